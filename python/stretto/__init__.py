@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from stretto.api.collectives import IN_PLACE, Comm
+    from stretto.api.options import CallOptions
     from stretto.api.ranks import communication_cores, init, threads
     from stretto.api.report import Report
     from stretto.api.requests import Request
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
 # What `import stretto` offers, for people and type checkers, in the order of sorted().
 __all__ = [
-    "ArgumentError", "Array", "BoundError", "BufferTooSmallError", "CarrierError", "Comm", "File", "IN_PLACE", "IncompatibleError", "InternalError",
+    "ArgumentError", "Array", "BoundError", "BufferTooSmallError", "CallOptions", "CarrierError", "Comm", "File", "IN_PLACE", "IncompatibleError", "InternalError",
     "NoMemoryError", "Report", "Request", "Stream", "StreamError", "StreamOverflowError", "StrettoError", "UnsupportedError", "WaitTimeoutError",
     "communication_cores", "compress", "concatenate", "init", "load", "open", "save", "sum", "threads",
 ]
@@ -36,6 +37,7 @@ __all__ = [
 _WHERE = {
     **dict.fromkeys(("Comm", "IN_PLACE"), "stretto.api.collectives"),
     **dict.fromkeys(("communication_cores", "init", "threads"), "stretto.api.ranks"),
+    "CallOptions": "stretto.api.options",
     "Report": "stretto.api.report",
     "Request": "stretto.api.requests",
     **dict.fromkeys(("Stream", "compress", "concatenate", "sum"), "stretto.api.streams"),

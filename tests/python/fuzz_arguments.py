@@ -338,6 +338,11 @@ def arguments(g, method, rank, size):
         given["sendcounts"], given["recvcounts"] = g.counts(size), g.counts(size)
     if name.endswith("v") and g.dice.random() < 0.2:
         given[g.pick("displacements", "senddisplacements", "recvdisplacements")] = g.counts(size)
+    if name == "allreduce" and g.dice.random() < 0.2:
+        given["residual"] = g.out(x) if g.often() else g.number()
+    if name == "allreduce" and g.dice.random() < 0.2:
+        size = x.size if isinstance(x, np.ndarray) else 3
+        given["segments"] = [(size // 2, g.bound()), (size - size // 2, {})] if g.often() else g.pick(g.number(), [(g.number(), {})], [g.number()])
     if g.dice.random() < 0.1 and "x" in given:
         given["x" if rank else g.pick("x", "out")] = stretto.IN_PLACE
     if not g.often():
@@ -352,6 +357,10 @@ def collective(comm, seed):
         method = same.pick(*METHODS)
         differ = not same.often()
         g = Gambler(f"{seed} {turn} {comm.rank}" if differ else f"{seed} {turn}", rare=same.rare)
+        if same.dice.random() < 0.01:
+            part = comm.split(g.pick(None, 0, 1) if g.often() else g.number(), g.pick(0, -1, 1) if g.often() else g.number())
+            if part is not None:
+                part.barrier(timeout=LIMIT)
         result = getattr(comm, method)(**arguments(g, method, comm.rank, comm.size), **g.how())
         if isinstance(result, stretto.Request):
             ends = same.pick("wait", "wait", "test", "report", "twice")

@@ -59,6 +59,24 @@ for n in (1, 1000, 200_000):
     started = comm.iallreduce(x, op="max")
     assert np.array_equal(started.wait()[0], np.max(every, axis=0))
 
+# What a rank lets into a sum in a host's memory, or over UCX, is its stream; parts of a vector have bounds of their own.
+left = np.empty(n, np.float32)
+total, report = comm.allreduce(x, rel=1e-3, residual=left)
+streams = [stretto.compress(one, abs=report.eps) for one in every]
+assert np.array_equal(total, stretto.sum(streams).decompress()) and np.array_equal(left, x - streams[rank].decompress()), report
+total, report = comm.allreduce(x, segments=[(1000, {}), (n - 1000, {"abs": 0.1})], residual=left)
+assert np.array_equal(left[:1000], np.zeros(1000)) and left[1000:].any()
+assert np.abs(total[1000:] - np.sum(every, axis=0, dtype=float)[1000:]).max() <= report.segments[1].error_with_rounding
+assert np.array_equal(comm.iallreduce(x, op="max").get_future().result()[0], np.max(every, axis=0))
+
+# Parts: the last rank alone, the others backwards.
+part = comm.split(int(rank == p - 1), key=-rank)
+members = [p - 1] if rank == p - 1 else list(range(p - 2, -1, -1))
+assert part.allgather(np.array([rank]))[0].reshape(-1).tolist() == members
+assert comm.split(None if rank else 7) is None or rank == 0
+assert part.split(part.rank).size == 1
+part.free()
+
 # Ctrl-C on rank 0, which waits for the others, ends their calls, too.
 call = {"blocking": comm.barrier, "making": comm.barrier, "started": lambda: comm.iallreduce(np.ones(1000)).wait()}[sys.argv[3]]
 if rank == 0:

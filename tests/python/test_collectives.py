@@ -1,6 +1,11 @@
 """Collectives of arrays: every one against NumPy on ranks that are threads; requests, disagreement, failures, and what is refused."""
 
+import array
 import asyncio
+import concurrent.futures
+import ctypes
+import mmap
+import queue
 
 import numpy as np
 import pytest
@@ -95,6 +100,25 @@ def test_sums_are_within_the_bound_and_the_same_on_all_ranks(x, bound, scope):
         assert np.array_equal(out, results[0][0])
 
 
+def test_out_is_any_writable_memory():
+    x = numbers(np.float32)
+
+    def body(comm):
+        for out in (bytearray(120), memoryview(bytearray(120)), array.array("f", [0] * 30), (ctypes.c_float * 30)(), memoryview(np.empty((6, 5), np.float32)),
+                    np.empty((6, 5), np.float32), mmap.mmap(-1, 120)):
+            assert comm.allreduce(x[comm.rank], out=out)[0] is out
+            assert np.array_equal(np.frombuffer(out, np.float32), sum(x).reshape(-1))
+        for kind, words, out in ((stretto.ArgumentError, "out is read-only", bytes(120)), (stretto.ArgumentError, "out is read-only", memoryview(b"1" * 120)),
+                                 (stretto.ArgumentError, r"out has shape \(29,\)", bytearray(116)), (stretto.ArgumentError, "out has dtype uint8", bytearray(7)),
+                                 (stretto.ArgumentError, "out has dtype float64", array.array("d", [0] * 30)),
+                                 (stretto.ArgumentError, "out has dtype uint8", np.empty(120, np.uint8)),
+                                 (TypeError, "out is a str", "text")):
+            with pytest.raises(kind, match=words):
+                comm.allreduce(x[comm.rank], out=out)
+
+    on_ranks(body)
+
+
 def test_requests_are_waited_for_in_any_order_tested_and_awaited():
     x = numbers(np.float64)
 
@@ -114,6 +138,172 @@ def test_requests_are_waited_for_in_any_order_tested_and_awaited():
             return await request
 
         assert np.array_equal(asyncio.run(both())[0][0], sum(x))
+
+    on_ranks(body)
+
+
+def test_a_future_and_callbacks_complete_while_nobody_waits():
+    x = numbers(np.float32)
+
+    def body(comm):
+        told = queue.SimpleQueue()
+        first, second = comm.iallreduce(x[comm.rank]), comm.iallgather(x[comm.rank])
+        future = second.get_future()
+        first.add_done_callback(lambda request: told.put(request.wait()))
+        assert isinstance(future, concurrent.futures.Future)
+        assert np.array_equal(told.get()[0], sum(x))
+        result, report = future.result()
+        assert np.array_equal(result, np.stack(x)) and isinstance(report, stretto.Report)
+        second.add_done_callback(told.put)  # complete already
+        assert told.get() is second and second.wait()[0] is result
+
+        class Own:
+            def set_result(self, value):
+                told.put(value)
+
+        comm.ibarrier().get_future(Own)
+        assert told.get()[0] is None
+        many = [comm.iallreduce(x[comm.rank]).get_future() for _ in range(5)]
+        assert np.array_equal(comm.allreduce(x[comm.rank])[0], sum(x))  # the communicator serves calls meanwhile
+        assert all(np.array_equal(one.result()[0], sum(x)) for one in many)
+
+    on_ranks(body)
+
+
+def test_a_future_has_the_failure_and_a_callback_that_raises_harms_nobody(caplog):
+    def body(comm):
+        if comm.rank:
+            return
+        request = comm.iallreduce(np.ones(3), timeout=0.2)
+        request.add_done_callback(lambda _: 1 / 0)
+        future = request.get_future()
+        with pytest.raises(stretto.WaitTimeoutError, match="rank 1"):
+            future.result()
+        with pytest.raises(stretto.WaitTimeoutError, match="rank 1"):
+            request.wait()
+
+    on_ranks(body, 2)
+    assert "a callback of a request raised" in caplog.text and "ZeroDivisionError" in caplog.text
+
+
+def test_a_split_has_the_ranks_of_a_color_in_the_order_of_keys():
+    def body(comm):
+        part = comm.split(None if comm.rank == 4 else comm.rank % 2, key=-comm.rank)
+        if comm.rank == 4:
+            assert part is None
+            assert comm.split().size == 5
+            return
+        members = [2, 0] if comm.rank % 2 == 0 else [3, 1]
+        assert (part.size, part.rank) == (2, members.index(comm.rank))
+        assert part.allgather(np.array([comm.rank]))[0].reshape(-1).tolist() == members
+        alone = part.split(part.rank)  # a split of a split
+        assert (alone.size, alone.allreduce(np.ones(2))[0].tolist()) == (1, [1, 1])
+        every = comm.split()
+        assert (every.rank, every.size) == (comm.rank, 5)
+        part.free()
+        with pytest.raises(stretto.ArgumentError, match="was freed"):
+            part.barrier()
+
+    on_ranks(body, 5)
+
+
+def test_a_rank_that_raises_ends_the_ranks_of_parts_too():
+    def body(comm):
+        part = comm.split(comm.rank // 2)
+        if comm.rank == 3:
+            raise KeyError("mine")
+        part.barrier()
+        if comm.rank == 2:
+            raise AssertionError("the barrier of rank 3 succeeded")
+
+    with pytest.raises(KeyError, match="mine"):
+        on_ranks(body, 4)
+
+
+RESIDUALS = [dict(abs=1e-2), dict(abs=1e-2, payload="homomorphic", scope="contribution"), dict(rel=1e-3), dict(rel=1e-3, op="mean"), dict(abs=1e-2, op="difference"),
+             dict(abs=1e-2, payload="raw"), dict(), dict(rel=1e-3, in_place=True), dict(abs=1e-2, schedule="ring")]
+
+
+@pytest.mark.parametrize("how", RESIDUALS, ids=str)
+@pytest.mark.parametrize("dtype", (np.float32, np.float64, np.complex64))
+def test_residuals_are_what_the_sum_left_out(how, dtype):
+    how = dict(how)
+    in_place = how.pop("in_place", False)
+    ranks = 5
+    x = [(np.random.default_rng(r).standard_normal(3001) + (1j if dtype is np.complex64 else 0) * r).astype(dtype) for r in range(ranks)]
+    x[1][7], x[2][9] = np.inf, np.nan
+
+    def body(comm):
+        mine, left = x[comm.rank].copy(), np.full(3001, 7, dtype)
+        out, report = comm.allreduce(mine, out=mine if in_place else None, residual=left, **how)
+        again = np.full(3001, 7, dtype)
+        comm.iallreduce(x[comm.rank], residual=again, **how).wait()
+        assert np.array_equal(left, again)
+        return out, left, report
+
+    results = stretto.threads(ranks)(body)()
+    report, finite = results[0][2], np.isfinite(sum(x))
+    if report.eps:  # bit for bit: the exact sum, in code space, of streams of what each rank let in
+        streams = [stretto.compress(one, abs=report.eps) for one in x]
+        if how.get("op") == "difference":
+            expected = streams[0] - stretto.sum(streams[1:])
+        else:
+            expected = stretto.sum(streams)
+        assert np.array_equal((expected.mean(ranks) if how.get("op") == "mean" else expected.decompress())[finite], results[0][0][finite])
+        for r, (_, left, _) in enumerate(results):
+            kept = np.isfinite(x[r])
+            assert np.array_equal(left[kept], x[r][kept] - streams[r].decompress()[kept]) and not left[~kept].any() and left.any()
+    else:
+        assert all(not left.any() for _, left, _ in results) and ("payload" in how or not how)
+
+
+def test_error_feedback_keeps_the_mean_of_many_sums_exact():
+    def body(comm):
+        x = np.random.default_rng(comm.rank).standard_normal(1000)
+        left, total = np.zeros(1000), 0
+        for _ in range(50):
+            given_in = x + left
+            total = total + comm.allreduce(given_in, residual=left, abs=0.5)[0]
+        return x, left, total
+
+    results = on_ranks(body)
+    assert np.allclose(results[0][2] + sum(left for _, left, _ in results), 50 * sum(x for x, _, _ in results), rtol=0, atol=1e-9)
+
+
+def test_a_relative_residual_leaves_ranks_without_values_out_of_the_range():
+    def body(comm):
+        x = np.array([[np.nan] * 4, [5, 6, 7, 8], [6, 6, 6, np.inf]][comm.rank], float)
+        left = np.empty(4)
+        assert comm.allreduce(x, rel=1e-2, scope="contribution", residual=left)[1].eps == pytest.approx(0.03)
+        assert comm.allreduce(np.full(4, 2.0), rel=1e-2, residual=left)[1].eps == 0 and not left.any()
+
+    on_ranks(body)
+
+
+def test_segments_fail_alike_and_the_communicator_serves_on():
+    def body(comm):
+        with pytest.raises(stretto.IncompatibleError, match="count differs: 1 on rank 0, 3 on rank 2"):
+            comm.allreduce(np.ones(6), segments=[(1 + comm.rank, {}), (0, {}), (5 - comm.rank, {})])
+        assert comm.allreduce(np.ones(6))[0].tolist() == [3] * 6
+
+    on_ranks(body)
+
+
+def test_segments_have_bounds_of_their_own():
+    x = [np.random.default_rng(r).standard_normal((50, 100)).astype(np.float32) for r in range(RANKS)]
+    segments = [(1000, dict(abs=1e-1)), (24, {}), (0, {}), (976, dict(abs=None, payload="raw")), (3000, dict(rel=1e-3, scope="contribution"))]
+
+    def body(comm):
+        out, report = comm.allreduce(x[comm.rank], segments=segments, abs=1e-2)
+        assert out.shape == (50, 100) and len(report.segments) == 5
+        errors = np.abs(out - np.sum(x, axis=0, dtype=float)).reshape(-1)
+        for (count, _), one, at in zip(segments, report.segments, (0, 1000, 1024, 1024, 2000)):
+            assert not count or errors[at:at + count].max() <= one.error_with_rounding
+        assert errors[1000:1024].max() <= 1e-2 + 1e-6 and report.promised_error == max(one.promised_error for one in report.segments)
+        assert report.segments[3].promised_error == 0
+        buffer, left = x[comm.rank].copy(), np.empty_like(x[comm.rank])
+        same = comm.iallreduce(buffer, out=buffer, residual=left, segments=segments, abs=1e-2).get_future().result()[0]
+        assert same is buffer and np.abs(buffer.reshape(-1)[1024:2000] - out.reshape(-1)[1024:2000]).max() <= 1e-5 and left[0].any() and not left.reshape(-1)[1024:2000].any()
 
     on_ranks(body)
 
@@ -163,7 +353,7 @@ REFUSED = [
     (stretto.ArgumentError, r"scope is \[\]; it takes", dict(scope=[])),
     (TypeError, "no option 'bound'", dict(bound=1)),
     (stretto.ArgumentError, "scope is 'all'; it takes contribution, result", dict(scope="all")),
-    (stretto.ArgumentError, "op is 'avg'", dict(op="avg")),
+    (stretto.ArgumentError, "op is 'average'", dict(op="average")),
     (stretto.ArgumentError, "payload is 3", dict(payload=3)),
     (stretto.ArgumentError, "segment is -1", dict(segment=-1)),
     (stretto.UnsupportedError, "no schedule 'nope'", dict(schedule="nope")),
@@ -190,6 +380,18 @@ def test_other_arguments_that_are_wrong():
         x = np.arange(6.0)
         for kind, words, call in (
                 (stretto.ArgumentError, "overlap", lambda: comm.allreduce(x[:4], out=x[2:])),
+                (stretto.ArgumentError, "residual has dtype float32", lambda: comm.allreduce(x, residual=np.empty(6, np.float32))),
+                (stretto.ArgumentError, "residual overlaps x", lambda: comm.allreduce(x, residual=x)),
+                (TypeError, "residual is a list", lambda: comm.allreduce(x, residual=[0] * 6)),
+                (stretto.UnsupportedError, "residual with op 'max'", lambda: comm.allreduce(x, op="max", residual=np.empty(6))),
+                (stretto.UnsupportedError, "residual with payload 'cprp2p'", lambda: comm.allreduce(x, abs=1, payload="cprp2p", residual=np.empty(6))),
+                (stretto.ArgumentError, "segments are 5 elements together; x has 6", lambda: comm.allreduce(x, segments=[(5, {})])),
+                (stretto.ArgumentError, "segments has -1 elements", lambda: comm.allreduce(x, segments=[(-1, {}), (7, {})])),
+                (TypeError, "segments has 6; it takes pairs", lambda: comm.allreduce(x, segments=[6])),
+                (TypeError, "no option 'bound'", lambda: comm.allreduce(x, segments=[(6, dict(bound=1))])),
+                (stretto.ArgumentError, "color is -1; it takes 0 to 2147483647, or None", lambda: comm.split(-1)),
+                (stretto.ArgumentError, "color is 1.5", lambda: comm.split(1.5)),
+                (stretto.ArgumentError, "key is None; it takes -2147483648", lambda: comm.split(0, None)),
                 (stretto.ArgumentError, "root 5", lambda: comm.bcast(x, root=5)),
                 (stretto.ArgumentError, "root is 'a'", lambda: comm.bcast(x, root="a")),
                 (stretto.ArgumentError, "root is array", lambda: comm.scatter(x, root=np.arange(2))),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 
 from stretto.api.core import _core
@@ -17,6 +19,11 @@ TYPES = {
 }
 DTYPES = {kind: dtype for dtype, (kind, parts) in TYPES.items() if parts == 1}
 DLPACK_CPU = (1, 3, 11, 13)  # devices of DLPack whose memory the host reads: its own, and that which CUDA and ROCm pinned or share
+
+
+# The elements of a bfloat16 tensor where ml_dtypes is not installed: their bits, under a dtype that equals no other.
+BITS = np.dtype([("bfloat16", np.uint16)])
+TYPES[BITS] = _core.Type.bf16, 1
 
 
 def _bfloat16():
@@ -51,10 +58,35 @@ def dtype_of(kind):
     return found
 
 
-def array(x, what="x"):
-    """`x` as a NumPy array: one, an object with DLPack or the buffer protocol, or a sequence of numbers. Nothing is copied but the last."""
+def is_tensor(x):
+    """Whether x is a tensor of torch. Torch is not imported."""
+    torch = sys.modules.get("torch")
+    return torch is not None and isinstance(x, getattr(torch, "Tensor", ()))
+
+
+def _of_tensor(x, what, bits):
+    """The memory of a tensor, borrowed. `bits`: without ml_dtypes the elements of a bfloat16 tensor have the dtype BITS; else UnsupportedError."""
+    torch = sys.modules["torch"]
+    if x.device.type != "cpu":
+        raise UnsupportedError(f"{what} is a tensor on the device {str(x.device)!r}; tensors in the host's memory are served")
+    try:
+        if x.dtype != torch.bfloat16:
+            return x.detach().numpy()
+        values = x.detach().view(torch.int16).numpy()  # neither NumPy nor DLPack of torch takes bfloat16
+    except (TypeError, RuntimeError) as error:
+        raise TypeError(f"{what} is a tensor of {x.dtype}, layout {x.layout}, that is no array: {error}") from error
+    dtype = _bfloat16()
+    if dtype is None and not bits:
+        dtype_of(_core.Type.bf16)
+    return values.view(BITS if dtype is None else dtype)
+
+
+def array(x, what="x", *, bits=False):
+    """`x` as a NumPy array: one, a tensor of torch, an object with DLPack or the buffer protocol, or a sequence of numbers. Nothing is copied but the last."""
     if type(x) is np.ndarray:
         return x
+    if is_tensor(x):
+        return _of_tensor(x, what, bits)
     if isinstance(x, np.ma.MaskedArray) and np.ma.is_masked(x):
         raise TypeError(f"{what} is a masked array with masked values; fill them, as by x.filled(numpy.nan)")
     device = getattr(x, "__dlpack_device__", None)
@@ -87,20 +119,47 @@ def buffer(values):
     return values if values.dtype.isbuiltin == 1 else values.view(np.uint16)
 
 
-def readable(x, what="x"):
+def readable(x, what="x", *, bits=False):
     """A contiguous array of a type that is served; a copy where `x` is not contiguous."""
-    values = array(x, what)
+    values = array(x, what, bits=bits)
     if values.dtype not in TYPES:
         type_of(values.dtype)
     return values if values.flags.c_contiguous else np.ascontiguousarray(values)
 
 
-def writable(out, what="out"):
-    """`out`, an array that is written in place."""
-    if not isinstance(out, np.ndarray):
-        raise TypeError(f"{what} is a {type(out).__name__}; it takes a NumPy array, which is written in place")
-    if not out.flags.writeable:
+def writable(out, what="out", *, bits=False):
+    """The array whose memory is that of `out`, which is written in place."""
+    values = out if isinstance(out, np.ndarray) else _borrowed(out, what, bits)
+    if not values.flags.writeable:
         raise ArgumentError(f"{what} is read-only")
-    if not out.flags.c_contiguous:
-        raise ArgumentError(f"{what} is not contiguous (its strides are {out.strides}); results are written to contiguous arrays")
-    return out
+    if not values.flags.c_contiguous:
+        raise ArgumentError(f"{what} is not contiguous (its strides are {values.strides}); results are written to contiguous arrays")
+    return values
+
+
+def _borrowed(out, what, bits):
+    if is_tensor(out) or hasattr(out, "__dlpack_device__"):
+        return array(out, what, bits=bits)
+    try:
+        return np.asarray(memoryview(out))
+    except (TypeError, ValueError, BufferError) as error:
+        raise TypeError(f"{what} is a {type(out).__name__}; it takes memory that is written in place: an array of NumPy, a tensor of torch, or an object "
+                        f"with DLPack or the buffer protocol ({error})") from error
+
+
+def of_bytes(values, out, dtype):
+    """The array of `out`, whose memory is `values`; bytes without a type of their own (bytearray, mmap) are elements of `dtype`."""
+    untyped = values.dtype == np.uint8 and dtype != np.uint8 and not isinstance(out, np.ndarray) and not is_tensor(out)
+    return values.reshape(-1).view(dtype) if untyped and values.size % dtype.itemsize == 0 else values
+
+
+def result(like, shape, dtype):
+    """(array, object) of a new result: a tensor where `like` is one, else an array."""
+    if not is_tensor(like):
+        made = empty(shape, dtype)
+        return made, made
+    try:
+        made = like.new_empty(shape)
+    except (RuntimeError, MemoryError) as error:
+        raise NoMemoryError(f"no memory for a result of shape {shape} and dtype {like.dtype}: {error}") from error
+    return _of_tensor(made, "out", bits=True), made

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import numbers
 import sys
+import threading
+from collections.abc import Sequence
 
 import numpy as np
 
-from stretto.api import arrays
+from stretto.api import arrays, feedback
 from stretto.api.core import _core
-from stretto.api.options import member, options
+from stretto.api.options import CallOptions, Operation, Unpack, member, options
 from stretto.api.report import Report
-from stretto.api.requests import Request
+from stretto.api.requests import Batch, Request, Started
 from stretto.errors import ArgumentError, UnsupportedError
 
 
@@ -23,6 +26,8 @@ class _InPlace:
 
 #: As `x`: this rank's contribution is in `out`. As `out` of scatter and scatterv at the root: the root's block stays in `x`.
 IN_PLACE = _InPlace()
+
+Segments = Sequence[tuple[int, CallOptions]]  # elements of a part of a vector, and its options
 
 KINDS = _core.Collective
 SUM = _core.Op.sum
@@ -51,19 +56,39 @@ class Comm:
     """
 
     _when_freed = None  # a function of this communicator: whoever made it may keep it until then
+    _subset = None  # subset(members, number): the communicator of these of its ranks, which is one of its split of that number
+    _splits = 0
 
     def __init__(self, comm):
         if isinstance(comm, _core.Communicator):
             self._comm = comm
         else:
             self._comm = _core.of_mpi(_address(comm))
+            self._subset = functools.partial(_subset_of_mpi, comm)
         self.rank, self.size = self._comm.rank, self._comm.size
+        self._lock = threading.RLock()  # held while a thread uses the communicator: another one may advance its requests
 
     def free(self):
         """Frees it, collectively over processes; over MPI before MPI_Finalize. No request of it may be left."""
         self._comm.free()
         if self._when_freed:
             self._when_freed(self)
+
+    def split(self, color: int | None = 0, key: int = 0) -> Comm | None:
+        """Collective: communicators of those ranks that gave the same color, in the order of key, and of rank where keys are equal.
+
+        color: 0 to 2**31 - 1, or None, for which a rank gets None and is in no new communicator. key: -2**31 to 2**31 - 1.
+        The new communicators live on their own: free each, collectively over its ranks, before or after this one. Of ranks that are threads it ends with
+        them. Raises what stretto.init or stretto.Comm raises where the ranks do not come.
+        """
+        for value, what, least in ((color, "color", 0), (key, "key", -(2**31))):
+            if not (color is None and what == "color") and (not isinstance(value, numbers.Integral) or not least <= value < 2**31):
+                raise ArgumentError(f"{what} is {value!r}; it takes {least} to {2**31 - 1}{', or None' if what == 'color' else ''}")
+        colors, keys = self.allgather(np.array([-1 if color is None else color, key], np.int64))[0].T.tolist()
+        self._splits += 1
+        if color is None:
+            return None
+        return self._subset(sorted((rank for rank in range(self.size) if colors[rank] == color), key=lambda rank: (keys[rank], rank)), self._splits)
 
     def __enter__(self):
         return self
@@ -77,67 +102,109 @@ class Comm:
 
     # ---- reductions
 
-    def allreduce(self, x, out=None, op: str = "sum", **how) -> tuple[np.ndarray, Report]:
+    def allreduce(self, x, out=None, op: Operation = "sum", *, residual=None, segments: Segments | None = None,
+                  **how: Unpack[CallOptions]) -> tuple[np.ndarray, Report]:
         """out[i] = op over all ranks of x[i], on every rank. out=x: in place.
 
-        op: sum, prod, min, max, land, lor, lxor, band, bor, bxor, mean, or difference (rank 0's less those of all others). A bound goes with sum, mean,
-        min, max and difference. Error of a sum over p ranks: the bound, or p * bound with scope="contribution".
+        op: sum, prod, min, max, land, lor, lxor, band, bor, bxor, mean (also avg), or difference (rank 0's less those of all others). A bound goes with sum,
+        mean, min, max and difference. Error of a sum over p ranks: the bound, or p * bound with scope="contribution".
+        residual: an array of x's shape and dtype, which receives x less what entered the sum for it, for error feedback. It is 0 where values travel raw,
+          are exact, or are not finite. Of 16-bit types it is rounded to the type. All ranks give one; op is sum, mean or difference. With a bound the
+          payload is then "fused" (or "homomorphic"), whether it gains or not; other payloads of streams are an UnsupportedError. With rel= the ranks
+          first agree on the range by a call that waits. Costs a compression and a decompression of x, and in place a copy of it.
+        segments: parts of the flat x one after another, as (elements, options): [(1000, {"rel": 1e-3}), (24, {})]. Options of a part go before those of the
+          call. They are equal on all ranks. Each part is a call of its own, one after the other; iallreduce has all under way at once. report.segments has
+          a report of each.
         """
-        return self._run(*self._allreduce(x, out, op), how)
+        if residual is None and segments is None:
+            return self._run(*self._allreduce(x, out, op), how)
+        result, parts = self._parts(x, out, op, residual, segments, how)
+        reports = []
+        for call, how_of_part, finish in parts:
+            reports.append(self._run(call, None, how_of_part)[1])
+            if finish is not None:
+                finish(reports[-1])
+        return result, reports[0] if segments is None else Report.of_segments(reports)
 
-    def iallreduce(self, x, out=None, op: str = "sum", **how) -> Request:
+    def iallreduce(self, x, out=None, op: Operation = "sum", *, residual=None, segments: Segments | None = None, **how: Unpack[CallOptions]) -> Request:
         """Starts allreduce."""
-        return self._start(*self._allreduce(x, out, op), how)
+        if residual is None and segments is None:
+            return self._start(*self._allreduce(x, out, op), how)
+        result, parts = self._parts(x, out, op, residual, segments, how)
+        with self._lock:
+            started = [Started(_core.start(self._comm, options(how_of_part), call), finish) for call, how_of_part, finish in parts]
+            return Request(self._lock, started[0] if segments is None else Batch(started), result)
+
+    def _parts(self, x, out, op, residual, segments, how):
+        """The result; and call, options and finish(report), which may be None, of each part. Made one by one: a relative residual has a call of its own."""
+        send, recv, result, values = self._reduced(x, out)
+        left = None if residual is None else feedback.residual_of(values, recv, residual, op)
+        sizes = [(values.size, how)] if segments is None else _segments(segments, values.size, how)
+        values, recv, left = (None if one is None else one.reshape(-1) for one in (values, recv, left))
+
+        def parts():
+            at = 0
+            for count, how_of_part in sizes:
+                part = slice(at, at + count)
+                finish = None
+                if left is not None:
+                    how_of_part, finish = feedback.prepared(self, values[part], send is IN_PLACE, left[part], how_of_part)
+                given = IN_PLACE if send is IN_PLACE else values[part]
+                yield self._call(KINDS.allreduce, given, recv[part], _count(values[part]), values.dtype, op=_op(op, values.dtype)), how_of_part, finish
+                at += count
+
+        return result, parts()
 
     def _allreduce(self, x, out, op):
-        send, recv, values = self._reduced(x, out)
-        return self._call(KINDS.allreduce, send, recv, _count(values), values.dtype, op=_op(op, values.dtype)), recv
+        send, recv, result, values = self._reduced(x, out)
+        return self._call(KINDS.allreduce, send, recv, _count(values), values.dtype, op=_op(op, values.dtype)), result
 
-    def allreduce_multi(self, arrays_, out=None, op: str = "sum", **how) -> tuple[np.ndarray, Report]:
+    def allreduce_multi(self, arrays_, out=None, op: Operation = "sum", **how: Unpack[CallOptions]) -> tuple[np.ndarray, Report]:
         """allreduce over all ranks and over the arrays of each, which may be different numbers of them; op is sum, mean, min or max."""
         return self._run(*self._allreduce_multi(arrays_, out, op), how)
 
-    def iallreduce_multi(self, arrays_, out=None, op: str = "sum", **how) -> Request:
+    def iallreduce_multi(self, arrays_, out=None, op: Operation = "sum", **how: Unpack[CallOptions]) -> Request:
         """Starts allreduce_multi."""
         return self._start(*self._allreduce_multi(arrays_, out, op), how)
 
     def _allreduce_multi(self, arrays_, out, op):
-        values = [arrays.readable(one, "a contribution") for one in arrays.sequence(arrays_, "arrays_")]
+        given = arrays.sequence(arrays_, "arrays_")
+        values = [_readable(one, "a contribution") for one in given]
         if not values and out is None:
             raise ArgumentError("a rank without contributions gives out=, whose dtype and shape are those of the sum")
-        like = values[0] if values else arrays.writable(out)
+        like = values[0] if values else _writable(out)
         for one in values:
             if one.dtype != like.dtype or one.shape != like.shape:
                 raise ArgumentError(f"contributions differ: {like.dtype} {like.shape} and {one.dtype} {one.shape}")
-        recv = _out(out, like.shape, like.dtype)
-        return self._call(KINDS.allreduce_multi, values, recv, _count(like), like.dtype, op=_op(op, like.dtype)), recv
+        recv, result = _out(out, like.shape, like.dtype, given[0] if given else None)
+        return self._call(KINDS.allreduce_multi, values, recv, _count(like), like.dtype, op=_op(op, like.dtype)), result
 
-    def reduce(self, x, out=None, op: str = "sum", root: int = 0, **how) -> tuple[np.ndarray | None, Report]:
+    def reduce(self, x, out=None, op: Operation = "sum", root: int = 0, **how: Unpack[CallOptions]) -> tuple[np.ndarray | None, Report]:
         """allreduce with the result at `root` alone; elsewhere it is None."""
         return self._run(*self._reduce(x, out, op, root), how)
 
-    def ireduce(self, x, out=None, op: str = "sum", root: int = 0, **how) -> Request:
+    def ireduce(self, x, out=None, op: Operation = "sum", root: int = 0, **how: Unpack[CallOptions]) -> Request:
         """Starts reduce."""
         return self._start(*self._reduce(x, out, op, root), how)
 
     def _reduce(self, x, out, op, root):
         root = self._root(root)
         if self.rank == root:
-            send, recv, values = self._reduced(x, out)
+            send, recv, result, values = self._reduced(x, out)
         else:
-            recv, send = None, arrays.readable(_no_in_place(x, "root"))
+            recv, result, send = None, None, _readable(_no_in_place(x, "root"))
             values = send
-        return self._call(KINDS.reduce, send, recv, _count(values), values.dtype, op=_op(op, values.dtype), root=root), recv
+        return self._call(KINDS.reduce, send, recv, _count(values), values.dtype, op=_op(op, values.dtype), root=root), result
 
     def _reduced(self, x, out):
         if x is IN_PLACE or (x is out and out is not None):
-            recv = arrays.writable(out)
+            recv = _writable(out)
             arrays.type_of(recv.dtype)
-            return IN_PLACE, recv, recv
-        values = arrays.readable(x)
-        return values, _out(out, values.shape, values.dtype), values
+            return IN_PLACE, recv, out, recv
+        values = _readable(x)
+        return values, *_out(out, values.shape, values.dtype, x), values
 
-    def reduce_scatter(self, x, out=None, op: str = "sum", counts=None, **how) -> tuple[np.ndarray, Report]:
+    def reduce_scatter(self, x, out=None, op: Operation = "sum", counts=None, **how: Unpack[CallOptions]) -> tuple[np.ndarray, Report]:
         """x is reduced, and rank r gets part r of it.
 
         Without counts the first axis is cut into as many equal parts as there are ranks. With counts rank r gets counts[r] elements of the flat array.
@@ -145,13 +212,13 @@ class Comm:
         """
         return self._run(*self._reduce_scatter(x, out, op, counts), how)
 
-    def ireduce_scatter(self, x, out=None, op: str = "sum", counts=None, **how) -> Request:
+    def ireduce_scatter(self, x, out=None, op: Operation = "sum", counts=None, **how: Unpack[CallOptions]) -> Request:
         """Starts reduce_scatter."""
         return self._start(*self._reduce_scatter(x, out, op, counts), how)
 
     def _reduce_scatter(self, x, out, op, counts):
         in_place = x is IN_PLACE
-        values = arrays.writable(out) if in_place else arrays.readable(x)
+        values = _writable(out) if in_place else _readable(x)
         if counts is None:
             shape = self._part(values, "x")
         else:
@@ -159,160 +226,160 @@ class Comm:
             if sum(counts) != values.size:
                 raise ArgumentError(f"counts are {sum(counts)} elements together; x has {values.size}")
             shape = (counts[self.rank],)
-        recv = values if in_place else _out(out, shape, values.dtype)
+        recv, result = (values, out) if in_place else _out(out, shape, values.dtype, x)
         send, op = (IN_PLACE if in_place else values), _op(op, values.dtype)
         count = math.prod(shape) * arrays.type_of(values.dtype)[1]
         if counts is None:
             call = self._call(KINDS.reduce_scatter_block, send, recv, count, values.dtype, op=op)
         else:
             call = self._call(KINDS.reduce_scatter, send, recv, count, values.dtype, op=op, received=counts)
-        return call, recv.reshape(-1)[:math.prod(shape)].reshape(shape) if in_place else recv
+        return call, (out if hasattr(out, "reshape") else values).reshape(-1)[:math.prod(shape)].reshape(shape) if in_place else result
 
     # ---- collectives that move
 
-    def allgather(self, x, out=None, **how) -> tuple[np.ndarray, Report]:
+    def allgather(self, x, out=None, **how: Unpack[CallOptions]) -> tuple[np.ndarray, Report]:
         """out[r] = x of rank r, on every rank: shape (size, *x.shape). In place: x=IN_PLACE, this rank's block is in out.
 
         In place the first axis of out is cut into as many equal blocks as there are ranks, so that out may be flat.
         """
         return self._run(*self._gathered(KINDS.allgather, x, out, None), how)
 
-    def iallgather(self, x, out=None, **how) -> Request:
+    def iallgather(self, x, out=None, **how: Unpack[CallOptions]) -> Request:
         """Starts allgather."""
         return self._start(*self._gathered(KINDS.allgather, x, out, None), how)
 
-    def gather(self, x, out=None, root: int = 0, **how) -> tuple[np.ndarray | None, Report]:
+    def gather(self, x, out=None, root: int = 0, **how: Unpack[CallOptions]) -> tuple[np.ndarray | None, Report]:
         """allgather with the result at `root` alone; elsewhere it is None."""
         return self._run(*self._gathered(KINDS.gather, x, out, self._root(root)), how)
 
-    def igather(self, x, out=None, root: int = 0, **how) -> Request:
+    def igather(self, x, out=None, root: int = 0, **how: Unpack[CallOptions]) -> Request:
         """Starts gather."""
         return self._start(*self._gathered(KINDS.gather, x, out, self._root(root)), how)
 
     def _gathered(self, kind, x, out, root):
         receives = root is None or self.rank == root
         if x is IN_PLACE and receives:
-            recv = arrays.writable(out)
+            recv = _writable(out)
             count = math.prod(self._part(recv, "out")) * arrays.type_of(recv.dtype)[1]
-            return self._call(kind, IN_PLACE, recv, count, recv.dtype, root=root or 0), recv
-        values = arrays.readable(_no_in_place(x, "root"))
-        recv = _out(out, (self.size, *values.shape), values.dtype) if receives else None
-        return self._call(kind, values, recv, _count(values), values.dtype, root=root or 0), recv
+            return self._call(kind, IN_PLACE, recv, count, recv.dtype, root=root or 0), out
+        values = _readable(_no_in_place(x, "root"))
+        recv, result = _out(out, (self.size, *values.shape), values.dtype, x) if receives else (None, None)
+        return self._call(kind, values, recv, _count(values), values.dtype, root=root or 0), result
 
-    def allgatherv(self, x, counts, out=None, displacements=None, **how) -> tuple[np.ndarray, Report]:
+    def allgatherv(self, x, counts, out=None, displacements=None, **how: Unpack[CallOptions]) -> tuple[np.ndarray, Report]:
         """The flat arrays of all ranks, counts[r] elements of rank r, at displacements[r] or end to end. `counts` are the same on all ranks."""
         return self._run(*self._gatheredv(KINDS.allgatherv, x, counts, out, displacements, None), how)
 
-    def iallgatherv(self, x, counts, out=None, displacements=None, **how) -> Request:
+    def iallgatherv(self, x, counts, out=None, displacements=None, **how: Unpack[CallOptions]) -> Request:
         """Starts allgatherv."""
         return self._start(*self._gatheredv(KINDS.allgatherv, x, counts, out, displacements, None), how)
 
-    def gatherv(self, x, counts=None, out=None, displacements=None, root: int = 0, **how) -> tuple[np.ndarray | None, Report]:
+    def gatherv(self, x, counts=None, out=None, displacements=None, root: int = 0, **how: Unpack[CallOptions]) -> tuple[np.ndarray | None, Report]:
         """allgatherv with the result, and the counts, at `root` alone."""
         return self._run(*self._gatheredv(KINDS.gatherv, x, counts, out, displacements, self._root(root)), how)
 
-    def igatherv(self, x, counts=None, out=None, displacements=None, root: int = 0, **how) -> Request:
+    def igatherv(self, x, counts=None, out=None, displacements=None, root: int = 0, **how: Unpack[CallOptions]) -> Request:
         """Starts gatherv."""
         return self._start(*self._gatheredv(KINDS.gatherv, x, counts, out, displacements, self._root(root)), how)
 
     def _gatheredv(self, kind, x, counts, out, displacements, root):
         receives = root is None or self.rank == root
         in_place = x is IN_PLACE and receives
-        values = arrays.writable(out) if in_place else arrays.readable(_no_in_place(x, "root"))
+        values = _writable(out) if in_place else _readable(_no_in_place(x, "root"))
         blocks = _blocks(counts, displacements, self.size) if receives else ([], [])
-        recv = values if in_place else _out(out, (_extent(*blocks),), values.dtype, exactly=False) if receives else None
+        recv, result = (values, out) if in_place else _out(out, (_extent(*blocks),), values.dtype, x, exactly=False) if receives else (None, None)
         count = blocks[0][self.rank] if in_place else values.size
         call = self._call(kind, IN_PLACE if in_place else values, recv, count * arrays.type_of(values.dtype)[1], values.dtype, root=root or 0,
                           received=blocks[0], received_at=blocks[1])
-        return call, recv
+        return call, result
 
-    def bcast(self, x, root: int = 0, **how) -> tuple[np.ndarray, Report]:
+    def bcast(self, x, root: int = 0, **how: Unpack[CallOptions]) -> tuple[np.ndarray, Report]:
         """x of `root` on every rank, written into x of the others. Returns x."""
         return self._run(*self._bcast(x, root), how)
 
-    def ibcast(self, x, root: int = 0, **how) -> Request:
+    def ibcast(self, x, root: int = 0, **how: Unpack[CallOptions]) -> Request:
         """Starts bcast."""
         return self._start(*self._bcast(x, root), how)
 
     def _bcast(self, x, root):
         root = self._root(root)
-        values = arrays.readable(x) if self.rank == root else arrays.writable(x, "x")
-        return self._call(KINDS.bcast, None, values, _count(values), values.dtype, root=root), x if self.rank == root else values
+        values = _readable(x) if self.rank == root else _writable(x, "x")
+        return self._call(KINDS.bcast, None, values, _count(values), values.dtype, root=root), x
 
-    def scatter(self, x=None, out=None, root: int = 0, **how) -> tuple[np.ndarray, Report]:
+    def scatter(self, x=None, out=None, root: int = 0, **how: Unpack[CallOptions]) -> tuple[np.ndarray, Report]:
         """out = x[r] of `root` on rank r: the first axis of x has a row for each rank. Other ranks than the root give out=, and no x."""
         return self._run(*self._scatter(x, out, root), how)
 
-    def iscatter(self, x=None, out=None, root: int = 0, **how) -> Request:
+    def iscatter(self, x=None, out=None, root: int = 0, **how: Unpack[CallOptions]) -> Request:
         """Starts scatter."""
         return self._start(*self._scatter(x, out, root), how)
 
     def _scatter(self, x, out, root):
         root = self._root(root)
         if self.rank != root:
-            recv = arrays.writable(_given(out, "out"))
-            return self._call(KINDS.scatter, None, recv, _count(recv), recv.dtype, root=root), recv
-        values = arrays.readable(_given(x, "x"))
+            recv = _writable(_given(out, "out"))
+            return self._call(KINDS.scatter, None, recv, _count(recv), recv.dtype, root=root), out
+        values = _readable(_given(x, "x"))
         shape = values.shape[1:] if values.ndim and values.shape[0] == self.size else self._part(values, "x")
-        recv = IN_PLACE if out is IN_PLACE else _out(out, shape, values.dtype, exactly=False)
+        recv, result = (IN_PLACE, x) if out is IN_PLACE else _out(out, shape, values.dtype, x, exactly=False)
         count = math.prod(shape) * arrays.type_of(values.dtype)[1]
-        return self._call(KINDS.scatter, values, recv, count, values.dtype, root=root), values if out is IN_PLACE else recv
+        return self._call(KINDS.scatter, values, recv, count, values.dtype, root=root), result
 
-    def scatterv(self, x=None, counts=None, out=None, displacements=None, root: int = 0, **how) -> tuple[np.ndarray, Report]:
+    def scatterv(self, x=None, counts=None, out=None, displacements=None, root: int = 0, **how: Unpack[CallOptions]) -> tuple[np.ndarray, Report]:
         """counts[r] elements of the flat x of `root`, at displacements[r] or end to end, to rank r. Other ranks give out= alone."""
         return self._run(*self._scatterv(x, counts, out, displacements, root), how)
 
-    def iscatterv(self, x=None, counts=None, out=None, displacements=None, root: int = 0, **how) -> Request:
+    def iscatterv(self, x=None, counts=None, out=None, displacements=None, root: int = 0, **how: Unpack[CallOptions]) -> Request:
         """Starts scatterv."""
         return self._start(*self._scatterv(x, counts, out, displacements, root), how)
 
     def _scatterv(self, x, counts, out, displacements, root):
         root = self._root(root)
         if self.rank != root:
-            recv = arrays.writable(_given(out, "out"))
-            return self._call(KINDS.scatterv, None, recv, _count(recv), recv.dtype, root=root), recv
-        values = arrays.readable(_given(x, "x"))
+            recv = _writable(_given(out, "out"))
+            return self._call(KINDS.scatterv, None, recv, _count(recv), recv.dtype, root=root), out
+        values = _readable(_given(x, "x"))
         own, at = _blocks(counts, displacements, self.size)
-        recv = IN_PLACE if out is IN_PLACE else _out(out, (own[self.rank],), values.dtype, exactly=False)
+        recv, result = (IN_PLACE, x) if out is IN_PLACE else _out(out, (own[self.rank],), values.dtype, x, exactly=False)
         call = self._call(KINDS.scatterv, values, recv, own[self.rank] * arrays.type_of(values.dtype)[1], values.dtype, root=root, sent=own, sent_at=at)
-        return call, values if out is IN_PLACE else recv
+        return call, result
 
-    def alltoall(self, x, out=None, **how) -> tuple[np.ndarray, Report]:
+    def alltoall(self, x, out=None, **how: Unpack[CallOptions]) -> tuple[np.ndarray, Report]:
         """Part d of x goes to rank d, whose out has it as part s, of rank s. The first axis is cut into equal parts. In place: x=IN_PLACE."""
         return self._run(*self._alltoall(x, out), how)
 
-    def ialltoall(self, x, out=None, **how) -> Request:
+    def ialltoall(self, x, out=None, **how: Unpack[CallOptions]) -> Request:
         """Starts alltoall."""
         return self._start(*self._alltoall(x, out), how)
 
     def _alltoall(self, x, out):
-        send, recv, values = self._reduced(x, out)
+        send, recv, result, values = self._reduced(x, out)
         count = math.prod(self._part(values, "x")) * arrays.type_of(values.dtype)[1]
-        return self._call(KINDS.alltoall, send, recv, count, values.dtype), recv
+        return self._call(KINDS.alltoall, send, recv, count, values.dtype), result
 
-    def alltoallv(self, x, sendcounts=None, recvcounts=None, out=None, senddisplacements=None, recvdisplacements=None, **how) -> tuple[np.ndarray, Report]:
+    def alltoallv(self, x, sendcounts=None, recvcounts=None, out=None, senddisplacements=None, recvdisplacements=None, **how: Unpack[CallOptions]) -> tuple[np.ndarray, Report]:
         """sendcounts[d] elements of the flat x go to rank d, recvcounts[s] of rank s come. In place: x=IN_PLACE, without what is sent."""
         return self._run(*self._alltoallv(x, sendcounts, recvcounts, out, senddisplacements, recvdisplacements), how)
 
-    def ialltoallv(self, x, sendcounts=None, recvcounts=None, out=None, senddisplacements=None, recvdisplacements=None, **how) -> Request:
+    def ialltoallv(self, x, sendcounts=None, recvcounts=None, out=None, senddisplacements=None, recvdisplacements=None, **how: Unpack[CallOptions]) -> Request:
         """Starts alltoallv."""
         return self._start(*self._alltoallv(x, sendcounts, recvcounts, out, senddisplacements, recvdisplacements), how)
 
     def _alltoallv(self, x, sendcounts, recvcounts, out, senddisplacements, recvdisplacements):
         in_place = x is IN_PLACE
-        values = arrays.writable(out) if in_place else arrays.readable(x)
+        values = _writable(out) if in_place else _readable(x)
         sent = ([], []) if in_place else _blocks(sendcounts, senddisplacements, self.size, "send")
         received = _blocks(recvcounts, recvdisplacements, self.size, "recv")
-        recv = values if in_place else _out(out, (_extent(*received),), values.dtype, exactly=False)
+        recv, result = (values, out) if in_place else _out(out, (_extent(*received),), values.dtype, x, exactly=False)
         call = self._call(KINDS.alltoallv, IN_PLACE if in_place else values, recv, 0, values.dtype, sent=sent[0], sent_at=sent[1], received=received[0],
                           received_at=received[1])
-        return call, recv
+        return call, result
 
-    def barrier(self, **how) -> tuple[None, Report]:
+    def barrier(self, **how: Unpack[CallOptions]) -> tuple[None, Report]:
         """Returns when every rank has called it; the result is None."""
         return self._run(self._call(KINDS.barrier, None, None, 0, None), None, how)
 
-    def ibarrier(self, **how) -> Request:
+    def ibarrier(self, **how: Unpack[CallOptions]) -> Request:
         """Starts barrier."""
         return self._start(self._call(KINDS.barrier, None, None, 0, None), None, how)
 
@@ -339,10 +406,12 @@ class Comm:
                           count, kind_of, op, root, *([n * parts for n in one] for one in (sent, sent_at, received, received_at)))
 
     def _run(self, call, result, how):
-        return result, Report(*_core.run(self._comm, options(how), call))
+        with self._lock:
+            return result, Report(*_core.run(self._comm, options(how), call))
 
     def _start(self, call, result, how):
-        return Request(_core.start(self._comm, options(how), call), result)
+        with self._lock:
+            return Request(self._lock, Started(_core.start(self._comm, options(how), call)), result)
 
 
 Comm.__module__ = "stretto"
@@ -356,12 +425,53 @@ def _address(comm):
     return mpi._addressof(comm)
 
 
+def _readable(x, what="x"):
+    return arrays.readable(x, what, bits=True)
+
+
+def _writable(out, what="out"):
+    return arrays.writable(out, what, bits=True)
+
+
+def _subset_of_mpi(comm, members, number):
+    """The communicator of some ranks of one of mpi4py, collectively over them; others take no part."""
+    group = comm.Get_group()
+    chosen = group.Incl(members)
+    part = comm.Create_group(chosen, number % 32768)
+    chosen.Free()
+    group.Free()
+    made = Comm(part)
+    made._when_freed = lambda _: part.Free()
+    return made
+
+
+def _segments(segments, size, how):
+    """(elements, options) of each part, with the options of the call where the part has none."""
+    parts = []
+    for one in arrays.sequence(segments, "segments"):
+        try:
+            count, own = one
+            own = dict(own)
+        except (TypeError, ValueError):
+            raise TypeError(f"segments has {one!r}; it takes pairs of a number of elements and a dict of options") from None
+        if not isinstance(count, numbers.Integral) or count < 0:
+            raise ArgumentError(f"segments has {count!r} elements; it takes numbers of elements")
+        base = {name: value for name, value in how.items() if name not in ("abs", "rel")} if "abs" in own or "rel" in own else how
+        options({**base, **own})  # refuses wrong options before anything starts
+        parts.append((int(count), {**base, **own}))
+    if sum(count for count, _ in parts) != size or not parts:
+        raise ArgumentError(f"segments are {sum(count for count, _ in parts)} elements together; x has {size}")
+    return parts
+
+
 def _count(values):
     """Elements as the C interface counts them."""
     return values.size * arrays.type_of(values.dtype)[1]
 
 
 def _op(word, dtype):
+    if word == "avg":  # torch's name
+        word = "mean"
     if dtype.kind == "c" and word not in COMPLEX_OPS:
         raise UnsupportedError(f"op {word!r} of {dtype}; complex numbers have {', '.join(COMPLEX_OPS)}")
     return member(_core.Op, word, "op")
@@ -379,18 +489,22 @@ def _no_in_place(x, where):
     return x
 
 
-def _out(out, shape, dtype, exactly=True):
-    """`out`, or a new array. `exactly`: of this shape; else of at least as many elements."""
+def _out(out, shape, dtype, like, exactly=True):
+    """(array, object) of `out`, or of a new result like `like`. `exactly`: of this shape; else of at least as many elements."""
     if out is None:
-        return arrays.empty(shape, dtype)
-    arrays.writable(out)
-    if out.dtype != dtype:
-        raise ArgumentError(f"out has dtype {out.dtype}; the values {dtype}")
-    if exactly and out.shape != shape:
-        raise ArgumentError(f"out has shape {out.shape}; the result {shape}")
-    if out.size < math.prod(shape):
-        raise ArgumentError(f"out has {out.size} elements; the result {math.prod(shape)}")
-    return out
+        return arrays.result(like, shape, dtype)
+    recv = _writable(out)
+    if type(out) is not np.ndarray:
+        recv = arrays.of_bytes(recv, out, dtype)
+        if recv.ndim == 1 and recv.size == math.prod(shape) and not hasattr(out, "reshape"):  # memory without axes of its own
+            recv = recv.reshape(shape)
+    if recv.dtype != dtype:
+        raise ArgumentError(f"out has dtype {recv.dtype}; the values {dtype}")
+    if exactly and recv.shape != shape:
+        raise ArgumentError(f"out has shape {recv.shape}; the result {shape}")
+    if recv.size < math.prod(shape):
+        raise ArgumentError(f"out has {recv.size} elements; the result {math.prod(shape)}")
+    return recv, out
 
 
 def _sizes(values, size, what):

@@ -5,11 +5,43 @@ from __future__ import annotations
 import functools
 import math
 import numbers
+import sys
+from typing import Literal, SupportsFloat, TypedDict
 
 from stretto.api.core import _core
 from stretto.errors import ArgumentError, BoundError
 
-NAMES = ("abs", "rel", "scope", "schedule", "payload", "segment", "timeout", "check", "trials", "reproducible", "ignore_above", "raw_below")
+if sys.version_info >= (3, 11):
+    from typing import Unpack
+else:
+    from typing_extensions import Unpack
+
+__all__ = ["CallOptions", "Number", "Operation", "Unpack", "member", "number", "options", "positive"]
+
+Number = SupportsFloat  # of Python or NumPy
+Operation = Literal["sum", "prod", "min", "max", "land", "lor", "lxor", "band", "bor", "bxor", "mean", "avg", "difference"]
+Scope = Literal["contribution", "result", "result_statistical_95", "result_statistical_95_uniform"]
+Payload = Literal["auto", "raw", "recompress", "homomorphic", "fused", "cprp2p", "mixed", "quantised", "quantised_ahead"]
+
+
+class CallOptions(TypedDict, total=False):
+    """How a collective runs: the keywords that every collective of Comm takes. They are equal on all ranks. stretto.h has each at length."""
+
+    abs: Number | None  # the bound, in units of the data; without abs and rel the call is exact
+    rel: Number | None  # the bound, a fraction of the range of all ranks' values
+    scope: Scope  # of the result of a reduction, or of each contribution; "result" unless given
+    schedule: str | None  # a name of docs/algorithms.md, "native" or "node"; None: chosen
+    payload: Payload  # the form of the values on their way; "auto": chosen
+    segment: int  # bytes of values in a message; 0: chosen
+    timeout: Number  # seconds until a wait for other ranks raises WaitTimeoutError; 0: 300 s; negative: never
+    check: bool  # whether ranks compare their arguments first; True unless given
+    trials: bool  # whether calls like this one may try several algorithms; True unless given
+    reproducible: bool  # the same bits of floating reductions wherever the ranks are; False unless given
+    ignore_above: Number  # magnitudes from here on are left out of the range of `rel`; 0: 1e15
+    raw_below: int  # bytes: shorter messages travel raw beside streams; 0: chosen
+
+
+NAMES = tuple(CallOptions.__annotations__)
 
 
 def member(enum, word, what):

@@ -11,11 +11,13 @@ import os
 import pathlib
 import sys
 import threading
+import weakref
 from collections.abc import Callable
 
 from stretto.api.collectives import Comm
 from stretto.api.core import _core
-from stretto.api.torch_store import adapted, of_torchrun
+from stretto.api.directory_store import DirectoryStore
+from stretto.api.torch_store import adapted, of_group, of_torchrun
 from stretto.errors import ArgumentError
 
 LOOK = 0.1  # seconds between looks at signals
@@ -28,28 +30,46 @@ def init(store=None, rank: int | None = None, size: int | None = None, *, name: 
 
     Without arguments the store is the directory of STRETTO_STORE=file:///DIRECTORY, and rank and number of ranks are those of STRETTO_RANK and
     STRETTO_SIZE, torchrun, PMI or Slurm. Under torchrun the ranks also meet without STRETTO_STORE: in torchrun's own store.
-    store: one of torch.distributed, or an object with set(key, bytes), get(key, seconds), which gives bytes, or None where the key is not there in
-      time, and remove(key). With it come rank= and size=.
+    store: a process group of torch, such as torch.distributed.group.WORLD, whose ranks and store are taken; a store of torch.distributed; or an object
+      with set(key, bytes), get(key, seconds), which gives bytes, or None where the key is not there in time, and remove(key). With a store come rank=
+      and size=. A store is not used any more when init returns, but by split.
     name: of the communicator in the store, the same on every rank; communicators of one time have different names.
     timeout: seconds within which all ranks come. transports: as UCX_TLS has them, such as "tcp".
 
     Raises WaitTimeoutError, which names the ranks that did not come; UnsupportedError where there is no UCX.
     """
     _find_ucx()
-    if store is None:
+    found = None if store is None else of_group(store)
+    if found is not None or store is None:
         if rank is not None or size is not None:
-            raise ArgumentError("rank and size come with a store; without one they are those of the environment")
-        if "STRETTO_STORE" not in os.environ and (found := of_torchrun()) is not None:
+            raise ArgumentError("rank and size come with a store; a process group has its own, and without a store they are those of the environment")
+        if store is None and "STRETTO_STORE" not in os.environ:
+            found = of_torchrun()
+        if found is not None:
             store, rank, size = found
     if store is None:
-        make = functools.partial(_core.of_environment, name, float(timeout), transports)
-    else:
-        if not isinstance(rank, numbers.Integral) or not isinstance(size, numbers.Integral):
-            raise ArgumentError(f"with a store come rank and size, not {rank!r} and {size!r}")
-        make = functools.partial(_core.of_store, adapted(store), int(rank), int(size), name, float(timeout), transports)
-    comm = Comm(make())
-    _open.add(comm)
-    comm._when_freed = _open.discard
+        comm = Comm(_core.of_environment(name, float(timeout), transports))
+        return _kept(comm, DirectoryStore.of_environment, name or os.environ.get("STRETTO_NAME"), timeout, transports)
+    if not isinstance(rank, numbers.Integral) or not isinstance(size, numbers.Integral):
+        raise ArgumentError(f"with a store come rank and size, not {rank!r} and {size!r}")
+    return _of_store(adapted(store), int(rank), int(size), name, timeout, transports)
+
+
+def _of_store(store, rank, size, name, timeout, transports):
+    return _kept(Comm(_core.of_store(store, rank, size, name, float(timeout), transports)), lambda: store, name, timeout, transports)
+
+
+def _kept(comm, store, name, timeout, transports):
+    """The communicator, which is freed at the program's end. store(): where ranks of parts of it meet."""
+    _open[comm] = None
+    comm._when_freed = lambda freed: _open.pop(freed, None)
+    rank = comm.rank
+
+    def subset(members, number):
+        parts_name = f"{name or 'stretto'}-{number}-{members[0]}"  # groups of one split have different first members
+        return _of_store(store(), members.index(rank), len(members), parts_name, timeout, transports)
+
+    comm._subset = subset
     return comm
 
 
@@ -65,7 +85,8 @@ def _find_ucx():
 
 
 # Communicators over UCX that the program may leave to its end: messages on their way are only sent when it is freed.
-_open: set[Comm] = set()
+# In the order in which they were made, which is the same on all ranks of each.
+_open: dict[Comm, None] = {}
 
 
 @atexit.register
@@ -103,15 +124,48 @@ class _Ranks:
     def __init__(self, n):
         self.group = _core.ThreadGroup(n)
         self.results, self.raised, self.lock = [None] * n, [], threading.Lock()
+        self.meeting = {}  # of parts that are being made: [group, ranks that have not come]
+        self.parts, self.cancelled = weakref.WeakKeyDictionary(), False  # communicators of parts: their groups
+
+    def comm(self, group, rank, path):
+        """The communicator of a rank. path: which split of which split it is of; () for the first."""
+        comm = Comm(_core.of_threads(group, rank))
+
+        def subset(members, number):
+            where = (*path, number, members[0])
+            with self.lock:
+                entry = self.meeting.setdefault(where, [None, len(members)])
+                if entry[0] is None:
+                    entry[0] = _core.ThreadGroup(len(members))
+                entry[1] -= 1
+                if entry[1] == 0:
+                    del self.meeting[where]
+                if self.cancelled:
+                    entry[0].cancel()
+            made = self.comm(entry[0], members.index(rank), where)
+            with self.lock:
+                self.parts[made] = entry[0]
+                if self.cancelled:
+                    entry[0].cancel()
+            return made
+
+        comm._subset = subset
+        return comm
+
+    def cancel(self):
+        """Ends the ranks in their collectives, those of parts too."""
+        with self.lock:
+            self.cancelled = True
+            for group in (self.group, *(entry[0] for entry in self.meeting.values()), *self.parts.values()):
+                group.cancel()
 
     def rank(self, rank, function, arguments, keywords):
         try:
-            comm = Comm(_core.of_threads(self.group, rank))
-            self.results[rank] = function(comm, *arguments, **keywords)
+            self.results[rank] = function(self.comm(self.group, rank, ()), *arguments, **keywords)
         except BaseException as error:  # noqa: BLE001  raised again by run()
             with self.lock:
                 self.raised.append(error)
-            self.group.cancel()
+            self.cancel()
 
     def run(self, function, arguments, keywords):
         work = [threading.Thread(target=self.rank, args=(rank, function, arguments, keywords), name=f"stretto rank {rank}", daemon=True)
@@ -123,7 +177,7 @@ class _Ranks:
                 while one.is_alive():
                     one.join(LOOK)
         except BaseException:
-            self.group.cancel()
+            self.cancel()
             for one in work:  # the interpreter may end next, and would meet them inside the library
                 one.join(GRACE)
             raise

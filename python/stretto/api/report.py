@@ -35,6 +35,27 @@ class Report:
     split: int  # levels of a started tree that the caller's core did; 0: communication cores drove all, or there were none
     wait_seconds: float  # with nothing to do but wait for messages
     device_carrier: str  # what moved messages of devices' memory; "": no call of such memory
+    segments: tuple[Report, ...] = ()  # of a call with segments: the report of each
+
+    @classmethod
+    def of_segments(cls, reports: list[Report]) -> Report:
+        """The report of a call with segments: bytes and the codec's time are sums, bounds and other times the largest, the rest as of the first."""
+        def most(name):
+            return max(getattr(one, name) for one in reports)
+
+        def sum_of(name):
+            return sum(getattr(one, name) for one in reports)
+
+        def common(name):
+            words = {getattr(one, name) for one in reports}
+            return words.pop() if len(words) == 1 else "several"
+
+        raw, sent = sum_of("raw_bytes"), sum_of("bytes_sent")
+        largest = ("eps", "promised_error", "error_with_rounding", "agree_seconds", "seconds", "predicted_seconds", "wait_seconds")
+        return dataclasses.replace(reports[0], raw_bytes=raw, bytes_sent=sent, ratio=raw / sent if sent else 1.0, codec_seconds=sum_of("codec_seconds"),
+                                   ignored=sum_of("ignored"), algorithm=common("algorithm"), payload=common("payload"), reason=common("reason"),
+                                   bytes_known=all(one.bytes_known for one in reports), segments=tuple(reports),
+                                   **{name: most(name) for name in largest})
 
 
 Report.__module__ = "stretto"

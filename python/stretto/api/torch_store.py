@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import sys
 import time
+
+from stretto.errors import ArgumentError
 
 LOOK = 0.005  # seconds between looks at a key that is not there yet
 
@@ -33,6 +36,18 @@ class TorchStore:
 def adapted(store):
     """The store itself, or a TorchStore where it is one of torch's, which remove a key by delete_key."""
     return TorchStore(store) if hasattr(store, "delete_key") and not hasattr(store, "remove") else store
+
+
+def of_group(group):
+    """(store, rank, size) of a process group of torch; None for what is none."""
+    distributed = sys.modules.get("torch.distributed")
+    if distributed is None or not distributed.is_available():
+        return None
+    if isinstance(group, int) and group == distributed.GroupMember.NON_GROUP_MEMBER:
+        raise ArgumentError("this process is not in the process group, whose ranks alone make the communicator")
+    if not isinstance(group, distributed.ProcessGroup):
+        return None
+    return TorchStore(group.get_group_store()), group.rank(), group.size()
 
 
 def of_torchrun():

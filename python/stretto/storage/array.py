@@ -107,7 +107,7 @@ class Array:
     def _target(self, out, shape):
         if out is None:
             return arrays.empty(shape, self.dtype)
-        arrays.writable(out)
+        out = arrays.writable(out)
         if out.shape != shape or out.dtype != self.dtype:
             raise ArgumentError(f"out has dtype {out.dtype} and shape {out.shape}; what is read {self.dtype} and {shape}")
         return out

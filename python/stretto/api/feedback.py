@@ -1,0 +1,73 @@
+"""What a bound leaves out of a rank's own contribution to a sum: its residual, for error feedback.
+
+Payloads fused and homomorphic round each contribution once, to the grid of an absolute eps, and add codes exactly. So what enters the sum is what a stream of
+the contribution with that eps decodes to, wherever the sum is computed. A relative bound's grid depends on all ranks' values as well, so it is made absolute.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from stretto.api import arrays
+from stretto.api.core import _core
+from stretto.api.options import number, options, positive
+from stretto.errors import ArgumentError, UnsupportedError
+
+SMALLEST = float(np.nextafter(0.0, 1.0))
+
+OPS = ("sum", "mean", "avg", "difference")  # a minimum takes no part of most contributions
+PAYLOADS = ("raw", "fused", "homomorphic", "quantised", "quantised_ahead")
+
+
+def residual_of(values, recv, residual, op):
+    """The array of `residual`, of the shape and dtype of `values`."""
+    if op not in OPS:
+        raise UnsupportedError(f"residual with op {op!r}; there is one of {', '.join(OPS)}")
+    left = arrays.writable(residual, "residual")
+    if left.dtype != values.dtype or left.shape != values.shape:
+        raise ArgumentError(f"residual has dtype {left.dtype} and shape {left.shape}; x {values.dtype} and {values.shape}")
+    if np.may_share_memory(left, values) or np.may_share_memory(left, recv):
+        raise ArgumentError("residual overlaps x or out")
+    return left
+
+
+def prepared(comm, values, in_place, left, how):
+    """(options, finish) of a call with a residual; finish(report) fills it in once the call is complete."""
+    options(how)
+    if how.get("abs") is None and how.get("rel") is None:
+        return how, lambda report: left.fill(0)
+    payload = how.get("payload", "auto")
+    if payload == "auto":
+        how = {**how, "payload": "fused"}
+    elif payload not in PAYLOADS:
+        raise UnsupportedError(f"residual with payload {payload!r}, which rounds more than once; there is one with {', '.join(PAYLOADS)}")
+    if how.get("rel") is not None:
+        how = _absolute(comm, values, how)
+    kept = values.copy() if in_place else values
+
+    def finish(report):
+        if report.eps == 0 or values.dtype.kind in "iu":
+            left.fill(0)
+            return
+        kind, _ = arrays.type_of(kept.dtype)
+        _core.decompress(_core.compress(kind, arrays.buffer(kept), report.eps, False, 1), arrays.buffer(left), 1, 1)
+        with np.errstate(invalid="ignore"):
+            np.subtract(kept, left, out=left)
+        left[~np.isfinite(kept)] = 0
+
+    return how, finish
+
+
+def _absolute(comm, values, how):
+    """The options with a relative bound turned into an absolute one, of the range of all ranks' values; exact where that is 0."""
+    kind, _ = arrays.type_of(values.dtype)
+    rel, how = positive(how["rel"], "rel"), {name: value for name, value in how.items() if name not in ("abs", "rel")}
+    lo, hi, _ = _core.value_range(kind, arrays.buffer(values), number(how.get("ignore_above", 0.0), "ignore_above"), 1)
+    none = lo == hi == 0 and not (values == 0).any()  # no value is in the range
+    ends = np.array([-np.inf, -np.inf] if none else [-lo, hi])
+    waits = {name: how[name] for name in ("timeout", "check") if name in how}
+    comm.allreduce(ends, out=ends, op="max", **waits)
+    span = (ends[1] / 2 + ends[0] / 2) * 2
+    if not span > 0:
+        return {**how, "payload": "auto"}
+    return {**how, "abs": max(rel * span, SMALLEST)}
