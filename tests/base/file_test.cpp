@@ -91,9 +91,7 @@ TEST_F(File, ReplacementThatFailsLeavesFormerContent) {
   const std::string file = write("report", "the former report"), other = path("other");
   struct rlimit former {};
   ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &former), 0);
-  const struct rlimit small {
-    64, former.rlim_max
-  };
+  const struct rlimit small { 64, former.rlim_max };
   const auto action = std::signal(SIGXFSZ, SIG_IGN);
   ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &small), 0);  // as a full disk
   const Status replaced = replace_file(file, std::string(100000, 'x'));
