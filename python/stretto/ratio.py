@@ -54,18 +54,37 @@ def shape_of(path, count, given):
     return shape
 
 
+def of_variables(path):
+    """The largest floating array that is no coordinate, of a file that says its own arrays; None for a file of nothing but values."""
+    with open(path, "rb") as file:
+        front = file.read(8)
+    from stretto.storage import sources  # noqa: PLC0415  the extension may be missing
+
+    if sources.magic_of(front) is None and not front.startswith(b"CDF"):
+        return None
+    with sources.opened(path) as source:
+        found = [one for one in source.variables.values() if one.dtype in (np.float32, np.float64) and one.size and not one.is_coordinate]
+        if not found:
+            raise Failure(f"{path} holds no array of float32 or float64: {', '.join(source.variables) or 'no array'}")
+        largest = max(found, key=lambda one: one.nbytes)
+        return largest.read().reshape(largest.shape)
+
+
 def read(path, type_=None, shape=None):
-    """An array of float32 or float64: of .npy, or of a file of nothing but values in this machine's order of bytes."""
+    """An array of float32 or float64: of .npy, the largest variable of a file with several, or a file of values in this machine's order of bytes."""
     path = pathlib.Path(path)
     kind = type_ or {".f64": "f64"}.get(path.suffix, "f32")
     if kind not in TYPES:
         raise Failure(f"--type {kind!r} is none of {', '.join(TYPES)}")
     try:
+        values = None
         if path.suffix == ".npy":
             values = np.load(path, mmap_mode="r", allow_pickle=False)
         else:
             if not path.is_file():
                 raise Failure(f"{path} is no file")
+            values = of_variables(path)
+        if values is None:
             size = np.dtype(TYPES[kind]).itemsize
             if path.stat().st_size % size:
                 raise Failure(f"{path} has {path.stat().st_size} bytes, no multiple of the {size} of {kind}; name the type by --type")

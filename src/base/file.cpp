@@ -5,6 +5,8 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <exception>
 
@@ -33,6 +35,11 @@ class Descriptor {
  private:
   int number_;
 };
+
+Status unwritable(const std::string& path) {
+  const int error = errno;
+  return fail(Status::invalid_argument, "'{}' cannot be written: {}", path, std::strerror(error));
+}
 
 Status unreadable(const std::string& path) {
   const int error = errno;
@@ -69,6 +76,39 @@ Status read_file(const std::string& path, std::string* content) noexcept try {
   }
 } catch (const std::exception& e) {
   return fail(Status::out_of_memory, "a file cannot be read: {}", e.what());
+}
+
+Status replace_file(const std::string& path, const std::string& content) noexcept {
+  try {
+    struct stat found {};
+    const bool exists = stat(path.c_str(), &found) == 0;
+    std::string target = path;
+    if (char* const resolved = exists ? realpath(path.c_str(), nullptr) : nullptr) {
+      target = resolved;
+      std::free(resolved);
+    }
+    const std::size_t slash = target.rfind('/');
+    const std::string directory = slash == std::string::npos ? "." : target.substr(0, slash + 1);
+    const bool in_place = exists && (!S_ISREG(found.st_mode) || access(directory.c_str(), W_OK | X_OK) != 0);
+    const std::string aside = in_place ? target : fmt::format("{}.{}.part", target, getpid());
+    std::FILE* const file = std::fopen(aside.c_str(), "we");
+    if (!file) return unwritable(path);
+    const bool complete = std::fwrite(content.data(), 1, content.size(), file) == content.size();
+    const int error = errno;
+    const bool closed = std::fclose(file) == 0;  // writes what is buffered
+    if (!complete) errno = error;
+    bool kept = complete && closed;
+    if (kept && !in_place) {
+      if (exists) static_cast<void>(chmod(aside.c_str(), found.st_mode & 07777));  // some file systems have no modes
+      kept = std::rename(aside.c_str(), target.c_str()) == 0;
+    }
+    if (kept) return Status::ok;
+    const Status s = unwritable(path);
+    if (!in_place) unlink(aside.c_str());
+    return s;
+  } catch (const std::exception& error) {
+    return fail(Status::invalid_argument, "'{}' cannot be written: {}", path, error.what());
+  }
 }
 
 }  // namespace stretto

@@ -1,13 +1,16 @@
 #include "base/file.hpp"
 
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 
 #include <gtest/gtest.h>
 
@@ -82,6 +85,44 @@ TEST_F(File, OfMoreThanTheMostBytesIsRefused) {
   content = "as before";
   fs::resize_file(file, kLongestFile + 1);
   expect_refused(file, "has more than the 4194304 bytes that are read");
+}
+
+TEST_F(File, ReplacementThatFailsLeavesFormerContent) {
+  const std::string file = write("report", "the former report"), other = path("other");
+  struct rlimit former {};
+  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &former), 0);
+  const struct rlimit small { 64, former.rlim_max };
+  const auto action = std::signal(SIGXFSZ, SIG_IGN);
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &small), 0);  // as a full disk
+  const Status replaced = replace_file(file, std::string(100000, 'x'));
+  const std::string said = message();
+  const Status made = replace_file(other, std::string(100000, 'x'));
+  setrlimit(RLIMIT_FSIZE, &former);
+  std::signal(SIGXFSZ, action);
+  EXPECT_EQ(replaced, Status::invalid_argument);
+  EXPECT_EQ(made, Status::invalid_argument);
+  EXPECT_EQ(said, "'" + file + "' cannot be written: File too large");
+  std::string content;
+  EXPECT_EQ(read_file(file, &content), Status::ok);
+  EXPECT_EQ(content, "the former report");
+  EXPECT_EQ(std::distance(fs::directory_iterator(directory_), fs::directory_iterator()), 1);
+}
+
+TEST_F(File, ReplacementKeepsLinksAndModes) {
+  const std::string file = write("report", "former"), link = path("link");
+  fs::permissions(file, fs::perms::owner_read | fs::perms::owner_write);
+  fs::create_symlink(file, link);
+  std::string content;
+  EXPECT_EQ(replace_file(link, "new"), Status::ok);
+  EXPECT_TRUE(fs::is_symlink(link));
+  EXPECT_EQ(read_file(file, &content), Status::ok);
+  EXPECT_EQ(content, "new");
+  EXPECT_EQ(fs::status(file).permissions(), fs::perms::owner_read | fs::perms::owner_write);
+  EXPECT_EQ(replace_file(path("made"), "new"), Status::ok);
+  EXPECT_EQ(replace_file("/dev/null", "new"), Status::ok);
+  EXPECT_TRUE(fs::is_character_file("/dev/null"));
+  EXPECT_EQ(replace_file("/dev/full", "new"), Status::invalid_argument);
+  EXPECT_EQ(replace_file(path("no/such"), "new"), Status::invalid_argument);
 }
 
 }  // namespace

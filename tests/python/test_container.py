@@ -1,10 +1,12 @@
 """Containers: what was written is read, whole and in parts, by the package and by a referee; what is wrong is named; nothing is half written."""
 
+import copy
 import gc
 import json
 import math
 import os
 import pathlib
+import pickle
 import re
 import struct
 import subprocess
@@ -545,3 +547,55 @@ def test_any_array_in_any_chunks_is_read_in_any_part(data):
             if x.ndim:
                 part = data.draw(some.slices(len(x)) | (some.integers(-len(x), len(x) - 1) if len(x) else some.nothing()))
                 assert file["x"][part].tobytes() == x[part].tobytes()
+
+
+def opened_twice(tmp_path):
+    x = np.arange(600, dtype=np.float32).reshape(60, 10)
+    stretto.save(tmp_path / "x.stretto", {"a": x}, abs=1e-3)
+    return x, stretto.open(tmp_path / "x.stretto")
+
+
+@pytest.mark.parametrize("twin", (copy.copy, copy.deepcopy, lambda one: pickle.loads(pickle.dumps(one))))
+def test_copies_of_files_and_arrays_own_their_descriptors(tmp_path, twin):
+    x, file = opened_twice(tmp_path)
+    other, array = twin(file), twin(file["a"])
+    del other
+    gc.collect()
+    assert np.abs(file["a"][:] - x).max() <= 1e-3
+    file.close()
+    with open(tmp_path / "x.stretto", "rb") as third:  # has the number that the closed one had
+        assert np.abs(array[:] - x).max() <= 1e-3
+        del array
+        gc.collect()
+        assert third.read(4)
+
+
+def test_an_array_is_read_by_a_spawned_process_elsewhere(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    x = np.arange(600, dtype=np.float32).reshape(60, 10)
+    stretto.save("x.stretto", {"a": x}, abs=1e-3)
+    content = pickle.dumps(stretto.open("x.stretto")["a"])
+    program = "import pickle, sys; print(pickle.load(sys.stdin.buffer)[59, 9])"
+    done = subprocess.run([sys.executable, "-c", program], input=content, cwd="/", capture_output=True, check=True)
+    assert abs(float(done.stdout) - 599) <= 1e-3
+
+
+def test_an_array_that_changed_after_it_was_pickled_is_refused(tmp_path):
+    x, file = opened_twice(tmp_path)
+    content = pickle.dumps(file["a"])
+    stretto.save(tmp_path / "x.stretto", {"a": x + 1}, abs=1e-3, overwrite=True)
+    with pytest.raises(stretto.StreamError, match="'a' was changed or removed"):
+        pickle.loads(content)
+
+
+def test_a_file_that_is_written_or_closed_has_no_copies(tmp_path):
+    _, file = opened_twice(tmp_path)
+    array = file["a"]
+    file.close()
+    with stretto.open(tmp_path / "new.stretto", "x") as new:
+        made = new.add("b", np.ones(3))
+        for one in (file, array, new, made):
+            with pytest.raises(stretto.ArgumentError, match="is closed|open for writing"):
+                copy.copy(one)
+        with pytest.raises(TypeError, match="descriptor has one owner"):
+            copy.copy(new._output)

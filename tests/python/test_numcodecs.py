@@ -1,5 +1,7 @@
 """The codec of numcodecs: chunks of arrays keep their bound, also by way of Zarr's files."""
 
+import json
+
 import numpy as np
 import pytest
 
@@ -36,3 +38,51 @@ def test_what_is_wrong_is_refused():
         Stretto(abs=1).decode(b"no stream")
     with pytest.raises(stretto.ArgumentError, match="out has 4 bytes; the stream's values 24000"):
         Stretto(abs=1).decode(Stretto(abs=1).encode(wave()), out=np.empty(1, np.float32))
+
+
+@pytest.mark.parametrize("order", "CF")
+@pytest.mark.parametrize("view", [
+    lambda x: x, lambda x: x.T, np.asfortranarray, lambda x: x[::-2, 1::3], lambda x: x.swapaxes(0, 1), lambda x: x[:0], lambda x: x[:1, :, :1],
+    lambda x: np.broadcast_to(x[0], (3, *x.shape[1:])), lambda x: x[1, 2, 3]])
+def test_elements_keep_their_places_in_every_layout(view, order):
+    x = np.asarray(view(wave().reshape(5, 12, 100)))
+    out = np.full(x.shape, np.nan, x.dtype, order)
+    codec = Stretto(abs=1e-3)
+    encoded = codec.encode(x)
+    assert codec.decode(encoded, out=out) is out and np.allclose(out, x, rtol=0, atol=1.5e-3)
+    assert np.allclose(codec.decode(encoded).reshape(x.shape), x, rtol=0, atol=1.5e-3)
+
+
+def test_out_takes_the_values_through_its_strides():
+    x, codec = wave(), Stretto(abs=1e-3)
+    room = np.zeros((120, 100), np.float32)
+    codec.decode(codec.encode(x), out=room[::2])
+    assert np.allclose(room[::2], x, rtol=0, atol=1.5e-3) and not room[1::2].any()
+
+
+def test_bytes_after_a_stream_that_are_no_shape_are_refused():
+    encoded = Stretto(abs=1e-3).encode(np.asfortranarray(wave()))
+    for wrong in (encoded[:-8], encoded[:-1], encoded + bytes(8), encoded[:-1] + b"\1"):
+        with pytest.raises(stretto.StreamError, match="no shape of 6000 elements"):
+            Stretto(abs=1e-3).decode(wrong)
+
+
+@pytest.mark.parametrize("kind", (np.float16, np.float32, np.int64, int))
+def test_numbers_of_numpy_stand_in_the_configuration(kind):
+    config = json.loads(json.dumps(Stretto(abs=kind(2)).get_config()))
+    assert config["abs"] == 2 and numcodecs.get_codec(config).get_config() == config
+
+
+@pytest.mark.parametrize(("given", "kind"), [({"abs": -1}, stretto.BoundError), ({"rel": np.nan}, stretto.BoundError), ({"abs": "1"}, TypeError),
+                                             ({"abs": 1, "rel": 1}, stretto.BoundError), ({"abs": np.ones(2)}, TypeError)])
+def test_a_wrong_bound_is_refused_before_a_chunk_is_encoded(given, kind):
+    with pytest.raises(kind):
+        Stretto(**given)
+
+
+def test_arithmetic_on_decoded_values_gives_values_that_are_encoded():
+    codec = Stretto(rel=1e-3)
+    decoded = codec.decode(codec.encode(wave()))
+    with pytest.raises(stretto.ArgumentError, match="rewrite=True"):
+        codec.encode(decoded)
+    assert codec.encode(decoded * 2) and Stretto(rel=1e-3, rewrite=True).encode(decoded)

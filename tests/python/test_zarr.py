@@ -83,3 +83,45 @@ def test_a_wrong_byte_of_a_chunk_is_a_stream_error(tmp_path):
 def test_what_is_wrong_is_refused(make, kind, said):
     with pytest.raises(kind, match=said):
         make()
+
+
+@pytest.mark.parametrize("order", "CF")
+@pytest.mark.parametrize("shape", ((7,), (60, 100), (5, 12, 100), (0, 3), (1, 6, 1)))
+def test_format_2_keeps_places_in_both_orders(tmp_path, shape, order):
+    x = wave().reshape(-1)[:math.prod(shape)].reshape(shape)
+    chunks = tuple(max(n // 3, 1) for n in shape)
+    made = zarr.create_array(str(tmp_path / "a.zarr"), shape=shape, chunks=chunks, dtype=x.dtype, order=order, zarr_format=2,
+                             compressors=numcodecs.Stretto(abs=1e-3))
+    made[:] = x
+    assert np.allclose(zarr.open_array(str(tmp_path / "a.zarr"), mode="r")[:], x, rtol=0, atol=1.5e-3)
+
+
+@pytest.mark.parametrize("kind", (np.float16, np.float32, np.int64))
+@pytest.mark.parametrize("how", ({"serializer": lambda bound: Stretto(abs=bound), "compressors": lambda _: None},
+                                 {"compressors": lambda bound: numcodecs.Stretto(abs=bound), "zarr_format": lambda _: 2}))
+def test_numbers_of_numpy_stand_in_the_metadata(tmp_path, kind, how):
+    found, _ = kept(tmp_path / "a.zarr", wave(), **{name: make(kind(2)) for name, make in how.items()})
+    assert np.abs(found - wave()).max() <= 2
+
+
+@pytest.mark.parametrize("how", [
+    {"serializer": Stretto(rel=1e-3), "compressors": None}, {"serializer": Stretto(rel=1e-3)},
+    {"serializer": Stretto(rel=1e-3), "compressors": None, "shards": (60, 100)},
+    {"serializer": Stretto(rel=1e-3), "compressors": None, "filters": zarr.codecs.TransposeCodec(order=(1, 0))},
+    {"compressors": numcodecs.Stretto(rel=1e-3), "zarr_format": 2}, {"compressors": numcodecs.Stretto(rel=1e-3), "zarr_format": 2, "order": "F"}])
+def test_a_chunk_within_a_relative_bound_is_written_as_a_whole(tmp_path, how):
+    x = wave()
+    made = zarr.create_array(str(tmp_path / "a.zarr"), shape=x.shape, chunks=(30, 50), dtype=x.dtype, **how)
+    made[:] = x
+    with pytest.raises(stretto.ArgumentError, match="rewrite=True"):
+        made[3:5, :50] = 7
+    made[:30, :50] = x[:30, :50]
+    assert np.abs(made[:] - x).max() <= 0.2
+
+
+def test_a_chunk_is_written_in_part_where_that_is_asked_for(tmp_path):
+    made = zarr.create_array(str(tmp_path / "a.zarr"), shape=(60, 100), chunks=(30, 50), dtype="f4", serializer=Stretto(rel=1e-3, rewrite=True),
+                             compressors=None)
+    made[:] = wave()
+    zarr.open_array(str(tmp_path / "a.zarr"))[3:5] = 7
+    assert np.abs(made[3:5] - 7).max() <= 0.2

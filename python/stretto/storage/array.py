@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import bisect
 import itertools
+import json
 import math
 import numbers
 import operator
+import zlib
 
 import numpy as np
 
@@ -230,6 +232,16 @@ class Array:
             return self.read(first, first + 1)[(0, *keys[1:])]
         return self.read()[key]
 
+    def __reduce__(self):
+        """Copies and pickles open the file again by its path. ArgumentError for an array of a file that is written or closed."""
+        opened, arguments = self._file.__reduce__()
+        return _reopened, (opened, arguments, self.name, self._fingerprint())
+
+    def _fingerprint(self):
+        """A number that differs for an array with other chunks, another shape or dtype."""
+        told = self._entry.told()
+        return zlib.crc32(json.dumps([told[key] for key in ("dtype", "shape", "chunks")]).encode())
+
     __iter__ = None  # by index it would decode a chunk for each row
 
     def __array__(self, dtype=None, copy=None):
@@ -241,6 +253,14 @@ class Array:
     def __repr__(self):
         bound = f"within {self.promised_error:g}" if self.eps else "lossless"
         return f"<stretto.Array {self.name!r} of {self.dtype} {self.shape}, {bound}, {self.chunks} chunks, ratio {self.ratio:.1f}>"
+
+
+def _reopened(opened, arguments, name, fingerprint):
+    """The array that was pickled. StreamError where the file has another of this name by now."""
+    file = opened(*arguments)
+    if name not in file or file[name]._fingerprint() != fingerprint:
+        raise StreamError(f"{file.path}: array {name!r} was changed or removed after it was copied or pickled")
+    return file[name]
 
 
 Array.__module__ = "stretto"

@@ -77,6 +77,7 @@ class File(collections.abc.Mapping):
         if mode not in MODES:
             raise ArgumentError(f"mode is {mode!r}; it takes one of {', '.join(map(repr, MODES))}")
         self.path, self.mode, self._output, self._arrays, self.attributes = os.fspath(path), mode, None, {}, {}
+        self._place = os.path.abspath(self.path)  # for copies that are opened after the program changed its directory
         self._process = os.getpid()  # a forked child's copy of this object has no say in the file
         if mode in "wx" or (mode == "a" and not os.path.lexists(self.path)):
             self._output = Output(self.path, mode == "w")
@@ -283,9 +284,16 @@ class File(collections.abc.Mapping):
         self._end_use()
 
     def _end_use(self):
+        descriptor, self._descriptor = self._descriptor, -1
         if self._output is None:
-            os.close(self._descriptor)
-        self._descriptor = -1
+            os.close(descriptor)
+
+    def __reduce__(self):
+        """Copies and pickles open the file again by its path. ArgumentError for a file that is written or closed."""
+        self._must_be_open()
+        if self.mode != "r":
+            raise ArgumentError(f"{self.path} is open for writing; a file that is open for reading can be copied or pickled")
+        return File, (self._place, "r")
 
     def _must_be_open(self):
         if self._descriptor < 0:

@@ -11,16 +11,15 @@ Other programs take it from the directory that `plugin_path()` names, by HDF5_PL
 from __future__ import annotations
 
 import ctypes
-import math
-import numbers
 import os
 import struct
 
 import h5py
 import h5py.h5z
 
-from stretto.errors import BoundError, Failure, UnsupportedError
+from stretto.errors import Failure, UnsupportedError
 from stretto.launch import programs
+from stretto.storage import settings
 
 FILTER = 451  # of the range 256 to 511, which HDF5 leaves to private use: it is not registered with The HDF Group
 LIBRARY = "libstretto_hdf5.so"
@@ -61,13 +60,8 @@ class Stretto(h5py.filters.FilterRefBase):
     filter_id = FILTER
 
     def __init__(self, abs: float | None = None, rel: float | None = None):  # noqa: A002
-        if abs is not None and rel is not None:
-            raise BoundError(f"the bound is given twice: abs={abs} and rel={rel}")
+        abs, rel = settings.bounds(abs, rel)  # noqa: A001
         kind, bound = ("lossless", 0.0) if abs is None and rel is None else ("abs", abs) if rel is None else ("rel", rel)
-        if not isinstance(bound, numbers.Real):
-            raise TypeError(f"{kind} is {bound!r}; it takes a number")
-        if kind != "lossless" and not (math.isfinite(bound) and bound > 0):
-            raise BoundError(f"{kind} is {bound}; a bound is finite and positive")
         self.filter_options = (KINDS[kind], *struct.unpack("<II", struct.pack("<d", bound)))
 
     @staticmethod
@@ -75,10 +69,10 @@ class Stretto(h5py.filters.FilterRefBase):
         """("abs", 0.001), ("rel", ...) or ("lossless", 0.0) of a dataset with this filter; None of another."""
         properties = dataset.id.get_create_plist()
         for which in range(properties.get_nfilters()):
-            found, _, settings, _ = properties.get_filter(which)
-            if found == FILTER and len(settings) >= 3:
+            found, _, words, _ = properties.get_filter(which)
+            if found == FILTER and len(words) >= 3:
                 names = {number: name for name, number in KINDS.items()}
-                return names.get(settings[0], "lossless"), struct.unpack("<d", struct.pack("<II", *settings[1:3]))[0]
+                return names.get(words[0], "lossless"), struct.unpack("<d", struct.pack("<II", *words[1:3]))[0]
         return None
 
 

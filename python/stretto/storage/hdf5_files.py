@@ -33,12 +33,26 @@ def fill(source, stack):
     def visit(name, item):
         if not isinstance(item, h5py.Dataset) or _text(item.attrs.get("NAME", "")).startswith(NO_VARIABLE):
             return
-        if item.shape is None or item.dtype.name not in elements.DTYPES:
-            source.left_out[name] = "it is empty" if item.shape is None else f"its dtype is {item.dtype}"
+        try:
+            dtype = item.dtype
+        except (TypeError, ValueError, RuntimeError) as error:  # a type of HDF5 that NumPy has none for, as H5T_TIME
+            source.left_out[name] = f"its type has no dtype: {error}"
+            return
+        if item.shape is None or dtype.name not in elements.DTYPES:
+            source.left_out[name] = "it is empty" if item.shape is None else f"its dtype is {dtype}"
             return
         source.add(Dataset(name, item))
 
-    file.visititems(visit)
+    # By name and apart from the visit: h5py itself fails at datasets whose type has no dtype.
+    names = []
+    file.visit(names.append)
+    for name in names:
+        try:
+            item = file[name]
+        except (TypeError, ValueError, RuntimeError, KeyError) as error:
+            source.left_out[name] = f"h5py does not open it: {error}"
+            continue
+        visit(name, item)
     for one in list(source.variables.values()):  # what CF's attributes name says where elements are, too
         for told in (one.attributes.get("coordinates"), one.attributes.get("bounds")):
             for word in told.split() if isinstance(told, str) else ():

@@ -5,40 +5,76 @@ The codec's name is "stretto". An installed package registers it by itself; else
 
 from __future__ import annotations
 
+import math
+import struct
+
 import numcodecs
 import numcodecs.abc
 import numcodecs.compat
 import numpy as np
 
 from stretto.api import arrays
+from stretto.api.core import _core
 from stretto.api.streams import Stream, compress
-from stretto.errors import ArgumentError
+from stretto.errors import ArgumentError, StreamError
+from stretto.storage import settings
 
 
 class Stretto(numcodecs.abc.Codec):
     """Compresses floating chunks within a bound, and integer chunks of 32 and 64 bits without loss.
 
     abs: the bound in units of the data. rel: as a fraction of the range of each chunk, so that neighbours may have different bounds. One of both for
-    floating values, none for integers. What is encoded are the bytes of a stream (docs/format.md).
+    floating values, none for integers.
+    rewrite: whether a decoded chunk may be encoded again within `rel`, as Zarr does where a chunk is written in part; errors then add up.
+
+    The encoded bytes are a stream (docs/format.md) of the elements in C order. An array in Fortran's order alone is a stream of its elements in that
+    order, and its shape after the stream, 8 bytes an axis. `decode` returns the latter with shape and order, and all others flat.
     """
 
     codec_id = "stretto"
 
-    def __init__(self, abs=None, rel=None):
-        self.abs, self.rel = abs, rel
+    def __init__(self, abs=None, rel=None, rewrite=False):
+        self.abs, self.rel = settings.bounds(abs, rel)
+        self.rewrite = bool(rewrite)
+
+    def get_config(self):
+        return {"id": self.codec_id, "abs": self.abs, "rel": self.rel, **({"rewrite": True} if self.rewrite else {})}
 
     def encode(self, buf):
-        return bytes(compress(numcodecs.compat.ensure_ndarray(buf), abs=self.abs, rel=self.rel))
+        values = numcodecs.compat.ensure_ndarray(buf)
+        settings.must_be_new(buf, self.rel, self.rewrite)
+        fortran = values.flags.f_contiguous and not values.flags.c_contiguous
+        stream = bytes(compress(values.T if fortran else values, abs=self.abs, rel=self.rel))
+        return stream + struct.pack(f"<{values.ndim}Q", *values.shape) if fortran else stream
 
     def decode(self, buf, out=None):
-        stream = Stream.from_bytes(numcodecs.compat.ensure_bytes(buf))
+        """The values. out: an array of as many bytes, of any order and strides, which takes them and is returned."""
+        values = _decoded(numcodecs.compat.ensure_bytes(buf))
         if out is None:
-            return stream.decompress()
-        target = arrays.writable(numcodecs.compat.ensure_ndarray(out)).reshape(-1).view(np.uint8)
-        if target.size != stream.size * stream.dtype.itemsize:
-            raise ArgumentError(f"out has {target.size} bytes; the stream's values {stream.size * stream.dtype.itemsize}")
-        stream.decompress(out=target.view(stream.dtype))
+            return settings.marked(values, self.rel, self.rewrite)
+        target = numcodecs.compat.ensure_ndarray(out)
+        if not target.flags.writeable:
+            raise ArgumentError("out is read-only")
+        if target.nbytes != values.nbytes:
+            raise ArgumentError(f"out has {target.nbytes} bytes; the stream's values {values.nbytes}")
+        if target.shape != values.shape or target.dtype != values.dtype:
+            values = values.reshape(-1, order="A").view(target.dtype).reshape(target.shape)
+        np.copyto(target, values)
         return out
+
+
+def _decoded(content):
+    """What `encode` gave, as an array."""
+    _, _, _, length, *_ = _core.inspect(content)
+    stream = Stream.from_bytes(content[:length])
+    if length == len(content):
+        return stream.decompress()
+    axes, rest = divmod(len(content) - length, 8)
+    shape = struct.unpack_from(f"<{axes}Q", content, length)
+    if rest or not 2 <= axes <= 64 or math.prod(shape) != stream.size:
+        raise StreamError(f"{len(content)} bytes hold a stream of {length} bytes and {len(content) - length} bytes after it, which are no shape of "
+                          f"{stream.size} elements")
+    return stream.decompress().reshape(shape[::-1]).T
 
 
 numcodecs.register_codec(Stretto)

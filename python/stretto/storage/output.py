@@ -32,6 +32,9 @@ class Output:
             return None
         return stat.S_IMODE(found.st_mode) & 0o777 if stat.S_ISREG(found.st_mode) else None
 
+    def __reduce__(self):
+        raise TypeError(f"{self.path} is being written; its Output is not copied, for its descriptor has one owner")
+
     def keep(self):
         """The file is on the disk, and has its name. FileExistsError where another came meanwhile that may not be replaced."""
         try:

@@ -10,6 +10,8 @@ import numpy as np
 from stretto.errors import Failure
 
 SEVERAL = (".npz", ".h5", ".hdf5", ".nc", ".nc4")  # of which one file holds several arrays
+# Names of formats that are not written: raw values under them would mislead.
+UNWRITTEN = (".zarr", ".zip", ".stretto", ".cdf", ".nc3", ".he5", ".hdf", ".grb", ".grib", ".grib2", ".tif", ".tiff", ".fits", ".mat", ".parquet", ".csv")
 
 
 class Npy:

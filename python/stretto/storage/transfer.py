@@ -141,6 +141,8 @@ def decompress(console, path, output, names=(), force=False, threads=1):
         output = pathlib.Path(output or pathlib.Path(path).with_suffix(".npy" if len(variables) == 1 else ".npz"))
         if len(variables) > 1 and output.suffix not in targets.SEVERAL:
             raise Failure(f"{output} holds one array, and {path} has {len(variables)}; name one by --array, or write {', '.join(targets.SEVERAL)}")
+        if output.suffix in targets.UNWRITTEN:
+            raise Failure(f"{output} would be no {output.suffix[1:]}: this command writes .npy, {', '.join(targets.SEVERAL)}, and raw values (.raw, .f32)")
         total = sum(one.nbytes for one in variables)
         with progress(console, f"decompressing {source.path.name}", total) as tell, new_file(output, force) as made:
             writer = targets.writer(made, output.suffix, source.attributes)

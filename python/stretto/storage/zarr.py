@@ -13,7 +13,6 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 import math
-import numbers
 
 import numpy as np
 from zarr.abc.codec import ArrayBytesCodec
@@ -21,7 +20,7 @@ from zarr.registry import register_codec
 
 from stretto.api import arrays, streams
 from stretto.errors import ArgumentError, BoundError
-from stretto.storage import elements
+from stretto.storage import elements, settings
 
 
 @dataclasses.dataclass(frozen=True)
@@ -29,30 +28,27 @@ class Stretto(ArrayBytesCodec):
     """Compresses floating and complex chunks within a bound; without one, and for integers and booleans, elements keep their bits.
 
     abs: the bound in units of the data. rel: as a fraction of the range of each chunk, so that neighbours may have different bounds.
+    rewrite: whether chunks may be written in part within `rel`. Their values are decoded and encoded again each time, and errors add up.
     """
 
     is_fixed_size = False
 
     abs: float | None = None
     rel: float | None = None
+    rewrite: bool = False
 
     def __post_init__(self):
-        if self.abs is not None and self.rel is not None:
-            raise BoundError(f"the bound is given twice: abs={self.abs} and rel={self.rel}")
-        for name, bound in (("abs", self.abs), ("rel", self.rel)):
-            if bound is None:
-                continue
-            if not isinstance(bound, numbers.Real):
-                raise TypeError(f"{name} is {bound!r}; it takes a number")
-            if not (math.isfinite(bound) and bound > 0):
-                raise BoundError(f"{name} is {bound}; a bound is finite and positive")
+        for name, bound in zip(("abs", "rel"), settings.bounds(self.abs, self.rel)):
+            object.__setattr__(self, name, bound)  # plain floats, as JSON needs them
+        object.__setattr__(self, "rewrite", bool(self.rewrite))
 
     @classmethod
     def from_dict(cls, data):
         return cls(**data.get("configuration", {}))
 
     def to_dict(self):
-        return {"name": "stretto", "configuration": {name: value for name, value in (("abs", self.abs), ("rel", self.rel)) if value is not None}}
+        return {"name": "stretto", "configuration": {name: value for name, value in (("abs", self.abs), ("rel", self.rel), ("rewrite", self.rewrite or None))
+                                                         if value is not None}}
 
     def validate(self, *, shape, dtype, chunk_grid):
         native = elements.native(dtype.to_native_dtype())
@@ -64,7 +60,9 @@ class Stretto(ArrayBytesCodec):
         return self.abs is None and self.rel is None
 
     def _encode_sync(self, chunk_array, chunk_spec):
-        values = np.asarray(chunk_array.as_numpy_array())
+        values = chunk_array.as_numpy_array()
+        settings.must_be_new(values, self.rel, self.rewrite)
+        values = np.asarray(values)
         values = np.ascontiguousarray(values, elements.native(values.dtype)).reshape(-1)
         eps = None if self._lossless() else streams.eps_of(values, arrays.type_of(values.dtype)[0], self.abs, self.rel, None, 1)
         return chunk_spec.prototype.buffer.from_bytes(elements.encode(values, eps))
@@ -73,7 +71,8 @@ class Stretto(ArrayBytesCodec):
         dtype = chunk_spec.dtype.to_native_dtype()
         out = np.empty(math.prod(chunk_spec.shape), elements.native(dtype))
         elements.decode(chunk_bytes.to_bytes(), self._lossless(), out)
-        return chunk_spec.prototype.nd_buffer.from_ndarray_like(out.astype(dtype, copy=False).reshape(chunk_spec.shape))
+        return chunk_spec.prototype.nd_buffer.from_ndarray_like(settings.marked(out.astype(dtype, copy=False).reshape(chunk_spec.shape), self.rel,
+                                                                                      self.rewrite))
 
     async def _encode_single(self, chunk_array, chunk_spec):
         return await asyncio.to_thread(self._encode_sync, chunk_array, chunk_spec)

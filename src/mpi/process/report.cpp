@@ -8,12 +8,12 @@
 #include <charconv>
 #include <cmath>
 #include <cstdio>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <string_view>
 #include <vector>
 
+#include "base/file.hpp"
 #include "base/printable.hpp"
 #include "mpi/process/texts.hpp"
 
@@ -297,10 +297,7 @@ Status report(const Statistics& own, const Settings& settings) {
     std::fputs(table(rows, ranks, bounded).c_str(), stderr);
     return Status::ok;
   }
-  std::ofstream out(file);
-  out << to_json(rows, ranks);
-  out.close();
-  if (out) return Status::ok;
+  if (replace_file(file, to_json(rows, ranks)) == Status::ok) return Status::ok;
   std::fputs(table(rows, ranks, bounded).c_str(), stderr);
   return fail(Status::invalid_argument, "'{}' cannot be written; it is on standard error instead", file);
 }
