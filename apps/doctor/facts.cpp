@@ -163,7 +163,7 @@ Json facts_of_nccl() {
   std::string text;
   const bool there = api::find_module("nccl", &nccl) == Status::ok;
   const bool serves = there && nccl->finds(&text) == Status::ok;
-  const std::string why = serves ? "" : stretto_message();
+  const std::string why = serves ? "" : std::string(message());
   const bool gpu = stretto_cuda_available() == STRETTO_OK;
   return {{"name", "nccl"},
           {"there", there},

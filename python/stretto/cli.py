@@ -24,6 +24,9 @@ class Command(TyperCommand):
 
     arguments = {}  # what each argument is, by its name
 
+    def format_arguments(self, ctx, formatter):
+        """Nothing: Typer lists arguments among the options, and newer Clicks would list them once more."""
+
     def get_help(self, ctx):
         for one in self.params:
             if one.name in self.arguments:
@@ -86,7 +89,7 @@ def flag(*names, help):
 MPIRUN = typer.Option(None, "--mpirun", metavar="COMMAND",
                       help="The launcher and its options, as in 'mpirun -n 4'. Without it: mpirun on the PATH, with two ranks.")
 HOSTS = typer.Option(None, "--hosts", metavar="A,B", help="Hosts to start on, in the launcher's own notation (Open MPI: a:2,b:2).")
-RANKS = typer.Option(None, "--ranks", "-n", min=2, help="Ranks to start; needed where --mpirun does not say.")
+RANKS = typer.Option(None, "--ranks", "-n", "-np", min=2, help="Ranks to start; needed where --mpirun does not say.")
 QUICK = flag("--quick", help="An eighth of the time, fewer sizes: to try things out.")
 JSON = flag("--json", help="JSON on standard output instead of tables.")
 PLOT = typer.Option(None, "--plot", metavar="FILE", help="Draw a figure: .png, .svg or .pdf; may be given several times.")
@@ -124,7 +127,7 @@ def run(command: List[str] = typer.Argument(..., metavar="PROGRAM [ARGUMENT]..."
         mpirun: Optional[str] = typer.Option(None, "--mpirun", metavar="COMMAND",
                                              help="The launcher and its options, as in 'mpirun -n 4'. Without it: mpirun on the PATH."),
         hosts: Optional[str] = HOSTS,
-        ranks: Optional[int] = typer.Option(None, "--ranks", "-n", min=1, help="Ranks to start, as the launcher's -n."),
+        ranks: Optional[int] = typer.Option(None, "--ranks", "-n", "-np", min=1, help="Ranks to start, as the launcher's -n."),
         bound: Optional[str] = typer.Option(None, "--bound", metavar="BOUND",
                                             help="Compress floating sums, within rel:1e-4 of the range of their inputs, or abs:0.001: the error of the SUM. "
                                                  "With :contribution after it, that of each rank's part, and so of a sum of p ranks p times it. "
@@ -176,7 +179,7 @@ stretto doctor --mpirun 'mpirun -n 8 --bind-to core' --hosts node1:4,node2:4
 
 stretto doctor --json > doctor.json""")
 def doctor(mpirun: Optional[str] = MPIRUN, hosts: Optional[str] = HOSTS,
-           ranks: Optional[int] = typer.Option(None, "--ranks", "-n", min=1, help="Ranks to start."), json_: bool = JSON):
+           ranks: Optional[int] = typer.Option(None, "--ranks", "-n", "-np", min=1, help="Ranks to start."), json_: bool = JSON):
     """What ranks of a job share, why not more, and what to change.
 
     Starts a program that tries every way to another rank's memory between every two ranks of a host, and says which serves, which is
@@ -290,7 +293,7 @@ def ratio(file: Optional[str] = typer.Argument(None, metavar="[FILE]", help="A .
           abs_: Optional[str] = typer.Option(None, "--abs", metavar="X,Y", help="Bounds in the data's unit."),
           type_: Optional[str] = typer.Option(None, "--type", metavar="TYPE", help="f32 or f64, of a file that is no .npy."),
           shape: Optional[str] = typer.Option(None, "--shape", metavar="AxB", help="Of such a file; without it as the name ends: name_301x941.f32."),
-          ranks: int = typer.Option(4, "--ranks", "-n", min=2, help="Ranks of the sum whose time is predicted."),
+          ranks: int = typer.Option(4, "--ranks", "-n", "-np", min=2, help="Ranks of the sum whose time is predicted."),
           rate: float = typer.Option(1.0, "--rate", metavar="GBITS", help="Of the network, in Gb/s."),
           plot: Optional[List[str]] = PLOT, json_: bool = JSON):
     """Which bound? Ratio, errors and speed of several on your data.

@@ -476,9 +476,29 @@ class Install(unittest.TestCase):
                 self.assertNotIn("install(TARGETS", file.read_text(encoding="utf-8"), f"{file}: stretto_install is meant")
 
 
+class TestOutput(unittest.TestCase):
+    LOG = """      Start  1: a
+ 1/3 Test  #1: a ....   Passed    0.01 sec
+ 2/3 Test  #2: b ....***Failed    0.01 sec
+the reason
+ 3/3 Test  #3: c ....***Skipped   0.01 sec
+no device
+66% tests passed, 1 tests failed out of 3
+"""
+
+    def test_only_output_of_failed_tests_and_the_summary_are_printed(self):
+        text = (ROOT / "scripts/test").read_text(encoding="utf-8")
+        function = text[text.index("outputs() {"):].partition("\n}\n")[0] + "\n}\n"
+        with tempfile.NamedTemporaryFile("w", suffix=".log") as log:
+            log.write(self.LOG)
+            log.flush()
+            shown = subprocess.run(["bash", "-c", f"{function} outputs {log.name}"], capture_output=True, text=True, check=True).stdout
+        self.assertEqual(shown.splitlines(), [" 2/3 Test  #2: b ....***Failed    0.01 sec", "the reason", "66% tests passed, 1 tests failed out of 3"])
+
+
 class Documents(unittest.TestCase):
     USERS = ("README.md", *(f"docs/{name}.md" for name in (
-        "start", "python", "mpi", "bounds", "glossary", "slow-networks", "semantics", "limits", "troubleshooting", "doctor", "report", "tune", "profile", "pingpong", "measuring", "stacking", "programs")))
+        "start", "python", "mpi", "bounds", "glossary", "slow-networks", "semantics", "limits", "troubleshooting", "doctor", "report", "tune", "profile", "pingpong", "measuring", "slurm", "stacking", "programs")))
 
     def test_the_readme_fits_one_screen_and_a_half(self):
         text = (ROOT / "README.md").read_text(encoding="utf-8")

@@ -60,6 +60,23 @@ def everything_is_counted():
     assert all(row["seconds"] * (1 - 1e-9) <= sum(row["seconds_over_time"]) <= RANKS * row["seconds"] * (1 + 1e-9) for row in data["calls"]), data
 
 
+def sums_of_different_sizes_are_different_rows():
+    _, _, data = report(STRETTO_RULES=rules("* native\n"))
+    sums = [row for row in data["calls"] if row["operation"] == "allreduce" and row["path"] == "native"]
+    assert {row["up_to_bytes"] for row in sums} == {1 << 10, 1 << 16}, sums
+    for row in sums:
+        assert row["bytes"] == row["calls"] * (4 if row["up_to_bytes"] == 1 << 10 else 40000), row
+    table = run(STRETTO_REPORT=1).stderr
+    assert re.search(r"^allreduce +<=1KiB +\d+ +\d+ B ", table, re.M) and re.search(r"^allreduce +<=64KiB ", table, re.M), table
+    assert re.search(r"^ibarrier +- +3 ", table, re.M), table
+
+
+def the_hosts_of_the_ranks_are_told():
+    _, _, data = report()
+    assert sum(data["hosts"].values()) == RANKS and len(data["hosts"]) == 1, data["hosts"]
+    assert "collectives of 3 ranks on 1 host\n" in run(STRETTO_REPORT=1).stderr
+
+
 def a_table_is_printed_once_on_standard_error():
     done = run(STRETTO_REPORT=1)
     assert done.stderr.count("stretto: collectives of 3 ranks") == 1, done.stderr
@@ -225,6 +242,8 @@ def each_way_has_its_reason():
 if __name__ == "__main__":
     for test in (
         everything_is_counted,
+        sums_of_different_sizes_are_different_rows,
+        the_hosts_of_the_ranks_are_told,
         a_table_is_printed_once_on_standard_error,
         output_is_that_of_the_program_alone,
         switched_off_it_says_and_does_nothing,

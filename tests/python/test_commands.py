@@ -244,6 +244,9 @@ def test_every_command_has_a_help_with_examples(stretto):
         shown = stretto.succeeds(*command, "-h")
         assert shown == stretto.succeeds(*command, "--help")
         assert not set("│─╭\\") & set(shown) and "..." not in shown.replace("]...", ""), shown
+    for command in ("run", "draw", "ratio", "report", "compress", "decompress", "inspect", "compare"):
+        shown = stretto.succeeds(command, "-h")
+        assert shown.lower().count("arguments:\n") == 1, shown
     assert "The program and its arguments." in stretto.succeeds("run", "-h") and "the stacking program was given" in stretto.succeeds("draw", "-h")
     assert "130 when interrupted" in " ".join(stretto.succeeds("-h").split())
     assert stretto.succeeds("--version") == "stretto 0.1.0\n"

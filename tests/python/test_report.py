@@ -25,12 +25,12 @@ WIDTHS = (1280, 800)
 
 
 def row(operation, path, why, calls=12, seconds=0.5, **more):
-    return {"operation": operation, "path": path, "why": why, "calls": calls, "bytes": calls * 4e6, "seconds": seconds, "raw_bytes": None, "sent_bytes": None,
+    return {"operation": operation, "path": path, "why": why, "up_to_bytes": 1 << 24, "calls": calls, "bytes": calls * 4e6, "seconds": seconds, "raw_bytes": None, "sent_bytes": None,
             "promised_error": 0.0, "saved_seconds": 0.0, "saved_between": [0.0, 0.0], "predicted_seconds": 0.2, "predicted_mpi_seconds": 0.4,
             "in_flight_seconds": 0.0, "hidden_seconds": 0.0, "attended_seconds": 0.0, "split": 0, "calls_over_time": [calls - 2, 0, 2], "seconds_over_time": [seconds, 0, 0], "ignored": None, **more}
 
 
-RUN = {"ranks": 4, "stretch_seconds": 0.5, "calls": [
+RUN = {"ranks": 4, "hosts": {"node7": 2, "node8": 2}, "stretch_seconds": 0.5, "calls": [
     row("allreduce", "MPI", "the first calls of a communicator", 6),
     row("allreduce", "ring, fused", "STRETTO_BOUND; winner of a trial", 1200, 3.25, raw_bytes=8e9, sent_bytes=5e8, promised_error=1.5e-4, saved_seconds=2.0,
         saved_between=[1.5, 2.5], calls_over_time=[0, 600, 600],
@@ -124,7 +124,7 @@ class Reader(html.parser.HTMLParser):
 def test_everything_that_was_given_is_shown(answering):
     text = made(answering, **everything())
     said = " ".join(Reader(text).words).replace("\u00a0", " ")
-    for words in ("4 ranks, 1,294 collectives", "1 to 2.6 s saved", "All together 1 to 2.6 s in 1,274 of 1,294 calls", "ring, fused, 1,200",
+    for words in ("4 ranks on 2 hosts, 1,294 collectives", "1 to 2.6 s saved", "All together 1 to 2.6 s in 1,274 of 1,294 calls", "ring, fused, 1,200",
                   "winner of a trial", "a rule <of> line 2 & more",
                   "75%", "0.00015", "at most 4,608 in a call", "node7: 2 ranks on 4 hardware threads", "bound to no single hardware thread",
                   "copies by the kernel are refused",
@@ -133,7 +133,26 @@ def test_everything_that_was_given_is_shown(answering):
         assert words in said, words
     for one in RUN["calls"]:
         assert f"{one['calls']:,}" in said and one["path"] in said
-    assert said.count("allreduce: ring, fused, 1,200 calls") == 1  # of the picture of what was saved
+    assert said.count("allreduce ≤ 16 MiB: ring, fused, 1,200 calls") == 1  # of the picture of what was saved
+
+
+def test_sizes_and_hosts_of_the_run_are_shown(answering):
+    contents = everything()
+    contents["run"] = copy.deepcopy(RUN)
+    contents["run"]["calls"][0].update(bytes=6 * 8, up_to_bytes=1024)
+    contents["run"]["calls"][4].update(bytes=9 * 5e7, up_to_bytes=None)
+    contents["run"]["hosts"] = {f"h{number}": 1 for number in range(4)}
+    said = " ".join(Reader(made(answering, **contents)).words).replace("\u00a0", " ")
+    for words in ("≤ 1 KiB", "> 16 MiB", "≤ 16 MiB", "on 4 hosts", "The program ran on h0 (1 rank), h1 (1 rank)", "The machine shown below is node7, node8"):
+        assert words in said, words
+    same = " ".join(Reader(made(answering, run=RUN, doctor=two_hosts())).words)
+    assert "The program ran on" not in same
+    # Of a file of an older version, that says neither.
+    old = copy.deepcopy(RUN)
+    del old["hosts"]
+    for one in old["calls"]:
+        del one["up_to_bytes"]
+    assert "The program ran on" not in made(answering, run=old, doctor=two_hosts())
 
 
 def test_the_page_is_whole_and_alone(answering):

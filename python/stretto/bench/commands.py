@@ -12,7 +12,7 @@ from stretto.errors import Failure
 
 MPIRUN = typer.Option(None, "--mpirun", metavar="COMMAND", help="The launcher and its options. Without it: mpirun on the PATH.")
 HOSTS = typer.Option(None, "--hosts", metavar="A,B", help="Hosts to start on, in the launcher's own notation (Open MPI: a:2,b:2).")
-RANKS = typer.Option(None, "--ranks", "-n", metavar="N,...", help="Numbers of ranks, a run each: 1,2,4. Without it 1,2, or what --mpirun says.")
+RANKS = typer.Option(None, "--ranks", "-n", "-np", metavar="N,...", help="Numbers of ranks, a run each: 1,2,4. Without it 1,2, or what --mpirun says.")
 MAP = typer.Option(None, "--map", metavar="PLACE", help="Put each next rank on the next core, socket or host.")
 EMULATE = typer.Option(None, "--emulate", metavar="HOSTS@RATE",
                        help="Between hosts that this machine makes, as in 4@1gbit. Needs a checkout, and a machine that permits namespaces.")

@@ -13,6 +13,7 @@ WAYS = {"process": "one process's own memory", "arena": "the shared arena", "xpm
         "staged": "staging through shared slots"}
 KERNEL_COPIES = "allgather, gather, scatter and alltoall"  # the collectives that have the kernel copy large blocks (docs/node.md)
 SHM_LEAST = 64 << 20
+WIDEST = 72  # characters of a column of words, also in a pipe
 
 
 def examine(mpirun=None, hosts=None, ranks=None):
@@ -161,7 +162,8 @@ def show(console, report):
             console.print(pairs_table(host))
     if report["advice"]:
         table = new_table("What could be better", "what", "how")
-        table.columns[1].justify, table.columns[1].no_wrap = "left", False
+        for column in table.columns:
+            column.justify, column.no_wrap, column.max_width = "left", False, WIDEST
         for one in report["advice"]:
             where = f"{one['host']}: " if one["host"] and len(hosts) > 1 else ""
             table.add_row(where + one["what"], one["how"])
@@ -173,7 +175,7 @@ def show(console, report):
 def modules_table(report):
     table = new_table("Modules: what moves bytes between processes", "module", "built for", "used", "why")
     for column in table.columns[1:]:
-        column.justify, column.no_wrap = "left", False
+        column.justify, column.no_wrap, column.max_width = "left", False, WIDEST
     for module in report["modules"]:
         table.add_row(module["name"], module["built_for"] or ("does not load" if module["there"] else "not there"), "yes" if module["used"] else "no", module["reason"])
     return table
@@ -249,7 +251,7 @@ def ways_table(host):
     title = f"How ranks of {host['name']} see each other's memory, the first that serves is used"
     table = new_table(title, "way", "answer", "used", "why")
     for column in table.columns[1:]:
-        column.justify, column.no_wrap = "left", False
+        column.justify, column.no_wrap, column.max_width = "left", False, WIDEST
     if not host["segment"]:
         table.add_row("messages", "-", "yes", host["segment_reason"])
     for way in host["ways"]:
@@ -264,7 +266,7 @@ def ways_table(host):
 def pairs_table(host):
     table = new_table(f"Refused on {host['name']}: {host['failing']} attempts", "way", "pairs", "why")
     for column in table.columns[1:]:
-        column.justify, column.no_wrap = "left", False
+        column.justify, column.no_wrap, column.max_width = "left", False, WIDEST
     groups = {}
     for pair in host["pairs"]:
         groups.setdefault((pair["way"], pair["why"]), []).append(pair)

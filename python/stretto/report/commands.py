@@ -35,7 +35,7 @@ def add(app, out):
                force: bool = typer.Option(False, "--force", help="Replace the page if it is there.", metavar=""),
                mpirun: Optional[str] = typer.Option(None, "--mpirun", metavar="COMMAND", help="The launcher and its options, for the examination of the machine."),
                hosts: Optional[str] = typer.Option(None, "--hosts", metavar="A,B", help="Hosts to start on, in the launcher's own notation."),
-               ranks: Optional[int] = typer.Option(None, "--ranks", "-n", min=1, help="Ranks to start. Without it as many as the program had, or two."),
+               ranks: Optional[int] = typer.Option(None, "--ranks", "-n", "-np", min=1, help="Ranks to start. Without it as many as the program had, or two."),
                profile: Optional[str] = typer.Option(None, "--profile", metavar="FILE", help="Predict by this profile, a file or a shipped name.")):
         """One page of HTML of a machine, and of a program that ran on it.
 

@@ -33,7 +33,8 @@ def colour(row):
 
 
 def label(row):
-    return f"{row['operation']}: {row['path']}"
+    size = f" ≤ {units.size(row['up_to_bytes'])}" if row.get("up_to_bytes") and row["bytes"] else ""
+    return f"{row['operation']}{size}: {row['path']}"
 
 
 def lanes(run):

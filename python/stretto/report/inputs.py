@@ -36,7 +36,14 @@ class Inputs:
     @property
     def per_node(self):
         """Ranks of the fullest host, where a job was examined."""
+        if self.run and self.run.get("hosts"):
+            return max(self.run["hosts"].values())
         return max(len(host["ranks"]) for host in self.doctor["hosts"]) if self.doctor else self.ranks
+
+    @property
+    def elsewhere(self):
+        """Whether the program ran on other hosts than those that were examined; a file of an older version does not say."""
+        return bool(self.run and self.run.get("hosts") and self.doctor and set(self.run["hosts"]) != {host["name"] for host in self.doctor["hosts"]})
 
 
 def kind_of(content):

@@ -17,7 +17,8 @@ def headline(found):
     run = found.run
     if run:
         gained = program.savings(run)
-        what = f"{counted(run['ranks'], 'rank')}, {counted(program.total(run, 'calls'), 'collective')}"
+        ran = f" on {counted(len(run['hosts']), 'host')}" if run.get("hosts") else ""
+        what = f"{counted(run['ranks'], 'rank')}{ran}, {counted(program.total(run, 'calls'), 'collective')}"
         if gained and gained[0] > 0:
             return f"{what}: {program.between(*gained[:2])} saved"
         if gained and gained[1] < 0:
@@ -35,6 +36,7 @@ def head(found, title):
     terms = page.joined(*(page.element("div", page.joined(page.element("dt", name), page.element("dd", figure))) for name, figure in merit))
     return page.element("header", page.joined(page.paragraph("stretto report", "kind"), page.element("h1", title),
                                               page.paragraph(f"The machine as examined: {where}", "soft") if where else "",
+                                              page.paragraph(program.places(found), "note") if found.elsewhere else "",
                                               page.element("dl", terms, class_="figures-of-merit") if merit else ""))
 
 

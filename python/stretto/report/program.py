@@ -9,6 +9,7 @@ from stretto.report.placement import counted
 
 NARROW = "\u00a0"  # keeps a figure and its unit on one line
 MOST_ROWS = 200  # of the table of all calls
+LARGEST = 1 << 24  # bytes of the last class of sizes that has an end: src/mpi/process/statistics.hpp
 
 
 def total(run, name):
@@ -51,6 +52,21 @@ def merit(found):
     return figures_
 
 
+def places(found):
+    """Where the program ran, beside what was examined."""
+    ran = [f"{name} ({counted(ranks, 'rank')})" for name, ranks in found.run["hosts"].items()]
+    seen = ", ".join(host["name"] for host in found.doctor["hosts"])
+    more = f" and {len(ran) - 8} more" if len(ran) > 8 else ""
+    return f"The program ran on {', '.join(ran[:8])}{more}. The machine shown below is {seen}: --mpirun and --hosts examine others."
+
+
+def size_class(row):
+    """The sizes of the calls of a row; empty where a file of an older version does not say."""
+    if "up_to_bytes" not in row or not row["bytes"]:
+        return "–"
+    return f"≤ {units.size(row['up_to_bytes'])}" if row["up_to_bytes"] else f"> {units.size(LARGEST)}"
+
+
 def over_time(run):
     drawn = course.course(run)
     if drawn is None:
@@ -85,13 +101,13 @@ def hidden(run):
     if not rows:
         return ""
     longest = max(row["in_flight_seconds"] for row in rows)
-    cells = [[row["operation"], row["path"], f"{row['calls']:,}",
+    cells = [[row["operation"], size_class(row), row["path"], f"{row['calls']:,}",
               page.bar(units.seconds(row["in_flight_seconds"]), row["in_flight_seconds"] / longest, course.colour(row)),
               page.bar(f"{row['hidden_seconds'] / row['in_flight_seconds']:.0%}", row["hidden_seconds"] / row["in_flight_seconds"],
                        course.colour(row)),
               units.seconds(row["attended_seconds"]), str(row["split"])] for row in rows]
-    columns = ["operation", "path", "calls", "under way, of all ranks", "hidden by the program's work", "in starts and waits", "S"]
-    return page.joined(page.element("h3", "Overlap"), page.table(None, columns, cells, words=(0, 1)),
+    columns = ["operation", "size", "path", "calls", "under way, of all ranks", "hidden by the program's work", "in starts and waits", "S"]
+    return page.joined(page.element("h3", "Overlap"), page.table(None, columns, cells, words=(0, 1, 2)),
                        page.paragraph("S: the most levels of a tree that the ranks' own cores did.", "soft"))
 
 
@@ -101,7 +117,7 @@ def promised(run):
     if not rows:
         return ""
     ratios = [row["raw_bytes"] / row["sent_bytes"] if row["sent_bytes"] else 0 for row in rows]
-    cells = [[row["operation"], row["path"], row["why"], f"{row['calls']:,}", f"{row['promised_error']:.3g}",
+    cells = [[row["operation"], size_class(row), row["path"], row["why"], f"{row['calls']:,}", f"{row['promised_error']:.3g}",
               units.size(row["raw_bytes"]) if row["raw_bytes"] else "–", units.size(row["sent_bytes"]) if row["sent_bytes"] else "–",
               page.bar(units.digits(ratio), ratio / max(ratios), course.colour(row)) if ratio else "–"] for row, ratio in zip(rows, ratios)]
     left = [row["ignored"] for row in run["calls"] if row.get("ignored")]
@@ -112,7 +128,7 @@ def promised(run):
                               f"the range is {most['range'][0]:.6g} to {most['range'][1]:.6g}, with them {most['range_with_them'][0]:.6g} to "
                               f"{most['range_with_them'][1]:.6g}.")
     return page.joined(page.element("h3", "Bounds and ratios"),
-                       page.table(None, ["operation", "path", "why", "calls", "error at most", "raw", "sent", "ratio"], cells, words=(0, 1), long=(2,)), note)
+                       page.table(None, ["operation", "size", "path", "why", "calls", "error at most", "raw", "sent", "ratio"], cells, words=(0, 1, 2), long=(3,)), note)
 
 
 def all_calls(run):
@@ -121,11 +137,11 @@ def all_calls(run):
     cells = []
     for row in rows[:MOST_ROWS]:
         predicted = row["predicted_seconds"] / row["predicted_mpi_seconds"] if row["predicted_mpi_seconds"] > 0 else 0
-        cells.append([row["operation"], page.key(course.colour(row), row["path"]), row["why"], f"{row['calls']:,}", units.size(row["bytes"]),
+        cells.append([row["operation"], size_class(row), page.key(course.colour(row), row["path"]), row["why"], f"{row['calls']:,}", units.size(row["bytes"]),
                       page.bar(units.seconds(row["seconds"]), row["seconds"] / longest, course.colour(row)), f"{predicted:.2f}" if predicted else "–"])
     more = page.paragraph(f"{counted(len(rows) - MOST_ROWS, 'more row')} in the file.", "soft") if len(rows) > MOST_ROWS else ""
     return page.joined(page.element("h3", "All calls"),
-                       page.table(None, ["operation", "path", "why", "calls", "bytes", "slowest rank", "predicted"], cells, words=(0, 1), long=(2,)), more,
+                       page.table(None, ["operation", "size", "path", "why", "calls", "bytes", "slowest rank", "predicted"], cells, words=(0, 1, 2), long=(3,)), more,
                        page.paragraph("predicted: the model's time over its time of the MPI's own collective.", "soft"))
 
 

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
 #include <cstdio>
@@ -40,6 +41,7 @@ json to_json(const Row& r) {
   return {{"operation", w.operation},
           {"path", w.path},
           {"why", w.why},
+          {"up_to_bytes", std::isinf(largest_of_size[w.size]) ? json(nullptr) : json(largest_of_size[w.size])},
           {"calls", t.calls},
           {"bytes", t.bytes},
           {"seconds", t.seconds},
@@ -64,6 +66,13 @@ json to_json(const Row& r) {
 // Between ranks printable text, a line a row: a json that is destroyed may want memory, which a rank may not have.
 constexpr char between = '\t';
 
+std::string host_name() {
+  char name[MPI_MAX_PROCESSOR_NAME] = "";
+  int length = 0;
+  PMPI_Get_processor_name(name, &length);
+  return {name, static_cast<std::size_t>(length)};
+}
+
 // The length of a stretch; then where there is anything, the place, calls and seconds.
 std::string to_text(const Timeline& t) {
   std::string text = fmt::format("{}{}", between, t.stretch());
@@ -74,15 +83,15 @@ std::string to_text(const Timeline& t) {
 }
 
 std::string to_text(const Statistics& own) {
-  std::string all;
+  std::string all = printable(host_name()) + '\n';
   for (const auto& [w, record] : own.all()) {
     const Tally& t = record.tally;
     all += fmt::format(
         "{1}{0}{2}{0}{3}{0}{4}{0}{5}{0}{6}{0}{7}{0}{8}{0}{9}{0}{10}{0}{11}{0}{12}{0}{13}{0}{14}{0}{15}{0}{16}{0}{17}{"
-        "0}{18}{0}{19}{0}{20}{0}{21}{0}",
-        between, printable(w.operation), printable(w.path), printable(w.why), t.calls, t.bytes, t.seconds, t.raw_bytes,
-        t.sent_bytes, t.promised_error, t.error_with_rounding, t.saved, t.saved_least, t.saved_most, t.predicted,
-        t.predicted_mpi, t.known, t.in_flight, t.hidden, t.attended, t.split, t.trials);
+        "0}{18}{0}{19}{0}{20}{0}{21}{0}{22}{0}",
+        between, printable(w.operation), printable(w.path), printable(w.why), w.size, t.calls, t.bytes, t.seconds,
+        t.raw_bytes, t.sent_bytes, t.promised_error, t.error_with_rounding, t.saved, t.saved_least, t.saved_most,
+        t.predicted, t.predicted_mpi, t.known, t.in_flight, t.hidden, t.attended, t.split, t.trials);
     const Ignored& i = t.ignored;
     all += fmt::format("{1}{0}{2}{0}{3}{0}{4}{0}{5}{0}{6}", between, i.calls, i.values, i.lo, i.hi, i.all_lo, i.all_hi);
     all += to_text(record.timeline) + '\n';
@@ -102,6 +111,8 @@ Row from_text(std::string_view line) {
   };
   Row r;
   for (std::string* s : {&r.way.operation, &r.way.path, &r.way.why}) *s = next();
+  number(&r.way.size);
+  r.way.size = std::min(r.way.size, largest_of_size.size() - 1);
   Tally& t = r.tally;
   number(&t.calls);
   for (double* x :
@@ -129,11 +140,12 @@ Row from_text(std::string_view line) {
 }
 
 // A rank that had no memory for its text has none.
-std::vector<Row> merge(const std::vector<std::string>& texts) {
+std::vector<Row> merge(const std::vector<std::string>& texts, Hosts* hosts) {
   std::map<Way, Record> all;
   double stretch = 0;
   for (const std::string& text : texts) {
     std::istringstream lines(text);
+    if (std::string host; std::getline(lines, host)) ++(*hosts)[host];
     for (std::string line; std::getline(lines, line);) {
       const Row r = from_text(line);
       auto& [t, timeline] = all[r.way];
@@ -163,6 +175,12 @@ std::string with_unit(double bytes) {
   std::size_t unit = 0;
   for (; bytes >= 1024 && unit < 5; ++unit) bytes /= 1024;
   return fmt::format("{:.{}f} {}", bytes, unit == 0 ? 0 : 1, units[unit]);
+}
+
+std::string size_text(std::size_t size) {
+  constexpr std::array texts = {"<=1KiB", "<=64KiB", "<=1MiB", "<=16MiB", ">16MiB"};
+  static_assert(texts.size() == largest_of_size.size());
+  return texts[size];
 }
 
 std::string told(const Ignored& i, std::uint64_t calls) {
@@ -232,11 +250,13 @@ std::string uncompressed(const std::vector<Row>& rows) {
 
 }  // namespace
 
-std::string table(const std::vector<Row>& rows, int ranks, bool bounded) {
+std::string table(const std::vector<Row>& rows, int ranks, const Hosts& hosts, bool bounded) {
   if (rows.empty())
     return fmt::format("stretto: no collective was called by {} rank{}\n", ranks, ranks == 1 ? "" : "s");
-  std::string out = fmt::format("stretto: collectives of {} rank{}\n", ranks, ranks == 1 ? "" : "s");
-  out += fmt::format("{:<22} {:>10} {:>6} {:>11} {:>10} {:>10} {:>7} {:>9} {:>9}  {}\n", "operation", "calls", "trials",
+  std::string out = fmt::format("stretto: collectives of {} rank{} on {} host{}\n", ranks, ranks == 1 ? "" : "s",
+                                hosts.size(), hosts.size() == 1 ? "" : "s");
+  out += fmt::format("{:<22} {:>8} {:>10} {:>6} {:>11} {:>10} {:>10} {:>7} {:>9} {:>9}  {}\n", "operation", "size",
+                     "calls", "trials",
                      "bytes", "seconds", "saved (s)", "ratio", "error", "rounded", "path: why");
   std::uint64_t calls = 0;
   Ignored ignored;
@@ -255,16 +275,17 @@ std::string table(const std::vector<Row>& rows, int ranks, bool bounded) {
                              : is_known(t.saved_least, t.saved_most) ? fmt::format("{:.3f}", t.saved)
                                                                      : "?";
     const std::string trials = t.trials > 0 ? fmt::format("{}", t.trials) : "";
-    out += fmt::format("{:<22} {:>10} {:>6} {:>11} {:>10.3f} {:>10} {:>7} {:>9} {:>9}  {}\n", w.operation, t.calls,
-                       trials, with_unit(t.bytes), t.seconds, gain, ratio, error, rounded, path_and_why(r));
+    out += fmt::format("{:<22} {:>8} {:>10} {:>6} {:>11} {:>10.3f} {:>10} {:>7} {:>9} {:>9}  {}\n", w.operation,
+                       t.bytes > 0 ? size_text(w.size) : "-", t.calls, trials, with_unit(t.bytes), t.seconds, gain,
+                       ratio, error, rounded, path_and_why(r));
   }
   out += savings(rows);
   if (bounded) out += uncompressed(rows);
   return out + overlap + told(ignored, calls);
 }
 
-std::string to_json(const std::vector<Row>& rows, int ranks) {
-  json all = {{"ranks", ranks}, {"calls", json::array()}};
+std::string to_json(const std::vector<Row>& rows, int ranks, const Hosts& hosts) {
+  json all = {{"ranks", ranks}, {"hosts", hosts}, {"calls", json::array()}};
   if (!rows.empty()) all["stretch_seconds"] = rows.front().timeline.stretch();
   for (const Row& r : rows) all["calls"].push_back(to_json(r));
   return all.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
@@ -292,13 +313,14 @@ Status report(const Statistics& own, const Settings& settings) {
   }
   std::vector<std::string> all;
   if (const Status s = gather_texts(mine, &all); s != Status::ok || rank != 0) return s;
-  const std::vector<Row> rows = merge(all);
+  Hosts hosts;
+  const std::vector<Row> rows = merge(all, &hosts);
   if (file.empty()) {
-    std::fputs(table(rows, ranks, bounded).c_str(), stderr);
+    std::fputs(table(rows, ranks, hosts, bounded).c_str(), stderr);
     return Status::ok;
   }
-  if (replace_file(file, to_json(rows, ranks)) == Status::ok) return Status::ok;
-  std::fputs(table(rows, ranks, bounded).c_str(), stderr);
+  if (replace_file(file, to_json(rows, ranks, hosts)) == Status::ok) return Status::ok;
+  std::fputs(table(rows, ranks, hosts, bounded).c_str(), stderr);
   return fail(Status::invalid_argument, "'{}' cannot be written; it is on standard error instead", file);
 }
 

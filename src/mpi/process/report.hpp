@@ -1,6 +1,7 @@
 // The report at the end of a program.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -25,8 +26,11 @@ struct Row {
   Timeline timeline;  // of one length of stretches in all rows
 };
 
+// Ranks of each host, by its name.
+using Hosts = std::map<std::string, int>;
+
 // `bounded`: a bound was given for all sums.
-std::string table(const std::vector<Row>& rows, int ranks, bool bounded);
-std::string to_json(const std::vector<Row>& rows, int ranks);
+std::string table(const std::vector<Row>& rows, int ranks, const Hosts& hosts, bool bounded);
+std::string to_json(const std::vector<Row>& rows, int ranks, const Hosts& hosts);
 
 }  // namespace stretto::mpi

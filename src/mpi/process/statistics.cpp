@@ -33,8 +33,9 @@ void Tally::add(const Tally& other) noexcept {
   ignored.add(other.ignored);
 }
 
-void Statistics::add(const Way& way, const Tally& tally, Server server) {
+void Statistics::add(Way way, const Tally& tally, Server server) {
   const int length = tally.bytes > 0 ? std::ilogb(tally.bytes) : -1;
+  while (tally.bytes > largest_of_size[way.size]) ++way.size;
   const std::lock_guard lock(mutex_);
   Record& record = all_[way];
   record.tally.add(tally);

@@ -3,7 +3,9 @@
 
 #include <array>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <mutex>
 #include <string>
@@ -17,10 +19,15 @@ namespace stretto::mpi {
 // How a way ends that nothing but the model decided, and one that it decided without a measurement.
 inline constexpr const char *predicted_reason = "predicted", *assumed_reason = "assumed";
 
+// The most bytes of a call in each class of sizes; calls of one class are one row. The last class has no end.
+inline constexpr std::array<double, 5> largest_of_size = {0x1p10, 0x1p16, 0x1p20, 0x1p24,
+                                                          std::numeric_limits<double>::infinity()};
+
 struct Way {
   std::string operation;  // "allreduce", "iallreduce", "allreduce_init"
   std::string path;       // what served it ("ring, fused"), or "MPI"
   std::string why;
+  std::size_t size = 0;  // class of sizes: the place in largest_of_size; Statistics sets it
   auto operator<=>(const Way&) const = default;
 };
 
@@ -68,7 +75,8 @@ enum class Server : std::uint8_t { stretto, mpi, cores };
 
 class Statistics {
  public:
-  void add(const Way& way, const Tally& tally, Server server);
+  // One call, whose bytes say the class of sizes.
+  void add(Way way, const Tally& tally, Server server);
 
   // With what was saved: for each way the difference of the medians of its latest calls and of the latest ones of the same operation and about the same
   // length (a factor of two) that the MPI's own collective served in this process, times its calls; nothing where there were none of these.
