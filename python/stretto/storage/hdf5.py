@@ -19,6 +19,7 @@ import struct
 import h5py
 import h5py.h5z
 
+from stretto.api.streams import marks_of
 from stretto.errors import BoundError, Failure, UnsupportedError
 from stretto.launch import programs
 
@@ -51,16 +52,23 @@ def register():
 _loaded = None
 
 
+def _words(number):
+    """The lower and the upper 32 bits of a float64."""
+    return struct.unpack("<II", struct.pack("<d", number))
+
+
 class Stretto(h5py.filters.FilterRefBase):
     """Settings of the filter, for create_dataset(..., **Stretto(abs=1e-3)).
 
     abs: the bound of floating and complex numbers, in units of the data. rel: as a fraction of the range of each chunk's finite values below 1e15, so
     that neighbours may have different bounds. With neither, all numbers keep their bits; integers take neither.
+    marks: values that mark missing data, such as [-9999]: they keep their bits, no other value decodes to one, and no range counts them. The fill value
+    of the dataset, as create_dataset(fillvalue=...) or a NetCDF variable's _FillValue sets it, is a mark by itself.
     """
 
     filter_id = FILTER
 
-    def __init__(self, abs: float | None = None, rel: float | None = None):  # noqa: A002
+    def __init__(self, abs: float | None = None, rel: float | None = None, marks=()):  # noqa: A002
         if abs is not None and rel is not None:
             raise BoundError(f"the bound is given twice: abs={abs} and rel={rel}")
         kind, bound = ("lossless", 0.0) if abs is None and rel is None else ("abs", abs) if rel is None else ("rel", rel)
@@ -68,7 +76,10 @@ class Stretto(h5py.filters.FilterRefBase):
             raise TypeError(f"{kind} is {bound!r}; it takes a number")
         if kind != "lossless" and not (math.isfinite(bound) and bound > 0):
             raise BoundError(f"{kind} is {bound}; a bound is finite and positive")
-        self.filter_options = (KINDS[kind], *struct.unpack("<II", struct.pack("<d", bound)))
+        marks = marks_of(marks)
+        self.filter_options = (KINDS[kind], *_words(bound))
+        if marks and kind != "lossless":
+            self.filter_options += (0, 0, 0, len(marks), *(word for mark in marks for word in _words(mark)))  # the filter finds three by itself
 
     @staticmethod
     def of(dataset) -> tuple[str, float] | None:

@@ -11,7 +11,7 @@ import numcodecs.compat
 import numpy as np
 
 from stretto.api import arrays
-from stretto.api.streams import Stream, compress
+from stretto.api.streams import Stream, compress, marks_of
 from stretto.errors import ArgumentError
 
 
@@ -20,15 +20,21 @@ class Stretto(numcodecs.abc.Codec):
 
     abs: the bound in units of the data. rel: as a fraction of the range of each chunk, so that neighbours may have different bounds. One of both for
     floating values, none for integers. What is encoded are the bytes of a stream (docs/format.md).
+    marks: values that mark missing data, such as [-9999]: they keep their bits, and no other value decodes to one. A codec of numcodecs does not see the
+    array's fill value: name it here.
     """
 
     codec_id = "stretto"
 
-    def __init__(self, abs=None, rel=None):
-        self.abs, self.rel = abs, rel
+    def __init__(self, abs=None, rel=None, marks=()):
+        self.abs, self.rel, self.marks = abs, rel, marks_of(marks)
+
+    def get_config(self):
+        # Configurations of codecs without marks stay what they were.
+        return {name: value for name, value in super().get_config().items() if name != "marks" or value}
 
     def encode(self, buf):
-        return bytes(compress(numcodecs.compat.ensure_ndarray(buf), abs=self.abs, rel=self.rel))
+        return bytes(compress(numcodecs.compat.ensure_ndarray(buf), abs=self.abs, rel=self.rel, marks=self.marks))
 
     def decode(self, buf, out=None):
         stream = Stream.from_bytes(numcodecs.compat.ensure_bytes(buf))

@@ -29,14 +29,18 @@ class Stretto(ArrayBytesCodec):
     """Compresses floating and complex chunks within a bound; without one, and for integers and booleans, elements keep their bits.
 
     abs: the bound in units of the data. rel: as a fraction of the range of each chunk, so that neighbours may have different bounds.
+    marks: values that mark missing data, such as (-9999,): they keep their bits, no other value decodes to one, and no range counts them. The array's
+    fill value is a mark by itself, unless it is 0, Zarr's default.
     """
 
     is_fixed_size = False
 
     abs: float | None = None
     rel: float | None = None
+    marks: tuple = ()
 
     def __post_init__(self):
+        object.__setattr__(self, "marks", tuple(streams.marks_of(self.marks)))
         if self.abs is not None and self.rel is not None:
             raise BoundError(f"the bound is given twice: abs={self.abs} and rel={self.rel}")
         for name, bound in (("abs", self.abs), ("rel", self.rel)):
@@ -52,7 +56,8 @@ class Stretto(ArrayBytesCodec):
         return cls(**data.get("configuration", {}))
 
     def to_dict(self):
-        return {"name": "stretto", "configuration": {name: value for name, value in (("abs", self.abs), ("rel", self.rel)) if value is not None}}
+        return {"name": "stretto", "configuration": {name: value for name, value in (("abs", self.abs), ("rel", self.rel), ("marks", list(self.marks) or None))
+                                                       if value is not None}}
 
     def validate(self, *, shape, dtype, chunk_grid):
         native = elements.native(dtype.to_native_dtype())
@@ -66,8 +71,11 @@ class Stretto(ArrayBytesCodec):
     def _encode_sync(self, chunk_array, chunk_spec):
         values = np.asarray(chunk_array.as_numpy_array())
         values = np.ascontiguousarray(values, elements.native(values.dtype)).reshape(-1)
-        eps = None if self._lossless() else streams.eps_of(values, arrays.type_of(values.dtype)[0], self.abs, self.rel, None, 1)
-        return chunk_spec.prototype.buffer.from_bytes(elements.encode(values, eps))
+        if self._lossless() or not elements.is_floating(values.dtype):
+            return chunk_spec.prototype.buffer.from_bytes(elements.encode(values, None))
+        marks = streams.marks_of([*self.marks, *_parts(chunk_spec.fill_value)])
+        eps = streams.eps_of(values, arrays.type_of(values.dtype)[0], self.abs, self.rel, None, 1, marks)
+        return chunk_spec.prototype.buffer.from_bytes(elements.encode(values, eps, 1, marks, streams.kept_from(self.rel, None)))
 
     def _decode_sync(self, chunk_bytes, chunk_spec):
         dtype = chunk_spec.dtype.to_native_dtype()
@@ -83,6 +91,12 @@ class Stretto(ArrayBytesCodec):
 
     def compute_encoded_size(self, input_byte_length, chunk_spec):
         raise ArgumentError("a stream's size depends on its values")
+
+
+def _parts(fill):
+    """What of a fill value marks missing data: of a complex one both parts; nothing of 0."""
+    fill = np.asarray(fill)
+    return [float(part) for part in np.unique([fill.real, fill.imag] if fill.dtype.kind == "c" else fill) if fill != 0]
 
 
 register_codec("stretto", Stretto)
