@@ -65,7 +65,8 @@ typedef struct stretto_missing {
   double ignore_above; /* finite values of this magnitude and more are missing data, too. 0: 1e15; INFINITY: none is */
 } stretto_missing;
 
-#define STRETTO_MISSING_INIT {sizeof(stretto_missing), NULL, 0, 0}
+#define STRETTO_MISSING_INIT \
+  { sizeof(stretto_missing), NULL, 0, 0 }
 
 /* stretto_compress, where missing data keep their bits and no other value decodes to a mark: as many elements equal a
  * mark after as before. All other values keep the bound. The stream has no list of marks: in sums of streams a mark is

@@ -43,7 +43,7 @@ class Marks {
 
   Type type_;
   int count_ = 0;
-  T least_ = infinite;     // magnitudes from here on are kept
+  T least_ = infinite;  // magnitudes from here on are kept
   T mark_[kMaxMarks] = {};
   T reach_[kMaxMarks] = {};  // values this near to the mark may decode to it; negative: none but the mark itself
 };

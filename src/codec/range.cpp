@@ -179,10 +179,9 @@ Status value_range(Type t, const void* x, std::size_t count, double* lo, double*
   const Kernels* kernels = nullptr;
   if (const Status s = check("value_range", t, x, count, options, &kernels); s != Status::ok) return s;
   const FloatEnvironment environment;
-  const Interval all =
-      has_marks(t, options)
-          ? ranges_with(t, x, count, std::numeric_limits<double>::infinity(), *kernels, options).all
-          : finite_range(t, x, count, *kernels, options.parallel);
+  const Interval all = has_marks(t, options)
+                           ? ranges_with(t, x, count, std::numeric_limits<double>::infinity(), *kernels, options).all
+                           : finite_range(t, x, count, *kernels, options.parallel);
   *lo = all.lo;
   *hi = all.hi;
   return Status::ok;
