@@ -1,4 +1,5 @@
 // The codec under its C names: pointers and enumerations are checked here, everything else below.
+#include <algorithm>
 #include <span>
 
 #include "call/enums.hpp"
@@ -45,12 +46,20 @@ Status check_divisor(Status before, std::uint32_t divisor) {
   return fail(Status::invalid_argument, "divisor is 0");
 }
 
+constexpr std::size_t kMostMissing = 1024;  // bytes of the struct that a newer header may have
+
 // Marks and threshold of `missing` as the codec takes them. A caller of an older or newer header has a struct of another size.
 Status read_missing(Status before, const stretto_missing* missing, codec::Options* options, double* ignore_above) {
   *ignore_above = codec::kIgnoreAbove;
   if (before != Status::ok || !missing) return before;
   if (missing->size < sizeof *missing)
     return fail(Status::invalid_argument, "missing.size is {}; use STRETTO_MISSING_INIT", missing->size);
+  const auto* bytes = reinterpret_cast<const unsigned char*>(missing);
+  const std::size_t beyond = std::min(missing->size, kMostMissing);
+  if (missing->size > kMostMissing ||
+      std::any_of(bytes + sizeof *missing, bytes + beyond, [](unsigned char b) { return b != 0; }))
+    return fail(Status::invalid_argument, "missing.size is {}; this library knows the first {} bytes", missing->size,
+                sizeof *missing);
   if (missing->count > STRETTO_MARKS_MAX)
     return fail(Status::invalid_argument, "missing.count is {}; at most {}", missing->count, STRETTO_MARKS_MAX);
   if (!missing->marks && missing->count)

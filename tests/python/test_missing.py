@@ -89,6 +89,22 @@ def test_complex_parts_keep_their_marks(tmp_path):
         assert np.array_equal(file["x"][...] == -999 - 999j, x == -999 - 999j)
 
 
+def test_a_dataset_made_by_the_properties_of_another_has_its_marks(tmp_path):
+    h5py = pytest.importorskip("h5py")
+    filters = pytest.importorskip("stretto.storage.hdf5")
+    x = field(-99.9, np.float32, True)
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        for name, told in (("marks", {"marks": [-99.9]}), ("none", {})):
+            first = file.create_dataset(name, data=x, chunks=(25, 40), **filters.Stretto(abs=0.05, **told))
+            properties = first.id.get_create_plist()
+            again = h5py.Dataset(h5py.h5d.create(file.id, f"{name}2".encode(), first.id.get_type(), first.id.get_space(), dcpl=properties))
+            again[...] = x
+            assert np.array_equal(again[...], first[...])
+            assert again.id.get_create_plist().get_filter(0)[2] == properties.get_filter(0)[2]
+            assert filters.Stretto.of(again) == ("abs", 0.05)
+        assert np.array_equal(file["marks2"][...] == np.float32(-99.9), x == np.float32(-99.9))
+
+
 def test_a_relative_bound_counts_no_mark(tmp_path):
     x = field(-9999.0, np.float32, False)
     wave = np.where(x == -9999, 15, x)
