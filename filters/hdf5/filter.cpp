@@ -1,6 +1,8 @@
 // stretto as a filter of HDF5: each chunk of a dataset is one stream (docs/python.md, "HDF5"). HDF5 finds it by HDF5_PLUGIN_PATH, or a program
 // registers what H5PLget_plugin_info gives.
+#include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <vector>
@@ -14,8 +16,10 @@ namespace {
 
 constexpr int filter_id = 451;  // of the range 256 to 511, which is for private use
 
-// The settings of a dataset: three words of the user, the others from its type and its chunks.
+// The settings of a dataset: three words of the user, three from its type and its chunks, then the number of marks of missing data and two words for
+// each, a float64. Datasets without marks end before their number.
 enum Word : unsigned { kind, bound_low, bound_high, type, values_low, values_high, words };
+constexpr unsigned marks_at = words + 1, most_words = marks_at + 2 * STRETTO_MARKS_MAX;
 enum Kind : unsigned { lossless, absolute, relative, kinds };
 
 constexpr int refused = -1;
@@ -28,6 +32,7 @@ struct Settings {
   double bound;
   stretto_type type;
   std::uint64_t values;  // in a chunk
+  std::vector<double> marks;
 };
 
 std::uint64_t joined(unsigned low, unsigned high) { return std::uint64_t{high} << 32 | low; }
@@ -50,13 +55,49 @@ bool read_user_settings(const Library& hdf5, std::size_t n, const unsigned* told
   return true;
 }
 
-bool read_settings(const Library& hdf5, std::size_t n, const unsigned* told, Settings& settings) noexcept {
+// The user's marks, or those that a dataset has.
+bool read_marks(const Library& hdf5, std::size_t n, const unsigned* told, Settings& settings) {
+  if (n <= words) return true;
+  const unsigned count = told[words];
+  if (count > STRETTO_MARKS_MAX || n < marks_at + 2 * std::size_t{count})
+    return fails(hdf5, "the settings of stretto's filter hold more than 16 marks, or fewer than they say");
+  for (unsigned i = 0; i < count; ++i)
+    settings.marks.push_back(std::bit_cast<double>(joined(told[marks_at + 2 * i], told[marks_at + 2 * i + 1])));
+  return true;
+}
+
+// Adds the fill value that the dataset's creator chose. HDF5's default of 0 is no mark, and NaN needs none.
+void add_fill_value(const Library& hdf5, Id properties, Id type_id, const Elements& elements, Settings& settings) {
+  constexpr int user_defined = 2;  // H5D_FILL_VALUE_USER_DEFINED
+  const auto defined = hdf5.symbol<int (*)(Id, int*)>("H5Pfill_value_defined");
+  const auto get = hdf5.symbol<int (*)(Id, Id, void*)>("H5Pget_fill_value");
+  const auto float64 = hdf5.symbol<const Id*>("H5T_NATIVE_DOUBLE_g");
+  int state = 0;
+  if (!defined || !get || !float64 || defined(properties, &state) < 0 || state != user_defined) return;
+  double found[2] = {};
+  if (elements.values == 1) {
+    if (get(properties, *float64, found) < 0) return;
+    found[1] = found[0];
+  } else if (elements.type == STRETTO_F64) {
+    if (get(properties, type_id, found) < 0) return;
+  } else {
+    float parts[2] = {};
+    if (get(properties, type_id, parts) < 0) return;
+    std::copy(parts, parts + 2, found);
+  }
+  for (const double mark : found) {
+    auto& marks = settings.marks;
+    if (std::isfinite(mark) && std::find(marks.begin(), marks.end(), mark) == marks.end()) marks.push_back(mark);
+  }
+}
+
+bool read_settings(const Library& hdf5, std::size_t n, const unsigned* told, Settings& settings) {
   if (!read_user_settings(hdf5, n, told, settings)) return false;
   if (n < words || told[type] < STRETTO_F32 || told[type] > STRETTO_U64)
     return fails(hdf5, "the settings of stretto's filter do not say what the elements are");
   settings.type = static_cast<stretto_type>(told[type]);
   settings.values = joined(told[values_low], told[values_high]);
-  return true;
+  return read_marks(hdf5, n, told, settings);
 }
 
 bool is_floating(stretto_type of) {
@@ -89,11 +130,18 @@ void narrow(const std::int32_t* from, std::size_t n, void* values) {
   for (std::size_t i = 0; i < n; ++i) to[i] = static_cast<To>(from[i]);
 }
 
+// Where the bound is relative, values of 1e15 and more are missing data, too.
+stretto_missing missing(const Settings& s) {
+  return {sizeof(stretto_missing), s.marks.data(), s.marks.size(), s.kind == relative ? 0 : HUGE_VAL};
+}
+
 double eps_of(const Settings& s, const void* values) {
   if (s.kind != relative) return s.kind == lossless ? 1 : s.bound;
   double low = 0, high = 0;
   std::uint64_t ignored = 0;
-  if (stretto_value_range_below(s.type, values, s.values, 0, &low, &high, &ignored) != STRETTO_OK || !(high > low))
+  const stretto_missing left_out = missing(s);
+  if (stretto_value_range_missing(s.type, values, s.values, &left_out, &low, &high, &ignored) != STRETTO_OK ||
+      !(high > low))
     return exact;
   const double eps = s.bound * (high / 2 - low / 2) * 2;
   return eps > exact ? eps : exact;
@@ -124,7 +172,9 @@ std::size_t encode(const Library& hdf5, const Settings& s, std::size_t bytes, st
   void* const made = hdf5.allocate(room);
   if (!made) return fails(hdf5, "no memory for a stream");
   std::size_t written = 0;
-  if (stretto_compress(of, values, n, eps_of(s, values), made, room, &written, STRETTO_CHECKSUM) != STRETTO_OK) {
+  const stretto_missing kept = missing(s);
+  if (stretto_compress_missing(of, values, n, eps_of(s, values), &kept, made, room, &written, STRETTO_CHECKSUM) !=
+      STRETTO_OK) {
     hdf5.error(stretto_message());
     hdf5.free(made);
     return 0;
@@ -157,7 +207,7 @@ std::size_t decode(const Library& hdf5, const Settings& s, std::size_t bytes, st
 
 extern "C" {
 
-// At the creation of a dataset: its type and the values of a chunk join the settings. Negative where the type has no streams.
+// At the creation of a dataset: its type, the values of a chunk and its fill value join the settings. Negative where the type has no streams.
 int stretto_hdf5_set_local(Id properties, Id type_id, Id) {
   const Library hdf5(__builtin_return_address(0));
   using Get = int (*)(Id, int, unsigned*, std::size_t*, unsigned*, std::size_t, char*, unsigned*);
@@ -170,12 +220,13 @@ int stretto_hdf5_set_local(Id properties, Id type_id, Id) {
     hdf5.error(why);
     return refused;
   }
-  unsigned flags = 0, told[words] = {};
-  std::size_t n = words;
+  unsigned flags = 0, told[most_words] = {};
+  std::size_t n = most_words;
   std::uint64_t chunk[most_dimensions];
   const int dimensions = chunk_of(properties, most_dimensions, chunk);
   if (get(properties, filter_id, &flags, &n, told, 0, nullptr, nullptr) < 0 || dimensions < 0) return refused;
-  Settings settings;
+  Settings settings{};
+  n = std::min<std::size_t>(n, most_words);
   if (!read_user_settings(hdf5, n, told, settings)) return refused;
   if (settings.kind != lossless && !is_floating(elements->type)) {
     hdf5.error("integers are lossless; a bound of stretto's filter has no meaning for them");
@@ -186,15 +237,34 @@ int stretto_hdf5_set_local(Id properties, Id type_id, Id) {
   told[type] = elements->type;
   told[values_low] = static_cast<unsigned>(values);
   told[values_high] = static_cast<unsigned>(values >> 32);
-  return modify(properties, filter_id, flags, words, told);
+  if (settings.kind == lossless) return modify(properties, filter_id, flags, words, told);
+  try {
+    if (!read_marks(hdf5, n, told, settings)) return refused;
+    add_fill_value(hdf5, properties, type_id, *elements, settings);
+  } catch (const std::bad_alloc&) {
+    hdf5.error("no memory for the marks of stretto's filter");
+    return refused;
+  }
+  const std::size_t count = settings.marks.size();
+  if (count > STRETTO_MARKS_MAX) {
+    hdf5.error("stretto's filter takes 16 marks, the fill value among them");
+    return refused;
+  }
+  told[words] = static_cast<unsigned>(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto bits = std::bit_cast<std::uint64_t>(settings.marks[i]);
+    told[marks_at + 2 * i] = static_cast<unsigned>(bits);
+    told[marks_at + 2 * i + 1] = static_cast<unsigned>(bits >> 32);
+  }
+  return modify(properties, filter_id, flags, count == 0 ? words : marks_at + 2 * count, told);
 }
 
 std::size_t stretto_hdf5_filter(unsigned flags, std::size_t n, const unsigned* told, std::size_t bytes,
                                 std::size_t* capacity, void** buffer) {
   const Library hdf5(__builtin_return_address(0));
-  Settings settings;
-  if (!read_settings(hdf5, n, told, settings)) return 0;
   try {
+    Settings settings{};
+    if (!read_settings(hdf5, n, told, settings)) return 0;
     return flags & reverse ? decode(hdf5, settings, bytes, capacity, buffer)
                            : encode(hdf5, settings, bytes, capacity, buffer);
   } catch (const std::bad_alloc&) {

@@ -53,6 +53,37 @@ STRETTO_API size_t stretto_combine_bound(stretto_type type, size_t count);
 STRETTO_API stretto_status stretto_compress(stretto_type type, const void* values, size_t count, double eps, void* out,
                                             size_t capacity, size_t* written, unsigned flags);
 
+/* ------------------------------------------------------------------------------------- missing data ---- */
+
+#define STRETTO_MARKS_MAX 16
+
+/* Values that mark missing data, such as -9999. Integers, which are lossless, have none. */
+typedef struct stretto_missing {
+  size_t size;         /* sizeof(stretto_missing), set by the initialiser: older callers keep working */
+  const double* marks; /* each is rounded to the type of the values; NULL with count 0 */
+  size_t count;        /* at most STRETTO_MARKS_MAX */
+  double ignore_above; /* finite values of this magnitude and more are missing data, too. 0: 1e15; INFINITY: none is */
+} stretto_missing;
+
+#define STRETTO_MISSING_INIT \
+  { sizeof(stretto_missing), NULL, 0, 0 }
+
+/* stretto_compress, where missing data keep their bits and no other value decodes to a mark: as many elements equal a
+ * mark after as before. All other values keep the bound. The stream has no list of marks: in sums of streams a mark is
+ * a number like any other. `missing` NULL: as stretto_compress. STRETTO_INVALID_ARGUMENT for too many marks, and for
+ * ignore_above of NaN or below 0. */
+STRETTO_API stretto_status stretto_compress_missing(stretto_type type, const void* values, size_t count, double eps,
+                                                    const stretto_missing* missing, void* out, size_t capacity,
+                                                    size_t* written, unsigned flags);
+
+/* The range of the finite values that are not missing data. *ignored counts the values that reach ignore_above; it may
+ * be NULL. `missing` NULL: as stretto_value_range_below with 0. Combine parts by min, max and sum. */
+STRETTO_API stretto_status stretto_value_range_missing(stretto_type type, const void* values, size_t count,
+                                                       const stretto_missing* missing, double* lo, double* hi,
+                                                       uint64_t* ignored);
+
+/* ---------------------------------------------------------------------------------------- decoding ---- */
+
 /* Decode all values. `count` is the stream's, else STRETTO_INVALID_ARGUMENT. Each value is divided by `divisor` >= 1
  * (the mean of a sum). */
 STRETTO_API stretto_status stretto_decompress(const void* stream, size_t bytes, void* values, size_t count,

@@ -1,10 +1,13 @@
 // The codec: streams are objects of type bytes, written in place and shortened.
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/vector.h>
 
 #include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
+#include <vector>
 
 #include "errors.hpp"
 #include "parts.hpp"
@@ -76,14 +79,21 @@ stretto_stream_info inspected(const View& s) {
   return info;
 }
 
-nb::object compress(stretto_type type, nb::handle values, double eps, bool checksum, int threads) {
+stretto_missing missing(const std::vector<double>& marks, double ignore_above) {
+  return {sizeof(stretto_missing), marks.data(), marks.size(), ignore_above};
+}
+
+// ignore_above: 0 for the default, infinity for none.
+nb::object compress(stretto_type type, nb::handle values, double eps, bool checksum, int threads,
+                    const std::vector<double>& marks, double ignore_above) {
+  const stretto_missing kept = missing(marks, ignore_above);
   const View v = View::read(values);
   const std::size_t n = elements(v, type), bound = stretto_compress_bound(type, n);
   // Several threads share the room by what each may need at most.
   const double likely = threads == 1 ? lately * 1.05 / 8 * static_cast<double>(n) + slack : static_cast<double>(bound);
   nb::object made =
       stream(static_cast<std::size_t>(likely), bound, threads, [&](void* out, std::size_t room, std::size_t* written) {
-        return stretto_compress(type, v.data(), n, eps, out, room, written, flags(checksum));
+        return stretto_compress_missing(type, v.data(), n, eps, &kept, out, room, written, flags(checksum));
       });
   if (n > slack) {
     const double bits = 8 * static_cast<double>(nb::len(made)) / static_cast<double>(n);
@@ -154,20 +164,24 @@ nb::object slice(nb::handle bytes, std::size_t first, std::size_t n, bool checks
                 });
 }
 
-nb::tuple value_range(stretto_type type, nb::handle values, double ignore_above, int threads) {
+nb::tuple value_range(stretto_type type, nb::handle values, double ignore_above, int threads,
+                      const std::vector<double>& marks) {
+  const stretto_missing left_out = missing(marks, ignore_above);
   const View v = View::read(values);
   const std::size_t n = elements(v, type);
   double lo = 0, hi = 0;
   std::uint64_t ignored = 0;
   check(work_aside(threads,
-                   [&] { return stretto_value_range_below(type, v.data(), n, ignore_above, &lo, &hi, &ignored); }));
+                   [&] { return stretto_value_range_missing(type, v.data(), n, &left_out, &lo, &hi, &ignored); }));
   return nb::make_tuple(lo, hi, ignored);
 }
 
 }  // namespace
 
 void add_streams(nb::module_& m) {
-  m.def("compress", &compress);
+  m.def("compress", &compress, nb::arg("type"), nb::arg("values"), nb::arg("eps"), nb::arg("checksum"),
+        nb::arg("threads"), nb::arg("marks") = std::vector<double>(),
+        nb::arg("ignore_above") = std::numeric_limits<double>::infinity());
   m.def("decompress", &decompress);
   m.def("inspect", &inspect);
   m.def("validate", &validate);
@@ -179,7 +193,8 @@ void add_streams(nb::module_& m) {
   m.def("add_values", &add_values);
   m.def("scale", &scale);
   m.def("slice", &slice);
-  m.def("value_range", &value_range);
+  m.def("value_range", &value_range, nb::arg("type"), nb::arg("values"), nb::arg("ignore_above"), nb::arg("threads"),
+        nb::arg("marks") = std::vector<double>());
 }
 
 }  // namespace stretto::python

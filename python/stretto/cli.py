@@ -295,7 +295,7 @@ def ratio(file: Optional[str] = typer.Argument(None, metavar="[FILE]", help="A .
           shape: Optional[str] = typer.Option(None, "--shape", metavar="AxB", help="Of such a file; without it as the name ends: name_301x941.f32."),
           ranks: int = typer.Option(4, "--ranks", "-n", "-np", min=2, help="Ranks of the sum whose time is predicted."),
           rate: float = typer.Option(1.0, "--rate", metavar="GBITS", help="Of the network, in Gb/s."),
-          plot: Optional[List[str]] = PLOT, json_: bool = JSON):
+          mark: Optional[List[float]] = storage_.MARK, no_marks: bool = storage_.NO_MARKS, plot: Optional[List[str]] = PLOT, json_: bool = JSON):
     """Which bound? Ratio, errors and speed of several on your data.
 
     The codec runs here, on one core. Times of sums are predicted: on ranks of this host, by its profile, and between as many hosts on a
@@ -311,7 +311,11 @@ def ratio(file: Optional[str] = typer.Argument(None, metavar="[FILE]", help="A .
         raise Failure("ratio takes a FILE or --synthetic, and not both")
     values = ratio_.synthetic() if synthetic else ratio_.read(file, type_, shape)
     name = "synthetic" if synthetic else os.path.basename(file)
-    rows = ratio_.measure(values, rel or (None if abs_ else "1e-2,1e-3,1e-4"), abs_, ranks)
+    if no_marks and mark:
+        raise Failure("--mark and --no-marks exclude each other")
+    if not mark and not no_marks:
+        storage_.needed("storage.missing").need_no_suspect(name, [values])
+    rows = ratio_.measure(values, rel or (None if abs_ else "1e-2,1e-3,1e-4"), abs_, ranks, mark or ())
     predicted = ratio_.times(rows, values, ranks, rate)
     if plot:
         plots.ratio(name, values, rows, plot)

@@ -109,11 +109,11 @@ class Codec:
             raise Failure(f"stretto ratio compresses the data by Python's extension. {error}") from None
         self.arrays, self.core = arrays, arrays._core
 
-    def compress(self, values, eps):
+    def compress(self, values, eps, marks=()):
         """The stream, and seconds of a call."""
         kind, _ = self.arrays.type_of(values.dtype)
         try:
-            return timed(lambda: self.core.compress(kind, self.arrays.buffer(values), eps, False, 1))
+            return timed(lambda: self.core.compress(kind, self.arrays.buffer(values), eps, False, 1, list(marks)))
         except StrettoError as error:
             raise Failure(str(error)) from None
 
@@ -135,9 +135,9 @@ def timed(work):
     return result, min(found)
 
 
-def extent(values):
+def extent(values, marks=()):
     """The range that a relative bound is a part of."""
-    counted = values[np.abs(values) < FILL]  # NaN and infinities are not
+    counted = values[(np.abs(values) < FILL) & ~np.isin(values, np.asarray(marks, values.dtype))]  # NaN and infinities are not
     if counted.size == 0:
         raise Failure("no value is finite, so there is no range")
     return float(counted.max()) - float(counted.min())
@@ -154,8 +154,8 @@ def bounds(text, kind):
         yield f"{kind}:{word}", number
 
 
-def measure(values, rel, abs_, ranks):
-    span, codec = extent(values), Codec()
+def measure(values, rel, abs_, ranks, marks=()):
+    span, codec = extent(values, marks), Codec()
     asked = [(name, number * span) for name, number in bounds(rel, "rel")] if rel else []
     asked += bounds(abs_, "abs") if abs_ else []
     finite = np.isfinite(values)
@@ -163,12 +163,12 @@ def measure(values, rel, abs_, ranks):
     for name, eps in asked:
         if eps == 0:
             raise Failure(f"{name} of a range of 0 is 0: all values are alike")
-        stream, compressing = codec.compress(values, eps)
+        stream, compressing = codec.compress(values, eps, marks)
         decoded, decompressing = codec.decompress(stream, values)
         error = decoded[finite].astype(np.float64) - values[finite].astype(np.float64)
         rms = float(np.sqrt(np.mean(error * error)))
         psnr = 20 * math.log10(span / rms) if rms > 0 else math.inf
-        of_part = values.nbytes / len(codec.compress(values, eps / ranks)[0])
+        of_part = values.nbytes / len(codec.compress(values, eps / ranks, marks)[0])
         rows.append(Row(name, eps, values.nbytes / len(stream), of_part, float(np.abs(error).max()), rms, psnr, values.nbytes / compressing,
                         values.nbytes / decompressing, decoded))
     return rows

@@ -1,4 +1,5 @@
 // The codec under its C names: pointers and enumerations are checked here, everything else below.
+#include <algorithm>
 #include <span>
 
 #include "call/enums.hpp"
@@ -43,6 +44,31 @@ Status check_values(Status before, const void* p, std::size_t count) {
 Status check_divisor(Status before, std::uint32_t divisor) {
   if (before != Status::ok || divisor) return before;
   return fail(Status::invalid_argument, "divisor is 0");
+}
+
+constexpr std::size_t kMostMissing = 1024;  // bytes of the struct that a newer header may have
+
+// Marks and threshold of `missing` as the codec takes them. A caller of an older or newer header has a struct of another size.
+Status read_missing(Status before, const stretto_missing* missing, codec::Options* options, double* ignore_above) {
+  *ignore_above = codec::kIgnoreAbove;
+  if (before != Status::ok || !missing) return before;
+  if (missing->size < sizeof *missing)
+    return fail(Status::invalid_argument, "missing.size is {}; use STRETTO_MISSING_INIT", missing->size);
+  const auto* bytes = reinterpret_cast<const unsigned char*>(missing);
+  const std::size_t beyond = std::min(missing->size, kMostMissing);
+  if (missing->size > kMostMissing ||
+      std::any_of(bytes + sizeof *missing, bytes + beyond, [](unsigned char b) { return b != 0; }))
+    return fail(Status::invalid_argument, "missing.size is {}; this library knows the first {} bytes", missing->size,
+                sizeof *missing);
+  if (missing->count > STRETTO_MARKS_MAX)
+    return fail(Status::invalid_argument, "missing.count is {}; at most {}", missing->count, STRETTO_MARKS_MAX);
+  if (!missing->marks && missing->count)
+    return fail(Status::invalid_argument, "missing.marks is NULL with count {}", missing->count);
+  if (!(missing->ignore_above >= 0))
+    return fail(Status::invalid_argument, "missing.ignore_above is {}; 0 or more", missing->ignore_above);
+  options->marks = {missing->marks, missing->count};
+  if (missing->ignore_above > 0) *ignore_above = missing->ignore_above;
+  return Status::ok;
 }
 
 // What every function that writes a stream shares: its output is checked last, and *written is 0 unless all is well.
@@ -114,6 +140,35 @@ stretto_status stretto_compress(stretto_type type, const void* values, size_t co
     return codec::compress(call::codec_type(type), values, count, eps, output(out, capacity), written,
                            codec_options(flags));
   });
+}
+
+stretto_status stretto_compress_missing(stretto_type type, const void* values, size_t count, double eps,
+                                        const stretto_missing* missing, void* out, size_t capacity, size_t* written,
+                                        unsigned flags) {
+  static_assert(STRETTO_MARKS_MAX == codec::kMaxMarks);
+  codec::Options options = codec_options(flags);
+  double ignore_above = 0;
+  const Status s = read_missing(check_values(check_type(type), values, count), missing, &options, &ignore_above);
+  if (missing) options.keep_from = ignore_above;
+  return writing(s, out, written, flags, [&] {
+    return codec::compress(call::codec_type(type), values, count, eps, output(out, capacity), written, options);
+  });
+}
+
+stretto_status stretto_value_range_missing(stretto_type type, const void* values, size_t count,
+                                           const stretto_missing* missing, double* lo, double* hi, uint64_t* ignored) {
+  codec::Options options = codec_options();
+  double ignore_above = 0;
+  Status s = check_pointer(check_pointer(check_values(check_type(type), values, count), lo, "lo"), hi, "hi");
+  s = read_missing(s, missing, &options, &ignore_above);
+  if (s != Status::ok) return to_c(s);
+  codec::Ranges found;
+  s = codec::value_ranges(call::codec_type(type), values, count, ignore_above, &found, options);
+  if (s != Status::ok) return to_c(s);
+  *lo = found.below.lo;
+  *hi = found.below.hi;
+  if (ignored) *ignored = found.ignored;
+  return STRETTO_OK;
 }
 
 stretto_status stretto_decompress(const void* stream, size_t bytes, void* values, size_t count, uint32_t divisor) {

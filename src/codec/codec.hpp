@@ -31,6 +31,9 @@ enum class Type : std::uint8_t { f32 = 1, f64 = 2, i32 = 3, i64 = 4, f16 = 5, bf
 std::size_t size_of(Type t) noexcept;
 const char* name(Type t) noexcept;
 
+// Marks that one call takes.
+inline constexpr int kMaxMarks = 16;
+
 // Instruction set of the kernels. All give the same bytes; `best` is the fastest this processor has.
 enum class Isa : std::uint8_t { best, reference, portable, avx512 };
 const char* name(Isa isa) noexcept;
@@ -54,6 +57,11 @@ struct Options {
                                        // Ranks that will add their streams must state the same.
   bool checksum = false;               // write a CRC-32C of the whole stream; it is verified when present
   const Parallel* parallel = nullptr;  // borrowed for the call
+  // Marks of missing data among floats: compress() keeps them bit for bit, and no other value decodes to one; ranges leave them out. Each is
+  // rounded to the type of the values. At most kMaxMarks, borrowed for the call. Integers and add_values() have none.
+  std::span<const double> marks{};
+  // compress(): finite floats of this magnitude and more are kept bit for bit. Infinity: none is kept for its magnitude.
+  double keep_from = std::numeric_limits<double>::infinity();
 };
 
 // What a stream's header says, checked for consistency with its length.
@@ -96,14 +104,14 @@ struct Interval {
   }
 };
 
-// Smallest and largest finite element, in one pass: lo = +infinity and hi = -infinity if there is none, so that several
-// ranks combine theirs by minimum and maximum.
+// Smallest and largest finite element but marks, in one pass: lo = +infinity and hi = -infinity if there is none, so that
+// several ranks combine theirs by minimum and maximum.
 Status value_range(Type t, const void* x, std::size_t count, double* lo, double* hi, const Options& = {}) noexcept;
 
 // The default threshold of value_ranges(): values of 1e15 and more are often fill values (1e20, 9.97e36).
 inline constexpr double kIgnoreAbove = 1e15;
 
-// The finite values as a relative bound sees them. Several ranks merge theirs.
+// The finite values but marks as a relative bound sees them. Several ranks merge theirs.
 struct Ranges {
   Interval all, below;        // of all finite values; of those whose magnitude is below the threshold
   std::uint64_t ignored = 0;  // finite values whose magnitude reaches the threshold

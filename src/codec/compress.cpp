@@ -1,9 +1,11 @@
 // Values to streams: compress and add_values.
 #include <algorithm>
 #include <cmath>
+#include <concepts>
 #include <limits>
 
 #include "codec/driver.hpp"
+#include "codec/marks.hpp"
 #include "codec/numbers/values.hpp"
 
 namespace stretto::codec {
@@ -43,6 +45,22 @@ struct GroupEncoder {
   GroupEncoder(const Info& info, const Kernels& chosen) noexcept
       : grid(grid_for<T>(info.type, info.eps, info.width)), kernels(kernels_for(grid, chosen)) {}
 
+  // With marks. A group with one kept value is the kernels', with a NaN in its places: the bytes differ in that value alone.
+  std::size_t encode(const T* x, int m, std::uint8_t* out, std::size_t room, Tally* tally,
+                     const Marks<T>& marks) const noexcept {
+    T others[kGroup], kept = 0;
+    switch (marks.survey(x, m, others, &kept)) {
+      case Kept::none: return encode(x, m, out, room, tally);
+      case Kept::several: break;
+      case Kept::one: {
+        const std::size_t words = encode(others, m, out, room, tally);
+        if (words != kNoRoom) replace_placeholder(out, words, m, kept);
+        return words;
+      }
+    }
+    return compress_group(x, m, grid, out, room, tally, &marks);
+  }
+
   std::size_t encode(const T* x, int m, std::uint8_t* out, std::size_t room, Tally* tally) const noexcept {
     if constexpr (std::is_floating_point_v<T>) {
       const auto& k = float_kernels<T>(kernels);
@@ -67,6 +85,25 @@ struct GroupEncoder {
   }
 };
 
+// The marks of one call of compress(); integers have none.
+template <class T>
+struct MarksFor {
+  MarksFor(Type, const Grid<T>&, const Options&) noexcept {}
+  std::size_t encode(const GroupEncoder<T>& encoder, const T* x, int m, std::uint8_t* out, std::size_t room,
+                     Tally* tally) const noexcept {
+    return encoder.encode(x, m, out, room, tally);
+  }
+};
+template <std::floating_point T>
+struct MarksFor<T> {
+  Marks<T> marks;
+  MarksFor(Type t, const Grid<T>& grid, const Options& options) noexcept : marks(t, grid, options) {}
+  std::size_t encode(const GroupEncoder<T>& encoder, const T* x, int m, std::uint8_t* out, std::size_t room,
+                     Tally* tally) const noexcept {
+    return marks.any() ? encoder.encode(x, m, out, room, tally, marks) : encoder.encode(x, m, out, room, tally);
+  }
+};
+
 Status check_input(const char* what, const void* x, std::size_t count, const void* written) noexcept {
   if (!written) return fail(Status::invalid_argument, "{}: written is null", what);
   if (!x && count) return fail(Status::invalid_argument, "{}: x is null with count {}", what, count);
@@ -82,6 +119,7 @@ Status compress_as(Type t, const void* x, std::size_t count, Info info, MutableB
     return fail(Status::buffer_too_small, "compress: an output of {} bytes is too small for {} values", out.size(),
                 count);
   const GroupEncoder<T> encoder(info, kernels);
+  const MarksFor<T> marks(t, encoder.grid, options);
   const auto encode = [&](std::uint64_t first, std::uint64_t last, std::uint8_t* p, std::uint8_t* end) {
     PartResult r;
     const FloatEnvironment environment;
@@ -89,7 +127,7 @@ Status compress_as(Type t, const void* x, std::size_t count, Info info, MutableB
     for (std::uint64_t g = first; g < last; ++g) {
       const int m = writer.layout.group_size(g);
       const T* v = group_values<T>(t, x, g * kGroup, m, buffer);
-      const std::size_t words = encoder.encode(v, m, p, static_cast<std::size_t>(end - p), &r.tally);
+      const std::size_t words = marks.encode(encoder, v, m, p, static_cast<std::size_t>(end - p), &r.tally);
       if (words == kNoRoom) {
         r.status = Status::buffer_too_small;
         r.group = g;
@@ -224,6 +262,10 @@ Status compress(Type t, const void* x, std::size_t count, double eps, MutableByt
   const FloatEnvironment environment;  // for the bound and the grid, too
   if (!is_integer(t) && !(std::isfinite(eps) && eps > 0))
     return fail(Status::invalid_bound, "compress: the bound {} is not a positive finite number", eps);
+  if (options.marks.size() > kMaxMarks)
+    return fail(Status::invalid_argument, "compress: {} marks; at most {}", options.marks.size(), kMaxMarks);
+  if (!(options.keep_from > 0))
+    return fail(Status::invalid_argument, "compress: keep_from {} is not positive", options.keep_from);
   if (!(options.magnitude >= 0)) return fail(Status::invalid_argument, "compress: magnitude is {}", options.magnitude);
   const Kernels* kernels = chosen_kernels(options);
   if (!kernels) return Status::unsupported;

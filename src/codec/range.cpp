@@ -7,6 +7,7 @@
 #include <type_traits>
 
 #include "codec/driver.hpp"
+#include "codec/marks.hpp"
 #include "codec/numbers/values.hpp"
 
 namespace stretto::codec {
@@ -41,9 +42,7 @@ template <std::floating_point T>
 std::size_t keep_below(const T* x, int m, double above, T* out, std::uint64_t* ignored) noexcept {
   using Bits = std::conditional_t<sizeof(T) == 4, std::int32_t, std::int64_t>;
   constexpr T infinity = std::numeric_limits<T>::infinity();
-  T least = static_cast<T>(above);  // the least number of T that is not below `above`
-  if (static_cast<double>(least) < above) least = std::nextafter(least, infinity);
-  const auto threshold = std::bit_cast<Bits>(least), infinite = std::bit_cast<Bits>(infinity),
+  const auto threshold = std::bit_cast<Bits>(least_reaching<T>(above)), infinite = std::bit_cast<Bits>(infinity),
              nan = std::bit_cast<Bits>(std::numeric_limits<T>::quiet_NaN());
   Bits reached = 0;
   for (int i = 0; i < m; ++i) {
@@ -117,6 +116,40 @@ Interval finite_range(Type t, const void* x, std::size_t count, const Kernels& k
       .all;
 }
 
+// The values of a group without marks: NaN stands in their places. Integers have none.
+template <class T>
+const T* without_marks(const T* x, int m, const Marks<T>& marks, T* out) noexcept {
+  for (int i = 0; i < m; ++i) {
+    const T v = element(x, i);
+    out[i] = marks.is_mark(v) ? std::numeric_limits<T>::quiet_NaN() : v;
+  }
+  return out;
+}
+
+// Both ranges of floats that have marks.
+template <std::floating_point T>
+Ranges ranges_without_marks(Type t, const void* x, std::size_t count, double ignore_above, const Kernels& kernels,
+                            const Options& options) noexcept {
+  const Marks<T> marks(t, Grid<T>{}, options);
+  return merged(count, options.parallel, [&](std::uint64_t begin, std::uint64_t end, Ranges* found) {
+    each_group<T>(t, x, begin, end, [&](const T* v, int m, T* kept) {
+      const T* data = without_marks(v, m, marks, kept);
+      widen(data, static_cast<std::size_t>(m), kernels, &found->all);
+      widen(kept, keep_below(data, m, ignore_above, kept, &found->ignored), kernels, &found->below);
+    });
+  });
+}
+
+bool has_marks(Type t, const Options& options) noexcept {
+  return !options.marks.empty() && t != Type::i32 && t != Type::i64;
+}
+
+Ranges ranges_with(Type t, const void* x, std::size_t count, double ignore_above, const Kernels& kernels,
+                   const Options& options) noexcept {
+  return t == Type::f64 ? ranges_without_marks<double>(t, x, count, ignore_above, kernels, options)
+                        : ranges_without_marks<float>(t, x, count, ignore_above, kernels, options);
+}
+
 Ranges ranges_below(Type t, const void* x, std::size_t count, double ignore_above, const Kernels& kernels,
                     const Parallel* parallel) noexcept {
   return merged(count, parallel, [&](std::uint64_t begin, std::uint64_t end, Ranges* found) {
@@ -133,6 +166,8 @@ Status check(const char* what, Type t, const void* x, std::size_t count, const O
              const Kernels** kernels) noexcept {
   if (size_of(t) == 0) return fail(Status::invalid_argument, "{}: {} is no type", what, static_cast<int>(t));
   if (!x && count) return fail(Status::invalid_argument, "{}: x is null with count {}", what, count);
+  if (options.marks.size() > kMaxMarks)
+    return fail(Status::invalid_argument, "{}: {} marks; at most {}", what, options.marks.size(), kMaxMarks);
   *kernels = chosen_kernels(options);
   return *kernels ? Status::ok : Status::unsupported;
 }
@@ -144,7 +179,9 @@ Status value_range(Type t, const void* x, std::size_t count, double* lo, double*
   const Kernels* kernels = nullptr;
   if (const Status s = check("value_range", t, x, count, options, &kernels); s != Status::ok) return s;
   const FloatEnvironment environment;
-  const Interval all = finite_range(t, x, count, *kernels, options.parallel);
+  const Interval all = has_marks(t, options)
+                           ? ranges_with(t, x, count, std::numeric_limits<double>::infinity(), *kernels, options).all
+                           : finite_range(t, x, count, *kernels, options.parallel);
   *lo = all.lo;
   *hi = all.hi;
   return Status::ok;
@@ -158,6 +195,10 @@ Status value_ranges(Type t, const void* x, std::size_t count, double ignore_abov
     return fail(Status::invalid_argument, "value_ranges: ignore_above {} is not positive", ignore_above);
   const Kernels* kernels = nullptr;
   if (const Status s = check("value_ranges", t, x, count, options, &kernels); s != Status::ok) return s;
+  if (has_marks(t, options)) {
+    *ranges = ranges_with(t, x, count, ignore_above, *kernels, options);
+    return Status::ok;
+  }
   const Interval all = finite_range(t, x, count, *kernels, options.parallel);
   *ranges = {all, all, 0};
   if (all.empty() || std::max(all.hi, -all.lo) < ignore_above) return Status::ok;

@@ -175,3 +175,47 @@ TEST(Streams, WhatIsWrongIsSaid) {
   EXPECT_EQ(stretto_validate(broken.data(), broken.size()), STRETTO_CORRUPT_STREAM);
   EXPECT_EQ(stretto_compress_bound(STRETTO_U8, n), 0u);
 }
+
+TEST(Streams, MissingDataKeepTheirBitsAndLeaveTheRange) {
+  auto x = wave(0, n);
+  for (std::size_t i = 0; i < n; i += 3) x[i] = -999;
+  x[1] = 1e20f;
+  const double marks[] = {-999, 7};
+  stretto_missing missing = STRETTO_MISSING_INIT;
+  missing.marks = marks;
+  missing.count = 2;
+  double lo = 0, hi = 0;
+  std::uint64_t ignored = 0;
+  ASSERT_STRETTO_OK(stretto_value_range_missing(STRETTO_F32, x.data(), n, &missing, &lo, &hi, &ignored));
+  EXPECT_GT(lo, -100);
+  EXPECT_LT(hi, 100);
+  EXPECT_EQ(ignored, 1u);
+  Stream s(stretto_compress_bound(STRETTO_F32, n));
+  std::size_t written = 0;
+  ASSERT_STRETTO_OK(stretto_compress_missing(STRETTO_F32, x.data(), n, 0.7, &missing, s.data(), s.size(), &written,
+                                             STRETTO_CHECKSUM));
+  s.resize(written);
+  const auto y = decoded(s);
+  for (std::size_t i = 0; i < n; ++i) {
+    ASSERT_EQ(x[i] == -999, y[i] == -999) << i;
+    ASSERT_EQ(x[i] == 7, y[i] == 7) << i;
+  }
+  EXPECT_EQ(y[1], 1e20f);
+}
+
+TEST(Streams, MissingDataThatMakeNoSenseAreNamed) {
+  const float x[] = {1, 2};
+  unsigned char out[512];
+  std::size_t written = 1;
+  const double marks[17] = {};
+  const auto status = [&](const stretto_missing& missing) {
+    return stretto_compress_missing(STRETTO_F32, x, 2, eps, &missing, out, sizeof out, &written, 0);
+  };
+  EXPECT_EQ(status({sizeof(stretto_missing), marks, 17, 0}), STRETTO_INVALID_ARGUMENT);
+  EXPECT_NE(std::string(stretto_message()).find("17"), std::string::npos);
+  EXPECT_EQ(status({sizeof(stretto_missing), nullptr, 1, 0}), STRETTO_INVALID_ARGUMENT);
+  EXPECT_EQ(status({sizeof(stretto_missing), marks, 1, -2}), STRETTO_INVALID_ARGUMENT);
+  EXPECT_NE(std::string(stretto_message()).find("-2"), std::string::npos);
+  EXPECT_EQ(status({3, marks, 1, 0}), STRETTO_INVALID_ARGUMENT);
+  EXPECT_EQ(written, 0u);
+}

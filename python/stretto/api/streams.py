@@ -16,10 +16,11 @@ from stretto.errors import ArgumentError, BoundError, IncompatibleError, StreamE
 
 # So small that values go into a stream as they are: what a bound relative to a range of 0 asks for.
 EXACT = 5e-324
+MARKS_MAX = 16  # STRETTO_MARKS_MAX
 
 
-def compress(x, *, abs: float | None = None, rel: float | None = None, ignore_above: float | None = None, threads: int = 1,
-             checksum: bool = True) -> Stream:
+def compress(x, *, abs: float | None = None, rel: float | None = None, ignore_above: float | None = None, marks: Iterable[float] = (),
+             threads: int = 1, checksum: bool = True) -> Stream:
     """A Stream of the array `x`.
 
     x: an array of NumPy, or anything with DLPack or the buffer protocol, of float16, bfloat16 (ml_dtypes), float32, float64, complex64, complex128,
@@ -27,7 +28,9 @@ def compress(x, *, abs: float | None = None, rel: float | None = None, ignore_ab
     abs: the bound, in units of the data: |x - decompressed| <= abs for every finite value (complex: for each part). float16 and bfloat16 are then
       rounded to their type.
     rel: the bound as a fraction of the range, max - min over the finite values below `ignore_above` (1e15) in magnitude.
-      With a range of 0 the stream is exact.
+      With a range of 0 the stream is exact. The values left out of the range keep their bits.
+    marks: up to 16 values that mark missing data, such as [-9999]. They keep their bits, no other value decodes to one, and no range counts them.
+      Each is rounded to the dtype of `x`. In sums of streams a mark is a number like any other.
     Integers are lossless and take no bound. NaN and infinities keep their bits.
     threads: threads that share the work, up to 256; the bytes do not depend on them.
     checksum: 4 bytes that find every change of a few bytes.
@@ -37,11 +40,34 @@ def compress(x, *, abs: float | None = None, rel: float | None = None, ignore_ab
     """
     values = arrays.readable(x)
     kind, _ = arrays.type_of(values.dtype)
-    eps = eps_of(values, kind, abs, rel, ignore_above, threads)
-    return Stream._of(_core.compress(kind, arrays.buffer(values), eps, checksum, threads), values.shape, values.dtype)
+    marks = marks_of(marks)
+    eps = eps_of(values, kind, abs, rel, ignore_above, threads, marks)
+    content = _core.compress(kind, arrays.buffer(values), eps, checksum, threads, marks, kept_from(rel, ignore_above))
+    return Stream._of(content, values.shape, values.dtype)
 
 
-def eps_of(values, kind, absolute, relative, ignore_above, threads):
+def marks_of(marks):
+    """Marks as a list of floats without doubles. TypeError for what is no number; ArgumentError for more than 16."""
+    if isinstance(marks, (numbers.Real, np.ndarray)):
+        marks = np.ravel(marks)
+    found = []
+    for mark in marks:
+        if not isinstance(mark, numbers.Real):
+            raise TypeError(f"a mark is {mark!r}; it takes a number")
+        mark = float(mark)
+        if math.isfinite(mark) and mark not in found:
+            found.append(mark)
+    if len(found) > MARKS_MAX:
+        raise ArgumentError(f"{len(found)} marks; at most {MARKS_MAX}")
+    return found
+
+
+def kept_from(relative, ignore_above):
+    """The magnitude from which values keep their bits: with a relative bound that from which the range ignores them."""
+    return math.inf if relative is None else 0.0 if ignore_above is None else float(ignore_above)
+
+
+def eps_of(values, kind, absolute, relative, ignore_above, threads, marks=()):
     """The absolute bound of a contiguous array, as `compress` takes it. BoundError where there is none, or two."""
     if values.dtype.kind in "iu":
         if absolute is not None or relative is not None:
@@ -55,7 +81,8 @@ def eps_of(values, kind, absolute, relative, ignore_above, threads):
     bound = positive(bound, name)
     if relative is None:
         return bound
-    lo, hi, _ = _core.value_range(kind, arrays.buffer(values), 0.0 if ignore_above is None else number(ignore_above, "ignore_above"), threads)
+    lo, hi, _ = _core.value_range(kind, arrays.buffer(values), 0.0 if ignore_above is None else number(ignore_above, "ignore_above"), threads,
+                                 list(marks))
     return max(bound * (hi / 2 - lo / 2) * 2, EXACT) if hi > lo else EXACT
 
 

@@ -28,6 +28,7 @@ class Array:
 
     def __init__(self, file, entry, chunk=CHUNK):
         self._file, self._entry, self._most = file, entry, max(chunk // entry.dtype.itemsize, 1)
+        self._kept_from = 0.0 if (entry.asked or "").startswith("rel") else math.inf  # as streams.kept_from() has it
         self._starts = [0, *itertools.accumulate(one[2] for one in entry.chunks)]
 
     @property
@@ -85,6 +86,11 @@ class Array:
     def bound(self) -> str | None:
         """The bound that was asked for, such as "rel:0.001"."""
         return self._entry.asked
+
+    @property
+    def marks(self) -> tuple[float, ...]:
+        """Values that mark missing data, and keep their bits."""
+        return tuple(self._entry.marks)
 
     @property
     def axes(self) -> tuple[str, ...] | None:
@@ -200,7 +206,7 @@ class Array:
         flat = np.ascontiguousarray(values).reshape(-1)
         for first in range(0, flat.size, self._most):
             part = flat[first:first + self._most]
-            content = elements.encode(part, self._entry.eps, threads)
+            content = elements.encode(part, self._entry.eps, threads, self._entry.marks, self._kept_from)
             self._keep(content, part.size)
 
     def _keep(self, content, size):

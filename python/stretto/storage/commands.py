@@ -16,6 +16,8 @@ SHAPE = typer.Option(None, "--shape", metavar="AxB", help="Of a file of nothing 
 DTYPE = typer.Option(None, "--dtype", metavar="TYPE", help="Of such a file: float32, int16, '>f8' (the other byte order), ...")
 FORCE = typer.Option(False, "--force", "-f", help="Replace a file that is there.", metavar="")
 THREADS = typer.Option(1, "--threads", "-t", min=1, max=256, help="Threads of the codec.")
+MARK = typer.Option(None, "--mark", metavar="VALUE", help="A value that marks missing data; may be given several times. It keeps its bits, and no range counts it.")
+NO_MARKS = typer.Option(False, "--no-marks", help="No value marks missing data, whatever the file says.", metavar="")
 JSON = typer.Option(False, "--json", help="JSON on standard output instead of a table.", metavar="")
 
 
@@ -58,15 +60,16 @@ stretto compress field.bin --shape 512x512x512 --dtype float32 --rel 1e-3""")
                  array: Optional[List[str]] = ARRAY, shape: Optional[str] = SHAPE, dtype: Optional[str] = DTYPE,
                  ignore_above: Optional[float] = typer.Option(None, "--ignore-above", metavar="VALUE",
                                                               help="Values of this magnitude and more count in no range, as fill values. Without it 1e15."),
-                 force: bool = FORCE, threads: int = THREADS, json_: bool = JSON):
+                 mark: Optional[List[float]] = MARK, no_marks: bool = NO_MARKS, force: bool = FORCE, threads: int = THREADS, json_: bool = JSON):
         """Compress the arrays of a file within a bound, into a .stretto file.
 
-        Names, attributes and dimensions are kept. Coordinates of NetCDF and HDF5 are exact unless --bound names them.
+        Names, attributes and dimensions are kept. Coordinates of NetCDF and HDF5 are exact unless --bound names them. Missing data keep their bits: the
+        values of _FillValue and missing_value, HDF5's fill value, and --mark.
         """
         transfer = needed("storage.transfer")
         target = output or f"{os.path.splitext(file)[0]}.stretto"
         made, left_out = transfer.compress(err, file, target, transfer.Bounds(abs_, rel, exact, bound or ()), array or (), shape, dtype, ignore_above,
-                                           force, threads)
+                                           force, threads, mark or (), no_marks)
         tell_left_out({repr(name): why for name, why in left_out.items()} if not array else {})
         size = pathlib.Path(target).stat().st_size
         if json_:

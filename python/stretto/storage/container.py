@@ -35,11 +35,12 @@ def open(path, mode="r"):  # noqa: A001  as in h5py, zarr and netCDF4
     return File(path, mode)
 
 
-def save(path, arrays_, *, abs=None, rel=None, ignore_above=None, attributes=None, overwrite=False, threads=1):  # noqa: A002
+def save(path, arrays_, *, abs=None, rel=None, ignore_above=None, marks=(), attributes=None, overwrite=False, threads=1):  # noqa: A002
     """Writes arrays into a new container.
 
     arrays_: {name: array}, or one array, whose name is then "data". abs, rel: the bound of the floating ones, a number for all or {name: number}.
     Without a bound, and for integers, elements keep their bits; a bound by name for what takes none is a BoundError.
+    marks: values that mark missing data in the floating ones, as of stretto.compress.
     overwrite: whether a file of that name may be replaced; else it is a FileExistsError.
     """
     named = arrays_ if isinstance(arrays_, collections.abc.Mapping) else {"data": arrays_}
@@ -57,7 +58,7 @@ def save(path, arrays_, *, abs=None, rel=None, ignore_above=None, attributes=Non
                     bound[word] = of.get(name)
                 elif takes_one:
                     bound[word] = of
-            file.add(name, values, **bound, ignore_above=ignore_above, threads=threads)
+            file.add(name, values, **bound, ignore_above=ignore_above, marks=() if isinstance(values, Stream) else marks, threads=threads)
 
 
 def load(path, names=None, *, threads=1):
@@ -153,29 +154,34 @@ class File(collections.abc.Mapping):
         self._must_be_open()
         return os.fstat(self._descriptor).st_size
 
-    def add(self, name, x, *, abs=None, rel=None, ignore_above=None, attributes=None, axes=None, chunk=CHUNK, threads=1) -> Array:  # noqa: A002
+    def add(self, name, x, *, abs=None, rel=None, ignore_above=None, marks=(), attributes=None, axes=None, chunk=CHUNK,
+            threads=1) -> Array:  # noqa: A002
         """A new array.
 
         x: what stretto.compress takes, arrays of all integers of 8 to 64 bits and booleans, or a Stream, which is kept as it is.
         abs, rel: the bound, as of stretto.compress. Without one, elements keep their bits. It holds for what is appended, too: where `x` has no range,
           as an empty array has none, `rel` keeps all values as they are.
+        marks: values that mark missing data, as of stretto.compress; they hold for what is appended, too.
         attributes: a dict of text, numbers, arrays of numbers, and lists and dicts of them. axes: a name for each axis.
         chunk: bytes of values that are one stream, which is read as a whole.
         """
         if isinstance(x, Stream):
             if abs is not None or rel is not None:
                 raise BoundError(f"array {name!r} is a Stream, which has its bound; abs and rel have no meaning")
+            if len(marks):
+                raise ArgumentError(f"array {name!r} is a Stream, whose values are what they are; marks have no meaning")
             return self._add_stream(name, x, attributes, axes)
         values = arrays.array(x, name)
         bounded = abs is not None or rel is not None
-        eps, asked = None, None
+        eps, asked, marks = None, None, streams.marks_of(marks) if bounded else []
         if bounded and not elements.is_floating(values.dtype):
             raise self._lossless(name, values.dtype, abs if rel is None else rel)
         if bounded:
             values = arrays.readable(values, name)
-            eps = streams.eps_of(values, arrays.type_of(values.dtype)[0], abs, rel, ignore_above, threads)
+            eps = streams.eps_of(values, arrays.type_of(values.dtype)[0], abs, rel, ignore_above, threads, marks)
             asked = f"abs:{abs}" if rel is None else f"rel:{rel}"
-        made = self._begin(name, values.dtype, values.shape, eps, asked, attributes, axes, chunk)
+        made = self._begin(name, values.dtype, values.shape, eps, asked, attributes, axes, chunk, marks=marks)
+        made._kept_from = streams.kept_from(rel, ignore_above)
         try:
             made._put(values, threads)
             made._settle()
@@ -184,7 +190,7 @@ class File(collections.abc.Mapping):
             raise
         return made
 
-    def create(self, name, shape, dtype, *, abs=None, attributes=None, axes=None, chunk=CHUNK) -> Array:  # noqa: A002
+    def create(self, name, shape, dtype, *, abs=None, marks=(), attributes=None, axes=None, chunk=CHUNK) -> Array:  # noqa: A002
         """A new array without elements, for append().
 
         shape: of a row, that is of all axes but the first. The bound is an absolute one: a range is not known before all elements are.
@@ -192,7 +198,8 @@ class File(collections.abc.Mapping):
         dtype = np.dtype(dtype)
         shape = (0, *streams.shape_of(shape))
         eps = None if abs is None else self._absolute(name, dtype, abs)
-        return self._begin(name, dtype, shape, eps, None if abs is None else f"abs:{abs}", attributes, axes, chunk)
+        return self._begin(name, dtype, shape, eps, None if abs is None else f"abs:{abs}", attributes, axes, chunk,
+                           marks=() if abs is None else streams.marks_of(marks))
 
     @staticmethod
     def _lossless(name, dtype, bound):
@@ -208,7 +215,7 @@ class File(collections.abc.Mapping):
             raise BoundError(f"the bound of {name!r} is {bound}; a bound is finite and positive")
         return float(bound)
 
-    def _begin(self, name, dtype, shape, eps=None, asked=None, attributes=None, axes=None, chunk=CHUNK, contributions=1):
+    def _begin(self, name, dtype, shape, eps=None, asked=None, attributes=None, axes=None, chunk=CHUNK, contributions=1, marks=()):
         self._must_write()
         if layout.check_name(name) in self._arrays:
             raise ArgumentError(f"{self.path} has an array {name!r} already")
@@ -220,7 +227,7 @@ class File(collections.abc.Mapping):
         layout.told_attributes(attributes or {})
         if operator.index(chunk) < 1:
             raise ArgumentError(f"chunk is {chunk}; it takes bytes, at least 1")
-        entry = layout.Entry(name, dtype, shape, eps, contributions, asked, axes and list(axes), attributes)
+        entry = layout.Entry(name, dtype, shape, eps, contributions, asked, axes and list(axes), attributes, marks=marks)
         self._arrays[name] = made = Array(self, entry, chunk)
         return made
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from stretto.api import arrays
@@ -75,11 +77,14 @@ def _narrow(dtype):
     return np.dtype(f"{'i' if dtype.kind == 'i' else 'u'}{dtype.itemsize}")
 
 
-def encode(values, eps, threads=1):
-    """The stream of the elements of a flat, contiguous array: within `eps`, or, where that is None, of their bits. A checksum is in it."""
+def encode(values, eps, threads=1, marks=(), kept_from=math.inf):
+    """The stream of the elements of a flat, contiguous array: within `eps`, or, where that is None, of their bits. A checksum is in it.
+
+    marks, kept_from: elements that keep their bits within a bound: marks of missing data, and those of such a magnitude.
+    """
     if eps is None:
         return _core.compress(stream_type(values.dtype, True)[0], as_integers(values), 1.0, True, threads)
-    return _core.compress(arrays.type_of(values.dtype)[0], arrays.buffer(values), eps, True, threads)
+    return _core.compress(arrays.type_of(values.dtype)[0], arrays.buffer(values), eps, True, threads, list(marks), kept_from)
 
 
 def decode(content, lossless, out, threads=1):

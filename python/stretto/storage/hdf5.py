@@ -17,6 +17,7 @@ import struct
 import h5py
 import h5py.h5z
 
+from stretto.api.streams import marks_of
 from stretto.errors import Failure, UnsupportedError
 from stretto.launch import programs
 from stretto.storage import settings
@@ -50,19 +51,29 @@ def register():
 _loaded = None
 
 
+def _words(number):
+    """The lower and the upper 32 bits of a float64."""
+    return struct.unpack("<II", struct.pack("<d", number))
+
+
 class Stretto(h5py.filters.FilterRefBase):
     """Settings of the filter, for create_dataset(..., **Stretto(abs=1e-3)).
 
     abs: the bound of floating and complex numbers, in units of the data. rel: as a fraction of the range of each chunk's finite values below 1e15, so
     that neighbours may have different bounds. With neither, all numbers keep their bits; integers take neither.
+    marks: values that mark missing data, such as [-9999]: they keep their bits, no other value decodes to one, and no range counts them. The fill value
+    of the dataset, as create_dataset(fillvalue=...) or a NetCDF variable's _FillValue sets it, is a mark by itself.
     """
 
     filter_id = FILTER
 
-    def __init__(self, abs: float | None = None, rel: float | None = None):  # noqa: A002
+    def __init__(self, abs: float | None = None, rel: float | None = None, marks=()):  # noqa: A002
         abs, rel = settings.bounds(abs, rel)  # noqa: A001
         kind, bound = ("lossless", 0.0) if abs is None and rel is None else ("abs", abs) if rel is None else ("rel", rel)
-        self.filter_options = (KINDS[kind], *struct.unpack("<II", struct.pack("<d", bound)))
+        marks = marks_of(marks)
+        self.filter_options = (KINDS[kind], *_words(bound))
+        if marks and kind != "lossless":
+            self.filter_options += (0, 0, 0, len(marks), *(word for mark in marks for word in _words(mark)))  # the filter finds three by itself
 
     @staticmethod
     def of(dataset) -> tuple[str, float] | None:

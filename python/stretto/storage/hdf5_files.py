@@ -7,7 +7,7 @@ import contextlib
 import numpy as np
 
 from stretto.errors import Failure, UnsupportedError
-from stretto.storage import elements, layout
+from stretto.storage import elements, layout, missing
 from stretto.storage.sources import Variable, reading
 
 try:
@@ -71,6 +71,10 @@ class Dataset(Variable):
         super().__init__(name, dataset.shape, dataset.dtype, None, attributes_of(dataset), axes if any(axes) else None, bool(dataset.is_scale),
                          dataset.chunks[0] if dataset.chunks else 1, dataset.id.get_storage_size())
         self._dataset = dataset
+        if elements.is_floating(self.dtype):
+            properties = dataset.id.get_create_plist()
+            chosen = properties.fill_value_defined() == h5py.h5d.FILL_VALUE_USER_DEFINED
+            self.marks = missing.marks_in(self.attributes, *([dataset.fillvalue] if chosen else []))
 
     def read(self, box=()):
         with reading(self.path):

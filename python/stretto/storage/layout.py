@@ -20,9 +20,10 @@ VALUES_A_BYTE = 512  # that a stream can hold at most: a group of 1,024 takes 2 
 class Entry:
     """What an index says of one array. `eps` is None where elements keep their bits. `chunks`: [offset, length, elements, checksum] each."""
 
-    __slots__ = ("name", "dtype", "shape", "eps", "contributions", "asked", "axes", "attributes", "chunks")
+    __slots__ = ("name", "dtype", "shape", "eps", "contributions", "asked", "axes", "attributes", "chunks", "marks")
 
-    def __init__(self, name, dtype, shape, eps=None, contributions=1, asked=None, axes=None, attributes=None, chunks=()):
+    def __init__(self, name, dtype, shape, eps=None, contributions=1, asked=None, axes=None, attributes=None, chunks=(), marks=()):
+        self.marks = list(marks)
         self.name, self.dtype, self.shape, self.eps, self.contributions = name, dtype, tuple(shape), eps, contributions
         self.asked, self.axes, self.attributes, self.chunks = asked, axes, dict(attributes or {}), [list(chunk) for chunk in chunks]
 
@@ -39,6 +40,8 @@ class Entry:
             found["contributions"] = self.contributions
         if self.asked:
             found["bound"] = self.asked
+        if self.marks:
+            found["marks"] = self.marks
         if self.axes:
             found["axes"] = list(self.axes)
         if self.attributes:
@@ -153,9 +156,11 @@ def _entry(told, end):
         _need(axes is None or (isinstance(axes, list) and len(axes) == len(shape) and all(isinstance(one, str) for one in axes)), f"axes are {axes!r}")
         asked = told.get("bound")
         _need(asked is None or (isinstance(asked, str) and eps is not None), f"the bound is {asked!r}")
+        marks = told.get("marks", [])
+        _need(isinstance(marks, list) and len(marks) <= 16 and all(isinstance(one, float) for one in marks), f"marks are {marks!r}")
         chunks = [_chunk(one, end, stream_type(dtype, eps is None)[1]) for one in _list(told["chunks"], "chunks")]
         _need(sum(chunk[2] for chunk in chunks) == math.prod(shape), f"chunks hold {sum(chunk[2] for chunk in chunks)} elements of shape {shape}")
-        return Entry(name, dtype, shape, eps, contributions, asked, axes, _attributes(told), chunks)
+        return Entry(name, dtype, shape, eps, contributions, asked, axes, _attributes(told), chunks, marks)
     except StreamError as error:
         raise StreamError(f"array {name!r}: {error}") from None
 

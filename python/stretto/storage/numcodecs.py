@@ -15,7 +15,7 @@ import numpy as np
 
 from stretto.api import arrays
 from stretto.api.core import _core
-from stretto.api.streams import Stream, compress
+from stretto.api.streams import Stream, compress, marks_of
 from stretto.errors import ArgumentError, StreamError
 from stretto.storage import settings
 
@@ -26,6 +26,8 @@ class Stretto(numcodecs.abc.Codec):
     abs: the bound in units of the data. rel: as a fraction of the range of each chunk, so that neighbours may have different bounds. One of both for
     floating values, none for integers.
     rewrite: whether a decoded chunk may be encoded again within `rel`, as Zarr does where a chunk is written in part; errors then add up.
+    marks: values that mark missing data, such as [-9999]: they keep their bits, and no other value decodes to one. A codec of numcodecs does not see the
+    array's fill value: name it here.
 
     The encoded bytes are a stream (docs/format.md) of the elements in C order. An array in Fortran's order alone is a stream of its elements in that
     order, and its shape after the stream, 8 bytes an axis. `decode` returns the latter with shape and order, and all others flat.
@@ -33,18 +35,20 @@ class Stretto(numcodecs.abc.Codec):
 
     codec_id = "stretto"
 
-    def __init__(self, abs=None, rel=None, rewrite=False):
+    def __init__(self, abs=None, rel=None, rewrite=False, marks=()):
         self.abs, self.rel = settings.bounds(abs, rel)
-        self.rewrite = bool(rewrite)
+        self.rewrite, self.marks = bool(rewrite), marks_of(marks)
 
     def get_config(self):
-        return {"id": self.codec_id, "abs": self.abs, "rel": self.rel, **({"rewrite": True} if self.rewrite else {})}
+        # Configurations without marks and rewriting stay what they were.
+        return {"id": self.codec_id, "abs": self.abs, "rel": self.rel, **({"rewrite": True} if self.rewrite else {}),
+                **({"marks": self.marks} if self.marks else {})}
 
     def encode(self, buf):
         values = numcodecs.compat.ensure_ndarray(buf)
         settings.must_be_new(buf, self.rel, self.rewrite)
         fortran = values.flags.f_contiguous and not values.flags.c_contiguous
-        stream = bytes(compress(values.T if fortran else values, abs=self.abs, rel=self.rel))
+        stream = bytes(compress(values.T if fortran else values, abs=self.abs, rel=self.rel, marks=self.marks))
         return stream + struct.pack(f"<{values.ndim}Q", *values.shape) if fortran else stream
 
     def decode(self, buf, out=None):

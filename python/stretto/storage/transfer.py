@@ -6,16 +6,17 @@ import contextlib
 import math
 import pathlib
 
+import numpy as np
 from rich.markup import escape
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
 
 from stretto import units
 from stretto.api import arrays
 from stretto.api.core import _core
-from stretto.api.streams import EXACT, Stream
+from stretto.api.streams import EXACT, Stream, kept_from, marks_of
 from stretto.errors import Failure, StreamError, StrettoError, printable
 from stretto.machine.tune import new_table
-from stretto.storage import container, elements, targets
+from stretto.storage import container, elements, missing, targets
 from stretto.storage.output import new_file
 from stretto.storage.sources import kind_of, opened
 
@@ -95,26 +96,49 @@ def check(option, value):
     return value
 
 
-def compress(console, path, output, bounds, names=(), shape=None, dtype=None, ignore_above=None, force=False, threads=1):
-    """Writes the container; {name: what became of it}, and what was left out."""
+def compress(console, path, output, bounds, names=(), shape=None, dtype=None, ignore_above=None, force=False, threads=1, marks=(),
+             no_marks=False):
+    """Writes the container; {name: what became of it}, and what was left out.
+
+    marks: of missing data, beside those that the file names. no_marks: there are none, whatever the file says.
+    """
+    if no_marks and marks:
+        raise Failure("--mark and --no-marks exclude each other")
     with failures(output), opened(path, shape, dtype) as source:
         variables = source.chosen(names)
         bounds.must_name(variables)
         asked = {one.name: bounds.of(one) for one in variables}
+        for one in variables:
+            one.marks = [] if no_marks or asked[one.name] is None else marks_of([*one.marks, *marks])
+            if asked[one.name] and not one.marks and not no_marks:
+                missing.need_no_suspect(repr(one.name), missing.sampled(one))
         total = sum(one.nbytes * (2 if asked[one.name] and asked[one.name][0] == "rel" else 1) for one in variables)
         with progress(console, f"compressing {source.path.name}", total) as tell, container.File(output, "w" if force else "x") as file:
             file.attributes.update(source.attributes)
             for one in variables:
                 eps = eps_of(one, asked[one.name], ignore_above, threads, tell)
                 made = file._begin(one.name, one.dtype, one.shape, eps, ":".join(map(str, asked[one.name])) if asked[one.name] else None, one.attributes,
-                                   one.axes)
+                                   one.axes, marks=one.marks)
+                made._kept_from = kept_from(None if not asked[one.name] or asked[one.name][0] == "abs" else asked[one.name][1], ignore_above)
                 for box in one.boxes():
                     values = one.read(box)
                     made._put(values, threads)
                     tell(values.nbytes)
                 made._settle()
+                if one.marks:
+                    compare_masks(one, made)
             source.must_be_unchanged()
             return described(file), source.left_out
+
+
+def compare_masks(variable, made):
+    """Failure where missing data are not the same in a variable and in its compressed form."""
+    at = 0
+    for box in variable.boxes():
+        before = variable.read(box)
+        after = made._read_flat(at, at + before.size, np.empty(before.size, made.dtype))
+        missing.same_masks(variable.name, before, after, variable.marks)
+        at += before.size
 
 
 def eps_of(variable, asked, ignore_above, threads, tell):
@@ -125,7 +149,7 @@ def eps_of(variable, asked, ignore_above, threads, tell):
     kind = arrays.type_of(variable.dtype)[0]
     for box in variable.boxes():
         values = variable.read(box)
-        lo, hi, _ = _core.value_range(kind, arrays.buffer(values), ignore_above or 0.0, threads)
+        lo, hi, _ = _core.value_range(kind, arrays.buffer(values), ignore_above or 0.0, threads, variable.marks)
         if lo <= hi:
             low, high = min(low, lo), max(high, hi)
         tell(values.nbytes)

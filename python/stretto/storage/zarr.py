@@ -29,6 +29,8 @@ class Stretto(ArrayBytesCodec):
 
     abs: the bound in units of the data. rel: as a fraction of the range of each chunk, so that neighbours may have different bounds.
     rewrite: whether chunks may be written in part within `rel`. Their values are decoded and encoded again each time, and errors add up.
+    marks: values that mark missing data, such as (-9999,): they keep their bits, no other value decodes to one, and no range counts them. The array's
+    fill value is a mark by itself, unless it is 0, Zarr's default.
     """
 
     is_fixed_size = False
@@ -36,19 +38,21 @@ class Stretto(ArrayBytesCodec):
     abs: float | None = None
     rel: float | None = None
     rewrite: bool = False
+    marks: tuple = ()
 
     def __post_init__(self):
         for name, bound in zip(("abs", "rel"), settings.bounds(self.abs, self.rel)):
             object.__setattr__(self, name, bound)  # plain floats, as JSON needs them
         object.__setattr__(self, "rewrite", bool(self.rewrite))
+        object.__setattr__(self, "marks", tuple(streams.marks_of(self.marks)))
 
     @classmethod
     def from_dict(cls, data):
         return cls(**data.get("configuration", {}))
 
     def to_dict(self):
-        return {"name": "stretto", "configuration": {name: value for name, value in (("abs", self.abs), ("rel", self.rel), ("rewrite", self.rewrite or None))
-                                                         if value is not None}}
+        given = (("abs", self.abs), ("rel", self.rel), ("rewrite", self.rewrite or None), ("marks", list(self.marks) or None))
+        return {"name": "stretto", "configuration": {name: value for name, value in given if value is not None}}
 
     def validate(self, *, shape, dtype, chunk_grid):
         native = elements.native(dtype.to_native_dtype())
@@ -64,8 +68,11 @@ class Stretto(ArrayBytesCodec):
         settings.must_be_new(values, self.rel, self.rewrite)
         values = np.asarray(values)
         values = np.ascontiguousarray(values, elements.native(values.dtype)).reshape(-1)
-        eps = None if self._lossless() else streams.eps_of(values, arrays.type_of(values.dtype)[0], self.abs, self.rel, None, 1)
-        return chunk_spec.prototype.buffer.from_bytes(elements.encode(values, eps))
+        if self._lossless() or not elements.is_floating(values.dtype):
+            return chunk_spec.prototype.buffer.from_bytes(elements.encode(values, None))
+        marks = streams.marks_of([*self.marks, *_parts(chunk_spec.fill_value)])
+        eps = streams.eps_of(values, arrays.type_of(values.dtype)[0], self.abs, self.rel, None, 1, marks)
+        return chunk_spec.prototype.buffer.from_bytes(elements.encode(values, eps, 1, marks, streams.kept_from(self.rel, None)))
 
     def _decode_sync(self, chunk_bytes, chunk_spec):
         dtype = chunk_spec.dtype.to_native_dtype()
@@ -82,6 +89,12 @@ class Stretto(ArrayBytesCodec):
 
     def compute_encoded_size(self, input_byte_length, chunk_spec):
         raise ArgumentError("a stream's size depends on its values")
+
+
+def _parts(fill):
+    """What of a fill value marks missing data: of a complex one both parts; nothing of 0."""
+    fill = np.asarray(fill)
+    return [float(part) for part in np.unique([fill.real, fill.imag] if fill.dtype.kind == "c" else fill) if fill != 0]
 
 
 register_codec("stretto", Stretto)

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "codec/marks.hpp"
 #include "codec/numbers/arithmetic.hpp"
 #include "codec/numbers/quantise.hpp"
 #include "codec/numbers/quotient.hpp"
@@ -45,14 +46,16 @@ std::size_t compress_integers(const I* x, int m, std::uint8_t* out, std::size_t 
 }  // namespace
 
 template <class T>
-std::size_t compress_group(const T* x, int m, const Grid<T>& grid, std::uint8_t* out, std::size_t room,
-                           Tally* tally) noexcept {
+std::size_t compress_group(const T* x, int m, const Grid<T>& grid, std::uint8_t* out, std::size_t room, Tally* tally,
+                           const Marks<T>* marks) noexcept {
   Codes q = {};
   Lanes lanes = {};
   GroupSpec spec{};
   spec.m = m;
   for (int i = 0; i < m; ++i) {
-    if (!quantise(element(x, i), grid, &q[i])) {
+    const T v = element(x, i);
+    const bool kept = marks && marks->keeps(v);
+    if (kept || !quantise(v, grid, &q[i]) || (marks && marks->is_mark(dequantise(q[i], grid)))) {
       lanes[i / kBlock] |= 1u << (i % kBlock);
       q[i] = 0;
     }
@@ -71,10 +74,10 @@ std::size_t compress_group(const T* x, int m, const Grid<T>& grid, std::uint8_t*
   tally->exceptions += static_cast<std::uint64_t>(m);
   return write_verbatim(x, m, out, room);
 }
-template std::size_t compress_group<float>(const float*, int, const Grid<float>&, std::uint8_t*, std::size_t,
-                                           Tally*) noexcept;
-template std::size_t compress_group<double>(const double*, int, const Grid<double>&, std::uint8_t*, std::size_t,
-                                            Tally*) noexcept;
+template std::size_t compress_group<float>(const float*, int, const Grid<float>&, std::uint8_t*, std::size_t, Tally*,
+                                           const Marks<float>*) noexcept;
+template std::size_t compress_group<double>(const double*, int, const Grid<double>&, std::uint8_t*, std::size_t, Tally*,
+                                            const Marks<double>*) noexcept;
 
 std::size_t compress_group(const std::int32_t* x, int m, std::uint8_t* out, std::size_t room, Tally* tally) noexcept {
   return compress_integers(x, m, out, room, tally);

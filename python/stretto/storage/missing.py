@@ -1,0 +1,74 @@
+"""Marks of missing data: what a file says of them, values that look like one, and whether they are the same after as before."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from stretto.api.streams import marks_of
+from stretto.errors import Failure, printable
+
+ATTRIBUTES = ("_FillValue", "missing_value")  # of NetCDF's conventions
+SHARE = 0.2  # of all elements that a suspect is at least
+IGNORED = 1e15  # values from here on are ignored by ranges as they are
+SAMPLED, SAMPLE = 32, 1 << 16  # pieces that are looked at, and elements of each
+
+
+def marks_in(attributes, *more):
+    """The marks that attributes name, and others, as floats. What is no number is none."""
+    found = [np.asarray(attributes[name]) for name in ATTRIBUTES if name in attributes] + [np.asarray(one) for one in more]
+    parts = [part for one in found if one.dtype.kind in "biufc" for part in ((one.real, one.imag) if one.dtype.kind == "c" else (one,))]
+    return marks_of([float(value) for part in parts for value in np.ravel(part)])
+
+
+def suspect(pieces):
+    """(value, share) of one value that is a fifth of all and farther from the others than these are from each other; None where there is none."""
+    counts, total, samples = {}, 0, []
+    for values in pieces:
+        flat = np.ravel(values)
+        flat = flat[::max(flat.size // SAMPLE, 1)]
+        total += flat.size
+        flat = flat[np.isfinite(flat)].astype(np.float64)
+        values, times = np.unique(flat, return_counts=True)
+        often = times >= max(0.02 * flat.size, 2)
+        for value, count in zip(values[often], times[often]):
+            counts[float(value)] = counts.get(float(value), 0) + int(count)
+        samples.append(values)
+    value, count = max(counts.items(), key=lambda one: one[1], default=(0.0, 0))
+    if not total or count < SHARE * total or abs(value) >= IGNORED:
+        return None
+    others = np.concatenate(samples)
+    others = others[(others != value) & (np.abs(others) < IGNORED)]
+    if not others.size:
+        return None
+    low, high = float(others.min()), float(others.max())
+    return (value, count / total) if max(low - value, value - high) > high - low else None
+
+
+def sampled(variable):
+    """Pieces of a variable of floats, spread over all of it."""
+    boxes = list(variable.boxes())
+    for box in boxes[::max(len(boxes) // SAMPLED, 1)]:
+        values = variable.read(box)
+        yield values.view(values.real.dtype) if values.dtype.kind == "c" else values.astype(np.float64)
+
+
+def need_no_suspect(name, pieces):
+    """Failure where a value looks like a mark that nobody named: it says which options there are."""
+    found = suspect(pieces)
+    if found:
+        value, share = found
+        raise Failure(f"{printable(name)}: {share:.0%} of the elements are {value:.9g}, far from all others. --mark {value:.9g} keeps such values as missing "
+                      "data and out of the range; --no-marks takes them as data")
+
+
+def same_masks(name, before, after, marks):
+    """Failure where an element equals a mark, or is NaN, before or after alone."""
+    for mark in (*marks, math.nan):
+        with np.errstate(over="ignore"):
+            is_mark = np.isnan if math.isnan(mark) else lambda values, m=np.asarray(mark).astype(before.real.dtype): values == m
+        for x, y in ((before.real, after.real), (before.imag, after.imag)) if before.dtype.kind == "c" else ((before, after),):
+            differing = int(np.count_nonzero(is_mark(x) != is_mark(y)))
+            if differing:
+                raise Failure(f"{name!r}: {differing} elements equal {mark:g} either before or after compression alone", status=1)

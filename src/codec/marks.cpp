@@ -1,0 +1,134 @@
+#include "codec/marks.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <type_traits>
+
+#include "codec/numbers/half.hpp"
+#include "codec/numbers/quantise.hpp"
+#include "codec/stream/group.hpp"
+
+namespace stretto::codec {
+namespace {
+
+template <class T>
+using BitsOf = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
+
+template <class T>
+constexpr BitsOf<T> placeholder_bits() noexcept {
+  if constexpr (sizeof(T) == 4)
+    return 0x7fd5a3c9;
+  else
+    return 0x7ffd5a3c96c3a5d3;
+}
+
+}  // namespace
+
+template <class T>
+T least_reaching(double above) noexcept {
+  constexpr T infinity = std::numeric_limits<T>::infinity();
+  const T least = static_cast<T>(above);
+  return static_cast<double>(least) < above ? std::nextafter(least, infinity) : least;
+}
+
+template <class T>
+T Marks<T>::as_caller_has(T y) const noexcept {
+  if constexpr (sizeof(T) == 4) {
+    if (type_ == Type::f16) return widen_f16(round_f16(y));
+    if (type_ == Type::bf16) return widen_bf16(round_bf16(y));
+  }
+  return y;
+}
+
+template <class T>
+Marks<T>::Marks(Type t, const Grid<T>& grid, const Options& options) noexcept : type_(t) {
+  if (std::isfinite(options.keep_from)) least_ = least_reaching<T>(options.keep_from);
+  for (const double told : options.marks) {
+    const T mark = as_caller_has(static_cast<T>(told));
+    if (!std::isfinite(mark) || count_ == kMaxMarks) continue;
+    // A decoded float32 or float64 equals the mark for at most the two codes around it, since a code's step is at least the distance of
+    // neighbouring numbers wherever a value other than the mark may decode to the mark. A half is reached by many codes.
+    const bool half = stored_type(t) != t;
+    std::int64_t q = 0;
+    bool reached = half || !nearest_code(mark, grid, &q);
+    if (!reached)
+      for (std::int64_t near = q - 2; near <= q + 2; ++near) reached = reached || dequantise(near, grid) == mark;
+    const T eps = static_cast<T>(grid.eps);
+    mark_[count_] = mark;
+    reach_[count_] = reached ? eps + eps / 64 + (half ? std::fabs(mark) / 64 + static_cast<T>(0x1p-23) : 0) : T{-1};
+    ++count_;
+  }
+}
+
+template <class T>
+bool Marks<T>::keeps(T x) const noexcept {
+  if (std::fabs(x) >= least_ && std::isfinite(x)) return true;
+  return is_mark(x);
+}
+
+template <class T>
+bool Marks<T>::is_mark(T y) const noexcept {
+  const T seen = as_caller_has(y);
+  return std::any_of(mark_, mark_ + count_, [seen](T mark) { return seen == mark; });
+}
+
+template <class T>
+T Marks<T>::placeholder() noexcept {
+  return std::bit_cast<T>(placeholder_bits<T>());
+}
+
+template <class T>
+Kept Marks<T>::survey(const T* x, int m, T* out, T* kept) const noexcept {
+  using Bits = BitsOf<T>;
+  constexpr Bits magnitude = std::numeric_limits<Bits>::max() >> 1, infinity = std::bit_cast<Bits>(infinite);
+  const Bits least = std::bit_cast<Bits>(least_);
+  Bits is_kept[kGroup] = {};
+  int near = 0;
+  for (int i = 0; i < m; ++i) {
+    const Bits bits = std::bit_cast<Bits>(element(x, i)) & magnitude;
+    is_kept[i] = static_cast<Bits>((bits >= least) & (bits < infinity));
+  }
+  for (int k = 0; k < count_; ++k) {
+    const T mark = mark_[k], reach = reach_[k];
+    for (int i = 0; i < m; ++i) {
+      const T v = element(x, i);
+      is_kept[i] |= static_cast<Bits>(v == mark);
+      near += static_cast<int>(std::fabs(v - mark) <= reach) & static_cast<int>(v != mark);
+    }
+  }
+  if (near != 0) return Kept::several;
+  Bits kept_count = 0;
+  for (int i = 0; i < m; ++i) kept_count += is_kept[i];
+  if (kept_count == 0) return Kept::none;
+  const int first = static_cast<int>(std::find(is_kept, is_kept + m, Bits{1}) - is_kept);
+  const Bits value = std::bit_cast<Bits>(element(x, first));
+  int others = 0;  // places that have another kept value, or the placeholder
+  for (int i = 0; i < m; ++i) {
+    const Bits bits = std::bit_cast<Bits>(element(x, i));
+    others += static_cast<int>((is_kept[i] != 0) & (bits != value)) | static_cast<int>(bits == placeholder_bits<T>());
+    out[i] = std::bit_cast<T>(is_kept[i] != 0 ? placeholder_bits<T>() : bits);
+  }
+  if (others != 0) return Kept::several;
+  *kept = std::bit_cast<T>(value);
+  return Kept::one;
+}
+
+template <class T>
+void replace_placeholder(std::uint8_t* group, std::size_t words, int m, T kept) noexcept {
+  GroupView g;
+  if (words == 0 || !parse_group(group, words, m, sizeof(T) == 4 ? Type::f32 : Type::f64, &g) || !g.exceptions) return;
+  std::uint8_t* const values = group + (g.values - group);
+  for (std::size_t at = 0; at + sizeof(T) <= g.values_bytes; at += sizeof(T))
+    if (load<BitsOf<T>>(values + at) == placeholder_bits<T>()) store(values + at, kept);
+}
+
+template float least_reaching<float>(double) noexcept;
+template double least_reaching<double>(double) noexcept;
+template class Marks<float>;
+template class Marks<double>;
+template void replace_placeholder<float>(std::uint8_t*, std::size_t, int, float) noexcept;
+template void replace_placeholder<double>(std::uint8_t*, std::size_t, int, double) noexcept;
+
+}  // namespace stretto::codec

@@ -1,0 +1,55 @@
+// Values that compress() keeps bit for bit: marks of missing data, and magnitudes that a range ignores. In a stream they are exceptions, as NaN is,
+// so the format knows no marks (docs/format.md, section 5).
+#pragma once
+
+#include <cstdint>
+
+#include "codec/numbers/grid.hpp"
+
+namespace stretto::codec {
+
+// Least number of T that is not below `above`, which is positive.
+template <class T>
+T least_reaching(double above) noexcept;
+
+// What a group holds of values that are kept.
+enum class Kept : std::uint8_t {
+  none,     // no value is kept, and none can decode to a mark
+  one,      // all kept values have the same bits, and no other value can decode to a mark
+  several,  // anything else
+};
+
+// T: float or double, the stored type of a stream of type t.
+template <class T>
+class Marks {
+ public:
+  // The options' marks, rounded to t. Marks that t holds as NaN or infinity are left out: these are always kept.
+  Marks(Type t, const Grid<T>& grid, const Options& options) noexcept;
+
+  bool any() const noexcept { return count_ > 0 || least_ < infinite; }
+  // Whether x itself is kept: a mark, or a finite value that the range ignores.
+  bool keeps(T x) const noexcept;
+  // Whether y, a decoded float32 or float64, is a mark in the caller's type.
+  bool is_mark(T y) const noexcept;
+  // Looks at m values. Kept::one: *kept is the value, and out has the values with `placeholder` in its places.
+  Kept survey(const T* x, int m, T* out, T* kept) const noexcept;
+
+  // A NaN whose payload is rare: survey() gives Kept::several where the data have it.
+  static T placeholder() noexcept;
+
+ private:
+  static constexpr T infinite = std::numeric_limits<T>::infinity();
+  T as_caller_has(T y) const noexcept;  // rounded to the caller's type, if that is a half
+
+  Type type_;
+  int count_ = 0;
+  T least_ = infinite;  // magnitudes from here on are kept
+  T mark_[kMaxMarks] = {};
+  T reach_[kMaxMarks] = {};  // values this near to the mark may decode to it; negative: none but the mark itself
+};
+
+// Puts `kept` in the place of each placeholder among the exceptions of a freshly compressed group of m values.
+template <class T>
+void replace_placeholder(std::uint8_t* group, std::size_t words, int m, T kept) noexcept;
+
+}  // namespace stretto::codec

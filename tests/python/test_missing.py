@@ -1,0 +1,147 @@
+"""Missing data under a bound: each way into streams keeps the mask of a mark, and ranges leave marks out."""
+
+import json
+
+import numpy as np
+import pytest
+
+import stretto as package
+
+MARKS = (-999.0, -9999.0, -99.9, -1.0, 32767.0, 1e10, np.nan)
+BOUNDS = (1e-4, 0.0037, 0.05, 1.0)
+WAYS = ("stream", "container", "command", "hdf5", "hdf5_fill", "numcodecs", "zarr3", "zarr3_fill", "zarr2")
+
+
+def field(mark, dtype, near):
+    """60 x 100 numbers with patches of the mark; the others are a wave, which goes through the mark where `near`."""
+    middle = mark if near and np.isfinite(mark) else 15.0
+    x = (middle + 10 * np.sin(np.arange(6000) / 30)).reshape(60, 100).astype(dtype)
+    x[10:30, 20:60] = mark
+    if near:
+        x[40:45] = np.nextafter(x[10, 20], dtype(0))
+    return x
+
+
+def through(way, x, mark, bound, path, command):
+    """What is left of x: by a way that is told the mark, or finds it."""
+    if way == "stream":
+        return package.compress(x, abs=bound, marks=[mark]).decompress()
+    if way == "container":
+        package.save(path / "a.stretto", x, abs=bound, marks=[mark], overwrite=True)
+        with package.open(path / "a.stretto", "a") as file:
+            file["data"].append(x)
+        with package.open(path / "a.stretto") as file:
+            assert file["data"].marks == ((mark,) if np.isfinite(mark) else ())
+            assert np.array_equal(file["data"][:60], file["data"][60:], equal_nan=True)
+            return file["data"][:60]
+    if way == "command":
+        h5py = pytest.importorskip("h5py")
+        with h5py.File(path / "a.nc", "w") as file:
+            file["x"] = x
+            file["x"].attrs["_FillValue"] = x.dtype.type(mark)
+        command.succeeds("compress", path / "a.nc", "-o", path / "a.stretto", "--force", "--abs", bound)
+        return package.load(path / "a.stretto")["x"]
+    if way.startswith("hdf5"):
+        h5py = pytest.importorskip("h5py")
+        filters = pytest.importorskip("stretto.storage.hdf5")
+        told = {"fillvalue": x.dtype.type(mark)} if way == "hdf5_fill" else {}
+        with h5py.File(path / "a.h5", "w") as file:
+            file.create_dataset("x", data=x, chunks=(25, 40), **told, **filters.Stretto(abs=bound, marks=() if told else (mark,)))
+        with h5py.File(path / "a.h5") as file:
+            return file["x"][...]
+    if way == "numcodecs":
+        codecs = pytest.importorskip("stretto.storage.numcodecs")
+        codec = pytest.importorskip("numcodecs").get_codec(json.loads(json.dumps(codecs.Stretto(abs=bound, marks=[mark]).get_config())))
+        return codec.decode(codec.encode(x)).reshape(x.shape)
+    zarr = pytest.importorskip("zarr", minversion="3.1")
+    if way == "zarr2":
+        codecs = pytest.importorskip("stretto.storage.numcodecs")
+        told = {"zarr_format": 2, "compressors": codecs.Stretto(abs=bound, marks=[mark]), "fill_value": mark}
+    else:
+        codecs = pytest.importorskip("stretto.storage.zarr")
+        marks = () if way == "zarr3_fill" else (mark,)
+        told = {"serializer": codecs.Stretto(abs=bound, marks=marks), "compressors": None, **({"fill_value": mark} if not marks else {})}
+    made = zarr.create_array(str(path / "a.zarr"), shape=x.shape, chunks=(25, 40), dtype=x.dtype, overwrite=True, **told)
+    made[...] = x
+    return zarr.open_array(str(path / "a.zarr"))[...]
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("mark", MARKS)
+def test_as_many_are_missing_after_as_before(way, mark, tmp_path, stretto):
+    for dtype in (np.float32, np.float64):
+        for bound in BOUNDS if way != "command" else BOUNDS[1:3]:
+            for near in (False, True):
+                x = field(mark, dtype, near)
+                y = through(way, x, mark, bound, tmp_path, stretto)
+                there = ~np.isnan(x) if np.isnan(mark) else x != dtype(mark)
+                assert np.array_equal(~np.isnan(y) if np.isnan(mark) else y != dtype(mark), there), (dtype, bound, near)
+                assert np.array_equal(x[~there].view(np.uint8), y[~there].view(np.uint8))
+                assert np.abs(x[there].astype(np.longdouble) - y[there]).max() <= bound
+
+
+def test_complex_parts_keep_their_marks(tmp_path):
+    h5py = pytest.importorskip("h5py")
+    filters = pytest.importorskip("stretto.storage.hdf5")
+    x = (field(-999.0, np.float32, False) + 1j * field(-999.0, np.float32, False)).astype(np.complex64)
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        file.create_dataset("x", data=x, chunks=(25, 40), fillvalue=np.complex64(-999 - 999j), **filters.Stretto(abs=0.05))
+        assert np.array_equal(file["x"][...] == -999 - 999j, x == -999 - 999j)
+
+
+def test_a_dataset_made_by_the_properties_of_another_has_its_marks(tmp_path):
+    h5py = pytest.importorskip("h5py")
+    filters = pytest.importorskip("stretto.storage.hdf5")
+    x = field(-99.9, np.float32, True)
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        for name, told in (("marks", {"marks": [-99.9]}), ("none", {})):
+            first = file.create_dataset(name, data=x, chunks=(25, 40), **filters.Stretto(abs=0.05, **told))
+            properties = first.id.get_create_plist()
+            again = h5py.Dataset(h5py.h5d.create(file.id, f"{name}2".encode(), first.id.get_type(), first.id.get_space(), dcpl=properties))
+            again[...] = x
+            assert np.array_equal(again[...], first[...])
+            assert again.id.get_create_plist().get_filter(0)[2] == properties.get_filter(0)[2]
+            assert filters.Stretto.of(again) == ("abs", 0.05)
+        assert np.array_equal(file["marks2"][...] == np.float32(-99.9), x == np.float32(-99.9))
+
+
+def test_a_relative_bound_counts_no_mark(tmp_path):
+    x = field(-9999.0, np.float32, False)
+    wave = np.where(x == -9999, 15, x)
+    for rel in (1e-2, 1e-4):
+        assert package.compress(x, rel=rel, marks=[-9999]).eps == package.compress(wave, rel=rel).eps
+    with package.open(tmp_path / "a.stretto", "x") as file:
+        assert file.add("x", x, rel=1e-3, marks=[-9999]).eps == package.compress(wave, rel=1e-3).eps
+
+
+def test_what_a_range_ignores_keeps_its_bits():
+    x = field(12.5, np.float32, False) * np.float32(1)
+    x[0, :50] = 1234.5678
+    y = package.compress(x, rel=0.5, ignore_above=1000).decompress()
+    assert np.array_equal(x[0, :50], y[0, :50])
+    assert not np.array_equal(x, y)
+
+
+def test_marks_that_are_no_numbers_or_too_many_are_named():
+    x = np.zeros(5, np.float32)
+    with pytest.raises(TypeError, match="'a'"):
+        package.compress(x, abs=1, marks=["a"])
+    with pytest.raises(package.ArgumentError, match="17 marks"):
+        package.compress(x, abs=1, marks=range(17))
+
+
+@pytest.mark.parametrize("verb", ["compress", "ratio"])
+def test_a_suspect_is_named_with_the_options_that_settle_it(verb, tmp_path, stretto):
+    x = field(-9999.0, np.float32, False)
+    x[:30] = -9999
+    np.save(tmp_path / "a.npy", x)
+    err = stretto.refused(verb, tmp_path / "a.npy", "--rel", "1e-3")
+    assert "--mark -9999" in err and "--no-marks" in err
+    stretto.succeeds(verb, tmp_path / "a.npy", "--rel", "1e-3", "--mark", "-9999")
+    stretto.succeeds(verb, tmp_path / "a.npy", "--rel", "1e-3", "--no-marks", *(["--force"] if verb == "compress" else []))
+
+
+def test_zeros_beside_small_numbers_are_no_suspect(tmp_path, stretto):
+    x = np.maximum(np.sin(np.arange(6000) / 300), 0).astype(np.float32)
+    np.save(tmp_path / "a.npy", x)
+    stretto.succeeds("compress", tmp_path / "a.npy", "--rel", "1e-3")
