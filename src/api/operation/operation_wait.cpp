@@ -2,6 +2,7 @@
 #include <thread>
 
 #include "api/operation/operation.hpp"
+#include "base/communication_cores.hpp"
 #include "base/interrupt.hpp"
 
 namespace stretto::api {
@@ -17,6 +18,13 @@ void give_way(Guard& guard, int idle) noexcept {
   else
     std::this_thread::sleep_for(std::chrono::microseconds(20));
   if (shared) guard.lock();
+}
+
+// A peer may come to its part of this collective only after a message of the program, or a collective on another
+// communicator, has moved on this rank.
+void let_others_progress(stretto_comm_s& comm) noexcept {
+  CommunicationCores::mine().drive_here();
+  if (comm.transport) comm.transport->progress();
 }
 
 }  // namespace
@@ -75,12 +83,13 @@ void Operation::late(const Operation* first, double waited, const char* why) noe
 
 Status Operation::wait(Guard& guard) noexcept {
   constexpr std::chrono::milliseconds between_questions(50);
+  constexpr std::chrono::microseconds between_progress(100);  // an MPI may sleep while it looks for messages
   Clock::time_point since = Clock::now();  // when it came, or the latest of those before it was complete
-  Clock::time_point asked = since;
+  Clock::time_point asked = since, progressed = since;
   const Operation* first = nullptr;
   for (int idle = 0; !done(); ++idle) {
     if (wait_alone()) continue;
-    comm_.progress();
+    comm_.progress({}, true, this);
     if (done()) break;
     if (waits_in_line() && comm_.live.front() != first) {
       first = comm_.live.front();
@@ -90,6 +99,10 @@ Status Operation::wait(Guard& guard) noexcept {
     const bool waits = waits_in_line() || (pending_ && decision_.choice.provider != Provider::schedules);
     const Clock::time_point now = Clock::now();
     const double waited = std::chrono::duration<double>(now - since).count();
+    if (now - progressed >= between_progress) {
+      progressed = now;
+      let_others_progress(comm_);
+    }
     if (waits && limit > 0 && waited > limit) {
       late(first, limit, "");
       break;
@@ -103,6 +116,7 @@ Status Operation::wait(Guard& guard) noexcept {
     }
     give_way(guard, idle);
   }
+  publish();
   return status();
 }
 
