@@ -89,7 +89,7 @@ TEST(Threads, ARequestEndsWhileAnotherThreadBlocks) {
   MPI_Comm_free(&x);
 }
 
-// The same where the request is on the communicator of the blocking call. All is started before either thread waits.
+// The request is on the communicator of the blocking call, and is started before either thread waits.
 TEST(Threads, ARequestEndsBesideABlockingCallOnItsCommunicator) {
   const Comm& w = world();
   if (w.size == 1 || !any_thread()) return;

@@ -1,4 +1,4 @@
-// What a report says of the program's waits, by times that are given.
+// How the report accounts for the program's waits, by times that are given.
 #include <gtest/gtest.h>
 
 #include "mpi/requests/wait_clock.hpp"

@@ -24,7 +24,7 @@ double bound = 0;
 
 std::size_t size(int n) { return static_cast<std::size_t>(n); }
 
-// What a rank gives at a place: small integers, which every order adds exactly.
+// The value that a rank gives at a place: small integers, which every order adds exactly.
 double given(int rank, int i) { return (rank * 7 + i * 3) % 23 - 9; }
 
 // (slope, shift) pairs modulo 2^64 as maps, one after the other in the order of the ranks: does not commute.

@@ -14,7 +14,7 @@ class Duplicates {
   Duplicates() = default;
   Duplicates(Duplicates&& other) noexcept;
   Duplicates& operator=(Duplicates&&) = delete;
-  ~Duplicates();  // frees what was not taken, before MPI_Finalize
+  ~Duplicates();  // frees the remaining ones, before MPI_Finalize
 
   // As many as a transport takes. Collective over `parent`. False: the MPI failed, and there are none.
   bool make(MPI_Comm parent) noexcept;

@@ -10,7 +10,7 @@ namespace stretto::mpi {
 
 class WaitClock {
  public:
-  // A thread enters such a function, or leaves it. What several threads spend at once counts once.
+  // A thread enters such a function, or leaves it. Time that several threads spend at once counts once.
   void enter(double now) noexcept {
     const std::lock_guard lock(mutex_);
     if (inside_++ == 0) since_ = now;
@@ -20,13 +20,13 @@ class WaitClock {
     if (--inside_ == 0) total_ += now - since_;
   }
 
-  // Until now, with what the functions that have not returned have spent.
+  // Until now, including the time of functions that have not returned.
   double total(double now) const noexcept {
     const std::lock_guard lock(mutex_);
     return total_at(now);
   }
 
-  // Since total() was `begun`, less what was charged before: the sum of all charges is at most total().
+  // Since total() was `begun`, less the time charged before: the sum of all charges is at most total().
   double charge(double begun, double now) noexcept {
     const std::lock_guard lock(mutex_);
     const double all = total_at(now), due = all - std::max(begun, charged_);
@@ -47,7 +47,7 @@ inline double hidden(double in_flight, double starting, double waited) noexcept 
   return std::max(0.0, in_flight - starting - waited);
 }
 
-// Of this process.
+// The clock of this process.
 inline WaitClock& wait_clock() noexcept {
   static WaitClock all;
   return all;
