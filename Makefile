@@ -4,7 +4,7 @@ export MPI
 
 .DEFAULT_GOAL := help
 
-.PHONY: gpu gpu-test gpu-bench gpu-all help demo figures test test-all fuzz soak test-conformance test-exhaustive test-xpmem test-peers test-wheel bench setup build install uninstall wheel asan asan-mpi tsan format tidy clean
+.PHONY: gpu gpu-test gpu-bench gpu-all help demo figures test test-all fuzz soak torture test-conformance test-exhaustive test-xpmem test-peers test-wheel bench setup build install uninstall wheel asan asan-mpi tsan format tidy clean
 
 help: ## this list
 	@echo "make TARGET [MPI=auto|openmpi|mpich|none|DIR] [ARGS='...']   (ARGS go to the program of demo and bench-NAME)"
@@ -24,6 +24,8 @@ fuzz: ## HOURS=n (or a fraction): every fuzz target in turns over all cores; FUZ
 
 soak: ## HOURS=n (or a fraction): jobs of random collectives, communicators and deaths; memory and descriptors stay flat
 	@HOURS="$(HOURS)" scripts/soak $(ARGS)
+torture: ## HOURS=n (or a fraction): random MPI programs of several threads, each result compared, plain MPI as the control
+	@HOURS="$(HOURS)" scripts/torture $(ARGS)
 
 test-exhaustive: ## every one of the 2^32 float32 patterns, for ten bounds (hours)
 	@scripts/exhaustive

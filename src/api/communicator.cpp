@@ -28,14 +28,18 @@ stretto::Status stretto::api::usable(const stretto_comm_s* comm) noexcept {
   return fail(Status::unsupported, "a communicator was used in a forked child of the process that made it");
 }
 
-void stretto_comm_s::progress(stretto::engine::Lanes lanes, bool may_block) noexcept {
+void stretto_comm_s::progress(stretto::engine::Lanes lanes, bool may_block,
+                              const stretto::api::Operation* own) noexcept {
   data.take(lanes);
   // Operations leave `live` as they complete: walk by position, and look again where one left.
   bool may_start_data = true;
   for (std::size_t i = 0; i < live.size();) {
     stretto::api::Operation* o = live[i];
-    o->advance(may_start_data, may_block);
-    if (o->done()) continue;
+    o->advance(may_start_data, may_block && (o == own || o->is_nonblocking()));
+    if (o->done()) {
+      o->publish();
+      continue;
+    }
     may_start_data = may_start_data && o->data_started();
     ++i;
   }

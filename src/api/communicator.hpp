@@ -69,7 +69,9 @@ struct stretto_comm_s {
 
   // Lets every operation in flight advance; of split schedules these lanes. `may_block`: what can only block may do so,
   // which is for the caller's own thread. Another one would hold up all else that it drives, and other ranks wait for that.
-  void progress(stretto::engine::Lanes lanes = {}, bool may_block = true) noexcept;
+  // A blocking call blocks in its own thread alone, whose operation is `own`: another thread may have to go on.
+  void progress(stretto::engine::Lanes lanes = {}, bool may_block = true,
+                const stretto::api::Operation* own = nullptr) noexcept;
 
   // How often something moved so far.
   std::uint64_t moves() const noexcept { return data.moves() + agreement.moves(); }
@@ -117,7 +119,7 @@ struct stretto_comm_s {
   const unsigned born = serves_in.load(std::memory_order_relaxed);
   int size = 1;
   bool broken = false;
-  int requests = 0;                   // not yet freed
+  std::atomic<int> requests{0};       // not yet freed
   std::array<char, 512> broken_by{};  // why, in memory of its own: it may be memory that is missing
   bool is_driven = false;             // by other threads, too
   bool caller_leads = false;          // a call that starts a collective does what is before the work (Operation::lead)

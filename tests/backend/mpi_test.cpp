@@ -146,6 +146,17 @@ TEST_F(MpiBackend, BlocksMayLieWhereNoIntReaches) {
   munmap(memory, bytes);
 }
 
+// Open MPI saturates sums of 8 and 16 bits.
+TEST_F(MpiBackend, SumsOfShortIntegersWrapInEveryCall) {
+  const std::size_t n = 20'003;
+  const std::vector<std::uint16_t> x(n, 40'000);
+  std::vector<std::uint16_t> y(n);
+  for (int call = 0; call < 10; ++call) {
+    ASSERT_STRETTO_OK(stretto_allreduce(x.data(), y.data(), n, STRETTO_U16, STRETTO_SUM, comm, nullptr));
+    for (std::size_t i = 0; i < n; ++i) ASSERT_EQ(y[i], static_cast<std::uint16_t>(40'000u * unsigned(ranks)));
+  }
+}
+
 TEST_F(MpiBackend, AMeanIsDividedOnceAndEveryIntegerOperationIsServed) {
   const std::size_t n = 100;
   const auto x = samples<float>(rank, n);
@@ -159,7 +170,14 @@ TEST_F(MpiBackend, AMeanIsDividedOnceAndEveryIntegerOperationIsServed) {
     for (const stretto_type t : {STRETTO_I8, STRETTO_U16, STRETTO_I32, STRETTO_U64}) {
       const auto bits = samples<std::uint64_t>(rank, n);
       std::vector<std::uint64_t> a(n), b(n);
-      ASSERT_STRETTO_OK(stretto_allreduce(bits.data(), a.data(), n, t, static_cast<stretto_op>(op), comm, &native));
+      const bool narrow = t == STRETTO_I8 || t == STRETTO_U16;
+      const stretto_status s =
+          stretto_allreduce(bits.data(), a.data(), n, t, static_cast<stretto_op>(op), comm, &native);
+      if (narrow && (op == STRETTO_SUM || op == STRETTO_MEAN)) {
+        EXPECT_EQ(s, STRETTO_UNSUPPORTED) << "operation " << op << " on type " << t;
+        continue;
+      }
+      ASSERT_EQ(s, STRETTO_OK) << stretto_message();
       ASSERT_STRETTO_OK(stretto_allreduce(bits.data(), b.data(), n, t, static_cast<stretto_op>(op), comm, &ours));
       EXPECT_EQ(a, b) << "operation " << op << " on type " << t;
     }

@@ -129,6 +129,36 @@ TEST(Bounded, ACommunicatorHasNothingOfOneThatBoreItsHandle) {
 }
 #endif
 
+// 1,000 bytes a block are more than 1 KiB a vector. Values are so large that sums in float32 are far beyond the bound.
+TEST(Blocks, ABoundHoldsForVectorsOfSeveralShortBlocks) {
+  constexpr int block = 250;
+  int rank = 0, ranks = 1;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  const std::vector<int> counts(size(ranks), block);
+  const auto all = [&](int r) {
+    std::vector<float> x = rough<float>(r, block * ranks);
+    for (float& v : x) v *= 1e4F;
+    return x;
+  };
+  const std::vector<float> x = all(rank);
+  std::vector<double> exact(block, 0);
+  for (int r = 0; r < ranks; ++r) {
+    const std::vector<float> theirs = all(r);
+    for (int i = 0; i < block; ++i) exact[size(i)] += theirs[size(rank * block + i)];
+  }
+  std::vector<float> by_count(block), by_counts(block);
+  for (int call = 0; call < 5; ++call) {
+    MPI_Reduce_scatter_block(x.data(), by_count.data(), block, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+    MPI_Reduce_scatter(x.data(), by_counts.data(), counts.data(), MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+    for (int i = 0; i < block; ++i) {
+      const double limit = bound + std::fabs(exact[size(i)]) * 0x1p-24 * (1 + 1e-6);
+      ASSERT_LE(std::fabs(by_count[size(i)] - exact[size(i)]), limit) << i;
+      ASSERT_LE(std::fabs(by_counts[size(i)] - exact[size(i)]), limit) << i;
+    }
+  }
+}
+
 // Without a bound in the environment.
 TEST(Later, ABoundHoldsForCallsThatWentExactBefore) {
   MPI_Info info = MPI_INFO_NULL;

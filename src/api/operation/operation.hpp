@@ -9,6 +9,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <memory>
@@ -51,12 +52,23 @@ class Operation {
   // To the end; the other operations of the communicator advance meanwhile. `guard` is the communicator's, and is given up now and then.
   Status wait(Guard& guard) noexcept;
 
+  // Precondition of this and of all below but settled(): the guard is held.
   bool done() const noexcept { return state_ == State::done; }
+
+  // Done, and no other thread touches it any more. Any thread may ask, without the guard.
+  bool settled() const noexcept { return settled_.load(std::memory_order_acquire); }
+
+  // To be called by whoever advanced it, as the last use of it: from here on its owner may destroy it.
+  void publish() noexcept {
+    if (done()) settled_.store(true, std::memory_order_release);
+  }
+
+  bool is_nonblocking() const noexcept { return call_.nonblocking; }
   bool data_started() const noexcept {
     return (state_ == State::running && !(pending_ && pending_->holds_up())) || state_ == State::done;
   }
 
-  // Status of the collective once done; renews the message on this thread.
+  // Status of the collective once done or settled; renews the message on this thread.
   Status status() const noexcept;
 
  private:
@@ -122,6 +134,7 @@ class Operation {
   Call call_;
   select::Decision decision_;
   State state_ = State::idle;
+  std::atomic<bool> settled_{false};
   bool moved_ = false;  // data; false: an agreement was all
   Signature own_, merged_;
   bool signed_ = false;  // own_ is there
@@ -149,8 +162,10 @@ struct stretto_request_s {
   // Once a start. Precondition: it does not run.
   void start(stretto::api::Call&& call, stretto::select::Decision&& decision, stretto::Status own) noexcept {
     operation.emplace(comm).start(std::move(call), std::move(decision), own);
+    operation->publish();
   }
-  bool runs() const noexcept { return operation && !operation->done(); }
+  bool runs() const noexcept { return operation && !operation->done(); }  // precondition: the guard is held
+  bool settled() const noexcept { return !operation || operation->settled(); }
 
   stretto_comm_s& comm;
   std::optional<stretto::api::Operation> operation;  // none: persistent, and not started yet

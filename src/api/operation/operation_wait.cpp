@@ -1,5 +1,6 @@
 // How an operation waits to its end, and what it says when that takes too long.
 #include "api/operation/operation.hpp"
+#include "base/communication_cores.hpp"
 #include "base/interrupt.hpp"
 #include "base/waiting.hpp"
 
@@ -12,6 +13,13 @@ void give_way(Guard& guard, Waiting& waiting) noexcept {
   if (shared) guard.unlock();
   if (const double sleep = waiting.next(Waiting::clock()); sleep > 0) sleep_for(sleep);
   if (shared) guard.lock();
+}
+
+// A peer may come to its part of this collective only after a message of the program, or a collective on another
+// communicator, has moved on this rank.
+void let_others_progress(stretto_comm_s& comm) noexcept {
+  CommunicationCores::mine().drive_here();
+  if (comm.transport) comm.transport->progress();
 }
 
 }  // namespace
@@ -71,13 +79,14 @@ void Operation::late(const Operation* first, double waited, const char* why) noe
 
 Status Operation::wait(Guard& guard) noexcept {
   constexpr std::chrono::milliseconds between_questions(50);
+  constexpr std::chrono::microseconds between_progress(100);  // an MPI may sleep while it looks for messages
   Clock::time_point since = Clock::now();  // when it came, or the latest of those before it was complete
-  Clock::time_point asked = since;
+  Clock::time_point asked = since, progressed = since;
   const Operation* first = nullptr;
   Waiting waiting(true);
   while (!done()) {
     if (wait_alone()) continue;
-    comm_.progress();
+    comm_.progress({}, true, this);
     if (done()) break;
     if (waits_in_line() && comm_.live.front() != first) {
       first = comm_.live.front();
@@ -87,6 +96,10 @@ Status Operation::wait(Guard& guard) noexcept {
     const bool waits = waits_in_line() || (pending_ && decision_.choice.provider != Provider::schedules);
     const Clock::time_point now = Clock::now();
     const double waited = std::chrono::duration<double>(now - since).count();
+    if (now - progressed >= between_progress) {
+      progressed = now;
+      let_others_progress(comm_);
+    }
     if (waits && limit > 0 && waited > limit) {
       late(first, limit, "");
       break;
@@ -100,6 +113,7 @@ Status Operation::wait(Guard& guard) noexcept {
     }
     give_way(guard, waiting);
   }
+  publish();
   return status();
 }
 

@@ -12,28 +12,34 @@ stretto_status stretto_test(stretto_request request, int* done) {
   if (!request) return to_c(fail(Status::invalid_argument, "request is NULL"));
   if (!done) return to_c(fail(Status::invalid_argument, "done is NULL"));
   if (const Status s = api::usable(&request->comm); s != Status::ok) return to_c(s);
-  const api::Guard guard = request->comm.guard();
-  if (request->runs()) request->comm.progress();
-  *done = !request->runs();
+  stretto_comm_s& comm = request->comm;
+  *done = request->settled();
+  // A thread that holds the guard advances all operations, and may hold it for as long as a blocking call waits.
+  if (api::Guard guard(comm.driving, std::defer_lock); !*done && (!comm.is_driven || guard.try_lock())) {
+    if (request->runs()) comm.progress();
+    *done = !request->runs();
+  }
   return *done && request->operation ? to_c(request->operation->status()) : STRETTO_OK;
 }
 
 stretto_status stretto_wait(stretto_request request) {
   if (!request) return to_c(fail(Status::invalid_argument, "request is NULL"));
   if (const Status s = api::usable(&request->comm); s != Status::ok) return to_c(s);
+  if (!request->operation) return STRETTO_OK;
+  if (request->settled()) return to_c(request->operation->status());
   api::Guard guard = request->comm.guard();
-  return request->operation ? to_c(request->operation->wait(guard)) : STRETTO_OK;
+  return to_c(request->operation->wait(guard));
 }
 
 stretto_status stretto_request_free(stretto_request* request) {
   if (!request) return to_c(fail(Status::invalid_argument, "request is NULL"));
   if (!*request) return STRETTO_OK;
   if (const Status s = api::usable(&(*request)->comm); s != Status::ok) return to_c(s);
-  --(*request)->comm.requests;
-  {
+  if (!(*request)->settled()) {
     api::Guard guard = (*request)->comm.guard();
-    if ((*request)->operation) static_cast<void>((*request)->operation->wait(guard));
+    static_cast<void>((*request)->operation->wait(guard));
   }
+  --(*request)->comm.requests;
   delete *request;
   *request = nullptr;
   return STRETTO_OK;

@@ -248,12 +248,14 @@ std::uint64_t tags_of(MPI_Comm comm) noexcept {
 
 }  // namespace
 
-Status make_mpi_carrier(MPI_Comm comm, const MpiOptions& options, std::unique_ptr<Carrier>* made) noexcept {
+Status make_mpi_carrier(MPI_Comm comm, const MpiOptions& options, std::unique_ptr<Carrier>* made,
+                        Duplicates* ready) noexcept {
   if (options.chunk < 1 || options.chunk > static_cast<std::size_t>(std::numeric_limits<int>::max())) {
     return fail(Status::invalid_argument, "chunk of {} bytes is not in 1 .. 2^31 - 1", options.chunk);
   }
   MPI_Comm own = MPI_COMM_NULL;
-  if (const int code = MPI_Comm_dup(comm, &own); code != MPI_SUCCESS) return translate(code);
+  const int code = ready ? ready->take(comm, &own) : MPI_Comm_dup(comm, &own);
+  if (code != MPI_SUCCESS) return translate(code);
   MPI_Comm_set_errhandler(own, MPI_ERRORS_RETURN);
   int rank = 0, size = 0;
   MPI_Comm_rank(own, &rank);

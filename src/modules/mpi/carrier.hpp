@@ -11,6 +11,7 @@
 #include <memory>
 
 #include "carrier/carrier.hpp"
+#include "modules/mpi/duplicates.hpp"
 
 namespace stretto::modules {
 
@@ -20,7 +21,8 @@ struct MpiOptions {
 
 // Duplicates `comm` (a collective call) and uses only the duplicate, with errors returned. Destroy the carrier
 // before MPI_Finalize: destruction frees the duplicate, unless messages that nobody took may be on their way in it.
-Status make_mpi_carrier(MPI_Comm comm, const MpiOptions& options, std::unique_ptr<carrier::Carrier>* carrier) noexcept;
+Status make_mpi_carrier(MPI_Comm comm, const MpiOptions& options, std::unique_ptr<carrier::Carrier>* carrier,
+                        Duplicates* ready = nullptr) noexcept;
 
 // The status of an error of the MPI, with its text.
 Status translate(int code) noexcept;

@@ -31,7 +31,7 @@ class MpiBackend final : public Backend {
     if (c.collective == Collective::barrier) return true;
     if (c.collective == Collective::allreduce_multi || call::rank_by_rank(c)) return false;
     if (schedule::reduces(c.collective) &&
-        (mpi_op(c.op) == MPI_OP_NULL || c.type == STRETTO_F16 || c.type == STRETTO_BF16))
+        (mpi_op(c.op) == MPI_OP_NULL || c.type == STRETTO_F16 || c.type == STRETTO_BF16 || may_saturate(c)))
       return false;
     if (c.largest > 0) return fits_int(c.largest);
     // Blocks of several counts together: an end-to-end displacement of each is an int, too.
@@ -76,6 +76,12 @@ class MpiBackend final : public Backend {
   }
 
  private:
+  // Open MPI 5 saturates sums of short integers in its vector loops, and stretto's raw sums wrap.
+  static bool may_saturate(const Call& c) noexcept {
+    const bool narrow = c.type == STRETTO_I8 || c.type == STRETTO_U8 || c.type == STRETTO_I16 || c.type == STRETTO_U16;
+    return narrow && mpi_op(c.op) == MPI_SUM;
+  }
+
   struct MpiPending final : Pending {
     explicit MpiPending(const MpiBackend& n) noexcept : backend(n) {}
     ~MpiPending() override {

@@ -75,8 +75,8 @@ SharedWatchdog watchdog_on(MPI_Comm comm) noexcept {
 class MpiTransport final : public backend::Transport {
  public:
   // Takes over `comm`. `watchdog` and `limit`, in seconds, are of the communicator's creation.
-  MpiTransport(MPI_Comm comm, SharedWatchdog watchdog, double limit) noexcept
-      : comm_(comm), watchdog_(std::move(watchdog)) {
+  MpiTransport(MPI_Comm comm, Duplicates ready, SharedWatchdog watchdog, double limit) noexcept
+      : comm_(comm), ready_(std::move(ready)), watchdog_(std::move(watchdog)) {
     MPI_Comm_rank(comm_, &rank_);
     MPI_Comm_size(comm_, &size_);
     creation_.emplace(watchdog_.get(), creation, limit);
@@ -116,7 +116,7 @@ class MpiTransport final : public backend::Transport {
   }
 
   Status make_carrier(std::unique_ptr<carrier::Carrier>* carrier) noexcept override {
-    return make_mpi_carrier(comm_, {}, carrier);
+    return make_mpi_carrier(comm_, {}, carrier, &ready_);
   }
 
   Status make_device_messages(const device::Plugin&, int, double limit,
@@ -177,6 +177,7 @@ class MpiTransport final : public backend::Transport {
 
  private:
   MPI_Comm comm_;
+  Duplicates ready_;
   int rank_ = 0, size_ = 1;
   SharedWatchdog watchdog_;  // of the creation
   SharedWatchdog native_;    // of the MPI's own collectives
@@ -185,19 +186,20 @@ class MpiTransport final : public backend::Transport {
 
 }  // namespace
 
-Status make_mpi_transport(MPI_Comm parent, std::unique_ptr<backend::Transport>* transport) noexcept {
+Status make_mpi_transport(MPI_Comm parent, std::unique_ptr<backend::Transport>* transport, Duplicates ready) noexcept {
   if (const Status s = usable(parent); s != Status::ok) return s;
   const double limit = limit_of_creation();
   SharedWatchdog watchdog = limit > 0 ? watchdog_on(parent) : nullptr;
   std::optional<carrier::Limited> limited(std::in_place, watchdog.get(), creation, limit);
   if (const Status s = meet(parent); s != Status::ok) return s;
   MPI_Comm duplicate = MPI_COMM_NULL;
-  if (MPI_Comm_dup(parent, &duplicate) != MPI_SUCCESS) return fail(Status::mpi_error, "MPI_Comm_dup failed");
+  if (ready.take(parent, &duplicate) != MPI_SUCCESS) return fail(Status::mpi_error, "MPI_Comm_dup failed");
   MPI_Comm_set_errhandler(duplicate, MPI_ERRORS_RETURN);
   int mine = 1, all = 0;
   {
     limited.reset();
-    std::unique_ptr<MpiTransport> made(new (std::nothrow) MpiTransport(duplicate, std::move(watchdog), limit));
+    std::unique_ptr<MpiTransport> made(new (std::nothrow)
+                                           MpiTransport(duplicate, std::move(ready), std::move(watchdog), limit));
     mine = made ? 1 : 0;
     const bool told = MPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_MIN, duplicate) == MPI_SUCCESS;
     if (!told) return failed("MPI_Allreduce");

@@ -7,6 +7,7 @@
 
 #include "backend/transport.hpp"
 #include "base/status.hpp"
+#include "modules/mpi/duplicates.hpp"
 
 namespace stretto::modules {
 
@@ -14,6 +15,8 @@ namespace stretto::modules {
 // it (before MPI_Finalize). Failures are the same on all ranks, except where they concern `parent` itself:
 // invalid_argument: MPI is not initialised, or finalised, or MPI_COMM_NULL; unsupported: an intercommunicator.
 // Where the environment has STRETTO_TIMEOUT=SECONDS, MPI_Abort ends a program whose ranks do not come for so long.
-Status make_mpi_transport(MPI_Comm parent, std::unique_ptr<backend::Transport>* transport) noexcept;
+// `ready`: duplicates of `parent` to take first, on all ranks or on none.
+Status make_mpi_transport(MPI_Comm parent, std::unique_ptr<backend::Transport>* transport,
+                          Duplicates ready = {}) noexcept;
 
 }  // namespace stretto::modules

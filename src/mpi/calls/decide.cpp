@@ -118,6 +118,10 @@ Decision decide(const WrappedCall& call, Communicator* communicator, const Runti
     d.why = unless_it_may_start(call, &d, runtime);
     return d;
   }
+  if (runtime.threads && !c.comm && c.refused.empty() && !c.ready.ready()) {
+    d.why = "a communicator that stretto has not made its own for, with MPI_THREAD_MULTIPLE";
+    return d;
+  }
   // Where rules ask for names, ranks may get different ones: all make theirs at the first call, to find out.
   const bool at_once = d.kind == Action::Kind::bounded || d.schedule || d.fixed || settings.rules.looks_at_names();
   d.early = !c.comm && c.refused.empty() && !at_once && !used_enough(call.comm, &c, settings);

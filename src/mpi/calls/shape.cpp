@@ -45,8 +45,8 @@ const char* of_operation(const WrappedCall& call, const Communicator& c, Shape* 
     case Function::barrier: return nullptr;
     case Function::bcast: return vector_of(call.recvtype, call.recvcount, shape);
     case Function::allreduce:
-    case Function::reduce:
-    case Function::reduce_scatter_block: return reduction(call, call.recvcount, shape);
+    case Function::reduce: return reduction(call, call.recvcount, shape);
+    case Function::reduce_scatter_block: return reduction(call, call.recvcount * c.size, shape);
     case Function::reduce_scatter:
       return call.recvcounts ? reduction(call, sum(call.recvcounts, c.size), shape) : wrong_arguments;
     case Function::allgather:

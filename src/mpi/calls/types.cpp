@@ -131,7 +131,10 @@ const char* reduction_of(MPI_Datatype type, MPI_Op op, const Element** element, 
   if (*operation == STRETTO_USER) return "an operation of the program's own, or with places (MINLOC)";
   *element = element_of(type);
   if (!*element) return "a type without a counterpart";
-  return allowed(*operation, (*element)->nature) ? nullptr : "an operation that is not for this type";
+  if (!allowed(*operation, (*element)->nature)) return "an operation that is not for this type";
+  // Open MPI 5 saturates these sums in its vector loops and wraps them in the rest of a vector: only it gives its results.
+  const bool narrow = stretto_type_size((*element)->type) < 4 && (*element)->nature != Nature::floating;
+  return narrow && *operation == STRETTO_SUM ? "a sum of 8- or 16-bit integers, which an MPI may saturate" : nullptr;
 }
 
 bool is_dense(MPI_Datatype type) noexcept {

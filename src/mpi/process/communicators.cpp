@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <numeric>
+#include <utility>
 
 #include "api/communicator.hpp"
 #include "api/creation/create.hpp"
@@ -14,6 +15,7 @@
 #include "modules/mpi/limit.hpp"
 #include "modules/mpi/transport.hpp"
 #include "mpi/calls/device.hpp"
+#include "mpi/calls/inside.hpp"
 #include "mpi/calls/prepared.hpp"
 #include "mpi/process/inherited_bound.hpp"
 
@@ -30,6 +32,10 @@ using Clock = std::chrono::steady_clock;
 constexpr int worth = 20;
 constexpr int most_short_lives = 10;
 
+// Communicators of which this process has made duplicates before their use: an MPI may have 2,048 ids in all (MPICH).
+constexpr int most_reserved = 64;
+std::atomic<int> reserved{0};
+
 // Of this process: what the program did with earlier communicators, it will do with the next.
 std::atomic<int> short_lives{0};                      // not worth it, less those that were; at least 0
 std::atomic<Clock::rep> making{Clock::rep{1} << 60};  // the shortest so far: others waited for late ranks, too
@@ -40,8 +46,8 @@ void count_making(Clock::duration took) noexcept {
   }
 }
 
-void count_life(Clock::duration lived) noexcept {
-  const int change = lived.count() / worth < making.load() ? 1 : -1;
+void count_life(Clock::duration lived, Clock::rep cost) noexcept {
+  const int change = lived.count() / worth < cost ? 1 : -1;
   int so_far = short_lives.load();
   while (!short_lives.compare_exchange_weak(so_far, std::clamp(so_far + change, 0, most_short_lives))) {
   }
@@ -51,13 +57,15 @@ int forget(MPI_Comm, int, void* value, void*) noexcept {
   ++generation;
   std::unique_ptr<Communicator> c(static_cast<Communicator*>(value));
   c->prepared.clear();  // before what its calls run by
-  if (!c->comm) return MPI_SUCCESS;
+  if (c->reserves) --reserved;
   if (kept.load()) {
     static_cast<void>(c.release());  // at MPI_Finalize: the process keeps it
+  } else if (!c->comm) {
+    if (c->reserves) count_life(Clock::now() - c->made_at, c->reserving.count());
   } else if (const auto before = before_free.load(); before && !before(c.get())) {
     static_cast<void>(c.release());
   } else {
-    count_life(Clock::now() - c->made_at);
+    count_life(Clock::now() - c->made_at, making.load());
     stretto_comm_free(c->comm);
   }
   return MPI_SUCCESS;
@@ -103,9 +111,9 @@ bool within_world(MPI_Comm comm, int ranks) noexcept {
 }
 
 // Over the MPI of this library, past all wrappers.
-stretto_status create(MPI_Comm comm, stretto_comm* made) noexcept {
+stretto_status create(MPI_Comm comm, modules::Duplicates ready, stretto_comm* made) noexcept {
   std::unique_ptr<backend::Transport> transport;
-  const Status s = modules::make_mpi_transport(comm, &transport);
+  const Status s = modules::make_mpi_transport(comm, &transport, std::move(ready));
   return call::to_c(s == Status::ok ? api::create(std::move(transport), model::Carrier::mpi, made) : s);
 }
 
@@ -145,9 +153,23 @@ int use_wanted(MPI_Comm comm, Communicator* c, double limit) noexcept {
   constexpr int least = use_before_making;
   if (!within_world(comm, c->size)) return least;
   const carrier::Limited limited(&c->watchdog, "stretto_comm_create", limit);  // which begins here
-  int mine = least << short_lives.load(), most = least;
+  const bool spare = reserved.load() < most_reserved;
+  int mine = least << (spare ? short_lives.load() : most_short_lives), most = least;
   c->wanted = PMPI_Allreduce(&mine, &most, 1, MPI_INT, MPI_MAX, comm) == MPI_SUCCESS ? most : least;
   return c->wanted;
+}
+
+void reserve(MPI_Comm comm, Communicator* c, double limit) noexcept {
+  constexpr int patience = 3;  // communicators that were freed too soon
+  if (c->inter || c->size == 1 || !within_world(comm, c->size)) return;
+  if (use_wanted(comm, c, limit) > use_before_making << patience) return;
+  const Inside guard;  // functions of the program's attributes are called
+  const Clock::time_point begun = Clock::now();
+  c->reserves = c->ready.make(comm);
+  if (!c->reserves) return;
+  ++reserved;
+  c->made_at = Clock::now();
+  c->reserving = c->made_at - begun;
 }
 
 bool make(MPI_Comm comm, Communicator* c, double limit) noexcept {
@@ -155,7 +177,7 @@ bool make(MPI_Comm comm, Communicator* c, double limit) noexcept {
   if (!c->refused.empty()) return false;
   const Clock::time_point begun = Clock::now();
   const bool within = within_world(comm, c->size);
-  const stretto_status made = within ? create(comm, &c->comm) : STRETTO_UNSUPPORTED;
+  const stretto_status made = within ? create(comm, std::move(c->ready), &c->comm) : STRETTO_UNSUPPORTED;
   if (made == STRETTO_OK) {
     c->made_at = Clock::now();
     c->comm->starts_or_exact = true;

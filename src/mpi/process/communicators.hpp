@@ -10,6 +10,7 @@
 #include <string>
 
 #include "carrier/watchdog.hpp"
+#include "modules/mpi/duplicates.hpp"
 #include "mpi/calls/prepared.hpp"
 #include "mpi/settings/rules.hpp"
 #include "stretto/stretto.h"
@@ -31,18 +32,21 @@ struct Communicator {
 
   carrier::Watchdog watchdog;   // of blocking calls that are left to the MPI
   stretto_comm comm = nullptr;  // null: not made yet, or it cannot be
+  modules::Duplicates ready;    // for `comm`, made with the program's communicator (reserve)
   PreparedByArguments prepared;
   int rank = 0, size = 1;
   bool inter = false;
+  bool reserves = false;         // reserve() made `ready`
   std::string refused;           // why none is made
   std::optional<Bound> bound;    // by the info key stretto_bound
   Memory memory = Memory::host;  // the last that a rank may hand over
   int use = 0;                   // by calls that could have been served, and in which this rank met the others
   int wanted = 0;                // use before `comm` is made, as the ranks agreed; 0: not yet
-  std::chrono::steady_clock::time_point made_at{};
-  const char* made_by = nullptr;  // the MPI's function; null: not known
-  unsigned told = 0;              // failures that were told: a bit for each status
-  bool told_end = false;          // and with one of them that nothing is served any more
+  std::chrono::steady_clock::time_point made_at{};  // `comm`, or what reserve() makes
+  std::chrono::steady_clock::duration reserving{};  // how long that took
+  const char* made_by = nullptr;                    // the MPI's function; null: not known
+  unsigned told = 0;                                // failures that were told: a bit for each status
+  bool told_end = false;                            // and with one of them that nothing is served any more
 };
 
 // Of a communicator with processes that were spawned or connected to.
@@ -62,6 +66,11 @@ Communicator* find_communicator(MPI_Comm comm) noexcept;
 // The use that a communicator must have before its stretto_comm is made, twice as much for each that the program
 // freed soon after, on the rank with most of these. Collective over `comm` at a communicator's first question.
 int use_wanted(MPI_Comm comm, Communicator* c, double limit) noexcept;
+
+// Makes what a stretto_comm needs that only a function which makes communicators may make where the program has
+// MPI_THREAD_MULTIPLE. Not for programs that freed several communicators too soon, nor beyond a number of communicators,
+// since an MPI has a limited number of ids. Collective over `comm`, inside such a function.
+void reserve(MPI_Comm comm, Communicator* c, double limit) noexcept;
 
 // Makes the stretto_comm: collective over `comm`. False: `refused` says why. Processes of another MPI_COMM_WORLD need not run this
 // library: with one of them no message is sent. `limit`: seconds for what is agreed after.

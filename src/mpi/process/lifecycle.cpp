@@ -75,7 +75,9 @@ int constructed(int code, MPI_Comm comm, const char* by, MPI_Info info) noexcept
   if (code == MPI_SUCCESS && comm != MPI_COMM_NULL && serves())
     if (Communicator* c = find_communicator(comm)) {
       c->made_by = by;
-      if (const Runtime* r = runtime(); r && r->cores) ready_for_started(comm, c, *r);
+      const Runtime* const r = runtime();
+      if (r && r->threads) reserve(comm, c, r->settings.timeout);
+      if (r && r->cores) ready_for_started(comm, c, *r);
     }
   return informed(code, comm, info);
 }

@@ -87,7 +87,12 @@ void open_up() noexcept {
     expect_report(uniform.report_file);
   else if (r && r->settings.on)
     expect_report(r->settings.report_file);
-  if (uniform.yes && r && r->settings.on) open_cores(r);
+  if (uniform.yes && r && r->settings.on) {
+    r->threads = uniform.thread_level == MPI_THREAD_MULTIPLE;
+    if (Communicator* const world = r->threads ? find_communicator(MPI_COMM_WORLD) : nullptr)
+      reserve(MPI_COMM_WORLD, world, r->settings.timeout);
+    open_cores(r);
+  }
   if (uniform.yes || !r) return;
   r->apart = true;
   r->settings = Settings();

@@ -17,6 +17,7 @@ struct Runtime {
   Statistics statistics;
   bool cores = false;       // every rank has communication cores,
   bool any_thread = false;  // and an MPI that takes calls from any thread
+  bool threads = false;     // a rank has MPI_THREAD_MULTIPLE
   bool apart = false;  // ranks are set differently: all is left to the MPI, and counted where a rank wants a report
 };
 

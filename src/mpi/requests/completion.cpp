@@ -1,27 +1,15 @@
 #include "mpi/requests/completion.hpp"
 
 #include <atomic>
-#include <chrono>
 #include <vector>
 
 #include "base/waiting.hpp"
 #include "mpi/requests/persistent.hpp"
 #include "mpi/requests/started.hpp"
+#include "mpi/requests/wait_clock.hpp"
 
 namespace stretto::mpi {
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-std::atomic<Clock::rep> waited{0};
-
-class Waiting {
- public:
-  ~Waiting() { waited.fetch_add((Clock::now() - begun_).count(), std::memory_order_relaxed); }
-
- private:
-  const Clock::time_point begun_ = Clock::now();
-};
 
 // The program's requests as the MPI may see them: for a persistent one that runs, the request of its run.
 class Seen {
@@ -67,6 +55,7 @@ int seen(int n, MPI_Request* requests, const Function& f) noexcept {
 // `test` of the requests as seen.
 template <class Test>
 int once(int n, MPI_Request* requests, const Test& test) noexcept {
+  const CountedWait counted;
   drive();
   return seen(n, requests, test);
 }
@@ -75,7 +64,7 @@ int once(int n, MPI_Request* requests, const Test& test) noexcept {
 template <class Test>
 int until_done(const Test& test) noexcept {
   constexpr int looks = 64;  // before the core is given away
-  const Waiting counted;
+  const CountedWait counted;
   stretto::Waiting pauses(true);
   for (int idle = 0;; ++idle) {
     drive();
@@ -88,10 +77,6 @@ int until_done(const Test& test) noexcept {
 }  // namespace
 
 bool attends() noexcept { return in_flight.load(std::memory_order_acquire) > 0 || persistent_of_ours() > 0; }
-
-double waited_seconds() noexcept {
-  return std::chrono::duration<double>(Clock::duration(waited.load(std::memory_order_relaxed))).count();
-}
 
 int test(MPI_Request* request, int* flag, MPI_Status* status) noexcept {
   return once(1, request, [&](MPI_Request* r) { return PMPI_Test(r, flag, status); });

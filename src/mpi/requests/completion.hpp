@@ -33,7 +33,4 @@ int request_get_status_some(int n, const MPI_Request* requests, int* done, int* 
 // The program is about to free a request. One of stretto's completes first.
 void before_freed(MPI_Request request) noexcept;
 
-// Seconds that this process has spent in the above.
-double waited_seconds() noexcept;
-
 }  // namespace stretto::mpi

@@ -8,6 +8,7 @@
 #include <mutex>
 #include <new>
 #include <string_view>
+#include <utility>
 
 #include "api/communicator.hpp"
 #include "base/waiting.hpp"
@@ -15,7 +16,7 @@
 #include "mpi/calls/serve.hpp"
 #include "mpi/process/failures.hpp"
 #include "mpi/process/runtime.hpp"
-#include "mpi/requests/completion.hpp"
+#include "mpi/requests/wait_clock.hpp"
 
 namespace stretto::mpi {
 
@@ -39,6 +40,7 @@ struct Started {
   stretto_request request = nullptr;
   MPI_Request handle = MPI_REQUEST_NULL;
   int code = MPI_SUCCESS;
+  bool is_tested = false;  // by a thread, while others leave it alone
   double starting = 0, waited_before = 0;
 };
 
@@ -58,16 +60,21 @@ class Registry {
   }
 
   // Takes out one whose data have moved; null: there is none. `on`: null for any communicator. *left: how many there are.
+  // Tests without the lock, since a test may run a collective to its end.
   Started* take_done(const Communicator* on, std::size_t* left) noexcept {
-    const std::lock_guard lock(mutex_);
+    std::unique_lock lock(mutex_);
     *left = 0;
     for (auto at = all_.begin(); at != all_.end(); ++at) {
       if (on && (*at)->decision.communicator != on) continue;
       ++*left;
-      int done = 0;
-      const stretto_status s = stretto_test((*at)->request, &done);
-      if (!done && s == STRETTO_OK) continue;
       Started* const found = *at;
+      if (std::exchange(found->is_tested, true)) continue;
+      lock.unlock();
+      int done = 0;
+      const stretto_status s = stretto_test(found->request, &done);
+      lock.lock();
+      found->is_tested = false;
+      if (!done && s == STRETTO_OK) continue;
       all_.erase(at);
       return found;
     }
@@ -120,11 +127,10 @@ void account(const Started& s) {
   t.bytes = static_cast<double>(s.decision.shape.bytes);
   t.predicted = t.predicted_mpi = 0;              // of calls that somebody waits for
   if (was_refused(s)) t.error_with_rounding = 0;  // as of other calls without a bound
-  const double waited = waited_seconds() - s.waited_before;
-  t.seconds = s.starting + waited;
+  const double now = seconds_now();
   t.in_flight = s.report.seconds;
-  t.attended = t.seconds;
-  t.hidden = std::max(0.0, t.in_flight - t.attended);
+  t.hidden = hidden(t.in_flight, s.starting, wait_clock().total(now) - s.waited_before);
+  t.seconds = t.attended = s.starting + wait_clock().charge(s.waited_before, now);
   t.split = s.report.split;
   const std::string name = s.call.form == Form::persistent ? name_of_start(s.call) : name_of(s.call);
   r->statistics.add({name, path_of(s.report), why_started(s)}, t, Server::cores);
@@ -212,7 +218,7 @@ int start_driven(const WrappedCall& call, const Decision& d, const Settings& set
   if (PMPI_Grequest_start(query, release, cancel, s.get(), &s->handle) != MPI_SUCCESS)
     return not_started(call, d, fail(Status::mpi_error, std::string_view("the MPI made no generalised request")));
   Started* const kept = s.release();  // the request's
-  kept->waited_before = waited_seconds();
+  kept->waited_before = wait_clock().total(seconds_now());
   const stretto_status failed = serve_started(call, *d.communicator, d.shape, o, &kept->sides, &kept->request);
   const MPI_Request handle = kept->handle;
   kept->starting = std::chrono::duration<double>(Clock::now() - begun).count();
@@ -236,6 +242,7 @@ void drive() noexcept {
 
 bool finish_all(const Communicator* on, double limit) noexcept {
   constexpr int looks = 64;
+  const CountedWait counted;
   const Clock::time_point begun = Clock::now();
   Waiting waiting(true);
   for (int idle = 0;; ++idle) {

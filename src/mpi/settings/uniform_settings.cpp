@@ -106,10 +106,12 @@ UniformSettings compare(const Settings& own) noexcept {
   UniformSettings uniform;
   Hash mine;
   for (const Decisive& d : own.decisive) mine.add(d.meaning);
-  std::array<std::uint64_t, 2> extremes{mine.value, ~mine.value};
+  PMPI_Query_thread(&uniform.thread_level);
+  std::array<std::uint64_t, 3> extremes{mine.value, ~mine.value, static_cast<std::uint64_t>(uniform.thread_level)};
   uniform.yes =
-      PMPI_Allreduce(MPI_IN_PLACE, extremes.data(), 2, MPI_UINT64_T, MPI_MAX, MPI_COMM_WORLD) == MPI_SUCCESS &&
+      PMPI_Allreduce(MPI_IN_PLACE, extremes.data(), 3, MPI_UINT64_T, MPI_MAX, MPI_COMM_WORLD) == MPI_SUCCESS &&
       extremes[0] == ~extremes[1];
+  uniform.thread_level = static_cast<int>(extremes[2]);
   if (!uniform.yes) ask(own, &uniform);
   return uniform;
 }

@@ -1,0 +1,69 @@
+// How long the program has spent in functions that wait for requests or test them: what of a collective's time is not
+// beside the program's own work. Time is given, in seconds of any steady clock.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <mutex>
+
+namespace stretto::mpi {
+
+class WaitClock {
+ public:
+  // A thread enters such a function, or leaves it. Time that several threads spend at once counts once.
+  void enter(double now) noexcept {
+    const std::lock_guard lock(mutex_);
+    if (inside_++ == 0) since_ = now;
+  }
+  void leave(double now) noexcept {
+    const std::lock_guard lock(mutex_);
+    if (--inside_ == 0) total_ += now - since_;
+  }
+
+  // Until now, including the time of functions that have not returned.
+  double total(double now) const noexcept {
+    const std::lock_guard lock(mutex_);
+    return total_at(now);
+  }
+
+  // Since total() was `begun`, less the time charged before: the sum of all charges is at most total().
+  double charge(double begun, double now) noexcept {
+    const std::lock_guard lock(mutex_);
+    const double all = total_at(now), due = all - std::max(begun, charged_);
+    charged_ = std::max(charged_, all);
+    return std::max(due, 0.0);
+  }
+
+ private:
+  double total_at(double now) const noexcept { return total_ + (inside_ > 0 ? now - since_ : 0); }
+
+  mutable std::mutex mutex_;
+  int inside_ = 0;
+  double since_ = 0, total_ = 0, charged_ = 0;
+};
+
+// Seconds of a collective under way that its start and the waits until its end did not take.
+inline double hidden(double in_flight, double starting, double waited) noexcept {
+  return std::max(0.0, in_flight - starting - waited);
+}
+
+// The clock of this process.
+inline WaitClock& wait_clock() noexcept {
+  static WaitClock all;
+  return all;
+}
+
+inline double seconds_now() noexcept {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+// While a function of the program waits or tests.
+class CountedWait {
+ public:
+  CountedWait() noexcept { wait_clock().enter(seconds_now()); }
+  ~CountedWait() { wait_clock().leave(seconds_now()); }
+  CountedWait(const CountedWait&) = delete;
+  CountedWait& operator=(const CountedWait&) = delete;
+};
+
+}  // namespace stretto::mpi

@@ -1,0 +1,154 @@
+// Waits that other ranks depend on: messages of the program, requests of other threads, and communicators that threads
+// make. Each of these is a program that MPI's rules of progress let end, so a fault is a hang.
+#include <algorithm>
+#include <array>
+#include <thread>
+
+#include "../launched.hpp"
+#include "suite.hpp"
+
+using namespace mpi_test;
+
+namespace {
+
+constexpr int n = 50'000;
+
+struct Vectors {
+  std::vector<float> send = std::vector<float>(n, 1), recv = std::vector<float>(n);
+
+  void blocking(MPI_Comm comm) { MPI_Allreduce(send.data(), recv.data(), n, MPI_FLOAT, MPI_SUM, comm); }
+  MPI_Request started(MPI_Comm comm) {
+    MPI_Request request = MPI_REQUEST_NULL;
+    MPI_Iallreduce(send.data(), recv.data(), n, MPI_FLOAT, MPI_SUM, comm, &request);
+    return request;
+  }
+  bool sums(int ranks) const {
+    return std::all_of(recv.begin(), recv.end(), [&](float x) { return x == static_cast<float>(ranks); });
+  }
+};
+
+// Used as often as it takes until stretto serves it.
+MPI_Comm duplicate(MPI_Comm of) {
+  MPI_Comm made = MPI_COMM_NULL;
+  MPI_Comm_dup(of, &made);
+  for (int i = 0; i < 5; ++i) Vectors().blocking(made);
+  return made;
+}
+
+const Comm& world() { return communicators().front(); }
+
+bool any_thread() {
+  int level = MPI_THREAD_SINGLE;
+  MPI_Query_thread(&level);
+  return level == MPI_THREAD_MULTIPLE;
+}
+
+}  // namespace
+
+TEST(Progress, ASynchronousSendEndsBesideABlockingCollective) {
+  const Comm& w = world();
+  if (w.size == 1) return;
+  MPI_Comm comm = duplicate(w.comm);
+  for (int round = 0; round < 20; ++round) {
+    Vectors first, second;
+    std::vector<float> message(n);
+    MPI_Request receive = MPI_REQUEST_NULL;
+    if (w.rank == 0) MPI_Irecv(message.data(), n, MPI_FLOAT, 1, 7, w.comm, &receive);
+    if (w.rank == 1) MPI_Ssend(message.data(), n, MPI_FLOAT, 0, 7, w.comm);
+    MPI_Request request = first.started(comm);
+    second.blocking(comm);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    MPI_Wait(&receive, MPI_STATUS_IGNORE);
+    EXPECT_TRUE(first.sums(w.size) && second.sums(w.size));
+  }
+  MPI_Comm_free(&comm);
+}
+
+// Rank 0's blocking call on X ends only after a message that its other thread sends once its request on Y is complete.
+TEST(Threads, ARequestEndsWhileAnotherThreadBlocks) {
+  const Comm& w = world();
+  if (w.size == 1 || !any_thread()) return;
+  MPI_Comm x = duplicate(w.comm), y = duplicate(w.comm);
+  for (int round = 0; round < 20; ++round) {
+    std::thread other([&] {
+      Vectors v;
+      MPI_Request request = v.started(y);
+      MPI_Wait(&request, MPI_STATUS_IGNORE);
+      EXPECT_TRUE(v.sums(w.size));
+      if (w.rank == 0) MPI_Send(nullptr, 0, MPI_BYTE, 1, 5, w.comm);
+    });
+    Vectors first, second;
+    MPI_Request request = first.started(x);
+    if (w.rank == 1) MPI_Recv(nullptr, 0, MPI_BYTE, 0, 5, w.comm, MPI_STATUS_IGNORE);
+    second.blocking(x);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    EXPECT_TRUE(first.sums(w.size) && second.sums(w.size));
+    other.join();
+  }
+  MPI_Comm_free(&y);
+  MPI_Comm_free(&x);
+}
+
+// The request is on the communicator of the blocking call, and is started before either thread waits.
+TEST(Threads, ARequestEndsBesideABlockingCallOnItsCommunicator) {
+  const Comm& w = world();
+  if (w.size == 1 || !any_thread()) return;
+  MPI_Comm x = duplicate(w.comm);
+  for (int round = 0; round < 20; ++round) {
+    Vectors first, second;
+    MPI_Request request = first.started(x);
+    std::thread other([&] {
+      MPI_Wait(&request, MPI_STATUS_IGNORE);
+      if (w.rank == 0) MPI_Send(nullptr, 0, MPI_BYTE, 1, 5, w.comm);
+    });
+    if (w.rank == 1) MPI_Recv(nullptr, 0, MPI_BYTE, 0, 5, w.comm, MPI_STATUS_IGNORE);
+    second.blocking(x);
+    other.join();
+    EXPECT_TRUE(first.sums(w.size) && second.sums(w.size));
+  }
+  MPI_Comm_free(&x);
+}
+
+// One thread makes communicators over other ranks than those of the collectives of two more threads.
+TEST(Threads, CommunicatorsAreMadeBesideCollectives) {
+  constexpr int rounds = 40;
+  const Comm& w = world();
+  if (!any_thread()) return;
+  std::array<std::vector<MPI_Comm>, 3> comms;
+  for (std::size_t t = 0; t < comms.size(); ++t)
+    for (int round = 0; round < rounds; ++round) {
+      const int kind = (round * 7 + static_cast<int>(t) * 5) % 4;
+      const int part = kind == 1 ? w.rank % 2 : kind == 2 && w.rank == w.size - 1 ? MPI_UNDEFINED : 0;
+      MPI_Comm_split(w.comm, part, kind == 0 ? -w.rank : w.rank, &comms[t].emplace_back());
+    }
+  const auto each = [&](std::size_t t, const auto& use) {
+    for (const MPI_Comm comm : comms[t])
+      if (comm != MPI_COMM_NULL) use(comm);
+  };
+  const auto collectives = [&](std::size_t t) {
+    each(t, [](MPI_Comm comm) {
+      for (int i = 0; i < 6; ++i) Vectors().blocking(comm);
+    });
+  };
+  std::thread second(collectives, 1), third(collectives, 2);
+  each(0, [](MPI_Comm comm) {
+    MPI_Comm made = MPI_COMM_NULL;
+    MPI_Comm_dup(comm, &made);
+    Vectors().blocking(made);
+    MPI_Comm_free(&made);
+  });
+  second.join();
+  third.join();
+  for (auto& all : comms)
+    for (MPI_Comm& comm : all)
+      if (comm != MPI_COMM_NULL) MPI_Comm_free(&comm);
+}
+
+int main(int argc, char** argv) {
+  int provided = 0;
+  MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
+  testing::InitGoogleTest(&argc, argv);
+  const int any = failed_anywhere(RUN_ALL_TESTS());
+  MPI_Finalize();
+  return any;
+}
