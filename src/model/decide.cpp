@@ -14,7 +14,8 @@ bool is_short(const Question& q) noexcept { return !q.compress && q.schedule.emp
 
 bool stays_in_memory(const Question& q, int hosts) noexcept {
   const bool any_payload = q.payload <= static_cast<int>(payload::Kind::raw);
-  return hosts == 1 && q.node && any_payload && !q.code_space && q.segment == 0 && q.raw_below == 0 && q.schedule.empty();
+  return hosts == 1 && q.node && any_payload && !q.code_space && q.segment == 0 && q.raw_below == 0 &&
+         q.schedule.empty();
 }
 
 // A rough time of a call in shared memory that no profile has: values are copied in and out.

@@ -30,8 +30,9 @@ bool may_be_tried(const Call& c, bool compress, int ranks) noexcept {
   const bool floating = call::is_floating(c.type), sums = c.op != STRETTO_MIN && c.op != STRETTO_MAX;
   const bool rounds = c.op == STRETTO_USER || (floating && !rounds_once(c, ranks));
   const bool depends = reduces(c.collective) && (compress ? !floating && sums : rounds);
-  return ranks > 1 && c.settings.schedule.empty() && o.payload == STRETTO_PAYLOAD_AUTO && o.segment == 0 && o.raw_below == 0 &&
-         !depends && c.collective != Collective::allreduce_multi && c.collective != Collective::barrier;
+  return ranks > 1 && c.settings.schedule.empty() && o.payload == STRETTO_PAYLOAD_AUTO && o.segment == 0 &&
+         o.raw_below == 0 && !depends && c.collective != Collective::allreduce_multi &&
+         c.collective != Collective::barrier;
 }
 
 }  // namespace

@@ -256,8 +256,7 @@ std::string table(const std::vector<Row>& rows, int ranks, const Hosts& hosts, b
   std::string out = fmt::format("stretto: collectives of {} rank{} on {} host{}\n", ranks, ranks == 1 ? "" : "s",
                                 hosts.size(), hosts.size() == 1 ? "" : "s");
   out += fmt::format("{:<22} {:>8} {:>10} {:>6} {:>11} {:>10} {:>10} {:>7} {:>9} {:>9}  {}\n", "operation", "size",
-                     "calls", "trials",
-                     "bytes", "seconds", "saved (s)", "ratio", "error", "rounded", "path: why");
+                     "calls", "trials", "bytes", "seconds", "saved (s)", "ratio", "error", "rounded", "path: why");
   std::uint64_t calls = 0;
   Ignored ignored;
   std::string overlap;
