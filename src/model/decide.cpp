@@ -1,5 +1,6 @@
 #include "model/decide.hpp"
 
+#include "model/native.hpp"
 #include "model/profile/machine.hpp"
 #include "payload/payload.hpp"
 
@@ -33,8 +34,11 @@ Status decide(Chooser& chooser, const Question& question, Decided* decided) {
   Candidate best;
   Candidate& own = decided->own;
   if (const Status s = chooser.choose(q, &best, &own, &decided->mpi_seconds); s != Status::ok) return s;
-  if (own.native && own.seconds == 0 && !is_short(q))
+  if (own.native && own.seconds == 0 && !is_short(q)) {  // nobody measured native collectives
     best.seconds = own.seconds = seconds_in_memory(chooser.profile(), q);
+    const double part = own.provider == Provider::node ? unmeasured_node(chooser.topology().ranks()) : 1;
+    if (q.native) decided->mpi_seconds = own.seconds / part;
+  }
   // For short vectors no trial would find out that a prediction is wrong, and predictions may be off by factors.
   const bool shows = best.native || q.bytes > longest_untried;
   const bool enough = shows && best.seconds < enough_of_native * own.seconds && best.seconds < own.seconds - least_gain;

@@ -296,9 +296,20 @@ class Answers(unittest.TestCase):
         r = result("explain", "allreduce", "-n", 16, "--bytes", "64M")
         self.assertEqual({c.get("payload", "raw") for c in r["candidates"]}, {"raw"})
 
-    def test_choose_is_the_first_of_explain(self):
-        question = ("allreduce", "-n", 12, "--per-node", 3, "--bytes", "1M", "--bound", "abs:1e-3")
-        self.assertEqual(result("choose", *question)["choice"]["label"], result("explain", *question)["candidates"][0]["label"])
+    def test_choose_and_explain_name_the_path_that_the_library_takes(self):
+        for place in (("-n", 12, "--per-node", 3), ("-n", 2, "--per-node", 2), ("-n", 4, "--per-node", 1, "--rate", 1)):
+            for bound in ((), ("--bound", "abs:1e-3")):
+                for size in ("8", "768", "64K", "1M", "64M"):
+                    question = ("allreduce", *place, "--bytes", size, *bound)
+                    self.assertEqual(result("choose", *question)["choice"]["label"], result("explain", *question)["taken"], question)
+
+    def test_on_one_host_the_nodes_memory_is_taken_and_short_calls_are_native(self):
+        r = result("explain", "allreduce", "-n", 2, "--per-node", 2, "--bytes", "1M")
+        self.assertEqual(r["taken"], "node")
+        self.assertIn("node", [c["label"] for c in r["candidates"]])
+        self.assertIn("the library takes node\n", run("explain", "allreduce", "-n", 2, "--per-node", 2, "--bytes", "1M")[1])
+        short = ("choose", "allreduce", "-n", 4, "--per-node", 1, "--bytes", "768", "--bound", "abs:1e-3")
+        self.assertEqual(result(*short)["choice"]["label"], "native")
 
     def test_predict_without_overlap_is_the_closed_form_of_a_ring(self):
         with tempfile.TemporaryDirectory() as directory:

@@ -49,7 +49,7 @@ def test_tune_writes_the_profile_of_this_host(stretto, ranks):
         size, seconds = entry["points"][-1]
         answer = json.loads(stretto.succeeds("explain", entry["collective"], "-n", ranks, "--per-node", ranks, "--bytes", size, "--json"))
         assert answer["profile"] == str(path)
-        (native,) = (way for way in answer["candidates"] if way["native"])
+        (native,) = (way for way in answer["candidates"] if way["label"] == "native")
         assert native["seconds"] == seconds, entry["collective"]
 
 

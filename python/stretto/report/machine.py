@@ -115,7 +115,7 @@ def choice(answers):
         figures.append(page.figure(drawn))
         rows += [[what, f"{units.size(one['below'])} and {units.size(one['above'])}", one["from"], one["to"]] for one in answer["crossovers"]]
         if not answer["crossovers"]:
-            rows.append([what, "–", answer["sweep"][-1]["best"]["label"], "at every size"])
+            rows.append([what, "–", answer["sweep"][-1]["taken"], "at every size"])
     told = [f"Predicted on {answers[0]['ranks']} ranks, {answers[0]['per_node']} a node, by the profile {model.machine(answers[0])}."]
     if any(answer["question"]["compress"] and answer["question"]["ratio_assumed"] for answer in answers):
         told.append("The ratio of compressed calls is assumed.")
