@@ -256,7 +256,7 @@ int stretto_hdf5_set_local(Id properties, Id type_id, Id) {
     told[marks_at + 2 * i] = static_cast<unsigned>(bits);
     told[marks_at + 2 * i + 1] = static_cast<unsigned>(bits >> 32);
   }
-  return modify(properties, filter_id, flags, count == 0 ? words : marks_at + 2 * count, told);
+  return modify(properties, filter_id, flags, count == 0 ? std::size_t{words} : marks_at + 2 * count, told);
 }
 
 std::size_t stretto_hdf5_filter(unsigned flags, std::size_t n, const unsigned* told, std::size_t bytes,

@@ -292,7 +292,7 @@ typedef struct stretto_options {
   double ignore_above;
   /* Bytes; 0: chosen. Otherwise messages of fewer bytes of values travel raw beside streams, and meet by additions in
    * the values' own type. Taken with AUTO, FUSED and HOMOMORPHIC, by schedules whose messages differ in length, such as
-   * "rabenseifner". report.raw_below is 0 where no message was so short.
+   * "rabenseifner".
    *  - A sum then has eps = bound/(K+1) under SCOPE_RESULT, less the rounding of the raw additions: a raw sum is
    *    compressed again. Under SCOPE_CONTRIBUTION the sum is within (K+1)*bound and this rounding.
    *  - The bits of a sum depend on the schedule, also with FUSED and HOMOMORPHIC.

@@ -209,9 +209,9 @@ Status Run::prepare(const Work& call) {
   worker_.begin(spec_, reduces_, &homes(), options_.parallel, device_);
 
   if (const Status s = separate_inputs(call); s != Status::ok) return s;
-  if (const Status s =
-          plan_.make(*schedule_, blocks_, worker_.raw_bytes(1), options_.segment_bytes, worker_.grain(), merged_,
-                     {worker_.compressed(), spec_.nodes > 0, spec_.raw_below / worker_.raw_bytes(1)});
+  if (const Status s = plan_.make(
+          *schedule_, blocks_, worker_.raw_bytes(1), options_.segment_bytes, worker_.grain(), merged_,
+          {worker_.compressed(), spec_.nodes > 0, (spec_.raw_below + worker_.raw_bytes(1) - 1) / worker_.raw_bytes(1)});
       s != Status::ok)
     return s;
   if (const Status s = tagged(); s != Status::ok) return s;

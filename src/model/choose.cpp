@@ -118,7 +118,8 @@ std::vector<Candidate> with_short_messages_raw(const Option& option, const Quest
     const auto streams = [](const Candidate& c) { return c.payload != payload::Kind::raw; };
     if (unsuited) std::erase_if(ways, streams);
     for (Candidate& c : ways)
-      if (streams(c) && static_cast<double>(q.raw_below) > shortest * block) c.raw_below = q.raw_below;
+      // Blocks on the grid may be a little longer than those of the call.
+      if (streams(c) && 1.1 * static_cast<double>(q.raw_below) > shortest * block) c.raw_below = q.raw_below;
     return ways;
   }
   if (!q.compress || q.code_space || rounds || q.payload >= 0 || unsuited) return ways;

@@ -98,7 +98,8 @@ Choices::Choices(std::shared_ptr<SharedChooser> shared)
 Asked Choices::put(const Call& call, std::size_t bytes, Streaming streaming, double ratio, Served served) const {
   Asked asked = ask(call, bytes, streaming, ratio, served, shared_->chooser.topology().ranks());
   // A short call's schedules are predicted for a report alone, which decides nothing: ranks may differ in it.
-  const bool is_short = !asked.question.compress && asked.question.schedule.empty() && bytes <= model::longest_untried;
+  const model::Question& q = asked.question;
+  const bool is_short = !q.compress && q.schedule.empty() && q.bytes <= model::longest_untried;
   asked.reported = asked.reported && is_short;
   if (asked.reported) asked.cell = mix(asked.cell, 1);  // not the trial: other ranks may have no report
   return asked;

@@ -101,7 +101,7 @@ struct Agreed {
   codec::Ranges values;  // of the finite values; empty: there are none, or it was not asked for
   std::uint64_t contributions = 1;
   double ratio = 0;  // of samples; 0: none were taken
-  call::TurnTimes turn;
+  call::TurnTimes turn{};
 };
 
 }  // namespace stretto::select

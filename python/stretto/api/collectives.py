@@ -71,8 +71,9 @@ class Comm:
     def free(self):
         """Frees it, collectively over processes; over MPI before MPI_Finalize. No request of it may be left."""
         self._comm.free()
-        if self._when_freed:
-            self._when_freed(self)
+        when_freed, self._when_freed = self._when_freed, None
+        if when_freed:
+            when_freed(self)
 
     def split(self, color: int | None = 0, key: int = 0) -> Comm | None:
         """Collective: communicators of those ranks that gave the same color, in the order of key, and of rank where keys are equal.

@@ -40,13 +40,17 @@ class Batch:
 
     def _each(self, look):
         """Advances all, also those after one that failed, whose memory is in use until they are complete. Whether all are complete."""
-        left, self._left = self._left, []
-        for one in left:
+        left, kept = self._left, []
+        for i, one in enumerate(left):
             try:
                 if look(one) is False:
-                    self._left.append(one)
+                    kept.append(one)
             except StrettoError as error:
                 self._failure = self._failure or error
+            except BaseException:  # Ctrl-C: this one and those after it are not complete
+                self._left = kept + left[i:]
+                raise
+        self._left = kept
         if not self._left and self._failure is not None:
             raise self._failure
         return not self._left
@@ -79,22 +83,28 @@ class Request:
         """Whether it is complete after look(), which is test or wait of the started call. Raises the failure of the collective."""
         if self._outcome is None:
             with self._lock:
-                if self._outcome is None:
-                    try:
-                        if look() is False:
-                            return False
-                        outcome = self._started.report(), None
-                    except StrettoError as error:
-                        outcome = None, error
-                    callbacks, self._callbacks = self._callbacks, []
-                    self._outcome = outcome
-                else:
-                    callbacks = []
+                callbacks = self._advance(look)
             for one in callbacks:
                 self._call(one)
+        if self._outcome is None:
+            return False
         if self._outcome[1] is not None:
             raise self._outcome[1]
         return True
+
+    def _advance(self, look):
+        """Sets the outcome where look() finds it. Returns the callbacks that are due then, to be called without the lock, which is held here."""
+        if self._outcome is not None:
+            return []
+        try:
+            if look() is False:
+                return []
+            outcome = self._started.report(), None
+        except Exception as error:  # noqa: BLE001  whatever it is, the caller gets it
+            outcome = None, error
+        callbacks, self._callbacks = self._callbacks, []
+        self._outcome = outcome
+        return callbacks
 
     def test(self) -> bool:
         """Whether it is complete. Raises the failure of the collective."""

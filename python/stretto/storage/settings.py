@@ -34,4 +34,4 @@ def must_be_new(values, relative, rewrite):
     """ArgumentError where decoded values of a chunk are to be encoded again within a relative bound: their errors would add up."""
     if relative is not None and not rewrite and isinstance(values, Decoded):
         raise ArgumentError(f"a chunk is written in part, within rel={relative}: what was in it would be rounded again, each time on another grid. Write "
-                            "whole chunks, take abs=, or allow it by rewrite=True")
+                            "whole chunks, take abs=, or allow it by rewrite=True (also where Zarr 2 rewrites chunks at the edge of an array)")

@@ -281,6 +281,12 @@ void Operation::start_data() noexcept {
   state_ = State::running;
   moved_ = true;
   const select::Agreed agreed{merged_.values, merged_.contributions, exact_ ? 0 : merged_.ratio(), merged_.turn};
+  const bool mixed = merged_.devices > 0 && merged_.devices < static_cast<std::uint32_t>(comm_.size);
+  if (mixed) {  // ranks decided for different backends, and so for different trials: none may change
+    decision_.needs.times = false;
+    decision_.turn = {};
+    decision_.made = false;
+  }
   if (const Status s = link(); s != Status::ok) {
     leave_running(s, s == Status::unsupported);
     return;
@@ -288,7 +294,6 @@ void Operation::start_data() noexcept {
   // Where a rank's buffers are in the memory of a device, none uses a backend that cannot reach there. And not every
   // rank may have known of a refusal when others met in memory.
   if (merged_.devices > 0) decision_.made = false;
-  const bool mixed = merged_.devices > 0 && merged_.devices < static_cast<std::uint32_t>(comm_.size);
   select::Served served = mixed || exact_ ? select::Served{} : comm_.backends.serve(call_);
   // A device's costs count where every rank knows of it.
   served.device = merged_.devices > 0 && (decision_.needs.any() || comm_.size == 1);

@@ -35,10 +35,12 @@ void Operation::lead(Guard& guard) noexcept {
     const std::uint64_t moved = comm_.moves();
     comm_.progress({.beside = false, .after = false});
     if (!leads()) break;
-    if (comm_.moves() != moved)
+    if (comm_.moves() != moved) {
       since = Clock::now();
-    else
+      waiting.reset();
+    } else {
       give_way(guard, waiting);
+    }
   }
   comm_.caller_leads = false;
 }

@@ -173,7 +173,11 @@ bool run_at_once(stretto_comm_s& comm, const Call& call, const select::Decision&
     return s;
   };
   *compared = !compare_and_run(comm, told, call.settings.options, call.recv, run, ended);
-  if (!*compared) comm.selector.choices().begin(d.turn, d.choice);
+  if (!*compared) try {
+      comm.selector.choices().begin(d.turn, d.choice);
+    } catch (...) {  // the other ranks open a trial that this one cannot follow
+      comm.give_up(Status::out_of_memory, "no memory for a trial");
+    }
   return !*compared;
 }
 

@@ -39,9 +39,10 @@ stretto_status stretto_request_free(stretto_request* request) {
     api::Guard guard = (*request)->comm.guard();
     static_cast<void>((*request)->operation->wait(guard));
   }
-  --(*request)->comm.requests;
+  stretto_comm_s& comm = (*request)->comm;
   delete *request;
   *request = nullptr;
+  --comm.requests;  // from here on another thread may free the communicator
   return STRETTO_OK;
 }
 

@@ -95,6 +95,7 @@ class MpiCarrier final : public Carrier {
   Status wait_any(std::span<Completion> done, std::size_t* n, double seconds) noexcept override {
     *n = 0;
     Status status = look(done, n);
+    if (*n > 0) waiting_.reset();
     if (status != Status::ok || *n > 0 || seconds <= 0) return status;
     for (Patience patience(seconds, waiting_);
          !requests_.empty() && *n == 0 && status == Status::ok && patience.next();)

@@ -126,6 +126,7 @@ class UcxCarrier final : public Carrier {
   Status wait_any(std::span<Completion> done, std::size_t* n, double seconds) noexcept override {
     *n = 0;
     look(done, n);
+    if (*n > 0) waiting_.reset();
     if (*n > 0 || seconds <= 0) return Status::ok;
     for (Patience patience(seconds, waiting_);
          open_ > 0 && *n == 0 && patience.next([this](double s) { worker_.sleep(s); });)

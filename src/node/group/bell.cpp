@@ -1,7 +1,6 @@
 #include "node/group/bell.hpp"
 
 #include <linux/futex.h>
-#include <linux/membarrier.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -11,29 +10,40 @@
 #include "base/waiting.hpp"
 
 namespace stretto::node {
+namespace {
+
+// Commands of membarrier(2), since Linux 4.16; headers of older kernels lack them.
+constexpr int global_expedited = 1 << 1, register_global_expedited = 1 << 2;
+
+}  // namespace
 
 void Bell::prepare() noexcept {
   // A second registration does nothing.
-  static_cast<void>(syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0, 0));
+  static_cast<void>(syscall(SYS_membarrier, register_global_expedited, 0, 0));
 }
 
-// The bell is unset first: a rank that sets it after that looks again before it sleeps.
+// The word changes first: a rank that arms the bell after that looks again before it sleeps.
 void Bell::wake() noexcept {
-  if (set_.exchange(0, std::memory_order_seq_cst) == 0) return;
-  static_cast<void>(syscall(SYS_futex, &set_, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0));
+  std::uint32_t word = word_.fetch_add(0, std::memory_order_seq_cst);
+  while (is_armed(word)) {
+    if (!word_.compare_exchange_weak(word, word + 1, std::memory_order_seq_cst)) continue;
+    static_cast<void>(syscall(SYS_futex, &word_, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0));
+    return;
+  }
 }
 
-void Bell::arm() noexcept {
-  set_.exchange(1, std::memory_order_seq_cst);
-  static_cast<void>(syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL_EXPEDITED, 0, 0));
+std::uint32_t Bell::arm() noexcept {
+  const std::uint32_t armed = word_.fetch_or(1, std::memory_order_seq_cst) | 1;
+  static_cast<void>(syscall(SYS_membarrier, global_expedited, 0, 0));
+  return armed;
 }
 
-void Bell::sleep(double seconds) noexcept {
+void Bell::sleep(double seconds, std::uint32_t armed) noexcept {
   timespec t{};
   t.tv_sec = static_cast<time_t>(seconds);
   t.tv_nsec = static_cast<long>(1e9 * (seconds - static_cast<double>(t.tv_sec)));
   count_sleep();
-  static_cast<void>(syscall(SYS_futex, &set_, FUTEX_WAIT, 1, &t, nullptr, 0));
+  static_cast<void>(syscall(SYS_futex, &word_, FUTEX_WAIT, armed, &t, nullptr, 0));
 }
 
 }  // namespace stretto::node

@@ -21,20 +21,24 @@ class Bell {
   void ring() noexcept {
     std::atomic_signal_fence(
         std::memory_order_seq_cst);  // the compiler keeps the order, and the sleeper's barrier the rest
-    if (set_.load(std::memory_order_relaxed) != 0) [[unlikely]]
+    if (is_armed(word_.load(std::memory_order_relaxed))) [[unlikely]]
       wake();
   }
 
   // Wakes all sleepers; by any rank.
   void wake() noexcept;
 
-  // To be called before the last look for the store.
-  void arm() noexcept;
-  // Sleeps for so many seconds at most, until wake(). Returns at once if wake() was called since arm().
-  void sleep(double seconds) noexcept;
+  // To be called before the last look for the store. Returns what sleep() must be given.
+  std::uint32_t arm() noexcept;
+  // Sleeps for so many seconds at most, until wake(). Returns at once if wake() was called since that arm().
+  void sleep(double seconds, std::uint32_t armed) noexcept;
 
  private:
-  std::atomic<std::uint32_t> set_{0};  // 1: a rank sleeps, or is about to sleep
+  static constexpr bool is_armed(std::uint32_t word) noexcept { return (word & 1) != 0; }
+
+  // Odd: a rank sleeps, or is about to sleep. Each wake() of an armed bell counts on, so that a sleeper that armed the
+  // bell before does not take a later rank's arming for its own.
+  std::atomic<std::uint32_t> word_{0};
 };
 static_assert(sizeof(Bell) == sizeof(std::uint32_t));
 

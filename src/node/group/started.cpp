@@ -59,8 +59,8 @@ void Started::rest(const Task& task, double seconds) noexcept {
   Bell* bell = nullptr;
   if (const std::unique_lock lock(driving_, std::try_to_lock); lock) bell = patience_.bell;
   if (bell == nullptr || CommunicationCores::mine().on()) bell = &ended_;
-  bell->arm();
-  if (!task.done() && !drive()) bell->sleep(seconds);
+  const std::uint32_t armed = bell->arm();
+  if (!task.done() && !drive()) bell->sleep(seconds, armed);
 }
 
 bool Started::drive() noexcept {

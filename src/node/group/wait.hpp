@@ -80,9 +80,9 @@ Status wait(Patience& patience, Watch& watch, Bell& bell, const Ready& ready) no
     double sleep = 0;
     if (const Status s = respite.take(&sleep); s != Status::ok) return ready() ? Status::ok : s;
     if (sleep <= 0) continue;
-    bell.arm();
+    const std::uint32_t armed = bell.arm();
     if (ready()) break;
-    bell.sleep(sleep);
+    bell.sleep(sleep, armed);
   }
   return Status::ok;
 }

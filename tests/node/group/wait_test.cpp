@@ -142,10 +142,10 @@ struct Ring {
       for (unsigned i = 0; i < random >> 22; ++i) pause();
       const std::uint64_t wanted = rank == 0 ? round - 1 : round;
       while (before.number.load(std::memory_order_acquire) < wanted) {
-        before.bell.arm();
+        const std::uint32_t armed = before.bell.arm();
         if (before.number.load(std::memory_order_acquire) >= wanted) break;
         const double asleep = Waiting::clock();
-        before.bell.sleep(longest);
+        before.bell.sleep(longest, armed);
         if (Waiting::clock() - asleep >= longest) return false;
       }
       own.number.store(round, std::memory_order_release);
@@ -195,8 +195,8 @@ TEST(Bell, WakesAllThatSleep) {
   for (int i = 0; i < 3; ++i) {
     sleepers.emplace_back([&] {
       while (!there) {
-        bell.arm();
-        if (!there) bell.sleep(20);
+        const std::uint32_t armed = bell.arm();
+        if (!there) bell.sleep(20, armed);
       }
       ++woken;
     });
