@@ -51,7 +51,7 @@ class Maker {
     std::filesystem::create_directories(directory_);
     int ranks = 0;
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-    setenv("STRETTO_STORE", directory_.c_str(), 1);
+    setenv("STRETTO_STORE", ("file://" + directory_).c_str(), 1);
     setenv("STRETTO_RANK", std::to_string(rank).c_str(), 1);
     setenv("STRETTO_SIZE", std::to_string(ranks).c_str(), 1);
   }
@@ -169,7 +169,7 @@ class FirstCalls {
       const Contestant* best = &all[2];
       for (std::size_t i = 2; i < all.size(); ++i)
         if (total(all[i], mark) < total(*best, mark)) best = &all[i];
-      Row r{.bench = "choose",
+      Row r{.bench = "first_calls",
             .subject = fmt::format("first {} of {} {} B p={} {}{}{}", first, kind.name, bytes, calls_.ranks(), o_.place,
                                    o_.ucx ? " ucx" : "", bounded ? " bound" : ""),
             .metric = "ms",

@@ -12,12 +12,26 @@ import sys
 NEAR, FAR = 0.25, 0.35  # microseconds of a flag's round trip: below, and above
 
 
-def read(paths):
+def read(paths, bench="choose"):
     rows = []
     for path in paths:
         with open(path, encoding="utf-8") as lines:
             rows += [json.loads(line) for line in lines if line.strip()]
-    return [row for row in rows if row.get("bench") == "choose" and "place" in row]
+    return [row for row in rows if row.get("bench") == bench and "place" in row]
+
+
+def first_calls(rows):
+    """Total time of a communicator's first calls over that of the fastest forced schedule, a cell a length, with a bound or without."""
+    yield "| place | MPI | first calls | cells | time over the best: median, largest | over the time without trials: median, largest |"
+    yield "|---|---|---|---|---|---|"
+    groups = {}
+    for row in rows:
+        marks = (row["place"], row["mpi"], row["first"] if row["first"] in (1, 10, 100) else 1000)
+        groups.setdefault(marks, []).append(row)
+    for (place, mpi, first), group in sorted(groups.items()):
+        over, alone = ([row[name] for row in group] for name in ("over_best", "over_without_trials"))
+        yield (f"| {place} | {mpi} | {'up to ' if first == 1000 else ''}{first} | {len(group)} | {statistics.median(over):.2f}, {max(over):.2f} "
+               f"| {statistics.median(alone):.2f}, {max(alone):.2f} |")
 
 
 def size(count):
@@ -138,7 +152,11 @@ def programs(rows):
 def main():
     if len(sys.argv) < 2:
         sys.exit("usage: report.py FILE.jsonl...")
-    rows = read(sys.argv[1:])
+    rows, first = read(sys.argv[1:]), read(sys.argv[1:], "first_calls")
+    if first:
+        print(*first_calls(first), sep="\n")
+    if not rows and first:
+        return
     if not rows:
         sys.exit("no rows of bench_choose")
     print(*programs(rows), sep="\n")

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cfenv>
+#include <cmath>
 #include <functional>
 #include <limits>
 #include <vector>
