@@ -53,17 +53,26 @@ void count_life(Clock::duration lived, Clock::rep cost) noexcept {
   }
 }
 
+// The process keeps these until it ends, within reach of tools that look for leaks.
+std::atomic<Communicator*> all_kept{nullptr};
+
+void keep(Communicator* c) noexcept {
+  c->kept_before = all_kept.load();
+  while (!all_kept.compare_exchange_weak(c->kept_before, c)) {
+  }
+}
+
 int forget(MPI_Comm, int, void* value, void*) noexcept {
   ++generation;
   std::unique_ptr<Communicator> c(static_cast<Communicator*>(value));
   c->prepared.clear();  // before what its calls run by
   if (c->reserves) --reserved;
   if (kept.load()) {
-    static_cast<void>(c.release());  // at MPI_Finalize: the process keeps it
+    keep(c.release());  // at MPI_Finalize
   } else if (!c->comm) {
     if (c->reserves) count_life(Clock::now() - c->made_at, c->reserving.count());
   } else if (const auto before = before_free.load(); before && !before(c.get())) {
-    static_cast<void>(c.release());
+    keep(c.release());
   } else {
     count_life(Clock::now() - c->made_at, making.load());
     stretto_comm_free(c->comm);

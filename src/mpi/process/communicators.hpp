@@ -47,6 +47,7 @@ struct Communicator {
   const char* made_by = nullptr;                    // the MPI's function; null: not known
   unsigned told = 0;                                // failures that were told: a bit for each status
   bool told_end = false;                            // and with one of them that nothing is served any more
+  Communicator* kept_before = nullptr;              // the communicator that the process kept before this one
 };
 
 // Of a communicator with processes that were spawned or connected to.
