@@ -71,7 +71,7 @@ Key key_of(const Question& q) {
       static_cast<std::uint8_t>(q.collective),
       static_cast<std::uint16_t>(bit(q.keeps_order, 0) | bit(q.compress, 1) | bit(q.code_space, 2) | bit(q.native, 3) |
                                  bit(q.node, 4) | bit(q.node_streams, 5) | bit(q.rank_by_rank, 6) | bit(q.exact, 7) |
-                                 bit(q.device, 8) | bit(q.staged, 9) | bit(q.natives, 10)),
+                                 bit(q.device, 8) | bit(q.staged, 9) | bit(q.natives, 10) | bit(q.contest, 11)),
       q.schedule};
 }
 
@@ -200,23 +200,27 @@ Status Chooser::Impl::table(const Question& q, bool all_of_them, std::vector<Can
   const std::optional<double> node_measured = measured_by(Provider::node);
   const bool guessed = native && !q.device && !std::isfinite(measured);
   // What is guessed of the node's collective is a part of what is guessed of the MPI's, whatever that is.
-  const bool natives_alone = q.natives && native && !q.device && !(guessed && node_measured);
+  const bool too_short = q.contest && q.native && longest_worthwhile(measured) <= 0;
+  const bool natives_alone = (q.natives || too_short) && native && !q.device && !(guessed && node_measured);
   const std::vector<Option> options = natives_alone ? std::vector<Option>() : options_for(q, topology, &why);
   const double even_cost = break_even(machine);
   Machine stepless = machine;
   stepless.step = 0;
   // A walk that is seen to take longer than the best so far ends there.
-  double least = all_of_them || !q.native ? INFINITY : measured;
+  const bool contest = q.contest && native && q.native && !all_of_them;
+  double least = all_of_them || !q.native ? INFINITY : contest ? longest_worthwhile(measured) : measured;
 
   // Those with one way to cut first: they fold, most of them, and one of them is seldom far from the best.
   std::vector<const Option*> order;
   order.reserve(options.size());
   for (const Option& option : options) order.push_back(&option);
   std::stable_partition(order.begin(), order.end(), [](const Option* o) { return o->blocks == 0 && o->radix == 0; });
-  for (const Option* next : order) {
-    const Option& option = *next;
+  // In a contest the MPI's own is guessed first: its time tells which schedules are worth a walk. Raw ways of schedules
+  // that MPIs have are walked for the guess alone, as they do not undercut it.
+  enum class Guess : std::uint8_t { beside, alone, no };
+  const auto walk = [&](const Option& option, Guess guess) {
     const Programs* programs = programs_for(option, root);
-    if (programs == nullptr) continue;
+    if (programs == nullptr) return;
     // Collectives with blocks of their own cut nothing at grains; in those with ours, folded programs have even blocks.
     const bool even = programs->period < programs->ranks || q.collective == schedule::Collective::reduce_scatter;
     // Of an alltoall every rank holds the blocks of one row.
@@ -229,21 +233,29 @@ Status Chooser::Impl::table(const Question& q, bool all_of_them, std::vector<Can
       if (q.segment == 0 && c.segment > 0 && static_cast<double>(c.segment) >= block) continue;
       if (q.segment == 0 && c.segment == 0 && q.staged && block > longest_staged) continue;
       run.segment = static_cast<double>(c.segment);
+      const bool an_mpi_has_it = !option.algorithm->uses_groups && !option.algorithm->uses_torus;
+      const bool guesses = guessed && c.payload == payload::Kind::raw && an_mpi_has_it;
+      if (guesses && guess != Guess::no) {
+        run.enough = native_seconds;
+        native_seconds = std::min(native_seconds, predict(*programs, {}, stepless, run).seconds);
+        if (!all_of_them && q.native && !contest) least = std::min(least, native_seconds);
+      }
+      if (guess == Guess::alone || (guesses && guess == Guess::no)) continue;
       run.enough = least;
       const System system = system_of(c.payload, c.raw_inside, static_cast<double>(c.raw_below));
       if (q.device)
         c.lanes = lanes_for(profile, q.element, q.ratio, c.payload != payload::Kind::raw, block, run.segment);
       c.seconds = predict(*programs, system, machine_for(c), run).seconds;
       if (!all_of_them) least = std::min(least, c.seconds);
-      const bool an_mpi_has_it = !option.algorithm->uses_groups && !option.algorithm->uses_torus;
-      if (guessed && c.payload == payload::Kind::raw && an_mpi_has_it) {
-        run.enough = native_seconds;
-        native_seconds = std::min(native_seconds, predict(*programs, {}, stepless, run).seconds);
-        if (!all_of_them && q.native) least = std::min(least, native_seconds);
-      }
       if (all_of_them || c.seconds <= least) all->push_back(std::move(c));
     }
+  };
+  if (contest && guessed) {
+    for (const Option* next : order) walk(*next, Guess::alone);
+    least = longest_worthwhile(native_seconds);
   }
+  if (least > 0)
+    for (const Option* next : order) walk(*next, contest && guessed ? Guess::no : Guess::beside);
   native_seconds = natives_alone && guessed ? 1 : std::min(native_seconds, measured);
   if (native && q.native && std::isfinite(native_seconds)) {
     Candidate c;

@@ -7,10 +7,6 @@
 namespace stretto::model {
 namespace {
 
-// A schedule is taken over the native collective where it is predicted to take less than this part of its time, and to
-// gain this many seconds. Predictions are rough, and the native collective is what the program would have had.
-constexpr double enough_of_native = 0.75, least_gain = 200e-6;
-
 bool is_short(const Question& q) noexcept { return !q.compress && q.schedule.empty() && q.bytes <= longest_untried; }
 
 bool stays_in_memory(const Question& q, int hosts) noexcept {
@@ -31,6 +27,7 @@ bool natives_suffice(const Question& q, int hosts) noexcept { return is_short(q)
 Status decide(Chooser& chooser, const Question& question, Decided* decided) {
   Question q = on_grid(question);
   q.natives = natives_suffice(q, chooser.topology().hosts());
+  q.contest = true;
   Candidate best;
   Candidate& own = decided->own;
   if (const Status s = chooser.choose(q, &best, &own, &decided->mpi_seconds); s != Status::ok) return s;
@@ -41,7 +38,7 @@ Status decide(Chooser& chooser, const Question& question, Decided* decided) {
   }
   // For short vectors no trial would find out that a prediction is wrong, and predictions may be off by factors.
   const bool shows = best.native || q.bytes > longest_untried;
-  const bool enough = shows && best.seconds < enough_of_native * own.seconds && best.seconds < own.seconds - least_gain;
+  const bool enough = shows && best.seconds < longest_worthwhile(own.seconds);
   decided->taken = !own.native || enough ? best : own;
   return Status::ok;
 }

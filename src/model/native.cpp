@@ -5,6 +5,11 @@
 
 namespace stretto::model {
 
+double longest_worthwhile(double native) noexcept {
+  constexpr double part = 0.75, least_gain = 200e-6;
+  return std::min(part * native, native - least_gain);
+}
+
 std::optional<double> measured_native(const Profile& profile, Provider provider, schedule::Collective collective,
                                       int ranks, int hosts, double bytes) noexcept {
   for (const Native& native : profile.natives) {

@@ -9,6 +9,11 @@
 
 namespace stretto::model {
 
+// A schedule is taken instead of a native collective of so many predicted seconds where it is predicted to take less
+// than this: a part of them, and a gain worth having. Predictions are rough, and the native collective is what the
+// program would have had. Not positive: no schedule is.
+double longest_worthwhile(double native) noexcept;
+
 // From the points of the profile that were measured with as many ranks and hosts, interpolated on logarithmic scales; beyond the
 // ends, in proportion to bytes above and constant below. Nothing where there are none.
 std::optional<double> measured_native(const Profile& profile, Provider provider, schedule::Collective collective,
