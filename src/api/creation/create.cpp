@@ -25,7 +25,7 @@ Status meet(backend::Transport& transport, model::Carrier carrier, Carriers* c,
   const Status t = transport.make_carrier(&c->data);
   if (s == Status::ok) s = t;
   if (s == Status::ok) s = carrier::pace(&c->data);
-  const Status m = find_machine(transport, carrier, chooser);
+  const Status m = find_machine(transport, carrier, s == Status::ok ? c->data.get() : nullptr, chooser);
   if (s == Status::ok) s = m;
   if (s == Status::ok) s = ask_comm_cores();
   if (s == Status::ok) s = check_wait_mode();

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "api/creation/network.hpp"
 #include "api/creation/share.hpp"
 #include "model/profile/profile.hpp"
 #include "node/memory/handle.hpp"
@@ -24,6 +25,8 @@ struct Here {
   std::array<char, 64> host{};
   std::int32_t socket = -1, cache = -1, core = -1, numa = -1, cores = 0;
   std::array<char, 64> levels{};  // of a hierarchy inside hosts
+  NetworkSpeed network;           // as this process measured it before
+  bool messages = false;          // whether it can measure it
 };
 
 std::string host_name() {
@@ -69,14 +72,20 @@ Status topology_of(const std::vector<Here>& all, topology::Topology* topology) {
   return s == Status::ok ? s : fail(s, "STRETTO_LEVELS: {}", message());
 }
 
-// The text and the number of rank 0 on all ranks; where it has a failure to tell, its message is the text.
+// What rank 0 alone finds out, beside the profile.
+struct OfFirst {
+  std::size_t eager_limit = 0;
+  bool named = false;  // the user named the profile
+};
+
+// The text and the rest of rank 0 on all ranks; where it has a failure to tell, its message is the text.
 Status share(backend::Transport& transport, Status found, const std::string& given, std::string* text,
-             std::size_t* number) noexcept {
-  std::array<std::uint64_t, 2> words{static_cast<std::uint64_t>(found), *number};
+             OfFirst* rest) noexcept {
+  std::array<std::uint64_t, 3> words{static_cast<std::uint64_t>(found), rest->eager_limit, rest->named ? 1U : 0U};
   const Status passed = transport.broadcast(words.data(), sizeof words);
   const Status shared = share_text(transport, found == Status::ok ? std::string_view(given) : message(), text);
   if (passed != Status::ok) return passed;
-  *number = static_cast<std::size_t>(words[1]);
+  *rest = {static_cast<std::size_t>(words[1]), words[2] != 0};
   const auto s = static_cast<Status>(words[0]);
   return shared != Status::ok || s == Status::ok ? shared : fail(s, "{}", *text);
 }
@@ -90,6 +99,27 @@ Status profile_here(const backend::Transport& transport, std::string* text) noex
   } catch (...) {
     return fail(Status::out_of_memory, std::string_view("no memory for the machine's profile"));
   }
+}
+
+// Nobody measured the network of these messages: the first of a process look at it. A user who names the built-in
+// profile wants its figures.
+bool lacks_network(const model::Profile& profile, const std::string& messages, const OfFirst& first) {
+  const std::string& built_in = model::built_in().name;
+  return profile.network_of == built_in || (messages == built_in && !first.named);
+}
+
+// Collective.
+void take_network(backend::Transport& transport, const topology::Topology& topology, model::Carrier over,
+                  carrier::Carrier* messages, const std::vector<Here>& all, model::Profile* profile) {
+  NetworkSpeed speed = all.front().network;
+  bool can = true;
+  for (const Here& h : all) {
+    speed = slower(speed, h.network);
+    can = can && h.messages;
+  }
+  if (!speed.known() && can) speed = measure_network(transport, topology, over, *messages);
+  if (!speed.known()) return;
+  profile->links[static_cast<std::size_t>(topology::Distance::network)] = {{0, speed.latency, speed.byte, 0}};
 }
 
 Status describe(int ranks, Here* own, std::vector<Here>* all) noexcept {
@@ -107,34 +137,39 @@ Status describe(int ranks, Here* own, std::vector<Here>* all) noexcept {
 
 }  // namespace
 
-Status find_machine(backend::Transport& transport, model::Carrier carrier,
+Status find_machine(backend::Transport& transport, model::Carrier carrier, carrier::Carrier* messages,
                     std::shared_ptr<select::SharedChooser>* chooser) noexcept {
   try {
     Here own;
     std::vector<Here> all;
     Status s = node::agree(transport, describe(transport.size(), &own, &all));
     if (s != Status::ok) return s;
+    own.network = known_speed(carrier);
+    own.messages = messages != nullptr;
     if (s = transport.allgather(&own, sizeof own, all.data()); s != Status::ok) return s;
     const auto elsewhere = [&](const Here& h) { return h.host != all.front().host; };
     const bool between = std::any_of(all.begin(), all.end(), elsewhere);
     std::string given, text;
-    std::size_t eager_limit = 0;
+    OfFirst first;
     if (transport.rank() == 0) {
       s = profile_here(transport, &given);
-      if (between) eager_limit = transport.eager_limit();
+      first.named = secure_getenv("STRETTO_PROFILE") != nullptr;
+      if (between) first.eager_limit = transport.eager_limit();
     }
-    s = share(transport, s, given, &text, &eager_limit);
+    s = share(transport, s, given, &text, &first);
     // Rank 0 reads its own text too: all ranks then hold the same to the last bit.
     model::Profile profile;
     if (s == Status::ok) s = model::parse(text, &profile);
     topology::Topology topology;
     if (s == Status::ok) s = topology_of(all, &topology);
     if (s != Status::ok) return s;
-    std::string messages;
-    profile = model::over(carrier, std::move(profile), &messages);
+    std::string of_messages;
+    profile = model::over(carrier, std::move(profile), &of_messages);
+    if (between && lacks_network(profile, of_messages, first))
+      take_network(transport, topology, carrier, messages, all, &profile);
     *chooser = std::make_shared<select::SharedChooser>(std::move(profile), std::move(topology));
-    (*chooser)->eager_limit = eager_limit;
-    (*chooser)->messages = std::move(messages);
+    (*chooser)->eager_limit = first.eager_limit;
+    (*chooser)->messages = std::move(of_messages);
     return s;
   } catch (...) {
     return fail(Status::out_of_memory, std::string_view("no memory to describe the machine"));
