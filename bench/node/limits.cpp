@@ -10,6 +10,7 @@
 #include <stdexcept>
 
 #include "bench/rows.hpp"
+#include "base/waiting.hpp"
 #include "node/group/wait.hpp"
 #include "node/memory/memory.hpp"
 
@@ -20,7 +21,7 @@ constexpr std::size_t piece = 8192;        // floats copied in turn
 constexpr std::size_t summed = 2 * piece;  // copied, added and copied in turn: the fewer meetings the better
 
 void spin_until(const std::atomic<std::uint64_t>& value, std::uint64_t least) noexcept {
-  while (value.load(std::memory_order_acquire) < least) node::pause();
+  while (value.load(std::memory_order_acquire) < least) pause();
 }
 
 struct Place {
