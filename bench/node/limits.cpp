@@ -9,8 +9,8 @@
 #include <cstring>
 #include <stdexcept>
 
-#include "bench/rows.hpp"
 #include "base/waiting.hpp"
+#include "bench/rows.hpp"
 #include "node/group/wait.hpp"
 #include "node/memory/memory.hpp"
 
