@@ -52,6 +52,24 @@ class SeveralHosts(unittest.TestCase):
     def test_collectives_are_right_on_hosts_of_one_and_two_ranks(self):
         self.ends_well(self.start("forms"))
 
+    def predicted(self, *settings):
+        """The milliseconds that every rank expects of a sum of 1 MiB on three hosts."""
+        started = self.start("job", "predicted", places=(0, 1, 2), before=("env", *settings))
+        found = set()
+        for process in started:
+            text, _ = process.communicate(timeout=120)
+            self.assertEqual(process.returncode, 0, text)
+            found.add(text)
+        self.assertEqual(len(found), 1, found)
+        return float(found.pop().split()[0])
+
+    def test_predictions_follow_the_network_where_no_profile_is_named(self):
+        nowhere = f"XDG_CONFIG_HOME={self.store}/none"
+        named = self.predicted(nowhere, "STRETTO_PROFILE=built-in")
+        looked = self.predicted(nowhere)
+        self.assertLess(named, 2)  # 25 Gb/s
+        self.assertGreater(looked, 3 * named)  # 1 Gb/s, of which a burst may pass faster
+
     def test_a_rank_that_dies_on_another_host_ends_the_others_waits_and_is_named(self):
         dead = len(PLACES) - 1
         started = self.start("job", "die", str(dead))

@@ -4,6 +4,7 @@
 //                        with a NAME, make a communicator of themselves under it
 //   hold SECONDS         allreduces for so long
 //   choice               one allreduce, and by what schedule it ran, and with which profile's times of messages
+//   predicted            one allreduce of 1 MiB, and the milliseconds that were predicted
 //   early                rank 0 broadcasts, frees its communicator and ends; the others come half a second later
 #include <unistd.h>
 
@@ -67,6 +68,19 @@ int choice(stretto_comm comm) {
   return 0;
 }
 
+int predicted(stretto_comm comm) {
+  const std::vector<float> x(std::size_t{1} << 18, 1.0f);
+  std::vector<float> y(x.size());
+  stretto_report report = STRETTO_REPORT_INIT;
+  stretto_options o = STRETTO_OPTIONS_INIT;
+  o.report = &report;
+  const stretto_status s = stretto_allreduce(x.data(), y.data(), x.size(), STRETTO_F32, STRETTO_SUM, comm, &o);
+  if (s != STRETTO_OK) return complain("a sum", s);
+  std::printf("%.6f ms\n", report.predicted_seconds * 1e3);
+  stretto_comm_free(comm);
+  return 0;
+}
+
 int again(int dead, int rank, int ranks, const char* name) {
   setenv("STRETTO_RANK", std::to_string(rank > dead ? rank - 1 : rank).c_str(), 1);
   setenv("STRETTO_SIZE", std::to_string(ranks - 1).c_str(), 1);
@@ -96,6 +110,7 @@ int main(int argc, char** argv) {
   std::fflush(stdout);
   if (what == "early") return early(comm);
   if (what == "choice") return choice(comm);
+  if (what == "predicted") return predicted(comm);
   const auto begin = Clock::now();
   auto last = begin;
   for (int k = 0; s == STRETTO_OK; ++k) {
