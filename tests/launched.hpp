@@ -11,10 +11,10 @@ inline int failed_anywhere(int failed) {
   return any;
 }
 
-// The exit status, the same on every rank: whether a test failed on any.
-inline int run_on_launched_ranks(int argc, char** argv) {
+// The exit status, the same on every rank: whether a test failed on any. `level`: what threads of the program may do.
+inline int run_on_launched_ranks(int argc, char** argv, int level = MPI_THREAD_FUNNELED) {
   int provided = 0;
-  MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided);
+  MPI_Init_thread(&argc, &argv, level, &provided);
   testing::InitGoogleTest(&argc, argv);
   const int any = failed_anywhere(RUN_ALL_TESTS());
   MPI_Finalize();

@@ -19,6 +19,8 @@ stretto_comm_s::stretto_comm_s(stretto::api::Carriers c, std::shared_ptr<stretto
       size(carriers.data->size()) {
   backends.schedules = stretto::backend::make_schedules_backend(data, selector.choices().groups());
   backends.no_node = std::move(no_node);
+  agreement.drive_beside(others);
+  data.drive_beside(others);
   if (stretto::device::may_be_addressed()) prepared.ask_for_devices();
 }
 
@@ -46,14 +48,17 @@ void stretto_comm_s::progress(stretto::engine::Lanes lanes, bool may_block,
   data.take({});
 }
 
-stretto_comm_s::~stretto_comm_s() {
-  if (is_driven) stretto::CommunicationCores::mine().detach(drive);
+stretto_comm_s::~stretto_comm_s() { stretto::CommunicationCores::mine().detach(drive); }
+
+void stretto_comm_s::let_others_drive(bool any_thread) {
+  if (any_thread) selector.force_split(stretto::api::asked_split());
+  stretto::CommunicationCores::mine().attach(drive, any_thread);
+  is_driven = any_thread;
 }
 
-void stretto_comm_s::let_others_drive() {
-  selector.force_split(stretto::api::asked_split());
-  stretto::CommunicationCores::mine().attach(drive);
-  is_driven = true;
+// Where only callers drive this communicator, its thread may drive all such communicators: it may call their MPI.
+bool stretto::api::Others::drive() noexcept {
+  return CommunicationCores::mine().drive_here(comm_.transport && !comm_.is_driven);
 }
 
 bool stretto::api::Drive::idle() const noexcept { return comm_.idle(); }

@@ -53,6 +53,17 @@ class Drive final : public Driven {
   stretto_comm_s& comm_;
 };
 
+// All that is in flight on other communicators of the process, as far as a thread that waits on this one may drive it.
+class Others final : public Driven {
+ public:
+  explicit Others(const stretto_comm_s& comm) noexcept : comm_(comm) {}
+  bool drive() noexcept override;
+  bool idle() const noexcept override { return false; }  // not known
+
+ private:
+  const stretto_comm_s& comm_;
+};
+
 // The carriers of one rank. `devices`: for messages between devices, until these take it; where there is a transport, it is made then.
 struct Carriers {
   std::unique_ptr<carrier::Carrier> agreement, data, devices{};
@@ -76,13 +87,12 @@ struct stretto_comm_s {
   // How often something moved so far.
   std::uint64_t moves() const noexcept { return data.moves() + agreement.moves(); }
 
-  // From now on any thread may drive it, one at a time. Throws std::bad_alloc.
-  void let_others_drive();
+  // From now on it is driven beside others, one thread at a time: by any thread, or by callers of the MPI alone.
+  // Throws std::bad_alloc.
+  void let_others_drive(bool any_thread = true);
 
   // What a thread of the rank holds in all but calls that run at once, which there are only while nothing is in flight.
-  stretto::api::Guard guard() noexcept {
-    return is_driven ? stretto::api::Guard(driving) : stretto::api::Guard(driving, std::defer_lock);
-  }
+  stretto::api::Guard guard() noexcept { return stretto::api::Guard(driving); }
 
   // To be called when `live` has changed.
   void count_live() noexcept { in_flight.store(!live.empty(), std::memory_order_release); }
@@ -128,6 +138,7 @@ struct stretto_comm_s {
   bool starts_or_exact = false;
   stretto::Exclusive driving;
   stretto::api::Drive drive{*this};
+  stretto::api::Others others{*this};
 };
 
 namespace stretto::api {

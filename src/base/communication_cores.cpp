@@ -101,8 +101,10 @@ CommunicationCores& CommunicationCores::mine() noexcept {
         [] {
           mine().using_.lock();
           mine().work_.lock();
+          mine().callers_work_.lock();
         },
         [] {
+          mine().callers_work_.unlock();
           mine().work_.unlock();
           mine().using_.unlock();
         },
@@ -118,7 +120,9 @@ void CommunicationCores::after_fork() noexcept {
   threads_.store(0, std::memory_order_relaxed);
   cores_.clear();
   all_.clear();
+  callers_.clear();
   of_host_.store(0, std::memory_order_relaxed);
+  callers_work_.unlock();
   work_.unlock();
   using_.unlock();
 }
@@ -178,8 +182,13 @@ std::vector<int> CommunicationCores::used() const {
   return cores_;
 }
 
-void CommunicationCores::attach(Driven& work) {
+void CommunicationCores::attach(Driven& work, bool by_any_thread) {
   const std::lock_guard lock(using_);
+  if (!by_any_thread) {
+    const std::lock_guard driving(callers_work_);
+    callers_.push_back(&work);
+    return;
+  }
   {
     const std::lock_guard driving(work_);
     all_.push_back(&work);
@@ -195,12 +204,16 @@ void CommunicationCores::detach(Driven& work) noexcept {
     std::erase(all_, &work);
     last = all_.empty();
   }
+  {
+    const std::lock_guard driving(callers_work_);
+    std::erase(callers_, &work);
+  }
   if (last) end();
 }
 
-bool CommunicationCores::drive_all(bool spare, bool* busy) noexcept {
+bool CommunicationCores::drive_all(std::vector<Driven*>& all, bool spare, bool* busy) noexcept {
   bool moved = false;
-  for (Driven* work : all_) {
+  for (Driven* work : all) {
     if (work->idle()) continue;
     *busy = true;
     moved |= spare ? work->drive_spare() : work->drive();
@@ -208,10 +221,12 @@ bool CommunicationCores::drive_all(bool spare, bool* busy) noexcept {
   return moved;
 }
 
-void CommunicationCores::drive_here() noexcept {
-  const std::unique_lock lock(work_, std::try_to_lock);
-  bool busy = false;
-  if (lock) drive_all(true, &busy);
+bool CommunicationCores::drive_here(bool as_caller) noexcept {
+  bool busy = false, moved = false;
+  if (const std::unique_lock lock(work_, std::try_to_lock); lock) moved = drive_all(all_, true, &busy);
+  if (!as_caller) return moved;
+  if (const std::unique_lock lock(callers_work_, std::try_to_lock); lock) moved |= drive_all(callers_, true, &busy);
+  return moved;
 }
 
 void CommunicationCores::run(Thread& t) noexcept {
@@ -222,7 +237,7 @@ void CommunicationCores::run(Thread& t) noexcept {
     bool busy = false, moved = false;
     {
       const std::lock_guard lock(work_);
-      moved = drive_all(spare == seen, &busy);
+      moved = drive_all(all_, spare == seen, &busy);
     }
     if (moved) {
       idle = 0;

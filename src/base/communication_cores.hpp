@@ -29,8 +29,9 @@ class CommunicationCores {
   std::vector<int> used() const;
   int of_host() const noexcept { return of_host_.load(std::memory_order_relaxed); }
 
-  // What is driven, from now on; throws std::bad_alloc. detach() waits until nobody drives it.
-  void attach(Driven& work);
+  // What is driven, from now on; throws std::bad_alloc. detach() waits until nobody drives it. Without `by_any_thread`,
+  // only callers drive it: its messages are those of an MPI that does not take calls from other threads.
+  void attach(Driven& work, bool by_any_thread = true);
   void detach(Driven& work) noexcept;
 
   // Whether a thread drives.
@@ -43,8 +44,9 @@ class CommunicationCores {
     wakes_.notify_all();
   }
 
-  // Drives all that is attached, on this thread; not where another thread does. Takes some nanoseconds where nothing is in flight.
-  void drive_here() noexcept;
+  // Drives all that is attached, on this thread; not where another thread does. Takes some nanoseconds where nothing is in
+  // flight. `as_caller`: also what only callers drive. Its caller may call that MPI then. True: something has moved.
+  bool drive_here(bool as_caller = false) noexcept;
 
  private:
   struct Thread;
@@ -52,7 +54,7 @@ class CommunicationCores {
   Status begin() noexcept;
   void end() noexcept;
   void run(Thread& thread) noexcept;
-  bool drive_all(bool spare, bool* busy) noexcept;
+  static bool drive_all(std::vector<Driven*>& all, bool spare, bool* busy) noexcept;
   void after_fork() noexcept;
 
   mutable std::mutex using_;  // held while the thread may come or go
@@ -62,8 +64,8 @@ class CommunicationCores {
   std::atomic<int> threads_{0};
   std::atomic<unsigned> wakes_{0};
 
-  Exclusive work_;  // held by who drives
-  std::vector<Driven*> all_;
+  Exclusive work_, callers_work_;       // held by who drives
+  std::vector<Driven*> all_, callers_;  // by any thread, and by callers alone
 };
 
 }  // namespace stretto

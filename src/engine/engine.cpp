@@ -19,6 +19,10 @@ constexpr int turn = 2;
 // Longest single wait for a transfer, so that limits of all runs are looked at.
 constexpr double look_every = 0.05;
 
+// The first wait for a transfer that may be for other ranks, which wait for what is driven beside it. Each next one is
+// twice as long, unless something moved there.
+constexpr double first_beside = 1e-3;
+
 // The same where a device must be asked.
 constexpr double poll_every = 20e-6;
 
@@ -67,6 +71,7 @@ struct Engine::Impl {
   Clock::time_point listened = Clock::now();  // when alarms of other ranks were last looked for
   std::uint64_t moves = 0;                    // turns in which something happened
   Lanes lanes;                                // that who drives takes
+  Driven* others = nullptr;                   // driven beside waits
 
   // No run from this one on starts, or goes on. In memory of its own: it may be memory that is missing.
   std::uint64_t end = none_ends;
@@ -318,14 +323,16 @@ void Engine::Impl::look_at_limits() noexcept {
 }
 
 Status Engine::Impl::wait(Run& run, Report* report) noexcept {
+  double longest = others != nullptr ? first_beside : look_every;
   while (!run.ended()) {
     if (turn_all({})) continue;
     if (run.ended()) break;
     const auto begin = Clock::now();
-    const double limit = run.timeout() > 0 ? std::min(look_every, run.timeout()) : look_every;
+    const double limit = run.timeout() > 0 ? std::min(longest, run.timeout()) : longest;
     const std::size_t n = fetch(run.polls() ? poll_every : limit);
     run.waited(seconds_since(begin));
     if (n > 0) continue;
+    if (others != nullptr) longest = others->drive() ? 0 : std::clamp(2 * longest, first_beside, look_every);
     look_at_limits();
     if (!run.ended() && interrupted()) interrupt(run);
   }
@@ -341,6 +348,8 @@ Engine::Engine(carrier::Carrier& carrier) : impl_(std::make_unique<Impl>(carrier
 Engine::~Engine() = default;
 
 carrier::Carrier& Engine::carrier() noexcept { return impl_->carrier; }
+
+void Engine::drive_beside(Driven& others) noexcept { impl_->others = &others; }
 
 Status Engine::run(const Work& call, Report* report) noexcept {
   const Impl::Visit visit(*impl_);

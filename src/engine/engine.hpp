@@ -25,6 +25,7 @@
 #include <optional>
 #include <vector>
 
+#include "base/driven.hpp"
 #include "base/status.hpp"
 #include "carrier/carrier.hpp"
 #include "carrier/device_messages.hpp"
@@ -155,6 +156,9 @@ class Engine {
 
   // Progress of all runs in flight, without waiting.
   Status progress() noexcept;
+
+  // What is driven from now on beside a wait that lasts: other ranks may wait for it. Borrowed. It never calls this engine.
+  void drive_beside(Driven& others) noexcept;
 
   // What start(), progress() and Request::test() take from here on; first all lanes. Engine::run() and Request::wait()
   // always take all.

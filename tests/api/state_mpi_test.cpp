@@ -136,11 +136,4 @@ TEST(State, StaysWhatItIsThroughTenCallsOfEveryForm) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
-  int provided = 0;
-  MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
-  testing::InitGoogleTest(&argc, argv);
-  const int any = failed_anywhere(RUN_ALL_TESTS());
-  MPI_Finalize();
-  return any;
-}
+int main(int argc, char** argv) { return run_on_launched_ranks(argc, argv, MPI_THREAD_MULTIPLE); }

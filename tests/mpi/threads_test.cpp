@@ -1,7 +1,11 @@
 // Waits that other ranks depend on: messages of the program, requests of other threads, and communicators that threads
 // make. Each of these is a program that MPI's rules of progress let end, so a fault is a hang.
+#include <dlfcn.h>
+
 #include <algorithm>
 #include <array>
+#include <atomic>
+#include <chrono>
 #include <thread>
 
 #include "../launched.hpp"
@@ -43,7 +47,27 @@ bool any_thread() {
   return level == MPI_THREAD_MULTIPLE;
 }
 
+// A thread that completes a request of stretto's stays in its unpacking for a moment, if `armed`, or until `freed`.
+std::atomic<bool> armed{false}, inside{false}, freed{false}, freed_inside{false};
+
+void stay() {
+  constexpr std::chrono::milliseconds moment(300);
+  inside = true;
+  for (const auto since = std::chrono::steady_clock::now();
+       !freed && std::chrono::steady_clock::now() - since < moment;)
+    std::this_thread::yield();
+  freed_inside = freed.load();
+}
+
 }  // namespace
+
+// In the place of the MPI's, for the library.
+extern "C" int PMPI_Unpack(const void* packed, int bytes, int* position, void* to, int count, MPI_Datatype type,
+                           MPI_Comm comm) {
+  static const auto own = reinterpret_cast<decltype(&PMPI_Unpack)>(dlsym(RTLD_NEXT, "PMPI_Unpack"));
+  if (armed.exchange(false)) stay();
+  return own(packed, bytes, position, to, count, type, comm);
+}
 
 TEST(Progress, ASynchronousSendEndsBesideABlockingCollective) {
   const Comm& w = world();
@@ -109,6 +133,34 @@ TEST(Threads, ARequestEndsBesideABlockingCallOnItsCommunicator) {
   MPI_Comm_free(&x);
 }
 
+// The data have moved, and the request is being completed.
+TEST(Threads, ACommunicatorThatIsFreedLivesUntilItsRequestsAreComplete) {
+  const Comm& w = world();
+  if (w.size == 1 || !any_thread()) return;
+  MPI_Datatype spread = MPI_DATATYPE_NULL;
+  MPI_Type_vector(n, 1, 2, MPI_FLOAT, &spread);
+  MPI_Type_commit(&spread);
+  MPI_Comm x = duplicate(w.comm);
+  const std::vector<float> send(n, static_cast<float>(w.rank));
+  std::vector<float> recv(2 * size(n) * size(w.size), -1);
+  MPI_Request request = MPI_REQUEST_NULL;
+  std::atomic<bool> complete{false};
+  armed = true;
+  inside = freed = freed_inside = false;
+  MPI_Iallgather(send.data(), n, MPI_FLOAT, recv.data(), 1, spread, x, &request);
+  std::thread other([&] {
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    complete = true;
+  });
+  while (!inside && !complete) std::this_thread::yield();
+  MPI_Comm_free(&x);
+  freed = true;
+  other.join();
+  armed = false;
+  EXPECT_FALSE(freed_inside);
+  MPI_Type_free(&spread);
+}
+
 // One thread makes communicators over other ranks than those of the collectives of two more threads.
 TEST(Threads, CommunicatorsAreMadeBesideCollectives) {
   constexpr int rounds = 40;
@@ -144,11 +196,4 @@ TEST(Threads, CommunicatorsAreMadeBesideCollectives) {
       if (comm != MPI_COMM_NULL) MPI_Comm_free(&comm);
 }
 
-int main(int argc, char** argv) {
-  int provided = 0;
-  MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
-  testing::InitGoogleTest(&argc, argv);
-  const int any = failed_anywhere(RUN_ALL_TESTS());
-  MPI_Finalize();
-  return any;
-}
+int main(int argc, char** argv) { return run_on_launched_ranks(argc, argv, MPI_THREAD_MULTIPLE); }

@@ -74,11 +74,9 @@ Status create(std::unique_ptr<backend::Transport> transport, model::Carrier carr
   }
   transport->created(std::move(ended));
   made->transport = std::move(transport);
-  if (made->transport->any_thread()) {
-    try {
-      made->let_others_drive();
-    } catch (...) {  // the caller alone drives it
-    }
+  try {
+    made->let_others_drive(made->transport->any_thread());
+  } catch (...) {  // its own calls alone drive it
   }
   *comm = made.release();
   return s;

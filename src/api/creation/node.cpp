@@ -38,9 +38,10 @@ Introduction introduce() {
 }
 
 // Whoever waits also moves what was started: another rank may wait for that.
-void progress(void* transport) noexcept {
-  CommunicationCores::mine().drive_here();
-  static_cast<backend::Transport*>(transport)->progress();
+void progress(void* of) noexcept {
+  auto* const transport = static_cast<backend::Transport*>(of);
+  CommunicationCores::mine().drive_here(!transport->any_thread());
+  transport->progress();
 }
 
 node::Options options_for(const topology::Topology& topology, const model::Profile& profile,

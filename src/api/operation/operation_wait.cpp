@@ -1,6 +1,5 @@
 // How an operation waits to its end, and what it says when that takes too long.
 #include "api/operation/operation.hpp"
-#include "base/communication_cores.hpp"
 #include "base/interrupt.hpp"
 #include "base/waiting.hpp"
 
@@ -18,7 +17,7 @@ void give_way(Guard& guard, Waiting& waiting) noexcept {
 // A peer may come to its part of this collective only after a message of the program, or a collective on another
 // communicator, has moved on this rank.
 void let_others_progress(stretto_comm_s& comm) noexcept {
-  CommunicationCores::mine().drive_here();
+  comm.others.drive();
   if (comm.transport) comm.transport->progress();
 }
 

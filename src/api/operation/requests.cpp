@@ -15,7 +15,7 @@ stretto_status stretto_test(stretto_request request, int* done) {
   stretto_comm_s& comm = request->comm;
   *done = request->settled();
   // A thread that holds the guard advances all operations, and may hold it for as long as a blocking call waits.
-  if (api::Guard guard(comm.driving, std::defer_lock); !*done && (!comm.is_driven || guard.try_lock())) {
+  if (api::Guard guard(comm.driving, std::defer_lock); !*done && guard.try_lock()) {
     if (request->runs()) comm.progress();
     *done = !request->runs();
   }

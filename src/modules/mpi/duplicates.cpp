@@ -4,6 +4,16 @@
 
 namespace stretto::modules {
 
+ErrorsReturned::ErrorsReturned(MPI_Comm comm) noexcept : comm_(comm) {
+  if (MPI_Comm_get_errhandler(comm, &before_) == MPI_SUCCESS) MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+}
+
+ErrorsReturned::~ErrorsReturned() {
+  if (before_ == MPI_ERRHANDLER_NULL) return;
+  MPI_Comm_set_errhandler(comm_, before_);
+  MPI_Errhandler_free(&before_);
+}
+
 Duplicates::Duplicates(Duplicates&& other) noexcept : all_(other.all_), left_(std::exchange(other.left_, 0)) {}
 
 Duplicates::~Duplicates() {
@@ -12,16 +22,19 @@ Duplicates::~Duplicates() {
   while (left_ > 0) MPI_Comm_free(&all_[--left_]);
 }
 
+// A rank whose duplicate failed makes the next ones all the same: the other ranks wait for it there.
 bool Duplicates::make(MPI_Comm parent) noexcept {
-  while (left_ < all_.size()) {
-    if (MPI_Comm_dup(parent, &all_[left_]) == MPI_SUCCESS) {
+  const ErrorsReturned returned(parent);
+  int mine = 1, all = 0;
+  for (std::size_t i = left_; i < all_.size(); ++i) {
+    if (MPI_Comm_dup(parent, &all_[left_]) == MPI_SUCCESS)
       ++left_;
-      continue;
-    }
-    while (left_ > 0) MPI_Comm_free(&all_[--left_]);
-    return false;
+    else
+      mine = 0;
   }
-  return true;
+  if (MPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_MIN, parent) == MPI_SUCCESS && all == 1) return true;
+  while (left_ > 0) MPI_Comm_free(&all_[--left_]);
+  return false;
 }
 
 int Duplicates::take(MPI_Comm parent, MPI_Comm* duplicate) noexcept {

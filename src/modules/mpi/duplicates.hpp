@@ -9,6 +9,20 @@
 
 namespace stretto::modules {
 
+// While it lives, errors of the communicator come back as codes. Its own error handler is restored at the end. Another
+// thread sees the change only if it makes an error on the communicator meanwhile.
+class ErrorsReturned {
+ public:
+  explicit ErrorsReturned(MPI_Comm comm) noexcept;
+  ~ErrorsReturned();
+  ErrorsReturned(const ErrorsReturned&) = delete;
+  ErrorsReturned& operator=(const ErrorsReturned&) = delete;
+
+ private:
+  MPI_Comm comm_;
+  MPI_Errhandler before_ = MPI_ERRHANDLER_NULL;
+};
+
 class Duplicates {
  public:
   Duplicates() = default;
@@ -16,7 +30,8 @@ class Duplicates {
   Duplicates& operator=(Duplicates&&) = delete;
   ~Duplicates();  // frees the remaining ones, before MPI_Finalize
 
-  // As many as a transport takes. Collective over `parent`. False: the MPI failed, and there are none.
+  // As many as a transport takes. Collective over `parent`. False, on all ranks: the MPI failed on a rank, and there are
+  // none.
   bool make(MPI_Comm parent) noexcept;
   bool ready() const noexcept { return left_ > 0; }
 

@@ -187,29 +187,29 @@ class MpiTransport final : public backend::Transport {
 }  // namespace
 
 Status make_mpi_transport(MPI_Comm parent, std::unique_ptr<backend::Transport>* transport, Duplicates ready) noexcept {
+  enum Made : int { no_duplicate, no_memory, complete };  // the ranks go by the least
   if (const Status s = usable(parent); s != Status::ok) return s;
+  const ErrorsReturned returned(parent);
   const double limit = limit_of_creation();
   SharedWatchdog watchdog = limit > 0 ? watchdog_on(parent) : nullptr;
   std::optional<carrier::Limited> limited(std::in_place, watchdog.get(), creation, limit);
   if (const Status s = meet(parent); s != Status::ok) return s;
   MPI_Comm duplicate = MPI_COMM_NULL;
-  if (ready.take(parent, &duplicate) != MPI_SUCCESS) return fail(Status::mpi_error, "MPI_Comm_dup failed");
-  MPI_Comm_set_errhandler(duplicate, MPI_ERRORS_RETURN);
-  int mine = 1, all = 0;
-  {
+  const bool taken = ready.take(parent, &duplicate) == MPI_SUCCESS;
+  std::unique_ptr<MpiTransport> made;
+  if (taken) {
+    MPI_Comm_set_errhandler(duplicate, MPI_ERRORS_RETURN);
     limited.reset();
-    std::unique_ptr<MpiTransport> made(new (std::nothrow)
-                                           MpiTransport(duplicate, std::move(ready), std::move(watchdog), limit));
-    mine = made ? 1 : 0;
-    const bool told = MPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_MIN, duplicate) == MPI_SUCCESS;
-    if (!told) return failed("MPI_Allreduce");
-    if (all == 1) {
-      *transport = std::move(made);
-      return Status::ok;
-    }
+    made.reset(new (std::nothrow) MpiTransport(duplicate, std::move(ready), std::move(watchdog), limit));
+    if (!made) MPI_Comm_free(&duplicate);
   }
-  if (mine == 0) MPI_Comm_free(&duplicate);
-  return fail(Status::out_of_memory, "no memory for a communicator on {} rank", mine == 0 ? "this" : "another");
+  int mine = made ? complete : taken ? no_memory : no_duplicate, all = no_duplicate;
+  if (MPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_MIN, parent) != MPI_SUCCESS) return failed("MPI_Allreduce");
+  const char* const where = mine == all ? "this" : "another";
+  if (all == no_duplicate) return fail(Status::mpi_error, "MPI_Comm_dup failed on {} rank", where);
+  if (all == no_memory) return fail(Status::out_of_memory, "no memory for a communicator on {} rank", where);
+  *transport = std::move(made);
+  return Status::ok;
 }
 
 }  // namespace stretto::modules

@@ -8,6 +8,7 @@
 #include <mutex>
 #include <new>
 #include <string_view>
+#include <thread>
 #include <utility>
 
 #include "api/communicator.hpp"
@@ -40,11 +41,12 @@ struct Started {
   stretto_request request = nullptr;
   MPI_Request handle = MPI_REQUEST_NULL;
   int code = MPI_SUCCESS;
-  bool is_tested = false;  // by a thread, while others leave it alone
+  bool is_tested = false;       // by a thread, or done: others leave it alone
+  std::thread::id completes{};  // the thread that completes its request
   double starting = 0, waited_before = 0;
 };
 
-// Those that are not complete.
+// Those whose requests are not complete.
 class Registry {
  public:
   // Takes what is in `one`, without memory: what has started may not fail to be known.
@@ -56,16 +58,18 @@ class Registry {
 
   bool has(MPI_Request request) noexcept {
     const std::lock_guard lock(mutex_);
-    return std::any_of(all_.begin(), all_.end(), [&](const Started* s) { return s->handle == request; });
+    return std::any_of(all_.begin(), all_.end(),
+                       [&](const Started* s) { return s->handle == request && !is_in_hand(*s); });
   }
 
-  // Takes out one whose data have moved; null: there is none. `on`: null for any communicator. *left: how many there are.
+  // One whose data have moved, for this thread to complete; null: there is none. `on`: null for any communicator.
+  // *left: how many there are, with those that other threads are completing: these still use their communicator.
   // Tests without the lock, since a test may run a collective to its end.
   Started* take_done(const Communicator* on, std::size_t* left) noexcept {
     std::unique_lock lock(mutex_);
     *left = 0;
     for (auto at = all_.begin(); at != all_.end(); ++at) {
-      if (on && (*at)->decision.communicator != on) continue;
+      if ((on && (*at)->decision.communicator != on) || is_in_hand(**at)) continue;
       ++*left;
       Started* const found = *at;
       if (std::exchange(found->is_tested, true)) continue;
@@ -73,15 +77,25 @@ class Registry {
       int done = 0;
       const stretto_status s = stretto_test(found->request, &done);
       lock.lock();
-      found->is_tested = false;
-      if (!done && s == STRETTO_OK) continue;
-      all_.erase(at);
+      found->is_tested = done || s != STRETTO_OK;
+      if (!found->is_tested) continue;
+      found->completes = std::this_thread::get_id();
       return found;
     }
     return nullptr;
   }
 
+  // From here on its communicator may go.
+  void remove(Started* s) noexcept {
+    const std::lock_guard lock(mutex_);
+    all_.remove(s);
+    in_flight.fetch_sub(1, std::memory_order_release);
+  }
+
  private:
+  // An error handler that a completion calls may free the request or the communicator, and does not wait for itself.
+  static bool is_in_hand(const Started& s) noexcept { return s.completes == std::this_thread::get_id(); }
+
   std::mutex mutex_;
   std::list<Started*> all_;
 };
@@ -139,15 +153,13 @@ void account(const Started& s) {
 void complete(Started* s) noexcept {
   stretto_status status = stretto_wait(s->request);  // it is done
   if (status == STRETTO_OK) status = static_cast<stretto_status>(s->sides.taken.put_back());
-  if (status != STRETTO_OK)
-    s->code = raise(s->call, status);
-  else
-    try {
+  if (status == STRETTO_OK) try {
       account(*s);
     } catch (...) {  // it is not counted
     }
   stretto_request_free(&s->request);
-  in_flight.fetch_sub(1, std::memory_order_release);
+  if (status != STRETTO_OK) s->code = raise(s->call, status);
+  registry().remove(s);
   PMPI_Grequest_complete(s->handle);  // it may be gone from here on
 }
 
