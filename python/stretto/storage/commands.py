@@ -50,7 +50,7 @@ stretto compress tas.nc --rel 1e-4 --bound pr=abs:1e-7 --bound orog=exact
 stretto compress fields.npz --exact
 
 stretto compress field.bin --shape 512x512x512 --dtype float32 --rel 1e-3""")
-    def compress(file: str = typer.Argument(..., help="A .npy, .npz, NetCDF-4 or HDF5 file, or one of nothing but values."),
+    def compress(file: str = typer.Argument(..., help="A .npy, .npz, NetCDF or HDF5 file, or one of nothing but values."),
                  output: Optional[str] = typer.Option(None, "--output", "-o", metavar="FILE", help="Without it: FILE with .stretto as its suffix."),
                  abs_: Optional[float] = typer.Option(None, "--abs", metavar="X", help="The bound of floating values, in the data's unit."),
                  rel: Optional[float] = typer.Option(None, "--rel", metavar="X", help="The bound as a part of each array's range."),
