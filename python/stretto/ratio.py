@@ -56,12 +56,12 @@ def shape_of(path, count, given):
 
 def of_variables(path):
     """The largest floating array that is no coordinate, of a file that says its own arrays, and its marks; None for a file of nothing but values."""
-    with open(path, "rb") as file:
-        front = file.read(8)
     from stretto.storage import sources  # noqa: PLC0415  the extension may be missing
 
-    if sources.magic_of(front) is None:
-        return None
+    if not path.is_dir():
+        with open(path, "rb") as file:
+            if sources.magic_of(file.read(8)) is None:
+                return None
     with sources.opened(path) as source:
         found = [one for one in source.variables.values() if one.dtype in (np.float32, np.float64) and one.size and not one.is_coordinate]
         if not found:
@@ -84,7 +84,7 @@ def read(path, type_=None, shape=None):
         if path.suffix == ".npy":
             values = np.load(path, mmap_mode="r", allow_pickle=False)
         else:
-            if not path.is_file():
+            if not path.is_file() and not path.is_dir():
                 raise Failure(f"{path} is no file")
             values, marks = of_variables(path) or (None, [])
         if values is None:
