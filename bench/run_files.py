@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Times files of arrays: containers, the command, HDF5 with stretto's filter and with gzip, NumPy's own, and the C functions in memory, in turns.
+"""Times files of arrays: containers, the command, HDF5 with stretto's filter and with gzip, Zarr, NumPy's own, and the C functions in memory, in turns.
 
 usage: run_files.py --json FILE [--rounds N]
 
@@ -28,7 +28,9 @@ from stretto.storage import transfer
 
 try:
     import h5py
+    import zarr
     from stretto.storage.hdf5 import Stretto
+    from stretto.storage.zarr import Stretto as Chunks
 except ImportError as error:
     print(f"skipped: {error}")
     sys.exit(77)
@@ -47,7 +49,7 @@ def fields():
     if not found:
         yield "synthetic", np.tile(ratio.synthetic(), (BYTES // 4 // 1024**2, 1, 1))
     for name, path in found:
-        x = ratio.read(path)
+        x, _ = ratio.read(path)
         yield name, np.tile(x, (round(BYTES / x.nbytes), *(1,) * (x.ndim - 1)))
 
 
@@ -79,6 +81,16 @@ class Ways:
 
         return write, read, path
 
+    def zarr(self, name, compressors):
+        path = self.here / name
+        made = zarr.create_array(path, shape=self.x.shape, chunks=(1, *self.x.shape[1:]), dtype=self.x.dtype, serializer=Chunks(abs=self.eps),
+                                 compressors=compressors)
+
+        def write():
+            made[...] = self.x
+
+        return write, lambda: made[...], path
+
     def all(self):
         container, made, back, raw = (self.here / name for name in ("x.stretto", "command.stretto", "back.npy", "raw.npy"))
         bounds = transfer.Bounds(self.eps, None, False, ())
@@ -89,6 +101,8 @@ class Ways:
         yield ("HDF5, stretto", *self.hdf5("filter.h5", self.x, **Stretto(abs=self.eps)))
         yield ("HDF5, gzip of the values", *self.hdf5("gzip.h5", self.x, **GZIP))
         yield ("HDF5, gzip of rounded values", *self.hdf5("rounded.h5", self.rounded, **GZIP))
+        yield ("Zarr, stretto", *self.zarr("plain.zarr", None))
+        yield ("Zarr, stretto and zstd", *self.zarr("zstd.zarr", "auto"))
         yield "NumPy's save, load", lambda: np.save(raw, self.x), lambda: np.load(raw), raw
 
 
@@ -105,7 +119,7 @@ def rows(name, x, here, rounds):
     assert np.abs(stretto.load(here / "x.stretto")["data"] - x).max() <= ways.eps
     case = f"{name}, {x.nbytes >> 20} MiB within {REL:g} of the range"
     for way, _, _, path in whole:
-        size = path.stat().st_size if path else ways.c.bytes.value
+        size = ways.c.bytes.value if not path else sum(one.stat().st_size for one in (path, *path.rglob("*")) if one.is_file())
         for what in ("write", "read"):
             yield {"bench": "files", "case": case, "metric": f"{what}: {way}", "value": x.nbytes / statistics.median(seconds[what, way]) / 1e9, "unit": "GB/s",
                    "smaller": x.nbytes / size}

@@ -27,6 +27,7 @@ LIST
   if [ "$1" = test ]; then
     echo "iproute2 ip"
     echo "iproute2 tc"
+    echo "hdf5-tools h5repack"
   fi
 }
 

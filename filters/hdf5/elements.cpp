@@ -12,7 +12,7 @@ std::optional<stretto_type> number_of(const Library& hdf5, Id type, const char**
   const auto fields =
       hdf5.symbol<int (*)(Id, std::size_t*, std::size_t*, std::size_t*, std::size_t*, std::size_t*)>("H5Tget_fields");
   if (!class_of || !order || !sign || !size || !fields) {
-    *why = "stretto's filter finds no functions of HDF5 1.10 or later";
+    *why = no_functions;
     return {};
   }
   const std::size_t bytes = size(type);

@@ -214,7 +214,7 @@ int stretto_hdf5_set_local(Id properties, Id type_id, Id) {
   const auto get = hdf5.symbol<Get>("H5Pget_filter_by_id2");
   const auto modify = hdf5.symbol<int (*)(Id, int, unsigned, std::size_t, const unsigned*)>("H5Pmodify_filter");
   const auto chunk_of = hdf5.symbol<int (*)(Id, int, std::uint64_t*)>("H5Pget_chunk");
-  const char* why = "stretto's filter finds no functions of HDF5 1.10 or later";
+  const char* why = no_functions;
   const auto elements = get && modify && chunk_of ? elements_of(hdf5, type_id, &why) : std::nullopt;
   if (!elements) {
     hdf5.error(why);

@@ -2,9 +2,21 @@
 
 #include <dlfcn.h>
 
+#include <atomic>
+#include <cstdio>
 #include <cstdlib>
 
 namespace stretto::hdf5 {
+namespace {
+
+// For a program that hides its HDF5. A damaged file has many chunks, so the lines are limited.
+void print(const char* message) noexcept {
+  constexpr int most = 8;
+  static std::atomic<int> printed{0};
+  if (printed.fetch_add(1, std::memory_order_relaxed) < most) std::fprintf(stderr, "stretto's filter: %s\n", message);
+}
+
+}  // namespace
 
 Library::Library(const void* caller) noexcept {
   Dl_info info;
@@ -38,6 +50,8 @@ void Library::error(const char* message) const noexcept {
              filter = symbol<const Id*>("H5E_CANTFILTER_g");
   if (push && library && pipeline && filter)
     push(0, "stretto", "filter", 0, *library, *pipeline, *filter, "%s", message);
+  else
+    print(message);
 }
 
 }  // namespace stretto::hdf5

@@ -35,6 +35,12 @@ constexpr unsigned most_dimensions = 32;  // H5S_MAX_RANK
 
 enum class Class { Integer = 0, Float = 1, Compound = 6, Complex = 11 };  // H5T_class_t
 
+// Why a dataset is not made: HDF5's functions are hidden, or not among those that were linked.
+constexpr const char* no_functions =
+    "it finds no functions of HDF5 1.10 or later. A program with HDF5 linked statically reads datasets of this filter, "
+    "but "
+    "does not make them: link HDF5 as a shared library";
+
 // Functions of the HDF5 whose code `caller` is in.
 class Library {
  public:
@@ -53,7 +59,7 @@ class Library {
   void* allocate(std::size_t bytes) const noexcept;
   void free(void* memory) const noexcept;
 
-  // Puts a message on HDF5's stack of errors.
+  // Puts a message on HDF5's stack of errors, or prints it where HDF5 is linked statically and shows no such stack.
   void error(const char* message) const noexcept;
 
  private:

@@ -287,7 +287,7 @@ stretto ratio --synthetic
 stretto ratio velocity_301x941.f64 --rel 1e-3,1e-5 --plot velocity.png
 
 stretto ratio gradients.npy --abs 1e-6 --ranks 8 --rate 10""")
-def ratio(file: Optional[str] = typer.Argument(None, metavar="[FILE]", help="A .npy, or a file of nothing but float32 or float64 (.f64)."),
+def ratio(file: Optional[str] = typer.Argument(None, metavar="[FILE]", help="A .npy, a file of nothing but float32 or float64 (.f64), or one that `compress` reads."),
           synthetic: bool = flag("--synthetic", help="A made-up field instead of a file."),
           rel: Optional[str] = typer.Option(None, "--rel", metavar="X,Y", help="Bounds as parts of the data's range. With neither: 1e-2,1e-3,1e-4."),
           abs_: Optional[str] = typer.Option(None, "--abs", metavar="X,Y", help="Bounds in the data's unit."),
@@ -309,20 +309,21 @@ def ratio(file: Optional[str] = typer.Argument(None, metavar="[FILE]", help="A .
         plots.check(plot)
     if bool(file) == synthetic:
         raise Failure("ratio takes a FILE or --synthetic, and not both")
-    values = ratio_.synthetic() if synthetic else ratio_.read(file, type_, shape)
+    values, marks = (ratio_.synthetic(), []) if synthetic else ratio_.read(file, type_, shape)
     name = "synthetic" if synthetic else os.path.basename(file)
     if no_marks and mark:
         raise Failure("--mark and --no-marks exclude each other")
-    if not mark and not no_marks:
+    marks = [] if no_marks else [*marks, *(mark or ())]
+    if not marks and not no_marks:
         storage_.needed("storage.missing").need_no_suspect(name, [values])
-    rows = ratio_.measure(values, rel or (None if abs_ else "1e-2,1e-3,1e-4"), abs_, ranks, mark or ())
+    rows = ratio_.measure(values, rel or (None if abs_ else "1e-2,1e-3,1e-4"), abs_, ranks, marks)
     predicted = ratio_.times(rows, values, ranks, rate)
     if plot:
         plots.ratio(name, values, rows, plot)
     if json_:
-        print(json.dumps(ratio_.as_json(name, values, rows, predicted, ranks, rate), indent=1, allow_nan=False))
+        print(json.dumps(ratio_.as_json(name, values, rows, predicted, ranks, rate, marks), indent=1, allow_nan=False))
     else:
-        ratio_.show(out, name, values, rows, predicted, ranks, rate)
+        ratio_.show(out, name, values, rows, predicted, ranks, rate, marks)
 
 
 storage_.add(app, out, err)

@@ -1,9 +1,10 @@
-"""Files that a user names, read as the library reads them (src/base/file.hpp)."""
+"""Files that a user names: read as the library reads them (src/base/file.hpp), and written whole or not at all."""
 
 import os
 import stat
 
 from stretto.errors import Failure
+from stretto.storage.output import new_file
 
 LONGEST = 4 << 20
 KINDS = ((stat.S_ISDIR, "a directory"), (stat.S_ISFIFO, "a FIFO"), (stat.S_ISSOCK, "a socket"))
@@ -27,3 +28,18 @@ def read(path, what):
     if len(content) > LONGEST:
         raise Failure(f"{what} {path} has more than the {LONGEST} bytes that are read")
     return content
+
+
+def write(path, content):
+    """Writes text or bytes. A former file stays as it is until the new one is on the disk; devices and pipes are written at once. OSError."""
+    content = content.encode() if isinstance(content, str) else content
+    try:
+        regular = stat.S_ISREG(os.stat(path).st_mode)
+    except OSError:
+        regular = True
+    if not regular:
+        with open(path, "wb") as file:
+            file.write(content)
+        return
+    with new_file(path, replace=True) as made, open(made.descriptor, "wb", closefd=False) as file:
+        file.write(content)

@@ -55,35 +55,38 @@ def shape_of(path, count, given):
 
 
 def of_variables(path):
-    """The largest floating array that is no coordinate, of a file that says its own arrays; None for a file of nothing but values."""
-    with open(path, "rb") as file:
-        front = file.read(8)
+    """The largest floating array that is no coordinate, of a file that says its own arrays, and its marks; None for a file of nothing but values."""
     from stretto.storage import sources  # noqa: PLC0415  the extension may be missing
 
-    if sources.magic_of(front) is None and not front.startswith(b"CDF"):
-        return None
+    if not path.is_dir():
+        with open(path, "rb") as file:
+            if sources.magic_of(file.read(8)) is None:
+                return None
     with sources.opened(path) as source:
         found = [one for one in source.variables.values() if one.dtype in (np.float32, np.float64) and one.size and not one.is_coordinate]
         if not found:
             raise Failure(f"{path} holds no array of float32 or float64: {', '.join(source.variables) or 'no array'}")
         largest = max(found, key=lambda one: one.nbytes)
-        return largest.read().reshape(largest.shape)
+        return largest.read().reshape(largest.shape), largest.marks
 
 
 def read(path, type_=None, shape=None):
-    """An array of float32 or float64: of .npy, the largest variable of a file with several, or a file of values in this machine's order of bytes."""
+    """An array of float32 or float64, and the marks of missing data that the file names.
+
+    The array is that of .npy, the largest variable of a file with several, or a file of values in this machine's order of bytes.
+    """
     path = pathlib.Path(path)
     kind = type_ or {".f64": "f64"}.get(path.suffix, "f32")
     if kind not in TYPES:
         raise Failure(f"--type {kind!r} is none of {', '.join(TYPES)}")
     try:
-        values = None
+        values, marks = None, []
         if path.suffix == ".npy":
             values = np.load(path, mmap_mode="r", allow_pickle=False)
         else:
-            if not path.is_file():
+            if not path.is_file() and not path.is_dir():
                 raise Failure(f"{path} is no file")
-            values = of_variables(path)
+            values, marks = of_variables(path) or (None, [])
         if values is None:
             size = np.dtype(TYPES[kind]).itemsize
             if path.stat().st_size % size:
@@ -96,7 +99,7 @@ def read(path, type_=None, shape=None):
         raise Failure(f"{path} holds {values.dtype}; the codec's bounds are for float32 and float64")
     if values.size == 0:
         raise Failure(f"{path} holds no value")
-    return np.ascontiguousarray(values)
+    return np.ascontiguousarray(values), marks
 
 
 class Codec:
@@ -186,14 +189,14 @@ def times(rows, values, ranks, rate):
     return found
 
 
-def as_json(name, values, rows, predicted, ranks, rate):
-    return {"data": name, "shape": list(values.shape), "type": str(values.dtype), "range": extent(values), "ranks": ranks, "gigabits": rate,
+def as_json(name, values, rows, predicted, ranks, rate, marks=()):
+    return {"data": name, "shape": list(values.shape), "type": str(values.dtype), "range": extent(values, marks), "ranks": ranks, "gigabits": rate,
             "bounds": [{**{key: value for key, value in vars(row).items() if key != "decoded"}, "psnr": row.psnr if math.isfinite(row.psnr) else None,
                         "here": predicted["here", row.bound], "between_hosts": predicted["hosts", row.bound]} for row in rows]}
 
 
-def show(console, name, values, rows, predicted, ranks, rate):
-    console.print(f"[bold]{name}[/]: {'x'.join(map(str, values.shape))} {values.dtype}, {units.size(values.nbytes)}, range {extent(values):.4g}",
+def show(console, name, values, rows, predicted, ranks, rate, marks=()):
+    console.print(f"[bold]{name}[/]: {'x'.join(map(str, values.shape))} {values.dtype}, {units.size(values.nbytes)}, range {extent(values, marks):.4g}",
                   highlight=False)
     table = new_table("What a bound leaves of the data", "bound", "ratio", "largest error", "RMS error", "PSNR")
     for row in rows:

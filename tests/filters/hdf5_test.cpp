@@ -1,12 +1,14 @@
 // The filter's callback on chunks in memory of malloc: values come back, and bytes from anywhere give an error or values, never an access outside.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <random>
+#include <string>
 #include <vector>
 
 #include "hdf5.hpp"
@@ -65,6 +67,13 @@ std::vector<float> wave(std::size_t n) {
   std::vector<float> x(n);
   for (std::size_t i = 0; i < n; ++i) x[i] = static_cast<float>(100 * std::sin(static_cast<double>(i) / 30));
   return x;
+}
+
+// This program has no HDF5 whose functions are seen, as one that is linked statically has none.
+TEST(Hdf5Filter, ErrorsArePrintedWhereHdf5ShowsNoFunctions) {
+  testing::internal::CaptureStderr();
+  EXPECT_LT(filter().set_local(1, 2, 3), 0);
+  EXPECT_NE(testing::internal::GetCapturedStderr().find("HDF5 linked statically"), std::string::npos);
 }
 
 TEST(Hdf5Filter, SaysWhatHdf5AsksFor) {
@@ -142,6 +151,13 @@ TEST(Hdf5Filter, BytesFromAnywhereGiveValuesOfTheChunkOrAnError) {
       }
     }
   }
+}
+
+TEST(Hdf5Filter, RepeatedErrorsPrintFewLines) {
+  testing::internal::CaptureStderr();
+  for (int i = 0; i < 100; ++i) filter().set_local(1, 2, 3);
+  const std::string said = testing::internal::GetCapturedStderr();
+  EXPECT_LE(std::count(said.begin(), said.end(), '\n'), 8);
 }
 
 }  // namespace

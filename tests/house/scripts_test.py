@@ -498,7 +498,7 @@ no device
 
 class Documents(unittest.TestCase):
     USERS = ("README.md", *(f"docs/{name}.md" for name in (
-        "start", "python", "mpi", "bounds", "glossary", "slow-networks", "semantics", "limits", "troubleshooting", "doctor", "report", "tune", "profile", "pingpong", "measuring", "slurm", "stacking", "programs")))
+        "start", "python", "mpi", "bounds", "glossary", "slow-networks", "semantics", "limits", "troubleshooting", "doctor", "report", "tune", "profile", "pingpong", "measuring", "slurm", "stacking", "programs", "files")))
 
     def test_the_readme_fits_one_screen_and_a_half(self):
         text = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -516,7 +516,7 @@ class Documents(unittest.TestCase):
     def test_the_page_for_beginners_names_every_package_that_setup_wants(self):
         script, page = ((ROOT / name).read_text(encoding="utf-8") for name in ("scripts/packages.sh", "docs/start.md"))
         wanted = {line.split()[0] for part in re.findall(r"<<'LIST'\n(.*?)^LIST$", script, re.MULTILINE | re.DOTALL) for line in part.splitlines()}
-        wanted |= set(re.findall(r"\becho \"?(lib[\w-]+|iproute2|python3-\w+|clang)\b", script)) - {"libclang-rt"}
+        wanted |= set(re.findall(r"\becho \"?(lib[\w-]+|iproute2|hdf5-tools|python3-\w+|clang)\b", script)) - {"libclang-rt"}
         self.assertGreater(len(wanted), 14)
         self.assertEqual({name for name in wanted if f"`{name}`" not in page}, set())
         self.assertIn(f"CMake {re.search(r'VERSION ([0-9.]+)', (ROOT / 'CMakeLists.txt').read_text(encoding='utf-8'))[1]} ", page)

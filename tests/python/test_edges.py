@@ -52,7 +52,7 @@ def test_ratio_reads_the_variables_of_a_file(stretto):
     assert "holds no array of float32 or float64: n" in stretto.refused("ratio", "n.npz", "--rel", "1e-3")
 
 
-@pytest.mark.parametrize("suffix", (".zarr", ".cdf", ".stretto"))
+@pytest.mark.parametrize("suffix", (".zip", ".cdf", ".stretto"))
 def test_formats_that_are_not_written_are_refused(stretto, suffix):
     package.save(stretto.home / "x.stretto", wave(), abs=1)
     assert f"y{suffix} would be no" in stretto.refused("decompress", "x.stretto", "-o", f"y{suffix}")

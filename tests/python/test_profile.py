@@ -138,7 +138,7 @@ def test_a_profile_that_cannot_be_written_leaves_nothing(made, tmp_path, monkeyp
         raise KeyboardInterrupt
 
     for harm, kind in ((full, Failure), (interrupted, KeyboardInterrupt)):
-        monkeypatch.setattr(json, "dump", harm)
+        monkeypatch.setattr(os, "fsync", harm)
         with pytest.raises(kind):
             profile.write(made, tmp_path / "p.json")
         assert list(tmp_path.iterdir()) == []

@@ -56,6 +56,16 @@ def test_format_3_in_shards_and_below_other_compressors(tmp_path):
     assert np.abs(zarr.open_array(str(tmp_path / "a.zarr"), mode="r")[7:35, 3:4] - x[7:35, 3:4]).max() <= 1e-3
 
 
+@pytest.mark.parametrize("how", ({"compressors": numcodecs.Stretto(rel=1e-3), "zarr_format": 2}, {"serializer": Stretto(rel=1e-3), "compressors": None}))
+def test_chunks_at_the_edge_keep_the_bound_of_their_own_range(tmp_path, how):
+    x = 1e6 + wave(np.float64)
+    found, _ = kept(tmp_path / "a.zarr", x, **how)
+    for rows in (slice(0, 25), slice(25, 50), slice(50, 60)):
+        for columns in (slice(0, 40), slice(40, 80), slice(80, 100)):
+            part = x[rows, columns]
+            assert np.abs(found[rows, columns] - part).max() <= 1e-3 * np.ptp(part)
+
+
 def test_settings_stand_in_the_metadata(tmp_path):
     kept(tmp_path / "a.zarr", wave(), serializer=Stretto(rel=1e-3), compressors=None)
     assert zarr.open_array(str(tmp_path / "a.zarr"), mode="r").metadata.codecs == (Stretto(rel=1e-3),)

@@ -2,11 +2,12 @@
 
 import csv
 import dataclasses
+import io
 import json
 
 import numpy as np
 
-from stretto import units
+from stretto import files, units
 from stretto.machine import fit, measuring
 from stretto.errors import Failure
 from stretto.machine.tune import new_table
@@ -88,10 +89,11 @@ def as_json(measurement, series):
 
 def save_csv(series, path):
     try:
-        with open(path, "w", encoding="utf-8", newline="") as file:
-            writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
-            writer.writeheader()
-            writer.writerows(table_rows(series))
+        text = io.StringIO()
+        writer = csv.DictWriter(text, COLUMNS, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(table_rows(series))
+        files.write(path, text.getvalue())
     except OSError as error:
         raise Failure(f"cannot write {path}: {error.strerror}") from None
 

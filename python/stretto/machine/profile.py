@@ -3,9 +3,7 @@
 import datetime
 import json
 import math
-import os
 import pathlib
-import tempfile
 
 from stretto import files
 from stretto.machine import fit, quality
@@ -195,17 +193,9 @@ def read(path):
 
 def write(profile, path):
     """Whole or not at all."""
-    path, new = pathlib.Path(path), None
+    path = pathlib.Path(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile("w", dir=path.parent, prefix=path.name, delete=False, encoding="utf-8") as new:
-            json.dump(profile, new, indent=1)
-            new.write("\n")
-        os.chmod(new.name, 0o644)
-        os.replace(new.name, path)
-    except BaseException as error:
-        if new:
-            pathlib.Path(new.name).unlink(missing_ok=True)
-        if isinstance(error, OSError):
-            raise Failure(f"cannot write the profile {path}: {error.strerror}") from None
-        raise
+        files.write(path, json.dumps(profile, indent=1) + "\n")
+    except OSError as error:
+        raise Failure(f"cannot write the profile {path}: {error.strerror}") from None

@@ -3,10 +3,10 @@
 import base64
 import html
 import io
-import pathlib
 
 import numpy as np
 
+from stretto import files
 from stretto.pictures import plots
 from stretto.errors import Failure
 from stretto.ratio import FILL
@@ -121,6 +121,6 @@ def draw(found, title, paths, path_of_page):
         plots.save(figure(found[0]), paths)
     if path_of_page:
         try:
-            pathlib.Path(path_of_page).write_text(page(found, title), encoding="utf-8")
+            files.write(path_of_page, page(found, title))
         except OSError as error:
             raise Failure(f"{path_of_page}: {error.strerror}", status=1) from None

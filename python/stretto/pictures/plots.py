@@ -1,11 +1,12 @@
 """Figures, in the format that a file's name ends in (.png, .svg, .pdf), all in the style of stretto.mplstyle."""
 
+import io
 import pathlib
 import textwrap
 
 import numpy as np
 
-from stretto import units
+from stretto import files, units
 from stretto.machine import fit
 from stretto.errors import Failure
 
@@ -46,7 +47,9 @@ def save(figure, paths):
     for path in map(pathlib.Path, paths):
         try:
             with style():
-                figure.savefig(path, metadata={"Date": None} if path.suffix.lower() == ".svg" else None)  # the same twice
+                drawn, kind = io.BytesIO(), path.suffix.lower()[1:]
+                figure.savefig(drawn, format=kind, metadata={"Date": None} if kind == "svg" else None)  # the same twice
+            files.write(path, drawn.getvalue())
         except OSError as error:
             raise Failure(f"plot {path}: {error.strerror}") from None
     plt.close(figure)

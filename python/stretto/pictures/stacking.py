@@ -10,6 +10,7 @@ import re
 
 import numpy as np
 
+from stretto import files
 from stretto.pictures import page, plots
 from stretto.errors import Failure
 
@@ -164,7 +165,7 @@ def into_page(directory, about):
         content = page.figure(page.image((path.parent / "stack.png").read_bytes(), "the stack and its error"), caption(about))
         if not FIGURE.search(text):
             raise Failure(f"{path} has no place for a picture; the stacking program writes it")
-        path.write_text(FIGURE.sub(lambda _: content, text, count=1), encoding="utf-8")
+        files.write(path, FIGURE.sub(lambda _: content, text, count=1))
     except OSError as error:
         raise Failure(f"{path}: {error.strerror}", status=1) from None
 

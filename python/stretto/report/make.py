@@ -1,9 +1,8 @@
 """The page: its parts in their order, and the head above them."""
 
 import datetime
-import pathlib
 
-from stretto import __version__, units
+from stretto import __version__, files, units
 from stretto.errors import Failure
 from stretto.pictures import page
 from stretto.report import inputs, machine, program
@@ -83,8 +82,7 @@ def page_of(found):
 
 
 def write(found, path):
-    path = pathlib.Path(path)
     try:
-        path.write_text(page_of(found), encoding="utf-8")
+        files.write(path, page_of(found))
     except OSError as error:
         raise Failure(f"{path}: {error.strerror}", status=1) from None

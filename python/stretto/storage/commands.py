@@ -50,7 +50,7 @@ stretto compress tas.nc --rel 1e-4 --bound pr=abs:1e-7 --bound orog=exact
 stretto compress fields.npz --exact
 
 stretto compress field.bin --shape 512x512x512 --dtype float32 --rel 1e-3""")
-    def compress(file: str = typer.Argument(..., help="A .npy, .npz, NetCDF-4 or HDF5 file, or one of nothing but values."),
+    def compress(file: str = typer.Argument(..., help="A .npy, .npz, NetCDF or HDF5 file, a directory of Zarr, or a file of nothing but values."),
                  output: Optional[str] = typer.Option(None, "--output", "-o", metavar="FILE", help="Without it: FILE with .stretto as its suffix."),
                  abs_: Optional[float] = typer.Option(None, "--abs", metavar="X", help="The bound of floating values, in the data's unit."),
                  rel: Optional[float] = typer.Option(None, "--rel", metavar="X", help="The bound as a part of each array's range."),
@@ -64,10 +64,10 @@ stretto compress field.bin --shape 512x512x512 --dtype float32 --rel 1e-3""")
         """Compress the arrays of a file within a bound, into a .stretto file.
 
         Names, attributes and dimensions are kept. Coordinates of NetCDF and HDF5 are exact unless --bound names them. Missing data keep their bits: the
-        values of _FillValue and missing_value, HDF5's fill value, and --mark.
+        values of _FillValue and missing_value, HDF5's and Zarr's fill values, and --mark.
         """
         transfer = needed("storage.transfer")
-        target = output or f"{os.path.splitext(file)[0]}.stretto"
+        target = output or f"{os.path.splitext(file.rstrip('/'))[0]}.stretto"
         made, left_out = transfer.compress(err, file, target, transfer.Bounds(abs_, rel, exact, bound or ()), array or (), shape, dtype, ignore_above,
                                            force, threads, mark or (), no_marks)
         tell_left_out({repr(name): why for name, why in left_out.items()} if not array else {})
@@ -84,10 +84,12 @@ stretto decompress velocity.stretto
 
 stretto decompress tas.stretto -o tas.nc
 
+stretto decompress tas.stretto -o tas.zarr
+
 stretto decompress tas.stretto --array tas -o tas.npy --force""")
     def decompress(file: str = typer.Argument(..., help="A .stretto file."),
                    output: Optional[str] = typer.Option(None, "--output", "-o", metavar="FILE",
-                                                        help="A .npy, .npz, .nc, .h5, or else nothing but values. Without it: FILE with .npy, or .npz for "
+                                                        help="A .npy, .npz, .nc, .h5, .zarr, or else nothing but values. Without it: FILE with .npy, or .npz for "
                                                              "several arrays."),
                    array: Optional[List[str]] = ARRAY, force: bool = FORCE, threads: int = THREADS):
         """Write the arrays of a .stretto file into a file that other programs read."""

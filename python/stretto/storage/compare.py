@@ -72,6 +72,8 @@ def _of_raw(paths, shape, dtype):
 
 
 def _is_raw(path):
+    if pathlib.Path(path).is_dir():
+        return False
     try:
         with open(path, "rb") as file:
             return pathlib.Path(path).suffix in RAW or magic_of(file.read(8)) is None

@@ -8,7 +8,7 @@ import numpy as np
 
 from stretto.errors import Failure, UnsupportedError
 from stretto.storage import elements, layout, missing
-from stretto.storage.sources import Variable, reading
+from stretto.storage.sources import Variable, name_coordinates, reading
 
 try:
     import h5py
@@ -53,12 +53,7 @@ def fill(source, stack):
             source.left_out[name] = f"h5py does not open it: {error}"
             continue
         visit(name, item)
-    for one in list(source.variables.values()):  # what CF's attributes name says where elements are, too
-        for told in (one.attributes.get("coordinates"), one.attributes.get("bounds")):
-            for word in told.split() if isinstance(told, str) else ():
-                named = source.variables.get(f"{one.name.rpartition('/')[0]}/{word}".lstrip("/"))
-                if named:
-                    named.is_coordinate = True
+    name_coordinates(source)
 
 
 class Dataset(Variable):

@@ -15,7 +15,7 @@ import numpy as np
 
 from stretto.api import arrays
 from stretto.api.core import _core
-from stretto.api.streams import Stream, compress, marks_of
+from stretto.api.streams import Stream, compress, eps_of, kept_from, marks_of
 from stretto.errors import ArgumentError, StreamError
 from stretto.storage import settings
 
@@ -23,8 +23,9 @@ from stretto.storage import settings
 class Stretto(numcodecs.abc.Codec):
     """Compresses floating chunks within a bound, and integer chunks of 32 and 64 bits without loss.
 
-    abs: the bound in units of the data. rel: as a fraction of the range of each chunk, so that neighbours may have different bounds. One of both for
-    floating values, none for integers.
+    abs: the bound in units of the data. rel: as a fraction of the range of each chunk, so that neighbours may have different bounds. No range
+    counts zeros, with which Zarr fills chunks beyond an array's edge; name another fill value by `marks`. One of both bounds for floating values, none
+    for integers.
     rewrite: whether a decoded chunk may be encoded again within `rel`, as Zarr does where a chunk is written in part; errors then add up.
     marks: values that mark missing data, such as [-9999]: they keep their bits, and no other value decodes to one. A codec of numcodecs does not see the
     array's fill value: name it here.
@@ -48,8 +49,15 @@ class Stretto(numcodecs.abc.Codec):
         values = numcodecs.compat.ensure_ndarray(buf)
         settings.must_be_new(buf, self.rel, self.rewrite)
         fortran = values.flags.f_contiguous and not values.flags.c_contiguous
-        stream = bytes(compress(values.T if fortran else values, abs=self.abs, rel=self.rel, marks=self.marks))
+        stream = self._stream(arrays.readable(values.T if fortran else values))
         return stream + struct.pack(f"<{values.ndim}Q", *values.shape) if fortran else stream
+
+    def _stream(self, values):
+        if self.rel is None:
+            return bytes(compress(values, abs=self.abs, marks=self.marks))
+        kind, _ = arrays.type_of(values.dtype)
+        eps = eps_of(values, kind, None, self.rel, None, 1, settings.left_out(self.marks))
+        return bytes(_core.compress(kind, arrays.buffer(values), eps, True, 1, self.marks, kept_from(self.rel, None)))
 
     def decode(self, buf, out=None):
         """The values. out: an array of as many bytes, of any order and strides, which takes them and is returned."""

@@ -1,4 +1,4 @@
-"""New files that appear whole or not at all: written beside their place under another name, and renamed at the end."""
+"""New files and directories that appear whole or not at all: written beside their place under another name, and renamed at the end."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import contextlib
 import os
 import pathlib
 import secrets
+import shutil
 import stat
 
 
@@ -17,6 +18,9 @@ class Output:
         if not replace and os.path.lexists(self.path):
             raise FileExistsError(f"{path} is there already")
         self.parts = self.path.parent / f".{self.path.name}.{secrets.token_hex(4)}.part"  # no name that a killed program may have left
+        self._begin()
+
+    def _begin(self):
         self._mode = self._former_mode()
         flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
         try:
@@ -79,10 +83,68 @@ class Output:
             self.descriptor = -1
 
 
-@contextlib.contextmanager
+class Directory(Output):
+    """A directory that takes its name at `keep()`, as an Output does. `replaceable(path)`: whether one that is there may be replaced at all."""
+
+    def __init__(self, path, replace, replaceable):
+        self._replaceable = replaceable
+        super().__init__(path, replace)
+
+    def _begin(self):
+        self._check()
+        try:
+            os.mkdir(self.parts)
+        except OSError as error:
+            raise type(error)(error.errno, error.strerror, str(self.path)) from None
+
+    def _check(self):
+        if self.replace and os.path.lexists(self.path) and not self._replaceable(self.path):
+            raise FileExistsError(f"{self.path} is no directory of this kind, and is never replaced. If it may be lost, remove it")
+
+    def keep(self):
+        """The directory has its name. FileExistsError where another came meanwhile that may not be replaced."""
+        former = None
+        try:
+            for folder, _, names in os.walk(self.parts):
+                for name in names:
+                    descriptor = os.open(os.path.join(folder, name), os.O_RDONLY | os.O_CLOEXEC)
+                    os.fsync(descriptor)
+                    os.close(descriptor)
+            self._check()
+            if os.path.lexists(self.path):
+                if not self.replace:
+                    raise FileExistsError(f"{self.path} came meanwhile")
+                former = self.parts.with_suffix(".former")
+                os.rename(self.path, former)
+            try:
+                os.rename(self.parts, self.path)
+            except BaseException:
+                if former:
+                    os.rename(former, self.path)
+                raise
+            self._sync_directory()
+        except BaseException:
+            self.drop()
+            raise
+        if former:
+            shutil.rmtree(former, ignore_errors=True)
+
+    def drop(self):
+        shutil.rmtree(self.parts, ignore_errors=True)
+
+
+def new_directory(path, replace, replaceable):
+    """A Directory that is kept where the block ends well."""
+    return _kept(Directory(path, replace, replaceable))
+
+
 def new_file(path, replace):
     """An Output that is kept where the block ends well."""
-    output = Output(path, replace)
+    return _kept(Output(path, replace))
+
+
+@contextlib.contextmanager
+def _kept(output):
     try:
         yield output
     except BaseException:

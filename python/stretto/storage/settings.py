@@ -7,12 +7,19 @@ import numpy as np
 from stretto.api.options import positive
 from stretto.errors import ArgumentError, BoundError
 
+MOST = 16  # marks of a stream
+
 
 def bounds(absolute, relative):
     """(abs, rel), each a float or None. TypeError for other objects than real numbers; BoundError for two bounds, or one not finite and positive."""
     if absolute is not None and relative is not None:
         raise BoundError(f"the bound is given twice: abs={absolute} and rel={relative}")
     return tuple(None if value is None else positive(value, name) for name, value in (("abs", absolute), ("rel", relative)))
+
+
+def left_out(marks):
+    """Marks, and 0, for the range of a chunk: Zarr fills chunks beyond an array's edge with its fill value, 0 unless given."""
+    return [*marks, 0.0] if len(marks) < MOST and 0.0 not in marks else list(marks)
 
 
 class Decoded(np.ndarray):

@@ -1,4 +1,6 @@
-"""Files that hold arrays, read in pieces: .npy, .npz, raw values, containers, streams, and (hdf5_files) HDF5 and NetCDF-4.
+"""Files that hold arrays, read in pieces: .npy, .npz, raw values, containers, streams; others by modules of their own.
+
+HDF5 and NetCDF-4 files are read by hdf5_files, classic NetCDF by netcdf_files, and Zarr's directories by zarr_files.
 
 Nothing is mapped into memory: a file that is cut while it is read would end the process.
 """
@@ -6,6 +8,7 @@ Nothing is mapped into memory: a file that is cut while it is read would end the
 from __future__ import annotations
 
 import contextlib
+import importlib
 import math
 import os
 import pathlib
@@ -23,10 +26,11 @@ from stretto.storage.pieces import pieces
 PIECE = 4 << 20  # bytes of values that are read at once
 RAW = {".f32": "<f4", ".f64": "<f8", ".i32": "<i4", ".i64": "<i8", ".f16": "<f2"}
 KINDS = ((b"\x93NUMPY", "npy"), (b"PK\x03\x04", "npz"), (b"PK\x05\x06", "npz"), (layout.MAGIC, "container"), (b"STRT", "stream"),
-         (b"\x89HDF\r\n\x1a\n", "hdf5"))
+         (b"\x89HDF\r\n\x1a\n", "hdf5"), (b"CDF\x01", "netcdf"), (b"CDF\x02", "netcdf"), (b"CDF\x05", "netcdf"))
 
-
-KIND_NAMES = {"npy": "a .npy", "npz": "a .npz", "container": "a .stretto file", "stream": "a stream", "hdf5": "of HDF5 or NetCDF-4"}
+KIND_NAMES = {"npy": "a .npy", "npz": "a .npz", "container": "a .stretto file", "stream": "a stream", "hdf5": "of HDF5 or NetCDF-4",
+              "netcdf": "of classic NetCDF", "zarr": "Zarr's"}
+ZARR = ("zarr.json", ".zgroup", ".zarray")  # one of which a directory of Zarr has
 
 
 def magic_of(front):
@@ -79,6 +83,9 @@ class Source:
 
     def _state(self):
         found = os.stat(self.path)
+        if self.kind == "zarr":  # files, their bytes, and when one of them or a directory changed last
+            states = [os.stat(os.path.join(folder, name)) for folder, _, names in os.walk(self.path) for name in (*names, "")]
+            return len(states), sum(one.st_size for one in states), max(one.st_mtime_ns for one in states)
         return found.st_ino, found.st_size, found.st_mtime_ns
 
     @property
@@ -107,9 +114,11 @@ class Source:
 
 
 def kind_of(path, shape=None, dtype=None):
-    """npy, npz, container, stream, hdf5 or raw."""
+    """npy, npz, container, stream, hdf5, netcdf, zarr or raw."""
     if not path.exists():
         raise Failure(f"{path} is no file")
+    if path.is_dir():
+        return _kind_of_directory(path, shape is not None or dtype is not None)
     if not path.is_file():
         raise Failure(f"{path} is no regular file")
     with reading(path), open(path, "rb") as file:
@@ -118,16 +127,30 @@ def kind_of(path, shape=None, dtype=None):
         return "raw"
     kind, told = magic_of(front), shape is not None or dtype is not None
     if kind and told:
-        raise Failure(f"{path} is {KIND_NAMES[kind]} and says its own shape and dtype; --shape and --dtype are for files of nothing but values")
+        _refuse_shape(path, kind)
     if kind:
         return kind
-    if front.startswith(b"CDF"):
-        raise Failure(f"{path} is a NetCDF file of the classic format; `nccopy -k nc4` makes a NetCDF-4 file of it, which is read")
     if not told:
         if path.suffix in (".npy", ".npz", ".h5", ".hdf5", ".nc", ".nc4", ".stretto"):
             raise Failure(f"{path} does not begin as a file of {path.suffix} does; it is damaged or of another kind", status=1)
-        raise Failure(f"{path} is no .npy, .npz, HDF5, NetCDF-4 or .stretto file; a file of nothing but values takes --dtype, and --shape")
+        raise Failure(f"{path} is no .npy, .npz, HDF5, NetCDF, Zarr or .stretto file; a file of nothing but values takes --dtype, and --shape")
     return "raw"
+
+
+def _refuse_shape(path, kind):
+    raise Failure(f"{path} is {KIND_NAMES[kind]} and says its own shape and dtype; --shape and --dtype are for files of nothing but values")
+
+
+def is_zarr(path):
+    return any(os.path.exists(os.path.join(path, name)) for name in ZARR)
+
+
+def _kind_of_directory(path, told):
+    if not is_zarr(path):
+        raise Failure(f"{path} is no regular file, and no array or group of Zarr: it has no {', '.join(ZARR[:2])} or {ZARR[2]}")
+    if told:
+        _refuse_shape(path, "zarr")
+    return "zarr"
 
 
 @contextlib.contextmanager
@@ -149,22 +172,31 @@ def opened(path, shape=None, dtype=None):
     with contextlib.ExitStack() as stack:
         with reading(path):
             source = Source(path, kind)
-            if kind == "hdf5":
-                from stretto.storage import hdf5_files  # noqa: PLC0415  h5py may be missing
-
-                hdf5_files.fill(source, stack)
+            if kind in ("hdf5", "netcdf", "zarr"):  # whose packages may be missing
+                importlib.import_module(f"stretto.storage.{kind}_files").fill(source, stack)
             else:
                 FILL[kind](source, stack, *((shape, dtype) if kind == "raw" else ()))
         yield source
 
 
-def _descriptor(source, stack):
+def name_coordinates(source):
+    """Takes for coordinates what CF's attributes name: it says where elements are, as dimension scales do."""
+    for one in source.variables.values():
+        for told in (one.attributes.get("coordinates"), one.attributes.get("bounds")):
+            for word in told.split() if isinstance(told, str) else ():
+                named = source.variables.get(f"{one.name.rpartition('/')[0]}/{word}".lstrip("/"))
+                if named:
+                    named.is_coordinate = True
+
+
+def descriptor_of(source, stack):
+    """A descriptor of the file, which is closed with the source."""
     descriptor = os.open(source.path, os.O_RDONLY | os.O_CLOEXEC)
     stack.callback(os.close, descriptor)
     return descriptor
 
 
-def _positioned(descriptor, path, dtype, offset):
+def positioned(descriptor, path, dtype, offset):
     """Reads elements of a descriptor from an offset on."""
 
     def read(first, count):
@@ -188,7 +220,7 @@ def _raw(source, stack, shape, text):
     if size % dtype.itemsize:
         raise Failure(f"{path} has {size} bytes, no multiple of the {dtype.itemsize} of {dtype}")
     found = shape_of(path, size // dtype.itemsize, shape.replace(",", "x") if shape else None)
-    source.add(Variable(re.sub(r"_\d+(x\d+)*$", "", path.stem) or "data", found, dtype, _positioned(_descriptor(source, stack), path, dtype, 0)))
+    source.add(Variable(re.sub(r"_\d+(x\d+)*$", "", path.stem) or "data", found, dtype, positioned(descriptor_of(source, stack), path, dtype, 0)))
 
 
 def dtype_of(text):
@@ -228,7 +260,7 @@ def _npy(source, stack):
         raise Failure(f"{source.path} holds {dtype}; arrays of {', '.join(elements.DTYPES)} are read")
     if source.nbytes - offset < math.prod(shape) * dtype.itemsize:
         raise Failure(f"{source.path} is truncated: {source.nbytes - offset} bytes of values, {math.prod(shape) * dtype.itemsize} of shape {shape}", status=1)
-    read = _positioned(_descriptor(source, stack), source.path, dtype, offset)
+    read = positioned(descriptor_of(source, stack), source.path, dtype, offset)
     if fortran and len(shape) > 1:  # in memory as a whole: rows lie scattered
         whole = read(0, math.prod(shape)).reshape(shape[::-1]).T.reshape(-1)
         read = lambda first, count: whole[first:first + count]  # noqa: E731

@@ -1,4 +1,4 @@
-"""Files that arrays are written into, piece by piece: .npy, .npz, HDF5 and NetCDF-4, and raw values."""
+"""Files that arrays are written into, piece by piece: .npy, .npz, HDF5 and NetCDF-4, Zarr's directories, and raw values."""
 
 from __future__ import annotations
 
@@ -8,10 +8,12 @@ import zipfile
 import numpy as np
 
 from stretto.errors import Failure
+from stretto.storage.output import new_directory, new_file
+from stretto.storage.sources import is_zarr
 
-SEVERAL = (".npz", ".h5", ".hdf5", ".nc", ".nc4")  # of which one file holds several arrays
+SEVERAL = (".npz", ".h5", ".hdf5", ".nc", ".nc4", ".zarr")  # of which one file holds several arrays
 # Names of formats that are not written: raw values under them would mislead.
-UNWRITTEN = (".zarr", ".zip", ".stretto", ".cdf", ".nc3", ".he5", ".hdf", ".grb", ".grib", ".grib2", ".tif", ".tiff", ".fits", ".mat", ".parquet", ".csv")
+UNWRITTEN = (".zip", ".stretto", ".cdf", ".nc3", ".he5", ".hdf", ".grb", ".grib", ".grib2", ".tif", ".tiff", ".fits", ".mat", ".parquet", ".csv")
 
 
 class Npy:
@@ -73,10 +75,20 @@ def _write_header(file, name, variable):
     np.lib.format.write_array_header_2_0(file, told)
 
 
-def writer(output, suffix, attributes):
-    """What writes the arrays of a file with such a suffix into an Output."""
+def new_output(path, replace):
+    """The Output that the arrays are written into."""
+    return new_directory(path, replace, is_zarr) if path.suffix == ".zarr" else new_file(path, replace)
+
+
+def writer(output, suffix, attributes, variables):
+    """What writes these arrays into an Output whose name has such a suffix."""
     if suffix == ".npz":
         return Npz(output)
+    if suffix == ".zarr":
+        from stretto.storage import zarr_files  # noqa: PLC0415  zarr may be missing
+
+        first = variables[0]
+        return zarr_files.Writer(os.fspath(output.parts), attributes, bool(attributes or first.axes or "/" in first.name or len(variables) > 1))
     if suffix in SEVERAL:
         from stretto.storage import hdf5_files  # noqa: PLC0415  h5py may be missing
 

@@ -17,7 +17,6 @@ from stretto.api.streams import EXACT, Stream, kept_from, marks_of
 from stretto.errors import Failure, StreamError, StrettoError, printable
 from stretto.machine.tune import new_table
 from stretto.storage import container, elements, missing, targets
-from stretto.storage.output import new_file
 from stretto.storage.sources import kind_of, opened
 
 
@@ -168,8 +167,8 @@ def decompress(console, path, output, names=(), force=False, threads=1):
         if output.suffix in targets.UNWRITTEN:
             raise Failure(f"{output} would be no {output.suffix[1:]}: this command writes .npy, {', '.join(targets.SEVERAL)}, and raw values (.raw, .f32)")
         total = sum(one.nbytes for one in variables)
-        with progress(console, f"decompressing {source.path.name}", total) as tell, new_file(output, force) as made:
-            writer = targets.writer(made, output.suffix, source.attributes)
+        with progress(console, f"decompressing {source.path.name}", total) as tell, targets.new_output(output, force) as made:
+            writer = targets.writer(made, output.suffix, source.attributes, variables)
             try:
                 for one in variables:
                     writer.start(one.name, one)

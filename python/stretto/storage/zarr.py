@@ -27,7 +27,8 @@ from stretto.storage import elements, settings
 class Stretto(ArrayBytesCodec):
     """Compresses floating and complex chunks within a bound; without one, and for integers and booleans, elements keep their bits.
 
-    abs: the bound in units of the data. rel: as a fraction of the range of each chunk, so that neighbours may have different bounds.
+    abs: the bound in units of the data. rel: as a fraction of the range of each chunk, so that neighbours may have different bounds. No range
+    counts zeros, which may be beyond the array's edge.
     rewrite: whether chunks may be written in part within `rel`. Their values are decoded and encoded again each time, and errors add up.
     marks: values that mark missing data, such as (-9999,): they keep their bits, no other value decodes to one, and no range counts them. The array's
     fill value is a mark by itself, unless it is 0, Zarr's default.
@@ -71,7 +72,7 @@ class Stretto(ArrayBytesCodec):
         if self._lossless() or not elements.is_floating(values.dtype):
             return chunk_spec.prototype.buffer.from_bytes(elements.encode(values, None))
         marks = streams.marks_of([*self.marks, *_parts(chunk_spec.fill_value)])
-        eps = streams.eps_of(values, arrays.type_of(values.dtype)[0], self.abs, self.rel, None, 1, marks)
+        eps = streams.eps_of(values, arrays.type_of(values.dtype)[0], self.abs, self.rel, None, 1, settings.left_out(marks))
         return chunk_spec.prototype.buffer.from_bytes(elements.encode(values, eps, 1, marks, streams.kept_from(self.rel, None)))
 
     def _decode_sync(self, chunk_bytes, chunk_spec):
