@@ -1,7 +1,9 @@
 """stretto as a backend of torch.distributed, on CPUs and without an MPI.
 
     import stretto.torch
-    torch.distributed.init_process_group("stretto")          # or "cpu:stretto,cuda:nccl"
+    torch.distributed.init_process_group("stretto")                     # or "cpu:stretto,cuda:nccl"
+    model.register_comm_hook(stretto.torch.State(rms=0.01), stretto.torch.hook)      # of DistributedDataParallel, over any backend
+    stretto.torch.fsdp(model, rms=0.01)                                # of fully_shard, over any backend
 
 docs/torch.md has more.
 """
@@ -29,6 +31,12 @@ def _checked():
 VERSION = _checked()
 
 import torch.distributed as _distributed  # noqa: E402
+
+from stretto.torch.hook import hook  # noqa: E402
+from stretto.torch.sharded import fsdp  # noqa: E402
+from stretto.torch.state import State  # noqa: E402
+
+__all__ = ["State", "fsdp", "hook"]
 
 if VERSION < (2, 14):
     from stretto.torch.backend_2_13 import create  # noqa: E402

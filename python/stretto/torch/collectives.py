@@ -28,12 +28,17 @@ def options_of(kind, opts, timeout=None, **fields):
     """The options of a call: `opts`, or new ones where the call was made by fields, as torch's shorter forms are."""
     if isinstance(opts, kind):
         return opts
-    made = kind()
+    made = (kind[0] if isinstance(kind, tuple) else kind)()
     for name, value in fields.items():
         setattr(made, name, value)
     if timeout is not None:
         made.timeout = timeout
     return made
+
+
+def plain(tensor):
+    """Whether a call may read and write the tensor's memory as it is."""
+    return tensor.is_cpu and tensor.layout is torch.strided and tensor.is_contiguous() and not tensor.is_conj() and not tensor.is_neg()
 
 
 class Collectives:
@@ -42,16 +47,11 @@ class Collectives:
     # ---- reductions
 
     def allreduce(self, tensors, opts=None, timeout=None):
-        group = self._group
-        if type(opts) is c10d.AllreduceOptions and not opts.asyncOp and len(tensors) == 1:
+        if type(opts) is c10d.AllreduceOptions and len(tensors) == 1 and not opts.asyncOp:
             tensor = tensors[0]
-            call = group.calls.get((tensor.dtype, opts.reduceOp.op))
-            if call is not None and tensor.is_cpu and tensor.layout is torch.strided and tensor.is_contiguous() and opts.timeout.days < 0:
-                try:
-                    group.lane.run(call, tensor.data_ptr(), tensor.numel())
-                except StrettoError as error:
-                    raise group.failed(error, "allreduce") from None
-                return DoneWork(tensors)
+            call = self._group.calls.get(("allreduce", tensor.dtype, opts.reduceOp.op.value))
+            if call is not None and plain(tensor) and opts.timeout.days < 0:
+                return self._at_once("allreduce", tensors, call, tensor.data_ptr(), tensor.numel())
         op = opts if opts is not None and not isinstance(opts, c10d.AllreduceOptions) else c10d.ReduceOp(REDUCE.SUM)
         opts = options_of(c10d.AllreduceOptions, opts, timeout, reduceOp=op)
         if getattr(opts, "sparseIndices", None) is not None:
@@ -72,7 +72,7 @@ class Collectives:
                 values.mul_(factor)
             call = self._group.prepared(KINDS.allreduce, type_, its_op, send_in_place=True, seconds=seconds)
             if parts == 1 and factor is None and seconds is None:
-                self._group.calls[tensor.dtype, op] = call.run_in_place
+                self._group.calls["allreduce", tensor.dtype, op.value] = call.run_in_place
             call.run_in_place(values.data_ptr(), values.numel() * parts)
             if values is not tensor:
                 tensor.copy_(values)
@@ -80,7 +80,7 @@ class Collectives:
         return run
 
     def allreduce_coalesced(self, tensors, opts=None):
-        opts = options_of(c10d.AllreduceOptions, opts)
+        opts = options_of((c10d.AllreduceCoalescedOptions, c10d.AllreduceOptions), opts)
         return self._all("allreduce_coalesced", opts, tensors, [self._allreduced(memory.check(one, "allreduce_coalesced"), opts) for one in tensors])
 
     def reduce(self, tensors, opts=None, op=None, timeout=None):
@@ -138,6 +138,8 @@ class Collectives:
             own, total = counts[group.rank] * parts, sum(counts) * parts
             if even:
                 call = group.prepared(KINDS.reduce_scatter_block, type_, its_op, seconds=seconds)
+                if parts == 1 and factor is None and seconds is None:
+                    group.calls["reduce_scatter", out.dtype, word.value] = call.run
             else:
                 call = group.prepared(KINDS.reduce_scatter, type_, its_op, received=[n * parts for n in counts], seconds=seconds)
             call.run(values.data_ptr(), total, result.data_ptr(), own, own)
@@ -147,6 +149,12 @@ class Collectives:
         return run
 
     def reduce_scatter_single(self, output, input, opts=None):  # noqa: A002
+        if type(opts) is c10d.ReduceScatterOptions and not opts.asyncOp:
+            call = self._group.calls.get(("reduce_scatter", output.dtype, opts.reduceOp.op.value))
+            if call is not None and plain(output) and plain(input) and input.dtype is output.dtype and opts.timeout.days < 0:
+                count, total, out, given = output.numel(), input.numel(), output.data_ptr(), input.data_ptr()
+                if total == count * self._group.size and (out + output.nbytes <= given or given + input.nbytes <= out):
+                    return self._at_once("reduce_scatter_single", [output], call, given, total, out, count, count)
         opts = options_of(c10d.ReduceScatterOptions, opts)
         return self._go("reduce_scatter_single", opts, [output], self._scattered_single(output, input, opts))
 
@@ -171,13 +179,21 @@ class Collectives:
     def broadcast(self, tensors, opts=None, timeout=None):
         if not isinstance(opts, c10d.BroadcastOptions):
             opts = options_of(c10d.BroadcastOptions, None, timeout, rootRank=opts or 0)
+        elif len(tensors) == 1 and not opts.asyncOp:
+            tensor = tensors[0]
+            call = self._group.calls.get(("broadcast", tensor.dtype, opts.rootRank))
+            if call is not None and plain(tensor) and opts.timeout.days < 0:
+                return self._at_once("broadcast", tensors, call, tensor.data_ptr(), tensor.numel())
         tensor = memory.single(tensors, "broadcast")
         root, seconds = self._root(opts), seconds_of(opts)
         type_, parts = moved(tensor.dtype)
 
         def run():
             values = memory.readable(memory.resolved(tensor))
-            self._group.prepared(KINDS.bcast, type_, root=root, seconds=seconds).run_in_place(values.data_ptr(), values.numel() * parts)
+            call = self._group.prepared(KINDS.bcast, type_, root=root, seconds=seconds)
+            if parts == 1 and seconds is None:
+                self._group.calls["broadcast", tensor.dtype, root] = call.run_in_place
+            call.run_in_place(values.data_ptr(), values.numel() * parts)
             if values is not tensor and root != self._group.rank:
                 tensor.copy_(values)
 
@@ -218,11 +234,19 @@ class Collectives:
             values = values.clone()
         if len(set(counts)) == 1:
             call = group.prepared(KINDS.allgather, type_, send_in_place=in_place, seconds=seconds)
+            if parts == 1 and seconds is None and not in_place:
+                group.calls["allgather", flat.dtype] = call.run
         else:
             call = group.prepared(KINDS.allgatherv, type_, send_in_place=in_place, received=[n * parts for n in counts], seconds=seconds)
         call.run(0 if in_place else values.data_ptr(), 0 if in_place else own, flat.data_ptr(), total, own)
 
     def all_gather_single(self, output, input, opts=None):  # noqa: A002
+        if type(opts) is c10d.AllgatherOptions and not opts.asyncOp:
+            call = self._group.calls.get(("allgather", output.dtype))
+            if call is not None and plain(output) and plain(input) and input.dtype is output.dtype and opts.timeout.days < 0:
+                count, total, out, given = input.numel(), output.numel(), output.data_ptr(), input.data_ptr()
+                if total == count * self._group.size and (out + output.nbytes <= given or given + input.nbytes <= out):
+                    return self._at_once("all_gather_single", [output], call, given, count, out, total, count)
         opts = options_of(c10d.AllgatherOptions, opts)
         return self._go("all_gather_single", opts, [output], self._gathered_single(output, input, opts))
 
@@ -387,6 +411,14 @@ class Collectives:
         return self._go("barrier", opts, [], lambda: self._group.prepared(KINDS.barrier, NO_TYPE, seconds=seconds).run_in_place(0, 0))
 
     # ---- what they share
+
+    def _at_once(self, what, tensors, call, *arguments):
+        """A blocking call whose arguments are checked and prepared."""
+        try:
+            self._group.lane.run(call, *arguments)
+        except StrettoError as error:
+            raise self._group.failed(error, what) from None
+        return DoneWork(tensors)
 
     def _go(self, what, opts, tensors, call):
         """Runs the call, or starts it where the options say asyncOp."""

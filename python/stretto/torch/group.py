@@ -21,7 +21,7 @@ class Group:
         self.lane = Lane(name)
         self.seconds = seconds  # the limit of each call
         self._store, self._comm, self._broken = store, None, None
-        self.calls = {}  # in-place allreduce: (dtype, op) -> function of (address, count)
+        self.calls = {}  # that were made before, by what tells them apart: functions of addresses and counts
         self._made = {}
 
     def set_seconds(self, seconds):

@@ -79,12 +79,34 @@ class StartedWork(Work):
         return future
 
 
-class DoneWork(StartedWork):
-    """A call that is complete."""
+class DoneWork(Work):
+    """A call that is complete. Made once a blocking call, so that it holds no more than the result."""
 
     def __init__(self, tensors):
-        super().__init__(tensors)
-        self._done.set()
+        Work.__init__(self)
+        self._tensors = tensors
+
+    def wait(self, timeout=UNSET):
+        return True
+
+    def synchronize(self):
+        pass
+
+    def is_completed(self):
+        return True
+
+    is_success = is_completed
+
+    def exception(self):
+        return None
+
+    def result(self):
+        return self._tensors
+
+    def get_future(self):
+        future = torch.futures.Future()
+        future.set_result(self._tensors)
+        return future
 
 
 class Joined(Work):
