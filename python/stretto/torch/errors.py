@@ -6,7 +6,7 @@ import functools
 
 import torch.distributed as dist
 
-from stretto.errors import StrettoError
+from stretto.errors import StrettoError, WaitTimeoutError
 
 
 @functools.cache
@@ -16,4 +16,6 @@ def _both(kind):
 
 def of_torch(error: StrettoError, what: str) -> StrettoError:
     """The failure with the name of the group and of the call before it."""
+    if isinstance(error, WaitTimeoutError):
+        what += " reached its timeout and ended"  # torch's programs look for this word
     return _both(type(error))(f"{what}: {error}").with_traceback(error.__traceback__)

@@ -8,6 +8,7 @@ processes are new. The last line has the counts, and the status is 1 where a tes
 
 import argparse
 import datetime
+import faulthandler
 import multiprocessing
 import os
 import pathlib
@@ -26,7 +27,7 @@ def names():
     return sorted(name for name in dir(distributed_test.DistributedTest._DistTestBase) if name.startswith("test_"))
 
 
-def rank_loop(rank, size, backend, file, tasks, answers):
+def rank_loop(rank, size, backend, file, seconds, tasks, answers):
     warnings.simplefilter("ignore")
     os.environ["LOCAL_RANK"] = str(rank)
     import torch
@@ -51,6 +52,7 @@ def rank_loop(rank, size, backend, file, tasks, answers):
 
     init()
     while (name := tasks.get()) is not None:
+        faulthandler.dump_traceback_later(seconds * 0.9)
         try:
             test = Suite(name)
             test.rank, test.file_name = rank, file
@@ -65,13 +67,14 @@ def rank_loop(rank, size, backend, file, tasks, answers):
             answers.put((rank, name, "skipped" if end.code in skips else "failed", skips.get(end.code, f"exit {end.code}")))
         except BaseException:  # noqa: BLE001
             answers.put((rank, name, "failed", traceback.format_exc()))
+        faulthandler.cancel_dump_traceback_later()
         if not dist.is_initialized():
             init()
     os._exit(0)
 
 
 class Processes:
-    def __init__(self, size, backend):
+    def __init__(self, size, backend, seconds):
         from torch.testing._internal.distributed import distributed_test
 
         os.environ["WORLD_SIZE"], os.environ["BACKEND"] = str(size), backend
@@ -81,7 +84,7 @@ class Processes:
         self.size, self.answers = size, context.Queue()
         self.tasks = [context.Queue() for _ in range(size)]
         self.file = os.path.join(tempfile.mkdtemp(), "store")
-        self.ranks = [context.Process(target=rank_loop, args=(r, size, backend, self.file, self.tasks[r], self.answers), daemon=True) for r in range(size)]
+        self.ranks = [context.Process(target=rank_loop, args=(r, size, backend, self.file, seconds, self.tasks[r], self.answers), daemon=True) for r in range(size)]
         for one in self.ranks:
             one.start()
 
@@ -134,7 +137,7 @@ def main():
         sys.exit(f"no test {unknown[0]} in torch's distributed_test.py")
     counts, processes, began = dict.fromkeys(("passed", "skipped", "failed"), 0), None, time.monotonic()
     for name in chosen:
-        processes = processes or Processes(given.ranks, given.backend)
+        processes = processes or Processes(given.ranks, given.backend, given.seconds)
         start = time.monotonic()
         outcome, words = processes.run(name, given.seconds)
         counts[outcome] += 1
