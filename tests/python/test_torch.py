@@ -61,3 +61,22 @@ def test_old_torch_is_refused_by_name(tmp_path):
     path = f"{tmp_path}:{os.environ.get('PYTHONPATH', '')}"
     done = subprocess.run([sys.executable, "-c", "import stretto.torch"], env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True, timeout=60, check=False)
     assert "works with torch 2.13 and later" in done.stderr and "this is torch 2.5.1" in done.stderr, done.stderr
+
+
+def suite(*arguments):
+    """Runs suite.py; no test of torch's suite failed."""
+    done = subprocess.run([sys.executable, PROGRAMS / "suite.py", *arguments], capture_output=True, text=True, timeout=2300, check=False)
+    assert done.returncode == 0, "\n".join(line for line in done.stdout.splitlines() if not line.startswith(("passed", "skipped"))) + done.stderr[-2000:]
+    return done.stdout
+
+
+def test_suite_in_short():
+    if importlib.util.find_spec("expecttest") is None:
+        pytest.skip("torch's suite needs the package expecttest")
+    assert ", 0 failed" in suite("--file", PROGRAMS / "suite_short.txt")
+
+
+def test_suite_as_a_whole():
+    if importlib.util.find_spec("expecttest") is None:
+        pytest.skip("torch's suite needs the package expecttest")
+    assert ", 0 failed" in suite("--without", PROGRAMS / "suite_without.txt")

@@ -69,7 +69,7 @@ class State:
             raise ArgumentError(f"warmup_steps is {warmup_steps!r}; it takes a number of steps")
         if deterministic:
             how = {**how, "reproducible": True}
-        self.exact = Bound(**how)
+        self.exact = Bound(**{name: value for name, value in how.items() if name not in ("payload", "scope")})
         bounded = {"payload": "fused"} if deterministic or error_feedback else {}
         self.bound = Bound(abs, rel, rms, scope=scope, **{**bounded, **how})
         if not self.bound:

@@ -123,6 +123,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*")
     parser.add_argument("--file", help="names, a line each")
+    parser.add_argument("--without", help="a file with names that are left out, the first word of each line")
     parser.add_argument("--backend", default="stretto")
     parser.add_argument("--ranks", type=int, default=3)
     parser.add_argument("--seconds", type=float, default=60)
@@ -132,6 +133,9 @@ def main():
     os.environ.setdefault("TEMP_DIR", tempfile.mkdtemp())
     os.environ["OMP_NUM_THREADS"] = "1"
     chosen = given.names + (pathlib.Path(given.file).read_text(encoding="utf-8").split() if given.file else []) or names()
+    if given.without:
+        left_out = {line.split()[0] for line in pathlib.Path(given.without).read_text(encoding="utf-8").splitlines() if line.strip()}
+        chosen = [name for name in chosen if name not in left_out]
     unknown = sorted(set(chosen) - set(names()))
     if unknown:
         sys.exit(f"no test {unknown[0]} in torch's distributed_test.py")
