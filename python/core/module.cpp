@@ -62,4 +62,5 @@ NB_MODULE(_core, m) {
   stretto::python::add_options(m);
   stretto::python::add_communicators(m);
   stretto::python::add_requests(m);
+  stretto::python::add_addressed(m);
 }

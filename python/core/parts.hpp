@@ -9,5 +9,6 @@ void add_streams(nanobind::module_& m);
 void add_communicators(nanobind::module_& m);
 void add_options(nanobind::module_& m);
 void add_requests(nanobind::module_& m);
+void add_addressed(nanobind::module_& m);
 
 }  // namespace stretto::python

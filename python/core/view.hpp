@@ -17,8 +17,16 @@ class View {
   static View read(nanobind::handle object) { return View(object, PyBUF_SIMPLE); }
   static View write(nanobind::handle object) { return View(object, PyBUF_SIMPLE | PyBUF_WRITABLE); }
 
-  void* data() const noexcept { return buffer_ ? buffer_->buf : nullptr; }
-  std::size_t bytes() const noexcept { return buffer_ ? static_cast<std::size_t>(buffer_->len) : 0; }
+  // Memory at an address, which the caller keeps alive.
+  static View at(void* data, std::size_t bytes) noexcept {
+    View view;
+    view.data_ = data;
+    view.bytes_ = bytes;
+    return view;
+  }
+
+  void* data() const noexcept { return buffer_ ? buffer_->buf : data_; }
+  std::size_t bytes() const noexcept { return buffer_ ? static_cast<std::size_t>(buffer_->len) : bytes_; }
 
   bool overlaps(const View& other) const noexcept {
     const auto *const a = static_cast<const char*>(data()), *const b = static_cast<const char*>(other.data());
@@ -42,6 +50,8 @@ class View {
     buffer_.reset(buffer.release());
   }
 
+  void* data_ = nullptr;  // of a view without a buffer
+  std::size_t bytes_ = 0;
   std::unique_ptr<Py_buffer, Release> buffer_;  // where it lies is what its exporter knows
 };
 

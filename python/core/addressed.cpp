@@ -1,0 +1,82 @@
+// Blocking calls on memory that Python names by its address, as torch does by data_ptr(): no buffer protocol, no allocation and no report in a call.
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/vector.h>
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "collectives.hpp"
+#include "communicator.hpp"
+#include "errors.hpp"
+#include "interrupt.hpp"
+#include "options.hpp"
+#include "parts.hpp"
+
+namespace nb = nanobind;
+
+namespace stretto::python {
+namespace {
+
+using Sizes = std::vector<std::size_t>;
+
+// A collective with all of its arguments but the buffers and the count, for any number of calls. One thread at a time calls it.
+class Addressed {
+ public:
+  Addressed(std::shared_ptr<Communicator> comm, std::shared_ptr<Options> options, Collective collective,
+            stretto_type type, stretto_op op, int root, bool send_in_place, bool recv_in_place, Sizes sent,
+            Sizes received)
+      : comm_(std::move(comm)), options_(std::move(options)), size_(stretto_type_size(type)) {
+    call_.collective = collective;
+    call_.type = type;
+    call_.op = op;
+    call_.root = root;
+    call_.send_in_place = send_in_place;
+    call_.recv_in_place = recv_in_place;
+    call_.sent.counts = std::move(sent);
+    call_.received.counts = std::move(received);
+  }
+
+  // `count` is that of the C function. `sends` and `receives` are elements at the addresses; both addresses are readable and writable memory of the caller.
+  void run(std::uintptr_t send, std::size_t sends, std::uintptr_t recv, std::size_t receives, std::size_t count) {
+    call_.count = count;
+    call_.send = View::at(reinterpret_cast<void*>(send), sends * size_);
+    call_.recv = View::at(reinterpret_cast<void*>(recv), receives * size_);
+    call_.check_buffers(comm_->rank(), comm_->size());
+    go();
+  }
+
+  // The same for a collective in place on `count` elements, whose send buffer is IN_PLACE or does not exist.
+  void run_in_place(std::uintptr_t memory, std::size_t count) {
+    call_.count = count;
+    call_.recv = View::at(reinterpret_cast<void*>(memory), count * size_);
+    go();
+  }
+
+ private:
+  void go() const {
+    const stretto_comm c = comm_->get();
+    const stretto_options o = options_->with(nullptr);
+    check(interruptible(comm_.get(), [&] { return call_.run(c, &o, nullptr); }));
+  }
+
+  std::shared_ptr<Communicator> comm_;
+  std::shared_ptr<Options> options_;
+  std::size_t size_;
+  Call call_{};
+};
+
+}  // namespace
+
+void add_addressed(nb::module_& m) {
+  nb::class_<Addressed>(m, "Addressed")
+      .def(nb::init<std::shared_ptr<Communicator>, std::shared_ptr<Options>, Collective, stretto_type, stretto_op, int,
+                    bool, bool, Sizes, Sizes>(),
+           nb::arg("comm"), nb::arg("options"), nb::arg("collective"), nb::arg("type"), nb::arg("op"), nb::arg("root"),
+           nb::arg("send_in_place"), nb::arg("recv_in_place"), nb::arg("sent"), nb::arg("received"))
+      .def("run", &Addressed::run)
+      .def("run_in_place", &Addressed::run_in_place);
+}
+
+}  // namespace stretto::python

@@ -1,0 +1,76 @@
+"""A process group's communicator, made at its first collective, and its calls: one for each collective, dtype, operation and root."""
+
+from __future__ import annotations
+
+import stretto.errors
+from stretto.api import ranks
+from stretto.api.core import _core
+from stretto.api.options import options
+from stretto.torch.errors import of_torch
+from stretto.torch.lane import Lane
+
+KINDS = _core.Collective
+GRACE = 5  # seconds for started calls when the group is destroyed
+
+
+class Group:
+    """name: of the process group. store: its own, in which the ranks meet."""
+
+    def __init__(self, store, rank, size, name, seconds):
+        self.rank, self.size, self.name = rank, size, name
+        self.lane = Lane(name)
+        self.seconds = seconds  # the limit of each call
+        self._store, self._comm, self._broken = store, None, None
+        self.calls = {}  # that were made before, by what tells them apart: functions of addresses and counts
+        self._made = {}
+
+    def set_seconds(self, seconds):
+        """The limit of each call from now on."""
+        self.seconds = seconds
+        self.calls.clear()
+        self._made.clear()
+
+    @property
+    def comm(self):
+        """The communicator. The first use is collective over the group."""
+        if self._comm is None:
+            if self._broken is not None:
+                raise self._broken
+            try:
+                self._comm = ranks.init(self._store, self.rank, self.size, name=f"torch-{self.name}", timeout=self.seconds)
+            except stretto.errors.StrettoError as error:
+                self._broken = of_torch(error, f"process group {self.name!r}")
+                raise self._broken from None
+        return self._comm
+
+    def prepared(self, kind, type_, op=_core.Op.sum, root=0, send_in_place=False, recv_in_place=False, sent=(), received=(), seconds=None):
+        """The call of the extension with these arguments, which is kept."""
+        key = (kind, type_, op, root, send_in_place, recv_in_place, tuple(sent), tuple(received), seconds)
+        found = self._made.get(key)
+        if found is None:
+            if len(self._made) > 500:  # as of uneven splits, which differ from call to call
+                self._made.clear()
+            how = options({"timeout": self.seconds if seconds is None else seconds})
+            found = self._made[key] = _core.Addressed(self.comm._comm, how, kind, type_, op, root, send_in_place, recv_in_place, list(sent), list(received))
+        return found
+
+    def failed(self, error, what):
+        """The failure of a call as torch's programs expect it."""
+        return of_torch(error, f"{what} of process group {self.name!r}, rank {self.rank} of {self.size}")
+
+    def free(self):
+        """Ends the group, collectively over its ranks."""
+        done = self.lane.close(GRACE)
+        comm, self._comm = self._comm, None
+        self.calls.clear()
+        self._made.clear()
+        self._broken = RuntimeError(f"the process group {self.name!r} was destroyed")
+        if comm is not None and done:
+            comm.free()
+
+    def abandon(self):
+        """Ends the group on this rank alone: its communicator stays with what other ranks may still do with it."""
+        self._comm = None
+        self.calls.clear()
+        self._made.clear()
+        self._broken = RuntimeError(f"the process group {self.name!r} was aborted")

@@ -1,0 +1,115 @@
+"""The state of the DDP hook: its bound, its communicator, what the bound left out, and what it has sent."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import logging
+
+import torch.distributed as dist
+
+from stretto.api import ranks
+from stretto.errors import ArgumentError
+from stretto.torch.bounds import Bound, check_wire
+from stretto.torch.feedback import Residuals
+from stretto.torch.lane import Lane
+
+_numbers = itertools.count()
+SMALL = 256  # values: a parameter with fewer is exact where parameters have bounds of their own
+
+
+@dataclasses.dataclass
+class Totals:
+    """What a State has sent on this rank."""
+
+    steps: int = 0
+    calls: int = 0
+    raw_bytes: int = 0
+    bytes_sent: int = 0
+    promised_error: float = 0.0  # the largest of all calls: |mean - exact mean| <= this
+    seconds: float = 0.0  # in calls
+    wait_seconds: float = 0.0  # of these with nothing to do but wait for messages
+
+    @property
+    def ratio(self) -> float:
+        """raw_bytes for a byte sent."""
+        return self.raw_bytes / self.bytes_sent if self.bytes_sent else 1.0
+
+    def add(self, report):
+        self.calls += 1
+        self.raw_bytes += report.raw_bytes
+        self.bytes_sent += report.bytes_sent
+        self.promised_error = max(self.promised_error, report.promised_error)
+        self.seconds += report.seconds
+        self.wait_seconds += report.wait_seconds
+
+    def __str__(self):
+        return (f"{self.steps} steps, {self.calls} calls, {self.bytes_sent} bytes sent of {self.raw_bytes}, ratio {self.ratio:.2f}, error within "
+                f"{self.promised_error:.3g}, {self.seconds:.3f} s, of which {self.wait_seconds:.3f} s wait")
+
+
+class State:
+    """Options of stretto.torch.hook, the same on all ranks.
+
+    abs=, rel= or rms=: the bound of a mean of gradients. rms is a fraction of the root mean square of all ranks' gradients. Without one the mean is exact.
+    scope: "result", so that the bound is of the mean; "contribution": of each rank's gradients.
+    per_parameter: each parameter has the bound by its own range or root mean square; else a bucket has. Parameters of fewer than 256 values are exact then.
+    error_feedback: what the bound leaves out of this rank's gradients is added to those of the next step.
+    deterministic: the same bits for any schedule, segment and order of arrival.
+    warmup_steps: so many first steps are exact. exclude: parameters (tensors) that are always exact.
+    wire="bf16": values travel as bfloat16 and are summed in float32; no bound goes with it.
+    group: the process group of the model, of any backend; None: the default group. Its store makes a communicator at the first step.
+    log: a line a step to the logger "stretto".
+    how: further options of stretto.CallOptions, such as timeout=.
+    """
+
+    def __init__(self, *, abs=None, rel=None, rms=None, scope="result", per_parameter=False, error_feedback=False, deterministic=False,  # noqa: A002
+                 warmup_steps=0, exclude=(), wire=None, group=None, log=False, **how):
+        if not isinstance(warmup_steps, int) or warmup_steps < 0:
+            raise ArgumentError(f"warmup_steps is {warmup_steps!r}; it takes a number of steps")
+        if deterministic:
+            how = {**how, "reproducible": True}
+        self.exact = Bound(**{name: value for name, value in how.items() if name not in ("payload", "scope")})
+        bounded = {"payload": "fused"} if deterministic or error_feedback else {}
+        self.bound = Bound(abs, rel, rms, scope=scope, **{**bounded, **how})
+        if not self.bound:
+            self.bound = self.exact
+        check_wire(wire, self.bound)
+        self.wire, self.per_parameter, self.warmup_steps, self.log = wire, per_parameter, warmup_steps, log
+        self.exclude = {id(one): one for one in exclude}
+        self.residuals = Residuals() if error_feedback and self.bound else None
+        self.totals = Totals()
+        self._group, self._comm, self._number = group, None, next(_numbers)
+        self.lane = Lane(f"hook {self._number}")
+
+    @property
+    def comm(self):
+        """The hook's own communicator. The first use is collective."""
+        if self._comm is None:
+            self._comm = ranks.init(self._group or dist.group.WORLD, name=f"stretto-hook-{self._number}")
+        return self._comm
+
+    def end_step(self):
+        self.totals.steps += 1
+        if self.log:
+            logging.getLogger("stretto").info("hook: %s", self.totals)
+
+    def free(self):
+        """Frees the communicator, collectively. Otherwise the program's end does."""
+        self.lane.close(5)
+        if self._comm is not None:
+            self._comm.free()
+            self._comm = None
+
+    def state_dict(self):
+        """Steps and residuals of this rank, for a checkpoint of each rank."""
+        return {"steps": self.totals.steps, "residuals": [] if self.residuals is None else self.residuals.state()}
+
+    def load_state_dict(self, state):
+        """What state_dict() gave on this rank, for a model with the same parameters. Before the first step of the new run."""
+        self.totals.steps = state["steps"]
+        if self.residuals is not None:
+            self.residuals.load(state["residuals"])
+
+    def __getstate__(self):
+        raise TypeError("a State holds a communicator; save its state_dict() and give it to load_state_dict() of a new State")

@@ -1,0 +1,139 @@
+"""What an asynchronous collective gives: torch's Work, completed by the thread of the group."""
+
+from __future__ import annotations
+
+import datetime
+import threading
+
+import torch
+from torch._C._distributed_c10d import Work
+
+UNSET = datetime.timedelta(milliseconds=-1)  # what torch passes for "no timeout"
+
+
+class StartedWork(Work):
+    """A call on its way. `tensors` hold the result once it is complete."""
+
+    def __init__(self, tensors):
+        super().__init__()
+        self._tensors = tensors
+        self._done = threading.Event()
+        self._error = None
+        self._future = None
+        self._making = threading.Lock()  # of the future
+
+    def finish(self, error=None):
+        """The call is complete, or has failed. Called once."""
+        with self._making:
+            self._error = error
+            self._done.set()
+            future = self._future
+        if future is not None:
+            self._fill(future)
+
+    def _fill(self, future):
+        if self._error is None:
+            future.set_result(self._tensors)
+        else:
+            future.set_exception(self._error)
+
+    def wait(self, timeout=UNSET):
+        """Returns when the call is complete; raises its failure. A timeout of its own raises RuntimeError, and the call goes on."""
+        if not self._done.is_set():
+            limit = None if timeout is None or timeout.total_seconds() <= 0 else timeout.total_seconds()
+            if not self._done.wait(limit):
+                raise RuntimeError(f"the collective is not complete after {limit} s")
+        if self._error is not None:
+            raise self._error
+        return True
+
+    def synchronize(self):
+        self.wait()
+
+    def is_completed(self):
+        return self._done.is_set()
+
+    def is_success(self):
+        return self._done.is_set() and self._error is None
+
+    def exception(self):
+        return self._error
+
+    def result(self):
+        return self._tensors
+
+    def source_rank(self):
+        raise RuntimeError("a collective has no source rank")
+
+    _source_rank = source_rank
+
+    def get_future(self):
+        """A torch.futures.Future of the list of result tensors."""
+        with self._making:
+            if self._future is not None:
+                return self._future
+            future = self._future = torch.futures.Future()
+            if not self._done.is_set():
+                return future
+        self._fill(future)
+        return future
+
+
+class DoneWork(Work):
+    """A call that is complete. Made once a blocking call, so that it holds no more than the result."""
+
+    def __init__(self, tensors):
+        Work.__init__(self)
+        self._tensors = tensors
+
+    def wait(self, timeout=UNSET):
+        return True
+
+    def synchronize(self):
+        pass
+
+    def is_completed(self):
+        return True
+
+    is_success = is_completed
+
+    def exception(self):
+        return None
+
+    def result(self):
+        return self._tensors
+
+    def get_future(self):
+        future = torch.futures.Future()
+        future.set_result(self._tensors)
+        return future
+
+
+class Joined(Work):
+    """Several calls as one."""
+
+    def __init__(self, works):
+        super().__init__()
+        self._works = works
+
+    def wait(self, timeout=UNSET):
+        for one in self._works:
+            one.wait(timeout)
+        return True
+
+    synchronize = wait
+
+    def is_completed(self):
+        return all(one.is_completed() for one in self._works)
+
+    def is_success(self):
+        return all(one.is_success() for one in self._works)
+
+    def exception(self):
+        return next((error for one in self._works if (error := one.exception()) is not None), None)
+
+    def result(self):
+        return [tensor for one in self._works for tensor in one.result()]
+
+    def get_future(self):
+        return torch.futures.collect_all([one.get_future() for one in self._works]).then(lambda _: self.result())

@@ -1,0 +1,79 @@
+"""stretto.torch between processes: the backend, the hook of DDP and FSDP2, started by torch's own launcher."""
+
+import ctypes
+import importlib.util
+import os
+import pathlib
+import re
+import subprocess
+import sys
+
+import pytest
+
+if importlib.util.find_spec("torch") is None:
+    pytest.skip("Python has no torch here", allow_module_level=True)
+
+import ctypes
+try:
+    ctypes.CDLL(os.environ.get("STRETTO_UCX", "libucp.so.0"))
+except OSError as error:
+    pytest.skip(f"no UCX: {error}", allow_module_level=True)
+
+PROGRAMS = pathlib.Path(__file__).with_name("torch")
+
+
+def ranks(size, program, *arguments, seconds=240):
+    """What `size` ranks of the program said; every one says fine."""
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("STRETTO_STORE", "STRETTO_RANK", "STRETTO_SIZE"))}
+    done = subprocess.run([sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", str(size), "--rdzv-backend", "c10d", "--rdzv-endpoint", "localhost:0",
+                           str(PROGRAMS / program), *map(str, arguments)], env={**environment, "OMP_NUM_THREADS": "1"}, capture_output=True, text=True, timeout=seconds,
+                          check=False)
+    assert done.returncode == 0 and done.stdout.count("fine") == size, done.stdout + done.stderr  # lines of ranks may run into each other
+    return done.stdout
+
+
+def test_backend_serves_collectives_of_torch(tmp_path):
+    ranks(3, "backend_program.py", "stretto", tmp_path)
+
+
+@pytest.mark.parametrize("backend", ("gloo", "stretto"))
+def test_hook_keeps_its_bound_over_any_backend(backend):
+    ranks(3, "hook_program.py", backend)
+
+
+@pytest.mark.parametrize("size", (2, 4))
+def test_deterministic_hook_gives_equal_bits(size):
+    hashes = re.findall("[0-9a-f]{64}", ranks(size, "hook_program.py", "deterministic"))
+    assert len(hashes) == 2 * size and len(set(hashes)) == 1, hashes
+
+
+@pytest.mark.parametrize(("backend", "size"), (("gloo", 2), ("stretto", 4)))
+def test_sharded_model_is_equal_to_the_whole(backend, size):
+    ranks(size, "fsdp_program.py", backend)
+
+
+def test_old_torch_is_refused_by_name(tmp_path):
+    (tmp_path / "torch").mkdir()
+    (tmp_path / "torch" / "__init__.py").write_text("__version__ = '2.5.1'\n", encoding="utf-8")
+    path = f"{tmp_path}:{os.environ.get('PYTHONPATH', '')}"
+    done = subprocess.run([sys.executable, "-c", "import stretto.torch"], env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True, timeout=60, check=False)
+    assert "works with torch 2.13 and later" in done.stderr and "this is torch 2.5.1" in done.stderr, done.stderr
+
+
+def suite(*arguments):
+    """Runs suite.py; no test of torch's suite failed."""
+    done = subprocess.run([sys.executable, PROGRAMS / "suite.py", *arguments], capture_output=True, text=True, timeout=2300, check=False)
+    assert done.returncode == 0, "\n".join(line for line in done.stdout.splitlines() if not line.startswith(("passed", "skipped"))) + done.stderr[-2000:]
+    return done.stdout
+
+
+def test_suite_in_short():
+    if importlib.util.find_spec("expecttest") is None:
+        pytest.skip("torch's suite needs the package expecttest")
+    assert ", 0 failed" in suite("--file", PROGRAMS / "suite_short.txt")
+
+
+def test_suite_as_a_whole():
+    if importlib.util.find_spec("expecttest") is None:
+        pytest.skip("torch's suite needs the package expecttest")
+    assert ", 0 failed" in suite("--without", PROGRAMS / "suite_without.txt")

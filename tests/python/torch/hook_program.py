@@ -1,0 +1,130 @@
+"""A rank of test_torch.py: DistributedDataParallel with stretto.torch.hook, compared with training without it. Says `fine`."""
+
+import hashlib
+import os
+import sys
+import warnings
+
+import torch
+import torch.distributed as dist
+
+import stretto
+import stretto.torch
+
+warnings.simplefilter("ignore")
+torch.set_num_threads(1)
+SIZES = (64, 256)
+
+
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.one, self.two, self.unused = torch.nn.Linear(*SIZES), torch.nn.Linear(*SIZES[::-1]), torch.nn.Linear(3, 3)
+
+    def forward(self, x):
+        return self.two(torch.relu(self.one(x)))
+
+
+def train(state, steps=4, dtype=torch.float32, poison=False, **ddp):
+    """(weights, gradients of the last step), flat, after some steps; state None: without the hook."""
+    torch.manual_seed(0)
+    model = Model().to(dtype)
+    parallel = torch.nn.parallel.DistributedDataParallel(model, bucket_cap_mb=0.05, find_unused_parameters=True, **ddp)
+    if state is not None:
+        parallel.register_comm_hook(state, stretto.torch.hook)
+    optimizer, numbers = torch.optim.SGD(model.parameters(), 0.01), torch.Generator().manual_seed(rank + 1)
+    for _ in range(steps):
+        optimizer.zero_grad(set_to_none=False)
+        x = torch.randn(32, SIZES[0], generator=numbers).to(dtype)
+        if poison and rank == 1:
+            x[0, 0] = float("nan")
+        ((parallel(x) - x) ** 2).mean().backward()
+        optimizer.step()
+    if state is not None:
+        state.free()
+    flat = [torch.cat([one.detach().float().flatten() for one in values]) for values in (model.parameters(), [p.grad for p in model.parameters() if p.grad is not None])]
+    return flat[0], flat[1]
+
+
+def same_on_all_ranks(values):
+    every = [torch.empty_like(values) for _ in range(size)]
+    dist.all_gather(every, values)
+    return all(torch.equal(one, values) for one in every)
+
+
+deterministic = sys.argv[1] == "deterministic"
+dist.init_process_group("stretto" if deterministic else sys.argv[1])
+rank, size = dist.get_rank(), dist.get_world_size()
+if deterministic:
+    said = []
+    for how in ({"schedule": "ring", "segment": 4096}, {"schedule": "recursive_doubling"}):
+        weights, _ = train(stretto.torch.State(rms=0.02, error_feedback=True, deterministic=True, **how))
+        said.append(f"hash {hashlib.sha256(weights.numpy().tobytes()).hexdigest()}")
+    print("\n".join([*said, "fine"]), flush=True)
+    dist.destroy_process_group()
+    sys.exit()
+
+exact, gradients = train(None)
+for how in ({}, {"rel": 1e-3}, {"abs": 1e-5}, {"rms": 0.01}, {"rms": 0.05, "error_feedback": True}, {"rms": 0.05, "per_parameter": True, "error_feedback": True},
+            {"rel": 1e-3, "deterministic": True}, {"wire": "bf16"}, {"rms": 0.01, "warmup_steps": 2, "deterministic": True, "log": True}):
+    state = stretto.torch.State(**how)
+    weights, _ = train(state)
+    assert same_on_all_ranks(weights), how
+    assert (weights - exact).abs().max() < 2e-4, (how, (weights - exact).abs().max())
+    assert state.totals.steps == 4 and state.totals.calls >= 8, state.totals
+
+# One step from equal weights: the promised error holds against the exact mean.
+for how in ({"abs": 1e-4, "payload": "fused"}, {"rms": 0.05, "deterministic": True}):
+    state = stretto.torch.State(**how)
+    difference = (train(state, steps=1)[1] - train(None, steps=1)[1]).abs().max().item()
+    assert 0 < difference <= state.totals.promised_error * 1.01 + 1e-7, (how, difference, state.totals)
+    assert state.totals.bytes_sent < state.totals.raw_bytes
+for dtype in (torch.float16, torch.bfloat16):
+    assert same_on_all_ranks(train(stretto.torch.State(rms=0.05, error_feedback=True), dtype=dtype)[0])
+
+# A NaN of one rank is seen by all, whatever the bound; zero gradients stay zero.
+for how in ({"rms": 0.01}, {"rel": 1e-3}, {"wire": "bf16"}, {"rms": 0.01, "error_feedback": True, "per_parameter": True}):
+    assert train(stretto.torch.State(**how), steps=1, poison=True)[1].isnan().any(), how
+
+# What the bound left out goes on after a checkpoint: two steps and two steps are four steps.
+state = stretto.torch.State(rms=0.1, error_feedback=True)
+train(state, steps=2)
+saved = state.state_dict()
+assert saved["steps"] == 2 and any(one.any() for one in saved["residuals"])
+other = stretto.torch.State(rms=0.1, error_feedback=True)
+other.load_state_dict(saved)
+assert all(torch.equal(a, b) for a, b in zip(other.state_dict()["residuals"], saved["residuals"]))
+train(other, steps=1)
+
+# An excluded parameter is exact.
+torch.manual_seed(0)
+model = Model()
+state = stretto.torch.State(abs=1e-2, payload="fused", exclude=[model.one.weight], error_feedback=True)
+parallel = torch.nn.parallel.DistributedDataParallel(model, find_unused_parameters=True)
+parallel.register_comm_hook(state, stretto.torch.hook)
+x = torch.randn(8, SIZES[0], generator=torch.Generator().manual_seed(rank))
+((parallel(x) - x) ** 2).mean().backward()
+plain = torch.nn.parallel.DistributedDataParallel(Model(), find_unused_parameters=True)
+plain.module.load_state_dict(model.state_dict())
+((plain(x) - x) ** 2).mean().backward()
+torch.testing.assert_close(model.one.weight.grad, plain.module.one.weight.grad, rtol=1e-6, atol=1e-9)
+assert not torch.equal(model.two.weight.grad, plain.module.two.weight.grad)
+try:
+    parallel.register_comm_hook(state, stretto.torch.hook)
+except RuntimeError as error:
+    assert "can only be called once" in str(error), error
+else:
+    sys.exit("a hook was registered twice")
+state.free()
+
+for given, words in (({"abs": 1, "rel": 1}, "the bound is given 2 times"), ({"rms": -1}, "rms is -1"), ({"wire": "int8"}, "'bf16' or None"),
+                     ({"wire": "bf16", "rel": 1e-3}, "takes one of them"), ({"warmup_steps": -1}, "warmup_steps is -1"), ({"schedule": 5}, "schedule is 5")):
+    try:
+        stretto.torch.State(**given)
+    except (stretto.StrettoError, TypeError) as error:
+        assert words in str(error), error
+    else:
+        sys.exit(f"State({given}) was accepted")
+print("fine", flush=True)
+dist.barrier()
+os._exit(0)
