@@ -20,7 +20,7 @@ function(stretto_test_headers)
     target_precompile_headers(stretto_test_headers PRIVATE
       <gtest/gtest.h> <algorithm> <cmath> <cstring> <functional> <limits> <map> <numeric> <random> <set> <string> <thread> <vector>)
     target_link_libraries(stretto_test_headers PRIVATE GTest::gtest)
-    target_compile_options(stretto_test_headers PRIVATE -fPIE $<$<CONFIG:Release>:-O1>)
+    target_compile_options(stretto_test_headers PRIVATE -fPIE ${STRETTO_TEST_FLAGS})
     set_target_properties(stretto_test_headers PROPERTIES POSITION_INDEPENDENT_CODE OFF)
   endif()
   foreach(target IN LISTS ARGN)

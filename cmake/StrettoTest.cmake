@@ -2,16 +2,25 @@
 # otherwise, and a time limit, so that a hang is a failure with a name.
 include(GoogleTest)
 
+# Test code is built with less optimisation than the code under test, since it takes longer to build than to run. Sanitizers make
+# unoptimised test code build in little more than half the time. A directory whose test code runs long may set other flags.
+set(STRETTO_TEST_FLAGS $<$<CONFIG:Release>:-O1>)
+if(STRETTO_SANITIZE)
+  set(STRETTO_TEST_FLAGS -O0)
+endif()
+set_property(DIRECTORY ${CMAKE_SOURCE_DIR} PROPERTY STRETTO_TEST_FLAGS "${STRETTO_TEST_FLAGS}")
+
 add_custom_target(mpi_tests)  # every program that stretto_mpi_test runs; without an MPI, none
 
 # stretto_test_program(NAME SOURCES ... LIBS ...): a program with GoogleTest that is no test by itself.
 function(stretto_test_program name)
   cmake_parse_arguments(arg "" "" "SOURCES;LIBS" ${ARGN})
   add_executable(${name} ${arg_SOURCES})
-  # The tests' own code is built with less optimisation than what it tests: it takes longer to build than to run.
-  target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1>)
+  target_compile_options(${name} PRIVATE ${STRETTO_TEST_FLAGS})
   target_link_libraries(${name} PRIVATE ${arg_LIBS} GTest::gtest Threads::Threads)
-  if(NOT "MPI::MPI_C" IN_LIST arg_LIBS)  # whose flags differ
+  # Headers are precompiled for one set of flags; those of an MPI differ.
+  get_property(flags DIRECTORY ${CMAKE_SOURCE_DIR} PROPERTY STRETTO_TEST_FLAGS)
+  if(NOT "MPI::MPI_C" IN_LIST arg_LIBS AND STRETTO_TEST_FLAGS STREQUAL flags)
     stretto_test_headers(${name})
   endif()
 endfunction()

@@ -1,9 +1,9 @@
 # Sourced by setup: which system packages are missing, and how to get them. A package counts as present when what it is
 # for is there, wherever it came from.
 
-# Lines `package header` of the libraries. UCX is for tests, and for builds without an MPI: without it there is no module over it.
+# Lines `package header` of the libraries. UCX is for tests, wheels, and builds without an MPI: without it there is no module over it.
 library_headers() {
-  [ "$1" != test ] && [ "$MPI" != none ] || echo "libucx-dev ucp/api/ucp.h"
+  [ "$1" = build ] && [ "$MPI" != none ] || echo "libucx-dev ucp/api/ucp.h"
   cat <<'LIST'
 libfmt-dev fmt/format.h
 libhwloc-dev hwloc.h

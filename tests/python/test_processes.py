@@ -34,25 +34,39 @@ def test_ranks_of_mpi4py_sum_and_hear_ctrl_c(form, tmp_path):
     assert done.stdout.split().count("fine") == 2, done.stdout + done.stderr
 
 
+class Store(dict):
+    def set(self, key, value):
+        self[key] = value
+
+    def get(self, key, seconds):
+        return dict.get(self, key)
+
+    def remove(self, key):
+        self.pop(key, None)
+
+
 @pytest.fixture
 def ucx():
     try:
         ctypes.CDLL(os.environ.get("STRETTO_UCX", "libucp.so.0"))
     except OSError as error:
         pytest.skip(f"no UCX: {error}")
+    try:
+        stretto.init(Store(), 0, 1, transports="tcp").free()
+    except stretto.UnsupportedError as error:
+        if "libucx-dev" not in str(error):
+            raise
+        pytest.skip(str(error))
+
+
+def test_a_build_without_the_module_over_ucx_names_the_package(tmp_path):
+    program = f"import sys; sys.path.insert(0, {str(pathlib.Path(__file__).parent)!r}); import stretto, test_processes; stretto.init(test_processes.Store(), 0, 1)"
+    done = subprocess.run([sys.executable, "-c", program], env={**os.environ, "STRETTO_MODULES": str(tmp_path)}, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 1
+    assert f"UnsupportedError: no module for ucx: {tmp_path}/libstretto_ucx.so is not there; install libucx-dev" in done.stderr
 
 
 def test_ranks_meet_in_a_store_of_the_program(ucx):
-    class Store(dict):
-        def set(self, key, value):
-            self[key] = value
-
-        def get(self, key, seconds):
-            return dict.get(self, key)
-
-        def remove(self, key):
-            self.pop(key, None)
-
     store = Store()
     with stretto.init(store, 0, 1, transports="tcp") as comm:
         assert (comm.rank, comm.size, dict(store)) == (0, 1, {})

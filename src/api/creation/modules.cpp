@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 #include <link.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <cstring>
@@ -40,7 +41,14 @@ Status compare(const std::string& file, const backend::Module* found) {
 Status load(const std::string& name, const backend::Module** module) {
   const std::string file = directory() + "/libstretto_" + name + ".so";
   void* const library = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (!library) return fail(Status::unsupported, "no module for {}: {}", name, dlerror());
+  if (!library) {
+    const std::string reason = dlerror();
+    if (name == "ucx" && access(file.c_str(), F_OK) != 0)
+      return fail(Status::unsupported,
+                  "no module for ucx: {} is not there; install libucx-dev and build stretto, or its wheel, again",
+                  file);
+    return fail(Status::unsupported, "no module for {}: {}", name, reason);
+  }
   const auto* found = static_cast<const backend::Module*>(dlsym(library, backend::module_symbol));
   const Status s = compare(file, found);
   if (s == Status::ok)
