@@ -97,7 +97,8 @@ void UcxWorker::sleep(double seconds) noexcept {
   bool busy = false;
   for (unsigned i = 0; i < connections_ && wakes_; ++i) {
     if (!workers_[i]) continue;
-    if (ucp_.worker_arm(workers_[i]) != UCS_OK) {
+    if (const ucs_status_t armed = ucp_.worker_arm(workers_[i]); armed != UCS_OK) {
+      if (armed != UCS_ERR_BUSY) wakes_ = false;  // a transport that wakes nobody: from here on sleeps end by time
       busy = true;
       ucp_.worker_progress(workers_[i]);
     }
