@@ -1,9 +1,11 @@
 """What `stretto doctor` shows and advises, from reports that are made up for the purpose."""
 
 import copy
+import io
 import json
 
 import pytest
+from rich.console import Console
 
 from stretto.machine import doctor
 
@@ -168,6 +170,17 @@ def test_links_that_nobody_tells_are_not_known():
     report = with_devices("no NVML: libnvidia-ml.so.1: cannot open", pcie=None)
     *_, bare = cells(doctor.devices_table(report, report["hosts"][0]))
     assert bare[2:4] == ("not known: no NVML", "not known: no NVML")
+
+
+def test_the_reason_of_each_module_fits_120_columns_where_output_is_piped():
+    report = copy.deepcopy(HEALTHY)
+    missing = "no module for nccl: /opt/a/rather/deep/prefix/of/some/cluster/lib/stretto/libstretto_nccl.so: cannot open shared object file: No such file or directory"
+    report["modules"].append({"name": "nccl", "there": False, "built_for": None, "used": False, "reason": missing})
+    console = Console(width=100000, highlight=False, file=io.StringIO())
+    console.print(doctor.modules_table(report))
+    lines = console.file.getvalue().splitlines()
+    assert max(len(line.rstrip()) for line in lines) <= 120
+    assert "no module for nccl:" in "\n".join(lines)
 
 
 def test_without_a_driver_one_line_says_so():

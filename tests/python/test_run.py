@@ -33,6 +33,12 @@ def printed(stretto, version, *arguments):
     return line.replace(str(launcher), "mpirun").replace(str(stretto.home), "~")
 
 
+def test_np_is_another_name_of_n_before_the_program_alone(stretto, libraries):
+    line = "mpirun -n 5 -x LD_PRELOAD=~/libraries/libstretto_mpi.so ./app -np 3"
+    assert printed(stretto, OPENMPI, "-np", "5", "./app", "-np", "3") == line
+    assert printed(stretto, OPENMPI, "-n", "5", "./app", "-np", "3") == line
+
+
 def test_settings_are_handed_on_in_the_launchers_own_words(stretto, libraries):
     assert printed(stretto, OPENMPI, "-n", "4", "./app", "-n", "9") == "mpirun -n 4 -x LD_PRELOAD=~/libraries/libstretto_mpi.so ./app -n 9"
     assert printed(stretto, MPICH, "-n", "4", "--bound", "rel:1e-4", "./app") == \
