@@ -38,7 +38,7 @@ class Addressed {
     call_.received.counts = std::move(received);
   }
 
-  // `count` is that of the C function. `sends` and `receives` are elements at the addresses; both addresses are readable and writable memory of the caller.
+  // `count` is that of the C function. `sends` and `receives` are elements at the addresses, which the caller keeps alive.
   void run(std::uintptr_t send, std::size_t sends, std::uintptr_t recv, std::size_t receives, std::size_t count) {
     call_.count = count;
     call_.send = View::at(reinterpret_cast<void*>(send), sends * size_);
@@ -47,7 +47,7 @@ class Addressed {
     go();
   }
 
-  // The same for a collective in place on `count` elements, whose send buffer is IN_PLACE or does not exist.
+  // Runs a collective in place on `count` elements: its send buffer is IN_PLACE, or it has none.
   void run_in_place(std::uintptr_t memory, std::size_t count) {
     call_.count = count;
     call_.recv = View::at(reinterpret_cast<void*>(memory), count * size_);

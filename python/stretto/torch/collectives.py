@@ -410,7 +410,7 @@ class Collectives:
         seconds = seconds_of(opts)
         return self._go("barrier", opts, [], lambda: self._group.prepared(KINDS.barrier, NO_TYPE, seconds=seconds).run_in_place(0, 0))
 
-    # ---- what they share
+    # ---- shared by the collectives
 
     def _at_once(self, what, tensors, call, *arguments):
         """A blocking call whose arguments are checked and prepared."""

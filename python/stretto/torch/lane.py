@@ -68,7 +68,7 @@ class Lane:
                 with self._turn:
                     self.calls += 1
                     call()
-            except BaseException as raised:  # noqa: BLE001  whoever waits gets it
+            except BaseException as raised:  # noqa: BLE001  the Work raises it
                 error = raised
             with self._changed:
                 self._pending -= 1

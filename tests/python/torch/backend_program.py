@@ -134,7 +134,9 @@ def started():
     futures = [one.get_future() for one in works]
     for i, (work, future) in enumerate(zip(works, futures)):
         work.wait()
-        assert work.is_completed() and work.is_success() and future.wait()[0][0] == i * size and work.result()[0][0] == i * size
+        assert future.wait()[0][0] == i * size
+        if stretto.torch.VERSION < (2, 14):  # later versions hand out a Work of their own, which forwards wait() and get_future() alone
+            assert work.is_completed() and work.is_success() and work.result()[0][0] == i * size
     # One rank waits at once and another does not: both make the same call.
     values = torch.ones(5)
     work = dist.all_reduce(values, async_op=rank == 0)
@@ -164,7 +166,8 @@ def messages():
         dist.send(torch.ones(3, 2).t()[::2], 1, tag=5)
     elif rank == 1:
         got = torch.empty(1, 3)
-        assert dist.recv(got, tag=5) == 0 and got.sum() == 3
+        # From 2.14 on torch does not ask the Work of a Python backend for the source of a message.
+        assert dist.recv(got, 0 if stretto.torch.VERSION >= (2, 14) else None, tag=5) == 0 and got.sum() == 3
 
 
 def groups():
