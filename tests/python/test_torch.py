@@ -52,6 +52,13 @@ def test_sharded_model_is_equal_to_the_whole(backend, size):
     ranks(size, "fsdp_program.py", backend)
 
 
+def test_killed_rank_is_named_by_the_others(tmp_path):
+    started = [subprocess.Popen([sys.executable, PROGRAMS / "killed_program.py", tmp_path / "store", str(rank), "3"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                                env={**os.environ, "OMP_NUM_THREADS": "1"}) for rank in range(3)]
+    said = [rank.communicate(timeout=120)[0] for rank in started]
+    assert [words.split()[-1:] for words in said[:2]] == [["fine"]] * 2, said
+
+
 def test_old_torch_is_refused_by_name(tmp_path):
     (tmp_path / "torch").mkdir()
     (tmp_path / "torch" / "__init__.py").write_text("__version__ = '2.5.1'\n", encoding="utf-8")
