@@ -37,9 +37,8 @@ enum class Class { Integer = 0, Float = 1, Compound = 6, Complex = 11 };  // H5T
 
 // Why a dataset is not made: HDF5's functions are hidden, or not among those that were linked.
 constexpr const char* no_functions =
-    "it finds no functions of HDF5 1.10 or later. A program with HDF5 linked statically reads datasets of this filter, "
-    "but "
-    "does not make them: link HDF5 as a shared library";
+    "it finds no functions of HDF5 1.10 or later. A program with HDF5 linked statically reads datasets of this filter "
+    "and makes none: link HDF5 as a shared library";
 
 // Functions of the HDF5 whose code `caller` is in.
 class Library {
