@@ -31,7 +31,7 @@ struct Question {
   bool node = false;          // so can that of the ranks' shared memory: they are on one host
   bool node_streams = false;  // and it can with streams
   bool natives = false;       // where a native collective can serve, no schedule is wanted
-  bool contest = false;       // nor one that is not worthwhile() beside the MPI's own: most walks end early then
+  bool contest = false;       // only schedules below longest_worthwhile() of the MPI's time are wanted (native.hpp)
   double ratio = 1;           // expected of a compressed contribution
   std::string schedule;       // forced; empty: any
   int payload = -1;           // forced payload::Kind; -1: any

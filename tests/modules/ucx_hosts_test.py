@@ -53,15 +53,15 @@ class SeveralHosts(unittest.TestCase):
         self.ends_well(self.start("forms"))
 
     def predicted(self, *settings):
-        """The milliseconds that every rank expects of a sum of 1 MiB on three hosts."""
-        started = self.start("job", "predicted", places=(0, 1, 2), before=("env", *settings))
+        """The milliseconds that every rank expects of a sum of 400 KB on three hosts."""
+        started = self.start("job", "choice", places=(0, 1, 2), before=("env", *settings))
         found = set()
         for process in started:
             text, _ = process.communicate(timeout=120)
             self.assertEqual(process.returncode, 0, text)
             found.add(text.splitlines()[-1])
         self.assertEqual(len(found), 1, found)
-        return float(found.pop().split()[0])
+        return float(re.search(r"predicted (\S+) ms", found.pop())[1])
 
     def test_predictions_follow_the_network_where_no_profile_is_named(self):
         nowhere = f"XDG_CONFIG_HOME={self.store}/none"

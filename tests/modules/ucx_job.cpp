@@ -3,8 +3,7 @@
 //   die RANK [NAME]      allreduces until rank RANK kills itself; the others tell what they got, how long after its end it was at most, and,
 //                        with a NAME, make a communicator of themselves under it
 //   hold SECONDS         allreduces for so long
-//   choice               one allreduce, and by what schedule it ran, and with which profile's times of messages
-//   predicted            one allreduce of 1 MiB, and the milliseconds that were predicted
+//   choice               one allreduce, and by what schedule it ran, with which profile's times of messages, and the time that was predicted
 //   early                rank 0 broadcasts, frees its communicator and ends; the others come half a second later
 #include <unistd.h>
 
@@ -63,20 +62,8 @@ int choice(stretto_comm comm) {
   o.report = &report;
   const stretto_status s = stretto_allreduce(x.data(), y.data(), x.size(), STRETTO_F32, STRETTO_SUM, comm, &o);
   if (s != STRETTO_OK) return complain("a sum", s);
-  std::printf("by %s, messages of %s\n", report.algorithm, report.profile);
-  stretto_comm_free(comm);
-  return 0;
-}
-
-int predicted(stretto_comm comm) {
-  const std::vector<float> x(std::size_t{1} << 18, 1.0f);
-  std::vector<float> y(x.size());
-  stretto_report report = STRETTO_REPORT_INIT;
-  stretto_options o = STRETTO_OPTIONS_INIT;
-  o.report = &report;
-  const stretto_status s = stretto_allreduce(x.data(), y.data(), x.size(), STRETTO_F32, STRETTO_SUM, comm, &o);
-  if (s != STRETTO_OK) return complain("a sum", s);
-  std::printf("%.6f ms\n", report.predicted_seconds * 1e3);
+  std::printf("by %s, messages of %s, predicted %.6f ms\n", report.algorithm, report.profile,
+              report.predicted_seconds * 1e3);
   stretto_comm_free(comm);
   return 0;
 }
@@ -110,7 +97,6 @@ int main(int argc, char** argv) {
   std::fflush(stdout);
   if (what == "early") return early(comm);
   if (what == "choice") return choice(comm);
-  if (what == "predicted") return predicted(comm);
   const auto begin = Clock::now();
   auto last = begin;
   for (int k = 0; s == STRETTO_OK; ++k) {

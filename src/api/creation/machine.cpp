@@ -25,8 +25,8 @@ struct Here {
   std::array<char, 64> host{};
   std::int32_t socket = -1, cache = -1, core = -1, numa = -1, cores = 0;
   std::array<char, 64> levels{};  // of a hierarchy inside hosts
-  NetworkSpeed network;           // as this process measured it before
-  bool messages = false;          // whether it can measure it
+  NetworkSpeed network;           // as this process probed it before
+  bool messages = false;          // whether it has any to probe it with
 };
 
 std::string host_name() {
@@ -101,25 +101,26 @@ Status profile_here(const backend::Transport& transport, std::string* text) noex
   }
 }
 
-// Nobody measured the network of these messages: the first of a process look at it. A user who names the built-in
-// profile wants its figures.
+// Whether no profile has times of the network for these messages. A user who names the built-in profile wants its own.
 bool lacks_network(const model::Profile& profile, const std::string& messages, const OfFirst& first) {
   const std::string& built_in = model::built_in().name;
   return profile.network_of == built_in || (messages == built_in && !first.named);
 }
 
-// Collective.
-void take_network(backend::Transport& transport, const topology::Topology& topology, model::Carrier over,
-                  carrier::Carrier* messages, const std::vector<Here>& all, model::Profile* profile) {
+// Puts the network's times into the profile, from an earlier probe of all ranks' processes or from one now. Collective.
+Status take_network(backend::Transport& transport, const topology::Topology& topology, model::Carrier over,
+                    carrier::Carrier* messages, const std::vector<Here>& all, model::Profile* profile) {
   NetworkSpeed speed = all.front().network;
   bool can = true;
   for (const Here& h : all) {
     speed = slower(speed, h.network);
     can = can && h.messages;
   }
-  if (!speed.known() && can) speed = measure_network(transport, topology, over, *messages);
-  if (!speed.known()) return;
+  if (!speed.known() && !can) return Status::ok;  // the communicator is not made
+  if (!speed.known())
+    if (const Status s = probe_network(transport, topology, over, *messages, &speed); s != Status::ok) return s;
   profile->links[static_cast<std::size_t>(topology::Distance::network)] = {{0, speed.latency, speed.byte, 0}};
+  return Status::ok;
 }
 
 Status describe(int ranks, Here* own, std::vector<Here>* all) noexcept {
@@ -166,7 +167,7 @@ Status find_machine(backend::Transport& transport, model::Carrier carrier, carri
     std::string of_messages;
     profile = model::over(carrier, std::move(profile), &of_messages);
     if (between && lacks_network(profile, of_messages, first))
-      take_network(transport, topology, carrier, messages, all, &profile);
+      if (s = take_network(transport, topology, carrier, messages, all, &profile); s != Status::ok) return s;
     *chooser = std::make_shared<select::SharedChooser>(std::move(profile), std::move(topology));
     (*chooser)->eager_limit = first.eager_limit;
     (*chooser)->messages = std::move(of_messages);

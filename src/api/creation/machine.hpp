@@ -11,8 +11,8 @@
 namespace stretto::api {
 
 // Collective. Finds where all ranks are, and takes the profile that rank 0 finds, for messages over `carrier`, so that
-// all ranks choose alike. If the user named a profile that cannot be read, every rank fails. Where no profile says how
-// fast the network is, a few `messages` do; they are null on a rank that could make none.
+// all ranks choose alike. If the user named a profile that cannot be read, every rank fails. Where no profile has
+// times of the network, it is probed with `messages`, which are null on a rank that could make none.
 Status find_machine(backend::Transport& transport, model::Carrier carrier, carrier::Carrier* messages,
                     std::shared_ptr<select::SharedChooser>* chooser) noexcept;
 

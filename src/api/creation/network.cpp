@@ -6,7 +6,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <new>
 #include <string_view>
 #include <vector>
 
@@ -19,9 +18,9 @@ namespace {
 
 constexpr std::size_t short_bytes = 8, long_bytes = std::size_t{256} << 10;
 constexpr int short_ones = 5, long_ones = 3;  // the first of each warms up
-constexpr double patience = 1;                // seconds, of a message
+constexpr double patience = 60;               // seconds, of a message
 
-std::array<std::atomic<double>, 2> latencies, bytes_of;  // by carrier; of this process
+std::array<std::atomic<double>, 2> latencies, bytes_of;  // of this process, by carrier
 
 struct Neighbours {
   int next = -1, previous = -1;  // -1: this rank measures nothing
@@ -35,57 +34,52 @@ Neighbours neighbours_of(const topology::Topology& topology, int rank) {
   return {};
 }
 
-// One message to the next host and one from the previous. False: the carrier failed, or it took too long.
-bool pass(carrier::Carrier& messages, Neighbours to, std::uint64_t tag, std::byte* out, std::byte* in,
-          std::size_t bytes) noexcept {
-  if (messages.start_recv(to.previous, tag, in, bytes, 0) != Status::ok) return false;
-  if (messages.start_send(to.next, tag, out, bytes, 1) != Status::ok) return false;
+// One message to the next host and one from the previous.
+Status pass(carrier::Carrier& messages, Neighbours to, std::uint64_t tag, std::byte* out, std::byte* in,
+            std::size_t bytes) noexcept {
+  Status s = messages.start_recv(to.previous, tag, in, bytes, 0);
+  if (s == Status::ok) s = messages.start_send(to.next, tag, out, bytes, 1);
   const double begun = Waiting::clock();
-  for (int left = 2; left > 0;) {
+  for (int left = 2; s == Status::ok && left > 0;) {
     std::array<carrier::Completion, 2> done;
     std::size_t n = 0;
-    if (messages.wait_any(done, &n, patience) != Status::ok) return false;
-    for (std::size_t i = 0; i < n; ++i)
-      if (done[i].status != Status::ok) return false;
+    s = messages.wait_any(done, &n, 0.05);
+    for (std::size_t i = 0; i < n && s == Status::ok; ++i) s = done[i].status;
     left -= static_cast<int>(n);
-    if (left > 0 && Waiting::clock() - begun > patience) return false;
+    if (s == Status::ok && left > 0 && Waiting::clock() - begun > patience)
+      s = fail(Status::timeout, "a message of {} bytes to rank {} and one from rank {} did not pass within {} s", bytes,
+               to.next, to.previous, patience);
   }
-  return true;
+  return s;
 }
 
-// Seconds of a message after the first, the least and the mean; negative: it failed.
+// Seconds of a message after the first: the least, and the mean.
 struct Took {
-  double least = -1, mean = -1;
+  double least = patience, mean = 0;
 };
 
-Took pass_many(carrier::Carrier& messages, Neighbours to, std::byte* out, std::byte* in, std::size_t bytes,
-               int times) noexcept {
-  double least = patience, total = 0;
+Status pass_many(carrier::Carrier& messages, Neighbours to, std::byte* out, std::byte* in, std::size_t bytes, int times,
+                 Took* took) noexcept {
   for (int k = 0; k < times; ++k) {
     const double begun = Waiting::clock();
-    if (!pass(messages, to, static_cast<std::uint64_t>(k), out, in, bytes)) return {};
+    if (const Status s = pass(messages, to, static_cast<std::uint64_t>(k), out, in, bytes); s != Status::ok) return s;
     if (k == 0) continue;
-    const double took = Waiting::clock() - begun;
-    least = std::min(least, took);
-    total += took;
+    const double seconds = Waiting::clock() - begun;
+    took->least = std::min(took->least, seconds);
+    took->mean += seconds / (times - 1);
   }
-  return {least, total / (times - 1)};
+  return Status::ok;
 }
 
-// Of this rank's two neighbours. A byte below 0: it failed.
-NetworkSpeed measure(carrier::Carrier& messages, Neighbours to) noexcept {
-  // A carrier may touch the memory of a message that did not end: the memory is then never freed.
-  auto memory = std::unique_ptr<std::byte[]>(new (std::nothrow) std::byte[2 * long_bytes]());
-  if (!memory) return {0, -1};
-  std::byte *out = memory.get(), *in = out + long_bytes;
-  const Took brief = pass_many(messages, to, out, in, short_bytes, short_ones);
+// Of the messages of this rank.
+Status measure(carrier::Carrier& messages, Neighbours to, std::byte* memory, NetworkSpeed* speed) noexcept {
+  std::byte *out = memory, *in = memory + long_bytes;
+  Took brief, whole;
+  Status s = pass_many(messages, to, out, in, short_bytes, short_ones, &brief);
   // The mean counts: the first bytes after a pause may pass a shaped link faster than its rate.
-  const Took whole = brief.least >= 0 ? pass_many(messages, to, out, in, long_bytes, long_ones) : Took{};
-  if (whole.mean < 0) {
-    static_cast<void>(memory.release());
-    return {0, -1};
-  }
-  return {brief.least, std::max(whole.mean - brief.least, 1e-9) / static_cast<double>(long_bytes)};
+  if (s == Status::ok) s = pass_many(messages, to, out, in, long_bytes, long_ones, &whole);
+  *speed = {brief.least, std::max(whole.mean - brief.least, 1e-9) / static_cast<double>(long_bytes)};
+  return s;
 }
 
 }  // namespace
@@ -100,30 +94,33 @@ NetworkSpeed slower(NetworkSpeed one, NetworkSpeed other) noexcept {
   return {std::max(one.latency, other.latency), std::max(one.byte, other.byte)};
 }
 
-NetworkSpeed measure_network(backend::Transport& transport, const topology::Topology& topology, model::Carrier over,
-                             carrier::Carrier& messages) noexcept {
+Status probe_network(backend::Transport& transport, const topology::Topology& topology, model::Carrier over,
+                     carrier::Carrier& messages, NetworkSpeed* speed) noexcept {
   const FloatEnvironment environment;
-  NetworkSpeed own;
   std::vector<NetworkSpeed> all;
+  std::unique_ptr<std::byte[]> memory;
   Status s = Status::ok;
   try {
     all.resize(static_cast<std::size_t>(transport.size()));
+    memory = std::make_unique<std::byte[]>(2 * long_bytes);
   } catch (...) {
-    s = fail(Status::out_of_memory, std::string_view("no memory to measure the network"));
+    s = fail(Status::out_of_memory, std::string_view("no memory to probe the network"));
   }
-  if (node::agree(transport, s) != Status::ok) return {};
-  const Neighbours to = neighbours_of(topology, transport.rank());
-  if (to.next >= 0) own = measure(messages, to);
-  if (transport.allgather(&own, sizeof own, all.data()) != Status::ok) return {};
-  NetworkSpeed found;
-  for (const NetworkSpeed& one : all) {
-    if (one.byte < 0) return {};
-    found = {std::max(found.latency, one.latency), std::max(found.byte, one.byte)};
+  if (s = node::agree(transport, s); s != Status::ok) return s;
+  NetworkSpeed own;
+  if (const Neighbours to = neighbours_of(topology, transport.rank()); to.next >= 0) {
+    s = measure(messages, to, memory.get(), &own);
+    // The carrier may still touch the memory of a message that did not end: it is never freed then.
+    if (s != Status::ok) static_cast<void>(memory.release());
   }
+  if (s = node::agree(transport, s); s != Status::ok) return s;
+  if (s = transport.allgather(&own, sizeof own, all.data()); s != Status::ok) return s;
+  *speed = {};
+  for (const NetworkSpeed& one : all) *speed = {std::max(speed->latency, one.latency), std::max(speed->byte, one.byte)};
   const auto c = static_cast<std::size_t>(over);
-  latencies.at(c).store(found.latency, std::memory_order_relaxed);
-  bytes_of.at(c).store(found.byte, std::memory_order_relaxed);
-  return found;
+  latencies.at(c).store(speed->latency, std::memory_order_relaxed);
+  bytes_of.at(c).store(speed->byte, std::memory_order_relaxed);
+  return Status::ok;
 }
 
 }  // namespace stretto::api

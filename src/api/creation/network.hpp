@@ -1,14 +1,15 @@
-// A first look at the network, while a communicator is made: a few messages between hosts say how fast it is, to a
-// factor of two. `stretto tune` measures it well.
+// Probes the network while a communicator is made: a few messages between hosts tell its latency and its rate within a
+// factor of two. `stretto tune` measures both precisely.
 #pragma once
 
 #include "backend/transport.hpp"
+#include "base/status.hpp"
 #include "model/profile/profile.hpp"
 #include "topology/topology.hpp"
 
 namespace stretto::api {
 
-// What a message between hosts takes. A byte of 0 seconds: not measured.
+// Times of messages between hosts. `byte` is 0 where nothing was measured.
 struct NetworkSpeed {
   double latency = 0;  // seconds
   double byte = 0;     // seconds
@@ -16,14 +17,15 @@ struct NetworkSpeed {
   bool known() const noexcept { return byte > 0; }
 };
 
-// What this process measured over `carrier` for an earlier communicator.
+// The result of this process's latest probe over `carrier`; it is not known where there was none.
 NetworkSpeed known_speed(model::Carrier carrier) noexcept;
 
-// Measures with the first rank of each host: each sends to the next host and receives from the one before it, at the
-// same time. The slowest host counts. Takes 800 KB a host. Not known, and no failure, where a message does not arrive
-// within a second or cannot be sent. Collective; the same on all ranks. Precondition: several hosts.
-NetworkSpeed measure_network(backend::Transport& transport, const topology::Topology& topology, model::Carrier over,
-                             carrier::Carrier& messages) noexcept;
+// The first rank of each host sends to that of the next host, and receives from that of the previous host at the same
+// time: 800 KB a host. *speed is that of the slowest host, the same on all ranks. Collective; all ranks get the same
+// status. timeout: a message took longer than a minute. After a failure `messages` has no further use. Precondition:
+// several hosts.
+Status probe_network(backend::Transport& transport, const topology::Topology& topology, model::Carrier over,
+                     carrier::Carrier& messages, NetworkSpeed* speed) noexcept;
 
 // The slower of two; not known where one of them is not.
 NetworkSpeed slower(NetworkSpeed one, NetworkSpeed other) noexcept;
