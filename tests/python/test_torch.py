@@ -19,7 +19,7 @@ try:
 except OSError as error:
     pytest.skip(f"no UCX: {error}", allow_module_level=True)
 
-PROGRAMS = pathlib.Path(__file__).with_name("torch")
+PROGRAMS = pathlib.Path(__file__).with_name("torch_programs")
 
 
 def ranks(size, program, *arguments, seconds=240):
