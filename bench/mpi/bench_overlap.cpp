@@ -1,15 +1,17 @@
-// bench_overlap: how much of a nonblocking collective a program hides behind its own work: the MPI's, and stretto's driven
-// by its caller and by communication cores, in turns in one run. With the profiling library loaded, also that of a program
-// which only calls the MPI. With --bound, also allreduce within that bound, nonblocking and blocking. With --splits, also
-// stretto's binomial tree of ireduce, ibcast and iallreduce, of which the callers do so many levels (STRETTO_SPLIT). Started
-// under mpirun by run_overlap.py.
+// bench_overlap: what a program gains that computes while a collective moves. Every way has the same cores and the same work
+// a rank, in turns in one run: the MPI's blocking and nonblocking calls, and stretto's, with the ranks on all cores; and
+// stretto with communication cores, with the ranks on the cores that are left. With --progress-threads the MPI's own threads
+// progress on the communication cores, too. With the profiling library loaded, also a program that only calls the MPI. With
+// --bound, also allreduce within that bound. With --splits, also stretto's binomial tree of ireduce, ibcast and iallreduce, of
+// which the callers do so many levels (STRETTO_SPLIT). Started under mpirun by run_overlap.py.
 //
-// Two definitions of overlap are printed. t_pure: start and wait; t_compute: the work alone; t_total: start, work, wait;
-// each from the first rank's beginning to the last one's end (the hosts' clocks are one), medians over the turns. The
-// work takes about twice the slowest contestant's t_pure, and 20 ms at least.
-//   OSU (osu_iallreduce): 100 (1 - (t_total - t_compute) / t_pure)
-//   IMB-NBC:              100 (t_pure + t_compute - t_total) / min(t_pure, t_compute)
+// pure: start and wait; compute: the work alone; total: start, work, wait; each from the first rank's beginning to the last
+// one's end (the hosts' clocks are one), medians over the turns. The work of a rank takes --ratios times as long as the MPI's
+// blocking call where every rank computes on all cores, and 10 ms at least. Two definitions of overlap are printed:
+//   OSU (osu_iallreduce): 100 (1 - (total - compute) / pure)
+//   IMB-NBC:              100 (pure + compute - total) / min(pure, compute)
 #include <dlfcn.h>
+#include <sched.h>
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
@@ -37,12 +39,13 @@ using namespace stretto;
 struct Options {
   std::string json, place = "1 host";
   std::vector<std::string> collectives{"ibcast", "ireduce", "iallreduce", "iallgather", "ialltoall"};
-  std::vector<std::string> work{"registers", "triad", "stencil"};
-  std::vector<std::size_t> sizes{64 << 10, 512 << 10, 2 << 20, 16 << 20, 64 << 20};
-  std::vector<int> cores, splits;
-  double bound = 0;  // of the range; 0: exact calls only
-  bool multiple = false;
-  int turns = 15;
+  std::vector<std::string> work{"registers", "triad"};
+  std::vector<std::size_t> sizes{16 << 20, 64 << 20};
+  std::vector<double> ratios{0.5, 2};
+  std::vector<int> all_cores, cores, splits;  // all_cores: of all ranks together; cores: those set aside among them
+  double bound = 0;                           // of the range; 0: exact calls only
+  bool multiple = false, progress_threads = false;
+  int turns = 7;
 };
 
 void checked(stretto_status s) {
@@ -100,8 +103,12 @@ class Work {
   volatile double sink_ = 0;
 };
 
+// Where the ranks compute: on all cores, or on those that are left when some are set aside for communication.
+enum class Layout { all_cores, cores_left };
+
 struct Contestant {
   std::string name;
+  Layout layout = Layout::all_cores;
   bool cores = false;  // communication cores are on
   std::function<void()> start, wait;
   std::vector<double> pure{}, compute{}, total{};
@@ -116,7 +123,11 @@ class Bench {
     x_.resize(most);
     for (std::size_t i = 0; i < most; ++i) x_[i] = static_cast<float>(std::sin(1e-3 * static_cast<double>(i) + rank_));
     y_.assign(most, 0);
-    checked(stretto_comm_create(MPI_COMM_WORLD, &comm_));
+    bind(Layout::all_cores);
+    checked(stretto_comm_create(MPI_COMM_WORLD, &on_all_));
+    if (o.cores.empty()) return;
+    bind(Layout::cores_left);
+    checked(stretto_comm_create(MPI_COMM_WORLD, &beside_));
     for (const int split : o.splits) {
       setenv("STRETTO_SPLIT", std::to_string(split).c_str(), 1);
       checked(stretto_comm_create(MPI_COMM_WORLD, &split_comms_[split]));
@@ -125,7 +136,8 @@ class Bench {
   }
   ~Bench() {
     static_cast<void>(stretto_comm_cores(nullptr, 0));
-    static_cast<void>(stretto_comm_free(comm_));
+    static_cast<void>(stretto_comm_free(on_all_));
+    if (beside_ != nullptr) static_cast<void>(stretto_comm_free(beside_));
     for (const auto& [split, comm] : split_comms_) static_cast<void>(stretto_comm_free(comm));
     if (within_ != MPI_COMM_NULL) MPI_Comm_free(&within_);
   }
@@ -135,40 +147,47 @@ class Bench {
   void run(bench::Writer* rows) {
     for (const std::string& collective : o_.collectives)
       for (const std::size_t bytes : o_.sizes)
-        for (const std::string& work : o_.work) measure(collective, bytes, work, rows);
+        for (const std::string& work : o_.work)
+          for (const double ratio : o_.ratios) measure(collective, bytes, work, ratio, rows);
   }
 
  private:
   std::vector<Contestant> contestants(const std::string& what, std::size_t n) {
     const std::size_t block = std::max<std::size_t>(n / std::size_t(ranks_), 1);
+    const auto end_of_mpi = [this] { PMPI_Wait(&of_mpi_, MPI_STATUS_IGNORE); };
+    const auto end_of_ours = [this] { end(); };
+    const std::string mpi = bench::mpi_version();
+    const int count = static_cast<int>(n), part = static_cast<int>(block);
     std::vector<Contestant> all{
-        {bench::mpi_version(), false, by_mpi(what, static_cast<int>(n), static_cast<int>(block)),
-         [this] { PMPI_Wait(&of_mpi_, MPI_STATUS_IGNORE); }},
-        {"stretto", false, ours(what, n, block, comm_, nullptr), [this] { end(); }}};
+        {mpi + ", blocking", Layout::all_cores, false, blocking_mpi(what, count, part), [] {}},
+        {mpi + ", nonblocking", Layout::all_cores, false, by_mpi(what, count, part), end_of_mpi},
+        {"stretto, blocking", Layout::all_cores, false, blocking_ours(what, n, block), [] {}},
+        {"stretto, nonblocking", Layout::all_cores, false, ours(what, n, block, on_all_, nullptr), end_of_ours}};
+    if (o_.progress_threads)
+      all.push_back({mpi + ", nonblocking, progress threads on cores set aside", Layout::cores_left, false,
+                     by_mpi(what, count, part), end_of_mpi});
     if (!o_.cores.empty())
-      all.push_back(
-          {"stretto with communication cores", true, ours(what, n, block, comm_, nullptr), [this] { end(); }});
+      all.push_back({"stretto, communication cores", Layout::cores_left, true, ours(what, n, block, beside_, nullptr),
+                     end_of_ours});
     const bool tree = what == "ibcast" || what == "ireduce" || what == "iallreduce";
     for (const auto& [split, comm] : split_comms_)
-      if (tree && !o_.cores.empty())
-        all.push_back({fmt::format("stretto's binomial tree with communication cores, S={}", split), true,
-                       ours(what, n, block, comm, "binomial"), [this] { end(); }});
+      if (tree)
+        all.push_back({fmt::format("stretto's binomial tree, communication cores, S={}", split), Layout::cores_left,
+                       true, ours(what, n, block, comm, "binomial"), end_of_ours});
     if (!o_.cores.empty() && is_preloaded())
-      all.push_back({"an unchanged program, with communication cores", true,
-                     unchanged(what, static_cast<int>(n), static_cast<int>(block)),
-                     [this] { MPI_Wait(&of_mpi_, MPI_STATUS_IGNORE); }});
-    if (o_.bound > 0 && what == "iallreduce")
-      for (const bool cores : {false, true}) {
-        if (cores && o_.cores.empty()) continue;
-        const auto name = [&](const char* how) {
-          return fmt::format("stretto within rel:{:g}{}{}", o_.bound, how, cores ? ", with communication cores" : "");
-        };
-        all.push_back({name(""), cores, bounded(n), [this] { end(); }});
-        all.push_back({name(", blocking"), cores, bounded_blocking(n), [] {}});
-        if (cores && is_preloaded())
-          all.push_back({fmt::format("an unchanged program within rel:{:g}, with communication cores", o_.bound), true,
-                         unchanged_bounded(static_cast<int>(n)), [this] { MPI_Wait(&of_mpi_, MPI_STATUS_IGNORE); }});
-      }
+      all.push_back({"an unchanged program, communication cores", Layout::cores_left, true,
+                     unchanged(what, count, part), [this] { MPI_Wait(&of_mpi_, MPI_STATUS_IGNORE); }});
+    if (o_.bound > 0 && what == "iallreduce") {
+      const std::string within = fmt::format(" within rel:{:g}", o_.bound);
+      all.push_back({"stretto" + within + ", blocking", Layout::all_cores, false, bounded_blocking(n), [] {}});
+      all.push_back({"stretto" + within + ", nonblocking", Layout::all_cores, false, bounded(n, on_all_), end_of_ours});
+      if (!o_.cores.empty())
+        all.push_back(
+            {"stretto" + within + ", communication cores", Layout::cores_left, true, bounded(n, beside_), end_of_ours});
+      if (!o_.cores.empty() && is_preloaded())
+        all.push_back({"an unchanged program" + within + ", communication cores", Layout::cores_left, true,
+                       unchanged_bounded(count), [this] { MPI_Wait(&of_mpi_, MPI_STATUS_IGNORE); }});
+    }
     return all;
   }
   void end() {
@@ -176,6 +195,30 @@ class Bench {
     checked(stretto_request_free(&of_ours_));
   }
 
+  // Binds the calling thread alone: threads that the MPI or the library started stay on their cores. Ranks share the cores in turn.
+  void bind(Layout layout) {
+    std::vector<int> on;
+    for (const int core : o_.all_cores)
+      if (layout == Layout::all_cores || std::find(o_.cores.begin(), o_.cores.end(), core) == o_.cores.end())
+        on.push_back(core);
+    if (on.empty()) return;
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    CPU_SET(on[std::size_t(rank_) % on.size()], &set);
+    if (sched_setaffinity(0, sizeof set, &set) != 0)
+      throw std::runtime_error(fmt::format("this process may not run on core {}", on[std::size_t(rank_) % on.size()]));
+  }
+
+  std::function<void()> blocking_mpi(const std::string& what, int n, int block) {
+    float *x = x_.data(), *y = y_.data();
+    MPI_Comm world = MPI_COMM_WORLD;
+    if (what == "ibcast") return [=] { PMPI_Bcast(x, n, MPI_FLOAT, 0, world); };
+    if (what == "ireduce") return [=] { PMPI_Reduce(x, y, n, MPI_FLOAT, MPI_SUM, 0, world); };
+    if (what == "iallreduce") return [=] { PMPI_Allreduce(x, y, n, MPI_FLOAT, MPI_SUM, world); };
+    if (what == "iallgather") return [=] { PMPI_Allgather(x, block, MPI_FLOAT, y, block, MPI_FLOAT, world); };
+    if (what == "ialltoall") return [=] { PMPI_Alltoall(x, block, MPI_FLOAT, y, block, MPI_FLOAT, world); };
+    throw std::runtime_error(fmt::format("no collective '{}'", what));
+  }
   std::function<void()> by_mpi(const std::string& what, int n, int block) {
     float *x = x_.data(), *y = y_.data();
     MPI_Comm world = MPI_COMM_WORLD;
@@ -211,15 +254,25 @@ class Bench {
     return [=] { checked(stretto_ialltoall(x, y, block, STRETTO_F32, c, &o, r)); };
   }
 
+  std::function<void()> blocking_ours(const std::string& what, std::size_t n, std::size_t block) {
+    float *x = x_.data(), *y = y_.data();
+    stretto_comm c = on_all_;
+    if (what == "ibcast") return [=] { checked(stretto_bcast(x, n, STRETTO_F32, 0, c, nullptr)); };
+    if (what == "ireduce") return [=] { checked(stretto_reduce(x, y, n, STRETTO_F32, STRETTO_SUM, 0, c, nullptr)); };
+    if (what == "iallreduce") return [=] { checked(stretto_allreduce(x, y, n, STRETTO_F32, STRETTO_SUM, c, nullptr)); };
+    if (what == "iallgather") return [=] { checked(stretto_allgather(x, y, block, STRETTO_F32, c, nullptr)); };
+    return [=] { checked(stretto_alltoall(x, y, block, STRETTO_F32, c, nullptr)); };
+  }
+
   stretto_options within_bound() const {
     stretto_options options = STRETTO_OPTIONS_INIT;
     options.bound = o_.bound;
     options.bound_kind = STRETTO_BOUND_RELATIVE;
     return options;
   }
-  std::function<void()> bounded(std::size_t n) {
-    return [this, n, options = within_bound()] {
-      checked(stretto_iallreduce(x_.data(), y_.data(), n, STRETTO_F32, STRETTO_SUM, comm_, &options, &of_ours_));
+  std::function<void()> bounded(std::size_t n, stretto_comm comm) {
+    return [this, n, comm, options = within_bound()] {
+      checked(stretto_iallreduce(x_.data(), y_.data(), n, STRETTO_F32, STRETTO_SUM, comm, &options, &of_ours_));
     };
   }
   // By the info key, on a communicator of its own: other rows are exact.
@@ -235,7 +288,7 @@ class Bench {
   }
   std::function<void()> bounded_blocking(std::size_t n) {
     return [this, n, options = within_bound()] {
-      checked(stretto_allreduce(x_.data(), y_.data(), n, STRETTO_F32, STRETTO_SUM, comm_, &options));
+      checked(stretto_allreduce(x_.data(), y_.data(), n, STRETTO_F32, STRETTO_SUM, on_all_, &options));
     };
   }
 
@@ -249,24 +302,21 @@ class Bench {
     return (ends[0] + ends[1]) * 1e3;
   }
 
-  void measure(const std::string& what, std::size_t bytes, const std::string& kind, bench::Writer* rows) {
+  void measure(const std::string& what, std::size_t bytes, const std::string& kind, double ratio, bench::Writer* rows) {
     std::vector<Contestant> all = contestants(what, std::max<std::size_t>(bytes / sizeof(float), 1));
     const auto switch_to = [&](const Contestant& c) {
+      bind(c.layout);
       if (!o_.cores.empty())
         checked(stretto_comm_cores(o_.cores.data(), c.cores ? static_cast<int>(o_.cores.size()) : 0));
     };
-    double longest = 0;
-    for (Contestant& c : all) {
-      switch_to(c);
-      for (int k = 0; k < 4; ++k) {
-        const double ms = timed([&] { c.start(), c.wait(); });
-        if (k > 0) c.pure.push_back(ms);
-      }
-      longest = std::max(longest, bench::median(c.pure));
-      c.pure.clear();
+    switch_to(all[0]);
+    std::vector<double> alone;
+    for (int k = 0; k < 5; ++k) {
+      const double ms = timed([&] { all[0].start(), all[0].wait(); });
+      if (k > 0) alone.push_back(ms);
     }
     // Ranks that share a core get it in slices of milliseconds: the work is long beside those, and each rank knows it alike.
-    const double wanted = std::max(2 * longest, 20.0);
+    const double wanted = std::max(ratio * bench::median(alone), 10.0);
     double best = 1e30;
     constexpr std::size_t sample = 2000;
     for (int k = 0; k < 5; ++k) best = std::min(best, timed([&] { work_.run(kind, sample); }));
@@ -283,7 +333,7 @@ class Bench {
         c.total.push_back(total);
       }
     }
-    if (rank_ == 0) write(what, bytes, kind, all, rows);
+    if (rank_ == 0) write(what, bytes, fmt::format("{} x {:g}", kind, ratio), all, rows);
   }
 
   void write(const std::string& what, std::size_t bytes, const std::string& kind, const std::vector<Contestant>& all,
@@ -316,7 +366,7 @@ class Bench {
 
   const Options& o_;
   int rank_ = 0, ranks_ = 1;
-  stretto_comm comm_ = nullptr;
+  stretto_comm on_all_ = nullptr, beside_ = nullptr;  // made where the ranks are on all cores, and on the cores left
   std::map<int, stretto_comm> split_comms_;
   MPI_Comm within_ = MPI_COMM_NULL;
   MPI_Request of_mpi_ = MPI_REQUEST_NULL;
@@ -333,8 +383,15 @@ int run(int argc, char** argv, int rank) {
   app.add_option("--collectives", o.collectives, "some of ibcast, ireduce, iallreduce, iallgather, ialltoall")
       ->delimiter(',');
   app.add_option("--work", o.work, "some of registers, triad, stencil")->delimiter(',');
+  app.add_option("--ratios", o.ratios, "work of a rank, in times of the MPI's blocking call")
+      ->delimiter(',')
+      ->check(CLI::PositiveNumber);
   app.add_option("--sizes", o.sizes, "bytes of all ranks' data together")->delimiter(',');
-  app.add_option("--cores", o.cores, "communication cores")->delimiter(',');
+  app.add_option("--all-cores", o.all_cores, "cores of the ranks and of communication together")
+      ->delimiter(',')
+      ->required();
+  app.add_option("--cores", o.cores, "those of them that are set aside for communication")->delimiter(',');
+  app.add_flag("--progress-threads", o.progress_threads, "the MPI has threads of its own on the cores set aside");
   app.add_option("--splits", o.splits, "levels of a tree that the callers do: measure each; takes --multiple")
       ->delimiter(',');
   app.add_option("--bound", o.bound, "of the values' range: measure allreduce within it, too")
