@@ -34,7 +34,7 @@ def mean_us(comm, call, seconds):
             call()
         count += calls
         took = time.perf_counter() - begin
-        took = comm.allreduce(np.array([took]), trials=False)[0].item() / comm.size
+        took = comm.allreduce(np.array([took]))[0].item() / comm.size
         if took >= seconds:
             return 1e6 * took / count
         calls = max(1, int(count / max(took, 1e-9) * seconds / 20))
@@ -61,8 +61,8 @@ def rank(what, seconds):
     if what == "idle":
         x = np.ones(1 << 18, np.float32)
         out = np.empty_like(x)
-        for name, call in (("allreduce", lambda: comm.allreduce(x, out=out, trials=False)),
-                           ("iallreduce().wait()", lambda: comm.iallreduce(x, out=out, trials=False).wait())):
+        for name, call in (("allreduce", lambda: comm.allreduce(x, out=out)),
+                           ("iallreduce().wait()", lambda: comm.iallreduce(x, out=out).wait())):
             call()
             comm.barrier()
             if comm.rank:
@@ -76,9 +76,9 @@ def rank(what, seconds):
         for nbytes in SIZES:
             x = np.ones(nbytes // 4, np.float32)
             out = np.empty_like(x)
-            found.append((f"allreduce, {nbytes >> 10} KiB", mean_us(comm, lambda: comm.allreduce(x, out=out, trials=False), seconds)))
+            found.append((f"allreduce, {nbytes >> 10} KiB", mean_us(comm, lambda: comm.allreduce(x, out=out), seconds)))
             found.append((f"iallreduce().wait(), {nbytes >> 10} KiB",
-                          mean_us(comm, lambda: comm.iallreduce(x, out=out, trials=False).wait(), seconds)))
+                          mean_us(comm, lambda: comm.iallreduce(x, out=out).wait(), seconds)))
             if theirs:
                 found.append((f"gloo, {nbytes >> 10} KiB", mean_us(comm, lambda: theirs(x), seconds)))
     if comm.rank == 0:

@@ -1,8 +1,9 @@
 // bench_choose: what stretto chooses against the MPI's own collective and against every combination worth a look, over sizes. Started
 // under mpirun, on one host or several (run_choose.py). Calls have check = 0. The profile is the one that --profile names, which is
 // measured first where the file is not there. Contestants of a cell take turns of as many calls each; times are medians of the slowest
-// rank's. One is the MPI's own once more, which shows what the measurement can tell apart; others ("predicted") are the choices without trials. A cell in which more rounds may change what is
-// said of the choice (choose_verdict.hpp) is measured longer. At last come sequences of calls as programs make them (choose_programs.hpp).
+// rank's. One is the MPI's own once more, which shows what the measurement can tell apart. A cell in which more rounds may
+// change what is said of the choice (verdict.hpp) is measured longer. At last come sequences of calls as programs make them
+// (programs.hpp).
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
@@ -41,9 +42,8 @@ struct Options {
   bool built_in = false, first_calls = false, ucx = false;
 };
 
-constexpr int trial_calls = 4000;  // more than a trial takes
-constexpr double hopeless = 2.5;   // contestants that take this many times the least are left out of the rounds
-constexpr int longer = 4;          // a cell that stays open takes this many times its seconds
+constexpr double hopeless = 2.5;  // contestants that take this many times the least are left out of the rounds
+constexpr int longer = 4;         // a cell that stays open takes this many times its seconds
 
 class Bench {
  public:
@@ -93,13 +93,10 @@ class Bench {
     stretto_payload payload = STRETTO_PAYLOAD_AUTO;
     std::vector<double> ms{};
     stretto_report report = STRETTO_REPORT_INIT;
-    bool tried = false;
 
     bool mpi() const { return name == "MPI" || again(); }
     bool again() const { return name == "MPI again"; }
     bool chosen() const { return name.starts_with("chosen"); }
-    bool predicted() const { return name.starts_with("predicted"); }
-    bool ours_freely() const { return chosen() || predicted(); }  // the library decides
     // The contestant that the library took, by its name there.
     std::string picked() const {
       const std::string algorithm = report.algorithm;
@@ -111,11 +108,8 @@ class Bench {
   };
 
   std::vector<Contestant> contestants(const Kind& kind) const {
-    std::vector<Contestant> all{{.name = "MPI"}, {.name = "MPI again"}, {.name = "chosen"}, {.name = "predicted"}};
-    if (kind.bounded) {
-      all.push_back({.name = "chosen within a bound", .bounded = true});
-      all.push_back({.name = "predicted within a bound", .bounded = true});
-    }
+    std::vector<Contestant> all{{.name = "MPI"}, {.name = "MPI again"}, {.name = "chosen"}};
+    if (kind.bounded) all.push_back({.name = "chosen within a bound", .bounded = true});
     const auto add = [&](const std::string& schedule) {
       all.push_back({.name = schedule + " raw", .schedule = schedule, .payload = STRETTO_PAYLOAD_RAW});
       if (kind.bounded)
@@ -148,7 +142,6 @@ class Bench {
     o.schedule = c.schedule.empty() ? nullptr : c.schedule.c_str();
     o.payload = c.payload;
     o.report = report;
-    o.trials = c.predicted() ? 0 : 1;
     if (c.bounded) {
       o.bound_kind = STRETTO_BOUND_ABSOLUTE;
       o.scope = STRETTO_SCOPE_CONTRIBUTION;
@@ -173,12 +166,10 @@ class Bench {
     return bench::Calls::calls_for(least);
   }
 
-  // What is chosen is known after the trials (stretto.h), which begin at the second call of a shape and are not what lasts.
+  // Makes the first calls, of which the first walks schedules, and keeps the last one's report.
   void settle(const Kind& kind, std::uint64_t bytes, Contestant& c) {
-    for (int k = 0; k < 3 || (k < trial_calls && c.report.trial != 0); ++k) {
+    for (int k = 0; k < 3; ++k)
       if (once(kind, bytes, c, &c.report) != STRETTO_OK) throw std::runtime_error(stretto_message());
-      c.tried = c.tried || c.report.trial != 0;
-    }
   }
 
   void cell(const Kind& kind, std::uint64_t bytes) {
@@ -197,7 +188,7 @@ class Bench {
     std::vector<Contestant> kept;
     double round_ms = 0;
     for (std::size_t i = 0; i < all.size(); ++i) {
-      if (!all[i].mpi() && !all[i].ours_freely() && first[i] > hopeless * least) continue;
+      if (!all[i].mpi() && !all[i].chosen() && first[i] > hopeless * least) continue;
       kept.push_back(std::move(all[i]));
       round_ms += first[i] * calls;
     }
@@ -218,8 +209,7 @@ class Bench {
   static bench::Verdict verdict(const std::vector<Contestant>& all, const Contestant& c) {
     std::vector<bench::Rounds> others;
     for (const Contestant& other : all) {
-      if (!other.ours_freely() && !other.again() && (c.bounded || !other.bounded))
-        others.push_back({other.name, other.ms});
+      if (!other.chosen() && !other.again() && (c.bounded || !other.bounded)) others.push_back({other.name, other.ms});
     }
     return bench::judge(c.ms, all.front().ms, others, c.picked());
   }
@@ -245,9 +235,6 @@ class Bench {
       if (!c.chosen()) continue;
       const bench::Verdict v = verdict(all, c);
       const double ms = bench::median(c.ms);
-      const auto untried = std::find_if(all.begin(), all.end(),
-                                        [&](const Contestant& o) { return o.predicted() && o.bounded == c.bounded; });
-      const bench::Interval over_predicted = bench::ratio(c.ms, untried->ms);
       const std::string subject =
           fmt::format("{} {} B p={} {}{}", kind.name, bytes, calls_.ranks(), o_.place, c.bounded ? " bound" : "");
       bench::Row r{.bench = "choose",
@@ -271,8 +258,6 @@ class Bench {
       r.fields["predicted_ms"] = c.report.predicted_seconds * 1e3;
       r.fields["expected_ratio"] = c.report.expected_ratio;
       r.fields["over_mpi"] = {v.over.low, v.over.middle, v.over.high};
-      r.fields["over_predicted"] = {over_predicted.low, over_predicted.middle, over_predicted.high};
-      r.fields["tried"] = c.tried;
       r.fields["reason"] = c.report.reason;
       r.fields["again_over_mpi"] = {again.low, again.middle, again.high};
       r.fields["rounds"] = c.ms.size();

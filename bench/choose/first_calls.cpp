@@ -30,7 +30,6 @@ struct Contestant {
   std::string name;
   stretto_options options = STRETTO_OPTIONS_INIT;
   std::vector<std::vector<double>> totals{};  // milliseconds of the first marks[i] calls, a repeat an entry
-  int tried = 0;                              // calls of the latest sequence that belonged to a trial
   std::string ran{};                          // what its last call ran as
 };
 
@@ -38,7 +37,7 @@ void checked(stretto_status s) {
   if (s != STRETTO_OK) throw std::runtime_error(stretto_message());
 }
 
-// Makes communicators, each with a trial state of its own.
+// Makes communicators, over the MPI or over UCX.
 class Maker {
  public:
   explicit Maker(bool ucx) : ucx_(ucx) {
@@ -84,11 +83,10 @@ class Maker {
 
 std::vector<Contestant> contestants(const Kind& kind, bool bounded, const FirstCallsOptions& o, int hosts) {
   std::vector<Contestant> all;
-  const auto add = [&](std::string name, const char* schedule, stretto_payload payload, int trials, bool bound) {
+  const auto add = [&](std::string name, const char* schedule, stretto_payload payload, bool bound) {
     Contestant c{.name = std::move(name)};
     c.options.schedule = schedule;
     c.options.payload = payload;
-    c.options.trials = trials;
     if (bound) {
       c.options.bound_kind = STRETTO_BOUND_ABSOLUTE;
       c.options.scope = STRETTO_SCOPE_CONTRIBUTION;
@@ -96,13 +94,12 @@ std::vector<Contestant> contestants(const Kind& kind, bool bounded, const FirstC
     }
     all.push_back(std::move(c));
   };
-  add("default", nullptr, STRETTO_PAYLOAD_AUTO, 1, bounded);
-  add("without trials", nullptr, STRETTO_PAYLOAD_AUTO, 0, bounded);
-  if (!o.ucx) add("native", "native", STRETTO_PAYLOAD_RAW, 0, false);
-  if (hosts == 1) add("node", "node", STRETTO_PAYLOAD_RAW, 0, false);
+  add("default", nullptr, STRETTO_PAYLOAD_AUTO, bounded);
+  if (!o.ucx) add("native", "native", STRETTO_PAYLOAD_RAW, false);
+  if (hosts == 1) add("node", "node", STRETTO_PAYLOAD_RAW, false);
   for (const char* s : kind.schedules) {
-    add(fmt::format("{} raw", s), s, STRETTO_PAYLOAD_RAW, 0, false);
-    if (bounded) add(fmt::format("{} fused", s), s, STRETTO_PAYLOAD_FUSED, 0, true);
+    add(fmt::format("{} raw", s), s, STRETTO_PAYLOAD_RAW, false);
+    if (bounded) add(fmt::format("{} fused", s), s, STRETTO_PAYLOAD_FUSED, true);
   }
   return all;
 }
@@ -116,11 +113,11 @@ class FirstCalls {
     std::vector<Contestant> all = contestants(kind, bounded, o_, hosts_);
     std::vector<double> each;
     for (Contestant& c : all) each.push_back(sequence(kind, bytes, &c, probes));
-    const double least = *std::min_element(each.begin() + 2, each.end());
+    const double least = *std::min_element(each.begin() + 1, each.end());
     const int most = std::clamp(static_cast<int>(o_.seconds * 1e3 / least), marks[1], marks.back());
     std::vector<Contestant> kept;
     for (std::size_t i = 0; i < all.size(); ++i)
-      if (i < 2 || each[i] < hopeless * least) kept.push_back(std::move(all[i]));
+      if (i == 0 || each[i] < hopeless * least) kept.push_back(std::move(all[i]));
     for (Contestant& c : kept) c.totals.clear();
     for (int k = 0; k < o_.repeats; ++k)
       for (Contestant& c : kept) sequence(kind, bytes, &c, most);
@@ -134,7 +131,6 @@ class FirstCalls {
     stretto_report report = STRETTO_REPORT_INIT;
     report.size = offsetof(stretto_report, error_with_rounding);  // which reads the whole result in calls with a bound
     c->options.report = &report;
-    c->tried = 0;
     std::vector<double> took;
     for (int k = 0; k < n; ++k) {
       MPI_Barrier(MPI_COMM_WORLD);
@@ -142,7 +138,6 @@ class FirstCalls {
       const stretto_status s = calls_.ours(kind, bytes, comm, c->options);
       took.push_back((MPI_Wtime() - begun) * 1e3);
       if (s != STRETTO_OK) throw std::runtime_error(fmt::format("{} {}: {}", kind.name, c->name, stretto_message()));
-      c->tried += report.trial;
       calls_.x()[0] += 1;  // a program's values change, and so do caches
     }
     checked(stretto_comm_free(comm));
@@ -168,7 +163,7 @@ class FirstCalls {
   void tell(const Kind& kind, std::uint64_t bytes, bool bounded, int most, const std::vector<Contestant>& all) {
     for (std::size_t mark = 0; mark < all.front().totals.front().size(); ++mark) {
       const int first = std::min(mark < marks.size() ? marks[mark] : most, most);
-      const Contestant* best = &all[2];
+      const Contestant* best = &all[1];
       for (std::size_t i = 2; i < all.size(); ++i)
         if (total(all[i], mark) < total(*best, mark)) best = &all[i];
       Row r{.bench = "first_calls",
@@ -186,10 +181,7 @@ class FirstCalls {
       r.fields["bytes"] = bytes;
       r.fields["bounded"] = bounded;
       r.fields["over_best"] = total(all[0], mark) / total(*best, mark);
-      r.fields["over_without_trials"] = total(all[0], mark) / total(all[1], mark);
-      r.fields["tried"] = all[0].tried;
       r.fields["ran"] = all[0].ran;
-      r.fields["without_trials"] = all[1].ran;
       rows_->write(r);
     }
   }

@@ -1,4 +1,4 @@
-// How long the first calls of a communicator take, with trials and without, over the fastest schedule that is forced.
+// How long the first calls of a communicator take, over the fastest schedule that is forced.
 #pragma once
 
 #include <string>

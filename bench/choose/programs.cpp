@@ -17,8 +17,6 @@
 namespace stretto::bench {
 namespace {
 
-constexpr int trial_calls = 4000;  // more than the trials of a program's shapes take
-
 // Who makes the calls: the MPI's functions, or stretto's on a communicator beside the MPI's.
 struct Comm {
   MPI_Comm mpi = MPI_COMM_NULL;
@@ -27,14 +25,8 @@ struct Comm {
 
 class Caller {
  public:
-  Caller(float* x, float* y, bool own, int trials) : x_(x), y_(y), own_(own) {
-    options_.check = 0;
-    options_.trials = trials;
-  }
+  Caller(float* x, float* y, bool own) : x_(x), y_(y), own_(own) { options_.check = 0; }
   bool own() const noexcept { return own_; }
-  // While it settles, calls ask for reports: tried() tells whether a call since the last question was a trial's.
-  void settling(bool on) noexcept { settling_ = on; }
-  bool tried() noexcept { return std::exchange(tried_, false); }
 
   void allreduce(const Comm& c, std::uint64_t bytes) {
     if (own_)
@@ -67,16 +59,12 @@ class Caller {
 
   template <class Call>
   void ours(const Call& call) {
-    options_.report = settling_ ? &report_ : nullptr;
     if (call(&options_) != STRETTO_OK) throw std::runtime_error(stretto_message());
-    tried_ = tried_ || (settling_ && report_.trial != 0);
   }
 
   float *x_, *y_;
   bool own_;
-  bool settling_ = false, tried_ = false;
   stretto_options options_ = STRETTO_OPTIONS_INIT;
-  stretto_report report_ = STRETTO_REPORT_INIT;
 };
 
 // A stretto_comm beside each of the MPI's, freed with it.
@@ -125,7 +113,6 @@ void short_lived(Caller& by, std::uint64_t bytes, int times) {
 
 struct Program {
   const char* name;
-  bool settles;  // trials of earlier turns count in later ones
   std::vector<std::uint64_t> bytes;
   std::function<void(Caller&, std::uint64_t bytes)> run;
 };
@@ -135,19 +122,6 @@ struct Contestant {
   Caller caller;
   std::vector<double> ms{};
 };
-
-void settle(const Program& program, std::uint64_t bytes, Caller& caller) {
-  caller.settling(true);
-  for (int k = 0; k < 3; ++k) program.run(caller, bytes);
-  for (int k = 0; program.settles && k < trial_calls; ++k) {
-    static_cast<void>(caller.tried());
-    program.run(caller, bytes);
-    int here = caller.tried(), anywhere = 0;  // rows settle each for itself
-    MPI_Allreduce(&here, &anywhere, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
-    if (anywhere == 0) break;
-  }
-  caller.settling(false);
-}
 
 Row row_of(const Calls& calls, const Program& program, std::uint64_t bytes, const ProgramOptions& options,
            const std::vector<Contestant>& all) {
@@ -169,28 +143,25 @@ Row row_of(const Calls& calls, const Program& program, std::uint64_t bytes, cons
   r.fields["bytes"] = bytes;
   r.fields["over_mpi"] = interval(2, 0);
   r.fields["again_over_mpi"] = interval(1, 0);
-  r.fields["over_predicted"] = interval(2, 3);
   r.fields["rounds"] = all[0].ms.size();
   return r;
 }
 
 void measure(Calls& calls, const Program& program, std::uint64_t bytes, const ProgramOptions& options, Writer* rows) {
-  const auto caller = [&](bool own, int trials) { return Caller(calls.x(), calls.y(), own, trials); };
-  std::vector<Contestant> all{{"MPI", caller(true, 0)},
-                              {"MPI again", caller(true, 0)},
-                              {"chosen", caller(false, 1)},
-                              {"predicted", caller(false, 0)}};
+  const auto caller = [&](bool own) { return Caller(calls.x(), calls.y(), own); };
+  std::vector<Contestant> all{{"MPI", caller(true)}, {"MPI again", caller(true)}, {"chosen", caller(false)}};
   double round_ms = 0;
   int times = 1;
   const auto sample = [&](Contestant& c, int n) {
     return calls.sample([&] { program.run(c.caller, bytes); }, n, bytes);
   };
-  for (Contestant& c : all) settle(program, bytes, c.caller);
+  for (Contestant& c : all)
+    for (int k = 0; k < 3; ++k) program.run(c.caller, bytes);
   for (int k = 0; k < 3; ++k) times = Calls::calls_for(sample(all[0], times));
   for (Contestant& c : all) round_ms += sample(c, times) * times;
   const int rounds = std::clamp(static_cast<int>(options.seconds * 1e3 / round_ms), 7, 201);
   std::mt19937 order(1);  // the same on all ranks
-  std::vector<std::size_t> turns{0, 1, 2, 3};
+  std::vector<std::size_t> turns{0, 1, 2};
   for (int k = 0; k < rounds; ++k) {
     std::shuffle(turns.begin(), turns.end(), order);
     for (const std::size_t i : turns) all[i].ms.push_back(sample(all[i], times));
@@ -205,14 +176,12 @@ void measure_programs(Calls& calls, stretto_comm world, const ProgramOptions& op
   const Comm all{MPI_COMM_WORLD, world};
   const std::vector<Program> programs{
       {"grid",
-       true,
        {8, 1024, 65536},
        [&](Caller& by, std::uint64_t n) {
          by.allreduce(*row, n);
          by.bcast(*column, n);
        }},
       {"alternating",
-       true,
        {8, 1024, 65536},
        [&](Caller& by, std::uint64_t n) {
          by.allreduce(all, 8);
@@ -221,8 +190,8 @@ void measure_programs(Calls& calls, stretto_comm world, const ProgramOptions& op
          by.allreduce(all, n / 8);
          by.barrier(all);
        }},
-      {"short-lived, 10 calls", false, {8, 65536}, [](Caller& by, std::uint64_t n) { short_lived(by, n, 10); }},
-      {"short-lived, 1000 calls", false, {8}, [](Caller& by, std::uint64_t n) { short_lived(by, n, 1000); }},
+      {"short-lived, 10 calls", {8, 65536}, [](Caller& by, std::uint64_t n) { short_lived(by, n, 10); }},
+      {"short-lived, 1000 calls", {8}, [](Caller& by, std::uint64_t n) { short_lived(by, n, 1000); }},
   };
   for (const Program& program : programs)
     for (const std::uint64_t bytes : program.bytes)

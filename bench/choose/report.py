@@ -22,16 +22,15 @@ def read(paths, bench="choose"):
 
 def first_calls(rows):
     """Total time of a communicator's first calls over that of the fastest forced schedule, a cell a length, with a bound or without."""
-    yield "| place | MPI | first calls | cells | time over the best: median, largest | over the time without trials: median, largest |"
-    yield "|---|---|---|---|---|---|"
+    yield "| place | MPI | first calls | cells | time over the best: median, largest |"
+    yield "|---|---|---|---|---|"
     groups = {}
     for row in rows:
         marks = (row["place"], row["mpi"], row["first"] if row["first"] in (1, 10, 100) else 1000)
         groups.setdefault(marks, []).append(row)
     for (place, mpi, first), group in sorted(groups.items()):
-        over, alone = ([row[name] for row in group] for name in ("over_best", "over_without_trials"))
-        yield (f"| {place} | {mpi} | {'up to ' if first == 1000 else ''}{first} | {len(group)} | {statistics.median(over):.2f}, {max(over):.2f} "
-               f"| {statistics.median(alone):.2f}, {max(alone):.2f} |")
+        over = [row["over_best"] for row in group]
+        yield f"| {place} | {mpi} | {'up to ' if first == 1000 else ''}{first} | {len(group)} | {statistics.median(over):.2f}, {max(over):.2f} |"
 
 
 def size(count):
@@ -87,20 +86,6 @@ def way_down(cells_):
     more = [1e3 * (cell["ms"]["value"] - cell["ms"]["peer_value"]) for cell in cells_
             if cell["ms"]["schedule"] == "native" and cell["ms"]["bytes"] <= 512]
     return f"{statistics.median(more):.2f} of {len(more)}" if more else "-"
-
-
-def trials_gain(groups):
-    """What trials gain: the time with them over that of the prediction alone, in cells that have them."""
-    yield "| place | MPI | cells with trials | time with trials over without: median, quarters | trials 5 % faster | 5 % slower |"
-    yield "|---|---|---|---|---|---|"
-    for (mpi, place, ranks), group in groups.items():
-        tried = [cell["ms"]["over_predicted"] for cell in group.values() if cell["ms"].get("tried")]
-        if not tried:
-            continue
-        middles = sorted(middle for _, middle, _ in tried)
-        quarters = [middles[len(middles) // 4], middles[3 * len(middles) // 4]]
-        yield (f"| {place}, {ranks} ranks | {mpi} | {len(tried)} of {len(group)} | {statistics.median(middles):.2f}, {quarters[0]:.2f} to {quarters[1]:.2f} "
-               f"| {sum(high < 0.95 for _, _, high in tried)} | {sum(low > 1.05 for low, _, _ in tried)} |")
 
 
 def named(key, cell):
@@ -174,7 +159,6 @@ def main():
           f"The MPI's own beside itself: surely slower in {sum(surely_again(group) for group in groups.values())}. "
           f"Within 10 % of the best measured combination: {share(near, len(everything))}.\n")
     print(*worst(groups, 5), sep="\n")
-    print("", *trials_gain(groups), sep="\n")
 
 
 if __name__ == "__main__":

@@ -240,7 +240,6 @@ class Bench {
     options.bound_kind = STRETTO_BOUND_ABSOLUTE;
     options.scope = STRETTO_SCOPE_CONTRIBUTION;
     options.bound = eps_;
-    options.trials = 0;
     return options;
   }
 

@@ -151,7 +151,7 @@ class Bench {
     }
   }
 
-  static constexpr int warm_up = 12;  // trials settle meanwhile
+  static constexpr int warm_up = 12;
   const Options& o_;
   int rank_ = 0, ranks_ = 1;
   stretto_comm over_mpi_ = nullptr;

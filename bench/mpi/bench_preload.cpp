@@ -79,7 +79,7 @@ Row measure(const Case& c, std::size_t bytes, int repeats, int ranks) {
   std::vector<double> x(bytes / sizeof(double)), y(x.size());
   const int batch = bytes <= 1024 ? 200 : 1;
   std::array<std::vector<double>, 3> seconds;  // with the library; the MPI's own; the same again
-  // The first calls of a communicator, and most of what a trial tries.
+  // The first calls of a communicator, before stretto makes its own for it.
   for (int k = 0; k < (bytes <= 65536 ? 400 : 60); ++k) once(c, x, y, 1, false);
   for (int k = 0; k < repeats; ++k)
     for (int turn = 0; turn < 3; ++turn) {

@@ -122,13 +122,7 @@ void row(Contest& c, const std::string& operation, std::size_t bytes, std::vecto
     std::string regime = "shared";
     double before = 0, after = 0;
     for (int k = 0; k < 5; ++k) {
-      std::size_t by = 0;
       if (c.limits != nullptr) before = bench::await_regime(*c.limits, c.regime);
-      c.ours->settle([&] {
-        if (rewrite) rewrite_input(c.in, floats, ++by);
-        contestants.front().call();
-        if (rewrite) read_output(contestants.front(), floats);
-      });
       if (c.limits != nullptr && c.regime.empty()) before = bench::flag_between(*c.limits);
       us = measure(c, contestants, floats, bytes, rewrite);
       if (c.limits == nullptr) break;

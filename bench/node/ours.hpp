@@ -14,8 +14,6 @@ namespace stretto::bench {
 class Ours {
  public:
   virtual ~Ours() = default;
-  // Makes calls until what runs is settled, from nothing: the C API has trials first.
-  virtual void settle(const std::function<void()>&) {}
   virtual void barrier() = 0;
   virtual void bcast(float* data, std::size_t n) = 0;
   virtual void reduce(const float* in, float* out, std::size_t n) = 0;
@@ -54,18 +52,6 @@ class Api final : public Ours {
   ~Api() override { static_cast<void>(stretto_comm_free(comm_)); }
   Api(const Api&) = delete;
   Api& operator=(const Api&) = delete;
-  void settle(const std::function<void()>& call) override {
-    check(stretto_comm_free(comm_));
-    begin();
-    stretto_report report = STRETTO_REPORT_INIT;
-    o_.report = &report;
-    int settled = 0;  // calls; of which all ranks see as many
-    for (int k = 0; k < 3000 && settled < 20; ++k) {
-      call();
-      settled = report.trial ? 0 : settled + 1;
-    }
-    o_.report = nullptr;
-  }
   void barrier() override { check(stretto_barrier(comm_, &o_)); }
   void bcast(float* data, std::size_t n) override { check(stretto_bcast(data, n, STRETTO_F32, 0, comm_, &o_)); }
   void reduce(const float* in, float* out, std::size_t n) override {

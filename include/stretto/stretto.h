@@ -212,11 +212,9 @@ typedef struct stretto_report {
   /* Messages of fewer bytes of values than this travelled raw, the others as streams; 0: none did. In a floating sum,
    * difference or mean only where options.raw_below asks for it: raw additions round. */
   uint64_t raw_below;
-  int trial; /* 1: part of a trial; calls like this one may run differently */
   /* Why this algorithm:
    *  "predicted"             the model expects nothing else to be clearly faster
    *  "assumed"               the same for "node", on a machine that was not measured
-   *  "turn of a trial", "winner of a trial"
    *  "forced"                by `schedule` or `payload`
    *  "no native collective"  serves this call
    *  "raw sums would round too much", "unequal counts"
@@ -252,16 +250,16 @@ typedef struct stretto_report {
   char device_carrier[STRETTO_NAME_MAX];
 } stretto_report;
 
-#define STRETTO_REPORT_INIT                                                                                         \
-  {                                                                                                                 \
-    sizeof(stretto_report), "", "", 0, 0, 0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0, 0, "", 0.0, 0, 0, 0.0, 0.0, \
-        0.0, 0.0, "", 0.0, 0, 0.0, ""                                                                               \
+#define STRETTO_REPORT_INIT                                                                                           \
+  {                                                                                                                   \
+    sizeof(stretto_report), "", "", 0, 0, 0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0, "", 0.0, 0, 0, 0.0, 0.0, 0.0, \
+        0.0, "", 0.0, 0, 0.0, ""                                                                                      \
   }
 
 /* How a collective runs. NULL means STRETTO_OPTIONS_INIT: exact, everything chosen. The call copies the struct. All
  * ranks pass equal bound_kind, bound, scope, ignore_above, schedule, payload, segment, raw_below and reproducible (with
- * USER also user_commutes), else every rank returns STRETTO_INCOMPATIBLE. Ranks with different check or trials wait for
- * different exchanges until the timeout, or get STRETTO_INCOMPATIBLE sooner. */
+ * USER also user_commutes), else every rank returns STRETTO_INCOMPATIBLE. Ranks with different check wait for different
+ * exchanges until the timeout, or get STRETTO_INCOMPATIBLE sooner. */
 typedef struct stretto_options {
   size_t size; /* sizeof(stretto_options), set by the initialiser: older callers keep working */
   stretto_bound bound_kind;
@@ -284,9 +282,7 @@ typedef struct stretto_options {
   void* user_context;     /* borrowed until completion */
   int user_commutes;      /* 1: contributions may be combined in any order; 0: in rank order */
   stretto_report* report; /* NULL, or filled at completion; borrowed until then */
-  /* 1: calls may have trials (below). 0: prediction alone; equal calls run alike, with the same bits in every run. */
-  int trials;
-  int reproducible; /* 1: floating reductions give the same bits wherever the ranks are (below) */
+  int reproducible;       /* 1: floating reductions give the same bits wherever the ranks are (below) */
   /* Values of this magnitude and more are left out of a relative bound's range. 0: 1e15; INFINITY: none is. NaN or a
    * negative number gives STRETTO_INVALID_ARGUMENT. */
   double ignore_above;
@@ -306,7 +302,7 @@ typedef struct stretto_options {
 #define STRETTO_OPTIONS_INIT                                                                                       \
   {                                                                                                                \
     sizeof(stretto_options), STRETTO_BOUND_NONE, 0.0, STRETTO_SCOPE_RESULT, NULL, STRETTO_PAYLOAD_AUTO, 0, 0.0, 1, \
-        NULL, NULL, 0, NULL, 1, 0, 0.0, 0                                                                          \
+        NULL, NULL, 0, NULL, 0, 0.0, 0                                                                             \
   }
 
 /* check = 1: before data move, ranks agree by exchanging a signature of their call. The exchange takes ceil(log2 p)
@@ -322,10 +318,6 @@ typedef struct stretto_options {
  * "native" and "node": docs/semantics.md lists the calls that they serve. Exact floating sums of "node" have a fixed
  * order; its streams have the bits of FUSED. STRETTO_NODE=0 in any rank's environment leaves new communicators without
  * "node".
- *
- * trials = 1: some blocking calls of a shape measure another candidate than the predicted one. These calls have cost at
- * most 5 % of the time that all calls of the shape have taken. A candidate that is 10 % faster takes over.
- * docs/semantics.md defines shapes and lists calls without trials.
  *
  * reproducible = 1: exact reductions of floating types, and those by USER, are ((x0 + x1) + x2) + ..., element by
  * element. x_r is rank r's contribution (of stretto_allreduce_multi: the sum of its own, in their order).

@@ -59,7 +59,6 @@ void report(const Outcome& o, stretto_report* out) noexcept {
   set_name(r.profile, o.profile);
   r.expected_ratio = o.expected_ratio;
   r.raw_below = o.raw_below;
-  r.trial = o.trial ? 1 : 0;
   r.split = o.split;
   set_name(r.device_carrier, o.device_carrier);
   if (o.ranges) tell_range(*o.ranges, &r);

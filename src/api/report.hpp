@@ -24,8 +24,7 @@ struct Outcome {
   std::uint64_t raw_below = 0;
   int split = 0;
   select::Why why;
-  const char* profile = "";  // whose times of messages were taken
-  bool trial = false;
+  const char* profile = "";               // whose times of messages were taken
   const codec::Ranges* ranges = nullptr;  // of the values, where a bound is a fraction of their range; else null
   double agree_seconds = 0, seconds = 0;
   const char* device_carrier = "";  // of messages between ranks with memory of devices

@@ -80,9 +80,9 @@ class Backend {
   virtual Status run(const Call& call, const Decision& decision, engine::Report* ran) noexcept;
   virtual Status start(const Call& call, const Decision& decision, std::unique_ptr<Pending>* pending) noexcept;
 
-  // For raw values; `other_copy` as in select::Choice. Valid as long as the backend lives. Null: the backend cannot
-  // prepare such a call, or there is no memory.
-  virtual std::unique_ptr<PreparedCall> prepare(const Shape& shape, bool other_copy) noexcept = 0;
+  // For raw values. Valid as long as the backend lives. Null: the backend cannot prepare such a call, or there is no
+  // memory.
+  virtual std::unique_ptr<PreparedCall> prepare(const Shape& shape) noexcept = 0;
 };
 
 inline Status Backend::run(const Call& call, const Decision&, engine::Report*) noexcept {
@@ -110,10 +110,6 @@ class NodeBackend : public Backend {
   // Whether it also serves `call` with streams, within its bound and by a payload that the call allows. The same answer
   // on every rank; true only where serves() is true. Results are those of the engine under that payload.
   virtual bool streams(const Call& call) const noexcept = 0;
-
-  // Whether private buffers of such a call can be copied in two ways: through slots, or by the kernel
-  // (Choice::other_copy). The same answer on every rank. Values and order of additions are the same.
-  virtual bool other_copy(const Call& call) const noexcept = 0;
 
   // serves(), but for whether the memory is still in use.
   virtual bool suits(const Call& call) const noexcept = 0;
@@ -151,9 +147,8 @@ struct Backends {
 
   // Memory of a device is for schedules, and what works in it.
   Served serve(const Call& c) const noexcept {
-    if (c.device != nullptr) return {device && device->serves(c), false, false, false};
-    const bool by_node = node && node->serves(c);
-    return {mpi && mpi->serves(c), by_node, node && node->streams(c), by_node && node->other_copy(c)};
+    if (c.device != nullptr) return {device && device->serves(c), false, false};
+    return {mpi && mpi->serves(c), node && node->serves(c), node && node->streams(c)};
   }
   Backend& of(Provider p, bool on_device = false) const noexcept {
     switch (p) {

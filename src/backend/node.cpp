@@ -93,11 +93,6 @@ class Node final : public NodeBackend {
 
   bool starts(const Call&) const noexcept override { return false; }
 
-  bool other_copy(const Call& c) const noexcept override {
-    const bool moves = !reduces(c.collective) && c.collective != Collective::barrier;
-    return moves && serves(c) && node_->copies_differ(c.count * stretto_type_size(c.type));
-  }
-
   bool streams(const Call& c) const noexcept override {
     const stretto_options& o = c.settings.options;
     return serves(c) && !c.nonblocking && o.bound_kind != STRETTO_BOUND_NONE && adds_codes(o.payload) &&
@@ -108,13 +103,13 @@ class Node final : public NodeBackend {
     if (d.streams()) return run_streams(c, d, ran);
     node::Combination o = operation_of(shape_of(c));
     if (o.op == payload::Op::user) o.user = user_function(c);
-    return run_in(*node_, shape_of(c), c.send, c.recv, o, d.choice.other_copy, c.settings.options.timeout);
+    return run_in(*node_, shape_of(c), c.send, c.recv, o, c.settings.options.timeout);
   }
 
   Status begin(const Call& c, const Decision& d, std::optional<std::uint64_t> word, bool runs,
                std::unique_ptr<Meeting>* meeting) noexcept override try {
     if (!lane_) lane_ = std::make_unique<Lane>(*node_);
-    auto made = std::make_unique<StartedCall>(*lane_, c, d.choice.other_copy, word, runs);
+    auto made = std::make_unique<StartedCall>(*lane_, c, word, runs);
     lane_->started.start(*made);
     CommunicationCores::mine().wake();
     *meeting = std::move(made);
@@ -123,8 +118,8 @@ class Node final : public NodeBackend {
     return fail(Status::out_of_memory, "no memory to start a collective in a host's memory");
   }
 
-  std::unique_ptr<PreparedCall> prepare(const Shape& s, bool other_copy) noexcept override {
-    return std::unique_ptr<PreparedCall>(new (std::nothrow) Prepared(*this, s, other_copy));
+  std::unique_ptr<PreparedCall> prepare(const Shape& s) noexcept override {
+    return std::unique_ptr<PreparedCall>(new (std::nothrow) Prepared(*this, s));
   }
 
   Status agree(std::uint64_t value, double timeout, bool* same) noexcept override {
@@ -153,23 +148,21 @@ class Node final : public NodeBackend {
  private:
   class Prepared final : public PreparedCall {
    public:
-    Prepared(Node& node, const Shape& s, bool other_copy) noexcept
-        : node_(node), shape_(s), other_copy_(other_copy), operation_(operation_of(s)) {}
+    Prepared(Node& node, const Shape& s) noexcept : node_(node), shape_(s), operation_(operation_of(s)) {}
     Status run(const void* send, void* recv, double timeout) noexcept override {
-      return run_in(*node_.node_, shape_, send, recv, operation_, other_copy_, timeout);
+      return run_in(*node_.node_, shape_, send, recv, operation_, timeout);
     }
 
    private:
     Node& node_;
     const Shape shape_;
-    const bool other_copy_;
     const node::Combination operation_;
   };
 
   class StartedCall final : public Meeting, private node::Started::Task {
    public:
-    StartedCall(Lane& lane, const Call& c, bool other_copy, std::optional<std::uint64_t> word, bool runs) noexcept
-        : lane_(lane), call_(c), other_copy_(other_copy), word_(word), runs_(runs) {}
+    StartedCall(Lane& lane, const Call& c, std::optional<std::uint64_t> word, bool runs) noexcept
+        : lane_(lane), call_(c), word_(word), runs_(runs) {}
     ~StartedCall() override {
       if (done()) return;
       static_cast<void>(lane_.collectives->group().give_up_all(
@@ -200,7 +193,7 @@ class Node final : public NodeBackend {
         if (const Status s = c.agree(*word_, &same_); s != Status::ok) return s;
       }
       if (!runs_ || (word_ && !same_)) return Status::ok;
-      return run_in(c, shape_of(call_), call_.send, call_.recv, operation_of(shape_of(call_)), other_copy_, o.timeout);
+      return run_in(c, shape_of(call_), call_.send, call_.recv, operation_of(shape_of(call_)), o.timeout);
     }
     void wait_for_end() noexcept {
       Waiting waiting(true, Wakes::by_the_peer);
@@ -217,7 +210,6 @@ class Node final : public NodeBackend {
 
     Lane& lane_;
     const Call& call_;
-    const bool other_copy_;
     const std::optional<std::uint64_t> word_;
     const bool runs_;
     bool same_ = false;
@@ -250,14 +242,9 @@ class Node final : public NodeBackend {
   }
 
   static Status run_in(node::Collectives& c, const Shape& s, const void* send, void* recv, const node::Combination& o,
-                       bool other_copy, double timeout) noexcept {
+                       double timeout) noexcept {
     be_patient(c, timeout);
-    if (!other_copy) [[likely]]
-      return run_in(c, s, send, recv, o);
-    c.reverse_copies(true);
-    const Status status = run_in(c, s, send, recv, o);
-    c.reverse_copies(false);
-    return status;
+    return run_in(c, s, send, recv, o);
   }
 
   static Status run_in(node::Collectives& c, const Shape& s, const void* send, void* recv,

@@ -35,7 +35,7 @@ class Schedules final : public Backend {
   }
 
   // Each run is bound anew: what would be kept is small beside what the engine does.
-  std::unique_ptr<PreparedCall> prepare(const Shape&, bool) noexcept override { return nullptr; }
+  std::unique_ptr<PreparedCall> prepare(const Shape&) noexcept override { return nullptr; }
 
  private:
   struct Running final : Pending {

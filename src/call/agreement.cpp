@@ -207,8 +207,6 @@ void merge(const Signature& from, Signature& into) noexcept {
   into.captured += from.captured;
   into.samples += from.samples;
   into.shrunk += from.shrunk;
-  into.turn.seconds = std::max(into.turn.seconds, from.turn.seconds);
-  into.turn.agreement = std::min(into.turn.agreement, from.turn.agreement);
 }
 
 Status verdict(const Signature& merged, const Signature& own, const char* message) noexcept {

@@ -5,8 +5,7 @@
 //
 // - the arguments on which ranks must agree, each as the smallest and the largest value with a rank that gave it;
 // - the first failure that any rank found in its own arguments;
-// - the range of the values, the number of contributions, and how well samples of the values compress;
-// - the times of a trial's latest turn.
+// - the range of the values, the number of contributions, and how well samples of the values compress.
 //
 // Pure data: no communication here.
 #pragma once
@@ -52,13 +51,6 @@ struct Span {
   std::uint32_t lo_rank = 0, hi_rank = 0;
 };
 
-// How long a turn of a trial took. On one rank; merged: the slowest rank's calls, and the agreement of the rank that came
-// last, which waited for no other rank.
-struct TurnTimes {
-  double seconds = 0;    // a call; infinity: it failed
-  double agreement = 0;  // of all agreements of the turn
-};
-
 struct Signature {
   std::array<Span, fields> span{};
   std::uint32_t status = 0;  // of the lowest rank that failed; 0: none did
@@ -72,7 +64,6 @@ struct Signature {
   std::uint32_t devices = 0;              // ranks whose buffers are in the memory of a device
   std::uint32_t captured = 0;             // ranks whose stream is captured in a graph
   std::uint64_t samples = 0, shrunk = 0;  // ranks that took one, and the sum of what was left of them, of 2^16 each
-  TurnTimes turn;                         // of the trial's turn before; zeros: none
 
   void set(Field f, std::uint64_t value, int rank) noexcept;
   void set(Field f, double value, int rank) noexcept;  // orders as the numbers do, NaN included
@@ -84,7 +75,7 @@ struct Signature {
 };
 
 inline constexpr std::size_t signature_words = sizeof(Signature) / sizeof(std::uint64_t);
-static_assert(sizeof(Signature) == 616);  // whole words; docs/architecture.md tells it
+static_assert(sizeof(Signature) == 600);  // whole words; docs/architecture.md tells it
 
 // A hash of the arguments, equal on all ranks whose arguments are equal, and never 0.
 std::uint64_t digest(const Signature& s) noexcept;

@@ -7,7 +7,7 @@
 namespace stretto::model {
 namespace {
 
-bool is_short(const Question& q) noexcept { return !q.compress && q.schedule.empty() && q.bytes <= longest_untried; }
+bool is_short(const Question& q) noexcept { return !q.compress && q.schedule.empty() && q.bytes <= longest_short; }
 
 bool stays_in_memory(const Question& q, int hosts) noexcept {
   const bool any_payload = q.payload <= static_cast<int>(payload::Kind::raw);
@@ -20,9 +20,11 @@ double seconds_in_memory(const Profile& profile, const Question& q) {
   return machine_of(profile, q.element, 1).copy.of(2 * static_cast<double>(q.bytes));
 }
 
-}  // namespace
-
+// Whether schedules are not predicted for the question, because a native collective goes anyway: for short vectors; and
+// on one host in shared memory, which is faster than messages, and faster for exact values than for streams.
 bool natives_suffice(const Question& q, int hosts) noexcept { return is_short(q) || stays_in_memory(q, hosts); }
+
+}  // namespace
 
 Status decide(Chooser& chooser, const Question& question, Decided* decided) {
   Question q = on_grid(question);
@@ -36,9 +38,9 @@ Status decide(Chooser& chooser, const Question& question, Decided* decided) {
     const double part = own.provider == Provider::node ? unmeasured_node(chooser.topology().ranks()) : 1;
     if (q.native) decided->mpi_seconds = own.seconds / part;
   }
-  // For short vectors no trial would find out that a prediction is wrong, and predictions may be off by factors.
-  const bool shows = best.native || q.bytes > longest_untried;
-  const bool enough = shows && best.seconds < longest_worthwhile(own.seconds);
+  // Predictions for short vectors may be off by factors.
+  const bool trusted = best.native || q.bytes > longest_short;
+  const bool enough = trusted && best.seconds < longest_worthwhile(own.seconds);
   decided->taken = !own.native || enough ? best : own;
   return Status::ok;
 }

@@ -9,18 +9,14 @@
 
 namespace stretto::model {
 
-// Bytes of a vector. Up to this length a native collective goes wherever one can serve, and nothing is tried.
-inline constexpr std::uint64_t longest_untried = 1024;
+// Bytes of a vector. Up to this length a native collective goes wherever one can serve.
+inline constexpr std::uint64_t longest_short = 1024;
 
 struct Decided {
   Candidate taken;
   Candidate own;           // the cheapest native collective of raw values; `native` is false where none can serve
   double mpi_seconds = 0;  // of the MPI's own; 0: not predicted
 };
-
-// Whether schedules are not predicted for the question, because a native collective goes anyway: for short vectors; and
-// on one host in shared memory, which is faster than messages, and faster for exact values than for streams.
-bool natives_suffice(const Question& question, int hosts) noexcept;
 
 // unsupported where what is forced does not fit together.
 Status decide(Chooser& chooser, const Question& question, Decided* decided);

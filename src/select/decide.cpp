@@ -102,7 +102,6 @@ Decision Selector::decide(const Call& call, Served served) noexcept {
       }
     }
     choose(call, bytes, {streams}, served, &d);
-    needs.times = choices_.due(d.turn.trial);
     d.made = !needs.values();
   } catch (...) {
     d.known = false;
@@ -113,8 +112,7 @@ Decision Selector::decide(const Call& call, Served served) noexcept {
 void Selector::choose(const Call& call, std::size_t bytes, Streaming streaming, Served served, Decision* d) {
   // What is started runs in the node's memory in the order of the calls, and not in that in which their agreements end.
   if (call.nonblocking && d->needs.values()) served.node = served.streams = false;
-  d->choice = call.nonblocking ? choices_.choose(call, bytes, streaming, d->ratio, served)
-                               : choices_.look(call, bytes, streaming, d->ratio, served, &d->turn);
+  d->choice = choices_.choose(call, bytes, streaming, d->ratio, served);
 }
 
 Status Selector::complete(const Call& call, const Agreed& agreed, Served served, Decision* d) noexcept {
@@ -134,13 +132,9 @@ Status Selector::complete(const Call& call, const Agreed& agreed, Served served,
       streams = false;
       d->ratio = 1;
     }
-    if (d->needs.times) choices_.agreed(d->turn, agreed.turn);
     if (!d->made || !served.by(d->choice.provider))  // the node's memory may have ended since
       choose(call, bytes, {streams, streams && adds_codes_alone(call, agreed, d->inputs, ranks_)}, served, d);
     d->made = true;
-    // The ratio that was agreed on may have led to another trial, on whose times the ranks have not agreed.
-    if (choices_.due(d->turn.trial)) d->turn = {};
-    if (!call.nonblocking) choices_.begin(d->turn, d->choice);
     suit_counts(call, bytes, &d->choice);
     return settle(call, agreed, served, bytes, d);
   } catch (...) {
@@ -159,7 +153,6 @@ Status Selector::settle(const Call& call, const Agreed& agreed, Served served, s
     d->eps = 0;
     c.raw_below = 0;
   }
-  if (d->turn.trial) c.why.reason = Reason::turn;
   d->error = error_of(call, terms, agreed, d->eps);
   d->rounding = rounding_beside(call, terms, d->needs.range ? &agreed : nullptr, d->eps);
   d->contributions = d->inputs;

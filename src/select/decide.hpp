@@ -24,9 +24,9 @@ class Selector {
   // would change it differently.
   Decision decide(const Call& call, Served served) noexcept;
 
-  // With what all ranks agreed on: turns the bound into an eps for each contribution, makes a choice that was left
-  // open, and lets a trial take its turn. Every rank gets the same status: invalid_argument, unsupported or
-  // invalid_bound. Only out_of_memory may be this rank's alone.
+  // With what all ranks agreed on: turns the bound into an eps for each contribution, and makes a choice that was left
+  // open. Every rank gets the same status: invalid_argument, unsupported or invalid_bound. Only out_of_memory may be
+  // this rank's alone.
   Status complete(const Call& call, const Agreed& agreed, Served served, Decision* decision) noexcept;
 
   // Keeps the ratio on which the ranks of a blocking call agreed, for later calls without an agreement. 0: none was

@@ -3,9 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <string>
-#include <vector>
 
 #include "call/agreement.hpp"
 #include "call/call.hpp"
@@ -23,19 +21,17 @@ using model::Provider;
 // Which providers serve a call, beside schedules, which serve all.
 struct Served {
   bool mpi = false, node = false;
-  bool streams = false;     // by the node's, within a bound
-  bool other_copy = false;  // by the node's, with another way to copy private buffers
-  bool device = false;      // a rank's buffers are in the memory of a device
-  bool staged = false;      // and messages pass the host's
+  bool streams = false;  // by the node's, within a bound
+  bool device = false;   // a rank's buffers are in the memory of a device
+  bool staged = false;   // and messages pass the host's
   constexpr bool by(Provider p) const noexcept {
     return p == Provider::schedules || (p == Provider::node ? node : mpi);
   }
 };
 
-// One way to run a collective. With the providers mpi and node only `other_copy`, `payload` and `why` have a meaning.
+// One way to run a collective. With the providers mpi and node only `payload` and `why` have a meaning.
 struct Choice {
   Provider provider = Provider::schedules;
-  bool other_copy = false;  // node: private buffers are copied the other way (through slots, or by the kernel)
   payload::Kind payload = payload::Kind::raw;
   std::string schedule;
   bool raw_inside = false;    // raw inside a host, `payload` between hosts
@@ -48,29 +44,13 @@ struct Choice {
   Why why;
 };
 
-// A blocking call that is one of a trial. 0: it is none.
-using Trial = std::uint64_t;
-
-class Autotuner;
-
-// The change that a blocking call makes to the trials when it runs. Every rank must make the same change, so it is made
-// only once all ranks are known to run the call.
-struct Turn {
-  Trial trial = 0;                                    // the call is measured, or begins with an agreement on times
-  std::shared_ptr<const std::vector<Choice>> enters;  // the candidates of that trial, where it has none yet
-  Trial first = 0;                                    // its shape may come to a trial, and has not run yet
-  Trial opens = 0;                                    // the same, and has run once
-  Autotuner* leads = nullptr;                         // the trial whose leader runs; valid as long as the communicator
-};
-
 // What a call needs from the agreement before its data may move.
 struct Needs {
   bool counts = false;  // of other ranks
   bool range = false;   // of the values, for a bound
   bool sample = false;  // how well the values compress
-  bool times = false;   // of a trial's latest turn; and the next one is begun by all ranks together
   bool check = false;   // whether all ranks call alike
-  bool values() const noexcept { return counts || range || sample || times; }
+  bool values() const noexcept { return counts || range || sample; }
   bool any() const noexcept { return values() || check; }
 };
 
@@ -82,7 +62,6 @@ struct Decision {
   bool made = false;
   Choice choice;
   double ratio = 1;  // by which the vector is expected to shrink
-  Turn turn;
 
   stretto_payload payload = STRETTO_PAYLOAD_RAW;
   std::uint64_t contributions = 1;  // K; with raw sums inside hosts, the hosts
@@ -101,7 +80,6 @@ struct Agreed {
   codec::Ranges values;  // of the finite values; empty: there are none, or it was not asked for
   std::uint64_t contributions = 1;
   double ratio = 0;  // of samples; 0: none were taken
-  call::TurnTimes turn{};
 };
 
 }  // namespace stretto::select

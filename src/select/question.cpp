@@ -17,32 +17,13 @@ bool same(const model::Question& a, const model::Question& b) noexcept {
          a.raw_below == b.raw_below && a.device == b.device && a.staged == b.staged && a.schedule == b.schedule;
 }
 
-// Two values have one sum and one product, whoever adds or multiplies them, each rounded once.
-bool rounds_once(const Call& c, int ranks) noexcept {
-  const bool wide = c.type == STRETTO_F32 || c.type == STRETTO_F64;
-  return ranks <= 2 && wide && (c.op == STRETTO_SUM || c.op == STRETTO_PROD);
-}
-
-// A barrier cannot be tried: the agreement that begins a turn is one. Nothing is forced, and results depend on the way within the bound at
-// most: not exact sums of floats that round more than once, nor a user's operation, nor integer sums with a bound, whose overflow only streams tell.
-bool may_be_tried(const Call& c, bool compress, int ranks) noexcept {
-  const stretto_options& o = c.settings.options;
-  const bool floating = call::is_floating(c.type), sums = c.op != STRETTO_MIN && c.op != STRETTO_MAX;
-  const bool rounds = c.op == STRETTO_USER || (floating && !rounds_once(c, ranks));
-  const bool depends = reduces(c.collective) && (compress ? !floating && sums : rounds);
-  return ranks > 1 && c.settings.schedule.empty() && o.payload == STRETTO_PAYLOAD_AUTO && o.segment == 0 &&
-         o.raw_below == 0 && !depends && c.collective != Collective::allreduce_multi &&
-         c.collective != Collective::barrier;
-}
-
 }  // namespace
 
 bool Asked::same_answer(const Asked& o) const noexcept {
-  return mixed == o.mixed && tries == o.tries && other_copy == o.other_copy && reported == o.reported &&
-         same(question, o.question);
+  return mixed == o.mixed && reported == o.reported && same(question, o.question);
 }
 
-Asked ask(const Call& call, std::size_t bytes, Streaming streaming, double ratio, Served served, int ranks) {
+Asked ask(const Call& call, std::size_t bytes, Streaming streaming, double ratio, Served served) {
   const stretto_options& o = call.settings.options;
   const bool compress = streaming.may;
   Asked a;
@@ -79,21 +60,18 @@ Asked ask(const Call& call, std::size_t bytes, Streaming streaming, double ratio
   q.node_streams = others && compress && served.streams;
   q.schedule = call.settings.schedule;
   q = model::on_grid(std::move(q));
-  a.other_copy = served.other_copy;
   a.reported = o.report != nullptr;
-  a.tries = o.trials && may_be_tried(call, compress, ranks);
 
   std::uint64_t h = mix(q.bytes, static_cast<std::uint64_t>(q.collective));
   h = mix(h, std::uint64_t{q.element} << 32 | static_cast<std::uint32_t>(q.root));
   h = mix(h, std::bit_cast<std::uint64_t>(q.ratio));
   h = mix(h, static_cast<std::uint64_t>(q.payload + 1) << 16 | std::uint64_t{q.staged} << 12 |
                  std::uint64_t{q.device} << 13 | std::uint64_t{q.rank_by_rank} << 15 | std::uint64_t{q.exact} << 14 |
-                 std::uint64_t{a.other_copy} << 8 | std::uint64_t{q.native} << 7 | std::uint64_t{a.tries} << 6 |
-                 std::uint64_t{a.mixed} << 5 | std::uint64_t{q.code_space} << 4 | std::uint64_t{q.keeps_order} << 3 |
-                 std::uint64_t{q.node} << 2 | std::uint64_t{q.compress} << 1 | std::uint64_t{q.node_streams});
+                 std::uint64_t{q.native} << 7 | std::uint64_t{a.mixed} << 5 | std::uint64_t{q.code_space} << 4 |
+                 std::uint64_t{q.keeps_order} << 3 | std::uint64_t{q.node} << 2 | std::uint64_t{q.compress} << 1 |
+                 std::uint64_t{q.node_streams});
   if (q.raw_below > 0) h = mix(h, q.raw_below);
   a.cell = mix(h, q.segment ^ q.schedule.size());
-  a.trial = mix(a.cell, static_cast<std::uint64_t>(call.type) << 8 | static_cast<std::uint64_t>(call.op)) | 1;
   return a;
 }
 

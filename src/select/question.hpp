@@ -17,17 +17,14 @@ struct Streaming {
 struct Asked {
   model::Question question;  // on the model's grid
   bool mixed = false;        // raw inside hosts and streams between were asked for
-  bool tries = false;        // trials are allowed
-  bool other_copy = false;   // Served::other_copy
   std::uint64_t cell = 0;    // of all this
-  Trial trial = 0;           // and of what else tells shapes apart
   bool reported = false;     // on this rank: a report tells what is predicted
 
   // Whether cell and question are the same: two questions may share a cell by chance.
   bool same_answer(const Asked& other) const noexcept;
 };
 
-// `bytes`: of the whole vector; `ranks`: of the communicator.
-Asked ask(const Call& call, std::size_t bytes, Streaming streaming, double ratio, Served served, int ranks);
+// `bytes`: of the whole vector.
+Asked ask(const Call& call, std::size_t bytes, Streaming streaming, double ratio, Served served);
 
 }  // namespace stretto::select

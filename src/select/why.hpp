@@ -12,8 +12,6 @@ enum class Reason : std::uint8_t {
   alone,
   rounding,
   forced,
-  turn,
-  winner,
   counts,
   agreement,
   refused  // a bound, schedule or payload: the call runs without
@@ -38,8 +36,6 @@ constexpr const char* name(Reason r) noexcept {
     case Reason::alone: return "no native collective";
     case Reason::rounding: return "raw sums would round too much";
     case Reason::forced: return "forced";
-    case Reason::turn: return "turn of a trial";
-    case Reason::winner: return "winner of a trial";
     case Reason::counts: return "unequal counts";
     case Reason::agreement: return "agreement";
     case Reason::refused: return "refused";

@@ -99,7 +99,6 @@ TEST(Alone, AnAllreduceInANodesMemory) {
     o.bound_kind = STRETTO_BOUND_RELATIVE;
     o.scope = STRETTO_SCOPE_CONTRIBUTION;
     o.bound = 1e-4;
-    o.trials = 0;
     return stretto_allreduce(x.data(), y.data(), x.size(), STRETTO_F32, STRETTO_SUM, comm, &o);
   });
 }

@@ -102,7 +102,6 @@ Form draw_form(Collective c, bool in_place, bool started, stretto_bound kind, in
   if (draw.one_of(2)) f.schedule = any_schedule(c, draw);
   f.options.segment = c == Collective::barrier ? 0 : draw.any(segments);
   f.options.check = draw.one_of(4) ? 0 : 1;
-  f.options.trials = draw.one_of(4) ? 0 : 1;
   f.options.timeout = 60;
   f.options.reproducible = f.schedule.empty() && f.options.payload == STRETTO_PAYLOAD_AUTO && draw.one_of(3) ? 1 : 0;
   f.prepared = started && draw.one_of(2);
@@ -141,7 +140,7 @@ std::string describe(const Form& f) {
       "{}{}{}{}, type {}, op {}, count {}, counts {}, gap {}, root {}, schedule '{}', bound {} of kind {} and scope "
       "{}, "
       "payload {}, segment {}, "
-      "check {}, trials {}, reproducible {}, {}",
+      "check {}, reproducible {}, {}",
       f.started ? f.tested ? "tested " : "waited for " : "",
       f.prepared  ? "prepared "
       : f.started ? "i"
@@ -149,7 +148,7 @@ std::string describe(const Form& f) {
       names[static_cast<int>(f.collective)], f.in_place ? " in place" : "", static_cast<int>(f.type),
       static_cast<int>(f.op), f.count, f.counts, f.gap, f.root, f.schedule, f.options.bound,
       static_cast<int>(f.options.bound_kind), static_cast<int>(f.options.scope), static_cast<int>(f.options.payload),
-      f.options.segment, f.options.check, f.options.trials, f.options.reproducible, f.wavy ? "a wave" : "noise");
+      f.options.segment, f.options.check, f.options.reproducible, f.wavy ? "a wave" : "noise");
 }
 
 }  // namespace api_test

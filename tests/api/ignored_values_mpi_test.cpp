@@ -23,7 +23,7 @@ class IgnoredValuesOverMpi : public LaunchedRanks {
     o.bound = 1e-4;
     o.payload = payload;
     std::vector<float> y(n);
-    for (int call = 0; call < 12; ++call) {  // some of a trial, where nothing is forced
+    for (int call = 0; call < 12; ++call) {
       ASSERT_STRETTO_OK(stretto_allreduce(x.data(), y.data(), n, STRETTO_F32, STRETTO_SUM, comm, &o));
       if (payload == STRETTO_PAYLOAD_FUSED) {
         ASSERT_DOUBLE_EQ(report.eps, eps);

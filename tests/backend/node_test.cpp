@@ -81,7 +81,6 @@ TEST_F(NodeBackend, IsChosenForFewRanksWhereNothingWasMeasured) {
   create_unmeasured(&own);
   stretto_options o = STRETTO_OPTIONS_INIT;
   o.report = &report;
-  o.trials = 0;
   for (const int check : {1, 0}) {
     o.check = check;
     for (const std::size_t n : {std::size_t{300}, std::size_t{50000}}) {

@@ -126,7 +126,6 @@ class Life {
   }
   static stretto_options chosen() {
     stretto_options o = STRETTO_OPTIONS_INIT;
-    o.trials = 0;
     return o;
   }
   stretto_comm comm_ = nullptr;

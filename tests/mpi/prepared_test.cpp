@@ -18,9 +18,9 @@ using stretto::api::Prepared;
 
 namespace {
 
-constexpr double limit = 120;       // seconds that ranks wait for each other
-constexpr int few = 6;              // calls after which one is kept, if it is at all
-constexpr int tried_count = 32768;  // of a vector whose ways are put to the test
+constexpr double limit = 120;  // seconds that ranks wait for each other
+constexpr int few = 6;         // calls after which one is kept, if it is at all
+constexpr int long_count = 32768;
 
 class PreparedCalls : public testing::Test {
  protected:
@@ -29,7 +29,7 @@ class PreparedCalls : public testing::Test {
     PMPI_Comm_size(MPI_COMM_WORLD, &c.size);
     ASSERT_TRUE(make(MPI_COMM_WORLD, &c, limit)) << c.refused;
     if (c.size == 1) GTEST_SKIP() << "one rank is served by the MPI";
-    in.assign(static_cast<std::size_t>(tried_count * c.size), c.rank + 1);
+    in.assign(static_cast<std::size_t>(long_count * c.size), c.rank + 1);
     out.assign(in.size(), -1);
   }
   void TearDown() override { EXPECT_EQ(stretto_comm_free(c.comm), STRETTO_OK); }
@@ -148,37 +148,17 @@ TEST_F(PreparedCalls, EndWhereTheNativeCollectivesAreChosenAnew) {
   EXPECT_FALSE(prepared.again(repeated, c, limit, &s));
 }
 
-// A prepared call counts down to the next turn of its trial, and holds until then.
-TEST_F(PreparedCalls, EndWhereATurnOfTheirTrialIsDue) {
-  const WrappedCall tried = call(Function::allreduce, tried_count);
-  const stretto::select::Autotuner* autotuner = nullptr;
-  int held = 0, ended = 0;
-  for (int k = 0; k < 20000 && ended < 1; ++k) {
-    const std::uint32_t before = autotuner ? autotuner->changes() : 0;
-    serve_it(tried);
-    const Prepared last = c.comm->prepared.last(*c.comm);
-    if (!last) continue;
-    if (autotuner) {
-      const bool same = autotuner->changes() == before;
-      EXPECT_EQ(last.holds(*c.comm), same) << "call " << k;
-      ++(same ? held : ended);
-    }
-    autotuner = last.autotuner();
-  }
-  if (held == 0 || ended == 0) GTEST_SKIP() << "no native collective led a trial until a turn was due";
-}
-
 // One rank meets other calls on its lines, and forgets this one every now and then.
 TEST_F(PreparedCalls, MayBeKeptBySomeRanksOnly) {
-  const WrappedCall tried = call(Function::allreduce, tried_count);
+  const WrappedCall repeated = call(Function::allreduce, long_count);
   const int expected = c.size * (c.size + 1) / 2;
   for (int k = 0; k < 8000; ++k) {
-    out[0] = out[tried_count - 1] = -1;
+    out[0] = out[long_count - 1] = -1;
     if (c.rank == 0 && k % 2 == 0)
-      prepared.keep(tried, c, serve_it(tried));
+      prepared.keep(repeated, c, serve_it(repeated));
     else
-      perform(tried);
-    ASSERT_TRUE(out[0] == expected && out[tried_count - 1] == expected) << "call " << k;
+      perform(repeated);
+    ASSERT_TRUE(out[0] == expected && out[long_count - 1] == expected) << "call " << k;
   }
 }
 

@@ -50,11 +50,6 @@ TEST(Settings, AreReadFromTheEnvironment) {
   EXPECT_EQ(settings({{"STRETTO_IGNORE_ABOVE", "inf"}}).ignore_above, INFINITY);
   EXPECT_TRUE(settings({{"STRETTO_REPRODUCIBLE", "1"}}).reproducible);
   EXPECT_FALSE(settings({{"STRETTO_REPRODUCIBLE", "0"}}).reproducible);
-  EXPECT_TRUE(settings({}).trials);
-  EXPECT_TRUE(settings({{"STRETTO_TRIALS", "1"}}).trials);
-  EXPECT_FALSE(settings({{"STRETTO_TRIALS", "0"}}).trials);
-  EXPECT_EQ(settings({{"STRETTO_TRIALS", "no"}}).complaints.at(0),
-            "STRETTO_TRIALS: 'no' is neither 0 nor 1; it counts as not set");
   EXPECT_FALSE(settings({{"STRETTO_REPORT", "0"}}).report);
   for (const char* shown : {"1", "yes", "on", "true"}) {
     EXPECT_TRUE(settings({{"STRETTO_REPORT", shown}}).report) << shown;

@@ -242,7 +242,7 @@ class Gambler:
             how.update(self.bound())
         for name, good in (("scope", ("contribution", "result")), ("schedule", ("ring", "recursive_doubling", "binomial", "native", "no such")),
                            ("check", (True, False)),
-                           ("payload", ("auto", "raw", "fused", "homomorphic", "recompress", "cprp2p")), ("segment", (0, 64, 4096)), ("trials", (True, False)),
+                           ("payload", ("auto", "raw", "fused", "homomorphic", "recompress", "cprp2p")), ("segment", (0, 64, 4096)),
                            ("reproducible", (True, False))):
             if self.dice.random() < 0.1:
                 how[name] = self.pick(*good) if self.often() else self.number()

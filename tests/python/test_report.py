@@ -32,7 +32,7 @@ def row(operation, path, why, calls=12, seconds=0.5, **more):
 
 RUN = {"ranks": 4, "hosts": {"node7": 2, "node8": 2}, "stretch_seconds": 0.5, "calls": [
     row("allreduce", "MPI", "the first calls of a communicator", 6),
-    row("allreduce", "ring, fused", "STRETTO_BOUND; winner of a trial", 1200, 3.25, raw_bytes=8e9, sent_bytes=5e8, promised_error=1.5e-4, saved_seconds=2.0,
+    row("allreduce", "ring, fused", "STRETTO_BOUND; unequal counts", 1200, 3.25, raw_bytes=8e9, sent_bytes=5e8, promised_error=1.5e-4, saved_seconds=2.0,
         saved_between=[1.5, 2.5], calls_over_time=[0, 600, 600],
         ignored={"calls": 7, "values": 4608, "range": [0, 9], "range_with_them": [0, 14]}),
     row("allreduce", "node", "assumed", 30, 0.1, saved_seconds=0.1, saved_between=[-0.1, 0.3]),
@@ -125,7 +125,7 @@ def test_everything_that_was_given_is_shown(answering):
     text = made(answering, **everything())
     said = " ".join(Reader(text).words).replace("\u00a0", " ")
     for words in ("4 ranks on 2 hosts, 1,294 collectives", "1 to 2.6 s saved", "All together 1 to 2.6 s in 1,274 of 1,294 calls", "ring, fused, 1,200",
-                  "winner of a trial", "a rule <of> line 2 & more",
+                  "unequal counts", "a rule <of> line 2 & more",
                   "75%", "0.00015", "at most 4,608 in a call", "node7: 2 ranks on 4 hardware threads", "bound to no single hardware thread",
                   "copies by the kernel are refused",
                   "messages of the MPI or of UCX", "a bad thing", "rotating, rewritten buffers", "1 MiB and 2 MiB", "stretto bench jacobi", "1.50 to 2.50",
@@ -186,7 +186,7 @@ def test_what_cannot_be_had_is_said(stretto, monkeypatch):
 
     monkeypatch.setattr(programs, "program", none)
     text = made(stretto, run=RUN)
-    assert "The machine could not be examined: " in text and "The model did not answer: " in text and "winner of a trial" in text
+    assert "The machine could not be examined: " in text and "The model did not answer: " in text and "unequal counts" in text
 
 
 def test_a_run_without_collectives_or_comparison_says_so(answering):

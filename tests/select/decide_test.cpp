@@ -5,8 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
-#include <limits>
 #include <string>
 #include <vector>
 
@@ -36,41 +34,9 @@ Call allreduce(std::size_t count, double bound = 0, stretto_scope scope = STRETT
 
 constexpr std::size_t kib = 1024;
 
-using Seconds = std::function<double(const Choice&)>;
-
-double a_millisecond(const Choice&) { return 1e-3; }
-
-// One call as a rank makes it, with the agreement that is due. Returns what runs; *measured: the trial whose turn it takes.
-Choice run(Choices& choices, const Call& c, std::size_t bytes, Streaming streaming, double ratio, Served served,
-           Trial* measured, const Seconds& seconds = a_millisecond) {
-  Turn turn;
-  Choice now = choices.look(c, bytes, streaming, ratio, served, &turn);
-  if (choices.due(turn.trial)) {
-    choices.agreed(turn, choices.times(turn.trial));
-    now = choices.look(c, bytes, streaming, ratio, served, &turn);
-  }
-  choices.begin(turn, now);
-  *measured = turn.trial;
-  if (turn.trial != 0) choices.took(turn.trial, seconds(now), 20e-6);
-  return now;
-}
-
 std::string name_of(const Choice& c) {
-  const std::string copy = c.other_copy ? " the other way" : "";
   if (c.provider == Provider::mpi) return "native";
-  return c.provider == Provider::node ? "node" + copy : c.schedule + " " + payload::name(c.payload);
-}
-
-// What calls of a shape run as, each name once, in the order in which they came.
-std::vector<std::string> tried(Choices& choices, const Call& c, std::size_t bytes, Streaming streaming, Served served,
-                               int calls, const Seconds& seconds = a_millisecond) {
-  std::vector<std::string> names;
-  for (int k = 0; k < calls; ++k) {
-    Trial measured = 0;
-    const std::string name = name_of(run(choices, c, bytes, streaming, 8, served, &measured, seconds));
-    if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
-  }
-  return names;
+  return c.provider == Provider::node ? "node" : c.schedule + " " + payload::name(c.payload);
 }
 
 Choices on_hosts(int ranks, int per_host) {
@@ -138,7 +104,7 @@ TEST(Choices, StreamsAreForLargeVectorsOverANetworkAndNativeForWhatGainsNothing)
 }
 
 // However slow the native collective was measured to be.
-TEST(Choices, NoScheduleIsTakenForVectorsThatAreNotTried) {
+TEST(Choices, NoScheduleIsTakenForShortVectors) {
   model::Profile slow = model::built_in();
   slow.natives.push_back({schedule::Collective::allreduce, 4, 4, {{8, 1.0}, {1e6, 1.0}}, model::Provider::mpi});
   Choices choices(std::make_shared<SharedChooser>(std::move(slow), topology::Topology::regular(4, 1)));
@@ -148,18 +114,16 @@ TEST(Choices, NoScheduleIsTakenForVectorsThatAreNotTried) {
 }
 
 // Ranks need not ask for reports alike.
-TEST(Choices, AReportOnOneRankChangesNeitherChoicesNorTrials) {
+TEST(Choices, AReportOnOneRankChangesNoChoice) {
   for (const std::size_t bytes : {kib / 2, kib, 4 * kib * kib})
     for (const Served served : {Served{true, false}, Served{true, true}, Served{false, false}}) {
       Choices silent = on_hosts(4, served.node ? 4 : 1), told = on_hosts(4, served.node ? 4 : 1);
       stretto_report report = STRETTO_REPORT_INIT;
-      for (int k = 0; k < 60; ++k) {
+      for (int k = 0; k < 15; ++k) {
         Call c = allreduce(bytes / 4, bytes > kib ? 1e-3 : 0);
-        Trial ours = 0, theirs = 0;
-        const Choice without = run(silent, c, bytes, {bytes > kib}, 8, served, &ours);
+        const Choice without = silent.choose(c, bytes, {bytes > kib}, 8, served);
         if (k % 7 == 0) c.settings.options.report = &report;
-        const Choice with = run(told, c, bytes, {bytes > kib}, 8, served, &theirs);
-        ASSERT_EQ(ours, theirs) << bytes << " B, call " << k;
+        const Choice with = told.choose(c, bytes, {bytes > kib}, 8, served);
         EXPECT_EQ(without.provider, with.provider) << bytes << " B, call " << k;
         EXPECT_EQ(without.schedule, with.schedule) << bytes << " B, call " << k;
         EXPECT_EQ(without.why.reason, with.why.reason) << bytes << " B, call " << k;
@@ -168,189 +132,31 @@ TEST(Choices, AReportOnOneRankChangesNeitherChoicesNorTrials) {
     }
 }
 
-TEST(Choices, CloseCandidatesAreTriedAndTheFastestLeads) {
-  Choices choices = on_hosts(4, 1);
-  const Call c = allreduce(kib * kib, 1e-3);
-  constexpr std::size_t bytes = 4 * kib * kib;
-  const std::vector<std::string> names = tried(choices, c, bytes, {true}, {true}, 3000, a_millisecond);
-  ASSERT_GE(names.size(), 2u);
-  // Another communicator, where the second of these is twice as fast.
-  Choices other = on_hosts(4, 1);
-  const Seconds seconds = [&](const Choice& now) { return name_of(now) == names[1] ? 0.5e-3 : 1e-3; };
-  tried(other, c, bytes, {true}, {true}, 3000, seconds);
-  Trial measured = 0;
-  const Choice found = run(other, c, bytes, {true}, 8, {true}, &measured);
-  EXPECT_EQ(measured, 0u);
-  EXPECT_EQ(name_of(found), names[1]);
-  EXPECT_EQ(found.why.reason, Reason::winner);
-  // A started call does not depend on trials.
-  Choices fresh = on_hosts(4, 1);
-  EXPECT_EQ(name_of(other.choose(c, bytes, {true}, 8, {true})), name_of(fresh.choose(c, bytes, {true}, 8, {true})));
-}
-
-TEST(Choices, TheFirstTwentyCallsRunAsPredicted) {
-  for (const Served served : {Served{true, false}, Served{true, true, false, true}})
-    for (const std::size_t bytes : {64 * kib, 64 * kib * kib}) {
-      Choices choices = on_hosts(4, served.node ? 4 : 1);
-      EXPECT_EQ(tried(choices, allreduce(bytes / 4, 1e-3), bytes, {true}, served, 20).size(), 1u) << bytes;
-    }
-}
-
-// With a network of 1 Gb/s the MPI's own collective of long vectors is predicted to take many times as long as streams.
-TEST(Choices, APathPredictedFarBehindIsNeverTried) {
-  model::Profile p = model::built_in();
-  p.natives = {{schedule::Collective::allreduce, 4, 4, {{1e6, 1}, {1e9, 1000}}, model::Provider::mpi}};
-  Choices choices(std::make_shared<SharedChooser>(p, topology::Topology::regular(4, 1)));
-  const auto names = tried(choices, allreduce(16 * kib * kib, 1e-3), 64 * kib * kib, {true}, {true}, 5000);
-  EXPECT_GE(names.size(), 2u);
-  EXPECT_EQ(std::count(names.begin(), names.end(), "native"), 0);
-}
-
-TEST(Choices, InsideAHostMessagesAreNotTried) {
+TEST(Choices, InsideAHostExactValuesMoveInMemoryWithinABoundToo) {
   Choices choices = on_hosts(4, 4);
   for (const double bound : {0.0, 1e-3}) {
-    Call c = allreduce(kib * kib, bound);
-    c.op = bound > 0 ? STRETTO_SUM : STRETTO_MAX;
-    c.type = bound > 0 ? STRETTO_F32 : STRETTO_I32;
-    for (const std::string& name : tried(choices, c, 4 * kib * kib, {bound > 0}, {true, true, true}, 3000))
-      EXPECT_TRUE(name == "native" || name == "node") << name;
+    const Call c = allreduce(kib * kib, bound);
+    const std::string name = name_of(choices.choose(c, 4 * kib * kib, {bound > 0}, 8, {true, true, true}));
+    EXPECT_TRUE(name == "native" || name == "node") << name;
     EXPECT_FALSE(choices.may_stream(c, 4 * kib * kib, best_ratio, {true, true, true}));
   }
 }
 
-TEST(Choices, ANodesOtherCopyModeIsTriedWhereThereIsOne) {
-  model::Profile p = model::built_in();
-  p.natives = {{schedule::Collective::allgather, 4, 1, {{1024, 1.1e-8}}, model::Provider::mpi},
-               {schedule::Collective::allgather, 4, 1, {{1024, 1e-8}}, model::Provider::node}};
-  for (const bool otherwise : {false, true}) {
-    Choices choices(std::make_shared<SharedChooser>(p, topology::Topology::regular(4, 4)));
-    Call c = allreduce(kib * kib);
-    c.collective = Collective::allgather;
-    const auto names = tried(choices, c, 4 * kib * kib, {false}, Served{true, true, false, otherwise}, 3000);
-    EXPECT_EQ(std::count(names.begin(), names.end(), "native"), 1);
-    EXPECT_EQ(std::count(names.begin(), names.end(), "node"), 1);
-    EXPECT_EQ(std::count(names.begin(), names.end(), "node the other way"), otherwise ? 1 : 0);
-  }
-}
-
-TEST(Choices, ShortCallsAreTriedWhereANodeHasTwoCopyModes) {
-  for (const double seconds : {3e-6, 6e-6, 11e-6}) {
-    model::Profile p = model::built_in();
-    p.natives = {{schedule::Collective::allgather, 4, 1, {{64 * kib, 1.1 * seconds}}, model::Provider::mpi},
-                 {schedule::Collective::allgather, 4, 1, {{64 * kib, seconds}}, model::Provider::node}};
-    for (const bool otherwise : {false, true}) {
-      Choices choices(std::make_shared<SharedChooser>(p, topology::Topology::regular(4, 4)));
-      Call c = allreduce(4 * kib);
-      c.collective = Collective::allgather;
-      const auto names = tried(choices, c, 64 * kib, {false}, Served{true, true, false, otherwise}, 5000,
-                               [&](const Choice&) { return seconds; });
-      EXPECT_EQ(names.size() > 1, seconds > (otherwise ? 4e-6 : 10e-6)) << seconds << (otherwise ? " two modes" : "");
-    }
-  }
-}
-
-TEST(Choices, ATrialIsOfAllLengthsOfItsCellAndLaterNeedsNoModel) {
-  const auto shared = std::make_shared<SharedChooser>(model::built_in(), topology::Topology::regular(4, 1));
-  Choices choices(shared);
+TEST(Choices, LengthsOfOneCellHaveOneAnswerWhateverWasAskedBetween) {
+  Choices choices = on_hosts(4, 1);
   const Call c = allreduce(kib * kib, 1e-3);
   constexpr std::size_t bytes = 4 * kib * kib;
   const std::string first = name_of(choices.choose(c, bytes, {true}, 8, {true}));
-  const Seconds seconds = [&](const Choice& now) { return name_of(now) == first ? 5 : 1; };
-  const auto call = [&](std::size_t length) {
-    Trial measured = 0;
-    return name_of(run(choices, c, length, {true}, 8, {true}, &measured, seconds));
-  };
-  for (std::size_t k = 0; k < 1000; ++k) call(bytes + k % 24);
-  const std::string found = call(bytes);
-  EXPECT_NE(found, first);
-  EXPECT_EQ(call(bytes * 17 / 16), name_of(choices.choose(c, bytes * 17 / 16, {true}, 8, {true})));  // another cell
-  shared->chooser = model::Chooser(model::built_in(), topology::Topology::regular(4, 4));
   for (std::size_t k = 0; k < 5000; ++k)  // more than are kept at hand
     static_cast<void>(choices.choose(allreduce(1), k * 61, {false}, 1, {false}));
-  EXPECT_EQ(call(bytes + 8), found);
+  for (std::size_t k = 0; k < 24; ++k) EXPECT_EQ(name_of(choices.choose(c, bytes + k, {true}, 8, {true})), first);
 }
 
-TEST(Choices, OnlyACallThatRunsCountsAsTheFirstOfItsShape) {
+TEST(Choices, ABarrierIsTheMpisOwnWhereThereIsOne) {
   Choices choices = on_hosts(4, 1);
-  const Call c = allreduce(kib * kib, 1e-3);
-  Turn turn;
-  Choice now;
-  const auto look = [&] { now = choices.look(c, 4 * kib * kib, {true}, 8, {true}, &turn); };
-  for (int again = 0; again < 3; ++again) {
-    look();
-    EXPECT_NE(turn.first, 0u);
-    EXPECT_EQ(turn.opens, 0u);
-  }
-  choices.begin(turn, now);
-  look();
-  EXPECT_EQ(turn.first, 0u);
-  EXPECT_NE(turn.opens, 0u);
-  choices.begin(turn, now);
-  look();
-  EXPECT_EQ(turn.opens, 0u);
-  EXPECT_NE(turn.leads, nullptr);
-}
-
-TEST(Choices, LookingAtShapesThatDoNotRunChangesNoTrial) {
-  Choices looked = on_hosts(4, 1), plain = on_hosts(4, 1);
-  const Call c = allreduce(kib * kib, 1e-3);
-  for (int i = 0; i < 200; ++i) {
-    // Hundreds of other shapes, more than are kept at hand, on one rank only.
-    Turn other;
-    for (std::size_t k = 1; i % 50 == 0 && k < 300; k += 7)
-      static_cast<void>(looked.look(allreduce(k * kib, 1e-3), 4 * k * kib, {true}, 8, {true}, &other));
-    Trial ours = 0, theirs = 0;
-    EXPECT_EQ(name_of(run(looked, c, 4 * kib * kib, {true}, 8, {true}, &ours)),
-              name_of(run(plain, c, 4 * kib * kib, {true}, 8, {true}, &theirs)));
-    EXPECT_EQ(ours, theirs);
-  }
-}
-
-TEST(Choices, NothingIsTriedThatIsForcedOrWouldChangeBitsOrIsShort) {
-  Choices choices = on_hosts(4, 1);
-  const auto trial_of = [&](const Call& c, std::size_t bytes, bool compress) {
-    Turn turn;
-    for (int again = 0; again < 2; ++again) {
-      const Choice now = choices.look(c, bytes, {compress}, 8, {true}, &turn);
-      choices.begin(turn, now);
-    }
-    return turn.opens;
-  };
-  const Call bounded = allreduce(kib * kib, 1e-3), exact = allreduce(kib * kib);
-  EXPECT_NE(trial_of(bounded, 4 * kib * kib, true), 0u);
-  choices = on_hosts(4, 4);
-  EXPECT_EQ(trial_of(bounded, 8, true), 0u);
-  choices = on_hosts(4, 1);
-  EXPECT_EQ(trial_of(exact, 4 * kib * kib, false), 0u);
-  Call integers = bounded;
-  integers.type = STRETTO_I32;
-  EXPECT_EQ(trial_of(integers, 4 * kib * kib, true), 0u);
-  // What two ranks add is rounded once, whoever adds it; not so smaller floats, which are rounded again.
-  choices = on_hosts(2, 1);
-  EXPECT_NE(trial_of(exact, 4 * kib * kib, false), 0u);
-  Call small = exact;
-  small.type = STRETTO_BF16;
-  EXPECT_EQ(trial_of(small, 4 * kib * kib, false), 0u);
-  small = exact;
-  small.op = STRETTO_MAX;
-  EXPECT_EQ(trial_of(small, 4 * kib * kib, false), 0u);
-  choices = on_hosts(4, 1);
-  Call barrier = exact;
+  Call barrier = allreduce(0);
   barrier.collective = Collective::barrier;
-  for (const int check : {1, 0}) {
-    barrier.settings.options.check = check;
-    EXPECT_EQ(trial_of(barrier, 0, false), 0u);
-  }
   EXPECT_NE(choices.choose(barrier, 0, {false}, 1, {true}).provider, Provider::schedules);
-  Call other = bounded;
-  other.settings.options.trials = 0;
-  EXPECT_EQ(trial_of(other, 4 * kib * kib, true), 0u);
-  other = bounded;
-  other.settings.options.payload = STRETTO_PAYLOAD_FUSED;
-  EXPECT_EQ(trial_of(other, 4 * kib * kib, true), 0u);
-  other = bounded;
-  other.settings.schedule = "ring";
-  EXPECT_EQ(trial_of(other, 4 * kib * kib, true), 0u);
 }
 
 TEST(Choices, PayloadsThatAddCodesNeverAddRawInsideAHostAndMixedAlwaysDoes) {
@@ -376,14 +182,10 @@ TEST(Choices, SumsOfStreamsAloneAddNothingRaw) {
       Choices choices = on_hosts(6, per_host);
       const Call c = allreduce(bytes / 4, 1e-3);
       const Served all{true, true, true};
-      for (int again = 0; again < 4; ++again) {
-        Trial trial = 0;
-        const Choice choice = run(choices, c, bytes, {true, true}, 8, all, &trial);
-        EXPECT_NE(choice.payload, payload::Kind::raw);
-        EXPECT_FALSE(choice.raw_inside);
-        EXPECT_EQ(choice.raw_below, 0u);
-        EXPECT_EQ(trial, 0u);
-      }
+      const Choice choice = choices.choose(c, bytes, {true, true}, 8, all);
+      EXPECT_NE(choice.payload, payload::Kind::raw);
+      EXPECT_FALSE(choice.raw_inside);
+      EXPECT_EQ(choice.raw_below, 0u);
     }
 }
 

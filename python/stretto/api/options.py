@@ -35,7 +35,6 @@ class CallOptions(TypedDict, total=False):
     segment: int  # bytes of values in a message; 0: chosen
     timeout: Number  # seconds until a wait for other ranks raises WaitTimeoutError; 0: 300 s; negative: never
     check: bool  # whether ranks compare their arguments first; True unless given
-    trials: bool  # whether calls like this one may try several algorithms; True unless given
     reproducible: bool  # the same bits of floating reductions wherever the ranks are; False unless given
     ignore_above: Number  # magnitudes from here on are left out of the range of `rel`; 0: 1e15
     raw_below: int  # bytes: shorter messages travel raw beside streams; 0: chosen
@@ -64,7 +63,7 @@ def options(given):
 
 
 @functools.lru_cache(maxsize=256, typed=True)
-def _options(abs=None, rel=None, scope="result", schedule=None, payload="auto", segment=0, timeout=0.0, check=True, trials=True, reproducible=False,
+def _options(abs=None, rel=None, scope="result", schedule=None, payload="auto", segment=0, timeout=0.0, check=True, reproducible=False,
              ignore_above=0.0, raw_below=0):
     kind, bound = _core.Bound.none, 0.0
     if abs is not None and rel is not None:
@@ -79,7 +78,7 @@ def _options(abs=None, rel=None, scope="result", schedule=None, payload="auto", 
             raise ArgumentError(f"{name} is {value!r}; it takes bytes, or 0")
     return _core.Options(bound_kind=kind, bound=bound, scope=member(_core.Scope, scope, "scope"), schedule=schedule,
                          payload=member(_core.Payload, payload, "payload"), segment=int(segment), timeout=number(timeout, "timeout"), check=bool(check),
-                         trials=bool(trials), reproducible=bool(reproducible), ignore_above=number(ignore_above, "ignore_above"), raw_below=int(raw_below))
+                         reproducible=bool(reproducible), ignore_above=number(ignore_above, "ignore_above"), raw_below=int(raw_below))
 
 
 def positive(value, what):

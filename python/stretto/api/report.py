@@ -23,7 +23,6 @@ class Report:
     predicted_seconds: float  # by the model; 0: no prediction
     expected_ratio: float
     raw_below: int  # messages of fewer bytes of values travelled raw
-    trial: bool  # part of a trial: calls like this one may run differently
     reason: str  # why this algorithm
     mpi_seconds: float  # the model's prediction for the MPI's own collective; 0: none
     bytes_known: bool  # whether bytes were counted

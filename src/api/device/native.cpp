@@ -96,7 +96,7 @@ class DeviceBackend final : public backend::Backend {
     return Status::ok;
   }
 
-  std::unique_ptr<backend::PreparedCall> prepare(const call::Shape&, bool) noexcept override { return nullptr; }
+  std::unique_ptr<backend::PreparedCall> prepare(const call::Shape&) noexcept override { return nullptr; }
 
  private:
   using Clock = std::chrono::steady_clock;

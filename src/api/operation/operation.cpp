@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <limits>
 
 #include "api/device/placement.hpp"
 #include "api/report.hpp"
@@ -110,7 +109,7 @@ void Operation::meet() noexcept {
   meeting_runs_ = decision_.made && decision_.choice.provider == Provider::node && own_.status == 0 &&
                   (!checks || (uniform() && call_.collective != Collective::barrier));
   if (meeting_runs_) {
-    const select::Agreed agreed{merged_.values, merged_.contributions, merged_.ratio(), merged_.turn};
+    const select::Agreed agreed{merged_.values, merged_.contributions, merged_.ratio()};
     // What is wrong is wrong on every rank alike, and is found again when the data would start.
     meeting_runs_ = comm_.selector.complete(call_, agreed, comm_.backends.serve(call_), &decision_) == Status::ok &&
                     decision_.choice.provider == Provider::node;
@@ -123,7 +122,6 @@ void Operation::meet() noexcept {
 
 void Operation::sign(Status own) noexcept {
   own_ = select::signature_of(call_, decision_.needs, own, comm_.rank, comm_.size);
-  if (decision_.needs.times) own_.turn = comm_.selector.choices().times(decision_.turn.trial);
   merged_ = own_;
   signed_ = true;
 }
@@ -199,7 +197,6 @@ void Operation::leave_agreeing(Status s) noexcept {
 }
 
 void Operation::leave_agreed() noexcept {
-  turn_ = Clock::now();
   if (comm_.broken) {
     finish(fail(Status::timeout, "not started; the communicator is unusable: {}", comm_.broken_by.data()));
   } else if (counts_at_root(call_.collective) && all_counts_.empty()) {
@@ -280,13 +277,8 @@ bool Operation::goes_exact(Status refusal) noexcept {
 void Operation::start_data() noexcept {
   state_ = State::running;
   moved_ = true;
-  const select::Agreed agreed{merged_.values, merged_.contributions, exact_ ? 0 : merged_.ratio(), merged_.turn};
+  const select::Agreed agreed{merged_.values, merged_.contributions, exact_ ? 0 : merged_.ratio()};
   const bool mixed = merged_.devices > 0 && merged_.devices < static_cast<std::uint32_t>(comm_.size);
-  if (mixed) {  // ranks decided for different backends, and so for different trials: none may change
-    decision_.needs.times = false;
-    decision_.turn = {};
-    decision_.made = false;
-  }
   if (const Status s = link(); s != Status::ok) {
     leave_running(s, s == Status::unsupported);
     return;
@@ -342,7 +334,6 @@ bool Operation::is_its_turn() const noexcept {
 // it waits for them first. They end without it, for every rank has called them by then and waits for them in its turn.
 void Operation::leave_queued() noexcept {
   state_ = State::running;
-  turn_ = Clock::now();
   if (starts_in_turn())
     started(chosen().start(call_, decision_, &pending_), false);
   else
@@ -351,7 +342,6 @@ void Operation::leave_queued() noexcept {
 
 // `certain`: every rank knows that it failed, and nothing has moved.
 void Operation::leave_running(Status s, bool certain) noexcept {
-  const select::Trial trial = decision_.turn.trial;
   if (s != Status::ok) {
     // When a wait was given up, or another backend than ours failed on this rank, what the others know is uncertain.
     const bool ours = decision_.choice.provider == Provider::schedules && s != Status::timeout && !comm_.data.broken();
@@ -360,12 +350,6 @@ void Operation::leave_running(Status s, bool certain) noexcept {
       return;
     }
     keep_message();
-  }
-  // A turn that fails here may have succeeded elsewhere: the trial goes on alike on all ranks.
-  if (trial != 0) {
-    const double turn = std::chrono::duration<double>(Clock::now() - turn_).count();
-    comm_.selector.choices().took(trial, s == Status::ok ? turn : std::numeric_limits<double>::infinity(),
-                                  decision_.needs.times ? agree_seconds_ : 0);
   }
   finish(s);
 }
@@ -496,7 +480,6 @@ void Operation::report_outcome() noexcept {
   o.raw_below = decision_.choice.raw_below;
   o.split = decision_.choice.provider == Provider::schedules ? decision_.choice.split : 0;
   o.why = decision_.choice.why;
-  o.trial = decision_.turn.trial != 0;
   if (decision_.needs.range && call_.settings.options.bound_kind == STRETTO_BOUND_RELATIVE) o.ranges = &merged_.values;
   if (merged_.devices > 0 && comm_.size > 1) o.device_carrier = call_.messages ? call_.messages->name() : "host";
   report(o, out);

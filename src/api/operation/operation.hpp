@@ -149,7 +149,6 @@ class Operation {
   engine::Report ran_;
   Clock::time_point begun_{};
   double agree_seconds_ = 0;
-  Clock::time_point turn_{};  // when the data began to move
   Status status_ = Status::ok;
   std::array<char, 512> message_{};  // that of this rank's own failure, as long as a message is
 };

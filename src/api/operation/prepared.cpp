@@ -78,7 +78,7 @@ template <class Run>
                                                                          bool forced) noexcept {
   const double bound = o.bound_kind == STRETTO_BOUND_NONE ? 0 : o.bound;
   const bool reproducible = o.reproducible != 0;
-  Key key{shape, buffers, forced, reproducible, o.bound_kind, o.scope, o.payload, o.check, o.trials, bound, o.segment};
+  Key key{shape, buffers, forced, reproducible, o.bound_kind, o.scope, o.payload, o.check, bound, o.segment};
   key.shape.rank_by_rank = rank_by_rank(shape.collective, shape.type, shape.op, o);
   return key;
 }
@@ -126,8 +126,7 @@ template <class Run>
 
 Prepared PreparedByCall::last(const stretto_comm_s& comm) const noexcept {
   if (!last_ || last_->digest != 0) return {};
-  return {comm.backends.of(last_->provider).prepare(last_->key.shape, last_->other_copy), last_->call.autotuner(),
-          last_->call.changes(), generation_};
+  return {comm.backends.of(last_->provider).prepare(last_->key.shape), generation_};
 }
 
 void PreparedByCall::keep(const stretto_comm_s& comm, const Call& call, const select::Decision& d,
@@ -138,15 +137,12 @@ void PreparedByCall::keep(const stretto_comm_s& comm, const Call& call, const se
                          !call.settings.schedule.empty());
   Line* const line = lines_.make(hash_of(key));
   if (!line) return;
-  std::unique_ptr<backend::PreparedCall> prepared =
-      comm.backends.of(d.choice.provider).prepare(key.shape, d.choice.other_copy);
+  std::unique_ptr<backend::PreparedCall> prepared = comm.backends.of(d.choice.provider).prepare(key.shape);
   if (!prepared) return;
-  const select::Autotuner* const leads = d.turn.leads;
   *line = {.key = key,
-           .call = {std::move(prepared), d.turn.leads, leads ? leads->changes() : 0, generation_},
+           .call = {std::move(prepared), generation_},
            .why = d.choice.why,
            .provider = d.choice.provider,
-           .other_copy = d.choice.other_copy,
            .digest = digest,
            .ratios = comm.selector.ratios().changes()};
 }
@@ -157,13 +153,12 @@ bool compares_words(const Call& call, const stretto_comm_s& comm) noexcept {
 
 bool run_at_once(stretto_comm_s& comm, const Call& call, const select::Decision& d, Status* ended,
                  bool* compared) noexcept {
-  const bool decided = d.made && d.turn.trial == 0 && d.choice.provider != Provider::schedules && !d.streams();
+  const bool decided = d.made && d.choice.provider != Provider::schedules && !d.streams();
   if (!decided || !comm.is_free() || (d.needs.check && !compares_words(call, comm))) return false;
   backend::Backend& backend = comm.backends.of(d.choice.provider);
   const std::uint64_t digest =
       d.needs.check ? call::digest(select::signature_of(call, d.needs, Status::ok, comm.rank, comm.size)) : 0;
-  // The first two calls of a shape that may be tried are not kept: the second opens its trial, which counts later calls.
-  if (d.turn.first == 0 && d.turn.opens == 0) comm.prepared.keep(comm, call, d, digest);
+  comm.prepared.keep(comm, call, d, digest);
   const Shape shape = shape_of(call);
   const Told told{backend, d.choice.why, shape, !call.settings.schedule.empty(), digest};
   const auto run = [&] {
@@ -173,11 +168,6 @@ bool run_at_once(stretto_comm_s& comm, const Call& call, const select::Decision&
     return s;
   };
   *compared = !compare_and_run(comm, told, call.settings.options, call.recv, run, ended);
-  if (!*compared) try {
-      comm.selector.choices().begin(d.turn, d.choice);
-    } catch (...) {  // the other ranks open a trial that this one cannot follow
-      comm.give_up(Status::out_of_memory, "no memory for a trial");
-    }
   return !*compared;
 }
 

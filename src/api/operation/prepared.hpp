@@ -11,7 +11,6 @@
 
 #include "backend/backend.hpp"
 #include "base/status.hpp"
-#include "select/autotuner.hpp"
 #include "select/decision.hpp"
 
 struct stretto_comm_s;
@@ -22,9 +21,8 @@ namespace stretto::api {
 class Prepared {
  public:
   Prepared() = default;  // empty
-  Prepared(std::unique_ptr<backend::PreparedCall> call, select::Autotuner* autotuner, std::uint32_t changes,
-           std::uint32_t generation) noexcept
-      : call_(std::move(call)), autotuner_(autotuner), changes_(changes), generation_(generation) {}
+  Prepared(std::unique_ptr<backend::PreparedCall> call, std::uint32_t generation) noexcept
+      : call_(std::move(call)), generation_(generation) {}
 
   explicit operator bool() const noexcept { return call_ != nullptr; }
 
@@ -37,14 +35,9 @@ class Prepared {
   // Precondition: holds(comm). Buffers as in Call and of the same buffers_kind(); timeout as in stretto_options.
   Status run(stretto_comm_s& comm, const void* send, void* recv, double timeout) const noexcept;
 
-  select::Autotuner* autotuner() const noexcept { return autotuner_; }
-  std::uint32_t changes() const noexcept { return changes_; }
-
  private:
   std::unique_ptr<backend::PreparedCall> call_;
-  select::Autotuner* autotuner_ = nullptr;  // counts the calls of its leader; null: the shape has no trial
-  std::uint32_t changes_ = 0;               // of the autotuner, when the call was prepared
-  std::uint32_t generation_ = 0;            // of PreparedByCall, then
+  std::uint32_t generation_ = 0;  // of PreparedByCall, when the call was prepared
 };
 
 // 64 lines, each of one call; made when first needed. A line is a struct with members `key` and `call`, a Prepared.
@@ -115,7 +108,7 @@ class PreparedByCall {
     stretto_bound bound_kind{};
     stretto_scope scope{};
     stretto_payload payload{};
-    int check = 0, trials = 0;
+    int check = 0;
     double bound = 0;
     std::size_t segment = 0;
     friend bool operator==(const Key&, const Key&) = default;
@@ -129,7 +122,6 @@ class PreparedByCall {
     Prepared call;
     select::Why why;
     select::Provider provider{};
-    bool other_copy = false;
     std::uint64_t digest = 0;
     std::uint64_t ratios = 0;  // what was known of such data then
   };

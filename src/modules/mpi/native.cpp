@@ -58,7 +58,7 @@ class MpiBackend final : public Backend {
     }
   }
 
-  std::unique_ptr<PreparedCall> prepare(const Shape& shape, bool) noexcept override {
+  std::unique_ptr<PreparedCall> prepare(const Shape& shape) noexcept override {
     if (shape.op != STRETTO_MEAN || !schedule::reduces(shape.collective)) return prepare_on(comm_, *watchdog_, shape);
     return std::unique_ptr<PreparedCall>(new (std::nothrow) Averaged(*this, shape));
   }

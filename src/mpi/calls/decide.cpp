@@ -40,7 +40,6 @@ void ask_rules(const WrappedCall& call, const Settings& settings, Decision* d) {
     d->line = rule->line;
     d->bound = rule->bound;
     d->payload = rule->payload;
-    d->trials = rule->trials;
     if (!rule->schedule.empty()) d->schedule = rule->schedule.c_str();
   }
   if (d->kind == Action::Kind::usual && (own || settings.bound)) {
@@ -140,7 +139,6 @@ stretto_options options_of(const Decision& d, const Settings& settings, stretto_
   o.check = settings.rules.looks_at_names() || d.device;  // ranks may differ, and find out before anything moves
   o.timeout = settings.timeout;
   o.reproducible = settings.reproducible;
-  o.trials = settings.trials && d.trials;
   o.report = report;
   o.schedule = d.kind == Action::Kind::native ? "native" : d.schedule;
   if (d.kind == Action::Kind::bounded) {
@@ -171,7 +169,6 @@ Tally tally_of(const Decision& d, const stretto_report& r) {
   t.raw_bytes = static_cast<double>(r.raw_bytes);
   t.sent_bytes = static_cast<double>(r.bytes_sent);
   t.known = r.bytes_known;
-  t.trials = r.trial != 0 ? 1 : 0;
   t.promised_error = r.promised_error;
   if (d.kind == Action::Kind::bounded) t.error_with_rounding = r.error_with_rounding;
   t.predicted = r.predicted_seconds;

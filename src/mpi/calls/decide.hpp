@@ -25,7 +25,6 @@ struct Decision {
   Bound bound;
   const char* schedule = nullptr;  // null: chosen
   stretto_payload payload = STRETTO_PAYLOAD_AUTO;
-  bool trials = true;
 };
 
 // Of every form. Collective where a communicator of stretto's is made for the call, or a GPU may be in use.

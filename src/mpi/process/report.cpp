@@ -57,7 +57,6 @@ json to_json(const Row& r) {
           {"hidden_seconds", t.hidden},
           {"attended_seconds", t.attended},
           {"split", t.split},
-          {"trial_calls", t.trials},
           {"calls_over_time", until_last(timeline, timeline.calls())},
           {"seconds_over_time", until_last(timeline, timeline.seconds())},
           {"ignored", to_json(t.ignored)}};
@@ -88,10 +87,10 @@ std::string to_text(const Statistics& own) {
     const Tally& t = record.tally;
     all += fmt::format(
         "{1}{0}{2}{0}{3}{0}{4}{0}{5}{0}{6}{0}{7}{0}{8}{0}{9}{0}{10}{0}{11}{0}{12}{0}{13}{0}{14}{0}{15}{0}{16}{0}{17}{"
-        "0}{18}{0}{19}{0}{20}{0}{21}{0}{22}{0}",
+        "0}{18}{0}{19}{0}{20}{0}{21}{0}",
         between, printable(w.operation), printable(w.path), printable(w.why), w.size, t.calls, t.bytes, t.seconds,
         t.raw_bytes, t.sent_bytes, t.promised_error, t.error_with_rounding, t.saved, t.saved_least, t.saved_most,
-        t.predicted, t.predicted_mpi, t.known, t.in_flight, t.hidden, t.attended, t.split, t.trials);
+        t.predicted, t.predicted_mpi, t.known, t.in_flight, t.hidden, t.attended, t.split);
     const Ignored& i = t.ignored;
     all += fmt::format("{1}{0}{2}{0}{3}{0}{4}{0}{5}{0}{6}", between, i.calls, i.values, i.lo, i.hi, i.all_lo, i.all_hi);
     all += to_text(record.timeline) + '\n';
@@ -120,7 +119,6 @@ Row from_text(std::string_view line) {
         &t.saved_least, &t.saved_most, &t.predicted, &t.predicted_mpi, &t.known, &t.in_flight, &t.hidden, &t.attended})
     number(x);
   number(&t.split);
-  number(&t.trials);
   number(&t.ignored.calls);
   number(&t.ignored.values);
   for (double* x : {&t.ignored.lo, &t.ignored.hi, &t.ignored.all_lo, &t.ignored.all_hi}) number(x);
@@ -255,8 +253,8 @@ std::string table(const std::vector<Row>& rows, int ranks, const Hosts& hosts, b
     return fmt::format("stretto: no collective was called by {} rank{}\n", ranks, ranks == 1 ? "" : "s");
   std::string out = fmt::format("stretto: collectives of {} rank{} on {} host{}\n", ranks, ranks == 1 ? "" : "s",
                                 hosts.size(), hosts.size() == 1 ? "" : "s");
-  out += fmt::format("{:<22} {:>8} {:>10} {:>6} {:>11} {:>10} {:>10} {:>7} {:>9} {:>9}  {}\n", "operation", "size",
-                     "calls", "trials", "bytes", "seconds", "saved (s)", "ratio", "error", "rounded", "path: why");
+  out += fmt::format("{:<22} {:>8} {:>10} {:>11} {:>10} {:>10} {:>7} {:>9} {:>9}  {}\n", "operation", "size", "calls",
+                     "bytes", "seconds", "saved (s)", "ratio", "error", "rounded", "path: why");
   std::uint64_t calls = 0;
   Ignored ignored;
   std::string overlap;
@@ -273,10 +271,9 @@ std::string table(const std::vector<Row>& rows, int ranks, const Hosts& hosts, b
     const std::string gain = t.saved == 0                            ? ""
                              : is_known(t.saved_least, t.saved_most) ? fmt::format("{:.3f}", t.saved)
                                                                      : "?";
-    const std::string trials = t.trials > 0 ? fmt::format("{}", t.trials) : "";
-    out += fmt::format("{:<22} {:>8} {:>10} {:>6} {:>11} {:>10.3f} {:>10} {:>7} {:>9} {:>9}  {}\n", w.operation,
-                       t.bytes > 0 ? size_text(w.size) : "-", t.calls, trials, with_unit(t.bytes), t.seconds, gain,
-                       ratio, error, rounded, path_and_why(r));
+    out += fmt::format("{:<22} {:>8} {:>10} {:>11} {:>10.3f} {:>10} {:>7} {:>9} {:>9}  {}\n", w.operation,
+                       t.bytes > 0 ? size_text(w.size) : "-", t.calls, with_unit(t.bytes), t.seconds, gain, ratio,
+                       error, rounded, path_and_why(r));
   }
   out += savings(rows);
   if (bounded) out += uncompressed(rows);

@@ -29,7 +29,6 @@ void Tally::add(const Tally& other) noexcept {
   hidden += other.hidden;
   attended += other.attended;
   split = std::max(split, other.split);
-  trials += other.trials;
   ignored.add(other.ignored);
 }
 

@@ -54,11 +54,10 @@ struct Tally {
   double saved_most = 0;
   double predicted = 0;  // seconds that the model expected, and of the MPI's own collective in these calls' place
   double predicted_mpi = 0;
-  double in_flight = 0;      // seconds from starts until the data were there, where communication cores moved them;
-  double attended = 0;       // those that the program spent in these starts and in waits;
-  double hidden = 0;         // those under way that it did not so spend;
-  int split = 0;             // the most levels of a tree that its cores did
-  std::uint64_t trials = 0;  // calls that were part of a trial
+  double in_flight = 0;  // seconds from starts until the data were there, where communication cores moved them;
+  double attended = 0;   // those that the program spent in these starts and in waits;
+  double hidden = 0;     // those under way that it did not so spend;
+  int split = 0;         // the most levels of a tree that its cores did
   Ignored ignored;
 
   void add(const Tally& other) noexcept;

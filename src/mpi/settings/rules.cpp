@@ -10,8 +10,7 @@
 namespace stretto::mpi {
 namespace {
 
-constexpr std::string_view site_key = "site=", comm_key = "comm=", schedule_key = "schedule:", payload_key = "payload:",
-                           trials_key = "trials:";
+constexpr std::string_view site_key = "site=", comm_key = "comm=", schedule_key = "schedule:", payload_key = "payload:";
 
 template <class Number>
 bool read(std::string_view text, Number* number) noexcept {
@@ -87,20 +86,12 @@ Status parse_word(const std::string& word, Rule* rule, bool* acts, std::string* 
   if (text.starts_with("rel:") || text.starts_with("abs:"))
     return decide(Action::Kind::bounded, word, &action, decided);
   if (text.starts_with(payload_key)) return parse_payload(text.substr(payload_key.size()), &action.payload);
-  if (text.starts_with(trials_key)) {
-    const std::string_view value = text.substr(trials_key.size());
-    if (value != "0" && value != "1")
-      return fail(Status::invalid_argument, "'{}' is neither trials:0 nor trials:1", text);
-    action.trials = value == "1";
-    return Status::ok;
-  }
   if (text.starts_with(schedule_key) && text.size() > schedule_key.size()) {
     action.schedule = text.substr(schedule_key.size());
     return Status::ok;
   }
   return fail(Status::invalid_argument,
-              "'{}' is none of FROM..TO, site=, comm=, rel:, abs:, schedule:, payload:, trials:, exact, native, off",
-              text);
+              "'{}' is none of FROM..TO, site=, comm=, rel:, abs:, schedule:, payload:, exact, native, off", text);
 }
 
 bool sums(Function operation) noexcept {

@@ -41,7 +41,6 @@ struct Action {
   Bound bound;
   std::string schedule;                            // empty: chosen
   stretto_payload payload = STRETTO_PAYLOAD_AUTO;  // of bounded calls
-  bool trials = true;                              // calls may be measured
 };
 
 struct Rule {

@@ -65,10 +65,6 @@ Settings read_settings(const Environment& environment, const IsSchedule& is_sche
   if (!reproducible.empty() && reproducible != "0" && reproducible != "1")
     complain(s, "STRETTO_REPRODUCIBLE: '{}' is neither 0 nor 1", reproducible);
   decides("STRETTO_REPRODUCIBLE", s.reproducible ? "1" : "0");
-  const std::string_view trials = given("STRETTO_TRIALS");
-  s.trials = trials != "0";
-  if (!trials.empty() && trials != "0" && trials != "1") complain(s, "STRETTO_TRIALS: '{}' is neither 0 nor 1", trials);
-  decides("STRETTO_TRIALS", s.trials ? "1" : "0");
   if (const std::string_view node = given("STRETTO_NODE"); !node.empty() && node != "0" && node != "1")
     complain(s, "STRETTO_NODE: '{}' is neither 0 nor 1", node);
   const std::string_view report = given("STRETTO_REPORT");

@@ -26,7 +26,6 @@ struct Settings {
   double ignore_above = 0;     // STRETTO_IGNORE_ABOVE; 0: not set
   Rules rules;                 // STRETTO_RULES
   bool reproducible = false;   // STRETTO_REPRODUCIBLE
-  bool trials = true;          // STRETTO_TRIALS
   bool report = false;         // STRETTO_REPORT
   std::string report_file;     // empty: standard error
   double timeout = -1;         // STRETTO_TIMEOUT; negative: never, as MPI has it

@@ -10,10 +10,10 @@ namespace stretto::mpi {
 namespace {
 
 constexpr std::string_view prefix = "STRETTO_";
-constexpr std::array<std::string_view, 20> known = {
+constexpr std::array<std::string_view, 19> known = {
     "ARENA_MIN",    "ARENA_REPORT",  "ARENA_SIZE", "BOUND",   "CUDA_PLUGIN", "DATA_DIR", "HIERARCHY",
     "IGNORE_ABOVE", "FIRST_PROCESS", "LEVELS",     "LIBEXEC", "NODE",        "PROFILE",  "REPORT",
-    "REPRODUCIBLE", "RULES",         "SPLIT",      "TIMEOUT", "TRIALS",      "WAIT"};
+    "REPRODUCIBLE", "RULES",         "SPLIT",      "TIMEOUT", "WAIT"};
 
 // Letters to insert, leave out or replace, and neighbours to exchange, that make b of a.
 std::size_t slips(std::string_view a, std::string_view b) {

@@ -109,9 +109,6 @@ class Collectives {
     return size() > 1 && bytes >= options_.direct && can(Access::kernel) && !can(Access::process) &&
            !can(Access::xpmem);
   }
-  // From now on moves copy private buffers by the other copy than Options::kernel and kernel_streams say. The same call
-  // on every rank.
-  void reverse_copies(bool reverse) noexcept { reversed_ = reverse; }
   // Uses these from now on, instead of what is measured. The same call on every rank.
   void use(Stores stores) noexcept {
     stores_.fill(stores);
@@ -195,7 +192,7 @@ class Collectives {
   std::vector<int> offspring_;  // in the tree of the last broadcast
   int offspring_root_ = -1, offspring_levels_ = 0;
   std::array<Stores, kUses> stores_{};  // plain, until they are tried
-  bool fixed_stores_ = false, reversed_ = false;
+  bool fixed_stores_ = false;
   std::array<std::uint64_t, kUses> until_tried_{kTryFirst, kTryFirst, kTryFirst};  // bytes
   static constexpr std::size_t kLengths = 16;                                      // powers of two, from 16 KiB
   std::array<std::array<Manners, kLengths>, 3> manners_;  // of reduce, allreduce, reduce_scatter
