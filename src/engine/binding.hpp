@@ -33,7 +33,7 @@ struct Arguments {
   std::span<const std::size_t> counts{};
   std::span<const std::size_t> displacements{};
   std::span<const std::size_t>
-      send_counts{};  // of alltoall alone, where `counts` are of what is received; both or none
+      send_counts{};  // alltoall only, where `counts` has the lengths of received blocks; give both or none
   std::span<const std::size_t> send_displacements{};
 
   // Cuts between blocks that are ours to choose (allreduce, reduce, broadcast) fall on multiples of this. The codec's groups

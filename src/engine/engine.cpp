@@ -16,14 +16,14 @@ namespace {
 // Units that a run executes before the carrier is looked after again: codec work is long, and others wait for messages.
 constexpr int turn = 2;
 
-// Longest single wait for a transfer, so that limits of all runs are looked at.
+// Longest single wait for a transfer in seconds: the time limits of all runs are checked between waits.
 constexpr double look_every = 0.05;
 
-// The first wait for a transfer that may be for other ranks, which wait for what is driven beside it. Each next one is
-// twice as long, unless something moved there.
+// First wait in seconds while other communicators are driven beside this one, since their peers may wait for this rank.
+// Each further wait takes twice as long, until something moves there.
 constexpr double first_beside = 1e-3;
 
-// The same where a device must be asked.
+// Longest single wait for a transfer in seconds where a device must be polled.
 constexpr double poll_every = 20e-6;
 
 constexpr std::uint64_t none_ends = ~std::uint64_t{0};
@@ -144,7 +144,7 @@ Status Engine::Impl::begin(const Work& call, std::uint64_t mine, Run** started) 
   }
 }
 
-// Ends what is in flight from `from` on, and lets nothing from there start.
+// Ends the runs in flight from number `from` on, and lets no run from there on start.
 void Engine::Impl::end_from(std::uint64_t from, Status status, const char* text) noexcept {
   if (end == none_ends) {
     end_status = status;
@@ -156,8 +156,8 @@ void Engine::Impl::end_from(std::uint64_t from, Status status, const char* text)
   }
 }
 
-// The same, and all others learn it, where they do not know yet. A second time it ends all that is in flight here: so nothing is left that
-// could want to be told once more.
+// Like end_from(), and raises an alarm, so that all other ranks learn it. The second alarm ends all runs in flight here, so a third one is
+// never needed.
 void Engine::Impl::tell(std::uint64_t from, Status status, const char* text) noexcept {
   static_assert(carrier::most_alarms == 2);
   const bool news = from < told;
@@ -176,7 +176,7 @@ void Engine::Impl::tell(std::uint64_t from, Status status, const char* text) noe
   carrier.raise(alarm);
 }
 
-// What this rank calls where that rank met another call.
+// Describes this rank's own call, for the message about a mismatch with another rank.
 std::string Engine::Impl::own_call(const carrier::Alarm& alarm) const noexcept {
   const auto own = std::find_if(runs.begin(), runs.end(), [&](const auto& run) {
     return run->active() && !run->ended() && run->sequence() == alarm.from;
@@ -201,12 +201,12 @@ void Engine::Impl::listen() noexcept {
   }
 }
 
-// A rank that calls differently ends what it differs in, here and, told so, elsewhere.
+// Ends the runs whose calls differ between ranks, here and, by an alarm, on the other ranks.
 void Engine::Impl::compare_calls() noexcept {
   for (const auto& run : runs) {
     if (!run->active() || run->ended() || !run->going()) continue;
     if (run->compare_calls() == Status::ok) continue;
-    // What the run still waits for may have come since it looked. Of many transfers a look without a wait sees some.
+    // Completions may have arrived since the run's last look. Without a wait, one look sees only some of many transfers.
     while (!run->ended() && fetch(1e-3) > 0) {
     }
     const Status s = run->ended() ? Status::ok : run->compare_calls();
@@ -246,7 +246,7 @@ void Engine::Impl::complete(const carrier::Completion& done) noexcept {
     runs[slot]->complete(static_cast<std::uint32_t>(done.id), done);
 }
 
-// The same between devices. Runs share what moves their messages, so each may learn of another's.
+// Fetches completed messages between devices. Runs share the carrier of these messages, so one run may fetch another's.
 std::size_t Engine::Impl::fetch_crossed() noexcept {
   std::array<carrier::Completion, 64> done;
   std::size_t all = 0;

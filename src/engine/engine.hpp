@@ -1,11 +1,11 @@
 // Runs a schedule: one rank's steps over its blocks, as a payload, over a carrier.
 //
 // One execution core, driven by the caller: run() blocks; start() returns a Request that is tested or waited for. Several
-// requests of an engine may be in flight; whichever is tested or waited for, all of them progress. All ranks start the same
+// requests of an engine may be in flight; a test of, or a wait for, any of them lets all progress. All ranks start the same
 // runs on an engine in the same order. An engine is used by one thread at a time; distinct engines are independent.
 //
 // A run of a split schedule may be driven by several, each of whom takes some lanes (Engine::take): the caller before its
-// work, communication cores beside it. Who waits for a run takes all that is left.
+// work, communication cores beside it. A caller that waits for a run takes all remaining lanes.
 //
 // Failure. A rank that fails (a corrupt stream, say) keeps its side of the schedule: in place of each message that it still
 // owes it sends a mark that says so, and it takes in what others send. So each rank that depends on the failed one gets an
@@ -13,9 +13,9 @@
 // with Status::timeout and names who is missing at which step; after that the engine refuses further runs.
 //
 // A rank that cannot keep its side (it has no memory to begin a run that the others begin, or to pass a message to the carrier) raises an
-// alarm instead (carrier.hpp). Who waits in vain hears it within a moment: that run and later ones end with the failed rank's status,
-// its number and its message, and no further one starts. Earlier ones go on, unless a rank fails in one of those, too: that is told as well,
-// and ends all that the rank has in flight.
+// alarm instead (carrier.hpp). Ranks that wait for it receive the alarm soon: that run and later ones end with the failed rank's status,
+// its number and its message, and no further run starts. Earlier runs go on. If a rank fails in one of them, too, a second alarm
+// ends all runs in flight.
 #pragma once
 
 #include <array>
@@ -39,7 +39,7 @@ class Device;
 
 namespace stretto::engine {
 
-// What a driver takes, by lanes of the schedule.
+// The lanes of a schedule whose steps a driver takes.
 struct Lanes {
   bool before = true, beside = true, after = true;
 };
@@ -81,19 +81,19 @@ struct Work {
   // How messages cross between devices, where every rank's blocks are in the memory of one; borrowed while the engine lives. Null:
   // through pinned memory of the host, as messages of the carrier. All ranks give it, or none does.
   carrier::DeviceMessages* messages = nullptr;
-  // A stream of that device. The run comes after what is enqueued there when it begins, and before what is enqueued there
-  // once it has ended. With `leaves_early` a run ends as soon as its last work is enqueued; how that went is told by
-  // Device::late(). Without a stream the inputs must be ready.
+  // A stream of that device. The run comes after all work that is enqueued there when it begins, and before work that is
+  // enqueued after its end. With `leaves_early` a run ends as soon as its last work is enqueued; Device::late() then gives
+  // the status of that work. Without a stream the inputs must be ready.
   std::optional<void*> stream;
   bool leaves_early = false;
 };
 
-// What ran, filled in when a run has ended.
+// Describes a run, filled in at its end.
 struct Report {
   std::array<char, 64> algorithm{};  // its name; no memory is needed at the end of a run
   payload::Kind payload = payload::Kind::raw;
-  std::uint64_t raw_bytes = 0;   // what this rank's messages would have been as raw values
-  std::uint64_t bytes_sent = 0;  // what they were
+  std::uint64_t raw_bytes = 0;   // bytes of this rank's messages if they were raw values
+  std::uint64_t bytes_sent = 0;  // bytes of this rank's messages as sent
   std::uint64_t messages_sent = 0;
   std::uint64_t segments = 0;   // streams (or raw pieces) the vector was cut into
   double compress_seconds = 0;  // on a device: all time in which a codec was at work, as far as the host saw
@@ -122,7 +122,7 @@ class Request {
 
   bool active() const noexcept { return run_ != nullptr; }
 
-  // Whether something is left in the lane before the work.
+  // True while steps of the lane before the work are left.
   bool leads() const noexcept;
 
   // Progress without waiting. *done: the run has ended (well or not), its status is returned, and the request is inactive.
@@ -141,7 +141,7 @@ class Request {
 class Engine {
  public:
   explicit Engine(carrier::Carrier& carrier);  // borrowed
-  ~Engine();                                   // ends what is in flight
+  ~Engine();                                   // ends the runs in flight
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
 
@@ -157,11 +157,12 @@ class Engine {
   // Progress of all runs in flight, without waiting.
   Status progress() noexcept;
 
-  // What is driven from now on beside a wait that lasts: other ranks may wait for it. Borrowed. It never calls this engine.
+  // Sets the other communicators that a long wait drives from now on, since their peers may wait for this rank. Borrowed.
+  // `others` never calls this engine.
   void drive_beside(Driven& others) noexcept;
 
-  // What start(), progress() and Request::test() take from here on; first all lanes. Engine::run() and Request::wait()
-  // always take all.
+  // Sets the lanes that start(), progress() and Request::test() take from here on; initially all. Engine::run() and
+  // Request::wait() always take all lanes.
   void take(Lanes lanes) noexcept;
 
   // How often something happened so far: it differs where a run has moved.
@@ -171,7 +172,7 @@ class Engine {
   static constexpr std::uint64_t next = ~std::uint64_t{0};
   void give_up(Status status, const char* why, std::uint64_t from = next) noexcept;
 
-  // Whether no further run starts, as far as this rank has heard.
+  // True if this rank knows that no further run starts.
   bool broken() const noexcept;
 
   // The number of a run that takes place elsewhere: every rank asks for it at the same place among its runs.

@@ -112,7 +112,7 @@ std::uint32_t Plan::take(Cells* left, std::size_t most_elements) const noexcept 
   return n;
 }
 
-// The same on both sides of a message, since both name the same blocks and the same kind of link.
+// Sender and receiver get the same answer, since both name the same blocks and the same kind of link.
 bool Plan::travels_raw(const schedule::Step& step) const noexcept {
   if (!travel_.streams) return true;
   if (travel_.raw_inside && step.link == schedule::Link::node) return true;
@@ -212,7 +212,7 @@ Status Plan::add_step(const schedule::Schedule& schedule, std::uint32_t index) {
   return Status::ok;
 }
 
-// What bears no signature is received when the first message from its peer has come, which bears one. `unit` was added last.
+// A message without a signature is received after the first message from its peer, which bears one. Precondition: `unit` was added last.
 void Plan::follow_the_first(const Unit& unit) {
   std::uint32_t& first = first_received_[static_cast<std::size_t>(unit.peer)];
   const auto u = static_cast<std::uint32_t>(units.size()) - 1;
@@ -238,7 +238,7 @@ void Plan::add_deliveries(const schedule::Schedule& schedule) {
 void Plan::add(Unit unit) {
   const auto u = static_cast<std::uint32_t>(units.size());
   units.push_back(unit);
-  // An empty message says that what is at other levels is done; units of its own level do not wait for it, nor it for them.
+  // An empty message says that the units of other levels are done. It depends on no unit of its own level, and none depends on it.
   if (unit.cells == 0) {
     for (std::uint32_t e = 0; e < u; ++e) {
       if (units[e].level != unit.level) wait_for(e, u);

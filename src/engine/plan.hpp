@@ -2,9 +2,9 @@
 //
 // A cell is one segment of one block in one buffer. A unit is one message, one local step, or one delivery of a result, over
 // consecutive cells: a large block is cut into many units, small blocks of one range travel together. Sender and receiver
-// cut alike, since the extents of blocks are the same on all ranks; cells without elements have no unit. What a unit waits for
-// follows from the cells it touches, by the rule of schedule.hpp: segments of a step start when the same segments of the
-// steps before it are done.
+// cut alike, since the extents of blocks are the same on all ranks; cells without elements have no unit. The dependencies of a
+// unit follow from the cells it touches, by the rule of schedule.hpp: a segment of a step starts when the same segments of
+// the steps before it are done.
 #pragma once
 
 #include <cstddef>
@@ -65,7 +65,7 @@ class Plan {
   Status make(const schedule::Schedule& schedule, std::span<const Block> blocks, std::size_t element_bytes,
               std::size_t segment_bytes, std::size_t grain, std::span<const std::uint8_t> merged, const Travel& travel);
 
-  // Whether what `unit` sends from this cell is what every rank ends with.
+  // True if `unit` sends the final result of this cell, which every rank ends with.
   bool is_final(const Unit& unit, std::uint32_t cell) const noexcept;
 
   // The peer that most messages go to, or come from, and the elements in them.
@@ -81,7 +81,7 @@ class Plan {
     return cell % static_cast<std::uint32_t>(segments) - first_[static_cast<std::size_t>(places[cell].block)];
   }
 
-  // The cell that stands for cell i: itself, or the one in `out` that it is merged with.
+  // The cell that represents cell i: cell i itself, or the cell of `out` that it is merged with.
   std::uint32_t cell(std::uint32_t i) const noexcept { return same_[i]; }
 
   std::vector<Unit> units;

@@ -23,7 +23,7 @@ namespace stretto::engine {
 
 using Clock = std::chrono::steady_clock;
 
-// What must stay in memory while a transfer lasts.
+// Memory that must stay alive while a transfer lasts.
 struct Hold {
   payload::Buffer buffer;
   payload::Stream stream;
@@ -31,8 +31,8 @@ struct Hold {
 
 constexpr bool receives(Task task) noexcept { return task == Task::receive_replace || task == Task::receive_combine; }
 
-// On the wire. What a failed rank sends in place of a message is one byte, its status; where a proper message is itself one
-// byte long, it is empty. An absent contribution travels as one zero byte in place of its stream.
+// Marks on the wire. A failed rank sends one byte, its status, in place of a message, or an empty message where the proper
+// one is itself one byte long. An absent contribution travels as one zero byte in place of its stream.
 constexpr std::byte absent_mark{0};
 
 // Receives of streams are posted with room for what compress() may write; sums of many values off the grid can be longer
@@ -50,18 +50,18 @@ constexpr std::size_t announcement_bytes(std::uint32_t parts) noexcept { return 
 
 // How many messages to a peer may be sent before one that the schedule names earlier. A peer takes what comes from one rank in the
 // schedule's order, and some transports hold only so many messages that nobody has asked for yet (libfabric's over TCP: 64) before they
-// look at no further one, so what the peer waits for must not stand behind more.
+// look at no further one, so at most that many may precede the message that the peer waits for.
 constexpr std::uint32_t most_ahead = 32;
 
 // In the id of a transfer: it is a notice, not the message.
 constexpr std::uint32_t notice_bit = 0x80000000u;
 
-// The same: it is a message between devices, or a part of one.
+// Bit of a transfer's number: it is a message between devices, or a part of one.
 constexpr std::uint32_t crossing_bit = 0x40000000u;
 
 class Run {
  public:
-  // What is wrong with a call on every rank alike.
+  // Checks that fail on every rank alike.
   static Status check(const Work& call, const carrier::Carrier& carrier);
 
   // Plans a call that is checked. `slot` goes into the ids of its transfers, `sequence` into their tags. On failure nothing
@@ -83,10 +83,10 @@ class Run {
   // Executes at most `budget` units of these lanes that are ready; true when there was one.
   bool advance(int budget, Lanes taken) noexcept;
 
-  // Whether units of the lane before the work are left.
+  // True while units of the lane before the work are left.
   bool leads() const noexcept { return left_before_ > 0 && !ended(); }
 
-  // Whether messages between devices are still to begin; and whether they may, since no earlier run has any.
+  // True while messages between devices are still to begin. They may begin once no earlier run has any left.
   bool crosses() const noexcept { return next_crossing_ < crossings_.size(); }
   void may_cross(bool may) noexcept { may_cross_ = may; }
 
@@ -96,7 +96,7 @@ class Run {
   // The transfer of `unit` (the lower half of the completion's id) has ended.
   void complete(std::uint32_t unit, const carrier::Completion& completion) noexcept;
 
-  // Whether nothing has happened for the time that the call allows.
+  // True if nothing has happened for the time that the call allows.
   bool overdue(Clock::time_point now) const noexcept;
 
   // The caller was elsewhere for this long. Does not count against the limit where it is a good part of it: nobody looked.
@@ -105,7 +105,7 @@ class Run {
   // ok, or incompatible: a message that has come shows that its sender calls differently. Asks the carrier.
   Status compare_calls() noexcept;
 
-  // Whether this rank cannot keep its side of the schedule, so that others wait for it in vain: a transfer did not begin.
+  // True if this rank cannot keep its side of the schedule because a transfer did not begin, so that others wait for it in vain.
   bool stranded() const noexcept { return stranded_; }
   Status status() const noexcept { return status_; }
   const char* text() const noexcept { return text_.data(); }
@@ -116,7 +116,7 @@ class Run {
   // For example: allreduce ring (raw) of f32 by sum, rank 1.
   std::string what_runs() const;
 
-  // Who is missing, and where.
+  // Names the missing ranks and the steps that wait for them, after a wait of `seconds`.
   std::string diagnosis(double seconds) const;
 
   // Where the device's codec was at work meanwhile, that is what took the time.
@@ -125,7 +125,7 @@ class Run {
   }
   double timeout() const noexcept { return options_.timeout; }
 
-  // Whether a device works for it, which tells nobody when it is done: it must be asked.
+  // True if a device works for this run: a device does not notify, so it must be polled.
   bool polls() const noexcept { return device_ != nullptr; }
 
   // After the end: the result, with its message set, and the report. The run is inactive then and its buffers are back.
@@ -186,7 +186,7 @@ class Run {
     payload::Buffer staging;
     std::size_t bytes = 0;
     device::Moment staged;  // or packed, where it crosses
-    bool fixed = true;      // nobody writes what is sent
+    bool fixed = true;      // no unit writes the memory that is sent
   };
 
   // A message between devices (run_crossings.cpp). A part for each cell.
@@ -247,7 +247,7 @@ class Run {
   std::uint64_t id_of(std::uint32_t unit) const noexcept { return std::uint64_t{slot_} << 32 | unit; }
   std::uint64_t tag_of(const Unit& unit) const noexcept;
   payload::Cell& at(std::uint32_t cell) noexcept { return cells_[plan_.cell(cell)]; }
-  // The same, and what the worker does next is for it.
+  // Like cell(), and the worker's next operations are for this cell.
   payload::Cell& touch(std::uint32_t cell) noexcept {
     if (device_ != nullptr) enter_lane(cell);
     return at(cell);
@@ -343,7 +343,7 @@ class Run {
   Status status_ = Status::ok;
   bool stranded_ = false;
   std::array<char, 512> text_{};  // as long as a message; in memory of its own, since it may be memory that is missing
-  std::byte mark_{};              // sent in place of what a failed rank owes
+  std::byte mark_{};              // sent in place of each message that a failed rank owes
   Clock::time_point begun_{};
   Clock::time_point moved_{};  // last time anything happened
   double wait_seconds_ = 0;

@@ -14,7 +14,7 @@ struct Interval {
   bool result;
 };
 
-// Whether an input and a result share memory. Sorts.
+// True if an input and a result share memory. Sorts `intervals`.
 bool clash(std::vector<Interval>& intervals) {
   std::sort(intervals.begin(), intervals.end(), [](const Interval& a, const Interval& b) { return a.begin < b.begin; });
   const std::byte* ends[2] = {nullptr, nullptr};  // furthest end so far, of inputs and of results
@@ -149,7 +149,8 @@ Status Run::bind_memory(const Work& call) {
       case schedule::Buffer::tmp: break;
     }
   }
-  if (worker_.compressed()) return Status::ok;  // streams need no home; what is decoded on the way lives in the pool
+  if (worker_.compressed())
+    return Status::ok;  // streams need no memory of their own; values decoded on the way live in the pool
 
   std::vector<std::uint8_t> used(cells_.size(), 0);
   std::size_t total = 0;

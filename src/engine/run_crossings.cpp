@@ -1,13 +1,13 @@
 // Messages that cross between the memories of devices. Each is announced by a small message of the host under its own tag, which
-// says how long its parts are, or that its sender has failed. So both sides begin equal transfers, and nobody waits in a device for
-// what will not come.
+// says how long its parts are, or that its sender has failed. So both sides begin equal transfers, and no rank waits in a device
+// for a message that never comes.
 //
 //   a send      its parts are packed and their lengths known: announced, and ready
-//   a receive   has memory for what may come, which no lane uses any more, and is announced: ready. A rank that has failed drops what
-//               comes, where that can be
+//   a receive   has memory for the longest possible message, which no lane uses any more, and is announced: ready. A failed rank
+//               drops arriving messages where the carrier can
 //
-// Where peers lend what they send, a stream that meets a block is read where it lies: its receive has no memory. Its unit ends when the
-// peer has it back; what follows the unit does not wait for that.
+// Where peers lend their outgoing streams, a stream that meets a block is read in the peer's memory: its receive has none. Its unit ends
+// when the peer has the stream back; later units do not wait for that.
 //
 // Where transfers move one by one (carrier/device_messages.hpp), all ranks must begin them in one order, or they wait for one another
 // in a circle. That order is of turns: the level of the schedule, then the number of the message among those of its level
@@ -51,8 +51,8 @@ void Run::queue_crossings() {
     live_[crossings_[i].unit].crossing = static_cast<std::uint32_t>(i);
 }
 
-// What replaces a block lives on, and is copied. So are raw values: they may lie in the program's memory; and where two ranks exchange
-// what both then overwrite, neither may wait until the other has met it.
+// A stream that replaces a block outlives its message, so it is copied. Raw values are copied, too: they may lie in the program's memory,
+// and two ranks that exchange blocks which both then overwrite must not wait for each other.
 bool Run::may_borrow(const Unit& unit) const noexcept {
   return between_->lends() && unit.task == Task::receive_combine && !unit.raw;
 }
@@ -79,7 +79,7 @@ Status Run::take_landing(std::uint32_t u) noexcept {
   return Status::ok;
 }
 
-// Precondition: what is sent is packed, and the device has passed it.
+// Precondition: the message is packed, and the device has passed it.
 Status Run::announce(Departure& d) noexcept {
   Live& live = live_[d.unit];
   Crossing& c = crossings_[live.crossing];
@@ -93,7 +93,7 @@ Status Run::announce(Departure& d) noexcept {
       const std::uint64_t n = p.bytes;
       std::memcpy(to += sizeof n, &n, sizeof n);
     }
-    // What it takes to begin is kept before anything is said.
+    // All state for the transfer is kept before the announcement leaves.
     c.parts = std::move(d.parts);
     s = send_bytes(d.unit, live.hold.buffer.data(), bytes, d.fixed);
   }
@@ -116,7 +116,7 @@ void Run::skip_crossing(std::uint32_t u) noexcept {
   for (Part& p : c.parts) p = {};
 }
 
-// The lengths of what was announced, and memory for parts that are longer than usual.
+// Reads the announced lengths, and gets memory for parts that are longer than usual.
 Status Run::read_announcement(std::uint32_t u) noexcept {
   const Unit& unit = plan_.units[u];
   const Live& live = live_[u];
@@ -183,7 +183,7 @@ bool Run::may_begin(const Crossing& c) const noexcept {
   return c.state != Crossing::State::open;
 }
 
-// Whether any began.
+// Returns true if any message began.
 bool Run::begin_crossings() noexcept {
   if (between_ == nullptr) return false;
   bool some = false;
@@ -326,7 +326,7 @@ Status Run::consume_part(const Unit& unit, payload::Cell& cell, const Part& part
                   : worker_.replace(cell, arrived, part.keeps);
 }
 
-// What is under way is ended on this rank, and its memory goes to `lost`: the device may be at it for a moment.
+// Ends the transfers under way on this rank. Their memory goes to `lost`, since the device may still use it.
 void Run::end_crossings(std::vector<Hold>* lost) noexcept {
   if (between_ == nullptr) return;
   bool moves = false;

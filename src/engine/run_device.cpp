@@ -1,12 +1,12 @@
-// A run whose blocks lie in the memory of a device. Its units are those of any run; what they ask of the worker is
-// enqueued on lanes (device/device.hpp), and the host looks now and then how far the device is:
+// A run whose blocks lie in the memory of a device. It has the units of any run. The worker's operations are enqueued on
+// lanes (device/device.hpp), and the host polls how far the device is:
 //
 //   a send      the worker packs the cells; once their lengths are known, they are copied to pinned memory; once that is
 //               over, the message begins
 //   a receive   arrives in pinned memory and is copied to the device, where the worker takes it: done when enqueued
 //   others      done when enqueued
 //
-// Where messages cross between devices (run_crossings.cpp), nothing goes through pinned memory.
+// Messages between devices (run_crossings.cpp) do not pass through pinned memory.
 //
 // The run has ended when the device has passed all of it, or, where it leaves early, when all of it is enqueued.
 #include <algorithm>
@@ -75,7 +75,7 @@ void Run::enter_lane(std::uint32_t cell) noexcept {
   worker_.take_from(device_->pool());
 }
 
-// What a message is made of, as the device has it.
+// Collects the parts of a message in the device's memory.
 Status Run::collect(const Unit& unit, Departure* departure) noexcept {
   for (std::uint32_t i = 0; i < unit.cells; ++i) {
     payload::Cell& cell = touch(unit.src + i);
@@ -184,7 +184,7 @@ bool Run::advance_departure(Departure& d) noexcept {
   return true;
 }
 
-// A unit that is done as soon as it is enqueued. What arrived is used by the device for a while.
+// Closes a unit that is done as soon as it is enqueued. The device uses the arrived message for some time after that.
 Status Run::close_unit(Status so_far, const payload::Buffer& arrived) noexcept {
   device::Moment taken;
   Status s = device_->end_unit(&taken);
@@ -244,7 +244,7 @@ void Run::end_on_device(Status usable) noexcept {
   if (usable != Status::ok || leaves || device.passed(last_)) left_ = 0;
 }
 
-// What the device may still use stays until it has passed.
+// Memory that the device may still use is kept until the device has passed it.
 void Run::leave_device() noexcept {
   Device& device = device_->device();
   const Device::Visit visit(device);

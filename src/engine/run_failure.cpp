@@ -1,4 +1,4 @@
-// What a run says and does when it cannot go on.
+// Failures of a run: marks in place of messages, diagnoses, and the end of transfers.
 #include <algorithm>
 
 #include "engine/run.hpp"
@@ -29,7 +29,7 @@ void Run::say(std::string_view text) noexcept {
   text_[n] = 0;
 }
 
-// The first failure is the one that is reported. From then on what this rank owes its peers is marks.
+// Only the first failure is reported. From then on this rank sends its peers marks in place of messages.
 void Run::failed(Status status, const Unit* unit) noexcept {
   if (status_ != Status::ok) return;
   mark_ = static_cast<std::byte>(status);  // nothing reads it before this
@@ -47,14 +47,14 @@ void Run::strand(Status status, const Unit* unit) noexcept {
   stranded_ = true;
 }
 
-// Whether a transfer has begun and not ended.
+// True if a transfer has begun and not ended.
 bool Run::under_way(std::uint32_t u) const noexcept {
   const State state = live_[u].state;
   const bool comes = receives(plan_.units[u].task);
   return (comes && state == State::posted) || ((comes || plan_.units[u].task == Task::send) && state == State::moving);
 }
 
-// Whether a message is still the device's.
+// True while the device still makes a message.
 bool Run::departs(std::uint32_t u) const noexcept {
   return std::any_of(departures_.begin(), departures_.end(), [u](const Departure& d) { return d.unit == u; });
 }

@@ -1,4 +1,4 @@
-// What a run receives: where it lands, whether it is what was expected, and what becomes of it.
+// Receives of a run: where a message lands, the checks of its length and kind, and its combination with a block.
 #include <algorithm>
 #include <cstring>
 
@@ -73,7 +73,7 @@ void Run::post_receives(std::int32_t peer) noexcept {
   }
 }
 
-// A notice came in place of a stream: receive what it announces. False when what came is the message itself.
+// Receives the stream that a notice announces. Returns false if the arrived message is the stream itself.
 bool Run::expect_long(std::uint32_t u) noexcept {
   const Unit& unit = plan_.units[u];
   Live& live = live_[u];
@@ -97,7 +97,7 @@ bool Run::expect_long(std::uint32_t u) noexcept {
   return false;
 }
 
-// What the mark of a failed rank says.
+// Decodes the mark of a failed rank.
 Status Run::failed_peer(std::int32_t peer, std::byte mark) noexcept {
   const int code = std::to_integer<int>(mark);
   const Status s =

@@ -1,4 +1,4 @@
-// What a run sends: values or streams, packed together where they do not lie together, or the mark of a failure.
+// Sends of a run: values or streams, packed together where they are not adjacent, or the mark of a failure.
 #include <algorithm>
 #include <cstring>
 
@@ -63,7 +63,7 @@ Status Run::send_mark(std::uint32_t u) noexcept {
   return send_bytes(u, &mark_, one_byte ? 0 : 1, true);
 }
 
-// *early: what is sent is nobody's to write, so that units which wait for this one need not wait for the transfer.
+// Sets *early if no unit writes the memory that is sent: units that depend on this one then need not wait for the transfer.
 Status Run::pack_raw(const Unit& unit, Hold* hold, const std::byte** data, bool* early) noexcept {
   bool adjacent = true;
   *early = true;

@@ -1,4 +1,4 @@
-// What tells a run's messages from those of a rank that calls differently.
+// Signatures, which tell a run's messages from those of a rank that calls differently.
 #include <algorithm>
 #include <bit>
 #include <numeric>
@@ -23,8 +23,8 @@ constexpr std::uint64_t mix(std::uint64_t hash, std::uint64_t value) noexcept {
 
 }  // namespace
 
-// Of what every rank gives alike. Values that only move raw are bytes, whatever their type. In an alltoall a rank knows no
-// counts but its own.
+// The signature covers the arguments that all ranks give alike. Values that only move raw count as bytes, whatever their
+// type. In an alltoall a rank knows only its own counts.
 std::uint64_t Run::signature() const noexcept {
   const schedule::Schedule& s = *schedule_;
   const auto word = [](auto high, auto low) {
@@ -50,8 +50,8 @@ std::uint64_t Run::tag_of(const Unit& unit) const noexcept {
   return tags_.tag(sequence_, unit.message, mix(signature_, worker_.raw_bytes(elements(unit))));
 }
 
-// Looks at what has come from ranks that owe a message, or have one to take. Such a rank is in this run as well, unless it calls
-// differently: so a message under this run's number is of this run, or proves that.
+// Examines messages of ranks that owe this rank a message, or are owed one. Such a rank is in this run as well, unless it calls
+// differently: a message under this run's number belongs to this run, or proves the difference.
 Status Run::compare_calls() noexcept {
   std::int32_t looked = -1;
   for (std::uint32_t u = 0; u < plan_.units.size(); ++u) {

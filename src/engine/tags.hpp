@@ -1,4 +1,4 @@
-// What the tag of a message tells: its run, its number among the messages from one rank to another, and a signature.
+// The tag of a message: its run, its number among the messages from one rank to another, and a signature.
 //
 //   number below signed_messages   0 | run | signature | number
 //   others                         1 | run | number
@@ -44,7 +44,7 @@ class Tags {
     return told << rest | signature >> (64 - signature_bits) << number_bits | number;
   }
 
-  // Whether a message under `tag` can be of this run.
+  // True if a message under `tag` can belong to this run.
   bool may_be_of(std::uint64_t run, std::uint64_t tag) const noexcept {
     return (tag >> (bits_ - 1 - run_bits_) & (runs() - 1)) == (run & (runs() - 1));
   }
