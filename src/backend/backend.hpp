@@ -31,9 +31,9 @@ class Pending {
  public:
   // If not complete: waits, or leaves its buffers to the system for as long as it runs.
   virtual ~Pending() = default;
-  // Whether there is something left that the caller does before its work (schedule::Lane).
+  // True while lead steps are left, which the caller does before its work (schedule::Lane).
   virtual bool leads() const noexcept { return false; }
-  // Whether nothing later may start its data yet.
+  // True while no later call may start its data.
   virtual bool holds_up() const noexcept { return false; }
   // Fills *ran when complete, if the backend counts the bytes it sends.
   virtual Status test(bool* done, engine::Report* ran) noexcept = 0;
@@ -63,14 +63,14 @@ class Backend {
   // The name in reports, and as a forced schedule. Null: reports name the schedule that ran. Static storage.
   virtual const char* name() const noexcept = 0;
 
-  // Whether it serves `call` exactly, with raw values. Depends only on what all ranks agree on: every rank gets the
-  // same answer once all know the counts of gatherv and scatterv.
+  // True if the backend serves `call` exactly, with raw values. Depends only on arguments that all ranks give alike: every
+  // rank gets the same answer once all know the counts of gatherv and scatterv.
   virtual bool serves(const Call& call) const noexcept = 0;
 
-  // Whether a call may start() and return a Pending. Otherwise run() blocks until the end.
+  // True if a call may start() and return a Pending. Otherwise run() blocks until the end.
   virtual bool starts(const Call& call) const noexcept = 0;
 
-  // Whether what it starts waits until all that was started before is complete, or has been started by this backend and holds nothing up.
+  // True if a started call must wait for all earlier calls of other backends, and for those of its own that hold up later calls.
   virtual bool in_turn() const noexcept { return false; }
 
   // Precondition of both: the backend serves the call, and `decision` names it and is complete, or made for raw values.
@@ -103,12 +103,12 @@ class Meeting : public Pending {
 // The backend of a host's shared memory, where comparing one word costs far less than an exchange of signatures.
 class NodeBackend : public Backend {
  public:
-  // Whether all ranks gave the same value. Every rank calls it, in order with collectives. incompatible: another rank
-  // called something else; the memory serves nothing from then on.
+  // Sets *same to true if all ranks gave the same value. Every rank calls it, in order with collectives. incompatible: another
+  // rank called something else; the memory serves no call from then on.
   virtual Status agree(std::uint64_t value, double timeout, bool* same) noexcept = 0;
 
-  // Whether it also serves `call` with streams, within its bound and by a payload that the call allows. The same answer
-  // on every rank; true only where serves() is true. Results are those of the engine under that payload.
+  // True if the backend also serves `call` with streams, within its bound and by a payload that the call allows. Every rank
+  // gets the same answer; true only where serves() is true. Results are those of the engine under that payload.
   virtual bool streams(const Call& call) const noexcept = 0;
 
   // serves(), but for whether the memory is still in use.
@@ -126,8 +126,8 @@ class NodeBackend : public Backend {
   // Tells the other ranks that this rank started a nonblocking collective, for those that block in it instead.
   virtual void started() noexcept = 0;
 
-  // Whether the memory serves nothing any more because ranks called different collectives there without an agreement.
-  // The data that they moved are then uncertain.
+  // True if the memory serves no more calls, because ranks called different collectives there without an agreement. The data
+  // that they moved are then undefined.
   virtual bool differed() const noexcept = 0;
 
   // Tells which ranks' processes have ended, in words; empty where none is known to. For any thread, and beyond the backend.

@@ -12,7 +12,7 @@
 
 namespace stretto::backend {
 
-// What rank 0 makes, and all ranks know.
+// Identifies a communicator of devices: made by rank 0, known to all ranks.
 using DeviceCommId = std::array<char, 128>;
 
 struct DevicePlace {
@@ -22,17 +22,17 @@ struct DevicePlace {
   double limit = 0;  // seconds until all ranks must have come; <= 0: no limit
 };
 
-// Of one rank, and used by one thread at a time. Its device is the thread's current one in every call.
+// A communicator of devices, on one rank. Used by one thread at a time, with its device current in every call.
 class DeviceComm : public carrier::DeviceMessages {
  public:
-  // Whether it has a collective for the call, with the values as they are. The same answer on every rank.
+  // True if the communicator has a collective for the call, with raw values. Every rank gets the same answer.
   virtual bool serves(const call::Call& call) const noexcept = 0;
 
   // Begins to enqueue that collective on a stream of the device, which may be captured in a graph. Precondition: it serves the call, no
-  // messages are in flight, and what was begun before is enqueued. Every rank begins the same collectives in the same order.
+  // messages are in flight, and all collectives begun before are enqueued. Every rank begins the same collectives in the same order.
   virtual Status begin(const call::Call& call, void* stream) noexcept = 0;
 
-  // Whether it is enqueued. It may have to wait for other ranks' calls, and nothing else may begin before.
+  // Sets *enqueued to true once the collective is enqueued. It may have to wait for other ranks' calls, and nothing else may begin before.
   virtual Status begun(bool* enqueued) noexcept = 0;
 
   // ok, or what has gone wrong since: nothing more is to be waited for then.

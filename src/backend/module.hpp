@@ -1,4 +1,4 @@
-// What a module (src/modules) shows the core, which loads it where a program first needs it (api/creation/modules.hpp): one table
+// The interface of a module (src/modules), which the core loads when a program first needs it (api/creation/modules.hpp): one table
 // under one name. Core and module use each other's classes, so each works with the other of its own version and build alone.
 #pragma once
 
@@ -23,14 +23,15 @@ struct Place {
 struct Module {
   const char* version;  // of stretto
   const char* build;    // backend/build.hpp
-  const char* serves;   // what it was built for, in words: "Open MPI 5.0.11"
-  // What it finds at run time, in words, or why it cannot be used (a failure). Null: it needs nothing but its MPI.
+  const char* serves;   // the software that it was built for, in words: "Open MPI 5.0.11"
+  // Describes in *found, in words, the software that the module uses at run time; fails with the reason if it cannot be used. Null: it
+  // needs nothing but its MPI.
   Status (*finds)(std::string* found) noexcept;
-  // Of an MPI: a transport of the MPI_Comm at `comm` (modules/mpi/transport.hpp). Else null.
+  // For modules of an MPI: makes a transport of the MPI_Comm at `comm` (modules/mpi/transport.hpp). Else null.
   Status (*transport_of)(const void* comm, std::unique_ptr<Transport>* transport) noexcept;
-  // Of ranks that meet in a store, which is not used any more afterwards. Else null.
+  // For ranks that meet in a store: makes their transport. The store is not used afterwards. Else null.
   Status (*transport_in)(carrier::Store& store, const Place& place, std::unique_ptr<Transport>* transport) noexcept;
-  // Of ranks with devices, who know an id that one of them has made: what works in their memory. Collective. Else null.
+  // For ranks with devices that know an id made by one of them: makes a communicator of their memory. Collective. Else null.
   Status (*make_device_comm_id)(DeviceCommId* id) noexcept = nullptr;
   Status (*make_device_comm)(const DevicePlace& place, const DeviceCommId& id,
                              std::unique_ptr<DeviceComm>* made) noexcept = nullptr;

@@ -39,7 +39,7 @@ bool adds_codes(stretto_payload p) noexcept {
   return p == STRETTO_PAYLOAD_AUTO || p == STRETTO_PAYLOAD_FUSED || p == STRETTO_PAYLOAD_HOMOMORPHIC;
 }
 
-// What is started runs here, beside the blocking calls.
+// Started collectives run here, beside the blocking calls.
 struct Lane {
   explicit Lane(node::Collectives& of)
       : patience(of.group().patience()), collectives(of.beside()), started(patience_of(*collectives)) {
@@ -47,7 +47,7 @@ struct Lane {
   }
   ~Lane() { CommunicationCores::mine().detach(started); }
 
-  // Whoever drives may call no MPI.
+  // Drivers of started calls do not call the MPI.
   static node::Patience& patience_of(node::Collectives& c) noexcept {
     node::Patience& p = c.group().patience();
     p.progress = nullptr;

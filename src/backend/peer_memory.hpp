@@ -18,7 +18,7 @@ class PeerMemory {
   PeerMemory(const PeerMemory&) = delete;
   PeerMemory& operator=(const PeerMemory&) = delete;
 
-  // Whether `p` is ours to lend: the program's memory is not, for how long it lives is not known.
+  // True if `p` lies in the device's pools and may be lent. The program's memory may not: its lifetime is unknown.
   bool may_lend(const void* p) noexcept { return device_.share(p) != nullptr; }
 
   // The handle of the allocation that has `p`, and where in it that is. Precondition: may_lend(p).

@@ -310,7 +310,7 @@ class Peers final : public PeerMessages, PeerNotes::Reader {
     return s == Status::ok ? copy(t, base + room.address, t.given.data) : s;
   }
 
-  // What a rank says when it has copied, or has dropped what came.
+  // Tells the peer that this rank has copied a message, or has dropped it.
   Status tell_end(Transfer& t) noexcept {
     Note note{t.given.sends ? Note::put : Note::taken, t.peers};
     if (t.state == State::moves && in_process(t.given.peer)) note.event = reinterpret_cast<std::uintptr_t>(t.event);
@@ -331,7 +331,7 @@ class Peers final : public PeerMessages, PeerNotes::Reader {
     }
   }
 
-  // Its peer is gone. What our device copies or reads is still to come to its end; what it has copied for us is here.
+  // Ends a transfer whose peer is gone. Copies and reads of this rank's device still have to end; completed copies are kept.
   void lose(Transfer& t) const noexcept {
     const bool in_use = t.reported && t.state == State::lent;  // until it is given back
     if (in_use || t.state == State::moves || t.state == State::ended) return;
@@ -394,7 +394,7 @@ class Peers final : public PeerMessages, PeerNotes::Reader {
     if (Transfer* const t = find(transfer)) t->state = State::ended;
   }
 
-  // Whether our device has done all that our events stand for, within the limit. One that is lost does nothing any more.
+  // Waits until this rank's device has passed all events. False if it has not by `limit`. A lost device counts as done.
   bool comes_to_end(Clock::time_point limit) noexcept {
     for (void* event : events_) {
       Waiting waiting(true);
@@ -406,8 +406,8 @@ class Peers final : public PeerMessages, PeerNotes::Reader {
     return true;
   }
 
-  // Nobody touches another's memory from here on, unless ranks do not come: then they are waited for no longer than this, and what they may
-  // still touch is kept.
+  // Ends the use of other ranks' memory: afterwards no rank touches another's. Missing ranks are waited for only until the limit, and memory
+  // that they may still touch is kept.
   void end() noexcept {
     const device::Device::Visit visit(device_);
     const auto limit = Clock::now() + longest_end;
@@ -431,7 +431,7 @@ class Peers final : public PeerMessages, PeerNotes::Reader {
   PeerMemory memory_;
   PeerNotes notes_;
   void* stream_ = nullptr;  // for copies
-  void* marks_ = nullptr;   // for events of what is there already: nothing else waits behind or before them
+  void* marks_ = nullptr;   // stream for events of finished work: no other work is enqueued on it
   std::vector<void*> events_, free_events_;
   std::list<Transfer> transfers_;  // in the order of their beginning
   std::list<Offer> offers_;        // that no receive has asked for yet

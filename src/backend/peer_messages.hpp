@@ -1,13 +1,13 @@
-// Messages between devices of one host that reach each other's memory: one copy, by the receiver's device from where the sender has the
-// message. Or none: a receive may borrow it there.
+// Messages between devices of one host that reach each other's memory: one copy, by the receiver's device from the sender's memory. Or
+// none: a receive may borrow the message there.
 //
 //   threads of a process   addresses are valid as they are, and events tell one device's streams how far the other's are
-//   processes of a host    memory of the communicator's pools is opened by its handle (CUDA IPC), once for each allocation. What lies in
-//                          other memory, the program's, is copied by the sender to where the receiver wants it, which is of a pool:
-//                          how long the program's lives is not ours to know. So nothing is staged
+//   processes of a host    memory of the communicator's pools is opened by its handle (CUDA IPC), once for each allocation. The lifetime of
+//                          the program's memory is unknown, so the sender copies values there into the receiver's pool. Nothing is
+//                          staged
 //
 // A message is offered by a note of the host (peer_notes.hpp): where it is and how long. The receiver says when it has been taken: copied,
-// or read for the last time. Until then it stays where it is, and its sender's transfer lasts.
+// or read for the last time. Until then it stays in place, and its sender's transfer lasts.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@
 
 namespace stretto::backend {
 
-// What ranks know of one another before they take this way.
+// Published by each rank before messages between devices are set up.
 struct PeerCard {
   std::uint64_t process = 0;  // the same for its threads, and for no other process
   std::uint64_t host = 0;     // the kernel that runs; 0: unknown
@@ -32,7 +32,7 @@ PeerCard peer_card(int device) noexcept;
 
 class PeerMessages : public carrier::DeviceMessages {
  public:
-  // Whether some rank is in another process than this one.
+  // True if some rank is in another process than this one.
   virtual bool crosses_processes() const noexcept = 0;
 
   // A try of what messages between processes need: a handle for all others, and theirs, one a rank. unsupported: it cannot be done.

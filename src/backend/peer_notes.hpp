@@ -1,4 +1,4 @@
-// What ranks tell one another about messages between their devices: notes, small messages of the host.
+// Notes: small messages of the host about messages between devices.
 //
 //   where the receiver copies, or borrows   offer, taken
 //   where the sender copies                 ask, room, put
@@ -29,7 +29,7 @@ struct Note {
   device::MemoryHandle handle{};  // between processes
 };
 
-// Of one rank. Used by one thread at a time.
+// Sends and receives the notes of one rank. Used by one thread at a time.
 class PeerNotes {
  public:
   using Clock = std::chrono::steady_clock;
@@ -52,15 +52,15 @@ class PeerNotes {
   // Messages of the carrier meet no others.
   void begin(std::unique_ptr<carrier::Carrier> carrier) noexcept;
 
-  // `transfer`: of this rank, which the reader is told of when the note has left; 0: none.
+  // `transfer`: one of this rank's, reported to the reader when the note has left; 0: none.
   Status tell(int peer, const Note& note, std::uint64_t transfer = 0) noexcept;
   Status hear(Reader& reader) noexcept;
 
-  // Whether nothing comes from the rank any more.
+  // True if no more notes can come from the rank.
   bool lost(int rank) const noexcept { return lost_[static_cast<std::size_t>(rank)] != 0; }
 
-  // Tells all others that this rank touches their memory no more, where that is so, and waits until they have said the same. Whether they
-  // have. Nothing can be told afterwards.
+  // Tells all others that this rank no longer touches their memory (if `says`), and waits until they have told the same. Returns true if
+  // all did before `limit`. No note can be sent afterwards.
   bool close(bool says, Clock::time_point limit) noexcept;
 
  private:

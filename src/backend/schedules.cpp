@@ -34,7 +34,7 @@ class Schedules final : public Backend {
     }
   }
 
-  // Each run is bound anew: what would be kept is small beside what the engine does.
+  // Each run is bound anew: binding costs little beside the engine's work.
   std::unique_ptr<PreparedCall> prepare(const Shape&) noexcept override { return nullptr; }
 
  private:

@@ -1,5 +1,5 @@
-// What a communicator is made over: ranks that can tell each other a few bytes already, and how messages cross between
-// them. A module gives it (src/modules): of an MPI's communicator, or over UCX. The core makes a communicator of it
+// The transport under a communicator: ranks that can already exchange a few bytes, and a way for messages between them. A
+// module makes it (src/modules): of an MPI's communicator, or over UCX. The core makes a communicator of it
 // (api/creation/create.hpp).
 #pragma once
 
@@ -17,11 +17,11 @@
 
 namespace stretto::backend {
 
-// Of one rank, and owned by its communicator, all of whose other parts it outlives. Collective functions are called in
-// the same order on every rank. A rank that fails in one still takes part to its end, so that no other waits for it.
+// One rank's end of the transport. Its communicator owns it, and destroys it after all other parts. Collective functions are
+// called in the same order on every rank. A rank that fails in one still takes part to its end, so that no other waits for it.
 class Transport : public node::Exchange {
  public:
-  // What moves the bytes and its version, as profiles name it: "Open MPI 5.0.11". Throws std::bad_alloc.
+  // Name and version of the software that moves the bytes, as in profiles: "Open MPI 5.0.11". Throws std::bad_alloc.
   virtual std::string name() const = 0;
 
   // Rank 0's bytes on every rank. Collective.
@@ -54,7 +54,7 @@ class Transport : public node::Exchange {
   // Ranks of the program on this host beside those of the communicator, at most.
   virtual int others_here() const noexcept = 0;
 
-  // Whether any thread may move the messages, one at a time, while the program's threads do what they like.
+  // True if any thread may move the messages, one at a time, whatever the program's threads do meanwhile.
   virtual bool any_thread() const noexcept = 0;
 
   // Lets messages advance while this rank waits for something else.

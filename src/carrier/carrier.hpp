@@ -16,7 +16,7 @@
 
 namespace stretto::carrier {
 
-// A finished transfer. `id` is what the caller gave to start_send or start_recv; `bytes` the real length of the message. A
+// A finished transfer. `id` is the caller's argument of start_send or start_recv; `bytes` the real length of the message. A
 // status other than ok says why the transfer failed.
 struct Completion {
   std::uint64_t id = 0;
@@ -33,15 +33,15 @@ struct Arrival {
   bool in_parts = false;
 };
 
-// What a rank that cannot keep its side any more says to all others.
+// Sent to all others by a rank that cannot keep its side of the schedules any more.
 struct Alarm {
   std::int32_t rank = -1;  // whose
   Status status = Status::internal;
-  std::uint64_t from = 0;  // what it takes no part in: this and all that follows, as the users of the carrier count
+  std::uint64_t from = 0;        // first run that the rank takes no part in, as the carrier's users count
   std::array<char, 384> text{};  // why; zero-terminated
 };
 
-// A rank may have to say it of an earlier run, too; what it says then can cover all that is in flight.
+// A rank may fail in an earlier run after its first alarm; its second alarm covers all runs in flight.
 inline constexpr std::size_t most_alarms = 2;
 
 class Carrier {
@@ -76,7 +76,8 @@ class Carrier {
   // True: *found is the first message from `peer` that no receive asks for, alarms aside. Asks the transport, as hear() does.
   virtual bool peek(int peer, Arrival* found) noexcept = 0;
 
-  // Tells every other rank, `most_alarms` times: later calls do nothing. Needs no memory but what was set aside for it, and no rank's help.
+  // Sends the alarm to every other rank, at most `most_alarms` times: later calls do nothing. Uses memory that was set aside before, and
+  // needs no other rank to call.
   virtual void raise(const Alarm& alarm) noexcept = 0;
 
   // True: another rank raised *alarm, which no earlier call gave. Asks the transport, so it is for ranks that wait in vain.

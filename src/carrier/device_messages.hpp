@@ -1,7 +1,7 @@
-// How bytes cross between the memories of devices, without staging in the host's: NCCL, or a transport that takes device pointers.
+// Messages between the memories of devices, without staging in the host's: NCCL, or a transport that takes device pointers.
 //
 // The engine announces each message by a small one of the host's (carrier.hpp), which says how long it is, or that its sender has
-// failed. So both sides know the length when they begin, and what a failed rank owes is never begun.
+// failed. So both sides know the length when they begin, and messages of a failed rank never begin.
 //
 // Belongs to one rank and is used by one thread at a time, while the device is the thread's current one.
 #pragma once
@@ -45,18 +45,18 @@ class DeviceMessages {
   // them in an order that is the same on all ranks. False: whatever has begun moves, in any order.
   virtual bool one_by_one() const noexcept = 0;
 
-  // Whether a rank that has no memory for a message may receive it all the same: then its peers go on, and learn of the failure by what
-  // it sends. Else such a rank leaves all others without it.
+  // True if a rank without memory for a message may receive and drop it: then its peers go on, and learn of the failure by its marks. Else
+  // such a rank raises an alarm.
   virtual bool drops() const noexcept { return false; }
 
-  // Whether a receive may borrow a message that lies in memory of its sender's device::Device. Such a receive is reported twice: when *loan
-  // says where the message is, and when the sender has it back. One that fails is reported once, and nothing is lent.
+  // True if a receive may borrow a message that lies in memory of its sender's device::Device. Such a receive is reported twice: when *loan
+  // has the message's address, and when the sender has it back. A failed receive is reported once, and nothing is lent.
   virtual bool lends() const noexcept { return false; }
 
-  // What is enqueued on the stream from here on may read the message.
+  // Work enqueued on the stream from here on may read the message.
   virtual Status borrow(const Loan&, void* /*stream*/) noexcept { return no_loan(); }
 
-  // What is enqueued on the stream from here on does not. Null: nothing did.
+  // Work enqueued on the stream from here on does not read the message. Null: no work read it.
   virtual Status give_back(const Loan&, void* /*stream*/) noexcept { return no_loan(); }
 
   // Begins transfers, which move together. Tags of an implementation that begins them one by one are ignored. The memory belongs to
@@ -64,10 +64,10 @@ class DeviceMessages {
   // is broken (internal).
   virtual Status start(std::span<const DeviceTransfer> group) noexcept = 0;
 
-  // Reports up to done.size() transfers that have ended in *n, without waiting. What a receive got may be used by any stream then.
+  // Reports up to done.size() ended transfers, without waiting, and their number in *n. Any stream may then use received messages.
   virtual Status poll(std::span<Completion> done, std::size_t* n) noexcept = 0;
 
-  // Ends all that is in flight, which is not reported any more; its memory is the caller's again when the device has passed what was
+  // Ends all transfers in flight, which are not reported any more. Their memory is the caller's again when the device has passed all work
   // enqueued so far. Nothing can be started afterwards. Other ranks are not told.
   virtual void abort() noexcept = 0;
 

@@ -14,11 +14,10 @@ constexpr const char* pace_setting = "STRETTO_LINK_GBIT";
 // std::bad_alloc.
 std::unique_ptr<Carrier> make_paced(std::unique_ptr<Carrier> to, double gbit);
 
-// The same at the rate of STRETTO_LINK_GBIT, where that is set; else `*carrier` stays as it is. invalid_argument: the variable is
-// no positive number.
+// Limits *carrier to the rate of STRETTO_LINK_GBIT, in Gb/s, where that is set. invalid_argument: the variable is no positive number.
 Status pace(std::unique_ptr<Carrier>* carrier) noexcept;
 
-// Whether the variable is set.
+// True if STRETTO_LINK_GBIT is set.
 bool is_paced() noexcept;
 
 }  // namespace stretto::carrier

@@ -74,7 +74,7 @@ class Meeting {
     return Clock::now() >= end_ + std::chrono::milliseconds(static_cast<long>(more * 1e3));
   }
 
-  // Whether the key has a value; timeout is none, other failures are, and so is a wait that this rank's caller ends.
+  // Reads the key's value, none if it has no value after `seconds`. Other failures, and a wait that this rank's caller ends, are errors.
   Status find(const std::string& key, std::optional<std::string>* value, double seconds = 0) {
     std::string text;
     const Status s = store_.get(key, seconds, &text);
@@ -86,7 +86,7 @@ class Meeting {
     return s;
   }
 
-  // Of this rank and the messages that only it reads, without hiding an earlier failure.
+  // Removes this rank's keys and those that only it reads. Keeps the message of an earlier failure.
   void withdraw() {
     const std::string told = message();
     std::optional<std::string> there;
@@ -288,7 +288,7 @@ class Meeting {
     return status == 0 ? Status::ok : fail(static_cast<Status>(status), std::string_view(why));
   }
 
-  // Whether this rank's hello is still its own.
+  // Fails if another rank has replaced this rank's hello.
   Status look_for_another() {
     std::optional<std::string> there;
     if (const Status s = find(hello_of(me_.rank), &there); s != Status::ok) return s;

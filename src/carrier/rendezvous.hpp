@@ -1,11 +1,10 @@
-// How the ranks of a communicator find each other in a store: each learns where all others are, and a number that only
-// these ranks know.
+// Rendezvous of a communicator's ranks in a store: each learns the addresses of all others, and a number that only these
+// ranks know.
 //
 // Every rank leaves its hello under its own number, with a random nonce. Rank 0 writes a session of the hellos that it
-// found, under a fresh random number. A rank takes part in a session that has its own nonce, and says so; rank 0 then
-// says go. What an earlier program left has other nonces: a session over a stale hello is never confirmed, and rank 0
-// looks again. Once all have confirmed and they differ in their number, in how many they are, or in stretto's version, all are refused with
-// both values. Keys begin with the communicator's name, and are removed in the end.
+// found, under a fresh random number. A rank confirms a session that has its own nonce; once all have, rank 0 writes go.
+// Keys of an earlier program have other nonces: a session over a stale hello is never confirmed, and rank 0 reads the
+// hellos again. If the confirmed ranks differ in rank, size or stretto's version, all are refused with both values. Keys begin with the communicator's name, and are removed in the end.
 #pragma once
 
 #include <array>
@@ -30,8 +29,8 @@ struct Session {
   std::vector<Member> members;            // by rank
 };
 
-// Who this rank is: `rank` of `size`, of a version of stretto, at `address` for the others. `name` is that of the
-// communicator in the store, the same on every rank and not used by two communicators at a time.
+// Describes this rank: `rank` of `size`, its version of stretto, and its `address` for the others. `name` is the name of the
+// communicator in the store, equal on all ranks and not used by two communicators at a time.
 struct Newcomer {
   std::string name;
   int rank = 0, size = 1;

@@ -20,7 +20,7 @@ void put(std::string* to, long number);
 bool take(std::string_view* from, std::string* text);
 bool take(std::string_view* from, long* number);
 
-// What a rank says of itself.
+// A rank's description of itself.
 struct Hello {
   std::string version, nonce;
   std::string failure;  // why this rank cannot take part; empty: it can
@@ -33,7 +33,7 @@ struct Hello {
   std::string who() const { return fmt::format("process {} on {}", member.pid, member.host); }
 };
 
-// What rank 0 made of the hellos.
+// Rank 0's answer to the hellos: a session, or a refusal.
 struct Verdict {
   std::string id;      // random, and part of keys' names
   std::string secret;  // random, secret_digits hexadecimal ones; in values alone

@@ -23,7 +23,7 @@ struct Half {
   std::size_t bytes = 0;         // length of a send, capacity of a receive
 };
 
-// What waits at rank r for messages from one peer. At most one of the queues holds a given tag.
+// Sends and receives that wait at rank r for the other half of a message with one peer. At most one of the queues holds a given tag.
 struct Channel {
   std::deque<Half> sends;
   std::deque<Half> receives;
@@ -186,7 +186,7 @@ class ThreadCarrier final : public Carrier {
   }
 
  private:
-  // Queues one side of a message; what that wants memory for is done before anything else is.
+  // Queues one side of a message. All allocations come before the first change of state.
   template <class Queue>
   Status begin(const Queue& queue) noexcept {
     Mailbox& mine = group_->box(rank_);
@@ -223,7 +223,7 @@ class ThreadCarrier final : public Carrier {
         if (drop(channel.receives, id)) return true;
       }
     }
-    // It has met its other half, who is copying or has copied: the completion is about to come.
+    // The transfer has met its other half, which is copying or has copied: the completion comes soon.
     Mailbox& box = group_->box(rank_);
     std::unique_lock lock(box.mutex);
     const auto reported = [&] { return drop(box.done, id); };

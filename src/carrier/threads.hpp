@@ -1,7 +1,7 @@
 // Ranks as threads of one process: a group that p threads share, and one carrier for each of them.
 //
-// Messages are copied once, from the sender's memory to the receiver's, by whichever of the two comes second; nothing
-// is buffered, so a send waits for its receive.
+// A message is copied once, from the sender's memory to the receiver's, by the side that comes second. Messages are not
+// buffered, so a send waits for its receive.
 #pragma once
 
 #include <memory>

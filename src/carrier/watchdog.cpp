@@ -68,7 +68,7 @@ class Watchdogs {
       changed_.notify_one();
     }
     if (last->get_id() == std::this_thread::get_id())
-      last->detach();  // what it reported to ends the program
+      last->detach();  // its handler ends the program
     else
       last->join();
   }

@@ -1,5 +1,5 @@
-// Limits for calls that block in another library and cannot be called off, as the MPI's own collectives. A thread of the process looks at one
-// word of each caller once a second. A call that lasts longer than its limit is reported while it lasts, within two seconds more.
+// Time limits for calls that block in another library and cannot be cancelled, as the MPI's own collectives. A thread of the process
+// reads one word of each caller once a second. A call beyond its limit is reported while it lasts, within two seconds more.
 #pragma once
 
 #include <atomic>
@@ -9,7 +9,7 @@
 
 namespace stretto::carrier {
 
-// What the watchdog's thread does about a call that is over its limit. It must not throw.
+// Handler of a call beyond its limit, called by the watchdog's thread. It must not throw.
 using Late = std::function<void(const char* call, double limit)>;
 
 // One caller, whose calls follow each other. The thread is there while any caller lives that ever gave a limit.
@@ -20,7 +20,7 @@ class Watchdog {
   Watchdog(const Watchdog&) = delete;
   Watchdog& operator=(const Watchdog&) = delete;
 
-  // Replaces what is done about later calls.
+  // Replaces the handler for later calls.
   void set_late(Late late);
 
   // `call` is of static storage, `limit` in seconds and positive. Where the process gets no thread, the call has no limit.

@@ -8,7 +8,7 @@
 namespace stretto::schedule {
 
 // The first nine are families: schedules are built for these, and docs/algorithms.md lists them. The others are forms
-// of a family that differ in what the caller gives (see Properties). `agreement` compares a word of each rank in a
+// of a family with other arguments (see Properties). `agreement` compares a word of each rank in a
 // node's memory; no caller names it.
 enum class Collective : std::uint8_t {
   allreduce,
@@ -30,7 +30,7 @@ enum class Collective : std::uint8_t {
 };
 inline constexpr int families = 9, collectives = 16;
 
-// Who gives how many elements there are.
+// The ranks that know the numbers of elements.
 enum class Counts : std::uint8_t {
   one,      // every rank the same number
   by_rank,  // every rank all of them

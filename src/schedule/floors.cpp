@@ -11,7 +11,7 @@ namespace {
 
 using Levels = std::span<const std::vector<std::int32_t>>;
 
-// What follows from the groups inside.
+// Sets the fields that follow from the members of the groups.
 void finish(Groups& groups) {
   groups.ordered = groups.consecutive;
   groups.exchange_rounds = groups.tree_rounds = 0;

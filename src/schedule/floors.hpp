@@ -3,7 +3,7 @@
 // Algorithms of floors are composed of flat ones (part.hpp): among the members of a group, and between groups among ranks that stand
 // for theirs. Either one rank stands for its group (its leader), or all do, each for its part of the vector: the vector is
 // cut into as many pieces as the largest group has members, and in every group the members own the pieces in even, contiguous
-// shares. What is to be done with a piece between groups is done by its owners.
+// shares. The owners of a piece do its steps between groups.
 #pragma once
 
 #include <cstdint>
@@ -44,7 +44,7 @@ class Floors {
   int index(int rank) const;  // among the members of its group
   int leader(int group) const { return group == root_group_ ? root_ : member(group, 0); }
 
-  // Of the pieces, 0 ... largest() - 1: member i owns [first_piece(group, i), first_piece(group, i + 1)).
+  // Member i owns the pieces [first_piece(group, i), first_piece(group, i + 1)), of 0 ... largest() - 1.
   int first_piece(int group, int i) const { return static_cast<int>(std::int64_t{i} * largest() / size(group)); }
   int owner(int group, int piece) const {
     return member(group, static_cast<int>((std::int64_t{piece + 1} * size(group) - 1) / largest()));

@@ -16,7 +16,7 @@ const char* name(Lane l) noexcept;  // "before", "beside", "after": the applicat
 // A family by its name; "broadcast" is "bcast".
 std::optional<Collective> find_collective(std::string_view name) noexcept;
 
-// What the caller holds at the start and expects at the end (see Collective), block by block.
+// True if a rank's caller holds the block at the start, and expects it at the end (see Collective).
 bool holds(Collective c, int ranks, int root, int rank, int block) noexcept;
 bool expects(Collective c, int ranks, int root, int rank, int block) noexcept;
 

@@ -1,8 +1,8 @@
 // Composition: a schedule over fewer ranks and blocks becomes part of a larger one.
 //
-// The steps of the part are written down with other names: its ranks, blocks and buffers are ranks, blocks and buffers
-// of the whole, its rounds come after what was before. Parts that follow each other on the same blocks are ordered by
-// those blocks, as all steps are; no step waits for a part to be over. What is made here borrows the floors.
+// The steps of the part are renamed: its ranks, blocks and buffers are ranks, blocks and buffers of the whole, and its rounds
+// follow the earlier rounds. Parts that follow each other on the same blocks are ordered by those blocks, as all steps are; no
+// step waits for the end of a part. Objects made here borrow the floors.
 #pragma once
 
 #include <functional>
@@ -23,7 +23,7 @@ Ranks owners(const Floors& floors, int piece);
 using Add = std::function<void(int first, int count)>;
 using Blocks = std::function<void(int first, int count, const Add& add)>;
 Blocks evenly(int first, int width);                        // block b is `width` blocks from first + b * width on
-Blocks all_of(int blocks);                                  // the one block of the part is the whole vector
+Blocks all_of(int blocks);                                  // the single block of the part is the whole vector
 Blocks shares(const Floors& floors, int group, int width);  // block i is the pieces of member i, `width` blocks each
 Blocks blocks_of_members(const Floors& floors, int group);  // block i is the block of the i-th member
 Blocks blocks_of_groups(const Floors& floors);              // block g is the blocks of all members of group g
@@ -34,13 +34,13 @@ struct Part {
 
   int level = 0;  // of its first round
 
-  // Where this rank keeps what the part calls in, out and tmp. A copy within one buffer is left out.
+  // The buffers of this rank that serve as the part's in, out and tmp. A copy within one buffer is left out.
   Buffer in = Buffer::out;
   Buffer out = Buffer::out;
   Buffer tmp = Buffer::tmp;
 
-  // A rank of the part that holds the result beforehand, or -1: messages to it are left out. For parts in which no rank
-  // passes on what it receives.
+  // A rank of the part that holds the result beforehand, or -1: messages to it are left out. Only for parts in which no rank
+  // forwards received blocks.
   int complete = -1;
 };
 

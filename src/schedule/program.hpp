@@ -29,8 +29,8 @@ class Program {
   // Ranks bracket a sum differently (Schedule::ranks_differ).
   void let_ranks_differ() { s_.ranks_differ = true; }
 
-  // So many rounds next to the leaves are the application's (Lane). Of `rounds` in all the first `up` go up a tree, and
-  // the last `down` go down one, whose leaves come last. To be said before any step.
+  // Gives the `of_leaves` rounds next to the leaves to the application (Lane). Of all `rounds` the first `up` go up a tree, and the
+  // last `down` go down a tree, whose leaves come last. Precondition: there is no step yet.
   void split(int of_leaves, int rounds, int up, int down) {
     if (of_leaves <= 0) return;
     begin_ = std::min(of_leaves, up);
@@ -74,8 +74,8 @@ class Program {
   void signal(int peer, int level) { send(peer, Buffer::tmp, 0, 0, level); }
   void await(int peer, int level) { replace(peer, Buffer::tmp, 0, 0, level); }
 
-  // What is written from `first` on is put in the order of its levels: lists that were written one after another, each in that
-  // order, and that share no blocks, advance together.
+  // Sorts the steps from `first` on by their levels: lists that were written one after another, each in that order, and that share
+  // no blocks, then advance together.
   std::size_t size() const { return s_.steps.size(); }
   void interleave(std::size_t first) {
     std::stable_sort(s_.steps.begin() + static_cast<std::ptrdiff_t>(first), s_.steps.end(),

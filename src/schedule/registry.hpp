@@ -10,19 +10,19 @@
 
 namespace stretto::schedule {
 
-// What maps an algorithm onto itself when all blocks are equally long: a model need not walk every rank then. Of algorithms over groups the
-// same holds for the groups.
+// The map of ranks that maps an algorithm onto itself when all blocks are equally long: a model need not walk every rank then. For
+// algorithms over groups it maps groups.
 enum class Symmetry : std::uint8_t {
   none,
   // Adding any number to all ranks, modulo p.
   shift,
-  // The same, but not where groups share links: messages of a round would begin together there, and the first differs between groups.
+  // Like shift, but not where groups share links: messages of a round would begin together there, and the first differs between groups.
   shift_unshared,
   // Exclusive-or of all ranks with any number, where the ranks are a power of two.
   exclusive_or,
 };
 
-// What is not so of most algorithms. A test holds every row to its schedules.
+// Traits that few algorithms have. A test compares every row with its schedules.
 struct Traits {
   bool keeps_order = false;  // fit for operations that do not commute, whatever the groups; or nothing is combined
   bool uses_blocks = false;  // Request::blocks chooses the number of pieces
@@ -32,7 +32,7 @@ struct Traits {
   bool order_of_consecutive = false;  // keeps the order when every group is consecutive ranks
   bool rank_by_rank = false;          // combines one contribution after the other: ((x0 + x1) + x2) + ...
   bool ranks_differ = false;          // as of its schedules: only for exact operations and sums of codes
-  bool passes_blocks_on = false;      // alltoall: blocks go through other ranks, which must know their lengths
+  bool passes_blocks_on = false;      // alltoall: ranks forward blocks of others, and must know their lengths
   bool uses_torus = false;            // Groups::torus shapes it, and without one it gains nothing
   Symmetry symmetry = Symmetry::none;
 };
@@ -58,7 +58,7 @@ struct Algorithm : Traits {
 std::int32_t most_ranks(Collective collective);
 Status check_ranks(Collective collective, std::int32_t ranks);
 
-// Whether the schedules for these groups (null: every rank alone) keep the order of contributions.
+// True if the schedules for these groups (null: every rank alone) keep the order of contributions.
 bool keeps_order(const Algorithm& algorithm, const Groups* groups);
 
 // All algorithms, grouped by collective in the order of the enumeration; the first of a group is its default.

@@ -1,16 +1,16 @@
 // Schedules as data: what one rank does in a collective, as a list of steps over numbered blocks of the vector.
 //
-// A builder is a pure function of (ranks, rank, root, ...) that never fails for ranks >= 1. The same data is printed,
-// checked symbolically for all ranks together (checker.hpp), costed, and run (src/engine).
+// A builder is a pure function of (ranks, rank, root, ...) that never fails for ranks >= 1. Its result is printed, checked
+// symbolically for all ranks together (checker.hpp), costed, and run (src/engine).
 //
 // Model of a rank. Three buffers share one numbering of blocks 0..blocks-1; block b has the same extent in each of them
 // and on every rank (possibly zero elements):
 //   in    the caller's contribution, read only;
 //   out   the result;
 //   tmp   scratch, allocated by the engine for just the blocks used.
-// What the caller holds at the start and expects at the end is fixed by the collective (see Collective). Of `in` only
-// blocks that the caller holds are read. Of `out` only blocks that the caller expects are touched. So both can be the
-// caller's own memory, and all else is in tmp. in and out may be one memory (in place), block by block. Where another
+// The collective fixes the blocks that the caller holds at the start and expects at the end (see Collective). A schedule reads
+// only held blocks of `in`, and touches only expected blocks of `out`. So both can be the caller's own memory, and all other
+// blocks are in tmp. in and out may be one memory (in place), block by block. Where another
 // step than its copy from in writes a block of out, that copy stands before the step and is the only reader of the
 // block in `in`. (Alltoall and reduce_scatter are excepted: in place they put blocks into the memory of others, so `in`
 // must be moved away first.)
@@ -20,7 +20,7 @@
 // concurrently (dependencies.hpp computes it). Between two ranks, the k-th send of A to B meets the k-th receive at B
 // from A: there are no tags in a schedule. Both name the same blocks and the same level, but perhaps another buffer.
 // Sends and receives of one rank on one level never conflict. Steps may also be issued strictly in list order, each as
-// soon as what it depends on is complete, without deadlock even when a send ends only with its receive.
+// soon as its dependencies are complete, without deadlock even when a send ends only with its receive.
 //
 // Sums of floating-point numbers depend on how they are bracketed. So all ranks that expect a block bracket its sum
 // alike, or its bits differ between ranks. The two operands of one combination may stand in either order: addition
@@ -28,12 +28,12 @@
 // any brackets: integers, minimum, maximum, sums of codes.
 //
 // Lanes. A started collective that communication cores drive may be split: some steps are done by the application's
-// core, the others beside its work (Lane). Lanes say who does a step, and change nothing else. They only go forward:
-// what a step depends on, and what it meets, is in its own lane or an earlier one. So nobody waits in a lane for a later
+// core, the others beside its work (Lane). Lanes only assign steps to drivers. They only go forward: the dependencies of a
+// step, and the step at the other end of its message, are in its own lane or an earlier one. So no lane waits for a later
 // one. Trees take a split (Request::split): of S levels from the leaves. Where leaves come first, in reductions and
 // gathers, these are before the work; where they come last, in broadcasts and scatters, after it.
 //
-// All of this is what the checker proves (checker.hpp).
+// The checker proves all of this (checker.hpp).
 #pragma once
 
 #include <cstdint>
@@ -44,7 +44,7 @@
 
 namespace stretto::schedule {
 
-// What a schedule of each family computes. Blocks and the contract on buffers, p = ranks:
+// The families of collectives, their blocks and the contract on buffers, p = ranks:
 //   allreduce       B blocks (any B >= 1). in: all blocks. out: all blocks hold the combination of all ranks' in.
 //   reduce          as allreduce, out defined at root only.
 //   reduce_scatter  p blocks. in: all. out: block `rank` holds the combination of all ranks' block `rank`.
@@ -75,10 +75,10 @@ enum class Kind : std::uint8_t {
   combine,       // dst = dst (+) src, or src (+) dst when `incoming_first`; the same blocks of two local buffers
 };
 
-// What kind of connection a step crosses: none, one inside a group of Request::groups, one between groups.
+// The link that a step crosses: none, one inside a group of Request::groups, one between groups.
 enum class Link : std::uint8_t { local, node, network };
 
-// Who does a step of a started collective, and when. Of one that is not split all steps are beside.
+// The driver of a step of a started collective, and its time. All steps of a collective that is not split are `beside`.
 enum class Lane : std::uint8_t {
   before,  // the application's core, before the call that starts the collective returns
   beside,  // a communication core, while the application works
@@ -109,7 +109,7 @@ struct Schedule {
   std::vector<Step> steps;
 };
 
-// Who is close to whom, for algorithms of several floors: ranks of the same group exchange cheaply. Groups are numbered from 0
+// Groups of close ranks, for hierarchical algorithms: ranks of the same group exchange cheaply. Groups are numbered from 0
 // in the order of their lowest rank and may be of unequal size. The members of a group may be grouped in turn, to any depth: hosts, in
 // them sockets, in them caches. groups_of() (floors.hpp) fills all of it.
 struct Groups {
@@ -127,14 +127,14 @@ struct Groups {
   std::int32_t tree_rounds = 0;
 };
 
-// What a builder is asked for. `blocks` is used by pipelined algorithms (how many pieces), `radix` by k-nomial trees,
+// The arguments of a builder. `blocks` is used by pipelined algorithms (how many pieces), `radix` by k-nomial trees,
 // `split` by algorithms that take one (registry.hpp): as many levels from the leaves, or all that there are.
 struct Request {
   Collective collective{};
   std::int32_t ranks = 1;
   std::int32_t rank = 0;
   std::int32_t root = 0;
-  std::int32_t blocks = 0;  // 0: what the algorithm needs
+  std::int32_t blocks = 0;  // 0: as many as the algorithm needs
   std::int32_t radix = 2;
   std::int32_t split = 0;
   const Groups* groups = nullptr;  // of these ranks; borrowed while building; null: every rank is alone

@@ -1,5 +1,5 @@
-// A process is in the socket, cache or core that holds all that it is bound to. A process that may run anywhere on a machine of
-// one socket is in that socket. What a container may not use is described as well, so that all containers of a host number it alike.
+// A process is in the socket, cache or core that holds all its allowed CPUs. A process that may run anywhere on a machine of one
+// socket is in that socket. CPUs that a container may not use are described as well, so that all containers of a host number alike.
 #include "topology/locate.hpp"
 
 #include <unistd.h>
@@ -43,8 +43,8 @@ Status describe(Machine* machine) noexcept {
   hwloc_topology_t raw = nullptr;
   if (hwloc_topology_init(&raw) != 0) return fail(Status::out_of_memory, "no memory to describe this machine");
   machine->reset(raw);
-  // Where Linux tells all, hwloc's own look at x86 processors would only move this thread to each of them in turn, and leave
-  // it on the last, where the ranks of a host then crowd.
+  // Linux describes the caches here. hwloc's own x86 discovery would move this thread to each processor in turn and leave it on
+  // the last, and so gather all ranks of a host there.
   if (access("/sys/devices/system/cpu/cpu0/cache", F_OK) == 0)
     static_cast<void>(hwloc_topology_set_components(raw, HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST, "x86"));
   if (hwloc_topology_set_flags(raw, HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED) != 0 || hwloc_topology_load(raw) != 0)

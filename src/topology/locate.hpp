@@ -23,7 +23,7 @@ struct Free {
 using Machine = std::unique_ptr<std::remove_pointer_t<hwloc_topology_t>, Destroy>;
 using Set = std::unique_ptr<std::remove_pointer_t<hwloc_bitmap_t>, Free>;
 
-// This machine, with what a container may not use. internal when hwloc cannot describe it.
+// Describes this machine, also the CPUs that a container may not use. internal when hwloc cannot describe it.
 Status describe(Machine* machine) noexcept;
 
 // The place of a process that is bound to `bound` (null: not bound) in this machine; host is 0.

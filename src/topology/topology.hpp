@@ -24,8 +24,8 @@ constexpr std::size_t kDistances = 4;
 
 const char* name(Distance d) noexcept;  // "cache", "socket", "node", "network"
 
-// Of one rank. host is a number unique in the job; socket, cache, core and NUMA node are unique within the host. -1: not known (a process
-// that is not bound within a single one); two ranks of a host share what is -1 on either.
+// The place of one rank. host is a number unique in the job; socket, cache, core and NUMA node are unique within the host. -1: unknown,
+// since the process is not bound within a single one; two ranks of a host count as sharing it where either has -1.
 struct Place {
   std::int32_t host = 0;
   std::int32_t socket = -1;
@@ -83,10 +83,10 @@ class Topology {
   int cores_ = 0;
 };
 
-// Where the calling process runs, by hwloc and its binding; host is left 0 (who gathers numbers the hosts). Numbers agree
-// between the processes of a host, in different containers too: each is the lowest hardware thread of what it names. *cores:
-// of this host that its processes may use, bound or not; a hardware thread counts as one, since that is what the cores of
-// a virtual machine are. internal when hwloc cannot describe the machine.
+// Finds the place of the calling process by hwloc and its binding; host stays 0, since the gathering code numbers the hosts.
+// Numbers agree between the processes of a host, in different containers too: each is the lowest hardware thread of the object.
+// *cores: the number of hardware threads of this host that its processes may use, bound or not; the cores of a virtual machine
+// are hardware threads. internal when hwloc cannot describe the machine.
 Status locate(Place* here, int* cores) noexcept;
 
 }  // namespace stretto::topology

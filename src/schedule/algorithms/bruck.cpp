@@ -2,9 +2,9 @@
 // round each, and so travels through up to log2 p ranks. A rank speaks to log2 p others and not to p - 1; each byte is sent about
 // log2(p)/2 times: for short blocks.
 //
-// The powers go down, the largest first. Then what remains to go is less than the power, so what a rank sends of another rank's blocks is
-// a range of them, to ranks next to each other: a round of distance 2^k takes about p / 2^(k+1) messages, all to one peer, p - 1
-// in all rounds together. (The powers upwards, as it is usually told, would leave single blocks.) The ranks on the way must know how long the blocks
+// The powers go down, the largest first. Then what remains to go is less than the power, so a rank sends a range of another rank's blocks, to
+// ranks next to each other: a round of distance 2^k takes about p / 2^(k+1) messages, all to one peer, p - 1
+// in all rounds together. (The usual order, with the smallest power first, would leave single blocks.) The ranks on the way must know how long the blocks
 // are that they pass on: where counts differ and a rank knows its own alone, as in an alltoallv, take pairwise or linear.
 //
 // Cost: L = ceil(log2 p) rounds, each with one peer, at most ceil(p/2)/p n L bytes a rank; n the p blocks of a rank. Compressed: p-1
@@ -34,7 +34,7 @@ void ranges(int rank, int k, int p, F&& f) {
 
 }  // namespace
 
-// What ends here comes first in its range; it moves on from tmp, unless it came alone.
+// The block that ends here comes first in its range, and is copied from tmp, unless it came alone.
 Schedule bruck_alltoall(const Request& q) {
   const int p = q.ranks;
   const int rounds = log2_ceil(p);

@@ -1,4 +1,4 @@
-// The builders of schedules, one source file an algorithm. What they promise: registry.hpp; what each costs: its file.
+// The builders of schedules, one source file an algorithm. Contract: registry.hpp; costs: the algorithm's file.
 #pragma once
 
 #include "schedule/schedule.hpp"

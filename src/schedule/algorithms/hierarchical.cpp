@@ -1,16 +1,16 @@
-// Hierarchical, all ranks at work: what is close is exchanged inside groups of ranks (the ranks of a host), and what crosses between
-// groups crosses once, in as many concurrent streams as a group has ranks. The vector is cut into D pieces, D the size of the
+// Hierarchical, all ranks at work: ranks exchange inside groups (the ranks of a host), and each value crosses between groups
+// once, in as many concurrent streams as a group has ranks. The vector is cut into D pieces, D the size of the
 // largest group, which the members of every group own in even shares (floors.hpp); groups may be of any size. An allreduce is a
 // reduce-scatter inside each group, in which every member sums its pieces, D independent allreduces between the
 // owners of a piece, and an allgather inside: the form known as hierarchical mixed, or ArGM. A group of one rank does nothing inside; one
-// group alone does nothing between. Reduce, broadcast, reduce_scatter and allgather likewise, with what they need of the three. The
+// group alone does nothing between. Reduce, broadcast, reduce_scatter and allgather use the phases of the three that they need. The
 // links inside are Link::node, those between Link::network, so that values may travel raw inside and compressed between.
 //
 // With linear and pairwise exchange inside, sums keep the order of ranks when groups are consecutive ranks and the algorithm between
 // keeps the order of groups: not a ring.
 //
 // Cost (D the size of every group, H groups, so p = H D), allreduce: inside 3(D-1) rounds, 2(D-1)/D n bytes a rank, (D-1)/D n combined;
-//   between what the flat algorithm of H ranks costs for n/D bytes: ring 2(H-1) rounds, 2(H-1)/H n/D bytes; recursive_doubling
+//   between the cost of the flat algorithm of H ranks for n/D bytes: ring 2(H-1) rounds, 2(H-1)/H n/D bytes; recursive_doubling
 //   log2 H rounds, log2 H n/D bytes; rabenseifner 2 log2 H rounds, 2 n/D bytes. So a host sends 2(H-1)/H n between and not D
 //   times that. Compressed throughout, fused (ring): (D-1)/D n compressed, (p-1)/p n fused or added, n decompressed; error
 //   p eps. Raw inside: n/D compressed, sums of H groups meet in each: error H eps.
@@ -35,7 +35,7 @@ Schedule allreduce(const Request& q, std::string_view name, const Schedule& flat
   const int blocks = own.floors.largest() * width;
   Program program(q, Collective::allreduce, name, blocks, flat.keeps_order && own.floors.ordered());
   program.copy(Buffer::out, Buffer::in, 0, blocks);
-  // What is summed on the way lies where the result will.
+  // Partial sums lie in the memory of the result.
   const Part inside{
       .rank = members(own.floors, own.group), .blocks = shares(own.floors, own.group, width), .tmp = Buffer::out};
   append(program, reduce_scatter_inside(own.inside()), inside);

@@ -28,7 +28,7 @@ Tree tree_for(const Request& q, int radix) { return tree_of(q.ranks, q.rank, q.r
 // Rounds of the levels that a split gives to the application's cores.
 int of_leaves(const Request& q, const Tree& tree, int radix) { return std::min(q.split, tree.rounds) * (radix - 1); }
 
-// The one block of every rank is combined into `sum`, and so to the root. A leaf sends what it holds.
+// Combines the single block of every rank into `sum`, up to the root. A leaf sends its own block.
 void reduce(Program& program, const Tree& tree, int rank, Buffer sum) {
   const bool leaf = tree.children.empty() && tree.parent >= 0 && sum == Buffer::tmp;
   if (!leaf) program.copy(sum, Buffer::in, 0, 1);
@@ -38,7 +38,7 @@ void reduce(Program& program, const Tree& tree, int rank, Buffer sum) {
   if (tree.parent >= 0) program.send(tree.parent, leaf ? Buffer::in : sum, 0, 1, tree.round);
 }
 
-// The one block of the root, in `source` there, reaches everybody's out. Rounds from `first_round` on.
+// Sends the single block of the root, in `source` there, to out of all ranks. Rounds from `first_round` on.
 void broadcast(Program& program, const Tree& tree, Buffer source, int first_round) {
   const int last = first_round + tree.rounds - 1;
   if (tree.parent >= 0) program.replace(tree.parent, Buffer::out, 0, 1, last - tree.round);
@@ -76,7 +76,7 @@ Schedule tree_broadcast(const Request& q, int radix, std::string_view name) {
   return std::move(program).finish();
 }
 
-// What passes through a rank is kept in tmp, next to its own block.
+// A rank keeps forwarded blocks in tmp, next to its own block.
 Schedule tree_gather(const Request& q, int radix, std::string_view name) {
   const Tree tree = tree_for(q, radix);
   const bool leaf = tree.children.empty() && tree.parent >= 0;

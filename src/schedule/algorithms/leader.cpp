@@ -31,7 +31,7 @@ struct Ground {
 
   bool leads() const { return index == leader; }
   int rounds() const { return rounds_inside + log2_ceil(floors.groups()); }  // of a tree of leaders and those it leads
-  // Of the members, who are led by leaders again where they are grouped in turn.
+  // The schedule among the members: flat, or again by leaders where the members are grouped in turn.
   template <class Build>
   Schedule inside(const Build& flat, const Build& grouped) const {
     const Groups* groups = floors.inside(group);

@@ -2,7 +2,7 @@
 // 2^j ranks that know the same merge into groups of 2^(j+1), and after log2 p rounds everybody knows all. The fewest
 // rounds possible, at the price of the whole vector in each round of a reduction: the algorithm for short vectors and
 // for many ranks. Other p than powers of two are folded first (fold.hpp). Groups are intervals of ranks and merge with
-// the next, so contributions are combined in rank order. What arrives goes to tmp and not into the block that is
+// the next, so contributions are combined in rank order. Received blocks go to tmp and not into the block that is
 // being sent, since both directions are under way together.
 //
 // Cost, allreduce: log2 q rounds (q largest power of two <= p; + 1 to fold and 1 to unfold when p > q), log2 q n bytes a
@@ -52,7 +52,7 @@ Schedule recursive_doubling_allgather(const Request& q) {
   if (partner >= 0) program.replace(partner, Buffer::out, partner, 1, 0);
   for (int j = 0; j < fold.rounds(); ++j) {
     const int size = 1 << j;
-    const int own = fold.team(q.rank) & -size;  // the group of teams that knows what this rank knows
+    const int own = fold.team(q.rank) & -size;  // the group of teams with the same knowledge as this rank
     const int other = own ^ size;
     const int peer = fold.acting(fold.team(q.rank) ^ size);
     const auto first = [&](int group) { return fold.first_rank(group); };

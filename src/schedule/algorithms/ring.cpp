@@ -1,5 +1,5 @@
-// Ring. The vector is cut into p blocks and each rank talks to its two neighbours only: it sends to the next, receives
-// from the one before. In a reduce-scatter each block goes once around, collecting the contribution of every rank
+// Ring. The vector is cut into p blocks and each rank talks to its two neighbours only: it sends to the next rank and
+// receives from the previous rank. In a reduce-scatter each block goes once around, collecting the contribution of every rank
 // that it passes, and comes to rest complete at the rank of its number. In an allgather each complete block goes once
 // around and leaves a copy everywhere. An allreduce is one after the other. No rank ever sends or receives more than
 // the fewest bytes possible, but a message waits for p - 1 others. Block b meets the ranks in the order b+1, b+2, ..., b

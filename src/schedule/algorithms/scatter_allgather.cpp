@@ -1,6 +1,6 @@
 // Scatter and allgather: a broadcast for long vectors. The root scatters p pieces of the vector down a binomial tree, then
 // the pieces go around a ring until everybody has all of them. The root sends little more than the vector itself, where a
-// tree makes it send the vector log2 p times. What a rank holds already from the scatter is not sent to it again.
+// tree makes it send the vector log2 p times. Pieces that a rank holds from the scatter are not sent to it again.
 //
 // Cost: ceil(log2 p) + p-1 rounds, 2(p-1)/p n bytes a rank at the most. Compressed: p pieces compressed once at the root and
 //   forwarded, p-1 decompressed; error eps.

@@ -1,5 +1,5 @@
 // Two trees (Sanders, Speck and Träff, "Two-tree algorithms for full bandwidth broadcast, reduction and scan", 2009). In a pipelined
-// binary tree half of the ranks are leaves, which only send in a reduction, while inner ranks receive twice what they send. Two
+// binary tree half of the ranks are leaves, which only send in a reduction, while inner ranks receive twice as much as they send. Two
 // binary trees over the same ranks, in which the inner ranks of one are the leaves of the other, share that out: the vector is cut
 // into B pieces, the even ones go through the first tree and the odd ones through the second, and every rank sends
 // and receives the vector once in each direction, as in a chain, but after a start-up of log p pieces and not of p. So it is for vectors
@@ -10,7 +10,7 @@
 // mirrors the first m - 1 ranks and sets the last one on top. An allreduce goes up and down the trees of all ranks, in rank
 // order. A reduction or broadcast has trees of the other ranks, numbered from the root on around, and the root above both; so it receives or
 // sends the vector once, but the order of ranks is broken where the numbers wrap. The authors also color the edges so that
-// ranks that march in step never have two messages in one direction; we do not march, and a message that meets another one waits.
+// ranks in lockstep never have two messages in one direction; ranks here do not run in lockstep, and a message may wait for another.
 //
 // Cost (t = floor(log2 p) + 1), allreduce: at most B-1 + 4t rounds of n/B, 2n bytes a rank, n combined. Compressed, fused: n/2 compressed,
 //   n fused, n decompressed; error p eps. reduce: at most B+1 + 2t rounds, n bytes, n combined; error p eps. broadcast: as many
@@ -32,7 +32,7 @@ struct Node {
 
 int top_of(int m) { return static_cast<int>(std::bit_floor(static_cast<unsigned>(m))) - 1; }
 
-// Of an endless tree in order only the first m nodes are there: the others' lower children take their places.
+// Node v of the in-order tree, cut off after its first m nodes: lower children take the places of missing nodes.
 Node in_order(int v, int m) {
   const int x = v + 1;
   const int low = x & -x;
@@ -120,7 +120,7 @@ class Trees {
 
 int pieces(const Request& q) { return q.blocks > 0 ? q.blocks : 8; }
 
-// A piece up its tree: what the children hold is combined into `sum`, which goes to the parent from `source`.
+// Reduces a piece up its tree: combines the children's pieces into `sum`, which goes to the parent from `source`.
 void reduce(Program& program, const Trees& trees, int rank, int piece, Buffer sum, Buffer source) {
   const Node& node = trees.of_piece(piece);
   for (int side = 0; side < 2; ++side) {

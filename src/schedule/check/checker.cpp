@@ -153,7 +153,7 @@ class Memory {
   std::vector<std::unordered_map<Key, Cell>> cells_;
 };
 
-// Who is known to have started. Knowledge travels with messages, from sender to receiver only: a send may end early.
+// The ranks known to have started. Knowledge travels with messages, from sender to receiver only: a send may end early.
 class Knowledge {
  public:
   Knowledge(std::span<const Schedule> all, const Replay& replay) : all_(all), replay_(replay), after_(all.size()) {

@@ -6,7 +6,7 @@
 namespace stretto::schedule {
 namespace {
 
-// Who touched a block last: the step that wrote it and, as a linked list in Tracker::readers, those that read it since.
+// Last uses of a block: the step that wrote it and, as a linked list in Tracker::readers, those that read it since.
 struct Touch {
   std::int32_t writer = -1;
   std::int32_t readers = -1;

@@ -9,7 +9,7 @@
 
 namespace stretto::schedule {
 
-// What each step of a rank waits for. Edges that follow from others may be left out: the transitive closure is the rule.
+// The dependencies of each step of a rank. Edges that follow from others may be left out: the transitive closure is the rule.
 class Dependencies {
  public:
   // Any list of steps, also one that breaks other rules.
@@ -26,7 +26,7 @@ class Dependencies {
   std::vector<std::int32_t> edges_;
 };
 
-// What a step writes (a combining step also reads it), and what it reads beyond that; count 0 for none.
+// The blocks that a step only reads, and those that it writes (a combining step also reads these); count 0 for none.
 Range read_by(const Step& step) noexcept;
 Range written_by(const Step& step) noexcept;
 

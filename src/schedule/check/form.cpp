@@ -120,7 +120,7 @@ Status check_levels(std::span<const Schedule> all) {
     }
     const auto place = [](const Use& u) { return std::tuple(u.level, u.range.buffer, u.range.first); };
     std::sort(uses.begin(), uses.end(), [&](const Use& a, const Use& b) { return place(a) < place(b); });
-    // Sweeping over a level's blocks: the step that has its blocks longest, and the one that writes longest.
+    // A sweep over a level's blocks: the step whose blocks end last, and the writing step whose blocks end last.
     const Use* longest = nullptr;
     const Use* writer = nullptr;
     const auto overlaps = [&](const Use* a, const Use& b) {

@@ -1,4 +1,4 @@
-// What can be checked on one rank's schedule alone; the checker does it first.
+// Checks of one rank's schedule alone; the checker does them first.
 #pragma once
 
 #include <span>
@@ -8,7 +8,7 @@
 
 namespace stretto::schedule {
 
-// The schedules agree on what they are and every step is well formed: known kinds, legal peers, blocks inside the vector, in
+// The schedules agree on their collective and sizes, and every step is well formed: known kinds, legal peers, blocks inside the vector, in
 // not written, out touched only where a result is expected, no signals among data.
 Status check_form(std::span<const Schedule> all);
 
@@ -16,7 +16,7 @@ Status check_form(std::span<const Schedule> all);
 Status check_levels(std::span<const Schedule> all);
 
 // in and out may be one memory: no block is read in `in` by anything but its copy to out while something else writes it in out.
-// Nothing is asked of alltoall and reduce_scatter: what is in place there does not share memory block by block.
+// Alltoall and reduce_scatter are not checked: in place, their blocks do not share memory one by one.
 Status check_in_place(std::span<const Schedule> all);
 
 }  // namespace stretto::schedule

@@ -11,7 +11,7 @@ namespace stretto::schedule {
 // "recv_combine out[3] <- 1, incoming first", "send out[4-7] -> 5", "copy out[0] = in[0]", "send signal -> 2".
 std::string text(const Step& step);
 
-// A line that says what it is, and one a step: number, level, lane where the schedule is split, step.
+// A line with the schedule's name and sizes, then a line a step: number, level, lane where the schedule is split, step.
 std::string text(const Schedule& schedule);
 
 // All ranks side by side: a row a level, a column a rank; ">2:5" sends block 5 to rank 2, "<1:4" receives block 4 from rank

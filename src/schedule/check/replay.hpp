@@ -29,9 +29,9 @@ class Replay {
   // different blocks or levels.
   Status match();
 
-  // Issues every rank's steps in list order, each as soon as what it depends on is complete; a send ends with its receive. Calls
+  // Issues every rank's steps in list order, each as soon as its dependencies are complete; a send ends with its receive. Calls
   // visit once for each local step (sender.rank == -1) and once for each message, in an order of completion, and stops with
-  // what it returns if that is not ok. Fails with a chain of who waits for whom when nothing moves any more.
+  // its status if that is not ok. If nothing moves any more, fails with the chain of ranks that wait for each other.
   using Visit = std::function<Status(Place step, Place sender)>;
   Status run(const Visit& visit);
 

@@ -1,4 +1,4 @@
-// What a block holds, symbolically: whose contributions, as runs of consecutive ranks, and how their sum is bracketed.
+// The symbolic value of a block: the ranks whose contributions it holds, as runs of consecutive ranks, and the brackets of their sum.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ class Contributions {
   // A rank whose contribution both hold, or -1.
   std::int32_t shared(const Contributions& other) const;
 
-  // Whether these are consecutive ranks, and the other's the ones that follow.
+  // True if these are consecutive ranks, and those of `other` follow them.
   bool precedes(const Contributions& other) const;
 
   // Adds the other's, none of which may be shared.
