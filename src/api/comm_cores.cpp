@@ -22,7 +22,7 @@ bool said = false;
 constexpr const char* split_variable = "STRETTO_SPLIT";
 constexpr int most_levels = 30;
 
-// Whether the text is a number of levels, or none is given.
+// Reads STRETTO_SPLIT. False if it is set and no number of levels.
 bool read_split(std::optional<int>* levels) noexcept {
   const char* const text = secure_getenv(split_variable);
   if (text == nullptr || *text == '\0') return true;

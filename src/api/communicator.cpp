@@ -66,8 +66,8 @@ bool stretto::api::Drive::idle() const noexcept { return comm_.idle(); }
 bool stretto::api::Drive::drive() noexcept { return drive(false); }
 bool stretto::api::Drive::drive_spare() noexcept { return drive(true); }
 
-// What is before the work is the caller's while it is there, and what is after it, as long as the core has other work:
-// a collective must come to its end though its caller never comes.
+// Lead and trail steps belong to the caller. An idle core takes them over, so that a collective completes even if its caller
+// never polls.
 bool stretto::api::Drive::drive(bool spare) noexcept {
   const Guard guard(comm_.driving, std::try_to_lock);
   if (!guard || comm_.live.empty()) return false;

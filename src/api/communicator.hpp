@@ -91,7 +91,7 @@ struct stretto_comm_s {
   // Throws std::bad_alloc.
   void let_others_drive(bool any_thread = true);
 
-  // What a thread of the rank holds in all but calls that run at once, which there are only while nothing is in flight.
+  // The lock that a thread of the rank holds in all calls but those that run at once, which happen only while nothing is in flight.
   stretto::api::Guard guard() noexcept { return stretto::api::Guard(driving); }
 
   // To be called when `live` has changed.
@@ -102,13 +102,13 @@ struct stretto_comm_s {
   // `number` of `data` on, or from the next run at the latest. Leaves `why` as this thread's message.
   void give_up(stretto::Status status, const char* why, std::uint64_t number = stretto::engine::Engine::next) noexcept;
 
-  // Whether a blocking call may run at once: nothing is in flight, and it is not broken.
+  // True if a blocking call may run at once: nothing is in flight, and the communicator is not broken.
   bool is_free() const noexcept {
     return idle() && stretto::is_of_generation(serves_in.load(std::memory_order_relaxed));
   }
   bool idle() const noexcept { return !in_flight.load(std::memory_order_acquire); }
 
-  // This process is a forked child of the one that made the communicator. Messages, memory and peers are the parent's.
+  // True if this process is a forked child of the process that made the communicator: messages, memory and peers are the parent's.
   bool inherited() const noexcept { return !stretto::is_of_generation(born); }
 
   std::unique_ptr<stretto::backend::Transport> transport;  // null: of threads; freed last
@@ -119,7 +119,7 @@ struct stretto_comm_s {
   stretto::engine::Engine agreement, data;
   stretto::backend::ScheduleCache exchanges;  // the schedules of agreements and counts
   stretto::select::Selector selector;
-  // What a prepared call looks at: one cache line.
+  // The data that a prepared call reads: one cache line.
   alignas(64) stretto::api::PreparedByCall prepared;
   std::vector<stretto::api::Operation*> live;                   // not complete, in the order of their calls
   std::atomic<bool> in_flight{false};                           // some are
@@ -132,9 +132,9 @@ struct stretto_comm_s {
   std::atomic<int> requests{0};       // not yet freed
   std::array<char, 512> broken_by{};  // why, in memory of its own: it may be memory that is missing
   bool is_driven = false;             // by other threads, too
-  bool caller_leads = false;          // a call that starts a collective does what is before the work (Operation::lead)
-  // A started call whose bound, schedule or payload is refused, or is not every rank's, runs without, on all ranks.
-  // Else it fails. The same on every rank.
+  bool caller_leads = false;          // a call that starts a collective does its lead steps (Operation::lead)
+  // A started call whose bound, schedule or payload is refused, or differs between ranks, runs exactly on all ranks if this is
+  // true, and fails otherwise. Equal on every rank.
   bool starts_or_exact = false;
   stretto::Exclusive driving;
   stretto::api::Drive drive{*this};
@@ -154,7 +154,7 @@ inline bool Prepared::is_current(const stretto_comm_s& comm) const noexcept { re
 
 inline Status Prepared::run(stretto_comm_s& comm, const void* send, void* recv, double timeout) const noexcept {
   const Status s = call_->run(send, recv, timeout);
-  if (s != Status::ok) comm.give_up(s, message());  // what the others have done is uncertain
+  if (s != Status::ok) comm.give_up(s, message());  // the state of the other ranks is uncertain
   return s;
 }
 

@@ -30,7 +30,7 @@ struct Outcome {
   const char* device_carrier = "";  // of messages between ranks with memory of devices
 };
 
-// Whether *out has room for the error with all rounding, which takes a pass over the result.
+// True if *out has room for the error with all rounding, which takes a pass over the result.
 inline bool asks_for_rounding(const stretto_report& out) noexcept {
   return out.size >= offsetof(stretto_report, error_with_rounding) + sizeof out.error_with_rounding;
 }

@@ -7,8 +7,8 @@
 
 namespace stretto::api {
 
-// What this rank received. `values` is read where it is the result of a reduction within a bound, and nowhere else;
-// null: memory that the host does not read, whose rounding is not known.
+// The values that this rank received. `values` is read only for the result of a reduction within a bound; null: memory that
+// the host does not read, whose rounding is not known.
 struct Result {
   const call::Shape& shape;
   int rank = 0;
@@ -17,8 +17,8 @@ struct Result {
   const void* values = nullptr;
 };
 
-// `additions`: what additions in the values' own type round by, beyond the promised error. The result's own rounding is
-// half a unit in the last place of its largest finite value. Infinite where nobody looked at the values.
+// `additions`: the rounding of additions in the values' own type, beyond the promised error. The result's own rounding is half
+// a unit in the last place of its largest finite value. Infinite where the values were not examined.
 double rounding_of(const Result& result, double additions) noexcept;
 
 // The additions of raw values at whose magnitude nobody looked: infinite, or 0 where no addition comes before that

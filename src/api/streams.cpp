@@ -14,7 +14,7 @@ namespace {
 codec::Bytes input(const void* p, std::size_t n) { return {static_cast<const std::byte*>(p), n}; }
 codec::MutableBytes output(void* p, std::size_t n) { return {static_cast<std::byte*>(p), n}; }
 
-// What this thread's calls are shared by.
+// The threads that share the work of this thread's calls.
 thread_local codec::Parallel sharing;
 
 codec::Options codec_options(unsigned flags = 0) {
@@ -71,7 +71,7 @@ Status read_missing(Status before, const stretto_missing* missing, codec::Option
   return Status::ok;
 }
 
-// What every function that writes a stream shares: its output is checked last, and *written is 0 unless all is well.
+// Common to all functions that write a stream: checks the output last, and sets *written to 0 unless all succeeds.
 template <class Work>
 stretto_status writing(Status before, const void* out, std::size_t* written, unsigned flags, Work work) {
   if (written) *written = 0;

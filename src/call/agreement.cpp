@@ -89,7 +89,7 @@ Status differences(const Signature& merged) {
   return text.empty() ? Status::ok : fail(Status::incompatible, text);
 }
 
-// Of a pair of ranks: splitmix64 of its number.
+// The weight of a pair of ranks: splitmix64 of its number.
 std::uint64_t weight(int from, int to) noexcept {
   std::uint64_t x =
       (std::uint64_t{static_cast<std::uint32_t>(from)} << 32 | static_cast<std::uint32_t>(to)) + 0x9E3779B97F4A7C15u;

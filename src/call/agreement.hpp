@@ -63,7 +63,7 @@ struct Signature {
   std::uint64_t balance = 0, surplus = 0, largest = 0;
   std::uint32_t devices = 0;              // ranks whose buffers are in the memory of a device
   std::uint32_t captured = 0;             // ranks whose stream is captured in a graph
-  std::uint64_t samples = 0, shrunk = 0;  // ranks that took one, and the sum of what was left of them, of 2^16 each
+  std::uint64_t samples = 0, shrunk = 0;  // ranks that took one, and the sum of their compressed shares in 2^-16
 
   void set(Field f, std::uint64_t value, int rank) noexcept;
   void set(Field f, double value, int rank) noexcept;  // orders as the numbers do, NaN included
@@ -88,11 +88,11 @@ void merge(const Signature& from, Signature& into) noexcept;
 // this rank's own (by its signature `own`), the message is its own `message`, uncut.
 Status verdict(const Signature& merged, const Signature& own, const char* message) noexcept;
 
-// Whether no rank differs from the others in what the call is, nor found its arguments invalid, so that it could run
-// exactly whatever bounds, schedules and payloads there are.
+// True if all ranks make the same call with valid arguments, apart from bounds, schedules and payloads, so that it could run
+// exactly.
 bool is_alike_but_for_the_way(const Signature& merged) noexcept;
 
-// Whether every pair of ranks agrees on its count, else `incompatible`. The message names the pair if only one differs;
+// Checks that every pair of ranks agrees on its count, else `incompatible`. The message names the pair if only one differs;
 // on the ranks of that pair it has both counts.
 Status pairs_agree(const Signature& merged, const std::vector<std::size_t>& sends,
                    const std::vector<std::size_t>& expects, int rank) noexcept;

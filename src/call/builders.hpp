@@ -97,7 +97,7 @@ inline auto with_root_counts(Collective what, const void* send, void* recv, std:
   };
 }
 
-// Counts of what a rank sends to each other one, and of what it gets from each. In place, these are the same.
+// Counts of the values that a rank sends to each other rank, and receives from each. In place, the two are equal.
 inline auto with_pair_counts(const void* send, const std::size_t* send_counts, const std::size_t* send_displs,
                              void* recv, const std::size_t* recv_counts, const std::size_t* recv_displs,
                              stretto_type type) {

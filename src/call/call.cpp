@@ -47,7 +47,7 @@ Status read_options(const stretto_options* given, Settings* settings) {
                 given->size, sizeof o);
   o.size = sizeof o;
   if (o.schedule) settings->schedule = o.schedule;
-  o.schedule = nullptr;  // the copy is the one to use
+  o.schedule = nullptr;  // the copy is used instead
   return Status::ok;
 }
 

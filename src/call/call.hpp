@@ -29,10 +29,10 @@ using schedule::Counts;
 using schedule::reduces;
 using schedule::rooted;
 
-// Whether a rank other than the root needs counts that only the root and the owner of each block know.
+// True if a rank other than the root needs counts that only the root and the owner of each block know.
 constexpr bool counts_at_root(Collective c) noexcept { return schedule::properties(c).counts == Counts::at_root; }
 
-// Whether each pair of ranks has a count of its own, which these two alone know.
+// True if each pair of ranks has a count of its own, which only these two know.
 constexpr bool counts_by_pair(Collective c) noexcept { return schedule::properties(c).counts == Counts::by_pair; }
 
 // stretto_options with its defaults filled in and its pointers resolved.
@@ -83,7 +83,7 @@ struct Shape {
   friend bool operator==(const Shape&, const Shape&) = default;
 };
 
-// Whether raw contributions must be combined one after the other, in the order of the ranks, for reproducible bits.
+// True if raw contributions must be combined one after the other, in the order of the ranks, for reproducible bits.
 constexpr bool rank_by_rank(Collective collective, stretto_type type, stretto_op op,
                             const stretto_options& o) noexcept {
   const bool rounds = type == STRETTO_F32 || type == STRETTO_F64 || type == STRETTO_F16 || type == STRETTO_BF16;
@@ -107,7 +107,7 @@ payload::UserFunction user_function(const Call& call) noexcept;
 // Copies the caller's options, of this or an earlier version of the struct; NULL gives the defaults.
 Status read_options(const stretto_options* given, Settings* settings);
 
-// Takes the forms of FUSED for what they are, and sets the payload of a reproducible floating reduction within a bound to FUSED: a free
+// Resolves the forms of FUSED, and sets the payload of a reproducible floating reduction within a bound to FUSED: a free
 // choice could be raw in one run and compressed in another.
 void settle_payload(Call* call) noexcept;
 

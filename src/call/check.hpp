@@ -1,4 +1,4 @@
-// The one place where the arguments of a collective are checked. Forced schedules (select/forced.hpp) are checked
+// All checks of a collective's arguments. Forced schedules (select/forced.hpp) are checked
 // between check_values() and check_buffers().
 #pragma once
 

@@ -14,7 +14,7 @@ bool is_type(stretto_type t) noexcept;
 bool is_op(stretto_op op) noexcept;
 bool is_floating(stretto_type t) noexcept;
 
-// Whether values of this type can travel as streams.
+// True if values of this type can travel as streams.
 bool has_streams(stretto_type t) noexcept;
 
 // Precondition: has_streams(t).

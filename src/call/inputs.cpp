@@ -11,7 +11,7 @@
 namespace stretto::call {
 namespace {
 
-constexpr std::size_t group = 1024;  // values that the codec looks at together
+constexpr std::size_t group = 1024;  // values that the codec encodes together
 constexpr std::size_t samples = 4;
 
 std::size_t sum(const std::vector<std::size_t>& v) { return std::accumulate(v.begin(), v.end(), std::size_t{0}); }

@@ -4,8 +4,8 @@
 // that lane alone. So the order of a stream is all the order that device memory needs, and only these waits are left:
 //   start_after, end_before   between the caller's stream and all lanes
 //   join                      between lanes, where memory of one was prepared for all
-//   passed                    the host, before it reads what a lane has copied to it, or uses again what a lane copies
-//                             from it
+//   passed                    the host, before it reads memory that a lane has copied to it, or reuses memory that a lane
+//                             copies from
 #pragma once
 
 #include <array>
@@ -31,7 +31,7 @@ struct Moment {
   std::array<std::uint64_t, most_lanes> at{};  // 0: nothing of that lane
 };
 
-// Who is told how operations ended.
+// Receives the results of operations.
 class Owner {
  public:
   virtual void ended(std::uint32_t unit, Status status, std::size_t bytes) noexcept = 0;
@@ -74,11 +74,11 @@ class Device {
   // Fixes the memory that collectives may use. invalid_argument: the device still works on some.
   Status reserve(std::size_t device_bytes, std::size_t pinned_bytes) noexcept;
 
-  // A collective begins. What earlier ones have left of fixed memory is whole again, if the device works on none.
+  // Begins a collective. If the device is idle, the pools' fixed memory becomes one free piece again.
   Status begin() noexcept;
 
-  // What collectives of vectors of up to `count` values use, from above: for each segment of a stream what a sum is given as room, once
-  // for the sum and once for what it is made of, and what comes and goes, in either memory; codes found ahead; workspaces of all lanes.
+  // Upper bounds of the memory that collectives of up to `count` values use: for each segment of a stream the room of a sum and of its
+  // operands, and messages in both memories; codes found ahead; workspaces of all lanes.
   Status need(payload::Type type, std::size_t count, std::size_t* device_bytes, std::size_t* pinned_bytes) noexcept;
 
   // ok, or that the device was lost in an earlier call.
@@ -87,11 +87,11 @@ class Device {
   // The status of a function of the plugin. An error of the device loses it.
   Status check(int error, const char* what) noexcept;
 
-  // What is enqueued on the lanes from now on comes after what was enqueued on `stream`; and the other way about.
-  Status start_after(void* stream, std::size_t lanes) noexcept;  // the first so many
+  // Orders later work on the first `lanes` lanes after the work enqueued on `stream`; end_before() orders the reverse.
+  Status start_after(void* stream, std::size_t lanes) noexcept;
   Status end_before(void* stream) noexcept;
 
-  // What is enqueued on any of the first `lanes` lanes from now on comes after all that was enqueued on `lane`.
+  // Orders later work on the first `lanes` lanes after all work enqueued on `lane`.
   Status join(std::size_t lane, std::size_t lanes) noexcept;
 
   // Makes the first so many lanes, where they are not there yet.
@@ -109,7 +109,7 @@ class Device {
   Status keep(payload::Buffer buffer, const Moment& until) noexcept;
 
   // Enqueues an operation of the codec on a lane. Workspace and result are filled in. `out`: the buffer of the stream that
-  // it makes. The owner is told of the end under `unit`.
+  // it makes. The owner receives the result under `unit`.
   Status launch(std::size_t lane, codec::cuda::Arguments* arguments, const payload::Buffer& out, Owner* owner,
                 std::uint32_t unit) noexcept;
 

@@ -33,7 +33,7 @@ codec::cuda::StreamRef ref(const Stream& s) noexcept {
   return {reinterpret_cast<const codec::cuda::u8*>(s.buffer.data() + s.offset), s.size};
 }
 
-// Of raw values (device/cuda/raw_values.hpp).
+// True if the device has a kernel for raw values (device/cuda/raw_values.hpp).
 bool has_kernel(payload::Op op, payload::Type type) noexcept {
   return op != payload::Op::user && type <= payload::Type::f64 && payload::defined(op, type);
 }

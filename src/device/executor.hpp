@@ -10,7 +10,7 @@
 
 namespace stretto::device {
 
-// Whether the device can do what `spec` asks for: unsupported if not. No device is needed to tell.
+// Checks that devices can run `spec`: unsupported if not. Needs no device.
 Status check(const payload::Spec& spec, bool reduces) noexcept;
 
 class Executor final : public payload::Executor, private Owner {
@@ -25,7 +25,7 @@ class Executor final : public payload::Executor, private Owner {
 
   Device& device() noexcept { return device_; }
 
-  // What follows is of this unit, and, after enter(), of a segment: it goes to the segment's lane.
+  // Later operations belong to this unit and, after enter(), to a segment, on whose lane they are enqueued.
   void begin_unit(std::uint32_t unit) noexcept { unit_ = unit; }
   void enter(std::uint32_t segment) noexcept;
   std::size_t lane() const noexcept { return lane_; }

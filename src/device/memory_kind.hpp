@@ -1,4 +1,4 @@
-// What kind of memory an address is in, as CUDA says or as the program has it taken for.
+// The kind of memory that an address is in, as CUDA reports or the program declares.
 #pragma once
 
 #include "base/status.hpp"

@@ -1,13 +1,12 @@
-// The device interface: memory, streams, events, copies, kernels. What a warp is to the kernels, this table is to the
-// engine. It has two implementations, libraries that the core loads at run time:
+// The device interface of the engine: memory, streams, events, copies, kernels. It has two implementations, libraries that the core loads at run time:
 //
 //   CUDA      libstretto_cuda.so (device/cuda/plugin.cu), over CUDA's runtime
 //   emulated  for tests (tests/device/emulated.cpp): kernels on emulated warps, streams that a seed interleaves, memory
 //             that the host cannot touch
 //
 // Core and plugin are built from this file, so that a plugin of another version is told by its number. Functions return
-// 0, or an error of CUDA (error_text() says it in words). None waits for the device, but allocate, and release, which
-// waits for all that was enqueued on the current device.
+// 0, or an error of CUDA (error_text() describes it). Only allocate and release wait for the device; release waits for all work
+// enqueued on the current device.
 #pragma once
 
 #include "codec/cuda/operation.hpp"
@@ -28,7 +27,7 @@ struct Location {
   int device;  // meaningless for host memory
 };
 
-// What another process of the host opens an allocation by (cudaIpcMemHandle_t).
+// The handle by which another process of the host opens an allocation (cudaIpcMemHandle_t).
 struct MemoryHandle {
   unsigned char bytes[64];
 };
@@ -67,7 +66,7 @@ struct Plugin {
 
   // An event is over once all is that was enqueued on the stream before its latest record.
   int (*record)(void* event, void* stream);
-  int (*wait)(void* stream, void* event);  // what is enqueued from now on
+  int (*wait)(void* stream, void* event);  // orders later work on the stream after the event
   int (*is_over)(void* event, int* over);
 
   // Enqueued. Host memory is pinned.
@@ -85,7 +84,7 @@ struct Plugin {
   int (*negate_values)(const Values& values);
   int (*divide_values)(const Values& values);
 
-  // Whether `device` can reach the memory of `peer`; lets the current device do so from now on (again is no error).
+  // *reaches: if `device` can access the memory of `peer`. allow_access() enables it for the current device (again is no error).
   int (*reaches)(int device, int peer, int* reaches);
   int (*allow_access)(int peer);
 

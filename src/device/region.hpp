@@ -1,5 +1,5 @@
-// Memory of a device, or pinned memory of the host, for pools: large pieces that are asked of the plugin, and handed out
-// from their beginning. What is given back is used again once all of it is.
+// Memory of a device, or pinned memory of the host, for pools: large pieces from the plugin, handed out from their beginning.
+// A piece is reused once all its parts have been given back.
 #pragma once
 
 #include <cstddef>
@@ -13,10 +13,10 @@ namespace stretto::device {
 
 class Region final : public payload::Memory {
  public:
-  // The plugin's device is the one in use whenever the region asks for memory.
+  // The plugin's device must be current whenever the region allocates.
   Region(const Plugin& plugin, MemoryKind kind, const char* what) noexcept
       : plugin_(plugin), kind_(kind), what_(what) {}
-  ~Region() override { drop(); }  // what is still in use, by a carrier, stays
+  ~Region() override { drop(); }  // memory that a carrier still uses stays
   Region(const Region&) = delete;
   Region& operator=(const Region&) = delete;
 
@@ -27,7 +27,7 @@ class Region final : public payload::Memory {
   // is in use.
   Status fix(std::size_t bytes) noexcept;
 
-  // Gives all of it back to the plugin, but what is still in use.
+  // Gives all memory back to the plugin, except pieces still in use.
   void drop() noexcept;
 
   // Where the piece with `p` begins; null: none has it. From then on another process may use the piece: it is released with the region,

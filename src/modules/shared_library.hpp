@@ -14,8 +14,8 @@ namespace stretto::modules {
 
 class SharedLibrary {
  public:
-  // The one that the process has already, since two in one process would register twice what they register; else the file
-  // that the environment's `variable` names, else the system's. It stays loaded.
+  // Opens the library that the process has already, since two copies would register their resources twice; else the file that the
+  // environment's `variable` names, else the system's. It stays loaded.
   SharedLibrary(const char* soname, const char* variable) noexcept : handle_(dlopen(soname, RTLD_NOW | RTLD_NOLOAD)) {
     if (handle_) return;
     const char* given = secure_getenv(variable);

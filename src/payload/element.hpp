@@ -1,4 +1,4 @@
-// What may be asked of element types and operations.
+// Properties of element types and operations.
 #pragma once
 
 #include <cstddef>
@@ -22,10 +22,10 @@ std::size_t size_of(Type t) noexcept;
 const char* name(Type t) noexcept;
 const char* name(Op op) noexcept;
 
-// Whether `op` is defined on `t` on raw payloads (user: always).
+// True if `op` is defined on `t` on raw payloads (user: always).
 bool defined(Op op, Type t) noexcept;
 
-// Whether `op` may run on compressed payloads: sum, difference, min, max, mean.
+// True if `op` may run on compressed payloads: sum, difference, min, max, mean.
 bool compressible(Op op) noexcept;
 
 // The codec's name for `t`; none for a type that cannot travel compressed.

@@ -1,6 +1,6 @@
-// Who carries out what a worker asks for where blocks lie in memory that the host cannot touch. Each function enqueues and
-// returns; its status is about enqueueing. Calls are carried out in their order, so that what one makes the next may
-// read. Streams that are made have an unknown length (Buffer::content) until the host has been told.
+// Executes a worker's operations on blocks in memory that the host cannot touch. Each function enqueues and returns; its status
+// is about enqueueing. Calls run in their order, so that each may read the results of earlier ones. New streams have an unknown
+// length (Buffer::content) until the host has received it.
 #pragma once
 
 #include <cstddef>
@@ -28,7 +28,7 @@ class Executor {
   virtual Status combine(codec::Combine op, const Stream& a, const Stream& b, std::size_t count,
                          Stream* made) noexcept = 0;
 
-  // As those of arithmetic.hpp. No user's function.
+  // Like the functions of arithmetic.hpp, without users' functions.
   virtual Status combine_values(Op op, Type type, const void* left, const void* right, void* out,
                                 std::size_t count) noexcept = 0;
   virtual Status negate_values(Type type, const void* in, void* out, std::size_t count) noexcept = 0;

@@ -5,7 +5,7 @@
 
 #include "payload/operations.hpp"
 
-// These have nothing over the ones before them that such loops could use.
+// These targets add no instructions that such loops could use.
 #define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SSE4 | HWY_AVX3_DL)
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "payload/loops.cpp"
@@ -30,7 +30,7 @@ template <class T>
 [[gnu::target("no-fma,no-avx512f")]]
 #endif
 void multiply_complex(const void* left, const void* right, void* out, std::size_t count) noexcept {
-  using Part = typename T::value_type;  // written out: what is compiled with other instructions is not inlined here
+  using Part = typename T::value_type;  // written out: functions compiled for other instructions are not inlined here
   const Part* a = static_cast<const Part*>(left);
   const Part* b = static_cast<const Part*>(right);
   Part* y = static_cast<Part*>(out);

@@ -14,9 +14,9 @@ namespace stretto::payload {
 using CombineLoop = void (*)(const void* left, const void* right, void* out, std::size_t count) noexcept;
 using DivideLoop = void (*)(void* values, std::size_t count, std::uint32_t divisor) noexcept;
 
-// Null where the operation is not defined on the type. Of op user: null.
+// Null where the operation is not defined on the type, and for user operations.
 CombineLoop combine_loop(Op op, Type type) noexcept;
-// Of the types that have a mean.
+// The loop that divides sums, for types that have a mean.
 DivideLoop divide_loop(Type type) noexcept;
 
 // As Highway names the instruction set in use: "AVX2", say.

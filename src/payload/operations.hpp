@@ -1,5 +1,5 @@
-// What the operations are on each type, element by element; loops.cpp applies them to many, and so do a device's kernels
-// (device/cuda/raw_values.hpp), which is why all of it is constexpr.
+// The operations on each type, element by element. loops.cpp applies them to vectors, and so do a device's kernels
+// (device/cuda/raw_values.hpp); therefore all of it is constexpr.
 #pragma once
 
 #include <bit>
@@ -47,7 +47,7 @@ constexpr T extreme(T a, T b) noexcept {
   return std::bit_cast<T>(first ? x : second ? y : tie);
 }
 
-// Which operations a type has, and what they are. One struct an operation; `apply` exists where it is defined.
+// The operations of each type. One struct an operation; `apply` exists for the types that have it.
 struct Sum {
   template <Integer T>
   static constexpr T apply(T a, T b) noexcept {

@@ -1,4 +1,4 @@
-// What a block is while it travels, and how two meet.
+// Payloads: the form of a block on the wire, and the combination of two blocks.
 //
 //   raw          the values themselves.
 //   cprp2p       compressed for every hop: each sender compresses what it sends, each receiver decodes it at once.
@@ -8,8 +8,8 @@
 //   fused        blocks meet as stream + raw local values in one pass; a contribution is compressed on its own only where
 //                it must be sent before anything met it. Min and max have no such pass and run as homomorphic.
 //
-// Mixed forms (Spec::nodes, Spec::raw_below). A raw message carries what its sender would have put into a stream. A
-// value that a stream was decoded to is sent on as it is. So results agree as below. A sum of streams that travels raw
+// Mixed forms (Spec::nodes, Spec::raw_below). A raw message carries the values that its sender would have compressed. A
+// decoded value is forwarded unchanged. So results agree as below. A sum of streams that travels raw
 // must travel raw to the end, since compressing its decoded value again may move it by eps once more. Hierarchies, and
 // trees of growing or shrinking blocks, keep this rule. Sums that met raw are no longer the same bytes for every
 // schedule.
@@ -38,7 +38,7 @@ bool find(const char* text, Kind* kind) noexcept;  // by name; false when there 
 // stream is met, or all before the first message (HomComp). Streams are the same bytes either way. The host has the first form alone.
 enum class Codes : std::uint8_t { in_passing, when_met, ahead };
 
-// What travels and how it is combined. Every rank gives the same.
+// The payload of a collective and its combination. Equal on every rank.
 struct Spec {
   Kind kind = Kind::raw;
   Type type = Type::f32;

@@ -1,4 +1,4 @@
-// Memory that streams and scratch values live in, kept for reuse: in a steady state nothing is allocated. It comes from the
+// A pool of memory for streams and scratch values, kept for reuse: in a steady state nothing is allocated. It comes from the
 // heap, or from a Memory of another kind.
 #pragma once
 
@@ -76,7 +76,7 @@ class Pool {
   Status take(std::size_t bytes, Buffer* buffer) noexcept;
 
   std::size_t idle_bytes() const noexcept { return idle_; }
-  void trim() noexcept;  // frees what is idle
+  void trim() noexcept;  // frees idle memory
 
  private:
   friend class Buffer;

@@ -1,4 +1,4 @@
-// What codec work took.
+// Time spent in codec work.
 #pragma once
 
 namespace stretto::payload {

@@ -26,7 +26,7 @@ struct Value {
   bool raw_fixed = false;          // nobody writes the memory at `raw` while the run lasts
   Stream stream;
   Buffer codes;          // of `raw`, which an executor found before they were wanted
-  bool settled = false;  // `raw` is what a stream decodes to: compressing it again gives the same values
+  bool settled = false;  // `raw` was decoded from a stream: compressing it again gives the same values
   bool absent = false;   // no contribution at all: the neutral element of a sum
 
   void clear() noexcept { *this = Value{}; }

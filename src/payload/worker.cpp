@@ -96,7 +96,7 @@ Status Worker::home(Cell& cell, std::byte** at, Buffer* store) noexcept {
   return s;
 }
 
-// The stream rules where both are at hand: it is what the other ranks were sent.
+// If a cell has both a stream and a value, the stream counts: the other ranks received it.
 Status Worker::make_raw(Cell& cell) noexcept {
   if (cell.value.stream) {
     std::byte* at = nullptr;
@@ -157,7 +157,7 @@ Status Worker::finish(Cell& cell, bool from_stream, std::uint32_t divisor) noexc
     return divide(cell.home, cell.count, divisor);
   }
   if (value.absent) return clear_bytes(cell.home, bytes);
-  // Under cprp2p what was decoded and forwarded is at hand already; means are left to the codec, which rounds once.
+  // Under cprp2p forwarded values are decoded already; means are left to the codec, which rounds once.
   const bool done = value.raw != nullptr && value.settled && divisor <= 1;
   if (compressed() && !done && (from_stream || value.raw == nullptr)) {
     if (const Status s = make_stream(value, cell.count); s != Status::ok) return s;

@@ -25,7 +25,7 @@ struct Cell {
 class Worker {
  public:
   // `reduces`: the collective combines. The pool outlives the worker and all values it makes. `executor`: values lie in
-  // memory of its own, and it does what is to be done to them; null: they are the host's.
+  // its memory, and it executes the operations on them; null: values lie in the host's memory.
   void begin(const Spec& spec, bool reduces, Pool* pool, const codec::Parallel* parallel,
              Executor* executor = nullptr) noexcept;
 
@@ -47,8 +47,8 @@ class Worker {
   // Before the value is sent: raw is at hand (payload raw), or a stream is; under cprp2p a new one.
   Status pack(Cell& cell) noexcept;
 
-  // Before the value is sent raw. `settle`: all ranks are to end with the value that is sent. Where some of them get a
-  // stream, the value is the one that the stream decodes to.
+  // Prepares a value that is sent raw. `settle`: all ranks must end with the value that is sent. If some of them get a stream, it is
+  // the stream's decoded value.
   Status pack_raw(Cell& cell, bool settle) noexcept;
 
   // dst = what arrived. Under cprp2p it is decoded at once. A raw `arrived` lies in `store`.
@@ -89,7 +89,7 @@ class Worker {
   Status add_stream(Value& value, std::size_t count, const Stream& other) noexcept;
   Status unpack(const Stream& stream, std::byte* to, std::size_t count, std::uint32_t divisor = 1) noexcept;
 
-  // Of raw values, by whoever can touch them.
+  // Operations on raw values, by the host or the executor.
   Status combine_raw(const void* left, const void* right, std::byte* out, std::size_t count) noexcept;
   Status negate(const std::byte* in, std::byte* out, std::size_t count) noexcept;
   Status divide(std::byte* values, std::size_t count, std::uint32_t divisor) noexcept;

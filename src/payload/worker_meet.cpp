@@ -1,4 +1,4 @@
-// What becomes of a block when something arrives: it is replaced, or the two are combined, as streams or as values.
+// Combination of a block with an arriving one: it is replaced, or the two are combined, as streams or as values.
 #include <cstring>
 
 #include "payload/arithmetic.hpp"

@@ -1,4 +1,4 @@
-// What the two files of the worker share.
+// Functions shared by the two files of the worker.
 #pragma once
 
 #include <cstddef>

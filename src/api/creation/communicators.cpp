@@ -22,7 +22,7 @@ namespace {
 
 constexpr std::chrono::seconds patience{300};
 
-// What the ranks of a communicator share.
+// State that the ranks of a communicator share.
 struct Parts {
   Parts() = default;
   explicit Parts(int ranks)
@@ -69,7 +69,7 @@ struct stretto_thread_group_s {
   const int ranks;
   std::mutex mutex;
   std::condition_variable changed;
-  // In turn: who comes to one has left the one before, which others may still be leaving.
+  // Used in turn: a rank that enters one has left the other, which slower ranks may still be leaving.
   std::array<Meeting, 2> meetings;
   std::size_t current = 0;
 };

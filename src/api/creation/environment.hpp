@@ -1,4 +1,4 @@
-// What the environment tells a process of its job, where it meets the others in a store (include/stretto/stretto_store.h).
+// The job of a process as its environment describes it, for ranks that meet in a store (include/stretto/stretto_store.h).
 #pragma once
 
 #include <memory>
@@ -8,8 +8,8 @@
 
 namespace stretto::api {
 
-// This rank's number, and of how many: as STRETTO_RANK and STRETTO_SIZE, torchrun, an MPI's launcher, PMI or Slurm say.
-// invalid_argument names what is missing or is no number.
+// Reads this rank's number and the number of ranks from STRETTO_RANK and STRETTO_SIZE, or from the variables of torchrun, an
+// MPI's launcher, PMI or Slurm. invalid_argument names the variable that is missing or is no number.
 Status read_rank(int* rank, int* ranks) noexcept;
 
 // The store of STRETTO_STORE. invalid_argument: it names none, or one that cannot be used.

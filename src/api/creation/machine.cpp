@@ -35,8 +35,8 @@ std::string host_name() {
   return name.data();
 }
 
-// Looking at the machine takes milliseconds, and a process does not move between hosts. Where it cannot be looked at, nothing but
-// the host is known.
+// Discovery of the machine takes milliseconds, and a process does not move between hosts, so it runs once. If it fails, only the
+// host is known.
 Here look() {
   static const Here once = [] {
     Here h;
@@ -72,7 +72,7 @@ Status topology_of(const std::vector<Here>& all, topology::Topology* topology) {
   return s == Status::ok ? s : fail(s, "STRETTO_LEVELS: {}", message());
 }
 
-// What rank 0 alone finds out, beside the profile.
+// Facts that rank 0 finds for all, beside the profile.
 struct OfFirst {
   std::size_t eager_limit = 0;
   bool named = false;  // the user named the profile
@@ -101,7 +101,7 @@ Status profile_here(const backend::Transport& transport, std::string* text) noex
   }
 }
 
-// Whether no profile has times of the network for these messages. A user who names the built-in profile wants its own.
+// True if no profile has network times for these messages. A user who names the built-in profile gets its own times.
 bool lacks_network(const model::Profile& profile, const std::string& messages, const OfFirst& first) {
   const std::string& built_in = model::built_in().name;
   return profile.network_of == built_in || (messages == built_in && !first.named);

@@ -1,4 +1,4 @@
-// Finds out what the model must know of the machine below a transport.
+// Collects the model's facts about the machine below a transport.
 #pragma once
 
 #include <memory>

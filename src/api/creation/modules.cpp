@@ -79,7 +79,7 @@ std::vector<std::string> libraries() {
   return names;
 }
 
-// A function of the MPI that is loaded: of what this library sees, else of any other.
+// A function of the loaded MPI: one that this library sees, else one of any loaded library.
 void* find_function() {
   if (void* seen = dlsym(RTLD_DEFAULT, version_symbol)) return seen;
   for (const std::string& name : libraries()) {

@@ -24,7 +24,8 @@ const char* words(stretto_mpi abi) noexcept {
   return "no MPI that stretto knows";
 }
 
-// What was found once holds: a process has one MPI. So later calls take no memory, and fail on no rank alone.
+// The module that fits this process's MPI, found once: a process has one MPI. So later calls allocate nothing, and fail on no rank
+// alone.
 struct Fitting {
   std::atomic<const backend::Module*> module{nullptr};
   stretto_mpi abi = STRETTO_MPI_LOADED;  // written before `module`

@@ -71,7 +71,7 @@ Status pass_many(carrier::Carrier& messages, Neighbours to, std::byte* out, std:
   return Status::ok;
 }
 
-// Of the messages of this rank.
+// Measures latency and bandwidth of messages between this rank and its neighbours.
 Status measure(carrier::Carrier& messages, Neighbours to, std::byte* memory, NetworkSpeed* speed) noexcept {
   std::byte *out = memory, *in = memory + long_bytes;
   Took brief, whole;

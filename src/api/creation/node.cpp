@@ -37,7 +37,7 @@ Introduction introduce() {
   return me;
 }
 
-// Whoever waits also moves what was started: another rank may wait for that.
+// A waiting rank also drives started calls, since another rank may wait for them.
 void progress(void* of) noexcept {
   auto* const transport = static_cast<backend::Transport*>(of);
   CommunicationCores::mine().drive_here(!transport->any_thread());
@@ -83,7 +83,7 @@ Status tried(const Work& work) noexcept {
   }
 }
 
-// As rank 0 was asked to. Collective. invalid_argument, on every rank: what is wished for cannot be.
+// Gets rank 0's setting of hierarchies on all ranks. Collective. invalid_argument, on every rank: the setting does not fit the machine.
 Status ask_hierarchies(backend::Transport& transport, const topology::Topology& topology,
                        std::optional<node::Hierarchies>* hierarchies) noexcept {
   const char* given = secure_getenv("STRETTO_HIERARCHY");
@@ -100,7 +100,7 @@ Status ask_hierarchies(backend::Transport& transport, const topology::Topology& 
   return s != Status::ok ? s : found;
 }
 
-// Collective. What one rank alone may fail at is agreed each time, so that all go on or none does.
+// Collective. After each step that may fail on one rank alone the ranks agree, so that all go on or none does.
 Status meet(backend::Transport& transport, const topology::Topology& topology, const model::Profile& profile,
             std::optional<node::Hierarchies> hierarchies, std::string* why,
             std::unique_ptr<backend::NodeBackend>* node) noexcept {

@@ -1,4 +1,4 @@
-// Whether the ranks of a transport share one host's memory, and their collectives there.
+// Finds out if the ranks of a transport share one host's memory, and makes their collectives there.
 #pragma once
 
 #include <memory>

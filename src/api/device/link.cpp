@@ -19,7 +19,7 @@ namespace {
 
 constexpr const char* setting = "STRETTO_DEVICE_CARRIER";
 
-// What a rank tells the others, as bits.
+// Facts that a rank publishes, as bits.
 enum Told : std::uint64_t {
   no_nccl = 1,
   no_transport = 2,
@@ -84,7 +84,7 @@ class Linking {
   }
 
  private:
-  // What all know of all, and the id that rank 0 has made.
+  // Gathers the facts of all ranks, and the id that rank 0 has made.
   Status begin(std::uint64_t* all) {
     std::uint64_t own = wanted();
     backend::DeviceCommId made{};
@@ -136,7 +136,7 @@ class Linking {
         s, [this] { link_.peer.reset(); }, &link_.why_no_peer);
   }
 
-  // What each rank gives, on all of them.
+  // Gathers `own` of each rank on all ranks.
   template <class T>
   Status share(const T& own, std::vector<T>* all) {
     static_assert(sizeof(T) % sizeof(std::uint64_t) == 0);

@@ -13,7 +13,7 @@ struct stretto_comm_s;
 
 namespace stretto::api {
 
-// Of a communicator, made by its first such call.
+// Links between the devices of a communicator's ranks, made by the first call that needs them.
 struct DeviceLink {
   bool made = false;
   std::unique_ptr<backend::DeviceComm> library;           // NCCL
@@ -29,9 +29,9 @@ struct DeviceLink {
   }
 };
 
-// Collective, at one place among the runs of comm.data. Where some rank lacks what one way needs, none takes it; where no way is left,
-// messages go through the host, which is no failure. STRETTO_DEVICE_CARRIER names the one way that is wanted: nccl, transport, peer or host;
-// unsupported on every rank if it is none, or cannot be had.
+// Collective, at one place among the runs of comm.data. A carrier that one rank lacks is taken by none. If no carrier is left, messages
+// go through the host, which is no failure. STRETTO_DEVICE_CARRIER requests one carrier: nccl, transport, peer or host; unsupported on
+// every rank if it is another word, or cannot be had.
 Status link_devices(stretto_comm_s& comm, double timeout) noexcept;
 
 }  // namespace stretto::api

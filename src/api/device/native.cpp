@@ -20,7 +20,7 @@ class Begun final : public backend::Pending {
  public:
   Begun(backend::DeviceComm& library, device::Device& device) noexcept : library_(library), device_(device) {}
 
-  // Whoever lets go of it has given up. The buffers are the caller's again once NCCL's kernels have ended.
+  // Destroyed early only when the call is given up. The buffers are the caller's again once NCCL's kernels have ended.
   ~Begun() override {
     if (over_) return;
     const device::Device::Visit visit(device_);
@@ -82,7 +82,7 @@ class DeviceBackend final : public backend::Backend {
     Status s = begun.begin(c);
     if (s == Status::ok) s = wait(begun, call::timeout_of(c.settings.options), number);
     if (s == Status::ok) return s;
-    library_.abort();  // whoever waits for this rank in a device learns it from the engine, and does the same
+    library_.abort();  // ranks that wait for this one in a device learn it from the engine, and abort, too
     engine_.give_up(s, message(), number);
     return s;
   }

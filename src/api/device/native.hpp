@@ -8,7 +8,7 @@
 
 namespace stretto::api {
 
-// Both are borrowed. A call with a stream returns when its collective is enqueued there; another one waits to its end.
+// Borrows both arguments. A call with a stream returns when its collective is enqueued there; a call without one waits to its end.
 // Throws std::bad_alloc.
 std::unique_ptr<backend::Backend> make_device_backend(backend::DeviceComm& library, engine::Engine& engine);
 

@@ -12,10 +12,10 @@ namespace stretto::api {
 // place, or, where the call has a stream, not of its device.
 Status place(stretto_comm_s& comm, Call* call) noexcept;
 
-// Whether one of two buffers is in the memory of a device: a short question, before all checks.
+// True if one of two buffers is in the memory of a device: a fast query before all checks.
 bool on_device(const void* send, const void* recv) noexcept;
 
-// Whether place() would take these buffers, for all that is wrong with where they are. Null: this rank has none.
+// True if place() would accept the memories of these buffers. Null: this rank has none.
 bool are_together(stretto_comm_s& comm, const void* send, const void* recv) noexcept;
 
 // Finds the ranges of a placed call's input, on the device. Waits for it.

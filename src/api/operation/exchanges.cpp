@@ -1,4 +1,4 @@
-// What the ranks of an operation tell each other beside the data: few words each, in one small allreduce.
+// Agreement of an operation's ranks beside the data: few words each, in one small allreduce.
 #include <algorithm>
 #include <cstring>
 

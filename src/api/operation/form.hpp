@@ -38,7 +38,7 @@ Status read(stretto_comm_s& comm, const stretto_options* options, const Build& b
   return s == Status::ok && forces && asks ? check() : s;
 }
 
-// The same, and decides. A failure is this rank's contribution to the agreement.
+// Like check(), and decides. A failure is this rank's contribution to the agreement.
 template <class Build>
 Status form(stretto_comm_s& comm, const stretto_options* options, const Build& build, Call* call,
             select::Decision* decision) noexcept {

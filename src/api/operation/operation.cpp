@@ -56,7 +56,7 @@ void Operation::start(Call&& call, select::Decision&& decision, Status own, bool
   }
   if (call_.device != nullptr && decision_.needs.range && own == Status::ok) own = find_values(comm_, &call_);
   const bool meets = meets_in_memory(), driven = (meets || comm_.is_driven) && CommunicationCores::mine().on();
-  // A started call's values are read by whoever drives.
+  // Drivers read a started call's values.
   const bool later = call_.nonblocking && driven && !meets && exchanges && own == Status::ok && comm_.size > 1;
   if (!later) sign(own);
   if (own != Status::ok) keep_message();
@@ -84,7 +84,7 @@ void Operation::start(Call&& call, select::Decision&& decision, Status own, bool
   if (!done() && !(call_.nonblocking && driven)) comm_.progress();
 }
 
-// Each rank's own affair: the steps are the same, whoever does them.
+// Ranks may have different splits: the steps are equal, whichever core does them.
 int Operation::split() const noexcept {
   const CommunicationCores& cores = CommunicationCores::mine();
   if (!call_.nonblocking || !decision_.made || !comm_.is_driven || !cores.on()) return 0;
@@ -98,7 +98,7 @@ bool Operation::meets_in_memory() const noexcept {
   return decision_.needs.check || (runs && !decision_.needs.any());
 }
 
-// Whether this rank's call may be like all others, and needs nothing of them but that.
+// True if this rank's call may equal all others, and needs no values of them.
 bool Operation::uniform() const noexcept {
   return decision_.needs.check && !decision_.needs.values() && own_.status == 0;
 }
@@ -110,7 +110,7 @@ void Operation::meet() noexcept {
                   (!checks || (uniform() && call_.collective != Collective::barrier));
   if (meeting_runs_) {
     const select::Agreed agreed{merged_.values, merged_.contributions, merged_.ratio()};
-    // What is wrong is wrong on every rank alike, and is found again when the data would start.
+    // A failure here is equal on every rank, and is found again when the data would start.
     meeting_runs_ = comm_.selector.complete(call_, agreed, comm_.backends.serve(call_), &decision_) == Status::ok &&
                     decision_.choice.provider == Provider::node;
   }
@@ -139,7 +139,7 @@ void Operation::leave_comparing() noexcept {
   compared(s, same);
 }
 
-// The same beside what was started; the data may have moved with it.
+// Like leave(), beside started calls; the data may have moved with the agreement.
 void Operation::leave_meeting(Status s) noexcept {
   const bool same = s == Status::ok && meeting_->same();
   meeting_.reset();
@@ -221,7 +221,7 @@ void Operation::leave_counting(Status s) noexcept {
     state_ = State::agreed;
 }
 
-// Where all ranks have their buffers in the memory of devices, messages may cross between these. What is refused is refused on all ranks.
+// Where all ranks have their buffers in the memory of devices, messages may cross between these. Refusals are equal on all ranks.
 Status Operation::link() noexcept {
   const auto all = static_cast<std::uint32_t>(comm_.size);
   if (merged_.captured > 0 && merged_.captured < all)
@@ -257,7 +257,7 @@ Status Operation::force_native(bool all_on_devices) noexcept {
   }
 }
 
-// Every rank got this refusal, and nothing has moved. Who started the call is gone, and cannot turn to another one.
+// Every rank got this refusal, and nothing has moved. The caller has left the starting call, and cannot start another one.
 bool Operation::goes_exact(Status refusal) noexcept {
   const bool refused =
       refusal == Status::invalid_bound || refusal == Status::unsupported || refusal == Status::incompatible;
@@ -273,7 +273,7 @@ bool Operation::goes_exact(Status refusal) noexcept {
   return true;
 }
 
-// What is found wrong here is found on every rank alike, but for missing memory.
+// Failures here are equal on every rank, but for missing memory.
 void Operation::start_data() noexcept {
   state_ = State::running;
   moved_ = true;
@@ -343,7 +343,7 @@ void Operation::leave_queued() noexcept {
 // `certain`: every rank knows that it failed, and nothing has moved.
 void Operation::leave_running(Status s, bool certain) noexcept {
   if (s != Status::ok) {
-    // When a wait was given up, or another backend than ours failed on this rank, what the others know is uncertain.
+    // After an abandoned wait, or a failure of a backend other than ours, the state of the other ranks is uncertain.
     const bool ours = decision_.choice.provider == Provider::schedules && s != Status::timeout && !comm_.data.broken();
     if (!certain && !ours) {
       lose(s);
@@ -393,7 +393,7 @@ bool Operation::waits_to_link() const noexcept {
   return merged_.devices == static_cast<std::uint32_t>(comm_.size) && comm_.size > 1 && !comm_.device_link.made;
 }
 
-// Signatures are exchanged in the order of the calls, whichever meeting ends first. One without a check needs none.
+// Signatures are exchanged in the order of the calls, whichever meeting ends first. A call without a check needs none.
 bool Operation::is_first_to_sign() const noexcept {
   const auto before = [](const Operation* o) {
     return o->state_ == State::signing || (o->meeting_ && o->decision_.needs.check);

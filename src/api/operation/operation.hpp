@@ -58,7 +58,7 @@ class Operation {
   // Done, and no other thread touches it any more. Any thread may ask, without the guard.
   bool settled() const noexcept { return settled_.load(std::memory_order_acquire); }
 
-  // To be called by whoever advanced it, as the last use of it: from here on its owner may destroy it.
+  // The driver that advanced the operation calls this as its last use: afterwards the owner may destroy it.
   void publish() noexcept {
     if (done()) settled_.store(true, std::memory_order_release);
   }
@@ -75,13 +75,13 @@ class Operation {
   enum class State : std::uint8_t {
     idle,
     comparing,  // one word of each rank in shared memory, once all that was started before is complete
-    meeting,  // nonblocking, on one host: the same beside what was started, and the data where they move in that memory
-    signing,  // until every earlier operation has begun to agree
-    agreeing,  // the ranks' signatures
-    agreed,    // until every earlier operation has started its data
-    counting,  // counts that only the root and each owner know
-    queued,    // a backend that blocks, or takes calls in turn, waits for what was started before
-    running,   // the data
+    meeting,    // nonblocking, on one host: agrees beside started calls, and moves data that stay in that memory
+    signing,    // until every earlier operation has begun to agree
+    agreeing,   // the ranks' signatures
+    agreed,     // until every earlier operation has started its data
+    counting,   // counts that only the root and each owner know
+    queued,     // a backend that blocks, or takes calls in turn, waits for earlier started calls
+    running,    // the data
     done
   };
   using Clock = std::chrono::steady_clock;
@@ -143,7 +143,7 @@ class Operation {
   std::unique_ptr<backend::Pending> pending_;
   std::unique_ptr<backend::Meeting> meeting_;
   bool meeting_runs_ = false;  // the data, too
-  bool exact_ = false;         // what was asked for was refused
+  bool exact_ = false;         // the requested bound, schedule or payload was refused
   std::uint64_t number_ =
       engine::Engine::next;  // of a started collective of another backend, among the runs of comm_.data
   engine::Report ran_;
@@ -168,7 +168,7 @@ struct stretto_request_s {
 
   stretto_comm_s& comm;
   std::optional<stretto::api::Operation> operation;  // none: persistent, and not started yet
-  // Of a persistent one: what each start runs, and what was found wrong in its arguments.
+  // Of a persistent request: the call that each start runs, and the result of checking its arguments.
   std::optional<stretto::api::Call> call;
   stretto::Status own = stretto::Status::ok;
   std::array<char, 512> wrong{};

@@ -1,4 +1,4 @@
-// How an operation waits to its end, and what it says when that takes too long.
+// Waits of an operation to its end, and diagnoses of waits beyond the time limit.
 #include "api/operation/operation.hpp"
 #include "base/interrupt.hpp"
 #include "base/waiting.hpp"

@@ -15,7 +15,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// What is kept is of the usual options; calls with others are checked each time.
+// Only calls with default options are kept; calls with others are checked each time.
 bool fit(const stretto_options& o) noexcept {
   return o.size == sizeof o && !std::isnan(o.timeout) && o.ignore_above == 0 && o.raw_below == 0 &&
          (!o.report || o.report->size >= sizeof o.report->size);
@@ -29,7 +29,7 @@ struct Told {
   select::Why why;
   const Shape& shape;
   bool forced;
-  std::uint64_t digest;  // what the ranks compare first; 0: nothing
+  std::uint64_t digest;  // the word that the ranks compare first; 0: none
 };
 
 // Runs, where `run` gives up by itself, and reports where that is asked for. With a digest the ranks first compare it: true when it is the same on all, or when that failed.
@@ -47,7 +47,7 @@ template <class Run>
   // The agreement was a barrier already, here as in Operation.
   const bool all = told.digest != 0 && collective == Collective::barrier && !told.forced;
   if (s != Status::ok)
-    comm.give_up(s, message());  // what the others have done is uncertain
+    comm.give_up(s, message());  // the state of the other ranks is uncertain
   else if (!all)
     s = run();
   if (s == Status::ok && o.report) {

@@ -26,10 +26,10 @@ class Prepared {
 
   explicit operator bool() const noexcept { return call_ != nullptr; }
 
-  // Whether an equal call still runs so at once. Precondition: not empty.
+  // True if an equal call may still run at once in this way. Precondition: not empty.
   bool holds(const stretto_comm_s& comm) const noexcept;
 
-  // The same where PreparedByCall keeps it, which forgets by itself.
+  // Like holds(), for calls kept by PreparedByCall, which removes outdated calls itself.
   bool is_current(const stretto_comm_s& comm) const noexcept;
 
   // Precondition: holds(comm). Buffers as in Call and of the same buffers_kind(); timeout as in stretto_options.
@@ -51,7 +51,7 @@ class PreparedLines {
   // The line where a call of this hash is, or would be; null: there is none yet.
   const Line* at(std::size_t hash) const noexcept { return lines_ ? &(*lines_)[hash % lines] : nullptr; }
 
-  // The same to be filled in; null: there is no memory, and the call is not kept.
+  // The line to be filled in; null: there is no memory, and the call is not kept.
   Line* make(std::size_t hash) noexcept {
     if (!lines_) lines_.reset(new (std::nothrow) std::array<Line, lines>);
     return lines_ ? &(*lines_)[hash % lines] : nullptr;
@@ -63,7 +63,7 @@ class PreparedLines {
   std::unique_ptr<std::array<Line, lines>> lines_;
 };
 
-// Kept calls of the C functions, by all arguments that decided them. These are the same on all ranks, so all ranks keep
+// Kept calls of the C functions, by all arguments that decided them. These arguments are equal on all ranks, so all ranks keep
 // the same calls. Calls with arrays of counts, several inputs or a user's function are not kept.
 class PreparedByCall {
  public:
@@ -94,12 +94,12 @@ class PreparedByCall {
   }
   std::uint32_t generation() const noexcept { return generation_; }
 
-  // Whether a buffer may be in the memory of a device, so that each call must ask. Here, where it costs no cache line.
+  // True if a buffer may be in the memory of a device, so that each call must query it. Kept here to save a cache line.
   void ask_for_devices() noexcept { asks_for_devices_ = true; }
   bool asks_for_devices() const noexcept { return asks_for_devices_; }
 
  private:
-  // All that decides how a call runs but what is kept beside: one cache line.
+  // The arguments that decide how a call runs, but for those kept beside: one cache line.
   struct Key {
     call::Shape shape;
     std::uint8_t buffers = 0;
@@ -123,7 +123,7 @@ class PreparedByCall {
     select::Why why;
     select::Provider provider{};
     std::uint64_t digest = 0;
-    std::uint64_t ratios = 0;  // what was known of such data then
+    std::uint64_t ratios = 0;  // version of the known ratios when the call was kept
   };
   static bool run_line(stretto_comm_s& comm, const Line& line, const void* send, void* recv, const stretto_options& o,
                        Status* ended) noexcept;
@@ -141,8 +141,8 @@ inline std::uint8_t buffers_kind(const void* send, const void* recv) noexcept {
          bit(recv == STRETTO_IN_PLACE, 3) | bit(send == recv, 4);
 }
 
-// Whether the ranks first compare one word each in shared memory. They do in every blocking call with check = 1 where
-// they share a host's memory.
+// True if the ranks first compare one word each in shared memory: in every blocking call with check = 1 whose ranks share a
+// host's memory.
 bool compares_words(const call::Call& call, const stretto_comm_s& comm) noexcept;
 
 // Precondition: the arguments are checked. True: the blocking call ran at once, and *ended is its status. False: an

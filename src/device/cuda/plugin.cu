@@ -12,7 +12,7 @@ namespace {
 using namespace codec::cuda;
 using codec::cuda::Type;
 
-// What this library did wrong is told by the return value alone; an error that somebody else left behind stays.
+// Errors of this library are reported by the return value alone; an earlier error of the program stays pending.
 int told(cudaError_t e) {
   if (e != cudaSuccess) (void)cudaGetLastError();
   return e;
@@ -21,8 +21,8 @@ int told(cudaError_t e) {
 cudaStream_t stream_of(void* stream) { return static_cast<cudaStream_t>(stream); }
 cudaEvent_t event_of(void* event) { return static_cast<cudaEvent_t>(event); }
 
-// What this thread asks meanwhile breaks no capture of a stream of the caller's: none of it touches that stream. The one exception is the release of
-// pinned memory, which waits for the device: CUDA allows that beside no capture.
+// CUDA calls of this thread in its lifetime do not break a capture of the caller's stream, since none uses that stream. An exception is the
+// release of pinned memory, which waits for the device: CUDA does not allow it during any capture.
 class BesideCapture {
  public:
   BesideCapture() noexcept { exchange(); }

@@ -1,4 +1,4 @@
-// Raw values on a device: what a kernel does at one place of a vector, from the same source as the host's loops
+// Raw values on a device: a kernel's work at one place of a vector, from the same source as the host's loops
 // (payload/operations.hpp). Compiled by nvcc, and by the host's compiler for the emulated device.
 #pragma once
 

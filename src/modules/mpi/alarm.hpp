@@ -1,5 +1,5 @@
-// Alarms between the ranks of a communicator: one message to each under a tag of their own, which no receive is posted for. Who wonders
-// looks whether one has come.
+// Alarms between the ranks of a communicator: one message to each under a tag of its own, for which no receive is posted. A rank polls
+// for it.
 #pragma once
 
 #include <mpi.h>

@@ -27,7 +27,7 @@ Status translate(int code) noexcept {
   return fail(Status::mpi_error, std::string_view(text, static_cast<std::size_t>(length)));
 }
 
-// What was sent long before may not show at the first look, which may be all the progress that the MPI made since.
+// A message sent long before may be missing at the first probe, which may be the MPI's only progress since.
 bool has_arrivals(MPI_Comm comm) noexcept {
   int found = 0, code = MPI_SUCCESS;
   for (int look = 0; look < 100 && code == MPI_SUCCESS && found == 0; ++look)
@@ -145,7 +145,7 @@ class MpiCarrier final : public Carrier {
       transfers_.reserve(requests_.capacity());
       indices_.resize(requests_.capacity());
       statuses_.resize(requests_.capacity());
-      // What is given up finds its place without memory.
+      // Abandoned requests find room here without an allocation.
       if (lost_.capacity() < lost_.size() + requests_.capacity()) lost_.reserve(lost_.size() + requests_.capacity());
     } catch (const std::bad_alloc&) {
       return fail(Status::out_of_memory, "no memory to list a message");
@@ -171,10 +171,10 @@ class MpiCarrier final : public Carrier {
     return MPI_Testsome(n, requests_.data() + first, count, indices_.data(), statuses_.data());
   }
 
-  // One test of everything in flight. Reports what is complete; goes on with the next chunk of what is not.
+  // Tests all requests in flight once. Reports complete transfers; starts the next chunk of the others.
   Status look(std::span<Completion> done, std::size_t* n) noexcept {
     if (requests_.empty()) return Status::ok;
-    // What Testsome reports must fit into `done`: it is asked about no more requests than that.
+    // All results of Testsome must fit into `done`, so it tests at most that many requests.
     const std::size_t room = std::min(requests_.size(), done.size());
     if (next_ >= requests_.size()) next_ = 0;
     const std::size_t first = room == requests_.size() ? 0 : std::min(next_, requests_.size() - room);

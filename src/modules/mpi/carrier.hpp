@@ -27,7 +27,7 @@ Status make_mpi_carrier(MPI_Comm comm, const MpiOptions& options, std::unique_pt
 // The status of an error of the MPI, with its text.
 Status translate(int code) noexcept;
 
-// Whether a message is there that nobody has asked for, or the MPI cannot tell.
+// True if a message without a receive has arrived, or the MPI cannot tell.
 bool has_arrivals(MPI_Comm comm) noexcept;
 
 }  // namespace stretto::modules

@@ -42,7 +42,7 @@ class MpiDeviceMessages final : public DeviceMessages {
     int over = 0;
     MPI_Finalized(&over);
     if (over) return;
-    // What is in flight, or was never asked for, may still come: then the communicator is left to the MPI (carrier.cpp).
+    // Messages in flight, or without a receive, may still arrive: then the communicator is left to the MPI (carrier.cpp).
     const bool settled = requests_.empty() && !has_arrivals(comm_);
     for (MPI_Request& r : requests_) MPI_Request_free(&r);
     if (settled) MPI_Comm_free(&comm_);
@@ -178,7 +178,7 @@ class MpiDeviceMessages final : public DeviceMessages {
   std::vector<MPI_Status> statuses_;
 };
 
-// The least of what the ranks give, or timeout.
+// The least of the ranks' values, or timeout.
 Status least_of_all(MPI_Comm comm, int mine, double limit, int* least) noexcept {
   using Clock = std::chrono::steady_clock;
   struct Numbers {

@@ -1,5 +1,5 @@
 // Messages between the memories of devices, by an MPI that takes device pointers: MPI_Isend and MPI_Irecv of them, on a communicator
-// of our own. Nothing is staged here; what the MPI does with such memory is its own.
+// of our own. Nothing is staged here; the MPI decides how it moves such memory.
 #pragma once
 
 #include <mpi.h>
@@ -12,8 +12,8 @@
 
 namespace stretto::modules {
 
-// Whether the MPI of this process takes memory of CUDA devices. STRETTO_DEVICE_MPI says so, 0 or 1; where it is not set the MPI is
-// asked: MPIX_Query_cuda_support (Open MPI, MPICH), MPIX_GPU_query_support (MPICH). An MPI that has neither does not.
+// Finds out if the MPI of this process takes memory of CUDA devices: by STRETTO_DEVICE_MPI, 0 or 1, else by MPIX_Query_cuda_support
+// (Open MPI, MPICH) or MPIX_GPU_query_support (MPICH). An MPI that has neither does not.
 // invalid_argument: the variable is neither.
 Status takes_device_memory(bool* takes) noexcept;
 

@@ -36,9 +36,9 @@ bool read(const char* name, std::uint64_t* value) noexcept {
 }
 
 // Open MPI over TCP: the component of point-to-point messages is ob1 (others that were not selected have no variables any more),
-// and the one below it tcp. Other MPIs over TCP (MPICH) ask for no message; those over RDMA fetch what was announced past any queue.
+// and the one below it tcp. Other MPIs over TCP (MPICH) use no rendezvous; those over RDMA fetch announced messages past any queue.
 std::size_t ask() noexcept {
-  // Open MPI takes the level asked for here as the process's own from then on: ask for the one that holds.
+  // Open MPI takes the level requested here as the process's own from then on: request the current level.
   int level = MPI_THREAD_SINGLE, provided = 0;
   if (MPI_Query_thread(&level) != MPI_SUCCESS || MPI_T_init_thread(level, &provided) != MPI_SUCCESS) return 0;
   std::uint64_t selected = 0, limit = 0;

@@ -85,7 +85,7 @@ class MpiBackend final : public Backend {
   struct MpiPending final : Pending {
     explicit MpiPending(const MpiBackend& n) noexcept : backend(n) {}
     ~MpiPending() override {
-      // MPI cannot withdraw a collective: what it may still touch of ours stays, in what is never destroyed.
+      // MPI cannot cancel a collective: memory of ours that it may still use moves to an object that is never destroyed.
       alignas(Staged) std::byte forever[sizeof(Staged)];
       if (request != MPI_REQUEST_NULL) new (forever) Staged(std::move(prepared));
     }
@@ -120,7 +120,7 @@ class MpiBackend final : public Backend {
     const Shape shape_;
   };
 
-  // Whether this rank gives, or gets, blocks by counts.
+  // True if this rank gives, or gets, blocks by counts.
   bool by_counts(const Call& c) const noexcept {
     switch (schedule::properties(c.collective).counts) {
       case call::Counts::one: return false;
@@ -166,7 +166,7 @@ class MpiBackend final : public Backend {
       if (deals) {
         stage_sent(&p->vectors);
       } else {
-        // In place, what this rank gives is among what is staged.
+        // In place, this rank's contribution is among the staged blocks.
         if (in_place) move_blocks(p->vectors, static_cast<std::byte*>(c.recv), p->element, true);
         p->unstaged = c.recv;
         p->arguments.recv = p->vectors.staging.data();

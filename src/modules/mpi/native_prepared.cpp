@@ -10,7 +10,7 @@ using namespace backend;
 
 namespace {
 
-// What a call passes besides its buffers.
+// The arguments of a call besides its buffers.
 struct Passed {
   MPI_Comm comm;
   MPI_Datatype type;

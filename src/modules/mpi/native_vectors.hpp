@@ -40,7 +40,7 @@ struct Staged {
   Shape shape;
   void* recv = nullptr;  // the caller's
   Arguments arguments;
-  Vectors vectors;       // of alltoallv, of what is received
+  Vectors vectors;       // of alltoallv: received blocks
   Vectors send_vectors;  // of alltoallv
   // At the end blocks that were staged go to their places.
   std::size_t element = 1;

@@ -44,7 +44,7 @@ Status failed(const char* function) noexcept {
   return fail(Status::mpi_error, "{} failed while a communicator was created", function);
 }
 
-// Waits until every rank is here. What follows waits inside the MPI, where nothing can reach the caller, but no longer for ranks that are late.
+// Waits until every rank is here. Later steps wait inside the MPI, where a time limit cannot end them; after this they wait for no late rank.
 Status meet(MPI_Comm parent) noexcept {
   using Clock = std::chrono::steady_clock;
   constexpr std::chrono::milliseconds between_questions{50};

@@ -10,7 +10,7 @@ namespace stretto::modules::nccl {
 struct ncclComm;
 using Comm = ncclComm*;
 
-// Of 128 bytes: which communicator is made.
+// Identifies a communicator, in 128 bytes.
 struct UniqueId {
   char internal[128];
 };
@@ -30,7 +30,7 @@ enum class Type : int { i8 = 0, u8 = 1, i32 = 2, u32 = 3, i64 = 4, u64 = 5, f16 
 
 enum class Op : int { sum = 0, prod = 1, max = 2, min = 3, avg = 4 };
 
-// As long as in 2.14; by size and version newer libraries see what is not there.
+// The struct of 2.14; newer libraries tell missing fields by size and version.
 struct Config {
   std::size_t size = sizeof(Config);
   unsigned magic = 0xcafebeef;

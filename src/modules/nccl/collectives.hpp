@@ -6,10 +6,10 @@
 
 namespace stretto::modules::nccl {
 
-// Whether NCCL has the call's collective for its type and operation, with raw values.
+// True if NCCL has the call's collective for its type and operation, with raw values.
 bool has_collective(const call::Call& call) noexcept;
 
-// Precondition: it has. Of a reduce_scatter in place the result is then where the rank's block was.
+// Precondition: has_collective(). The result of a reduce_scatter in place replaces the rank's block.
 Result enqueue_collective(const Functions& nccl, const call::Call& call, int rank, Comm comm, void* stream) noexcept;
 
 }  // namespace stretto::modules::nccl

@@ -4,7 +4,7 @@
 // that is the same on all ranks (engine/crossings.hpp), and a lane goes on coding while the stream of messages moves.
 //
 // The communicator does not block: a function may return before it is done (in_progress), above all where ranks meet for the
-// first time. Groups wait here until the one before is enqueued.
+// first time. Groups wait here until the previous group is enqueued.
 #include "modules/nccl/comm.hpp"
 
 #include <fmt/core.h>
@@ -165,7 +165,7 @@ class NcclComm final : public backend::DeviceComm {
   }
   Status broken() const noexcept { return fail(Status::internal, std::string_view(why_.data())); }
 
-  // Waits until what was begun has been enqueued. Who must wait for others here waits for `limit` seconds at most.
+  // Waits until the begun group has been enqueued. Waits for other ranks for `limit` seconds at most.
   Status settled(Result r, const char* what, double limit) noexcept {
     const auto begun = Clock::now();
     Waiting waiting(true);

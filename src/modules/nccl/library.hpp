@@ -14,7 +14,7 @@ struct Library : Functions {
   std::string where;  // the file
 };
 
-// The one that the process has already, else that of STRETTO_NCCL (a file), else libnccl.so.2 of the system. It stays loaded.
+// Finds NCCL: the library that the process has already, else the file STRETTO_NCCL, else libnccl.so.2 of the system. It stays loaded.
 // unsupported: there is none, it lacks a function, or it is older than 2.14 or none of NCCL 2.
 Status find_library(const Library** library) noexcept;
 

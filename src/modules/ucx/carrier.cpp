@@ -50,7 +50,7 @@ class UcxCarrier final : public Carrier {
         alarm_requests_(most_alarms * std::size_t(worker.size())) {}
 
   ~UcxCarrier() override {
-    // What was given up may still touch memory of the caller: receives are withdrawn. Sends end with their endpoints.
+    // Abandoned transfers may still use the caller's memory: receives are cancelled. Sends end with their endpoints.
     ends_ = true;
     for (Transfer& t : *transfers_)
       if (t.in_use && !t.ended && !t.sends) cancel_requests(t);
@@ -284,7 +284,7 @@ class UcxCarrier final : public Carrier {
     }
   }
 
-  // After the lead. Of a message that does not fit no byte is taken, but its sender goes on.
+  // Receives the pieces after the lead. A message that does not fit is dropped, so that its sender goes on.
   void receive_pieces(Transfer* t) noexcept {
     if (t->capacity >= sizeof t->lead) std::memcpy(&t->lead, t->room, sizeof t->lead);
     t->bytes = t->lead.bytes;
@@ -320,7 +320,7 @@ class UcxCarrier final : public Carrier {
     free_.push_back(&t);  // there is room: it had a place before
   }
 
-  // One turn of progress. Reports what has ended; the last of all, once what was sent has left.
+  // Makes progress once and reports ended transfers. Reports the last transfer only once all sent bytes have left.
   void look(std::span<Completion> done, std::size_t* n) noexcept {
     worker_.progress();
     if (worker_.losses() != losses_) withdraw_from_lost();
@@ -383,7 +383,7 @@ class UcxCarrier final : public Carrier {
     return c;
   }
 
-  // UCX does not bind a receive to its sender: what is expected of a rank that has ended would wait for ever.
+  // UCX does not bind a receive to its sender: a receive from a rank that has ended would wait for ever.
   void withdraw_from_lost() noexcept {
     losses_ = worker_.losses();
     for (Transfer& t : *transfers_)

@@ -30,7 +30,7 @@ class UcxDeviceMessages final : public DeviceMessages {
  public:
   explicit UcxDeviceMessages(UcxWorker& worker) noexcept : worker_(worker) {}
 
-  // What was given up may still touch memory: receives are withdrawn. Sends end with their endpoints.
+  // Abandoned transfers may still use memory: receives are cancelled. Sends end with their endpoints.
   ~UcxDeviceMessages() override {
     abort();
     const auto end = Clock::now() + longest_end;
@@ -58,7 +58,7 @@ class UcxDeviceMessages final : public DeviceMessages {
     return Status::ok;
   }
 
-  // The last of all is reported once what was sent has left: from then on perhaps nobody makes progress.
+  // The last transfer is reported once all sent bytes have left: afterwards there may be no more calls that make progress.
   Status poll(std::span<Completion> done, std::size_t* n) noexcept override {
     *n = 0;
     if (aborted_ || transfers_.empty()) return Status::ok;
@@ -83,7 +83,7 @@ class UcxDeviceMessages final : public DeviceMessages {
   }
 
  private:
-  // What cannot begin ends with the status of its peer. Precondition: there is room in the list.
+  // A transfer that cannot begin ends with the status of its peer. Precondition: there is room in the list.
   void begin(const DeviceTransfer& given) noexcept {
     Transfer t{given.id, given.peer, given.sends, given.bytes};
     ucp_ep_h endpoint = nullptr;  // of a receive: so that the peer's end is noticed

@@ -8,8 +8,8 @@
 
 namespace stretto::modules {
 
-// `worker` has joined its session, takes_device_memory(), and outlives the object, of which it has one. Whoever polls lets all of
-// the worker advance.
+// `worker` has joined its session, takes_device_memory(), and outlives the object, of which it has one. A poll makes progress
+// for the whole worker.
 Status make_ucx_device_messages(UcxWorker& worker, std::unique_ptr<carrier::DeviceMessages>* made) noexcept;
 
 }  // namespace stretto::modules

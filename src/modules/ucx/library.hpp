@@ -39,7 +39,7 @@ struct Ucp {
   std::string where;  // the file
 };
 
-// The one that the process has already, else that of STRETTO_UCX (a file), else libucp.so.0 of the system. It stays
+// Finds UCX: the library that the process has already, else the file STRETTO_UCX, else libucp.so.0 of the system. It stays
 // loaded. unsupported: there is none, or it lacks a function.
 Status find_ucp(const Ucp** ucp) noexcept;
 

@@ -1,7 +1,7 @@
-// How a long message is cut over the connections to a peer, since a network may limit what one of them carries.
+// Pieces of a long message, spread over the connections to a peer, since a network may limit the rate of one connection.
 //
 // The sender sends a lead under the message's own tag, which says so, on the first connection, and piece i on connection
-// i, under a tag of pieces. Who receives the lead knows all lengths, and receives the pieces where they belong. The sender
+// i, under a tag of pieces. The receiver learns all lengths from the lead, and receives the pieces in place. The sender
 // alone decides, so ranks may differ in how many connections they open.
 #pragma once
 

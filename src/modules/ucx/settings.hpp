@@ -1,4 +1,4 @@
-// What the environment says of connections and of UCX.
+// Settings of connections and of UCX in the environment.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace stretto::modules {
 
-// STRETTO_CONNECTIONS, else what is usual on such a machine. invalid_argument: it is no number that serves.
+// Reads STRETTO_CONNECTIONS, else the default for this machine. invalid_argument: it is no number of the allowed range.
 Status read_connections(unsigned* connections) noexcept;
 
 // unsupported: UCX_TCP_PORT_RANGE names ports that are all taken. UCX (1.13 to 1.22) would try them for ever.

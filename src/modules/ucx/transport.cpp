@@ -22,8 +22,8 @@ class UcxTransport final : public backend::Transport {
  public:
   UcxTransport(std::unique_ptr<UcxWorker> worker, double limit) noexcept : worker_(std::move(worker)), limit_(limit) {}
 
-  // Who frees its communicator early stays for a moment: its last messages may not be taken yet, and an end would look
-  // like a death.
+  // A rank that frees its communicator early waits for a moment: its last messages may still be in flight, and closing the
+  // connections would look like a death.
   ~UcxTransport() override {
     if (!created_ || worker_->losses() > 0) return;
     char mine = 0;

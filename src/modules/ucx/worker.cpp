@@ -168,7 +168,7 @@ void UcxWorker::close(Peer& peer) noexcept {
   }
 }
 
-// Where one connection to a rank has broken, what is under way on its others ends as well.
+// After one connection to a rank has broken, transfers on its other connections end as well.
 void UcxWorker::close_lost() noexcept {
   closed_ = losses_;
   for (Peer& p : peers_)

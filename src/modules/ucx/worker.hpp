@@ -5,8 +5,8 @@
 // which only sends: UCX (1.13 to 1.22) prints errors where ranks open several connections between two workers at once.
 //
 // Tags hold, from the top: 26 bits of the session's secret, 3 of the channel, 14 of the sender's rank, 1 that says that a
-// message is cut, 20 of the message. A receive names all others. So what a stranger sends, who knows the port but not
-// the store, meets no receive, and none of its bytes is used.
+// message is cut, 20 of the message. A receive names all other bits. So messages of a stranger that knows the port but not
+// the store match no receive, and their bytes are never used.
 #pragma once
 
 #include <array>
@@ -33,12 +33,12 @@ class UcxWorker {
  public:
   // `transports` as UCX_TLS; empty: UCX chooses.
   static Status make(const std::string& transports, std::unique_ptr<UcxWorker>* worker) noexcept;
-  // Waits some seconds for what was sent to leave.
+  // Waits some seconds for sent messages to leave.
   ~UcxWorker();
   UcxWorker(const UcxWorker&) = delete;
   UcxWorker& operator=(const UcxWorker&) = delete;
 
-  // Whether UCX has transports for the memory of CUDA devices.
+  // True if UCX has transports for the memory of CUDA devices.
   bool takes_device_memory() const noexcept;
 
   // Where others reach it. Throws std::bad_alloc.
@@ -48,7 +48,7 @@ class UcxWorker {
 
   // An endpoint to a rank: of the first connection where another cannot be made. mpi_error: it cannot be reached any more.
   Status reach(int rank, ucp_ep_h* endpoint, unsigned connection = 0) noexcept;
-  // What is known of a rank that cannot be reached any more; UCS_OK: nothing.
+  // The error of a rank that cannot be reached any more; UCS_OK: none.
   ucs_status_t lost(int rank) const noexcept { return peers_[static_cast<std::size_t>(rank)].status; }
   // How many have been lost so far.
   unsigned losses() const noexcept { return losses_; }
@@ -61,7 +61,7 @@ class UcxWorker {
   std::uint64_t tag_of_piece(int sender, std::uint32_t number, unsigned piece) const noexcept {
     return tag(channel_of_pieces, sender, (std::uint64_t{number} << piece_bits & mask_message) | piece);
   }
-  // Of messages between devices: pieces are never cut.
+  // The tag of a message between devices. It shares a channel with pieces, which never have the cut bit.
   std::uint64_t tag_between_devices(int sender, std::uint64_t message) const noexcept {
     return tag(channel_of_pieces, sender, message & mask_message) | mask_cut;
   }
@@ -71,7 +71,7 @@ class UcxWorker {
   static constexpr std::uint64_t mask_sender = ((std::uint64_t{1} << rank_bits) - 1) << rank_shift;
   static constexpr std::uint64_t mask_secret = ~((std::uint64_t{1} << (rank_shift + rank_bits + channel_bits)) - 1);
 
-  // To each peer: STRETTO_CONNECTIONS, else by what the machine has.
+  // Connections to each peer: STRETTO_CONNECTIONS, else by the machine's cores.
   unsigned connections() const noexcept { return connections_; }
   // A send that takes another connection than the first begins, and has ended. In between these advance whenever
   // nothing else does, else seldom: UCX may hold bytes of a send that has ended, and each costs a system call.
@@ -79,10 +79,10 @@ class UcxWorker {
   void end_spread() noexcept { --spread_; }
   // A send takes this connection.
   void begin_send(unsigned connection) noexcept { held_[connection] = true; }
-  // Whether all that was sent has left, or cannot any more. UCX says that a send has ended while it holds bytes of it, as
-  // where a socket is full, and only progress lets those leave. Begins to ask, where that is not under way.
+  // True once all sent bytes have left, or cannot leave any more. UCX reports a send as ended while it still holds bytes of it, as
+  // where a socket is full, and only progress lets those leave. Starts a flush if none is under way.
   bool has_left() noexcept;
-  // Of the next message that is cut.
+  // Number of the next message that is cut.
   std::uint32_t next_number() noexcept { return number_++; }
 
   const Ucp& ucp() const noexcept { return ucp_; }
