@@ -50,10 +50,6 @@ if(STRETTO_SANITIZE)
   add_compile_options(${_flags} -fno-omit-frame-pointer -g1)  # lines: a report needs no more
   add_link_options(${_flags})
   add_compile_definitions(STRETTO_SANITIZED)  # compilers differ in what they define themselves
-  # Fuzzing is guided by the coverage of the libraries too, not of the fuzz target alone.
-  if(STRETTO_SANITIZE STREQUAL "address" AND CMAKE_CXX_COMPILER_ID MATCHES "Clang")
-    add_compile_options(-fsanitize=fuzzer-no-link)
-  endif()
 endif()
 
 find_program(CCACHE_PROGRAM ccache)
