@@ -18,10 +18,13 @@ function(stretto_test_program name)
   add_executable(${name} ${arg_SOURCES})
   target_compile_options(${name} PRIVATE ${STRETTO_TEST_FLAGS})
   target_link_libraries(${name} PRIVATE ${arg_LIBS} GTest::gtest Threads::Threads)
-  # Headers are precompiled for one set of flags; those of an MPI differ.
   get_property(flags DIRECTORY ${CMAKE_SOURCE_DIR} PROPERTY STRETTO_TEST_FLAGS)
-  if(NOT "MPI::MPI_C" IN_LIST arg_LIBS AND STRETTO_TEST_FLAGS STREQUAL flags)
-    stretto_test_headers(${name})
+  if(STRETTO_TEST_FLAGS STREQUAL flags)  # headers are precompiled for one set of flags
+    if("MPI::MPI_C" IN_LIST arg_LIBS)
+      stretto_test_headers(${name} MPI)
+    else()
+      stretto_test_headers(${name})
+    endif()
   endif()
 endfunction()
 
