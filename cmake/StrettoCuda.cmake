@@ -56,6 +56,7 @@ function(stretto_cuda_program target file)
   cmake_parse_arguments(arg "" "" "FLAGS;OBJECTS" ${ARGN})
   if(NOT TARGET stretto_api_archive)
     add_library(stretto_api_archive STATIC EXCLUDE_FROM_ALL $<TARGET_OBJECTS:stretto_api>)
+    set_target_properties(stretto_api_archive PROPERTIES LINKER_LANGUAGE CXX)  # its objects may be of another build
   endif()
   stretto_nvcc_object(object cuda ${file} ${arg_FLAGS})
   set(program ${CMAKE_BINARY_DIR}/cuda/${target})

@@ -10,12 +10,11 @@ find_package(nlohmann_json REQUIRED)
 pkg_check_modules(hwloc REQUIRED IMPORTED_TARGET GLOBAL hwloc)
 add_library(hwloc::hwloc ALIAS PkgConfig::hwloc)
 pkg_check_modules(libhwy REQUIRED IMPORTED_TARGET GLOBAL libhwy)
-add_library(stretto_hwy INTERFACE)
-target_include_directories(stretto_hwy SYSTEM INTERFACE ${libhwy_INCLUDE_DIRS})
-target_compile_options(stretto_hwy INTERFACE ${libhwy_CFLAGS_OTHER})
+add_library(hwy::hwy INTERFACE IMPORTED GLOBAL)
+target_include_directories(hwy::hwy SYSTEM INTERFACE ${libhwy_INCLUDE_DIRS})
+target_compile_options(hwy::hwy INTERFACE ${libhwy_CFLAGS_OTHER})
 # Where it is needed: on x86 by builds with its assertions alone (src/base/highway.hpp).
-target_link_libraries(stretto_hwy INTERFACE -Wl,--push-state,--as-needed ${libhwy_LINK_LIBRARIES} -Wl,--pop-state)
-add_library(hwy::hwy ALIAS stretto_hwy)
+target_link_libraries(hwy::hwy INTERFACE -Wl,--push-state,--as-needed ${libhwy_LINK_LIBRARIES} -Wl,--pop-state)
 
 # UCX's headers; its library is found at run time. STRETTO_UCX=AUTO builds the module over UCX where they are there.
 set(STRETTO_UCX AUTO CACHE STRING "The module over UCX: AUTO (where UCX's headers are found), ON or OFF")

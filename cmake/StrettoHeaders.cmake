@@ -12,18 +12,40 @@ function(stretto_precompiled_headers)
   endforeach()
 endfunction()
 
-# stretto_test_headers(TARGET...): programs with GoogleTest, and the flags of stretto_test_program.
-function(stretto_test_headers)
-  if(NOT TARGET stretto_test_headers)
-    file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/test_headers.cpp CONTENT "")
-    add_library(stretto_test_headers OBJECT EXCLUDE_FROM_ALL ${CMAKE_BINARY_DIR}/test_headers.cpp)
-    target_precompile_headers(stretto_test_headers PRIVATE
-      <gtest/gtest.h> <algorithm> <cmath> <cstring> <functional> <limits> <map> <numeric> <random> <set> <string> <thread> <vector>)
-    target_link_libraries(stretto_test_headers PRIVATE GTest::gtest)
-    target_compile_options(stretto_test_headers PRIVATE -fPIE ${STRETTO_TEST_FLAGS})
-    set_target_properties(stretto_test_headers PROPERTIES POSITION_INDEPENDENT_CODE OFF)
+# _stretto_headers(NAME LIBS libraries HEADERS headers OPTIONS options): the target NAME, whose precompiled headers programs take. Headers are
+# precompiled for one set of flags, so programs that take them compile no file with -fPIC.
+function(_stretto_headers name)
+  if(TARGET ${name})
+    return()
   endif()
-  foreach(target IN LISTS ARGN)
+  cmake_parse_arguments(arg "" "" "LIBS;HEADERS;OPTIONS" ${ARGN})
+  file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/${name}.cpp CONTENT "")
+  add_library(${name} OBJECT EXCLUDE_FROM_ALL ${CMAKE_BINARY_DIR}/${name}.cpp)
+  target_precompile_headers(${name} PRIVATE ${arg_HEADERS})
+  target_link_libraries(${name} PRIVATE ${arg_LIBS})
+  target_compile_options(${name} PRIVATE -fPIE ${arg_OPTIONS})
+  set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
+endfunction()
+
+# stretto_test_headers(TARGET [MPI]): a program with GoogleTest, and the flags of stretto_test_program; MPI: it uses the MPI of this build.
+function(stretto_test_headers target)
+  set(headers <gtest/gtest.h> <algorithm> <cmath> <cstring> <functional> <limits> <map> <numeric> <random> <set> <string> <thread> <vector>)
+  if("MPI" IN_LIST ARGN)
+    _stretto_headers(stretto_mpi_test_headers LIBS GTest::gtest MPI::MPI_C HEADERS ${headers} <mpi.h> OPTIONS ${STRETTO_TEST_FLAGS})
+    target_precompile_headers(${target} REUSE_FROM stretto_mpi_test_headers)
+  else()
+    _stretto_headers(stretto_test_headers LIBS GTest::gtest HEADERS ${headers} OPTIONS ${STRETTO_TEST_FLAGS})
     target_precompile_headers(${target} REUSE_FROM stretto_test_headers)
+  endif()
+endfunction()
+
+# stretto_program_headers(TARGET...): programs that read arguments and write JSON, and libraries that these alone contain. All link fmt.
+function(stretto_program_headers)
+  _stretto_headers(stretto_program_headers LIBS fmt::fmt CLI11::CLI11 nlohmann_json::nlohmann_json OPTIONS -pthread
+    HEADERS <algorithm> <chrono> <cmath> <map> <memory> <optional> <string> <thread> <vector> <fmt/core.h> <CLI/CLI.hpp> <nlohmann/json.hpp>)
+  foreach(target IN LISTS ARGN)
+    target_compile_options(${target} PRIVATE -fPIE -pthread)
+    set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
+    target_precompile_headers(${target} REUSE_FROM stretto_program_headers)
   endforeach()
 endfunction()

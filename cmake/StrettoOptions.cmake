@@ -6,6 +6,7 @@ set(STRETTO_SANITIZE "" CACHE STRING "Sanitizers of the build: empty, 'address' 
 set_property(CACHE STRETTO_SANITIZE PROPERTY STRINGS "" address thread)
 set(STRETTO_TEST_PARTS house base codec schedule topology payload device model carrier node engine call select backend api modules mpi boundary soak fuzz apps hosts filters python bench
     CACHE STRING "Directories of tests/ to build")
+set(STRETTO_LIBRARIES "" CACHE PATH "Build directory whose libraries are taken; programs and tests alone are built here, for another MPI than its own")
 set(STRETTO_DATA_DIR ${CMAKE_SOURCE_DIR}/../shared/data CACHE PATH "Real fields for tests and benchmarks; need not exist")
 set(STRETTO_FUZZ_SECONDS 60 CACHE STRING "Seconds of fuzzing in one run of ctest, for each fuzz target")
 
@@ -49,10 +50,6 @@ if(STRETTO_SANITIZE)
   add_compile_options(${_flags} -fno-omit-frame-pointer -g1)  # lines: a report needs no more
   add_link_options(${_flags})
   add_compile_definitions(STRETTO_SANITIZED)  # compilers differ in what they define themselves
-  # Fuzzing is guided by the coverage of the libraries too, not of the fuzz target alone.
-  if(STRETTO_SANITIZE STREQUAL "address" AND CMAKE_CXX_COMPILER_ID MATCHES "Clang")
-    add_compile_options(-fsanitize=fuzzer-no-link)
-  endif()
 endif()
 
 find_program(CCACHE_PROGRAM ccache)

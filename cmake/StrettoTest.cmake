@@ -18,10 +18,13 @@ function(stretto_test_program name)
   add_executable(${name} ${arg_SOURCES})
   target_compile_options(${name} PRIVATE ${STRETTO_TEST_FLAGS})
   target_link_libraries(${name} PRIVATE ${arg_LIBS} GTest::gtest Threads::Threads)
-  # Headers are precompiled for one set of flags; those of an MPI differ.
   get_property(flags DIRECTORY ${CMAKE_SOURCE_DIR} PROPERTY STRETTO_TEST_FLAGS)
-  if(NOT "MPI::MPI_C" IN_LIST arg_LIBS AND STRETTO_TEST_FLAGS STREQUAL flags)
-    stretto_test_headers(${name})
+  if(STRETTO_TEST_FLAGS STREQUAL flags)  # headers are precompiled for one set of flags
+    if("MPI::MPI_C" IN_LIST arg_LIBS)
+      stretto_test_headers(${name} MPI)
+    else()
+      stretto_test_headers(${name})
+    endif()
   endif()
 endfunction()
 
@@ -40,8 +43,9 @@ function(stretto_test name)
   endif()
 endfunction()
 
-# stretto_mpi_test(NAME TARGET program RANKS 1 2 3 ... [ARGS ...] [LABEL label] [TIMEOUT seconds])
-# Runs an existing program once for each number of ranks, as NAME.pN, under the launcher of the MPI of this build.
+# stretto_mpi_test(NAME TARGET program RANKS 1 2 3 ... [WIDE 4 7 ...] [ARGS ...] [LABEL label] [TIMEOUT seconds])
+# Runs an existing program once for each number of ranks, as NAME.pN, under the launcher of the MPI of this build. The numbers after WIDE
+# repeat the test on more ranks, with the label `wide` besides: `make test` leaves them to `make test-all`. RANKS has an even and an odd one.
 # Ranks may exceed cores (scripts/launch). The label is `mpi` unless given. Starting and ending an MPI is mostly waiting, so that few
 # ranks count as one processor: another test runs meanwhile.
 function(stretto_processors_of ranks result)
@@ -53,28 +57,36 @@ function(stretto_processors_of ranks result)
 endfunction()
 
 function(stretto_mpi_test name)
-  cmake_parse_arguments(arg "" "TARGET;LABEL;TIMEOUT" "RANKS;ARGS" ${ARGN})
+  cmake_parse_arguments(arg "" "TARGET;LABEL;TIMEOUT" "RANKS;WIDE;ARGS" ${ARGN})
   if(NOT arg_LABEL)
     set(arg_LABEL mpi)
   endif()
   _stretto_test_defaults()
   add_dependencies(mpi_tests ${arg_TARGET})
-  foreach(ranks IN LISTS arg_RANKS)
+  foreach(ranks IN LISTS arg_RANKS arg_WIDE)
     add_test(NAME ${name}.p${ranks}
       COMMAND ${CMAKE_SOURCE_DIR}/scripts/launch ${MPIEXEC_EXECUTABLE} ${ranks} $<TARGET_FILE:${arg_TARGET}> ${arg_ARGS})
     stretto_processors_of(${ranks} processors)
     set_tests_properties(${name}.p${ranks} PROPERTIES LABELS ${arg_LABEL} TIMEOUT ${arg_TIMEOUT} PROCESSORS ${processors})
   endforeach()
+  _stretto_wide(${name} ${arg_WIDE})
 endfunction()
 
-# stretto_ucx_test(NAME TARGET program RANKS 1 2 3 ... [CONNECTIONS n] [CORES list] [TIMEOUT seconds]): the same over UCX, for ranks that meet in a
+# _stretto_wide(NAME n ...): the label `wide` for NAME.pn.
+function(_stretto_wide name)
+  foreach(ranks IN LISTS ARGN)
+    set_property(TEST ${name}.p${ranks} APPEND PROPERTY LABELS wide)
+  endforeach()
+endfunction()
+
+# stretto_ucx_test(NAME TARGET program RANKS 1 2 3 ... [WIDE 7 ...] [CONNECTIONS n] [CORES list] [TIMEOUT seconds]): the same over UCX, for ranks that meet in a
 # store, without an MPI's launcher, with n connections between two of them, and with communication cores. Without UCX's library they are skipped,
 # with the reason.
 function(stretto_ucx_test name)
-  cmake_parse_arguments(arg "" "TARGET;CONNECTIONS;CORES;TIMEOUT" "RANKS" ${ARGN})
+  cmake_parse_arguments(arg "" "TARGET;CONNECTIONS;CORES;TIMEOUT" "RANKS;WIDE" ${ARGN})
   set(arg_LABEL ucx)
   _stretto_test_defaults()
-  foreach(ranks IN LISTS arg_RANKS)
+  foreach(ranks IN LISTS arg_RANKS arg_WIDE)
     add_test(NAME ${name}.p${ranks}
       COMMAND ${Python3_EXECUTABLE} ${CMAKE_SOURCE_DIR}/tests/modules/ranks.py ${ranks} $<TARGET_FILE:${arg_TARGET}>)
     stretto_processors_of(${ranks} processors)
@@ -82,6 +94,7 @@ function(stretto_ucx_test name)
       LABELS ${arg_LABEL} TIMEOUT ${arg_TIMEOUT} PROCESSORS ${processors} SKIP_RETURN_CODE 77
       ENVIRONMENT "STRETTO_CONNECTIONS=${arg_CONNECTIONS};STRETTO_COMM_CORES=${arg_CORES}")
   endforeach()
+  _stretto_wide(${name} ${arg_WIDE})
 endfunction()
 
 # stretto_hosts_test(NAME TARGET program HOSTS n [SLOTS ranks-a-host] [RATE 1gbit] [ARGS ...] [TIMEOUT seconds])

@@ -23,7 +23,7 @@ use_setup_with_mpi() {
   use_setup "$1"
 }
 
-# The build directory of a kind (release, quick, asan, tsan) for the MPI in use: MPIs differ in their binary interface, and none runs under ThreadSanitizer.
+# The build directory of a kind (release, other, asan, tsan) for the MPI in use: MPIs differ in their binary interface, and none runs under ThreadSanitizer.
 build_dir() { if [ "$1" = tsan ]; then echo "$ROOT/build/tsan-none"; else echo "$ROOT/build/$1-$MPI_FLAVOUR"; fi; }
 
 # Before a command with a sanitizer: those of older compilers cannot place their tables under the address randomisation of newer kernels.

@@ -1,0 +1,37 @@
+# The libraries of another build directory in place of ones built here. What knows no MPI is alike for all of them, and a build makes modules
+# and profiling libraries for every MPI that it found: so tests on another MPI need compile nothing but the tests.
+
+# stretto_export_libraries(): the target stretto_exported, which builds what other build directories take; they read libraries.cmake.
+function(stretto_export_libraries)
+  set(targets stretto stretto_mpi_settings stretto_module_nccl)
+  foreach(floor IN ITEMS base codec schedule topology payload device model carrier node engine call select backend api)
+    list(APPEND targets stretto_${floor})
+  endforeach()
+  foreach(target IN ITEMS stretto_arena stretto_measuring)
+    if(TARGET ${target})
+      list(APPEND targets ${target})
+    endif()
+  endforeach()
+  foreach(flavour IN LISTS STRETTO_OTHER_FLAVOURS)
+    if(NOT flavour STREQUAL "mpi_abi")
+      list(APPEND targets stretto_module_${flavour} stretto_over_${flavour} stretto_mpi_${flavour})
+    endif()
+  endforeach()
+  export(TARGETS ${targets} FILE ${CMAKE_BINARY_DIR}/libraries.cmake)
+  add_custom_target(stretto_exported DEPENDS ${targets})
+endfunction()
+
+# stretto_import_libraries(DIRECTORY): the targets of that build, under the names that they would have if they were built here for this MPI.
+macro(stretto_import_libraries directory)
+  include(${directory}/libraries.cmake)
+  if(NOT TARGET stretto_mpi_${STRETTO_MPI_FLAVOUR})
+    message(FATAL_ERROR "STRETTO_LIBRARIES=${directory} has no libraries for ${STRETTO_MPI_FLAVOUR}: build it with STRETTO_OTHER_MPICC=${MPI_C_COMPILER}")
+  endif()
+  target_link_libraries(stretto_over_${STRETTO_MPI_FLAVOUR} INTERFACE MPI::MPI_C)
+  add_library(stretto_over_mpi ALIAS stretto_over_${STRETTO_MPI_FLAVOUR})
+  add_library(stretto_mpi ALIAS stretto_mpi_${STRETTO_MPI_FLAVOUR})
+  add_library(stretto::stretto ALIAS stretto)
+  add_library(stretto_for_mpi INTERFACE)
+  add_library(stretto::mpi ALIAS stretto_for_mpi)
+  target_link_libraries(stretto_for_mpi INTERFACE stretto MPI::MPI_C)
+endmacro()
