@@ -58,7 +58,8 @@ Marks<T>::Marks(Type t, const Grid<T>& grid, const Options& options) noexcept : 
       for (std::int64_t near = q - 2; near <= q + 2; ++near) reached = reached || dequantise(near, grid) == mark;
     const T eps = static_cast<T>(grid.eps);
     set_.mark[set_.count] = mark;
-    set_.reach[set_.count] = reached ? eps + eps / 64 + (half ? std::fabs(mark) / 64 + static_cast<T>(0x1p-23) : 0) : T{-1};
+    set_.reach[set_.count] =
+        reached ? eps + eps / 64 + (half ? std::fabs(mark) / 64 + static_cast<T>(0x1p-23) : 0) : T{-1};
     ++set_.count;
   }
   equal_.count = set_.count;
@@ -89,16 +90,12 @@ Kept Marks<T>::survey(const T* x, int m, T* out, T* kept, const Kernels& kernels
   return fast && m == kGroup ? fast(x, set_, out, kept) : survey(x, m, out, kept);
 }
 
+// A survey of the marks alone finds no value near a mark, so it fills `out` in. The placeholder is a NaN.
 template <class T>
 const T* Marks<T>::without(const T* x, int m, T* out, const Kernels& kernels) const noexcept {
-  const auto fast = float_kernels<T>(kernels).survey;
-  T kept;
-  if (fast && m == kGroup) {
-    switch (fast(x, equal_, out, &kept)) {
-      case Kept::none: return x;
-      case Kept::one: return out;  // the placeholder is a NaN
-      case Kept::several: break;
-    }
+  if (const auto fast = float_kernels<T>(kernels).survey; fast && m == kGroup) {
+    T kept = 0;
+    return fast(x, equal_, out, &kept) == Kept::none ? x : out;
   }
   for (int i = 0; i < m; ++i) {
     const T v = element(x, i);

@@ -43,7 +43,8 @@ class Marks {
   bool keeps(T x) const noexcept;
   // Whether y, a decoded float32 or float64, is a mark in the caller's type.
   bool is_mark(T y) const noexcept;
-  // Looks at m values. Kept::one: *kept is the value, and out has the values with `placeholder` in its places.
+  // Looks at m values. Kept::one: *kept is the value, and out has the values with `placeholder` in its places. `kernels`
+  // serve full groups.
   Kept survey(const T* x, int m, T* out, T* kept, const Kernels& kernels) const noexcept;
   // The values with NaN in the places of marks: x itself where it has none, or `out`.
   const T* without(const T* x, int m, T* out, const Kernels& kernels) const noexcept;
@@ -57,7 +58,7 @@ class Marks {
   Kept survey(const T* x, int m, T* out, T* kept) const noexcept;
 
   Type type_;
-  MarkSet<T> set_, equal_;  // equal_: the marks alone, without reach
+  MarkSet<T> set_, equal_;  // equal_: the marks alone, without `least` and reach
 };
 
 // Puts `kept` in the place of each placeholder among the exceptions of a freshly compressed group of m values.

@@ -124,8 +124,13 @@ Ranges ranges_without_marks(Type t, const void* x, std::size_t count, double ign
   return merged(count, options.parallel, [&](std::uint64_t begin, std::uint64_t end, Ranges* found) {
     each_group<T>(t, x, begin, end, [&](const T* v, int m, T* kept) {
       const T* data = marks.without(v, m, kept, kernels);
-      widen(data, static_cast<std::size_t>(m), kernels, &found->all);
-      widen(kept, keep_below(data, m, ignore_above, kept, &found->ignored), kernels, &found->below);
+      Interval of;
+      widen(data, static_cast<std::size_t>(m), kernels, &of);
+      found->all.merge(of);
+      if (-of.lo < ignore_above && of.hi < ignore_above)
+        found->below.merge(of);
+      else
+        widen(kept, keep_below(data, m, ignore_above, kept, &found->ignored), kernels, &found->below);
     });
   });
 }
