@@ -25,6 +25,7 @@ struct Decision {
   Bound bound;
   const char* schedule = nullptr;  // null: chosen
   stretto_payload payload = STRETTO_PAYLOAD_AUTO;
+  std::uint64_t raw_below = 0;
   bool trials = true;
 };
 
