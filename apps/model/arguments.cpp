@@ -175,6 +175,12 @@ model::Question question_of(const Arguments& a) {
   q.node_streams = q.node && q.compress;
   q.schedule = a.schedule;
   if (!a.segment.empty()) q.segment = parse_size(a.segment);
+  if (!a.raw_below.empty()) q.raw_below = parse_size(a.raw_below);
+  if (q.raw_below > 0 && !q.compress)
+    throw Problem(
+        fmt::format("raw below {} is beside streams, which need a bound: --bound rel:X or abs:X", a.raw_below));
+  if (q.raw_below > 0 && !a.system.empty())
+    throw Problem(fmt::format("system {} has its own rule of what travels raw: leave --raw-below out", a.system));
   if (a.payload != "auto") {
     payload::Kind kind{};
     if (!payload::find(a.payload.c_str(), &kind)) {
@@ -184,6 +190,9 @@ model::Question question_of(const Arguments& a) {
     if (kind != payload::Kind::raw && !q.compress)
       throw Problem(fmt::format("payload {} needs a bound: --bound rel:X or abs:X", a.payload));
     q.payload = static_cast<int>(kind);
+    if (q.raw_below > 0 && kind != payload::Kind::fused && kind != payload::Kind::homomorphic)
+      throw Problem(fmt::format("raw below {} is beside streams of payload fused or homomorphic, not {}", a.raw_below,
+                                a.payload));
   }
   return q;
 }

@@ -38,7 +38,7 @@ struct Arguments {
   bool native = true;
   bool device = false, nccl = false;
   // predict
-  std::string schedule, payload = "auto", system, segment;
+  std::string schedule, payload = "auto", system, segment, raw_below;
   bool rounds = false;  // no overlap
   // predict: of a started tree, the levels that the ranks' own cores do, the communication cores of a host, and the work
   // beside it; explain and choose: the cores

@@ -142,12 +142,17 @@ Json predict(const Arguments& a) {
     q.compress = known->system.travel != model::Travel::raw;
     q.ratio = a.ratio;
   } else {
+    const auto raw_below = static_cast<double>(q.raw_below);
     for (const payload::Kind kind : payloads_of(q))
-      ways.emplace_back(model::system_of(kind), q.payload >= 0 ? a.payload : payload::name(kind));
+      ways.emplace_back(model::system_of(kind, false, kind == payload::Kind::raw ? 0 : raw_below),
+                        q.payload >= 0 ? a.payload : payload::name(kind));
   }
   const schedule::Algorithm* algorithm = schedule::find(q.collective, name);
   if (algorithm == nullptr) throw Problem(model::no_schedule(q.collective, name));
   check_lanes(a, *algorithm);
+  if (q.raw_below > 0 && (algorithm->uses_groups || algorithm->ranks_differ))
+    throw Problem(fmt::format("{} {}, so --raw-below does not hold there", algorithm->name,
+                              algorithm->uses_groups ? "groups ranks" : "adds in other brackets on each rank"));
   schedule::Request request;
   request.split = a.split;
   request.collective = q.collective;

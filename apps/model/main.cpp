@@ -54,6 +54,10 @@ void add_forced(CLI::App* c, Arguments* a) {
       "(streams added as streams), recompress or doc (decompressed, added, compressed again), cprp2p (compressed "
       "anew for every message); auto: the cheapest of the first three");
   c->add_option("--segment", a->segment, "only this length: 256K")->type_name("SIZE");
+  c->add_option(
+       "--raw-below", a->raw_below,
+       "messages of fewer bytes travel raw beside streams, as the last halves of Rabenseifner's allreduce: 64K")
+      ->type_name("SIZE");
 }
 
 void add_growth(CLI::App* c, Arguments* a) {

@@ -34,7 +34,8 @@ struct Wish {
   double sign = 0;             // when the latest one was seen
   double until = 0;            // the core counts as wanted until then
   double last = least_wanted;  // how long it did the last time
-  long switches = -1;          // involuntary switches of this thread, as last seen
+  bool seen = false;
+  CoreUse use;  // as last seen
 
   void note(double now) noexcept {
     const bool second = now - sign <= together;
@@ -47,9 +48,8 @@ struct Wish {
 
 thread_local Wish wish;
 
-long involuntary_switches() noexcept {
-  rusage used{};
-  return getrusage(RUSAGE_THREAD, &used) == 0 ? used.ru_nivcsw : 0;
+double seconds(const timespec& t) noexcept {
+  return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
 }
 
 const char* given() noexcept {
@@ -87,7 +87,21 @@ Status check_wait_mode() noexcept {
 double Waiting::clock() noexcept {
   timespec t{};
   clock_gettime(CLOCK_MONOTONIC, &t);
-  return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
+  return seconds(t);
+}
+
+// The times of getrusage() lag behind by a tick of the kernel.
+CoreUse CoreUse::now() noexcept {
+  rusage used{};
+  timespec processor{};
+  getrusage(RUSAGE_THREAD, &used);
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &processor);
+  return {Waiting::clock(), seconds(processor), used.ru_nivcsw, used.ru_nvcsw};
+}
+
+bool core_was_taken(const CoreUse& before, const CoreUse& after) noexcept {
+  const double away = (after.clock - before.clock) - (after.processor - before.processor);
+  return after.involuntary > before.involuntary && after.voluntary == before.voluntary && away >= long_slice;
 }
 
 bool core_is_wanted() noexcept {
@@ -103,9 +117,10 @@ bool core_is_wanted() noexcept {
 void Waiting::begin(double now) noexcept {
   began_ = yielded_ = now;
   if (wait_mode() != WaitMode::automatic || shares_) return;
-  const long switches = involuntary_switches();
-  if (wish.switches >= 0 && switches > wish.switches) wish.note(now);
-  wish.switches = switches;
+  const CoreUse use = CoreUse::now();
+  if (wish.seen && core_was_taken(wish.use, use)) wish.note(now);
+  wish.seen = true;
+  wish.use = use;
 }
 
 void Waiting::give_away(double now) noexcept {

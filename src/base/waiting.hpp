@@ -39,6 +39,19 @@ inline void pause() noexcept {
 // mode sleep, and false in mode spin. Takes some ten nanoseconds.
 bool core_is_wanted() noexcept;
 
+// What the kernel tells of a thread: seconds of the clock and of its processor, and how often the thread lost its core
+// (involuntary) or gave it away to sleep (voluntary).
+struct CoreUse {
+  double clock = 0, processor = 0;
+  long involuntary = 0, voluntary = 0;
+
+  static CoreUse now() noexcept;  // of the calling thread
+};
+
+// Whether another program had the thread's core for a slice of time meanwhile. A core that was gone for some
+// microseconds only had a daemon or an interrupt. A thread that also slept cannot tell the two times apart: false.
+bool core_was_taken(const CoreUse& before, const CoreUse& after) noexcept;
+
 // What ends the sleeps of a wait before their time.
 enum class Wakes : std::uint8_t {
   by_nothing,   // a wait without a descriptor or a bell, as for an MPI

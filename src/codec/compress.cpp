@@ -49,7 +49,7 @@ struct GroupEncoder {
   std::size_t encode(const T* x, int m, std::uint8_t* out, std::size_t room, Tally* tally,
                      const Marks<T>& marks) const noexcept {
     T others[kGroup], kept = 0;
-    switch (marks.survey(x, m, others, &kept)) {
+    switch (marks.survey(x, m, others, &kept, kernels)) {
       case Kept::none: return encode(x, m, out, room, tally);
       case Kept::several: break;
       case Kept::one: {

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "codec/marks.hpp"
 #include "codec/numbers/arithmetic.hpp"
 #include "codec/numbers/grid.hpp"
 #include "codec/stream/group.hpp"
@@ -31,6 +32,8 @@ struct FloatKernels {
   // Sums of narrow groups of which one at least has exceptions: fields with missing data. Reports the exceptions of the sum.
   std::size_t (*add_filled)(const std::uint8_t* a, std::size_t a_words, const std::uint8_t* b, std::size_t b_words,
                             bool negate_b, double width, std::uint8_t* out, std::size_t room, Tally* tally) = nullptr;
+  // As Marks::survey; never declines. Where no value is near a mark, `out` is filled in for Kept::several, too.
+  Kept (*survey)(const T* x, const MarkSet<T>& marks, T* out, T* kept) = nullptr;
 };
 
 struct Kernels {

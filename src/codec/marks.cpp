@@ -6,6 +6,7 @@
 #include <limits>
 #include <type_traits>
 
+#include "codec/kernels.hpp"
 #include "codec/numbers/half.hpp"
 #include "codec/numbers/quantise.hpp"
 #include "codec/stream/group.hpp"
@@ -44,10 +45,10 @@ T Marks<T>::as_caller_has(T y) const noexcept {
 
 template <class T>
 Marks<T>::Marks(Type t, const Grid<T>& grid, const Options& options) noexcept : type_(t) {
-  if (std::isfinite(options.keep_from)) least_ = least_reaching<T>(options.keep_from);
+  if (std::isfinite(options.keep_from)) set_.least = least_reaching<T>(options.keep_from);
   for (const double told : options.marks) {
     const T mark = as_caller_has(static_cast<T>(told));
-    if (!std::isfinite(mark) || count_ == kMaxMarks) continue;
+    if (!std::isfinite(mark) || set_.count == kMaxMarks) continue;
     // A decoded float32 or float64 equals the mark for at most the two codes around it, since a code's step is at least the distance of
     // neighbouring numbers wherever a value other than the mark may decode to the mark. A half is reached by many codes.
     const bool half = stored_type(t) != t;
@@ -56,22 +57,26 @@ Marks<T>::Marks(Type t, const Grid<T>& grid, const Options& options) noexcept : 
     if (!reached)
       for (std::int64_t near = q - 2; near <= q + 2; ++near) reached = reached || dequantise(near, grid) == mark;
     const T eps = static_cast<T>(grid.eps);
-    mark_[count_] = mark;
-    reach_[count_] = reached ? eps + eps / 64 + (half ? std::fabs(mark) / 64 + static_cast<T>(0x1p-23) : 0) : T{-1};
-    ++count_;
+    set_.mark[set_.count] = mark;
+    set_.reach[set_.count] =
+        reached ? eps + eps / 64 + (half ? std::fabs(mark) / 64 + static_cast<T>(0x1p-23) : 0) : T{-1};
+    ++set_.count;
   }
+  equal_.count = set_.count;
+  std::copy(set_.mark, set_.mark + set_.count, equal_.mark);
+  std::fill(equal_.reach, equal_.reach + set_.count, T{-1});
 }
 
 template <class T>
 bool Marks<T>::keeps(T x) const noexcept {
-  if (std::fabs(x) >= least_ && std::isfinite(x)) return true;
+  if (std::fabs(x) >= set_.least && std::isfinite(x)) return true;
   return is_mark(x);
 }
 
 template <class T>
 bool Marks<T>::is_mark(T y) const noexcept {
   const T seen = as_caller_has(y);
-  return std::any_of(mark_, mark_ + count_, [seen](T mark) { return seen == mark; });
+  return std::any_of(set_.mark, set_.mark + set_.count, [seen](T mark) { return seen == mark; });
 }
 
 template <class T>
@@ -80,18 +85,38 @@ T Marks<T>::placeholder() noexcept {
 }
 
 template <class T>
+Kept Marks<T>::survey(const T* x, int m, T* out, T* kept, const Kernels& kernels) const noexcept {
+  const auto fast = float_kernels<T>(kernels).survey;
+  return fast && m == kGroup ? fast(x, set_, out, kept) : survey(x, m, out, kept);
+}
+
+// A survey of the marks alone finds no value near a mark, so it fills `out` in. The placeholder is a NaN.
+template <class T>
+const T* Marks<T>::without(const T* x, int m, T* out, const Kernels& kernels) const noexcept {
+  if (const auto fast = float_kernels<T>(kernels).survey; fast && m == kGroup) {
+    T kept = 0;
+    return fast(x, equal_, out, &kept) == Kept::none ? x : out;
+  }
+  for (int i = 0; i < m; ++i) {
+    const T v = element(x, i);
+    out[i] = is_mark(v) ? std::numeric_limits<T>::quiet_NaN() : v;
+  }
+  return out;
+}
+
+template <class T>
 Kept Marks<T>::survey(const T* x, int m, T* out, T* kept) const noexcept {
   using Bits = BitsOf<T>;
   constexpr Bits magnitude = std::numeric_limits<Bits>::max() >> 1, infinity = std::bit_cast<Bits>(infinite);
-  const Bits least = std::bit_cast<Bits>(least_);
+  const Bits least = std::bit_cast<Bits>(set_.least);
   Bits is_kept[kGroup] = {};
   int near = 0;
   for (int i = 0; i < m; ++i) {
     const Bits bits = std::bit_cast<Bits>(element(x, i)) & magnitude;
     is_kept[i] = static_cast<Bits>((bits >= least) & (bits < infinity));
   }
-  for (int k = 0; k < count_; ++k) {
-    const T mark = mark_[k], reach = reach_[k];
+  for (int k = 0; k < set_.count; ++k) {
+    const T mark = set_.mark[k], reach = set_.reach[k];
     for (int i = 0; i < m; ++i) {
       const T v = element(x, i);
       is_kept[i] |= static_cast<Bits>(v == mark);

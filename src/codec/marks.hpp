@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 
 #include "codec/numbers/grid.hpp"
 
@@ -19,6 +20,17 @@ enum class Kept : std::uint8_t {
   several,  // anything else
 };
 
+// The marks as a kernel takes them. T: float or double.
+template <class T>
+struct MarkSet {
+  int count = 0;
+  T least = std::numeric_limits<T>::infinity();  // magnitudes from here on are kept
+  T mark[kMaxMarks] = {};
+  T reach[kMaxMarks] = {};  // values this near to the mark may decode to it; negative: none but the mark itself
+};
+
+struct Kernels;
+
 // T: float or double, the stored type of a stream of type t.
 template <class T>
 class Marks {
@@ -26,13 +38,16 @@ class Marks {
   // The options' marks, rounded to t. Marks that t holds as NaN or infinity are left out: these are always kept.
   Marks(Type t, const Grid<T>& grid, const Options& options) noexcept;
 
-  bool any() const noexcept { return count_ > 0 || least_ < infinite; }
+  bool any() const noexcept { return set_.count > 0 || set_.least < infinite; }
   // Whether x itself is kept: a mark, or a finite value that the range ignores.
   bool keeps(T x) const noexcept;
   // Whether y, a decoded float32 or float64, is a mark in the caller's type.
   bool is_mark(T y) const noexcept;
-  // Looks at m values. Kept::one: *kept is the value, and out has the values with `placeholder` in its places.
-  Kept survey(const T* x, int m, T* out, T* kept) const noexcept;
+  // Looks at m values. Kept::one: *kept is the value, and out has the values with `placeholder` in its places. `kernels`
+  // serve full groups.
+  Kept survey(const T* x, int m, T* out, T* kept, const Kernels& kernels) const noexcept;
+  // The values with NaN in the places of marks: x itself where it has none, or `out`.
+  const T* without(const T* x, int m, T* out, const Kernels& kernels) const noexcept;
 
   // A NaN whose payload is rare: survey() gives Kept::several where the data have it.
   static T placeholder() noexcept;
@@ -40,12 +55,10 @@ class Marks {
  private:
   static constexpr T infinite = std::numeric_limits<T>::infinity();
   T as_caller_has(T y) const noexcept;  // rounded to the caller's type, if that is a half
+  Kept survey(const T* x, int m, T* out, T* kept) const noexcept;
 
   Type type_;
-  int count_ = 0;
-  T least_ = infinite;  // magnitudes from here on are kept
-  T mark_[kMaxMarks] = {};
-  T reach_[kMaxMarks] = {};  // values this near to the mark may decode to it; negative: none but the mark itself
+  MarkSet<T> set_, equal_;  // equal_: the marks alone, without `least` and reach
 };
 
 // Puts `kept` in the place of each placeholder among the exceptions of a freshly compressed group of m values.

@@ -116,16 +116,6 @@ Interval finite_range(Type t, const void* x, std::size_t count, const Kernels& k
       .all;
 }
 
-// The values of a group without marks: NaN stands in their places. Integers have none.
-template <class T>
-const T* without_marks(const T* x, int m, const Marks<T>& marks, T* out) noexcept {
-  for (int i = 0; i < m; ++i) {
-    const T v = element(x, i);
-    out[i] = marks.is_mark(v) ? std::numeric_limits<T>::quiet_NaN() : v;
-  }
-  return out;
-}
-
 // Both ranges of floats that have marks.
 template <std::floating_point T>
 Ranges ranges_without_marks(Type t, const void* x, std::size_t count, double ignore_above, const Kernels& kernels,
@@ -133,9 +123,14 @@ Ranges ranges_without_marks(Type t, const void* x, std::size_t count, double ign
   const Marks<T> marks(t, Grid<T>{}, options);
   return merged(count, options.parallel, [&](std::uint64_t begin, std::uint64_t end, Ranges* found) {
     each_group<T>(t, x, begin, end, [&](const T* v, int m, T* kept) {
-      const T* data = without_marks(v, m, marks, kept);
-      widen(data, static_cast<std::size_t>(m), kernels, &found->all);
-      widen(kept, keep_below(data, m, ignore_above, kept, &found->ignored), kernels, &found->below);
+      const T* data = marks.without(v, m, kept, kernels);
+      Interval of;
+      widen(data, static_cast<std::size_t>(m), kernels, &of);
+      found->all.merge(of);
+      if (-of.lo < ignore_above && of.hi < ignore_above)
+        found->below.merge(of);
+      else
+        widen(kept, keep_below(data, m, ignore_above, kept, &found->ignored), kernels, &found->below);
     });
   });
 }

@@ -19,11 +19,13 @@ void* buffer(void* given) noexcept {
 
 void* find_next(const char* name) noexcept { return dlsym(RTLD_NEXT, name); }
 
-void init(const char* name, Init& next, MPI_Fint* ierror) noexcept { deliver(initialised(go_on(name, next)), ierror); }
+void init(const char* name, Init& next, MPI_Fint* ierror) noexcept {
+  deliver(may_begin() ? initialised(go_on(name, next)) : MPI_ERR_OTHER, ierror);
+}
 
 void init_thread(const char* name, InitThread& next, MPI_Fint* required, MPI_Fint* provided,
                  MPI_Fint* ierror) noexcept {
-  deliver(initialised(go_on(name, next, required, provided)), ierror);
+  deliver(may_begin() ? initialised(go_on(name, next, required, provided)) : MPI_ERR_OTHER, ierror);
 }
 
 void finalize(const char* name, Finalize& next, MPI_Fint* ierror) noexcept {

@@ -254,6 +254,23 @@ class Answers(unittest.TestCase):
         self.assertEqual(result(*question)["payload"], "raw")
         self.assertEqual(result(*question)["seconds"], kinds["raw"]["seconds"])
 
+    def test_short_messages_travel_raw_where_that_is_asked_for(self):
+        question = ("allreduce", "-n", 8, "--bytes", "16M", "--bound", "rel:1e-4")
+        forced = ("--schedule", "rabenseifner", "--payload", "fused")
+        plain, some = (result("predict", *question, *forced, *more) for more in ((), ("--raw-below", "3M")))
+        self.assertGreater(some["wire_bytes"], plain["wire_bytes"])
+        for command in ("choose", "explain"):
+            found = result(command, *question, *forced, "--raw-below", "3M")
+            choice = found["choice"] if command == "choose" else found["candidates"][0]
+            self.assertEqual(choice["raw_below"], 3 << 20)
+        status, out, err = run("predict", "allreduce", "-n", 8, "--schedule", "rabenseifner", "--raw-below", "64K")
+        self.assertEqual((status, out), (2, ""))
+        self.assertIn("raw below 64K is beside streams, which need a bound", err)
+        for words, more in (("not cprp2p", (*forced[:2], "--payload", "cprp2p")), ("has its own rule", ("--system", "hzccl")),
+                            ("so --raw-below does not hold there", ("--schedule", "leader"))):
+            status, _, err = run("predict", *question, *more, "--raw-below", "64K")
+            self.assertEqual((status, words in err), (2, True), err)
+
     def test_a_ratio_that_is_assumed_is_said_to_be(self):
         question = ("allreduce", "-n", 8, "--bound", "rel:1e-4")
         for command in ("explain", "choose"):

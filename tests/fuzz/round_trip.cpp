@@ -3,32 +3,13 @@
 // the same values, in one part or two. With a checksum, a stream with one bit flipped is refused.
 #include <cmath>
 
-#include "../codec/exactly.hpp"
-#include "codec/numbers/half.hpp"
+#include "bounds.hpp"
 #include "common.hpp"
 
 using namespace stretto;
 using namespace stretto::codec;
 
 namespace {
-
-float widened(Type t, std::uint16_t h) { return t == Type::f16 ? widen_f16(h) : widen_bf16(h); }
-
-template <class T>
-bool kept(Type, T x, T y, double eps) {
-  if constexpr (std::is_integral_v<T>)
-    return false;
-  else
-    return std::isfinite(x) && std::isfinite(y) && within(x, y, eps);
-}
-bool kept(Type t, std::uint16_t x, std::uint16_t y, double eps) {
-  const double a = static_cast<double>(widened(t, x)), b = static_cast<double>(widened(t, y));
-  if (!std::isfinite(a) || !std::isfinite(b)) return false;
-  const int last = t == Type::f16 ? 11 : 8,
-            least = t == Type::f16 ? -25 : -134;  // half a unit of 1, and of the least number
-  const double unit = std::ldexp(1, std::max(least, b == 0 ? least : std::ilogb(b) - last));
-  return std::fabs(a - b) <= (eps + unit) * (1 + 0x1p-50);  // in float64, which rounds the difference of bfloat16
-}
 
 void require_refused_when_flipped(Stream s, std::size_t choice) {
   s[choice / 8 % s.size()] ^= std::byte{1} << (choice % 8);

@@ -57,7 +57,7 @@ TEST(Rules, TheFirstThatFitsDecides) {
       "*          ..4095            off\n"
       "allreduce  1M.. comm=ocean*  rel:1e-5   # large ones of the ocean\n"
       "\n"
-      "allreduce  site=*:solve      schedule:ring payload:fused abs:1\n"
+      "allreduce  site=*:solve      schedule:ring payload:fused abs:1 raw_below:64K\n"
       "*                            native\n");
   EXPECT_EQ(find(rules, Function::bcast, 4095)->kind, Action::Kind::off);
   EXPECT_EQ(find(rules, Function::bcast, 4096)->kind, Action::Kind::native);
@@ -67,6 +67,8 @@ TEST(Rules, TheFirstThatFitsDecides) {
   const Action* solve = find(rules, Function::allreduce, (1 << 20) - 1, "libsolver.so:solve", "ocean2");
   EXPECT_EQ(solve->schedule, "ring");
   EXPECT_EQ(solve->payload, STRETTO_PAYLOAD_FUSED);
+  EXPECT_EQ(solve->raw_below, 65536u);
+  EXPECT_EQ(ocean->raw_below, 0u);
   EXPECT_EQ(find(rules, Function::allreduce, 1 << 20)->kind, Action::Kind::native);
   EXPECT_TRUE(rules.looks_at_names());
 }
@@ -99,6 +101,10 @@ TEST(Rules, ThatCannotBeReadAreNamedWithTheirLine) {
       {"allreduce exact payload:fused", "'exact' and a payload"},
       {"bcast rel:1e-4", "'bcast' is none"},
       {"bcast payload:fused", "'bcast' is none"},
+      {"allreduce rel:1e-4 raw_below:64Q", "'64Q' is no number of bytes"},
+      {"allreduce exact raw_below:64K", "'raw_below:' is beside streams, and 'exact' has none"},
+      {"allreduce rel:1e-4 payload:cprp2p raw_below:64K", "fused and homomorphic alone"},
+      {"bcast raw_below:64K", "'raw_below:' is of sums, and 'bcast' is none"},
       {"allreduce comm= exact", "'comm=' names nothing"},
       {"\nallreduce site= exact", "line 2: 'site=' names nothing"}};
   for (const auto& [text, told] : cases) {

@@ -128,7 +128,7 @@ def test_everything_that_was_given_is_shown(answering):
                   "unequal counts", "a rule <of> line 2 & more",
                   "75%", "0.00015", "at most 4,608 in a call", "node7: 2 ranks on 4 hardware threads", "bound to no single hardware thread",
                   "copies by the kernel are refused",
-                  "messages of the MPI or of UCX", "a bad thing", "rotating, rewritten buffers", "1 MiB and 2 MiB", "stretto bench jacobi", "1.50 to 2.50",
+                  "messages of the MPI or of UCX", "a bad thing", "rotating, rewritten buffers", "1 MiB and 2 MiB", "stretto bench jacobi", "1.50 to 2.50", "2 x 1 x 1",
                   "seconds after MPI_Init"):
         assert words in said, words
     for one in RUN["calls"]:

@@ -172,8 +172,10 @@ def measured(found):
         name, machine = result["program"], result["machine"]
         drawn = page.drawn(figures.DRAW[name](result), f"{name}: measurement and model", f"program{number}")
         keys = [key for key in ("ranks", "library", "variant", "form", "halo", "dimensions") if key in result["rows"][0]]
-        table = page.table(None, [*keys, "time, with its interval", "model"],
-                           [[*(row[key] for key in keys), with_interval(row), units.seconds(row["model"]) if row.get("model") else "–"] for row in result["rows"]])
+        grid = ["grid"] if result["rows"][0].get("dims") else []
+        table = page.table(None, [*keys, *grid, "time, with its interval", "model"],
+                           [[*(row[key] for key in keys), *([" x ".join(map(str, row["dims"]))] if grid else []), with_interval(row),
+                             units.seconds(row["model"]) if row.get("model") else "–"] for row in result["rows"]])
         told = f"On {machine['host']}, {machine['library']}; the model's links: {result['link']['distance']} of the profile {result['link']['profile']}."
         pieces += [page.element("h3", f"stretto bench {name}"), page.paragraph(told, "soft"), page.figure(drawn), table, comparison(result)]
     return page.section("Measured programs", *pieces, name="programs") if pieces else ""

@@ -9,8 +9,8 @@ const Kernels* avx512_kernels() noexcept;
 const Kernels* avx512_kernels() noexcept {
   using namespace avx512;
   static const Kernels table{
-      {&compress_f32, &add_values_f32, &decompress_f32, &range_f32, &add_filled_f32},
-      {&compress_f64, &add_values_f64, &decompress_f64, &range_f64, &add_filled_f64},
+      {&compress_f32, &add_values_f32, &decompress_f32, &range_f32, &add_filled_f32, portable<float>().survey},
+      {&compress_f64, &add_values_f64, &decompress_f64, &range_f64, &add_filled_f64, portable<double>().survey},
       &add,
   };
   static const bool here = present();

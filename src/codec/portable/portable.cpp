@@ -12,6 +12,7 @@
 #include "codec/portable/decode-inl.h"
 #include "codec/portable/encode-inl.h"
 #include "codec/portable/filled-inl.h"
+#include "codec/portable/marks-inl.h"
 #include "codec/portable/plane_sums-inl.h"
 
 #ifndef STRETTO_PORTABLE_ONCE
@@ -205,7 +206,7 @@ bool Decompress(const std::uint8_t* p, std::size_t words, const Grid<T>& grid, s
 
 template <class T>
 constexpr FloatKernels<T> FloatKernelsOf() {
-  return {&Compress<T>, &AddValues<T>, &Decompress<T>, &Range<T>, &AddFilled<T>};
+  return {&Compress<T>, &AddValues<T>, &Decompress<T>, &Range<T>, &AddFilled<T>, &Survey<T>};
 }
 
 Target Get() {

@@ -40,6 +40,7 @@ void ask_rules(const WrappedCall& call, const Settings& settings, Decision* d) {
     d->line = rule->line;
     d->bound = rule->bound;
     d->payload = rule->payload;
+    d->raw_below = rule->raw_below;
     if (!rule->schedule.empty()) d->schedule = rule->schedule.c_str();
   }
   if (d->kind == Action::Kind::usual && (own || settings.bound)) {
@@ -146,6 +147,7 @@ stretto_options options_of(const Decision& d, const Settings& settings, stretto_
     o.bound = d.bound.value;
     o.scope = d.bound.scope;
     o.payload = d.payload;
+    o.raw_below = d.raw_below;
     o.ignore_above = settings.ignore_above;
   }
   return o;

@@ -25,6 +25,7 @@ struct Decision {
   Bound bound;
   const char* schedule = nullptr;  // null: chosen
   stretto_payload payload = STRETTO_PAYLOAD_AUTO;
+  std::uint64_t raw_below = 0;
 };
 
 // Of every form. Collective where a communicator of stretto's is made for the call, or a GPU may be in use.

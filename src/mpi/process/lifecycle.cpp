@@ -48,12 +48,12 @@ Lent& lent() {
 // Smaller ones would waste the arena's pages, and are copied through the segment as fast.
 constexpr MPI_Aint least_lent = 65536;
 
+}  // namespace
+
 bool may_begin() noexcept {
   mpi_was_seen();
   return is_own_mpi();
 }
-
-}  // namespace
 
 int initialised(int code) noexcept {
   if (code == MPI_SUCCESS) open_up();

@@ -5,6 +5,10 @@
 
 namespace stretto::mpi {
 
+// Before MPI_Init or MPI_Init_thread is passed on. False: the program's MPI has another binary interface than this library,
+// which one rank says; the call ends with MPI_ERR_OTHER.
+bool may_begin() noexcept;
+
 // MPI_Init or MPI_Init_thread returned `code`, which is passed on. Collective over MPI_COMM_WORLD.
 int initialised(int code) noexcept;
 

@@ -10,7 +10,8 @@
 namespace stretto::mpi {
 namespace {
 
-constexpr std::string_view site_key = "site=", comm_key = "comm=", schedule_key = "schedule:", payload_key = "payload:";
+constexpr std::string_view site_key = "site=", comm_key = "comm=", schedule_key = "schedule:", payload_key = "payload:",
+                           raw_below_key = "raw_below:";
 
 template <class Number>
 bool read(std::string_view text, Number* number) noexcept {
@@ -86,12 +87,20 @@ Status parse_word(const std::string& word, Rule* rule, bool* acts, std::string* 
   if (text.starts_with("rel:") || text.starts_with("abs:"))
     return decide(Action::Kind::bounded, word, &action, decided);
   if (text.starts_with(payload_key)) return parse_payload(text.substr(payload_key.size()), &action.payload);
+  if (text.starts_with(raw_below_key)) {
+    std::int64_t bytes = 0;
+    if (const Status s = parse_bytes(text.substr(raw_below_key.size()), &bytes); s != Status::ok) return s;
+    action.raw_below = static_cast<std::uint64_t>(bytes);
+    return Status::ok;
+  }
   if (text.starts_with(schedule_key) && text.size() > schedule_key.size()) {
     action.schedule = text.substr(schedule_key.size());
     return Status::ok;
   }
   return fail(Status::invalid_argument,
-              "'{}' is none of FROM..TO, site=, comm=, rel:, abs:, schedule:, payload:, exact, native, off", text);
+              "'{}' is none of FROM..TO, site=, comm=, rel:, abs:, schedule:, payload:, raw_below:, exact, "
+              "native, off",
+              text);
 }
 
 bool sums(Function operation) noexcept {
@@ -111,6 +120,13 @@ Status check(const Rule& rule, const std::vector<std::string>& words, const std:
                 decided);
   if (a.kind == Action::Kind::exact && streams)
     return fail(Status::invalid_argument, "'exact' and a payload of streams contradict each other");
+  if (a.raw_below > 0 && a.kind != Action::Kind::usual && a.kind != Action::Kind::bounded)
+    return fail(Status::invalid_argument, "'raw_below:' is beside streams, and '{}' has none", decided);
+  if (a.raw_below > 0 && a.payload != STRETTO_PAYLOAD_AUTO && a.payload != STRETTO_PAYLOAD_FUSED &&
+      a.payload != STRETTO_PAYLOAD_HOMOMORPHIC)
+    return fail(Status::invalid_argument, "'raw_below:' goes with the payloads fused and homomorphic alone");
+  if (rule.operation && !sums(*rule.operation) && a.raw_below > 0)
+    return fail(Status::invalid_argument, "'raw_below:' is of sums, and '{}' is none", words.front());
   if (rule.operation && !sums(*rule.operation) && (a.kind == Action::Kind::bounded || streams))
     return fail(Status::invalid_argument, "bounds and their payloads are of sums, and '{}' is none", words.front());
   if (!a.schedule.empty() && is_schedule && !is_schedule(a.schedule))

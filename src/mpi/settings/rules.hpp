@@ -41,6 +41,7 @@ struct Action {
   Bound bound;
   std::string schedule;                            // empty: chosen
   stretto_payload payload = STRETTO_PAYLOAD_AUTO;  // of bounded calls
+  std::uint64_t raw_below = 0;                     // bytes; of bounded calls, as stretto_options has it
 };
 
 struct Rule {

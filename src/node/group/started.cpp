@@ -1,10 +1,17 @@
 #include "node/group/started.hpp"
 
+#include <algorithm>
 #include <cstring>
 
 #include "base/communication_cores.hpp"
 
 namespace stretto::node {
+namespace {
+
+// Seconds of a sleep while another thread drives: that thread may have looked before the bell was armed.
+constexpr double while_driven = 50e-6;
+
+}  // namespace
 
 Status Started::Task::status() const noexcept {
   return status_ == Status::ok ? status_ : fail(status_, std::string_view(text_.data()));
@@ -54,28 +61,63 @@ void Started::end_front() noexcept {
   ended_.ring();
 }
 
-// Another thread that drives tells when it ends a task. Else the peer's bell tells that the task may go on.
+// A communication core drives without sleeping.
 void Started::rest(const Task& task, double seconds) noexcept {
-  Bell* bell = nullptr;
-  if (const std::unique_lock lock(driving_, std::try_to_lock); lock) bell = patience_.bell;
-  if (bell == nullptr || CommunicationCores::mine().on()) bell = &ended_;
-  const std::uint32_t armed = bell->arm();
-  if (!task.done() && !drive()) bell->sleep(seconds, armed);
+  if (CommunicationCores::mine().on()) {
+    await_end(task, seconds, false);
+  } else if (watched_.exchange(true)) {
+    await_end(task, seconds, true);
+  } else {
+    watch_awaited(task, seconds);
+    watched_.store(false);
+    ended_.wake();  // another thread watches now
+  }
 }
 
-bool Started::drive() noexcept {
-  if (idle()) return false;
-  const std::unique_lock lock(driving_, std::try_to_lock);
-  if (!lock) return false;
-  moved_ = false;
-  while (front() != nullptr) {
-    if (!running_) fiber_.begin(&Started::run_front, this);
-    running_ = !fiber_.resume();
-    if (running_) break;
-    moved_ = true;
-    end_front();
+void Started::watch_awaited(const Task& task, double seconds) noexcept {
+  Bell* const bell = awaited_.load();
+  slept_on_.store(bell);
+  if (bell != nullptr) {
+    const std::uint32_t armed = bell->arm();
+    // A thread that moves the front meanwhile stores awaited_ before it loads slept_on_.
+    if (!task.done() && awaited_.load() == bell) {
+      switch (try_drive()) {
+        case Drive::moved: break;
+        case Drive::waits: bell->sleep(seconds, armed); break;
+        case Drive::taken: sleep_for(std::min(seconds, while_driven)); break;
+      }
+    }
+  } else if (!task.done() && try_drive() == Drive::taken) {
+    sleep_for(std::min(seconds, while_driven));
   }
-  return moved_;
+  slept_on_.store(nullptr);
+}
+
+void Started::await_end(const Task& task, double seconds, bool watched) noexcept {
+  const std::uint32_t armed = ended_.arm();
+  if (!task.done() && !drive() && (!watched || watched_.load())) ended_.sleep(seconds, armed);
+}
+
+Started::Drive Started::try_drive() noexcept {
+  if (idle()) return Drive::waits;
+  bool moved = false;
+  {
+    const std::unique_lock lock(driving_, std::try_to_lock);
+    if (!lock) return Drive::taken;
+    moved_ = false;
+    while (front() != nullptr) {
+      if (!running_) fiber_.begin(&Started::run_front, this);
+      running_ = !fiber_.resume();
+      if (running_) break;
+      moved_ = true;
+      end_front();
+    }
+    moved = moved_;
+    if (moved) awaited_.store(running_ ? patience_.bell : nullptr);
+  }
+  if (!moved) return Drive::waits;
+  if (Bell* const bell = slept_on_.load()) bell->wake();
+  return Drive::moved;
 }
 
 }  // namespace stretto::node

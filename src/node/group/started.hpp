@@ -39,19 +39,29 @@ class Started final : public Driven {
   ~Started();  // precondition: idle
 
   void start(Task& task) noexcept;  // by one thread
-  bool drive() noexcept override;
+  bool drive() noexcept override { return try_drive() == Drive::moved; }
   // After a drive() in vain: sleeps until this task is done or may go on, and for so many seconds at most.
   void rest(const Task& task, double seconds) noexcept;
   bool idle() const noexcept override { return count_.load(std::memory_order_acquire) == 0; }
 
  private:
+  enum class Drive : std::uint8_t { moved, waits, taken };  // taken: another thread drives
+
+  Drive try_drive() noexcept;
+  void watch_awaited(const Task& task, double seconds) noexcept;
+  void await_end(const Task& task, double seconds, bool watched) noexcept;
   static void run_front(void* self) noexcept;
   static void suspend(void* self, bool anew) noexcept;
   Task* front() noexcept;
   void end_front() noexcept;
 
   Patience& patience_;
-  Bell ended_;         // of this process: the front has ended
+  // Where several threads rest, one of them watches: it sleeps on the bell of the peer that the front waits for. The
+  // others sleep on ended_. Whoever moves the front wakes the watcher.
+  Bell ended_;                            // of this process: the front has ended, or nobody watches any more
+  std::atomic<Bell*> awaited_{nullptr};   // of the peer that the front waits for; null: it has not begun
+  std::atomic<Bell*> slept_on_{nullptr};  // by the watcher
+  std::atomic<bool> watched_{false};
   Exclusive driving_;  // held by who drives
   Fiber fiber_;
   bool running_ = false, moved_ = false;

@@ -92,6 +92,36 @@ TEST(Started, MoveOnAnyThread) {
   });
 }
 
+// A sleep here lasts until its bell rings: where a ring were lost, each step would take the limit of the test.
+TEST(Started, SeveralThreadsThatRestAreWokenByEveryMove) {
+  constexpr double for_ever = 100;
+  on_collectives(3, small_slots(), [](Collectives& c) {
+    Rank rank(c);
+    std::atomic<bool> over{false}, tests{false};
+    std::thread tester([&] {
+      while (!over) {
+        if (tests) rank.started.drive();
+        std::this_thread::sleep_for(std::chrono::microseconds(100));
+      }
+    });
+    for (int step = 0; step < 60; ++step) {
+      tests = step % 2 == 1;
+      std::vector<std::unique_ptr<Sum>> all;
+      for (std::size_t k = 0; k < 3; ++k) all.push_back(rank.start(1 + 700 * k, step));
+      std::vector<std::thread> waiting;
+      for (const auto& sum : all)
+        waiting.emplace_back([&rank, &sum] {
+          while (!sum->done())
+            if (!rank.started.drive()) rank.started.rest(*sum, for_ever);
+        });
+      for (auto& w : waiting) w.join();
+      for (const auto& sum : all) EXPECT_EQ(sum->out.back(), 3.0 * step);
+    }
+    over = true;
+    tester.join();
+  });
+}
+
 TEST(Started, AWaitThatIsGivenUpNamesWhoIsMissing) {
   on_collectives(2, small_slots(), [](Collectives& c) {
     Rank rank(c);

@@ -1,0 +1,93 @@
+// Marks of missing data in a full group: the vector form of Marks::survey.
+#if defined(STRETTO_PORTABLE_MARKS_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef STRETTO_PORTABLE_MARKS_INL_H_
+#undef STRETTO_PORTABLE_MARKS_INL_H_
+#else
+#define STRETTO_PORTABLE_MARKS_INL_H_
+#endif
+
+#include <limits>
+
+#include "codec/marks.hpp"
+#include "codec/portable/vectors-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace stretto::codec::HWY_NAMESPACE {
+#if STRETTO_PORTABLE_TARGET
+
+// Whether any value is kept or near a mark. A mark at a time, so that its numbers stay in registers.
+template <class T>
+bool AnyKeptOrNear(const T* x, const MarkSet<T>& marks) {
+  const Tag<T> d;
+  const auto none = hn::Lt(hn::Zero(d), hn::Zero(d));
+  for (int k = 0; k < marks.count; ++k) {
+    const auto mark = hn::Set(d, marks.mark[k]), reach = hn::Set(d, marks.reach[k] > 0 ? marks.reach[k] : T{0});
+    auto hit = none;
+    for (int i = 0; i < kGroup; i += static_cast<int>(kLanes<T>))
+      hit = hn::Or(hit, hn::Le(hn::Abs(hn::Sub(hn::LoadU(d, x + i), mark)), reach));
+    if (!hn::AllFalse(d, hit)) return true;
+  }
+  if (marks.least == std::numeric_limits<T>::infinity()) return false;
+  const auto least = hn::Set(d, marks.least), infinity = hn::Inf(d);
+  auto hit = none;
+  for (int i = 0; i < kGroup; i += static_cast<int>(kLanes<T>)) {
+    const auto magnitude = hn::Abs(hn::LoadU(d, x + i));
+    hit = hn::Or(hit, hn::And(hn::Ge(magnitude, least), hn::Lt(magnitude, infinity)));
+  }
+  return !hn::AllFalse(d, hit);
+}
+
+// Which of v are kept, and in *near which others may decode to a mark. A negative reach has none. kOne: there is one mark.
+template <bool kOne, class T, class V, class M>
+HWY_INLINE M KeptOf(V v, const MarkSet<T>& marks, M* near) {
+  const Tag<T> d;
+  const V magnitude = hn::Abs(v);
+  M kept = hn::And(hn::Ge(magnitude, hn::Set(d, marks.least)), hn::Lt(magnitude, hn::Inf(d)));
+  const int count = kOne ? 1 : marks.count;
+  for (int i = 0; i < count; ++i) {
+    const V mark = hn::Set(d, marks.mark[i]);
+    const M equal = hn::Eq(v, mark);
+    kept = hn::Or(kept, equal);
+    *near = hn::Or(*near, hn::AndNot(equal, hn::Le(hn::Abs(hn::Sub(v, mark)), hn::Set(d, marks.reach[i]))));
+  }
+  return kept;
+}
+
+template <bool kOne, class T>
+Kept SurveyFound(const T* x, const MarkSet<T>& marks, T* out, T* kept) {
+  const Tag<T> d;
+  const hn::RebindToUnsigned<Tag<T>> bits;
+  const auto none = hn::Lt(hn::Zero(d), hn::Zero(d));
+  auto near = none;
+  bool found = false;
+  for (int i = 0; i < kGroup && !found; i += static_cast<int>(kLanes<T>)) {
+    const std::intptr_t first = hn::FindFirstTrue(d, KeptOf<kOne>(hn::LoadU(d, x + i), marks, &near));
+    found = first >= 0;
+    if (found) *kept = element(x, i + static_cast<int>(first));
+  }
+  if (!found) return Kept::several;  // all that was found is near a mark
+  const auto hole = hn::Set(d, Marks<T>::placeholder());
+  const auto value_bits = hn::BitCast(bits, hn::Set(d, *kept)), hole_bits = hn::BitCast(bits, hole);
+  auto others = none;  // places that have another kept value, or the placeholder
+  for (int i = 0; i < kGroup; i += static_cast<int>(kLanes<T>)) {
+    const auto v = hn::LoadU(d, x + i);
+    const auto is_kept = KeptOf<kOne>(v, marks, &near);
+    const auto v_bits = hn::BitCast(bits, v);
+    others = hn::Or(others, hn::AndNot(hn::RebindMask(d, hn::Eq(v_bits, value_bits)), is_kept));
+    others = hn::Or(others, hn::RebindMask(d, hn::Eq(v_bits, hole_bits)));
+    hn::StoreU(hn::IfThenElse(is_kept, hole, v), d, out + i);
+  }
+  return hn::AllFalse(d, hn::Or(others, near)) ? Kept::one : Kept::several;
+}
+
+template <class T>
+Kept Survey(const T* x, const MarkSet<T>& marks, T* out, T* kept) {
+  if (!AnyKeptOrNear(x, marks)) return Kept::none;
+  return marks.count == 1 ? SurveyFound<true>(x, marks, out, kept) : SurveyFound<false>(x, marks, out, kept);
+}
+
+#endif  // STRETTO_PORTABLE_TARGET
+}  // namespace stretto::codec::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif  // include guard of a file that is included once for each target
