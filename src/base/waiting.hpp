@@ -39,6 +39,16 @@ inline void pause() noexcept {
 // mode sleep, and false in mode spin. Takes some ten nanoseconds.
 bool core_is_wanted() noexcept;
 
+// How often the kernel took the core from a thread that could run, and for how long. One reading.
+struct Turns {
+  long switches = -1;  // involuntary ones
+  double queued = -1;  // seconds that the thread was ready to run without a core; negative: the kernel does not tell
+};
+
+// True if another program had the core for a time slice between two readings. An interruption of microseconds is none:
+// threads of the kernel cause them, and ranks that wake up on this core.
+bool core_was_taken(const Turns& before, const Turns& after) noexcept;
+
 // What ends the sleeps of a wait before their time.
 enum class Wakes : std::uint8_t {
   by_nothing,   // a wait without a descriptor or a bell, as for an MPI

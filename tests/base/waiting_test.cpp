@@ -52,5 +52,17 @@ TEST(Waiting, DelaysByAFiftiethAtMostWhereNothingWakesIt) {
     EXPECT_LE(waiting.next(begin + waited), 0.0201 * waited);
 }
 
+TEST(CoreWasTaken, ByALongAbsenceAlone) {
+  const Turns before{3, 0.5};
+  EXPECT_TRUE(core_was_taken(before, {4, 0.503}));
+  EXPECT_FALSE(core_was_taken(before, {40, 0.5001}));
+  EXPECT_FALSE(core_was_taken(before, {3, 0.503}));
+}
+
+TEST(CoreWasTaken, ByAnySwitchWhereTheKernelTellsNoTimes) {
+  EXPECT_TRUE(core_was_taken({3, -1}, {4, -1}));
+  EXPECT_FALSE(core_was_taken({3, -1}, {3, -1}));
+}
+
 }  // namespace
 }  // namespace stretto
