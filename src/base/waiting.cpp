@@ -106,7 +106,8 @@ Status check_wait_mode() noexcept {
 
 bool core_was_taken(const Turns& before, const Turns& after) noexcept {
   if (after.switches == before.switches) return false;
-  return before.queued < 0 || after.queued < 0 || after.queued - before.queued > long_slice;
+  if (before.queued < 0 || after.queued < 0) return true;
+  return after.queued - before.queued > std::max(long_slice, (after.when - before.when) / 4);
 }
 
 double Waiting::clock() noexcept {
@@ -127,8 +128,12 @@ bool core_is_wanted() noexcept {
 // A rank with a core of its own loses it to other programs alone. Ranks that share cores take them from each other.
 void Waiting::begin(double now) noexcept {
   began_ = yielded_ = now;
-  if (wait_mode() != WaitMode::automatic || shares_) return;
-  Turns turns{involuntary_switches(), wish.turns.queued};
+  if (wait_mode() != WaitMode::automatic) return;
+  if (shares_) {
+    wish.turns = {};
+    return;
+  }
+  Turns turns{involuntary_switches(), 0, now};
   if (turns.switches == wish.turns.switches) return;
   turns.queued = queued_seconds();
   if (wish.turns.switches >= 0 && core_was_taken(wish.turns, turns)) wish.note(now);

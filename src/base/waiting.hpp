@@ -43,10 +43,11 @@ bool core_is_wanted() noexcept;
 struct Turns {
   long switches = -1;  // involuntary ones
   double queued = -1;  // seconds that the thread was ready to run without a core; negative: the kernel does not tell
+  double when = 0;     // seconds of CLOCK_MONOTONIC
 };
 
-// True if another program had the core for a time slice between two readings. An interruption of microseconds is none:
-// threads of the kernel cause them, and ranks that wake up on this core.
+// True if another program had the core for a time slice between two readings, and for a quarter of the time. Interruptions
+// of microseconds are none: threads of the kernel cause them, and each waking.
 bool core_was_taken(const Turns& before, const Turns& after) noexcept;
 
 // What ends the sleeps of a wait before their time.

@@ -53,15 +53,19 @@ TEST(Waiting, DelaysByAFiftiethAtMostWhereNothingWakesIt) {
 }
 
 TEST(CoreWasTaken, ByALongAbsenceAlone) {
-  const Turns before{3, 0.5};
-  EXPECT_TRUE(core_was_taken(before, {4, 0.503}));
-  EXPECT_FALSE(core_was_taken(before, {40, 0.5001}));
-  EXPECT_FALSE(core_was_taken(before, {3, 0.503}));
+  const Turns before{3, 0.5, 100};
+  EXPECT_TRUE(core_was_taken(before, {4, 0.503, 100.005}));
+  EXPECT_FALSE(core_was_taken(before, {40, 0.5001, 100.0002}));
+  EXPECT_FALSE(core_was_taken(before, {3, 0.503, 100.005}));
+}
+
+TEST(CoreWasTaken, NotByManyShortAbsences) {
+  EXPECT_FALSE(core_was_taken({3, 0.5, 100}, {4, 0.51, 100.1}));
 }
 
 TEST(CoreWasTaken, ByAnySwitchWhereTheKernelTellsNoTimes) {
-  EXPECT_TRUE(core_was_taken({3, -1}, {4, -1}));
-  EXPECT_FALSE(core_was_taken({3, -1}, {3, -1}));
+  EXPECT_TRUE(core_was_taken({3, -1, 100}, {4, -1, 101}));
+  EXPECT_FALSE(core_was_taken({3, -1, 100}, {3, -1, 101}));
 }
 
 }  // namespace
