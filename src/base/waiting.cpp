@@ -1,10 +1,13 @@
 #include "base/waiting.hpp"
 
+#include <fcntl.h>
 #include <sched.h>
 #include <sys/resource.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cerrno>
 #include <cstdlib>
@@ -21,7 +24,7 @@ constexpr double share = 1.0 / 50;  // A sleep takes this part of the time waite
 // programs for milliseconds.
 constexpr double between_yields = 10e-3;
 
-constexpr double long_slice = 1e-3;     // A core that was given away for so long went to another program.
+constexpr double long_slice = 1e-3;     // A core that was away for so long went to another program.
 constexpr double together = 20e-3;      // One sign may be chance, two within this time are not.
 constexpr double least_wanted = 50e-3;  // The core counts as wanted for so long after two signs,
 constexpr double most_wanted = 1;       // and for so long after many.
@@ -34,8 +37,7 @@ struct Wish {
   double sign = 0;             // when the latest one was seen
   double until = 0;            // the core counts as wanted until then
   double last = least_wanted;  // how long it did the last time
-  bool seen = false;
-  CoreUse use;  // as last seen
+  Turns turns;                 // of this thread, as last seen
 
   void note(double now) noexcept {
     const bool second = now - sign <= together;
@@ -48,8 +50,26 @@ struct Wish {
 
 thread_local Wish wish;
 
-double seconds(const timespec& t) noexcept {
-  return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
+long involuntary_switches() noexcept {
+  rusage used{};
+  return getrusage(RUSAGE_THREAD, &used) == 0 ? used.ru_nivcsw : 0;
+}
+
+// Seconds that this thread has been ready to run without a core: the second number of schedstat, in ns. Negative where the
+// kernel does not tell. Takes 5 µs.
+double queued_seconds() noexcept {
+  const int saved = errno;
+  std::array<char, 96> text{};
+  const int fd = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
+  const ssize_t n = fd < 0 ? -1 : read(fd, text.data(), text.size() - 1);
+  if (fd >= 0) close(fd);
+  errno = saved;
+  if (n <= 0) return -1;
+  char* second = nullptr;
+  static_cast<void>(std::strtoull(text.data(), &second, 10));
+  char* end = nullptr;
+  const auto ns = static_cast<double>(std::strtoull(second, &end, 10));
+  return end == second ? -1 : 1e-9 * ns;
 }
 
 const char* given() noexcept {
@@ -84,24 +104,16 @@ Status check_wait_mode() noexcept {
   return parse_wait_mode(given(), &mode);
 }
 
+bool core_was_taken(const Turns& before, const Turns& after) noexcept {
+  if (after.switches == before.switches) return false;
+  if (before.queued < 0 || after.queued < 0) return true;
+  return after.queued - before.queued > std::max(long_slice, (after.when - before.when) / 4);
+}
+
 double Waiting::clock() noexcept {
   timespec t{};
   clock_gettime(CLOCK_MONOTONIC, &t);
-  return seconds(t);
-}
-
-// The times of getrusage() lag behind by a tick of the kernel.
-CoreUse CoreUse::now() noexcept {
-  rusage used{};
-  timespec processor{};
-  getrusage(RUSAGE_THREAD, &used);
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &processor);
-  return {Waiting::clock(), seconds(processor), used.ru_nivcsw, used.ru_nvcsw};
-}
-
-bool core_was_taken(const CoreUse& before, const CoreUse& after) noexcept {
-  const double away = (after.clock - before.clock) - (after.processor - before.processor);
-  return after.involuntary > before.involuntary && after.voluntary == before.voluntary && away >= long_slice;
+  return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
 }
 
 bool core_is_wanted() noexcept {
@@ -116,11 +128,16 @@ bool core_is_wanted() noexcept {
 // A rank with a core of its own loses it to other programs alone. Ranks that share cores take them from each other.
 void Waiting::begin(double now) noexcept {
   began_ = yielded_ = now;
-  if (wait_mode() != WaitMode::automatic || shares_) return;
-  const CoreUse use = CoreUse::now();
-  if (wish.seen && core_was_taken(wish.use, use)) wish.note(now);
-  wish.seen = true;
-  wish.use = use;
+  if (wait_mode() != WaitMode::automatic) return;
+  if (shares_) {
+    wish.turns = {};
+    return;
+  }
+  Turns turns{involuntary_switches(), 0, now};
+  if (turns.switches == wish.turns.switches) return;
+  turns.queued = queued_seconds();
+  if (wish.turns.switches >= 0 && core_was_taken(wish.turns, turns)) wish.note(now);
+  wish.turns = turns;
 }
 
 void Waiting::give_away(double now) noexcept {

@@ -39,18 +39,16 @@ inline void pause() noexcept {
 // mode sleep, and false in mode spin. Takes some ten nanoseconds.
 bool core_is_wanted() noexcept;
 
-// What the kernel tells of a thread: seconds of the clock and of its processor, and how often the thread lost its core
-// (involuntary) or gave it away to sleep (voluntary).
-struct CoreUse {
-  double clock = 0, processor = 0;
-  long involuntary = 0, voluntary = 0;
-
-  static CoreUse now() noexcept;  // of the calling thread
+// How often the kernel took the core from a thread that could run, and for how long. One reading.
+struct Turns {
+  long switches = -1;  // involuntary ones
+  double queued = -1;  // seconds that the thread was ready to run without a core; negative: the kernel does not tell
+  double when = 0;     // seconds of CLOCK_MONOTONIC
 };
 
-// Whether another program had the thread's core for a slice of time meanwhile. A core that was gone for some
-// microseconds only had a daemon or an interrupt. A thread that also slept cannot tell the two times apart: false.
-bool core_was_taken(const CoreUse& before, const CoreUse& after) noexcept;
+// True if another program had the core for a time slice between two readings, and for a quarter of the time. Interruptions
+// of microseconds are none: threads of the kernel cause them, and each waking.
+bool core_was_taken(const Turns& before, const Turns& after) noexcept;
 
 // What ends the sleeps of a wait before their time.
 enum class Wakes : std::uint8_t {

@@ -52,24 +52,20 @@ TEST(Waiting, DelaysByAFiftiethAtMostWhereNothingWakesIt) {
     EXPECT_LE(waiting.next(begin + waited), 0.0201 * waited);
 }
 
-TEST(CoreUse, ASliceOfAnotherProgramCountsAsTaken) {
-  EXPECT_TRUE(core_was_taken({10, 2, 5, 7}, {10.010, 2.006, 6, 7}));
+TEST(CoreWasTaken, ByALongAbsenceAlone) {
+  const Turns before{3, 0.5, 100};
+  EXPECT_TRUE(core_was_taken(before, {4, 0.503, 100.005}));
+  EXPECT_FALSE(core_was_taken(before, {40, 0.5001, 100.0002}));
+  EXPECT_FALSE(core_was_taken(before, {3, 0.503, 100.005}));
 }
 
-TEST(CoreUse, AMomentOfADaemonDoesNotCount) { EXPECT_FALSE(core_was_taken({10, 2, 5, 7}, {10.010, 2.0098, 8, 7})); }
-
-TEST(CoreUse, TimeThatAThreadSleptDoesNotCount) {
-  EXPECT_FALSE(core_was_taken({10, 2, 5, 7}, {10.010, 2.006, 5, 8}));
-  EXPECT_FALSE(core_was_taken({10, 2, 5, 7}, {10.010, 2.006, 6, 8}));
+TEST(CoreWasTaken, NotByManyShortAbsences) {
+  EXPECT_FALSE(core_was_taken({3, 0.5, 100}, {4, 0.51, 100.1}));
 }
 
-TEST(CoreUse, OfThisThreadCountsItsSleeps) {
-  const CoreUse before = CoreUse::now();
-  sleep_for(2e-3);
-  const CoreUse after = CoreUse::now();
-  EXPECT_GT(after.voluntary, before.voluntary);
-  EXPECT_GE(after.clock - before.clock, 2e-3);
-  EXPECT_GE(after.processor, before.processor);
+TEST(CoreWasTaken, ByAnySwitchWhereTheKernelTellsNoTimes) {
+  EXPECT_TRUE(core_was_taken({3, -1, 100}, {4, -1, 101}));
+  EXPECT_FALSE(core_was_taken({3, -1, 100}, {3, -1, 101}));
 }
 
 }  // namespace

@@ -7,6 +7,8 @@
 // sleep, which has a limit.
 #pragma once
 
+#include <sched.h>
+
 #include <atomic>
 #include <cstdint>
 
@@ -33,13 +35,22 @@ class Bell {
   // Sleeps for so many seconds at most, until wake(). Returns at once if wake() was called since that arm().
   void sleep(double seconds, std::uint32_t armed) noexcept;
 
+  // To be called by the bell's rank now and then: where it is.
+  void note_core() noexcept { core_.store(sched_getcpu() + 1, std::memory_order_relaxed); }
+  // True if the bell's rank was last seen on the caller's core. Takes some ten nanoseconds.
+  bool on_this_core() const noexcept {
+    const int core = core_.load(std::memory_order_relaxed);
+    return core > 0 && core == sched_getcpu() + 1;
+  }
+
  private:
   static constexpr bool is_armed(std::uint32_t word) noexcept { return (word & 1) != 0; }
 
   // Odd: a rank sleeps, or is about to sleep. Each wake() of an armed bell counts on, so that a sleeper that armed the
   // bell before does not take a later rank's arming for its own.
   std::atomic<std::uint32_t> word_{0};
+  std::atomic<std::int32_t> core_{0};  // one more than the core's number; 0: not known
 };
-static_assert(sizeof(Bell) == sizeof(std::uint32_t));
+static_assert(sizeof(Bell) == sizeof(std::uint64_t));
 
 }  // namespace stretto::node

@@ -153,6 +153,7 @@ void Group::find_rooms(std::size_t lane) noexcept {
   }
   head_ = reinterpret_cast<Head*>(base);
   mine_ = &state(rank_);
+  patience_.own = &mine_->bell;
   places_ = member(rank_).places;
 }
 

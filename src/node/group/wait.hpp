@@ -1,7 +1,7 @@
 // Waiting: every wait of the node floor is a call of wait().
 //
 // A waiting rank first looks again and again, a pause apart: the shortest wait when its peer runs on another core. Where
-// ranks outnumber cores it gives the core away between looks instead. After a moment it sleeps on the bell of the rank
+// ranks outnumber cores, or the peer is on this core, it gives the core away between looks instead. After a moment it sleeps on the bell of the rank
 // that it waits for, each time for an eighth of the time it has waited (base/waiting.hpp). Between sleeps it lets the
 // MPI progress, so that a waiting rank never keeps another from sending. A wait ends with what was waited for, with what
 // the watch sees (a peer that died or gave up), or after the limit, with the watch's diagnosis.
@@ -26,6 +26,7 @@ struct Patience {
   // first time in a wait, so the collective has moved.
   void (*suspend)(void*, bool anew) = nullptr;
   void* suspended = nullptr;  // its argument
+  Bell* own = nullptr;        // of the waiting rank, which tells the others its core; may be null
   Bell* bell = nullptr;       // of a suspended wait: what its driver may sleep on
 };
 
@@ -50,6 +51,10 @@ class Respite {
   Respite(Patience& patience, Watch& watch, Bell& bell) noexcept;
   // Gives the core away, when it is time for that. *sleep: seconds to sleep, if another look is in vain. Not ok: the wait is over.
   Status take(double* sleep) noexcept;
+  // After a sleep: the kernel may have woken the rank on another core.
+  void wake() const noexcept {
+    if (patience_.own != nullptr) patience_.own->note_core();
+  }
 
  private:
   Patience& patience_;
@@ -63,7 +68,7 @@ class Respite {
   Status interrupt(double waited) noexcept;
 };
 
-// Looks before a wait asks whether another program wants the core; some microseconds.
+// Looks before a wait asks whether another program, or the rank that it waits for, wants the core; some microseconds.
 constexpr std::uint32_t first_looks = 64;
 
 // Waits until ready() is true. `ready` is called often and must only load; what it saw with acquire order is visible
@@ -72,7 +77,7 @@ template <class Ready>
 Status wait(Patience& patience, Watch& watch, Bell& bell, const Ready& ready) noexcept {
   for (std::uint32_t i = 0; i < patience.spins; ++i) {
     if (ready()) return Status::ok;
-    if (i == first_looks && patience.suspend == nullptr && core_is_wanted()) break;
+    if (i == first_looks && patience.suspend == nullptr && (core_is_wanted() || bell.on_this_core())) break;
     pause();
   }
   Respite respite(patience, watch, bell);
@@ -83,6 +88,7 @@ Status wait(Patience& patience, Watch& watch, Bell& bell, const Ready& ready) no
     const std::uint32_t armed = bell.arm();
     if (ready()) break;
     bell.sleep(sleep, armed);
+    respite.wake();
   }
   return Status::ok;
 }

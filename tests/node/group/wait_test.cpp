@@ -72,6 +72,24 @@ TEST(Wait, KeepsACoreOfItsOwnUntilItSleeps) {
   EXPECT_EQ(passed(patience, 1000).yields, 0);
 }
 
+TEST(Wait, GivesItsCoreToThePeerThatIsThere) {
+  cpu_set_t before, one;
+  ASSERT_EQ(sched_getaffinity(0, sizeof before, &before), 0);
+  CPU_ZERO(&one);
+  CPU_SET(static_cast<unsigned>(sched_getcpu()), &one);
+  ASSERT_EQ(sched_setaffinity(0, sizeof one, &one), 0);
+  Patience patience{2000};
+  patience.shares = false;
+  Looks watch;
+  Bell peer;
+  peer.note_core();
+  const int yielded = yields;
+  int looks = 500;
+  EXPECT_EQ(wait(patience, watch, peer, [&] { return looks-- <= 0; }), Status::ok);
+  EXPECT_GT(yields, yielded);
+  ASSERT_EQ(sched_setaffinity(0, sizeof before, &before), 0);
+}
+
 TEST(Wait, SleepsAfterAMomentAndGivesUpAtTheLimit) {
   for (const bool shares : {false, true}) {
     Patience patience{8};
