@@ -20,6 +20,8 @@ sys.path.insert(0, str(ROOT / "examples" / "training"))
 import methods  # noqa: E402
 import training  # noqa: E402
 
+import stretto.torch  # noqa: E402
+
 # name: backend, options of Training. Bounds are fractions of the root mean square of a bucket's gradients.
 BOUNDS = (0.05, 0.2, 1.0)
 CASES = {
@@ -90,7 +92,7 @@ def loss(size, steps, every, save, gradients, cases, **options):
             def keep(bucket):
                 if run.steps in save:
                     kept.setdefault(run.steps, []).append((bucket.buffer().clone(), [one.shape for one in bucket.gradients()]))
-        backend, how = CASES[name]
+        how = CASES[name][1]
         if how.get("hook") == "stretto" and not how.get("sharded"):
             how = {**how, "payload": "fused"}  # on one host the hook would find that raw values are faster
         run = training.Training(size, seed=seed, keep=keep, **options, **how) if keep else training.Training(size, seed=seed, **options, **how)
@@ -113,11 +115,11 @@ def communication(place, gradients, turns, names):
         backend, how = CASES[name]
         how = dict(how)
         hook = how.pop("hook", "none")
-        state, function = methods.of(hook, **({"powersgd_start": 2} if hook.startswith("powersgd") else {}), **how)
-        ready[name] = (groups[backend] if hook == "none" else state, function, [Bucket(at, count, *one) for at, one in enumerate(buckets)], state)
+        state, function = methods.of(hook, groups[backend], **({"powersgd_start": 2} if hook.startswith("powersgd") else {}), **how)
+        ready[name] = (state, function, [Bucket(at, count, *one) for at, one in enumerate(buckets)])
     taken = {name: [] for name in names}
     for turn in range(-4, turns):  # PowerSGD has two exact steps, and the library's first calls find out what is fast
-        for name, (state, function, mine, _) in ready.items():
+        for name, (state, function, mine) in ready.items():
             for bucket in mine:
                 bucket.renew()
             dist.barrier()
@@ -132,18 +134,18 @@ def communication(place, gradients, turns, names):
         times = sorted(seconds for seconds, _ in found)
         write({"part": "communication", "name": name, "place": place, "ms": statistics.median(times) * 1e3, "fastest": times[0] * 1e3, "slowest": times[-1] * 1e3,
                "bytes": statistics.median(sent for _, sent in found), "turns": turns, "values": sum(values.numel() for values, _ in buckets)})
-        state = ready[name][3]
-        if hasattr(state, "free"):
+        state = ready[name][0]
+        if isinstance(state, stretto.torch.State):
             state.free()
 
 
 def steps(place, size, turns, rounds, names):
-    """Whole steps of training, `turns` of each case in a row, in as many rounds; `alone`: the same steps on each rank without communication."""
-    taken = {name: [] for name in names}
+    """Whole steps of training, `turns` of each case in a row, in as many rounds."""
+    taken, groups = {name: [] for name in names}, {"gloo": dist.group.WORLD, "stretto": dist.new_group(backend="stretto")}
     for _ in range(rounds):
         for name in names:
-            run = training.Training(size, **CASES[name][1])
-            for turn in range(-4, turns):
+            run = training.Training(size, group=groups[CASES[name][0]], **CASES[name][1], **({"powersgd_start": 2} if name.startswith("PowerSGD") else {}))
+            for turn in range(-3, turns):
                 dist.barrier()
                 row = run.step()
                 if turn >= 0:
@@ -159,7 +161,7 @@ if __name__ == "__main__":
     warnings.simplefilter("ignore")
     torch.set_num_threads(1)
     PART, ROWS, SETTINGS = sys.argv[1], sys.argv[2], json.loads(sys.argv[3])
-    dist.init_process_group(SETTINGS.pop("backend", "gloo"))
+    dist.init_process_group("gloo")
     {"loss": loss, "communication": communication, "steps": steps}[PART](**SETTINGS)
     dist.barrier()
     sys.stdout.flush()

@@ -40,17 +40,24 @@ def quantised_rows(group, bucket):
     return quantised(group, bucket, 512)
 
 
-def of(name, powersgd_start=10, **how):
-    """(state, hook) for register_comm_hook. `how`: options of stretto.torch.State, for the hooks of stretto."""
+def powersgd(state, bucket):
+    """torch's powerSGD_hook, a bucket at a time. It starts its later calls from gloo's threads, in an order that may differ between ranks."""
+    future = powerSGD_hook.powerSGD_hook(state, bucket)
+    future.wait()
+    return future
+
+
+def of(name, group, powersgd_start=10, **how):
+    """(state, hook) for register_comm_hook. `group`: the process group of the model. `how`: options of stretto.torch.State, for the hooks of stretto."""
     if how and name != "stretto":
         raise SystemExit(f"--hook {name} takes no {', '.join(how)}; --hook stretto does")
     if name.startswith("powersgd"):
-        return powerSGD_hook.PowerSGDState(None, matrix_approximation_rank=int(name[-1]), start_powerSGD_iter=powersgd_start), powerSGD_hook.powerSGD_hook
+        return powerSGD_hook.PowerSGDState(group, matrix_approximation_rank=int(name[-1]), start_powerSGD_iter=powersgd_start), powersgd
     return {
-        "none": lambda: (dist.group.WORLD, default_hooks.allreduce_hook),
-        "bf16": lambda: (dist.group.WORLD, bf16),
-        "int8": lambda: (dist.group.WORLD, quantised),
-        "int8-rows": lambda: (dist.group.WORLD, quantised_rows),
-        "stretto": lambda: (stretto.torch.State(**how), stretto.torch.hook),
-        "stretto-bf16": lambda: (stretto.torch.State(wire="bf16"), stretto.torch.hook),
+        "none": lambda: (group, default_hooks.allreduce_hook),
+        "bf16": lambda: (group, bf16),
+        "int8": lambda: (group, quantised),
+        "int8-rows": lambda: (group, quantised_rows),
+        "stretto": lambda: (stretto.torch.State(group=group, **how), stretto.torch.hook),
+        "stretto-bf16": lambda: (stretto.torch.State(wire="bf16", group=group), stretto.torch.hook),
     }[name]()

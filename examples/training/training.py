@@ -9,6 +9,7 @@ import methods
 import text
 import torch
 import torch.distributed as dist
+from torch.distributed.device_mesh import DeviceMesh
 from torch.distributed.fsdp import fully_shard
 
 import stretto.torch
@@ -27,22 +28,24 @@ def sent_by_this_host():
 
 
 class Training:
-    """`hook` is a name of methods.HOOKS; `how`: its options. With sharded=True the model is sharded (FSDP2), and `how` goes to stretto.torch.fsdp."""
+    """`hook` is a name of methods.HOOKS; `how`: its options. With sharded=True the model is sharded (FSDP2), and `how` goes to stretto.torch.fsdp. `group`: a process
+    group of all ranks; None: the default group."""
 
-    def __init__(self, size="10m", hook="none", sharded=False, seed=0, batch=2, context=64, rate=1e-3, keep=None, **how):
+    def __init__(self, size="10m", hook="none", sharded=False, seed=0, batch=2, context=64, rate=1e-3, group=None, keep=None, **how):
         self.rank, self.ranks, self.seed, self.batch, self.context, self.rate = dist.get_rank(), dist.get_world_size(), seed, batch, context, rate
         torch.manual_seed(seed)  # so that all ranks begin with equal weights
         model = gpt.GPT(gpt.SHAPES[size], context)
         self.state, self._last = None, None
         if sharded:
+            mesh = DeviceMesh.from_group(group or dist.group.WORLD, "cpu")
             for block in model.blocks:
-                fully_shard(block)
-            self.model = fully_shard(model)
+                fully_shard(block, mesh=mesh)
+            self.model = fully_shard(model, mesh=mesh)
             if hook == "stretto":
                 self.state = stretto.torch.fsdp(self.model, **how)
         else:
-            self.model = torch.nn.parallel.DistributedDataParallel(model)
-            self.state, self._hook = methods.of(hook, **how)
+            self.model = torch.nn.parallel.DistributedDataParallel(model, process_group=group)
+            self.state, self._hook = methods.of(hook, group or dist.group.WORLD, **how)
             self.keep = keep  # called with each bucket before it is averaged
             self.model.register_comm_hook(self.state, self._timed)
         self.optimizer = torch.optim.AdamW(self.model.parameters(), rate, betas=(0.9, 0.95), weight_decay=0.1)
@@ -97,5 +100,5 @@ class Training:
 
     def free(self):
         """Ends what stretto holds, collectively."""
-        if hasattr(self.state, "free"):
+        if hasattr(self.state, "totals"):
             self.state.free()
