@@ -49,8 +49,6 @@ def powersgd(state, bucket):
 
 def of(name, group, powersgd_start=10, **how):
     """(state, hook) for register_comm_hook. `group`: the process group of the model. `how`: options of stretto.torch.State, for the hooks of stretto."""
-    if how and name != "stretto":
-        raise SystemExit(f"--hook {name} takes no {', '.join(how)}; --hook stretto does")
     if name.startswith("powersgd"):
         return powerSGD_hook.PowerSGDState(group, matrix_approximation_rank=int(name[-1]), start_powerSGD_iter=powersgd_start), powersgd
     return {

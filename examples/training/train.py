@@ -45,6 +45,9 @@ def arguments():
     for name in ("steps", "every", "batch", "context"):
         if getattr(given, name) < 1:
             parser.error(f"--{name} {getattr(given, name)}: it takes a number of at least 1")
+    taken = [name for name in ("rms", "rel", "abs", "feedback", "deterministic") if getattr(given, name)]
+    if taken and given.hook != "stretto":
+        parser.error(f"--hook {given.hook} takes no {', '.join(taken)}; --hook stretto does")
     if given.fsdp and (given.hook not in ("none", "stretto") or given.feedback):
         parser.error("--fsdp goes with --hook none or stretto, without --feedback")
     return given
