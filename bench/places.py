@@ -12,7 +12,7 @@ sys.path.insert(0, str(ROOT / "tests" / "hosts"))
 
 from hosts import Hosts, NotPermitted  # noqa: E402
 
-__all__ = ["ROOT", "SKIPPED", "NotPermitted", "cores", "launch", "place", "programs", "skip"]
+__all__ = ["ROOT", "SKIPPED", "Hosts", "NotPermitted", "cores", "launch", "place", "programs", "skip"]
 
 SKIPPED = 77  # exit status of a benchmark that measured nothing, as this machine cannot run it
 

@@ -8,24 +8,35 @@ from stretto.errors import ArgumentError
 
 
 class Residuals:
-    """One tensor a parameter, in the order in which parameters were first seen: buckets may be rebuilt, parameters stay."""
+    """One tensor a parameter, in the order in which parameters were first seen: buckets may be rebuilt, parameters stay.
+
+    The residuals of a bucket lie end to end, so that a step copies none of them."""
 
     def __init__(self):
-        self._places, self._left = {}, []  # id of a parameter -> its number; residual of each number
+        self._places, self._left = {}, []  # id of a parameter -> its number; residual of each number, a view of its bucket's
         self._parameters = []  # keeps the ids in use
+        self._buckets = {}  # numbers of a bucket's parameters -> their residuals, flat
         self._loaded = None
 
     def of(self, parameters, gradients):
-        """The residuals of a bucket's parameters, zero at first."""
-        return [self._one(parameter, gradient) for parameter, gradient in zip(parameters, gradients, strict=True)]
+        """The residuals of a bucket's parameters, one flat tensor to read and write; zero at first."""
+        places = tuple(self._place(parameter, gradient) for parameter, gradient in zip(parameters, gradients, strict=True))
+        found = self._buckets.get(places)
+        if found is None:
+            moved = set(places)
+            self._buckets = {others: flat for others, flat in self._buckets.items() if moved.isdisjoint(others)}
+            found = self._buckets[places] = torch.cat([self._left[place] for place in places])
+            for place, part in zip(places, found.split([self._left[place].numel() for place in places])):
+                self._left[place] = part
+        return found
 
-    def _one(self, parameter, gradient):
+    def _place(self, parameter, gradient):
         place = self._places.get(id(parameter))
         if place is None:
             place = self._places[id(parameter)] = len(self._left)
             self._parameters.append(parameter)
             self._left.append(self._first(place, gradient))
-        return self._left[place]
+        return place
 
     def _first(self, place, gradient):
         zeros = torch.zeros(gradient.numel(), dtype=gradient.dtype)

@@ -1,6 +1,7 @@
 """The communication hook of DistributedDataParallel: the mean of a bucket within a bound, on a thread beside the backward pass."""
 
 import logging
+import math
 
 import torch
 
@@ -44,20 +45,17 @@ def average(state, buffer, parameters, gradients):
     if not state.bound or totals.steps < state.warmup_steps or buffer.numel() == 0:
         totals.add(comm.allreduce(buffer, out=buffer, op="mean", **state.exact.how)[1])
         return
-    kept = state.residuals.of(parameters, gradients) if state.residuals else None
-    left = None
-    if kept is not None:
-        left = torch.cat(kept)
-        buffer.add_(left.nan_to_num_(0, 0, 0))
+    left = state.residuals.of(parameters, gradients) if state.residuals else None
+    if left is not None:
+        if not math.isfinite(left.sum()):  # a sum reads memory once, nan_to_num_ also writes all of it
+            left.nan_to_num_(0, 0, 0)
+        buffer.add_(left)
     segments = parts_of(state, comm, buffer, parameters, gradients)
     if len(segments) == 1:
         report = comm.allreduce(buffer, out=buffer, op="mean", residual=left, **segments[0][1])[1]
     else:
         report = comm.allreduce(buffer, out=buffer, op="mean", residual=left, segments=segments)[1]
     totals.add(report)
-    if kept is not None:
-        for one, part in zip(kept, left.split([one.numel() for one in kept])):
-            one.copy_(part)
 
 
 def parts_of(state, comm, buffer, parameters, gradients):

@@ -1,0 +1,69 @@
+"""examples/training as a user starts it: it learns by every hook, alike on all of them."""
+
+import ctypes
+import importlib.util
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+if importlib.util.find_spec("torch") is None:
+    pytest.skip("Python has no torch here", allow_module_level=True)
+try:
+    ctypes.CDLL(os.environ.get("STRETTO_UCX", "libucp.so.0"))
+except OSError as error:
+    pytest.skip(f"no UCX: {error}", allow_module_level=True)
+
+TRAINING = pathlib.Path(__file__).parents[2] / "examples" / "training" / "train.py"
+STEPS = 30
+
+
+def train(tmp_path, *arguments, ranks=2):
+    """(what it said, losses of validation by time)."""
+    rows = tmp_path / "rows.json"
+    command = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", str(ranks), "--rdzv-backend", "c10d", "--rdzv-endpoint", "localhost:0", TRAINING,
+               "--size", "tiny", "--context", "32", "--steps", STEPS, "--every", 10, "--json", rows, *arguments]
+    done = subprocess.run(list(map(str, command)), env={**os.environ, "OMP_NUM_THREADS": "1"}, capture_output=True, text=True, timeout=200, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout, [json.loads(line)["validation"] for line in rows.read_text(encoding="utf-8").splitlines()]
+
+
+def test_hook_within_a_bound_learns_as_gloo_does(tmp_path):
+    said, exact = train(tmp_path, "--backend", "gloo")
+    assert "2 ranks over gloo, hook none" in said and exact[0] > exact[1] > exact[2], exact
+    said, bounded = train(tmp_path, "--hook", "stretto", "--rms", 0.1, "--feedback")
+    assert f"stretto: {STEPS} steps" in said and abs(bounded[-1] - exact[-1]) < 0.1, (exact, bounded)
+
+
+def test_sharded_model_learns_on_three_ranks(tmp_path):
+    said, losses = train(tmp_path, "--fsdp", "--hook", "stretto", "--rms", 0.1, ranks=3)
+    assert "stretto: " in said and losses[0] > losses[-1], losses
+
+
+@pytest.mark.parametrize(("arguments", "words"), ((("--steps", "0"), "--steps 0: it takes a number of at least 1"), (("--hook", "bf16", "--rms", "0.1"), "--hook bf16 takes no rms"),
+                                                  (("--fsdp", "--hook", "int8"), "--fsdp goes with --hook none or stretto")))
+def test_arguments_that_do_not_go_together_are_refused(arguments, words):
+    environment = {**os.environ, "RANK": "0", "WORLD_SIZE": "1", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "0"}
+    done = subprocess.run([sys.executable, TRAINING, *arguments], env=environment, capture_output=True, text=True, timeout=100, check=False)
+    assert done.returncode != 0 and words in done.stderr, done.stderr
+
+
+def test_residuals_follow_their_parameters_to_other_buckets():
+    import torch  # noqa: PLC0415
+
+    from stretto.torch.feedback import Residuals  # noqa: PLC0415
+
+    a, b, c = parameters = [torch.zeros(size) for size in (2, 3, 4)]
+    left = Residuals()
+    for bucket in ((a, b), (c,)):
+        flat = left.of(bucket, bucket)
+        flat += torch.arange(flat.numel()) + 10 * bucket[0].numel()
+    assert left.of((a, b), (a, b)).tolist() == [20, 21, 22, 23, 24]
+    moved = left.of((c, b), (c, b))
+    assert moved.tolist() == [40, 41, 42, 43, 22, 23, 24]
+    moved += 1
+    assert left.of((a,), (a,)).tolist() == [20, 21] and [one.tolist() for one in left.state()] == [[20, 21], [23, 24, 25], [41, 42, 43, 44]], parameters
+    assert left.of((a, b), (a, b)).tolist() == [20, 21, 23, 24, 25]
