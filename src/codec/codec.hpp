@@ -8,7 +8,8 @@
 //            the last place of the result. The resulting bytes do not depend on order or grouping. A sum within
 //            p*eps of the largest number may decode to infinity, as a sum beyond it does;
 //   safety   any bytes given as a stream yield an error or values; nothing outside the buffers is touched.
-// No function allocates, prints or throws. Status other than ok leaves a message (base/status.hpp), and the content of
+// No function prints or throws. None allocates, but that a thread that reads or writes dense streams keeps memory for them (dense/workspace.hpp):
+// where the system gives none, the call ends in `out_of_memory`. Status other than ok leaves a message (base/status.hpp), and the content of
 // output buffers unspecified. Input and output may not overlap.
 #pragma once
 
@@ -39,6 +40,11 @@ enum class Isa : std::uint8_t { best, reference, portable, avx512 };
 const char* name(Isa isa) noexcept;
 Isa best_isa() noexcept;  // what `best` stands for here
 
+// How streams store their codes (docs/format.md). Fixed: at the speed of memory. Dense: in half to two thirds of the bytes, at a third of the
+// speed. Values and sums are the same. `automatic`: what is compressed is fixed, and what is made of streams is dense if one of them is.
+enum class Coding : std::uint8_t { automatic, fixed, dense };
+const char* name(Coding coding) noexcept;
+
 // Runs task(arg, i) for i in [0, n), any order, possibly concurrently, and returns when all are done.
 // The codec cuts long inputs into at most `width` parts. Without one, work is serial.
 struct Parallel {
@@ -62,6 +68,8 @@ struct Options {
   std::span<const double> marks{};
   // compress(): finite floats of this magnitude and more are kept bit for bit. Infinity: none is kept for its magnitude.
   double keep_from = std::numeric_limits<double>::infinity();
+  // Of the streams that the call writes.
+  Coding coding = Coding::automatic;
 };
 
 // What a stream's header says, checked for consistency with its length.
@@ -75,6 +83,7 @@ struct Info {
   std::uint64_t exceptions = 0;     // places held verbatim or as exact sums rather than as codes
   std::uint64_t bytes = 0;          // length of the whole stream
   bool checksum = false;
+  Coding coding = Coding::fixed;  // fixed or dense
   double promised() const noexcept { return eps * contributions; }  // |error| of a sum, before final rounding
 };
 
@@ -91,7 +100,7 @@ std::size_t combine_bound(Type t, std::size_t count) noexcept;
 
 // Room that nearly always suffices for these two streams, little more than the sum of their sizes: not a bound. Where
 // blocks of zeros meet a predictor that does not suit them, or codes widen, a sum may need more and ends in
-// `buffer_too_small`.
+// `buffer_too_small`. A fixed sum of dense streams needs the other bound.
 std::size_t combine_bound(const Info& a, const Info& b) noexcept;
 
 // Smallest and largest of some numbers; lo > hi: there are none.

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "codec/driver.hpp"
+#include "codec/group_io.hpp"
 #include "codec/numbers/exact.hpp"
 
 namespace stretto::codec {
@@ -67,22 +67,28 @@ std::size_t add_filled(const Kernels& kernels, const ResultSpec& spec, const std
 
 PartResult combine_part(Combine op, const StreamView& a, const StreamView& b, const ResultSpec& spec,
                         const Kernels& kernels, StreamWriter& writer, std::uint64_t first, std::uint64_t last,
-                        std::uint8_t* p, std::uint8_t* end) noexcept {
+                        std::uint8_t* begin, std::uint8_t* end) noexcept {
   PartResult r;
   const FloatEnvironment environment;
   const bool sum = op == Combine::add || op == Combine::subtract;
   ReadableGroup readable_a, readable_b;
-  const std::uint8_t* ga = a.group(first);
-  const std::uint8_t* gb = b.group(first);
-  for (std::uint64_t g = first; g < last; ++g) {
+  GroupSource source_a(a, kernels, 0), source_b(b, kernels, 1);
+  GroupSink sink(writer, spec.type, kernels, begin, end);
+  r.status = sink.status();
+  for (std::uint64_t g = first; g < last && r.status == Status::ok; ++g) {
     const int m = writer.layout.group_size(g);
-    const std::size_t wa = a.words(g), wb = b.words(g), room = static_cast<std::size_t>(end - p);
+    r.group = g;
+    if ((r.status = source_a.read(g)) != Status::ok || (r.status = source_b.read(g)) != Status::ok) break;
+    const std::uint8_t *const ga = source_a.data(), *const gb = source_b.data();
+    const std::size_t wa = source_a.words(), wb = source_b.words(), room = sink.room();
+    std::uint8_t* const p = sink.at();
     prefetch_read(ga, 4 * wa);
     prefetch_read(gb, 4 * wb);
     prefetch_write(p, 4 * wa);
     std::size_t words = kDeclined;
     if (kernels.add && sum && m == kGroup && !spec.wide && room >= kKernelRoom) {
-      const std::uint8_t *ra = readable_a.at(ga, wa, a.end()), *rb = readable_b.at(gb, wb, b.end());
+      const std::uint8_t *ra = readable_a.at(ga, wa, source_a.readable_end()),
+                         *rb = readable_b.at(gb, wb, source_b.readable_end());
       if (ra && rb) {
         words = kernels.add(ra, wa, rb, wb, op == Combine::subtract, p);
         if (words == kDeclined && (a.info.exceptions || b.info.exceptions))
@@ -91,7 +97,6 @@ PartResult combine_part(Combine op, const StreamView& a, const StreamView& b, co
     }
     if (words == kDeclined) {
       GroupView va, vb;
-      r.group = g;
       if (!parse_group(ga, wa, m, spec.type, &va) || !parse_group(gb, wb, m, spec.type, &vb)) {
         r.status = Status::corrupt_stream;
         return r;
@@ -99,16 +104,13 @@ PartResult combine_part(Combine op, const StreamView& a, const StreamView& b, co
       words = sum ? add_groups(va, vb, op == Combine::subtract, spec, p, room, &r.tally)
                   : select_groups(va, vb, op == Combine::max, spec, p, room, &r.tally);
       if (words == kNoRoom) {
-        r.status = room >= 4 * kMaxGroupWords ? Status::overflow : Status::buffer_too_small;
+        r.status = no_room(room);
         return r;
       }
     }
-    writer.set_words(g, words);
-    p += 4 * words;
-    ga += 4 * wa;
-    gb += 4 * wb;
+    r.status = sink.put(g, words);
   }
-  r.end = p;
+  r.end = sink.end();
   return r;
 }
 
@@ -143,7 +145,7 @@ Status combine(Combine op, Bytes a, Bytes b, MutableBytes out, std::size_t* writ
   info.checksum = options.checksum;
   const Kernels* kernels = chosen_kernels(options);
   if (!kernels) return Status::unsupported;
-  StreamWriter writer(out, info.count);
+  StreamWriter writer(out, info.count, coding_of(options, va.info, vb.info));
   if (!writer.has_room_for_index())
     return fail(Status::buffer_too_small, "{}: an output of {} bytes is too small", op_name(op), out.size());
   const ResultSpec spec{stored_type(info.type), info.width, info.code_bound > kNarrowLimit};
@@ -152,8 +154,7 @@ Status combine(Combine op, Bytes a, Bytes b, MutableBytes out, std::size_t* writ
   };
   // Without the kernels' room: that is left over from the slack of the part's other groups.
   const auto reserve = [&](std::uint64_t first, std::uint64_t last) {
-    return static_cast<std::size_t>(va.group(last) - va.group(first)) +
-           static_cast<std::size_t>(vb.group(last) - vb.group(first)) + (last - first) * kCombineSlack;
+    return likely_bytes(va, first, last) + likely_bytes(vb, first, last) + (last - first) * kCombineSlack;
   };
   const PartResult r = writer.write(options.parallel, encode, reserve);
   if (r.status != Status::ok) return report(r, op_name(op), out.size());

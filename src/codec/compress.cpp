@@ -4,7 +4,7 @@
 #include <concepts>
 #include <limits>
 
-#include "codec/driver.hpp"
+#include "codec/group_io.hpp"
 #include "codec/marks.hpp"
 #include "codec/numbers/values.hpp"
 
@@ -114,7 +114,7 @@ Status check_input(const char* what, const void* x, std::size_t count, const voi
 template <class T>
 Status compress_as(Type t, const void* x, std::size_t count, Info info, MutableBytes out, std::size_t* written,
                    const Kernels& kernels, const Options& options) noexcept {
-  StreamWriter writer(out, count);
+  StreamWriter writer(out, count, coding_of(options));
   if (!writer.has_room_for_index())
     return fail(Status::buffer_too_small, "compress: an output of {} bytes is too small for {} values", out.size(),
                 count);
@@ -123,20 +123,17 @@ Status compress_as(Type t, const void* x, std::size_t count, Info info, MutableB
   const auto encode = [&](std::uint64_t first, std::uint64_t last, std::uint8_t* p, std::uint8_t* end) {
     PartResult r;
     const FloatEnvironment environment;
+    GroupSink sink(writer, stored_type(t), kernels, p, end);
+    r.status = sink.status();
     T buffer[kGroup];
-    for (std::uint64_t g = first; g < last; ++g) {
+    for (std::uint64_t g = first; g < last && r.status == Status::ok; ++g) {
       const int m = writer.layout.group_size(g);
       const T* v = group_values<T>(t, x, g * kGroup, m, buffer);
-      const std::size_t words = marks.encode(encoder, v, m, p, static_cast<std::size_t>(end - p), &r.tally);
-      if (words == kNoRoom) {
-        r.status = Status::buffer_too_small;
-        r.group = g;
-        return r;
-      }
-      writer.set_words(g, words);
-      p += 4 * words;
+      const std::size_t words = marks.encode(encoder, v, m, sink.at(), sink.room(), &r.tally);
+      r.group = g;
+      r.status = words == kNoRoom ? Status::buffer_too_small : sink.put(g, words);
     }
-    r.end = p;
+    r.end = sink.end();
     return r;
   };
   // All together compress_bound, which always suffices.
@@ -157,7 +154,7 @@ bool lacks_room(Status s) noexcept { return s == Status::buffer_too_small || s =
 template <class T>
 Status add_values_as(const StreamView& a, const void* x, MutableBytes out, std::size_t* written, const Kernels& kernels,
                      const Options& options) noexcept {
-  StreamWriter writer(out, a.info.count);
+  StreamWriter writer(out, a.info.count, coding_of(options, a.info, a.info));
   if (!writer.has_room_for_index())
     return fail(Status::buffer_too_small, "add_values: an output of {} bytes is too small", out.size());
   const GroupEncoder<T> encoder(a.info, kernels);
@@ -172,7 +169,10 @@ Status add_values_as(const StreamView& a, const void* x, MutableBytes out, std::
       T buffer[kGroup];
       std::uint8_t compressed[kKernelRoom];
       ReadableGroup readable_a;
-      const std::uint8_t* ga = first < last ? a.group(first) : nullptr;
+      GroupSource source(a, kernels, 0);
+      GroupSink sink(writer, spec.type, kernels, p, end);
+      r.status = sink.status();
+      if (r.status != Status::ok) return r;
       Tally own, sums, fast;  // of x; of the sums; as kernels report
       for (std::uint64_t g = first; g < last; ++g) {
         const int m = writer.layout.group_size(g);
@@ -181,15 +181,20 @@ Status add_values_as(const StreamView& a, const void* x, MutableBytes out, std::
           encoder.encode(v, m, compressed, sizeof compressed, &own);
           continue;
         }
-        const std::size_t words_a = a.words(g), room = static_cast<std::size_t>(end - p);
+        r.status = source.read(g);
+        r.group = g;
+        if (r.status != Status::ok) break;
+        const std::uint8_t* const ga = source.data();
+        const std::size_t words_a = source.words(), room = sink.room();
+        std::uint8_t* const to = sink.at();
         prefetch_read(ga, 4 * words_a);
-        prefetch_write(p, 4 * words_a);
+        prefetch_write(to, 4 * words_a);
         std::size_t words = kDeclined;
         if constexpr (std::is_floating_point_v<T>) {
           const auto& k = float_kernels<T>(encoder.kernels);
           if (k.add_values && m == kGroup && !spec.wide && room >= kKernelRoom) {
-            if (const std::uint8_t* readable = readable_a.at(ga, words_a, a.end()))
-              words = k.add_values(readable, words_a, v, encoder.grid, p, room, &fast);
+            if (const std::uint8_t* readable = readable_a.at(ga, words_a, source.readable_end()))
+              words = k.add_values(readable, words_a, v, encoder.grid, to, room, &fast);
           }
         }
         if (words == kDeclined) {
@@ -200,27 +205,20 @@ Status add_values_as(const StreamView& a, const void* x, MutableBytes out, std::
           } else if (!parse_group(ga, words_a, m, spec.type, &va)) {
             r.status = Status::corrupt_stream;
           } else {
-            words = add_groups(va, vb, false, spec, p, room, &sums);
-            if (words == kNoRoom) r.status = room >= 4 * kMaxGroupWords ? Status::overflow : Status::buffer_too_small;
-          }
-          if (r.status != Status::ok) {
-            r.group = g;
-            if (spec.wide || !lacks_room(r.status)) break;
-            continue;
+            words = add_groups(va, vb, false, spec, to, room, &sums);
+            if (words == kNoRoom) r.status = no_room(room);
           }
         }
-        writer.set_words(g, words);
-        p += 4 * words;
-        ga += 4 * words_a;
+        if (r.status == Status::ok) r.status = sink.put(g, words);
+        if (r.status != Status::ok && (spec.wide || !lacks_room(r.status))) break;
       }
-      r.end = p;
+      r.end = sink.end();
       r.tally.bound = std::max(own.bound, fast.bound);
       r.tally.exceptions = sums.exceptions + fast.exceptions;
       return r;
     };
     const auto reserve = [&](std::uint64_t first, std::uint64_t last) {
-      return static_cast<std::size_t>(a.group(last) - a.group(first)) +
-             (last - first) * (largest_group(t, kGroup) + kCombineSlack);
+      return likely_bytes(a, first, last) + (last - first) * (largest_group(t, kGroup) + kCombineSlack);
     };
     return writer.write(options.parallel, encode, reserve);
   };

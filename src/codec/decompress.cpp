@@ -4,7 +4,7 @@
 #include <bit>
 #include <limits>
 
-#include "codec/driver.hpp"
+#include "codec/group_io.hpp"
 #include "codec/numbers/quotient.hpp"
 #include "codec/numbers/values.hpp"
 
@@ -22,17 +22,19 @@ struct GroupDecoder {
   std::uint32_t divisor;
   bool stream;
 
-  Status decode(std::uint64_t g, const std::uint8_t* p, ReadableGroup& readable, T* y) const noexcept {
+  Status decode(std::uint64_t g, GroupSource& source, ReadableGroup& readable, T* y) const noexcept {
     const int m = s.layout.group_size(g);
+    if (const Status status = source.read(g); status != Status::ok) return status;
+    prefetch_read(source.data(), 4 * source.words());
     if constexpr (std::is_floating_point_v<T>) {
       const auto& k = float_kernels<T>(kernels);
       if (k.decompress && m == kGroup) {
-        const std::uint8_t* at = readable.at(p, s.words(g), s.end());
-        if (at && k.decompress(at, s.words(g), grid, s.info.code_bound, divisor, stream, y)) return Status::ok;
+        const std::uint8_t* at = readable.at(source.data(), source.words(), source.readable_end());
+        if (at && k.decompress(at, source.words(), grid, s.info.code_bound, divisor, stream, y)) return Status::ok;
       }
     }
     GroupView view;
-    if (!view_group(s, g, p, &view)) return Status::corrupt_stream;
+    if (!source.view(&view)) return Status::corrupt_stream;
     return decode_group(view, s.info, divisor, y) ? Status::ok : Status::overflow;
   }
 };
@@ -42,7 +44,8 @@ template <class T>
 Status overflow_in(const StreamView& s, std::uint64_t g, std::uint32_t divisor) noexcept {
   GroupView view;
   if constexpr (std::is_integral_v<T>) {
-    if (view_group(s, g, s.group(g), &view)) {
+    GroupSource source(s, *find_kernels(Isa::reference), 0);
+    if (source.read(g) == Status::ok && source.view(&view)) {
       Codes q;
       read_codes(view, q);
       for (int i = 0; i < view.m; ++i) {
@@ -83,19 +86,17 @@ Status decode_range(const StreamView& s, std::uint64_t first, std::size_t n, voi
     if (from == to) return;
     T buffer[kGroup];
     ReadableGroup readable;
-    const std::uint8_t* p = s.group(first_group + from);
+    GroupSource source(s, kernels, 0);
     for (std::uint64_t g = first_group + from; g < first_group + to; ++g) {
       const std::uint64_t at = g * kGroup, begin = std::max(at, first),
                           stop = std::min(at + static_cast<std::uint64_t>(s.layout.group_size(g)), end);
       const bool whole = direct && begin == at && stop - begin == static_cast<std::uint64_t>(s.layout.group_size(g));
-      prefetch_read(p, 4 * std::size_t{s.words(g)});
       T* to_values = whole ? static_cast<T*>(y) + (at - first) : buffer;
-      results[i].status = decoder.decode(g, p, readable, to_values);
+      results[i].status = decoder.decode(g, source, readable, to_values);
       results[i].group = g;
       if (results[i].status != Status::ok) break;
       if (!whole)
         put_values(s.info.type, buffer + (begin - at), y, begin - first, static_cast<std::size_t>(stop - begin));
-      p += 4 * std::size_t{s.words(g)};
     }
     if (decoder.stream)
       std::atomic_thread_fence(std::memory_order_seq_cst);  // stores past the caches are weakly ordered

@@ -76,12 +76,21 @@ void close_up(const Piece* pieces, int count, const Parallel* parallel) noexcept
 
 std::size_t StreamWriter::finish(std::uint8_t* end, Info info) noexcept {
   std::uint64_t at = layout.body;
-  for (std::uint64_t g = 0; g < layout.groups; ++g) {
-    if (g % kChunk == 0) store(base + kHeaderBytes + 8 * (g / kChunk), at);
-    at += 4 * std::uint64_t{load<std::uint16_t>(base + layout.lengths + 2 * g)};
+  if (layout.coding == Coding::dense) {
+    for (std::uint64_t c = 0; c < layout.chunks; ++c) {
+      const auto entry = load<std::uint64_t>(base + kHeaderBytes + 8 * c);
+      store(base + kHeaderBytes + 8 * c, at | (entry & kDenseBit));
+      at += entry & ~kDenseBit;
+    }
+  } else {
+    for (std::uint64_t g = 0; g < layout.groups; ++g) {
+      if (g % kChunk == 0) store(base + kHeaderBytes + 8 * (g / kChunk), at);
+      at += 4 * std::uint64_t{load<std::uint16_t>(base + layout.lengths + 2 * g)};
+    }
+    for (std::size_t i = layout.lengths + 2 * layout.groups; i < layout.body; ++i) base[i] = 0;
   }
-  for (std::size_t i = layout.lengths + 2 * layout.groups; i < layout.body; ++i) base[i] = 0;
   info.count = layout.count;
+  info.coding = layout.coding;
   info.bytes = static_cast<std::uint64_t>(end - base);
   write_header(base, info);
   return static_cast<std::size_t>(info.bytes);
@@ -102,12 +111,12 @@ Status report(const PartResult& r, const char* what, std::size_t capacity) noexc
     case Status::buffer_too_small:
       return fail(r.status, "{}: an output of {} bytes is too small (full at group {})", what, capacity, r.group);
     case Status::corrupt_stream: return fail(r.status, "{}: group {} of the stream is malformed", what, r.group);
+    case Status::out_of_memory: return fail(r.status, "{}: no memory for dense chunks (at group {})", what, r.group);
     case Status::overflow: return fail(r.status, "{}: the result does not fit at group {}", what, r.group);
     case Status::invalid_argument:
     case Status::invalid_bound:
     case Status::incompatible:
     case Status::unsupported:
-    case Status::out_of_memory:
     case Status::timeout:
     case Status::mpi_error:
     case Status::internal: break;

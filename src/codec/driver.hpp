@@ -70,12 +70,16 @@ void close_up(const Piece* pieces, int count, const Parallel* parallel) noexcept
 // share the room by it. Where a part needs more than its share, the work starts again in one part.
 class StreamWriter {
  public:
-  StreamWriter(MutableBytes out, std::uint64_t count) noexcept
-      : layout(count), base(reinterpret_cast<std::uint8_t*>(out.data())), size_(out.size()) {}
+  StreamWriter(MutableBytes out, std::uint64_t count, Coding coding = Coding::fixed) noexcept
+      : layout(count, coding), base(reinterpret_cast<std::uint8_t*>(out.data())), size_(out.size()) {}
 
   bool has_room_for_index() const noexcept { return size_ >= layout.body; }
   void set_words(std::uint64_t g, std::size_t words) noexcept {
     store(base + layout.lengths + 2 * g, static_cast<std::uint16_t>(words));
+  }
+  // In place of set_words, of dense streams.
+  void set_chunk(std::uint64_t c, std::size_t bytes, bool dense) noexcept {
+    store(base + kHeaderBytes + 8 * c, std::uint64_t{bytes} | (dense ? kDenseBit : 0));
   }
 
   template <class Encode, class Reserve>
@@ -156,9 +160,17 @@ const Kernels* chosen_kernels(const Options& options) noexcept;
 // The status and message of a part that failed.
 Status report(const PartResult& r, const char* what, std::size_t capacity) noexcept;
 
-// The group at `at`, parsed; false if it is malformed.
-inline bool view_group(const StreamView& s, std::uint64_t g, const std::uint8_t* at, GroupView* view) noexcept {
-  return parse_group(at, s.words(g), s.layout.group_size(g), stored_type(s.info.type), view);
+// The coding of a stream that is made of values, and of one that is made of streams.
+inline Coding coding_of(const Options& o) noexcept { return o.coding == Coding::dense ? Coding::dense : Coding::fixed; }
+inline Coding coding_of(const Options& o, const Info& a, const Info& b) noexcept {
+  if (o.coding != Coding::automatic) return coding_of(o);
+  return a.coding == Coding::dense ? a.coding : b.coding;
+}
+
+// Bytes of the groups [first, last) of a stream, at both of which chunks begin; of dense ones what they would likely take if they were fixed.
+inline std::size_t likely_bytes(const StreamView& s, std::uint64_t first, std::uint64_t last) noexcept {
+  const auto bytes = static_cast<std::size_t>(s.chunk(chunks_of(last)) - s.chunk(first / kChunk));
+  return s.layout.coding == Coding::dense ? 2 * bytes : bytes;
 }
 
 }  // namespace stretto::codec

@@ -2,32 +2,33 @@
 #include <algorithm>
 #include <limits>
 
-#include "codec/driver.hpp"
+#include "codec/group_io.hpp"
 
 namespace stretto::codec {
 namespace {
 
-// Encodes the groups of the result one after another: make(g, out, room, tally) gives words or kNoRoom or kDeclined (malformed).
+// Encodes the groups of the result one after another: make(sources of a and b, g, m, out, room, tally, words) gives words, or kNoRoom.
 template <class Make>
-Status write_groups(const char* what, MutableBytes out, std::size_t* written, Info info, const Options& options,
-                    std::size_t group_room, Make make) noexcept {
-  StreamWriter writer(out, info.count);
+Status write_groups(const char* what, const StreamView& a, const StreamView& b, MutableBytes out, std::size_t* written,
+                    Info info, const Options& options, std::size_t group_room, Make make) noexcept {
+  const Kernels* kernels = chosen_kernels(options);
+  if (!kernels) return Status::unsupported;
+  StreamWriter writer(out, info.count, coding_of(options, a.info, b.info));
   if (!writer.has_room_for_index())
     return fail(Status::buffer_too_small, "{}: an output of {} bytes is too small", what, out.size());
   const auto encode = [&](std::uint64_t first, std::uint64_t last, std::uint8_t* p, std::uint8_t* end) {
     PartResult r;
     const FloatEnvironment environment;
-    for (std::uint64_t g = first; g < last; ++g) {
-      const auto room = static_cast<std::size_t>(end - p);
-      const std::size_t words = make(g, writer.layout.group_size(g), p, room, &r.tally);
+    GroupSource sources[2] = {{a, *kernels, 0}, {b, *kernels, 1}};
+    GroupSink sink(writer, stored_type(info.type), *kernels, p, end);
+    r.status = sink.status();
+    for (std::uint64_t g = first; g < last && r.status == Status::ok; ++g) {
+      std::size_t words = 0;
       r.group = g;
-      if (words == kDeclined) r.status = Status::corrupt_stream;
-      if (words == kNoRoom) r.status = room >= 4 * kMaxGroupWords ? Status::overflow : Status::buffer_too_small;
-      if (r.status != Status::ok) return r;
-      writer.set_words(g, words);
-      p += 4 * words;
+      r.status = make(sources, g, writer.layout.group_size(g), sink.at(), sink.room(), &r.tally, &words);
+      if (r.status == Status::ok) r.status = words == kNoRoom ? no_room(sink.room()) : sink.put(g, words);
     }
-    r.end = p;
+    r.end = sink.end();
     return r;
   };
   const auto reserve = [&](std::uint64_t first, std::uint64_t last) { return (last - first) * group_room; };
@@ -47,8 +48,8 @@ struct Run {
 };
 
 // A group of m values that starts at value `at` of the two runs, one after the other.
-std::size_t join_group(const Run (&runs)[2], std::uint64_t at, int m, const ResultSpec& spec, std::uint8_t* out,
-                       std::size_t room, Tally* tally) noexcept {
+Status join_group(const Run (&runs)[2], GroupSource* from, std::uint64_t at, int m, const ResultSpec& spec,
+                  std::uint8_t* out, std::size_t room, Tally* tally, std::size_t* result) noexcept {
   GroupView views[4];
   int first[4], length[4], sources = 0;
   while (m > 0) {
@@ -59,23 +60,27 @@ std::size_t join_group(const Run (&runs)[2], std::uint64_t at, int m, const Resu
     const std::uint64_t stop =
         std::min(run.first + run.count, g * kGroup + static_cast<std::uint64_t>(run.s->layout.group_size(g)));
     const int n = static_cast<int>(std::min<std::uint64_t>(static_cast<std::uint64_t>(m), stop - local));
-    const std::uint8_t* p = run.s->group(g);
-    const std::size_t words = run.s->words(g);
+    GroupSource& source = from[second];
+    if (const Status status = source.read(g); status != Status::ok) return status;
+    const std::size_t words = source.words();
     // A whole group as it stands: copied.
     if (sources == 0 && begin == 0 && n == m && n == run.s->layout.group_size(g)) {
-      if (!view_group(*run.s, g, p, &views[0])) return kDeclined;
-      if (4 * words > room) return kNoRoom;
-      std::memcpy(out, p, 4 * words);
+      if (!source.view(&views[0])) return Status::corrupt_stream;
+      *result = kNoRoom;
+      if (4 * words > room) return Status::ok;
+      std::memcpy(out, source.data(), 4 * words);
       tally->exceptions += static_cast<std::uint64_t>(views[0].exception_count);
-      return words;
+      *result = words;
+      return Status::ok;
     }
-    if (!view_group(*run.s, g, p, &views[sources])) return kDeclined;
+    if (!source.view(&views[sources])) return Status::corrupt_stream;
     first[sources] = begin;
     length[sources++] = n;
     at += static_cast<std::uint64_t>(n);
     m -= n;
   }
-  return splice_groups(views, sources, first, length, spec, out, room, tally);
+  *result = splice_groups(views, sources, first, length, spec, out, room, tally);
+  return Status::ok;
 }
 
 std::size_t joined_room(const Info& info) noexcept { return info.count == 0 ? 0 : combine_bound(info.type, kGroup); }
@@ -96,12 +101,15 @@ Status scale(Bytes a, std::int32_t k, MutableBytes out, std::size_t* written, co
   info.code_bound *= by;
   info.contributions = static_cast<std::uint32_t>(info.contributions * by);
   const ResultSpec spec{stored_type(info.type), info.width, info.code_bound > kNarrowLimit};
-  const auto make = [&](std::uint64_t g, int, std::uint8_t* p, std::size_t room, Tally* tally) {
+  const auto make = [&](GroupSource* from, std::uint64_t g, int, std::uint8_t* p, std::size_t room, Tally* tally,
+                        std::size_t* words) {
     GroupView view;
-    if (!view_group(s, g, s.group(g), &view)) return kDeclined;
-    return scale_group(view, k, spec, p, room, tally);
+    if (const Status status = from[0].read(g); status != Status::ok) return status;
+    if (!from[0].view(&view)) return Status::corrupt_stream;
+    *words = scale_group(view, k, spec, p, room, tally);
+    return Status::ok;
   };
-  return write_groups("scale", out, written, info, options, combine_bound(info.type, kGroup), make);
+  return write_groups("scale", s, s, out, written, info, options, combine_bound(info.type, kGroup), make);
 }
 
 Status slice(Bytes a, std::uint64_t first, std::size_t n, MutableBytes out, std::size_t* written,
@@ -115,10 +123,11 @@ Status slice(Bytes a, std::uint64_t first, std::size_t n, MutableBytes out, std:
   info.count = n;
   const Run runs[2] = {{&s, first, n}, {&s, 0, 0}};
   const ResultSpec spec{stored_type(info.type), info.width, false};
-  const auto make = [&](std::uint64_t g, int m, std::uint8_t* p, std::size_t room, Tally* tally) {
-    return join_group(runs, g * kGroup, m, spec, p, room, tally);
+  const auto make = [&](GroupSource* from, std::uint64_t g, int m, std::uint8_t* p, std::size_t room, Tally* tally,
+                        std::size_t* words) {
+    return join_group(runs, from, g * kGroup, m, spec, p, room, tally, words);
   };
-  return write_groups("slice", out, written, info, options, joined_room(info), make);
+  return write_groups("slice", s, s, out, written, info, options, joined_room(info), make);
 }
 
 Status concatenate(Bytes a, Bytes b, MutableBytes out, std::size_t* written, const Options& options) noexcept {
@@ -143,10 +152,11 @@ Status concatenate(Bytes a, Bytes b, MutableBytes out, std::size_t* written, con
   info.code_bound = std::max(ia.code_bound, ib.code_bound);
   const Run runs[2] = {{&sa, 0, ia.count}, {&sb, 0, ib.count}};
   const ResultSpec spec{stored_type(info.type), info.width, false};
-  const auto make = [&](std::uint64_t g, int m, std::uint8_t* p, std::size_t room, Tally* tally) {
-    return join_group(runs, g * kGroup, m, spec, p, room, tally);
+  const auto make = [&](GroupSource* from, std::uint64_t g, int m, std::uint8_t* p, std::size_t room, Tally* tally,
+                        std::size_t* words) {
+    return join_group(runs, from, g * kGroup, m, spec, p, room, tally, words);
   };
-  return write_groups("concatenate", out, written, info, options, joined_room(info), make);
+  return write_groups("concatenate", sa, sb, out, written, info, options, joined_room(info), make);
 }
 
 }  // namespace stretto::codec

@@ -36,6 +36,15 @@ Isa best_isa() noexcept {
   return Isa::reference;
 }
 
+const char* name(Coding coding) noexcept {
+  switch (coding) {
+    case Coding::automatic: return "automatic";
+    case Coding::fixed: return "fixed";
+    case Coding::dense: return "dense";
+  }
+  return "no coding";
+}
+
 const char* name(Isa isa) noexcept {
   switch (isa) {
     case Isa::best: return "best";

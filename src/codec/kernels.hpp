@@ -36,12 +36,32 @@ struct FloatKernels {
   Kept (*survey)(const T* x, const MarkSet<T>& marks, T* out, T* kept) = nullptr;
 };
 
+namespace dense {
+class BitWriter;
+struct Counts;
+struct Decoder;
+struct States;
+struct Tables;
+struct Widths;
+}  // namespace dense
+
+// The entropy stage of dense chunks: contracts as those of the functions of dense/coder.hpp, which stand in for absent ones.
+struct DenseKernels {
+  void (*scan)(const std::uint8_t* planes, const dense::Widths& widths, bool is_unsigned, std::uint8_t* classes,
+               dense::Counts* counts, dense::BitWriter* low) = nullptr;
+  std::uint8_t* (*encode)(const dense::Widths* groups, int n, const std::uint8_t* classes, const dense::Tables& tables,
+                          int sets, dense::States* states, std::uint8_t* out) = nullptr;
+  std::size_t (*decode)(dense::Decoder* d, int widest, bool is_unsigned, std::uint8_t* planes,
+                        std::uint8_t* widths) = nullptr;
+};
+
 struct Kernels {
   FloatKernels<float> f32;
   FloatKernels<double> f64;
   // Narrow groups without exceptions; the result is narrow.
   std::size_t (*add)(const std::uint8_t* a, std::size_t a_words, const std::uint8_t* b, std::size_t b_words,
                      bool negate_b, std::uint8_t* out) = nullptr;
+  DenseKernels dense;
 };
 
 template <class T>

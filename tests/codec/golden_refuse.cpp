@@ -48,7 +48,7 @@ void add_refused(Golden* g) {
   const Stream plain = accept["handmade_plain"] = handmade({0x53a | 0u, 0x2, 0x1, 0x1}, 40);
   no["header_short"] = Stream(plain.begin(), plain.begin() + 63);
   no["magic"] = changed(plain, 0, u8{'s'});
-  no["version_2"] = changed(plain, 4, u8{2});
+  no["version_3"] = changed(plain, 4, u8{3});
   no["type_0"] = changed(plain, 5, u8{0});
   no["type_7"] = changed(plain, 5, u8{7});
   no["flag_2"] = changed(plain, 6, u8{2});

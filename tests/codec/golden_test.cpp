@@ -5,7 +5,7 @@
 #include <set>
 #include <sstream>
 
-#include "codec/driver.hpp"
+#include "codec/group_io.hpp"
 #include "golden.hpp"
 
 namespace stretto::codec {
@@ -75,14 +75,18 @@ TEST(Golden, StreamsCoverEveryPartOfTheFormat) {
     seen.insert(std::string("type ") + codec::name(view.info.type));
     if (view.info.checksum) seen.insert("checksum");
     if (view.layout.chunks > 1) seen.insert("chunks");
+    GroupSource source(view, *find_kernels(Isa::reference), 0);
     for (std::uint64_t k = 0; k < view.layout.groups; ++k) {
       GroupView group;
-      ASSERT_TRUE(view_group(view, k, view.group(k), &group)) << name;
-      if (view.words(k) == 0) {
+      if (k % kChunk == 0 && view.layout.coding == Coding::dense)
+        seen.insert(view.dense(k / kChunk) ? "dense chunk" : "fixed chunk");
+      ASSERT_EQ(source.read(k), Status::ok) << name;
+      ASSERT_TRUE(source.view(&group)) << name;
+      if (source.words() == 0) {
         seen.insert("zero group");
         continue;
       }
-      const auto* p = view.group(k);
+      const auto* p = source.data();
       const auto word = load<std::uint32_t>(p);
       seen.insert("form " + std::to_string(word >> 4 & 7));
       if (group.verbatim) continue;

@@ -58,7 +58,7 @@ def read_header(data):
     need(len(data) >= 64, "shorter than a header")
     magic, version, kind, flags, zero, count, eps, width, contributions, checksum, bound, length, exceptions = struct.unpack(
         "<4sBBBBQddIIQQQ", data[:64])
-    need(magic == b"STRT" and version == 1, "no stretto stream of version 1")
+    need(magic == b"STRT" and version in (1, 2), "no stretto stream of version 1 or 2")
     need(kind in TYPES and flags < 2 and zero == 0 and count <= 1 << 48, "illegal type, flags or count")
     integers = kind in (3, 4)
     need(eps == 0 if integers else 0 < eps < math.inf, f"illegal bound {eps}")
@@ -68,7 +68,7 @@ def read_header(data):
     need(64 <= length <= len(data), "truncated")
     data = data[:length]
     need(checksum == (crc32c(data[:36] + bytes(4) + data[40:]) if flags else 0), "the checksum differs")
-    return data, kind, count, width, bound, exceptions
+    return data, version, kind, count, width, bound, exceptions
 
 
 def split_groups(data, count):
@@ -208,6 +208,187 @@ def read_group(data, m, number, divisor):
     return e[:m].astype(f"<i{size}").astype(np.int64), places, values
 
 
+# Section 8: version 2, whose dense chunks become groups of section 3.
+
+
+def split_chunks(data, count, number):
+    chunks = -(-count // 65536)
+    begin = 64 + 8 * chunks
+    need(begin <= len(data), "truncated in the index")
+    entries = [int(entry) for entry in np.frombuffer(data, "<u8", chunks, 64)]
+    starts = [entry & (1 << 63) - 1 for entry in entries] + [len(data)]
+    need(starts[0] == begin, "the first chunk starts elsewhere")
+    groups = []
+    for c, entry in enumerate(entries):
+        need(starts[c] <= starts[c + 1] <= len(data) and starts[c + 1] % 4 == 0, "chunks out of order")
+        chunk, values = data[starts[c]:starts[c + 1]], min(count - 65536 * c, 65536)
+        sizes = [min(values - v, 1024) for v in range(0, values, 1024)]
+        groups += dense_groups(chunk, sizes, number) if entry >> 63 else fixed_groups(chunk, len(sizes))
+    return groups
+
+
+def fixed_groups(chunk, n):
+    parts = Parts(chunk)
+    lengths = np.frombuffer(parts.take(-(-2 * n // 4) * 4), "<u2", n)
+    groups = [parts.take(4 * int(length)) for length in lengths]
+    need(not parts.left, "a fixed chunk goes on behind its groups")
+    return groups
+
+
+class BitQueue:
+    def __init__(self, data):
+        self.bits, self.at = np.unpackbits(np.frombuffer(data, np.uint8), bitorder="little"), 0
+
+    def take(self, n):
+        need(self.at + n <= len(self.bits), "no bits left")
+        self.at += n
+        return int("".join(map(str, self.bits[self.at - n:self.at][::-1])) or "0", 2)
+
+
+def read_table(queue, last):
+    frequencies = []
+    for _ in range(last):
+        rest = 4096 - sum(frequencies)
+        length = queue.take(4) if rest else 0
+        frequencies.append(1 << length - 1 | queue.take(length - 1) if length else 0)
+        need(frequencies[-1] <= rest, "frequencies add up to more than 4096")
+    frequencies.append(4096 - sum(frequencies))
+    return np.array(frequencies), np.concatenate(([0], np.cumsum(frequencies)[:-1]))
+
+
+class Coder:
+    """The states, and the words not yet taken."""
+
+    def __init__(self, words, planes):
+        self.words = words
+        self.x = np.zeros((len(planes) // 28, 32), np.int64)
+        for i, plane in enumerate(planes):
+            self.x[i // 28] |= bits(plane.reshape(1)).astype(np.int64) << i % 28
+        need((self.x >= 4096).all(), "a state below 4096")
+
+    def step(self, table, which):
+        """32 symbols of a table, by the states of a set."""
+        need(table is not None, "no such table")
+        frequency, start = table
+        x = self.x[which]
+        slot = x & 4095
+        symbols = np.searchsorted(start[frequency > 0], slot, "right") - 1
+        symbols = np.flatnonzero(frequency)[symbols]
+        x = frequency[symbols] * (x >> 12) + slot - start[symbols]
+        low = x < 4096
+        n = int(low.sum())
+        need(n <= len(self.words), "no words left")
+        x[low] = x[low] << 16 | self.words[len(self.words) - n:]
+        self.words = self.words[:len(self.words) - n]
+        self.x[which] = x
+        return symbols
+
+
+def read_number(group):
+    value, shift = 0, 0
+    while True:
+        byte = group.take(1)[0]
+        value |= (byte & 127) << shift
+        shift += 7
+        need(value < 1 << 64 and (byte < 128 or shift < 70), "a number of more than 64 bits")
+        if byte < 128:
+            return value
+
+
+def signed_number(group):
+    value = read_number(group)
+    return value >> 1 ^ -(value & 1)
+
+
+def code_bytes(value, wide):
+    need(wide or -(1 << 31) <= value < 1 << 31, "a narrow code beyond 32 bits")
+    return (value % (1 << 64)).to_bytes(8, "little")[:8 if wide else 4]
+
+
+def stored_widths(widths):
+    there = widths > 0
+    size = 4 if widths.max() <= 15 else 8
+
+    def packed(w):
+        if size == 4:
+            w = np.append(w, np.zeros(len(w) % 2, int))
+            w = w[::2] | w[1::2] << 4
+        return w.astype(np.uint8).tobytes() + bytes(-len(w) % 4)
+
+    masked, plain = packed(widths[there]), packed(widths)
+    if len(masked) + 4 < len(plain):
+        return (3 if size == 4 else 4), masked + np.packbits(there, bitorder="little").tobytes()
+    return (1 if size == 4 else 2), plain
+
+
+def dense_block(low, classes, width, signed):
+    """The planes of a block of known classes."""
+    values = np.where(classes > 0, 1 << np.maximum(classes, 1) - 1, 0).astype(object)
+    for k in range(2, width + 1):
+        for j in np.flatnonzero(classes >= k):
+            values[j] |= low.take(1) << k - 2
+    if signed:
+        values = np.array([v >> 1 ^ -(v & 1) for v in values], object)
+    return b"".join(sum((int(v) >> i & 1) << j for j, v in enumerate(values)).to_bytes(4, "little") for i in range(width))
+
+
+def dense_groups(chunk, sizes, number):
+    """The groups of a dense chunk as section 3 has them."""
+    need(len(chunk) >= 8, "a chunk is too short")
+    word = int.from_bytes(chunk[:4], "little")
+    low_end, sets = 4 + 4 * (word & (1 << 24) - 1), 1 + (word >> 24 & 1)
+    need(word >> 25 == 0 and low_end <= len(chunk), "illegal word 0 of a chunk")
+    low, queue = BitQueue(chunk[4:low_end]), BitQueue(chunk[low_end:])
+    widest = queue.take(7)
+    need(widest <= 64, "a width above 64")
+    tables = [[read_table(queue, w) if queue.take(1) else None for w in range(1, widest + 1)] for _ in range(2)]
+    heads = Parts(chunk[low_end + -(-queue.at // 8):])
+    states = np.frombuffer(heads.take(-112 * sets) if widest else b"", "<u4")
+    rest = len(heads.left)
+    coder = Coder(np.frombuffer(heads.left[rest % 2:], "<u2").astype(np.int64), states)
+    groups, base = [], 0
+    for m in sizes:
+        kind = heads.take(1)[0]
+        predictor, wide, largest = kind & 3, kind >> 2 & 1, kind >> 4
+        if largest == 15:
+            largest = heads.take(1)[0]
+            need(15 <= largest <= 64 or largest == 255, "illegal largest width")
+        if largest == 255:
+            need(kind & 15 == 0 and number.kind == "f", "illegal verbatim group")
+            groups.append(b"\x70\0\0\0" + heads.take(m * number.itemsize))
+            continue
+        word, group = predictor | wide << 2, b""
+        if predictor >= 2:
+            base = (base + signed_number(heads) + (1 << 63)) % (1 << 64) - (1 << 63)
+            short = not wide and -(1 << 23) <= base < 1 << 23
+            word |= (8 | base % (1 << 24) << 8) if short else 0
+            group += code_bytes(base, wide) if not short else b""
+        if predictor == 3:
+            group += code_bytes(signed_number(heads), wide)
+        if kind & 8:
+            word |= 128
+            n = read_number(heads)
+            need(n, "an empty exceptions section")
+            group += heads.take(4 * n)
+        if largest:
+            need(largest <= widest, "a largest width above the chunk's")
+            widths = coder.step(tables[0][largest - 1], 0)
+            for b, width in enumerate(widths.tolist()):
+                if width:
+                    classes = coder.step(tables[1][width - 1], b % sets)
+                    group += dense_block(low, classes, width, predictor > 0)
+            form, end = stored_widths(widths)
+            word |= form << 4
+            group += end
+        group = b"" if word == 0 else word.to_bytes(4, "little") + group
+        need(len(group) <= 16384, "a group of more than 4,096 words")
+        groups.append(group)
+    need((coder.x == 4096).all(), "a state ends elsewhere")
+    need(0 <= 2 * len(coder.words) + rest % 2 - (rest - len(heads.left)) < 4, "heads and words do not meet")
+    need(-(-low.at // 32) * 32 == len(low.bits), "low bits are left")
+    return groups
+
+
 # Section 4: codes to values.
 
 
@@ -253,9 +434,9 @@ def halves(y, kind):
 @np.errstate(all="ignore")
 def decode(data, divisor=1):
     """The values of a stream, as an array of its type (float16 and bfloat16: their bits)."""
-    data, kind, count, width, bound, exceptions = read_header(data)
+    data, version, kind, count, width, bound, exceptions = read_header(data)
     number = np.dtype(TYPES[kind])
-    groups = split_groups(data, count)
+    groups = split_groups(data, count) if version == 1 else split_chunks(data, count, number)
     y = np.zeros(count, number)
     for g, group in enumerate(groups):
         here = y[1024 * g:1024 * (g + 1)]

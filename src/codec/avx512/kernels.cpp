@@ -1,5 +1,6 @@
 #include "codec/avx512/kernels.hpp"
 
+#include "codec/avx512/dense.hpp"
 #include "codec/avx512/target.hpp"
 
 namespace stretto::codec {
@@ -12,6 +13,7 @@ const Kernels* avx512_kernels() noexcept {
       {&compress_f32, &add_values_f32, &decompress_f32, &range_f32, &add_filled_f32, portable<float>().survey},
       {&compress_f64, &add_values_f64, &decompress_f64, &range_f64, &add_filled_f64, portable<double>().survey},
       &add,
+      {&scan_dense, &encode_dense, &decode_dense},
   };
   static const bool here = present();
   return here ? &table : nullptr;

@@ -210,7 +210,7 @@ constexpr FloatKernels<T> FloatKernelsOf() {
 }
 
 Target Get() {
-  static constexpr Kernels kernels{FloatKernelsOf<float>(), FloatKernelsOf<double>(), &Add};
+  static constexpr Kernels kernels{FloatKernelsOf<float>(), FloatKernelsOf<double>(), &Add, {}};
   return {hwy::TargetName(HWY_TARGET), &kernels};
 }
 

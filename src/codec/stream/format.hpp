@@ -36,6 +36,9 @@ inline constexpr std::uint8_t kUniformBit = 1, kSumsBit = 2, kRunsBit = 4, kQuie
 inline constexpr std::uint32_t kNegativeBit = 1u << 16, kPlusInfBit = 1u << 17, kMinusInfBit = 1u << 18,
                                kNanBit = 1u << 19;
 
+// Version 2: in the chunk table, of a dense chunk.
+inline constexpr std::uint64_t kDenseBit = std::uint64_t{1} << 63;
+
 // Unaligned little-endian access. The library runs on little-endian machines only (checked in inspect.cpp).
 template <class T>
 T load(const std::uint8_t* p) noexcept {
@@ -61,22 +64,30 @@ void set_element(T* y, Index i, T v) noexcept {
 constexpr std::uint64_t groups_of(std::uint64_t count) noexcept { return (count + kGroup - 1) / kGroup; }
 constexpr std::uint64_t chunks_of(std::uint64_t groups) noexcept { return (groups + kChunk - 1) / kChunk; }
 
+// Version 2: bytes of the lengths of a fixed chunk, from which on the stream has `groups` groups.
+constexpr std::size_t length_bytes(std::uint64_t groups) noexcept {
+  return (2 * (groups < kChunk ? groups : kChunk) + 3) / 4 * 4;
+}
+
 // Type whose codes and exceptions a stream really holds: the half types widen to float32.
 constexpr Type stored_type(Type t) noexcept { return t == Type::f16 || t == Type::bf16 ? Type::f32 : t; }
 constexpr bool is_integer(Type t) noexcept { return t == Type::i32 || t == Type::i64; }
 constexpr int value_bytes(Type t) noexcept { return t == Type::f64 || t == Type::i64 ? 8 : 4; }
 
-// Where the parts of a stream of `count` values lie.
+// Where the parts of a stream of `count` values lie. Fixed: version 1, one array of lengths before all groups. Dense: version 2, chunks back to
+// back, of which those that are fixed begin with their lengths.
 struct Layout {
   std::uint64_t count, groups, chunks;
   std::size_t lengths;  // offset of the lengths
-  std::size_t body;     // offset of the first group
-  explicit Layout(std::uint64_t n) noexcept
+  std::size_t body;     // offset of the first group, or chunk
+  Coding coding;
+  explicit Layout(std::uint64_t n, Coding how = Coding::fixed) noexcept
       : count(n),
         groups(groups_of(n)),
         chunks(chunks_of(groups)),
         lengths(kHeaderBytes + 8 * chunks),
-        body(lengths + (2 * groups + 7) / 8 * 8) {}
+        body(how == Coding::dense ? lengths : lengths + (2 * groups + 7) / 8 * 8),
+        coding(how) {}
   int group_size(std::uint64_t g) const noexcept {
     return g + 1 < groups ? kGroup : static_cast<int>(count - g * kGroup);
   }
@@ -87,17 +98,23 @@ struct StreamView {
   Info info;
   Layout layout{0};
   const std::uint8_t* base = nullptr;
-  std::uint32_t words(std::uint64_t g) const noexcept { return load<std::uint16_t>(base + layout.lengths + 2 * g); }
+  std::uint64_t entry(std::uint64_t c) const noexcept { return load<std::uint64_t>(base + kHeaderBytes + 8 * c); }
+  bool dense(std::uint64_t c) const noexcept { return layout.coding == Coding::dense && (entry(c) & kDenseBit); }
   std::uint64_t chunk_offset(std::uint64_t c) const noexcept {
-    return load<std::uint64_t>(base + kHeaderBytes + 8 * c);
+    return layout.coding == Coding::dense ? entry(c) & ~kDenseBit : entry(c);
   }
   const std::uint8_t* end() const noexcept { return base + info.bytes; }
-  // Pointer to group g, found from its chunk's offset. O(kChunk).
-  const std::uint8_t* group(std::uint64_t g) const noexcept {
-    if (g >= layout.groups) return end();
-    std::uint64_t at = chunk_offset(g / kChunk);
-    for (std::uint64_t i = g / kChunk * kChunk; i < g; ++i) at += 4 * std::uint64_t{words(i)};
-    return base + at;
+  // Where chunk c begins; that behind the last one is the end.
+  const std::uint8_t* chunk(std::uint64_t c) const noexcept { return c < layout.chunks ? base + chunk_offset(c) : end(); }
+  // Of a chunk that is not dense: its lengths, its first group, and the words of one of its groups.
+  const std::uint8_t* lengths_of(std::uint64_t c) const noexcept {
+    return layout.coding == Coding::dense ? chunk(c) : base + layout.lengths + 2 * kChunk * c;
+  }
+  const std::uint8_t* first_group(std::uint64_t c) const noexcept {
+    return layout.coding == Coding::dense ? chunk(c) + length_bytes(layout.groups - c * kChunk) : chunk(c);
+  }
+  std::uint32_t words(std::uint64_t g) const noexcept {
+    return load<std::uint16_t>(lengths_of(g / kChunk) + 2 * (g % kChunk));
   }
 };
 

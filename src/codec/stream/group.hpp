@@ -68,6 +68,10 @@ struct GroupSpec {
   std::int64_t base = 0, slope = 0;
 };
 
+// Writes the widths of a group as they stand at its end, in the form that the format prescribes. Bytes written; kMostWidthBytes may be touched.
+inline constexpr std::size_t kMostWidthBytes = 36;
+std::size_t write_widths(const std::uint8_t* width, std::uint8_t* out, Form* form) noexcept;
+
 // Words written, 0 for an all-zero group; kNoRoom if it does not fit in `room` bytes or in 65,535 words.
 inline constexpr std::size_t kNoRoom = ~std::size_t{0};
 std::size_t write_group(const GroupSpec& spec, const Codes q, const Lanes lanes, const ExceptionSource& source,

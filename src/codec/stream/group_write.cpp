@@ -107,7 +107,9 @@ void write_exceptions(const GroupSpec& spec, const Lanes lanes, const ExceptionS
     put(first, first_bytes);
 }
 
-Form write_widths(const std::uint8_t* width, Writer& w) noexcept {
+}  // namespace
+
+std::size_t write_widths(const std::uint8_t* width, std::uint8_t* out, Form* form) noexcept {
   std::uint32_t mask = 0;
   int most = 0;
   std::size_t n = 0;
@@ -117,28 +119,30 @@ Form write_widths(const std::uint8_t* width, Writer& w) noexcept {
     ++n;
     if (width[b] > most) most = width[b];
   }
-  if (n == 0) return Form::zero;
+  *form = Form::zero;
+  if (n == 0) return 0;
   const bool nibbles = most <= 15;
   const std::size_t plain = nibbles ? 16 : 32;
   const std::size_t packed = ((nibbles ? (n + 1) / 2 : n) + 3) / 4 * 4;
   const bool masked = packed + 4 < plain;
-  std::uint8_t bytes[32] = {};
+  std::memset(out, 0, 32);
   std::size_t k = 0;
   for (int b = 0; b < kBlocks; ++b) {
     if (masked && width[b] == 0) continue;
     if (nibbles)
-      bytes[k / 2] = static_cast<std::uint8_t>(bytes[k / 2] | width[b] << (4 * (k % 2)));
+      out[k / 2] = static_cast<std::uint8_t>(out[k / 2] | width[b] << (4 * (k % 2)));
     else
-      bytes[k] = width[b];
+      out[k] = width[b];
     ++k;
   }
-  for (std::size_t i = 0; i < (masked ? packed : plain); i += 4) w.put(load<std::uint32_t>(bytes + i));
-  if (masked) w.put(mask);
-  if (masked) return nibbles ? Form::masked_nibbles : Form::masked_bytes;
-  return nibbles ? Form::nibbles : Form::bytes;
+  if (!masked) {
+    *form = nibbles ? Form::nibbles : Form::bytes;
+    return plain;
+  }
+  store(out + packed, mask);
+  *form = nibbles ? Form::masked_nibbles : Form::masked_bytes;
+  return packed + 4;
 }
-
-}  // namespace
 
 void fill_codes(const Lanes lanes, int m, Codes q) noexcept {
   std::int64_t last = 0;
@@ -254,8 +258,12 @@ std::size_t write_group(const GroupSpec& spec, const Codes q, const Lanes lanes,
     }
   }
   if (!w.ok) return kNoRoom;
-  const Form form = write_widths(width, w);
-  if (!w.ok) return kNoRoom;
+  std::uint8_t widths[kMostWidthBytes];
+  Form form{};
+  const std::size_t bytes = write_widths(width, widths, &form);
+  if (static_cast<std::size_t>(w.end - w.p) < bytes) return kNoRoom;
+  std::memcpy(w.p, widths, bytes);
+  w.p += bytes;
   store(out, word | static_cast<std::uint32_t>(form) << 4);
   return static_cast<std::size_t>(w.p - out) / 4;
 }

@@ -3,7 +3,7 @@
 #include <bit>
 #include <cmath>
 
-#include "codec/driver.hpp"
+#include "codec/group_io.hpp"
 #include "codec/stream/group_places.hpp"
 
 namespace stretto::codec {
@@ -14,7 +14,7 @@ static_assert(sizeof(std::size_t) == 8, "offsets and lengths of a stream, up to 
 namespace {
 
 constexpr std::uint32_t kMagic = 0x54525453;  // "STRT"
-constexpr std::uint8_t kVersion = 1;
+constexpr std::uint8_t kFixedVersion = 1, kDenseVersion = 2;
 
 Status corrupt(const char* what, std::uint64_t value) noexcept {
   return fail(Status::corrupt_stream, "stream header: {} is {}", what, value);
@@ -35,12 +35,13 @@ Status read_header(Bytes in, Info* info) noexcept {
   if (load<std::uint32_t>(p) != kMagic)
     return fail(Status::corrupt_stream, "no stream: it starts with {:#010x} instead of \"STRT\"",
                 load<std::uint32_t>(p));
-  if (p[4] != kVersion) return corrupt("version", p[4]);
+  if (p[4] != kFixedVersion && p[4] != kDenseVersion) return corrupt("version", p[4]);
   if (p[5] < 1 || p[5] > 6) return corrupt("type", p[5]);
   if (p[6] > 1) return corrupt("flags", p[6]);
   if (p[7] != 0) return corrupt("byte 7", p[7]);
   Info i;
   i.type = static_cast<Type>(p[5]);
+  i.coding = p[4] == kDenseVersion ? Coding::dense : Coding::fixed;
   i.checksum = p[6] & 1;
   i.count = load<std::uint64_t>(p + 8);
   i.eps = load<double>(p + 16);
@@ -66,7 +67,7 @@ Status read_header(Bytes in, Info* info) noexcept {
         !(i.width < 0x1p128 && i.width >= 0x1p-149 && static_cast<double>(static_cast<float>(i.width)) == i.width))
       return fail(Status::corrupt_stream, "stream header: width {} is no float32", i.width);
   }
-  const Layout layout(i.count);
+  const Layout layout(i.count, i.coding);
   if (i.bytes < layout.body || i.bytes > in.size())
     return fail(Status::corrupt_stream, "stream header: length is {}, with {} bytes there and an index up to {}",
                 i.bytes, in.size(), layout.body);
@@ -102,7 +103,7 @@ const char* name(Type t) noexcept {
 
 void write_header(std::uint8_t* p, const Info& i) noexcept {
   store(p, kMagic);
-  p[4] = kVersion;
+  p[4] = i.coding == Coding::dense ? kDenseVersion : kFixedVersion;
   p[5] = static_cast<std::uint8_t>(i.type);
   p[6] = i.checksum;
   p[7] = 0;
@@ -124,14 +125,25 @@ Status inspect(Bytes in, Info* info) noexcept {
 
 Status open_stream(Bytes in, StreamView* view, bool checksum) noexcept {
   if (const Status s = read_header(in, &view->info); s != Status::ok) return s;
-  view->layout = Layout(view->info.count);
+  view->layout = Layout(view->info.count, view->info.coding);
   view->base = reinterpret_cast<const std::uint8_t*>(in.data());
   std::uint64_t at = view->layout.body;
   for (std::uint64_t c = 0; c < view->layout.chunks; ++c) {
     if (view->chunk_offset(c) != at)
       return fail(Status::corrupt_stream, "stream index: chunk {} is said to start at {}, not {}", c,
                   view->chunk_offset(c), at);
+    if (view->dense(c)) {  // reading the chunk finds out whether it ends there
+      at = c + 1 < view->layout.chunks ? view->chunk_offset(c + 1) : view->info.bytes;
+      if (at < view->chunk_offset(c) || at > view->info.bytes || at % 4)
+        return fail(Status::corrupt_stream, "stream index: dense chunk {} is said to be from {} to {} of {} bytes", c,
+                    view->chunk_offset(c), at, view->info.bytes);
+      continue;
+    }
     const std::uint64_t last = std::min((c + 1) * kChunk, view->layout.groups);
+    if (view->layout.coding == Coding::dense) {
+      at += length_bytes(view->layout.groups - c * kChunk);
+      if (at > view->info.bytes) break;
+    }
     std::uint64_t words = 0;
     for (std::uint64_t g = c * kChunk; g < last; ++g) words += view->words(g);
     at += 4 * words;
@@ -151,13 +163,15 @@ Status open_stream(Bytes in, StreamView* view, bool checksum) noexcept {
 Status validate(Bytes in) noexcept {
   StreamView s;
   if (const Status status = open_stream(in, &s, true); status != Status::ok) return status;
-  const std::uint8_t* at = s.base + s.layout.body;
+  GroupSource source(s, *find_kernels(Isa::reference), 0);
   Tally tally;
   for (std::uint64_t g = 0; g < s.layout.groups; ++g) {
     GroupView view;
-    if (!view_group(s, g, at, &view))
+    const Status status = source.read(g);
+    if (status == Status::out_of_memory) return fail(status, "validate: no memory for dense chunks");
+    if (status != Status::ok || !source.view(&view))
       return fail(Status::corrupt_stream, "validate: group {} of the stream is malformed", g);
-    if (s.words(g) > 0) {
+    if (source.words() > 0) {
       Codes q;
       read_codes(view, q);
       count(q, view.m, view.lanes, &tally);
@@ -165,7 +179,6 @@ Status validate(Bytes in) noexcept {
     if (tally.bound > s.info.code_bound)
       return fail(Status::corrupt_stream, "validate: a code of magnitude {} in group {}, the header says at most {}",
                   tally.bound, g, s.info.code_bound);
-    at += 4 * std::size_t{s.words(g)};
   }
   if (tally.exceptions != s.info.exceptions)
     return fail(Status::corrupt_stream, "validate: {} exceptions, the header says {}", tally.exceptions,

@@ -100,6 +100,23 @@ inline __m512i shifted_right64(__m512i a, __m512i b, unsigned n) noexcept {
   return _mm512_or_si512(_mm512_srli_epi64(a, n), _mm512_slli_epi64(b, 64 - n));
 }
 
+// Words of 16 bits, shifted left by as much as n says, the bits of b following.
+inline __m512i shifted_left16(__m512i a, __m512i b, __m512i n) noexcept {
+  return _mm512_or_si512(_mm512_sllv_epi16(a, n), _mm512_srlv_epi16(b, _mm512_sub_epi16(_mm512_set1_epi16(16), n)));
+}
+// The mask of words as one of bytes.
+inline std::uint64_t of_bytes(__mmask32 k) noexcept {
+  std::uint64_t m = 0;
+  for (int i = 0; i < 32; ++i) m |= static_cast<std::uint64_t>(k >> i & 1 ? 3 : 0) << (2 * i);
+  return m;
+}
+template <int N>
+Bytes<N> ones(const Bytes<N>& a) noexcept {
+  Bytes<N> r;
+  for (int i = 0; i < N; ++i) r.at[i] = static_cast<std::uint8_t>(__builtin_popcount(a.at[i]));
+  return r;
+}
+
 }  // namespace stretto::fewer
 
 STRETTO_AVX512_END
@@ -118,12 +135,24 @@ STRETTO_AVX512_END
   ::stretto::fewer::vector(::stretto::fewer::expanded(k, ::stretto::fewer::bytes(a)))
 #define fewer_shldi_epi32(a, b, n) ::stretto::fewer::shifted_left32(a, b, n)
 #define fewer_shrdi_epi64(a, b, n) ::stretto::fewer::shifted_right64(a, b, n)
+#define fewer_shldi_epi16(a, b, n) \
+  ::stretto::fewer::shifted_left16(a, b, _mm512_set1_epi16(static_cast<short>(n)))
+#define fewer_shldv_epi16(a, b, n) ::stretto::fewer::shifted_left16(a, b, n)
+#define fewer_maskz_compress_epi16(k, a) \
+  ::stretto::fewer::vector(                  \
+      ::stretto::fewer::compressed(::stretto::fewer::of_bytes(k), ::stretto::fewer::bytes(a)))
+#define fewer_mask_expand_epi16(from, k, a) \
+  _mm512_mask_mov_epi16(from, k,                \
+                        ::stretto::fewer::vector(::stretto::fewer::expanded(::stretto::fewer::of_bytes(k), \
+                                                                            ::stretto::fewer::bytes(a))))
+#define fewer_popcnt_epi8(a) ::stretto::fewer::vector(::stretto::fewer::ones(::stretto::fewer::bytes(a)))
 
 #ifndef STRETTO_FEWER_INSTRUCTIONS_BESIDE_ALL  // by the test that compares them with the processor's
 #undef _mm512_gf2p8affine_epi64_epi8
 #undef _mm256_gf2p8affine_epi64_epi8
 #undef _mm512_shldi_epi32
 #undef _mm512_shrdi_epi64
+#undef _mm512_shldi_epi16
 #define _mm512_permutexvar_epi8 fewer_permutexvar_epi8
 #define _mm512_maskz_permutexvar_epi8(k, at, a) _mm512_maskz_mov_epi8(k, fewer_permutexvar_epi8(at, a))
 #define _mm256_permutexvar_epi8 fewer_permutexvar_epi8
@@ -135,4 +164,9 @@ STRETTO_AVX512_END
 #define _mm256_maskz_expand_epi8 fewer_maskz_expand_epi8
 #define _mm512_shldi_epi32 fewer_shldi_epi32
 #define _mm512_shrdi_epi64 fewer_shrdi_epi64
+#define _mm512_shldi_epi16 fewer_shldi_epi16
+#define _mm512_shldv_epi16 fewer_shldv_epi16
+#define _mm512_maskz_compress_epi16 fewer_maskz_compress_epi16
+#define _mm512_mask_expand_epi16 fewer_mask_expand_epi16
+#define _mm512_popcnt_epi8 fewer_popcnt_epi8
 #endif

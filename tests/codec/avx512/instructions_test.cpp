@@ -12,7 +12,7 @@ namespace {
 
 bool has_all() noexcept {
   return codec::avx512::present() && __builtin_cpu_supports("avx512vbmi") && __builtin_cpu_supports("avx512vbmi2") &&
-         __builtin_cpu_supports("gfni");
+         __builtin_cpu_supports("avx512bitalg") && __builtin_cpu_supports("gfni");
 }
 
 template <int N>
@@ -23,11 +23,11 @@ fewer::Bytes<N> random_bytes(std::mt19937_64& random) noexcept {
 }
 
 #if defined(__clang__)
-#pragma clang attribute push(__attribute__((target("avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,gfni"))), \
+#pragma clang attribute push(__attribute__((target("avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,avx512bitalg,gfni"))), \
                              apply_to = function)
 #else
 #pragma GCC push_options
-#pragma GCC target("avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,gfni")
+#pragma GCC target("avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,avx512bitalg,gfni")
 #endif
 
 template <class Vector>
@@ -50,6 +50,12 @@ const char* first_difference(std::mt19937_64& random) noexcept {
   if (!same(_mm256_maskz_expand_epi8(mask, d), fewer_maskz_expand_epi8(mask, d))) return "maskz_expand_epi8";
   if (!same(_mm512_shldi_epi32(a, b, 9), fewer_shldi_epi32(a, b, 9))) return "shldi_epi32";
   if (!same(_mm512_shrdi_epi64(a, b, 8), fewer_shrdi_epi64(a, b, 8))) return "shrdi_epi64";
+  if (!same(_mm512_shldi_epi16(a, b, 4), fewer_shldi_epi16(a, b, 4))) return "shldi_epi16";
+  const __m512i shift = _mm512_and_si512(c, _mm512_set1_epi16(15));
+  if (!same(_mm512_shldv_epi16(a, b, shift), fewer_shldv_epi16(a, b, shift))) return "shldv_epi16";
+  if (!same(_mm512_maskz_compress_epi16(mask, a), fewer_maskz_compress_epi16(mask, a))) return "maskz_compress_epi16";
+  if (!same(_mm512_mask_expand_epi16(a, mask, b), fewer_mask_expand_epi16(a, mask, b))) return "mask_expand_epi16";
+  if (!same(_mm512_popcnt_epi8(a), fewer_popcnt_epi8(a))) return "popcnt_epi8";
   return nullptr;
 }
 

@@ -1,0 +1,17 @@
+// The entropy stage of dense chunks (AVX-512); contracts are those of dense/coder.hpp. The 32 states of a set are two registers of 16-bit words: a step
+// takes a block, and its table lies in registers.
+#pragma once
+
+#include "codec/avx512/planes.hpp"
+#include "codec/dense/coder.hpp"
+
+namespace stretto::codec::avx512 {
+
+void scan_dense(const std::uint8_t* planes, const dense::Widths& widths, bool is_unsigned, std::uint8_t* classes,
+                dense::Counts* counts, dense::BitWriter* low) noexcept;
+std::uint8_t* encode_dense(const dense::Widths* groups, int n, const std::uint8_t* classes, const dense::Tables& tables,
+                           int sets, dense::States* states, std::uint8_t* out) noexcept;
+std::size_t decode_dense(dense::Decoder* d, int widest, bool is_unsigned, std::uint8_t* planes,
+                         std::uint8_t* widths) noexcept;
+
+}  // namespace stretto::codec::avx512

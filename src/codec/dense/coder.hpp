@@ -1,0 +1,66 @@
+// The entropy stage: blocks of residuals in planes to classes, low bits and states, and back. The functions of coder.cpp define
+// it; kernels give the same bytes (codec/kernels.hpp).
+#pragma once
+
+#include "codec/dense/bits.hpp"
+#include "codec/dense/tables.hpp"
+
+namespace stretto::codec::dense {
+
+// The widths of a group's blocks. Blocks of width 0 have no classes.
+struct Widths {
+  std::uint8_t of[kBlocks];
+  std::uint8_t widest;
+};
+
+// The states of a chunk. The 32 states of a set are cut in two halves of 16 bits, the upper one below 2^12.
+struct States {
+  alignas(64) std::uint16_t low[kMaxSets][kLanes];
+  alignas(64) std::uint16_t high[kMaxSets][kLanes];
+};
+void start(States* states) noexcept;              // an encoder's, all kLeastState
+bool ended(const States& states, int sets) noexcept;  // a decoder's: all are kLeastState
+void write_states(const States& states, int sets, std::uint8_t* out) noexcept;
+bool read_states(const std::uint8_t* p, int sets, States* states) noexcept;
+
+// Bytes behind what they write that these functions and their kernels may touch.
+inline constexpr std::size_t kCoderSlack = 128;
+// Most bytes that encode() writes for a group, its states not counted: a word a lane and step.
+inline constexpr std::size_t kMostWordBytes = (kBlocks + 1) * std::size_t{kLanes} * 2;
+
+// Reads the planes of a group: counts its classes, writes its low bits to `low`, and its classes, a byte a value, to `classes`. Of blocks
+// of width 0 no classes are written.
+void scan(const std::uint8_t* planes, const Widths& widths, bool is_unsigned, std::uint8_t* classes, Counts* counts,
+          BitWriter* low) noexcept;
+
+// Codes widths and classes of n groups, the last one first; the end of what was written at `out`.
+std::uint8_t* encode(const Widths* groups, int n, const std::uint8_t* classes, const Tables& tables, int sets,
+                     States* states, std::uint8_t* out) noexcept;
+
+// Where a decoder stands. Nothing outside [begin, end) is read.
+struct Decoder {
+  States states;
+  const Tables* tables;
+  int sets;
+  const std::uint8_t *begin, *end;    // what may be read: the chunk, and before it at least a header
+  const std::uint8_t *words, *floor;  // words not yet taken are in [floor, words)
+  const std::uint8_t* low;            // low bits
+  std::uint64_t bit, bits;            // the next one, and how many there are
+};
+
+// Decodes the next group: its widths and its planes. `widest` is in 1..kMaxWidth. The bytes of the planes, or kMalformed. `planes` has room
+// for kMostPlaneBytes.
+inline constexpr std::size_t kMalformed = ~std::size_t{0};
+inline constexpr std::size_t kMostPlaneBytes = kBlocks * std::size_t{kMaxWidth} * 4 + 64;
+std::size_t decode(Decoder* d, int widest, bool is_unsigned, std::uint8_t* planes, std::uint8_t* widths) noexcept;
+
+// Single steps, for kernels that leave some to this code.
+void scan_block(const std::uint8_t* planes, int width, bool is_unsigned, std::uint8_t* classes, Counts* counts,
+                BitWriter* low) noexcept;
+std::uint8_t* encode_step(const Table& table, const std::uint8_t* symbols, int set, States* states,
+                          std::uint8_t* out) noexcept;
+bool decode_step(Decoder* d, const Table& table, int last, int set, std::uint8_t* symbols) noexcept;
+// Planes of a block of known classes.
+bool read_block(Decoder* d, const std::uint8_t* classes, int width, bool is_unsigned, std::uint8_t* planes) noexcept;
+
+}  // namespace stretto::codec::dense

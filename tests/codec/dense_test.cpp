@@ -1,0 +1,161 @@
+// Dense streams: the values, the sums and the errors of fixed ones, in fewer bytes.
+#include <algorithm>
+#include <cstring>
+
+#include "every_target.hpp"
+#include "inputs.hpp"
+
+namespace stretto::codec {
+namespace {
+
+Options dense(Options o = {}) {
+  o.coding = Coding::dense;
+  return o;
+}
+Options fixed(Options o = {}) {
+  o.coding = Coding::fixed;
+  return o;
+}
+
+Stream recoded(const Stream& s, const Options& o) { return sliced(s, 0, info_of(s).count, o); }
+
+// What a dense stream of these values must be to the fixed one.
+void expect_same(Type t, const void* x, std::size_t n, double eps) {
+  const Stream f = compress_raw(t, x, n, eps), d = compress_raw(t, x, n, eps, dense());
+  EXPECT_EQ(validate(d), Status::ok) << message();
+  EXPECT_LE(d.size(), f.size());
+  EXPECT_EQ(info_of(d).coding, Coding::dense);
+  EXPECT_EQ(recoded(d, fixed()), f) << "the same groups";
+  EXPECT_EQ(recoded(f, dense()), d) << "the same chunks";
+  EXPECT_EQ(recoded(d, {}), d);
+  on_every_instruction_set([&](const Options& o, const char* target) {
+    SCOPED_TRACE(target);
+    EXPECT_EQ(compress_raw(t, x, n, eps, dense(o)), d);
+    Stream y(n * size_of(t)), z(y.size());
+    EXPECT_EQ(decompress(f, y.data(), n, o), Status::ok) << message();
+    EXPECT_EQ(decompress(d, z.data(), n, o), Status::ok) << message();
+    EXPECT_EQ(y, z);
+    std::fill(z.begin(), z.end(), std::byte{});
+    EXPECT_EQ(decompress_slice(d, n / 3, n / 2, z.data(), o), Status::ok) << message();
+    EXPECT_TRUE(n == 0 || std::memcmp(z.data(), y.data() + n / 3 * size_of(t), n / 2 * size_of(t)) == 0);
+  });
+}
+
+void expect_same_sums(Type t, const void* x, const void* y, std::size_t n, double eps) {
+  const Stream fx = compress_raw(t, x, n, eps), fy = compress_raw(t, y, n, eps);
+  const Stream dx = compress_raw(t, x, n, eps, dense()), dy = compress_raw(t, y, n, eps, dense());
+  for (const Combine op : {Combine::add, Combine::subtract, Combine::min, Combine::max}) {
+    const Stream f = combined(op, fx, fy), d = recoded(f, dense());
+    on_every_instruction_set([&](const Options& o, const char* target) {
+      SCOPED_TRACE(target);
+      EXPECT_EQ(combined(op, dx, dy, o), d);
+      EXPECT_EQ(combined(op, fx, dy, o), d) << "a sum with one dense operand is dense";
+      EXPECT_EQ(recoded(combined(op, dx, dy, o), fixed(o)), f);
+      EXPECT_EQ(combined(op, fx, fy, dense(o)), d);
+    });
+  }
+  const Stream f = with_values(fx, y, n), d = recoded(f, dense());
+  on_every_instruction_set([&](const Options& o, const char* target) {
+    SCOPED_TRACE(target);
+    EXPECT_EQ(with_values(dx, y, n, o), d);
+  });
+  EXPECT_EQ(scaled(dx, -3), recoded(scaled(fx, -3), dense()));
+  EXPECT_EQ(sliced(dx, n / 3, n / 2), recoded(sliced(fx, n / 3, n / 2), dense()));
+  EXPECT_EQ(joined(dx, dy), recoded(joined(fx, fy), dense()));
+}
+
+template <class T>
+class Dense : public testing::Test {};
+using Floats = testing::Types<float, double>;
+TYPED_TEST_SUITE(Dense, Floats);
+
+TYPED_TEST(Dense, StreamsHaveTheGroupsOfFixedOnes) {
+  for (const auto& in : inputs<TypeParam>()) {
+    SCOPED_TRACE(in.name);
+    expect_same(type_of<TypeParam>(), in.x.data(), in.x.size(), in.eps);
+  }
+}
+
+TYPED_TEST(Dense, SumsHaveTheGroupsOfFixedOnes) {
+  const auto all = summands<TypeParam>(3000, 1e-3, 14, 5);
+  for (std::size_t i = 0; i + 1 < all.size(); ++i)
+    expect_same_sums(type_of<TypeParam>(), all[i].data(), all[i + 1].data(), 3000, 1e-3);
+}
+
+TYPED_TEST(Dense, ChunksOfEveryLengthHaveTheGroupsOfFixedOnes) {
+  const auto all = summands<TypeParam>(150000, 1e-3, 3, 7);
+  for (const std::size_t n : {1u, 31u, 1023u, 1024u, 1025u, 40000u, 65535u, 65536u, 65537u, 131073u, 150000u}) {
+    SCOPED_TRACE(n);
+    expect_same(type_of<TypeParam>(), all[n % 3].data(), n, 1e-3);
+  }
+  expect_same_sums(type_of<TypeParam>(), all[0].data(), all[2].data(), 150000, 1e-3);
+}
+
+// Classes of every length, rare and common, in blocks of every width.
+TYPED_TEST(Dense, EveryClassAndWidthIsCoded) {
+  Random r(11);
+  for (int most = 1; most <= 31; ++most) {
+    SCOPED_TRACE(most);
+    std::vector<TypeParam> x(20000);
+    for (auto& v : x) {
+      const auto bits = r.below(static_cast<std::uint64_t>(most) + 1);
+      v = static_cast<TypeParam>(static_cast<double>(r.below(std::uint64_t{1} << bits)) * (r.below(2) ? 1 : -1));
+    }
+    expect_same(type_of<TypeParam>(), x.data(), x.size(), 0.5);
+  }
+}
+
+TEST(DenseIntegers, OfEveryWidthHaveTheGroupsOfFixedOnes) {
+  Random r(12);
+  for (int most = 0; most <= 64; ++most) {
+    SCOPED_TRACE(most);
+    std::vector<std::int64_t> x(7000);
+    std::vector<std::int32_t> y(7000);
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      const auto bits = r.below(static_cast<std::uint64_t>(most) + 1);
+      x[i] = static_cast<std::int64_t>(bits == 0 ? 0 : r.bits() >> (64 - bits));
+      y[i] = static_cast<std::int32_t>(x[i]);
+    }
+    expect_same(Type::i64, x.data(), x.size(), 0);
+    expect_same(Type::i32, y.data(), y.size(), 0);
+  }
+}
+
+TEST(DenseHalves, HaveTheGroupsOfFixedOnes) {
+  Random r(13);
+  std::vector<std::uint16_t> x(70000), y(x.size());
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    x[i] = static_cast<std::uint16_t>(r.bits() & 0xbfff);
+    y[i] = static_cast<std::uint16_t>(r.bits() & 0x3cff);
+  }
+  for (const Type t : {Type::f16, Type::bf16}) {
+    expect_same(t, x.data(), x.size(), 1e-3);
+    expect_same_sums(t, x.data(), y.data(), x.size(), 1e-3);
+  }
+}
+
+TEST(DenseParts, AnyNumberOfThemGivesTheSameBytes) {
+  const auto all = summands<float>(400000, 1e-3, 3, 9);
+  Options o = dense();
+  const Stream a = compressed(all[0], 1e-3, o), b = compressed(all[1], 1e-3, o), sum = combined(Combine::add, a, b, o);
+  for (const int width : {2, 3, 5}) {
+    const Parallel parallel = threads(width);
+    o.parallel = &parallel;
+    EXPECT_EQ(compressed(all[0], 1e-3, o), a);
+    EXPECT_EQ(combined(Combine::add, a, b, o), sum);
+    EXPECT_EQ(with_values(a, all[1].data(), all[1].size(), o), sum);
+    EXPECT_EQ(decoded<float>(sum, o), decoded<float>(sum));
+  }
+}
+
+TEST(DenseRatio, SmoothFieldsTakeThreeQuartersOfTheBytes) {
+  Random r(14);
+  std::vector<float> x(300000);
+  double v = 0, d = 0;
+  for (auto& e : x) e = static_cast<float>(v += d += 1e-3 * r.symmetric() * r.symmetric() * r.symmetric() - 1e-3 * d);
+  const Stream f = compressed(x, 1e-4), s = compressed(x, 1e-4, dense());
+  EXPECT_LT(4 * s.size(), 3 * f.size()) << f.size() << " " << s.size();
+}
+
+}  // namespace
+}  // namespace stretto::codec
