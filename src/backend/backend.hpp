@@ -120,7 +120,7 @@ class NodeBackend : public Backend {
   // Begins a nonblocking call: compares `word` as agree() does, where there is one, and then, if `runs` and all ranks gave the same, moves the
   // data. Calls run in the order in which they were begun, which is the same on every rank; each goes on whenever any of them is tested or
   // waited for, blocking calls of this backend wait, or a communication core drives it. `call` and its buffers are borrowed until the end.
-  virtual Status begin(const Call& call, const Decision& decision, std::optional<std::uint64_t> word, bool runs,
+  virtual Status begin(const Call& call, std::optional<std::uint64_t> word, bool runs,
                        std::unique_ptr<Meeting>* meeting) noexcept = 0;
 
   // Tells the other ranks that this rank started a nonblocking collective, for those that block in it instead.

@@ -106,7 +106,7 @@ class Node final : public NodeBackend {
     return run_in(*node_, shape_of(c), c.send, c.recv, o, c.settings.options.timeout);
   }
 
-  Status begin(const Call& c, const Decision& d, std::optional<std::uint64_t> word, bool runs,
+  Status begin(const Call& c, std::optional<std::uint64_t> word, bool runs,
                std::unique_ptr<Meeting>* meeting) noexcept override try {
     if (!lane_) lane_ = std::make_unique<Lane>(*node_);
     auto made = std::make_unique<StartedCall>(*lane_, c, word, runs);

@@ -116,7 +116,7 @@ void Operation::meet() noexcept {
   }
   std::optional<std::uint64_t> word;
   if (checks) word = uniform() ? digest(own_) : 0;
-  const Status s = comm_.backends.node->begin(call_, decision_, word, meeting_runs_, &meeting_);
+  const Status s = comm_.backends.node->begin(call_, word, meeting_runs_, &meeting_);
   if (s != Status::ok) stop(s);
 }
 
