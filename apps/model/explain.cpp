@@ -196,7 +196,7 @@ Json choose(const Arguments& a) {
   const Question q = question_of(a);
   model::Chooser chooser(profile, topology_of(a, profile, a.ranks, a.per_node));
   model::Decided decided;
-  check(model::decide(chooser, q, &decided));
+  check(model::decide(chooser, q, &decided, true));
   Json j = head(a, q, asked);
   j["choice"] = to_json(decided.taken);
   if (const Json split = split_of(a, profile, q, decided.taken); !split.is_null()) j["choice"]["split"] = split;
@@ -221,7 +221,7 @@ Json explain(const Arguments& a) {
   const double mpi = model::Chooser::mpi_seconds(all);
   j["mpi_seconds"] = mpi > 0 ? Json(mpi) : Json();
   model::Decided decided;
-  check(model::decide(chooser, q, &decided));
+  check(model::decide(chooser, q, &decided, true));
   j["taken"] = label(decided.taken);
   j["sweep"] = Json::array();
   j["crossovers"] = Json::array();
@@ -234,7 +234,7 @@ Json explain(const Arguments& a) {
     Json point;
     point["bytes"] = q.bytes;
     point["best"] = to_json(all.front());
-    check(model::decide(chooser, q, &decided));
+    check(model::decide(chooser, q, &decided, true));
     point["taken"] = label(decided.taken);
     point["native"] =
         seconds_of(all, [](const Candidate& c) { return c.native && c.provider == model::Provider::mpi; });

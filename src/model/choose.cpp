@@ -2,14 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <optional>
-#include <tuple>
 #include <unordered_map>
 
 #include "model/candidates.hpp"
 #include "model/native.hpp"
-#include "model/walk/clock.hpp"
+#include "model/search.hpp"
 #include "schedule/names.hpp"
 
 namespace stretto::model {
@@ -75,98 +73,24 @@ Key key_of(const Question& q) {
       q.schedule};
 }
 
-std::size_t acts_of(const Programs& programs) {
-  std::size_t n = 0;
-  for (const Program& p : programs.all) n += p.acts.size();
-  return n;
-}
-
-constexpr std::size_t most_answers = 4096;         // kept; then all are forgotten
-constexpr std::size_t most_programs = 128;         // the same
-constexpr std::size_t steps_a_choice = 1'000'000;  // a schedule with more to walk is no candidate;
-constexpr std::size_t steps_of_many = 50'000;      // nor one that does not fold and has more than that;
-constexpr std::size_t steps_for_all = 20'000;      // and of one with more only few segments are looked at
-
-// Nothing would hide the copies of a longer message through pinned memory, which the walk does not see (docs/gpu.md). The longest segment.
-constexpr double longest_staged = 4.0 * 1024 * 1024;
-
-// Ranks that are walked one by one where they do not fold; more are taken for a job of as many hosts, all as full as the fullest.
-constexpr int most_irregular = 96;
-
-topology::Topology stand_in(const topology::Topology& t) {
-  if (t.ranks() <= most_irregular) return t;
-  std::size_t most = 1;
-  bool in_a_row = t.uniform();
-  for (int h = 0; h < t.hosts(); ++h) {
-    const auto ranks = t.ranks_of(h);
-    most = std::max(most, ranks.size());
-    in_a_row = in_a_row && ranks.back() - ranks.front() + 1 == static_cast<std::int32_t>(ranks.size());
-  }
-  if (in_a_row) return t;
-  return topology::Topology::regular(t.hosts() * static_cast<int>(most), static_cast<int>(most));
-}
-
-// And where messages of a schedule grow or shrink, as those of recursive halving do: streams, but for the shorter ones. Not where
-// floors decide what travels raw. For sums that raw values would round only where that is asked for: those of streams are exact.
-std::vector<Candidate> with_short_messages_raw(const Option& option, const Question& q, const Programs& programs,
-                                               double block, double even_cost) {
-  std::vector<Candidate> ways = option.ways;
-  const bool rounds = schedule::reduces(q.collective) && !q.exact;
-  const bool unsuited = option.algorithm->uses_groups || option.algorithm->ranks_differ;
-  const auto [shortest, longest] = lengths_of(programs);
-  if (q.raw_below > 0 && q.compress) {
-    const auto streams = [](const Candidate& c) { return c.payload != payload::Kind::raw; };
-    if (unsuited) std::erase_if(ways, streams);
-    for (Candidate& c : ways)
-      // Blocks on the grid may be a little longer than those of the call.
-      if (streams(c) && 1.1 * static_cast<double>(q.raw_below) > shortest * block) c.raw_below = q.raw_below;
-    return ways;
-  }
-  if (!q.compress || q.code_space || rounds || q.payload >= 0 || unsuited) return ways;
-  for (const double bytes : {even_cost, 4 * even_cost}) {
-    if (!(bytes > shortest * block && bytes <= longest * block)) continue;
-    for (Candidate c : option.ways) {
-      if (c.payload != payload::Kind::fused) continue;
-      c.raw_below = static_cast<std::uint64_t>(bytes);
-      ways.push_back(std::move(c));
-    }
-  }
-  return ways;
-}
+constexpr std::size_t most_answers = 4096;  // kept; then all are forgotten
 
 }  // namespace
 
 struct Chooser::Impl {
   Profile profile;
   topology::Topology topology;
-  topology::Topology walked;  // the topology, or what stands for it
   struct Answer {
     Candidate best, own;     // own: the cheapest native collective, if there is one
     double mpi_seconds = 0;  // of the MPI's
   };
   std::unordered_map<Key, Answer, Hash> answers;
-  using ProgramsKey = std::tuple<const schedule::Algorithm*, int, int, int>;  // root, blocks, radix
-  mutable std::map<ProgramsKey, std::unique_ptr<Programs>> programs;          // null: too many steps
+  mutable ProgramsKept programs;
 
-  const Programs* programs_for(const Option& option, int root) const {
-    const ProgramsKey key{option.algorithm, root, option.blocks, option.radix};
-    if (const auto found = programs.find(key); found != programs.end()) return found->second.get();
-    if (programs.size() >= most_programs) programs.clear();
-    schedule::Request request;
-    request.collective = option.algorithm->collective;
-    request.ranks = walked.ranks();
-    request.root = std::min(root, walked.ranks() - 1);
-    request.blocks = option.blocks;
-    request.radix = option.radix > 0 ? option.radix : 2;
-    Folding folding;
-    folding.cores = topology.cores_per_host() > 0 ? topology.cores_per_host() : profile.cores;
-    folding.most = steps_a_choice;
-    auto made = std::make_unique<Programs>();
-    const bool done = make_programs(*option.algorithm, request, walked, folding, made.get()) == Status::ok;
-    const bool many = done && made->period == made->ranks && made->ranks > most_irregular;
-    if (!done || (many && acts_of(*made) > steps_of_many)) made.reset();
-    return programs.emplace(key, std::move(made)).first->second.get();
-  }
+  Impl(Profile from, topology::Topology where)
+      : profile(std::move(from)),
+        topology(on_network(profile, std::move(where))),
+        programs(topology, topology.cores_per_host() > 0 ? topology.cores_per_host() : profile.cores) {}
 
   Status table(const Question& q, bool all_of_them, std::vector<Candidate>* all) const;
 };
@@ -175,16 +99,7 @@ struct Chooser::Impl {
 Status Chooser::Impl::table(const Question& q, bool all_of_them, std::vector<Candidate>* all) const {
   all->clear();
   std::string why;
-  const Machine machine =
-      q.device ? machine_on_device(profile, q.element, q.ratio, 1, q.staged) : machine_of(profile, q.element, q.ratio);
-  // Of a candidate: a device's depends on the streams that its segments are on.
-  const auto machine_for = [&](const Candidate& c) {
-    return q.device ? machine_on_device(profile, q.element, q.ratio, c.lanes, q.staged) : machine;
-  };
-  const int root = schedule::rooted(q.collective) ? q.root : 0;
   const auto bytes = static_cast<double>(q.bytes);
-  const double grain =
-      schedule::reduces(q.collective) || q.collective == schedule::Collective::bcast ? 1024.0 * q.element : 0;
   // A device's native collective is NCCL's. An MPI without a measurement is taken to run the best of our flat schedules
   // on raw values, those for a torus left out, and to take no time for a step.
   const bool native = (q.native || q.node) && own_may_serve(q);
@@ -203,60 +118,23 @@ Status Chooser::Impl::table(const Question& q, bool all_of_them, std::vector<Can
   const bool too_short = q.contest && q.native && longest_worthwhile(measured) <= 0;
   const bool natives_alone = (q.natives || too_short) && native && !q.device && !(guessed && node_measured);
   const std::vector<Option> options = natives_alone ? std::vector<Option>() : options_for(q, topology, &why);
-  const double even_cost = break_even(machine);
-  Machine stepless = machine;
-  stepless.step = 0;
-  // A walk that is seen to take longer than the best so far ends there.
-  const bool contest = q.contest && native && q.native && !all_of_them;
-  double least = all_of_them || !q.native ? INFINITY : contest ? longest_worthwhile(measured) : measured;
-
-  // Those with one way to cut first: they fold, most of them, and one of them is seldom far from the best.
-  std::vector<const Option*> order;
-  order.reserve(options.size());
-  for (const Option& option : options) order.push_back(&option);
-  std::stable_partition(order.begin(), order.end(), [](const Option* o) { return o->blocks == 0 && o->radix == 0; });
-  // In a contest the MPI's own is guessed first: its time tells which schedules are worth a walk. Raw ways of schedules
-  // that MPIs have are walked for the guess alone, as they do not undercut it.
-  enum class Guess : std::uint8_t { beside, alone, no };
-  const auto walk = [&](const Option& option, Guess guess) {
-    const Programs* programs = programs_for(option, root);
-    if (programs == nullptr) return;
-    // Collectives with blocks of their own cut nothing at grains; in those with ours, folded programs have even blocks.
-    const bool even = programs->period < programs->ranks || q.collective == schedule::Collective::reduce_scatter;
-    // Of an alltoall every rank holds the blocks of one row.
-    const double whole = q.collective == schedule::Collective::alltoall ? bytes * walked.ranks() : bytes;
-    Run run{whole, 0, even ? 0 : grain, true};
-    const double block = programs->blocks > 0 ? whole / programs->blocks : 0;
-    const bool few = q.segment == 0 && acts_of(*programs) > steps_for_all;
-    for (Candidate c : with_short_messages_raw(option, q, *programs, block, even_cost)) {
-      if (few && c.segment > 0 && c.segment != (1u << 20)) continue;
-      if (q.segment == 0 && c.segment > 0 && static_cast<double>(c.segment) >= block) continue;
-      if (q.segment == 0 && c.segment == 0 && q.staged && block > longest_staged) continue;
-      run.segment = static_cast<double>(c.segment);
-      const bool an_mpi_has_it = !option.algorithm->uses_groups && !option.algorithm->uses_torus;
-      const bool guesses = guessed && c.payload == payload::Kind::raw && an_mpi_has_it;
-      if (guesses && guess != Guess::no) {
-        run.enough = native_seconds;
-        native_seconds = std::min(native_seconds, predict(*programs, {}, stepless, run).seconds);
-        if (!all_of_them && q.native && !contest) least = std::min(least, native_seconds);
-      }
-      if (guess == Guess::alone || (guesses && guess == Guess::no)) continue;
-      run.enough = least;
-      const System system = system_of(c.payload, c.raw_inside, static_cast<double>(c.raw_below));
-      if (q.device)
-        c.lanes = lanes_for(profile, q.element, q.ratio, c.payload != payload::Kind::raw, block, run.segment);
-      c.seconds = predict(*programs, system, machine_for(c), run).seconds;
-      if (!all_of_them) least = std::min(least, c.seconds);
-      if (all_of_them || c.seconds <= least) all->push_back(std::move(c));
-    }
-  };
-  if (contest && guessed) {
-    for (const Option* next : order) walk(*next, Guess::alone);
-    least = longest_worthwhile(native_seconds);
+  programs.forget_if_full();
+  Search search(programs, profile, q);
+  // A call that no schedule is worth replacing needs no more than a bound of its time.
+  const double enough = q.contest && q.native && !q.node ? longest_unbeaten : -1;
+  if (guessed && !natives_alone)
+    native_seconds = all_of_them ? search.least_of_mpi(options) : search.guess_of_mpi(options, enough);
+  const bool unknown = guessed && (natives_alone || native_seconds <= enough);
+  native_seconds = std::min(native_seconds, measured);
+  if (all_of_them) {
+    *all = search.all(options);
+  } else {
+    // A raw way that MPIs have does not undercut what is guessed of the MPI.
+    const bool beside_mpi = native && q.native;
+    const double least = !beside_mpi ? INFINITY : q.contest ? longest_worthwhile(native_seconds) : native_seconds;
+    if (least > 0 || !q.contest) *all = search.cheapest(options, least, guessed && beside_mpi);
   }
-  if (least > 0)
-    for (const Option* next : order) walk(*next, contest && guessed ? Guess::no : Guess::beside);
-  native_seconds = natives_alone && guessed ? 1 : std::min(native_seconds, measured);
+  if (natives_alone && guessed) native_seconds = 1;
   if (native && q.native && std::isfinite(native_seconds)) {
     Candidate c;
     c.native = true;
@@ -279,6 +157,7 @@ Status Chooser::Impl::table(const Question& q, bool all_of_them, std::vector<Can
   }
   if (node_may_stream(q)) {
     // Where nothing is known, values go in and out of shared memory.
+    const Machine machine = machine_of(profile, q.element, q.ratio);
     const double raw = std::isfinite(std::min(node, mpi)) ? std::min(node, mpi) : machine.copy.of(2 * bytes);
     Candidate c;
     c.native = true;
@@ -295,7 +174,7 @@ Status Chooser::Impl::table(const Question& q, bool all_of_them, std::vector<Can
   std::stable_sort(all->begin(), all->end(), [](const Candidate& a, const Candidate& b) {
     return a.seconds != b.seconds ? a.seconds < b.seconds : a.native && !b.native;
   });
-  if (natives_alone && guessed)
+  if (unknown)
     for (Candidate& c : *all) c.seconds = 0;
   return Status::ok;
 }
@@ -318,11 +197,8 @@ Question on_grid(Question q) noexcept {
   return q;
 }
 
-Chooser::Chooser(Profile profile, topology::Topology topology) : impl_(std::make_unique<Impl>()) {
-  impl_->topology = on_network(profile, std::move(topology));
-  impl_->walked = stand_in(impl_->topology);
-  impl_->profile = std::move(profile);
-}
+Chooser::Chooser(Profile profile, topology::Topology topology)
+    : impl_(std::make_unique<Impl>(std::move(profile), std::move(topology))) {}
 Chooser::~Chooser() = default;
 Chooser::Chooser(Chooser&&) noexcept = default;
 Chooser& Chooser::operator=(Chooser&&) noexcept = default;

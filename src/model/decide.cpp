@@ -26,14 +26,14 @@ bool natives_suffice(const Question& q, int hosts) noexcept { return is_short(q)
 
 }  // namespace
 
-Status decide(Chooser& chooser, const Question& question, Decided* decided) {
+Status decide(Chooser& chooser, const Question& question, Decided* decided, bool predicts) {
   Question q = on_grid(question);
   q.natives = natives_suffice(q, chooser.topology().hosts());
   q.contest = true;
   Candidate best;
   Candidate& own = decided->own;
   if (const Status s = chooser.choose(q, &best, &own, &decided->mpi_seconds); s != Status::ok) return s;
-  if (own.native && own.seconds == 0 && !is_short(q)) {  // nobody measured native collectives
+  if (own.native && own.seconds == 0 && stays_in_memory(q, chooser.topology().hosts()) && !is_short(q)) {
     best.seconds = own.seconds = seconds_in_memory(chooser.profile(), q);
     const double part = own.provider == Provider::node ? unmeasured_node(chooser.topology().ranks()) : 1;
     if (q.native) decided->mpi_seconds = own.seconds / part;
@@ -42,6 +42,13 @@ Status decide(Chooser& chooser, const Question& question, Decided* decided) {
   const bool trusted = best.native || q.bytes > longest_short;
   const bool enough = trusted && best.seconds < longest_worthwhile(own.seconds);
   decided->taken = !own.native || enough ? best : own;
+  if (!predicts || !own.native || decided->taken.seconds > 0) return Status::ok;
+  q.natives = q.contest = false;
+  Candidate told;
+  double mpi_seconds = 0;
+  if (chooser.choose(q, &best, &told, &mpi_seconds) != Status::ok || told.provider != own.provider) return Status::ok;
+  decided->taken = own = told;
+  decided->mpi_seconds = mpi_seconds;
   return Status::ok;
 }
 

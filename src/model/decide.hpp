@@ -18,7 +18,8 @@ struct Decided {
   double mpi_seconds = 0;  // of the MPI's own; 0: not predicted
 };
 
-// unsupported where what is forced does not fit together.
-Status decide(Chooser& chooser, const Question& question, Decided* decided);
+// unsupported where what is forced does not fit together. A native collective that is taken anyway has 0 seconds, unless
+// `predicts` asks for them, at the cost of more walks. What is taken does not depend on it.
+Status decide(Chooser& chooser, const Question& question, Decided* decided, bool predicts = false);
 
 }  // namespace stretto::model

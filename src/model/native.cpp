@@ -6,8 +6,8 @@
 namespace stretto::model {
 
 double longest_worthwhile(double native) noexcept {
-  constexpr double part = 0.75, least_gain = 200e-6;
-  return std::min(part * native, native - least_gain);
+  constexpr double part = 0.75;
+  return std::min(part * native, native - longest_unbeaten);
 }
 
 std::optional<double> measured_native(const Profile& profile, Provider provider, schedule::Collective collective,

@@ -14,6 +14,9 @@ namespace stretto::model {
 // program would have had. Not positive: no schedule is.
 double longest_worthwhile(double native) noexcept;
 
+// Seconds of a native collective up to which longest_worthwhile() is not positive.
+inline constexpr double longest_unbeaten = 200e-6;
+
 // From the points of the profile that were measured with as many ranks and hosts, interpolated on logarithmic scales; beyond the
 // ends, in proportion to bytes above and constant below. Nothing where there are none.
 std::optional<double> measured_native(const Profile& profile, Provider provider, schedule::Collective collective,

@@ -88,10 +88,8 @@ Choices::Choices(std::shared_ptr<SharedChooser> shared)
 
 Asked Choices::put(const Call& call, std::size_t bytes, Streaming streaming, double ratio, Served served) const {
   Asked asked = ask(call, bytes, streaming, ratio, served);
-  // A short call's schedules are predicted for a report alone, which decides nothing: ranks may differ in it.
-  const model::Question& q = asked.question;
-  const bool is_short = !q.compress && q.schedule.empty() && q.bytes <= model::longest_short;
-  asked.reported = asked.reported && is_short;
+  // Some native collectives are predicted for a report alone, which decides nothing: ranks may differ in it.
+  asked.reported = asked.reported && (asked.question.native || asked.question.node);
   if (asked.reported) asked.cell = mix(asked.cell, 1);
   return asked;
 }
@@ -106,18 +104,11 @@ Choices::Answer& Choices::answer(Asked&& asked) {
   if (asked.mixed) {
     fresh.choice = mixed(shared_->chooser, q);
     fresh.choice.why.reason = Reason::forced;
-  } else if (model::decide(shared_->chooser, q, &decided) != Status::ok) {
+  } else if (model::decide(shared_->chooser, q, &decided, asked.reported) != Status::ok) {
     fresh.choice = plain(q);
   } else {
     const model::Candidate& own = decided.own;
     fresh.choice = choice_of(decided.taken, reason_of(q, own.native, decided.taken), decided.mpi_seconds);
-    model::Candidate best, told;
-    double mpi_seconds = 0;
-    if (asked.reported && own.native && shared_->chooser.choose(q, &best, &told, &mpi_seconds) == Status::ok &&
-        told.provider == fresh.choice.provider) {
-      fresh.choice.why.seconds = static_cast<float>(told.seconds);
-      fresh.choice.why.mpi = static_cast<float>(mpi_seconds);
-    }
   }
   if (answers_.size() >= most_answers) answers_.clear();
   const std::uint64_t cell = asked.cell;

@@ -101,8 +101,8 @@ Decision Selector::decide(const Call& call, Served served) noexcept {
         needs.range = rounded || (needs.range && (needs.sample || may_stream(d.ratio)));
       }
     }
-    choose(call, bytes, {streams}, served, &d);
     d.made = !needs.values();
+    if (d.made) choose(call, bytes, {streams}, served, &d);
   } catch (...) {
     d.known = false;
   }

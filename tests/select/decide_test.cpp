@@ -81,6 +81,9 @@ TEST(Choices, ANodesStreamsAreForcedByScheduleAndPayloadTogether) {
 TEST(Choices, EachHasItsReason) {
   Choices choices = on_hosts(4, 2);
   Call c = allreduce(1000);
+  EXPECT_EQ(choices.choose(c, 4000, {false}, 1, {true}).why.reason, Reason::predicted);
+  stretto_report report = STRETTO_REPORT_INIT;
+  c.settings.options.report = &report;
   const Choice native = choices.choose(c, 4000, {false}, 1, {true});
   EXPECT_EQ(native.why.reason, Reason::predicted);
   EXPECT_GT(native.why.mpi, 0);

@@ -62,6 +62,7 @@ class Messages {
 class Numbering {
  public:
   explicit Numbering(const Schedule& s) {
+    cuts_.reserve(4 * s.steps.size());
     for (const Step& step : s.steps) {
       for (const Range& r : {step.dst, step.src}) {
         if (r.count <= 0) continue;
@@ -125,11 +126,11 @@ class Numbering {
   std::int32_t slots_ = 0;
 };
 
-Program program_of(const Schedule& s, const topology::Topology& topology, int period, const std::vector<int>& leaf) {
+Program program_of(const Schedule& s, const Numbering& numbering, const topology::Topology& topology, int period,
+                   const std::vector<int>& leaf) {
   Program p;
   p.rank = s.rank;
   p.host = topology.host_of(s.rank);
-  const Numbering numbering(s);
   p.slots = numbering.slots(s);
   p.acts.reserve(s.steps.size());
   for (const Step& step : s.steps) {
@@ -176,7 +177,7 @@ Status make_programs(const schedule::Algorithm& algorithm, schedule::Request req
     return fail(Status::invalid_argument, "{} ranks on a topology of {}", request.ranks, topology.ranks());
   if (const Status s = schedule::check_ranks(algorithm.collective, request.ranks); s != Status::ok) return s;
   schedule::Groups groups;
-  if (request.groups == nullptr) {
+  if (request.groups == nullptr && (algorithm.uses_groups || algorithm.uses_torus)) {
     groups = groups_of(topology);
     request.groups = &groups;
   }
@@ -185,10 +186,12 @@ Status make_programs(const schedule::Algorithm& algorithm, schedule::Request req
       folding.allowed ? fold_period(algorithm, request, topology, folding.hosts_per_leaf) : request.ranks;
 
   std::vector<Schedule> walked;
+  std::vector<Numbering> numberings;
   double cells = 0;  // steps, and slots that they touch
   for (request.rank = 0; request.rank < period; ++request.rank) {
     walked.push_back(algorithm.build(request));
-    cells += static_cast<double>(walked.back().steps.size() + Numbering(walked.back()).size());
+    numberings.emplace_back(walked.back());
+    cells += static_cast<double>(walked.back().steps.size() + numberings.back().size());
     const double expected = cells / (request.rank + 1) * period;
     if (cells <= most && (request.rank < 16 || expected <= 2 * most)) continue;
     return fail(Status::unsupported,
@@ -213,8 +216,9 @@ Status make_programs(const schedule::Algorithm& algorithm, schedule::Request req
   for (std::size_t h = 0; h < leaf.size(); ++h) leaf[h] = static_cast<int>(h) / per_leaf;
   out.leaf.assign(leaf.begin(), leaf.begin() + out.hosts);
   out.leaves = out.leaf.back() + 1;
-  for (const Schedule& s : walked) {
-    out.all.push_back(program_of(s, topology, period, leaf));
+  out.all.reserve(walked.size());
+  for (std::size_t r = 0; r < walked.size(); ++r) {
+    out.all.push_back(program_of(walked[r], numberings[r], topology, period, leaf));
     Program& p = out.all.back();
     const auto on_host = static_cast<double>(topology.ranks_of(p.host).size());
     if (folding.cores > 0) p.share = std::max(1.0, on_host / folding.cores);

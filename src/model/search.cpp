@@ -1,0 +1,296 @@
+#include "model/search.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <functional>
+
+#include "model/walk/clock.hpp"
+#include "model/walk/system.hpp"
+
+namespace stretto::model {
+namespace {
+
+constexpr std::size_t most_programs = 128;         // kept; then all are forgotten
+constexpr std::size_t steps_a_choice = 1'000'000;  // a schedule with more to walk is no candidate;
+constexpr std::size_t steps_of_many = 50'000;      // nor one that does not fold and has more than that;
+constexpr std::size_t steps_for_all = 20'000;      // and of one with more only few segments are looked at
+
+// Nothing would hide the copies of a longer message through pinned memory, which the walk does not see (docs/gpu.md). The longest segment.
+constexpr double longest_staged = 4.0 * 1024 * 1024;
+
+// Ranks that are walked one by one where they do not fold; more are taken for a job of as many hosts, all as full as the fullest.
+constexpr int most_irregular = 96;
+
+// A line is left when the way that is walked first takes this many times the least so far. Other segments gain less,
+// but for those of a device, whose kernels have a least time.
+constexpr double near_on_host = 1.25, near_on_device = 1e6;
+
+// Other numbers of pieces are left when a moderate one takes this many times the least so far.
+constexpr double near_in_pieces = 1.6;
+constexpr int moderate_pieces = 16;
+
+std::size_t acts_of(const Programs& programs) {
+  std::size_t n = 0;
+  for (const Program& p : programs.all) n += p.acts.size();
+  return n;
+}
+
+topology::Topology stand_in(const topology::Topology& t) {
+  if (t.ranks() <= most_irregular) return t;
+  std::size_t most = 1;
+  bool in_a_row = t.uniform();
+  for (int h = 0; h < t.hosts(); ++h) {
+    const auto ranks = t.ranks_of(h);
+    most = std::max(most, ranks.size());
+    in_a_row = in_a_row && ranks.back() - ranks.front() + 1 == static_cast<std::int32_t>(ranks.size());
+  }
+  if (in_a_row) return t;
+  return topology::Topology::regular(t.hosts() * static_cast<int>(most), static_cast<int>(most));
+}
+
+// And where messages of a schedule grow or shrink, as those of recursive halving do: streams, but for the shorter ones. Not where
+// floors decide what travels raw. For sums that raw values would round only where that is asked for: those of streams are exact.
+std::vector<Candidate> with_short_messages_raw(const Option& option, const Question& q, const Programs& programs,
+                                               double block, double even_cost) {
+  std::vector<Candidate> ways = option.ways;
+  if (!q.compress) return ways;
+  const bool rounds = schedule::reduces(q.collective) && !q.exact;
+  const bool unsuited = option.algorithm->uses_groups || option.algorithm->ranks_differ;
+  if (q.raw_below == 0 && (q.code_space || rounds || q.payload >= 0 || unsuited)) return ways;
+  const auto [shortest, longest] = lengths_of(programs);
+  if (q.raw_below > 0) {
+    const auto streams = [](const Candidate& c) { return c.payload != payload::Kind::raw; };
+    if (unsuited) std::erase_if(ways, streams);
+    for (Candidate& c : ways)
+      // Blocks on the grid may be a little longer than those of the call.
+      if (streams(c) && 1.1 * static_cast<double>(q.raw_below) > shortest * block) c.raw_below = q.raw_below;
+    return ways;
+  }
+  for (const double bytes : {even_cost, 4 * even_cost}) {
+    if (!(bytes > shortest * block && bytes <= longest * block)) continue;
+    for (Candidate c : option.ways) {
+      if (c.payload != payload::Kind::fused) continue;
+      c.raw_below = static_cast<std::uint64_t>(bytes);
+      ways.push_back(std::move(c));
+    }
+  }
+  return ways;
+}
+
+bool of_one_line(const Candidate& a, const Candidate& b) noexcept {
+  return a.payload == b.payload && a.raw_inside == b.raw_inside && a.raw_below == b.raw_below;
+}
+
+bool of_one_schedule(const Option& a, const Option& b) noexcept {
+  return a.algorithm == b.algorithm && a.radix == b.radix;
+}
+
+// Options with one way to cut first: they fold, most of them, and one of them is seldom far from the best. Of one
+// schedule's numbers of pieces a moderate one comes first, then fewer, then more, which have more steps.
+std::vector<const Option*> in_order(const std::vector<Option>& options) {
+  std::vector<const Option*> order;
+  order.reserve(options.size());
+  for (const Option& option : options) order.push_back(&option);
+  const auto place = [](const Option* o) {
+    const bool moderate = o->blocks <= moderate_pieces;
+    return std::tuple(o->blocks != 0 || o->radix != 0, o->algorithm, o->radix, !moderate,
+                      moderate ? -o->blocks : o->blocks);
+  };
+  std::sort(order.begin(), order.end(), [&](const Option* a, const Option* b) { return place(a) < place(b); });
+  return order;
+}
+
+}  // namespace
+
+ProgramsKept::ProgramsKept(const topology::Topology& topology, int cores)
+    : topology_(stand_in(topology)), groups_(groups_of(topology_)), cores_(cores) {}
+
+const Programs* ProgramsKept::of(const Option& option, int root) {
+  const Key key{option.algorithm, root, option.blocks, option.radix};
+  if (const auto found = kept_.find(key); found != kept_.end()) return found->second.get();
+  schedule::Request request;
+  request.collective = option.algorithm->collective;
+  request.ranks = ranks();
+  request.root = std::min(root, ranks() - 1);
+  request.blocks = option.blocks;
+  request.radix = option.radix > 0 ? option.radix : 2;
+  request.groups = &groups_;
+  Folding folding;
+  folding.cores = cores_;
+  folding.most = steps_a_choice;
+  auto made = std::make_unique<Programs>();
+  const bool done = make_programs(*option.algorithm, request, topology_, folding, made.get()) == Status::ok;
+  const bool many = done && made->period == made->ranks && made->ranks > most_irregular;
+  if (!done || (many && acts_of(*made) > steps_of_many)) made.reset();
+  return kept_.emplace(key, std::move(made)).first->second.get();
+}
+
+void ProgramsKept::forget_if_full() {
+  if (kept_.size() >= most_programs) kept_.clear();
+}
+
+Search::Search(ProgramsKept& kept, const Profile& profile, const Question& question)
+    : kept_(kept),
+      profile_(profile),
+      question_(question),
+      machine_(question.device ? machine_on_device(profile, question.element, question.ratio, 1, question.staged)
+                               : machine_of(profile, question.element, question.ratio)),
+      stepless_(machine_),
+      even_cost_(break_even(machine_)) {
+  stepless_.step = 0;
+}
+
+// Of an alltoall every rank holds the blocks of one row.
+double Search::whole() const noexcept {
+  const bool row = question_.collective == schedule::Collective::alltoall;
+  return static_cast<double>(question_.bytes) * (row ? kept_.ranks() : 1);
+}
+
+std::vector<Search::Line> Search::lines_of(const Option& option) {
+  const Question& q = question_;
+  const Programs* programs = kept_.of(option, schedule::rooted(q.collective) ? q.root : 0);
+  if (programs == nullptr) return {};
+  const double block = programs->blocks > 0 ? whole() / programs->blocks : 0;
+  const bool few = q.segment == 0 && acts_of(*programs) > steps_for_all;
+  const bool flat = !option.algorithm->uses_groups && !option.algorithm->uses_torus;
+  std::vector<Line> lines;
+  for (Candidate& c : with_short_messages_raw(option, q, *programs, block, even_cost_)) {
+    if (few && c.segment > 0 && c.segment != (1u << 20)) continue;
+    if (q.segment == 0 && c.segment > 0 && static_cast<double>(c.segment) >= block) continue;
+    if (q.segment == 0 && c.segment == 0 && q.staged && block > longest_staged) continue;
+    const auto found =
+        std::find_if(lines.begin(), lines.end(), [&](const Line& l) { return of_one_line(l.ways[0], c); });
+    if (found != lines.end()) {
+      found->ways.push_back(std::move(c));
+      continue;
+    }
+    const bool an_mpi_has_it = flat && c.payload == payload::Kind::raw;
+    lines.push_back({programs, {std::move(c)}, an_mpi_has_it});
+  }
+  return lines;
+}
+
+namespace {
+
+// Collectives with blocks of their own cut nothing at grains; in those with ours, folded programs have even blocks.
+Run run_of(const Question& q, const Programs& programs, double whole, std::uint64_t segment, double enough) {
+  using schedule::Collective;
+  const bool cuts = schedule::reduces(q.collective) || q.collective == Collective::bcast;
+  const bool even = programs.period < programs.ranks || q.collective == Collective::reduce_scatter;
+  return {.bytes = whole,
+          .segment = static_cast<double>(segment),
+          .grain = cuts && !even ? 1024.0 * q.element : 0,
+          .enough = enough};
+}
+
+}  // namespace
+
+double Search::seconds(const Line& line, Candidate& way, double enough) const {
+  const Question& q = question_;
+  const Run run = run_of(q, *line.programs, whole(), way.segment, enough);
+  const System system = system_of(way.payload, way.raw_inside, static_cast<double>(way.raw_below));
+  if (!q.device) return predict(*line.programs, system, machine_, run).seconds;
+  // A device's costs depend on the streams that segments are on.
+  const double block = line.programs->blocks > 0 ? whole() / line.programs->blocks : 0;
+  way.lanes = lanes_for(profile_, q.element, q.ratio, way.payload != payload::Kind::raw, block, run.segment);
+  const Machine machine = machine_on_device(profile_, q.element, q.ratio, way.lanes, q.staged);
+  return predict(*line.programs, system, machine, run).seconds;
+}
+
+double Search::mpi_seconds(const Line& line, const Candidate& way, double enough) const {
+  return predict(*line.programs, {}, stepless_, run_of(question_, *line.programs, whole(), way.segment, enough))
+      .seconds;
+}
+
+// First one way of each line, a middle segment, and then the other segments of the lines that came near. Other numbers
+// of pieces are walked where a moderate one came near, and streams that are added to streams where those that are added
+// to values did. Ends at the first way of at most `enough` seconds.
+template <class Walk, class Wanted>
+std::vector<Candidate> Search::search(const std::vector<Option>& options, double least, double enough, const Walk& walk,
+                                      const Wanted& wanted) {
+  struct Begun {
+    Line line;
+    std::size_t middle;
+  };
+  std::vector<Begun> begun;
+  const double near = question_.device ? near_on_device : near_on_host;
+  const Option* first = nullptr;  // of a schedule's numbers of pieces
+  double seconds_of_first = 0;
+  for (const Option* option : in_order(options)) {
+    const bool pieces = option->blocks > 0, again = first && of_one_schedule(*first, *option);
+    if (again && seconds_of_first > near_in_pieces * least) continue;
+    if (!again) {
+      first = option;
+      seconds_of_first = INFINITY;
+    }
+    bool fused = false, fused_near = false;
+    for (Line& line : lines_of(*option)) {
+      if (!wanted(line)) continue;
+      // Short segments make a pipeline of few pieces.
+      const std::size_t middle = pieces ? std::min<std::size_t>(1, line.ways.size() - 1) : line.ways.size() / 2;
+      Candidate& way = line.ways[middle];
+      if (way.payload == payload::Kind::homomorphic && fused && !fused_near) continue;
+      way.seconds = walk(line, way, (pieces && !again ? near_in_pieces : near) * least);
+      if (!again) seconds_of_first = std::min(seconds_of_first, way.seconds);
+      const bool is_near = way.seconds <= near * least;
+      fused = fused || way.payload == payload::Kind::fused;
+      fused_near = fused_near || (way.payload == payload::Kind::fused && is_near);
+      if (way.seconds <= enough) return {way};
+      if (!is_near) continue;
+      least = std::min(least, way.seconds);
+      begun.push_back({std::move(line), middle});
+    }
+  }
+  std::vector<Candidate> found;
+  for (Begun& b : begun) {
+    if (b.line.ways[b.middle].seconds > near * least) continue;
+    for (std::size_t i = 0; i < b.line.ways.size(); ++i) {
+      Candidate& way = b.line.ways[i];
+      if (i != b.middle) way.seconds = walk(b.line, way, least);
+      if (way.seconds > least) continue;
+      least = way.seconds;
+      found.push_back(std::move(way));
+    }
+  }
+  return found;
+}
+
+std::vector<Candidate> Search::all(const std::vector<Option>& options) {
+  std::vector<Candidate> found;
+  for (const Option* option : in_order(options)) {
+    for (Line& line : lines_of(*option)) {
+      for (Candidate& way : line.ways) {
+        way.seconds = seconds(line, way, INFINITY);
+        found.push_back(std::move(way));
+      }
+    }
+  }
+  return found;
+}
+
+std::vector<Candidate> Search::cheapest(const std::vector<Option>& options, double least, bool beyond_mpis) {
+  return search(
+      options, least, -1,
+      [this](const Line& line, Candidate& way, double enough) { return seconds(line, way, enough); },
+      [beyond_mpis](const Line& line) { return !beyond_mpis || !line.an_mpi_has_it; });
+}
+
+double Search::least_of_mpi(const std::vector<Option>& options) {
+  double least = INFINITY;
+  for (const Option& option : options)
+    for (const Line& line : lines_of(option))
+      for (const Candidate& way : line.ways)
+        if (line.an_mpi_has_it) least = std::min(least, mpi_seconds(line, way, least));
+  return least;
+}
+
+double Search::guess_of_mpi(const std::vector<Option>& options, double enough) {
+  const auto found = search(
+      options, INFINITY, enough,
+      [this](const Line& line, const Candidate& way, double limit) { return mpi_seconds(line, way, limit); },
+      [](const Line& line) { return line.an_mpi_has_it; });
+  return found.empty() ? INFINITY : found.back().seconds;
+}
+
+}  // namespace stretto::model
