@@ -149,7 +149,7 @@ class Comm:
                 part = slice(at, at + count)
                 finish = None
                 if left is not None:
-                    how_of_part, finish = feedback.prepared(self, values[part], left[part], how_of_part)
+                    how_of_part, finish = feedback.prepared(self, values[part], send is IN_PLACE, left[part], how_of_part)
                 given = IN_PLACE if send is IN_PLACE else values[part]
                 yield self._call(KINDS.allreduce, given, recv[part], _count(values[part]), values.dtype, op=_op(op, values.dtype)), how_of_part, finish
                 at += count

@@ -16,7 +16,6 @@ from stretto.errors import ArgumentError, UnsupportedError
 SMALLEST = float(np.nextafter(0.0, 1.0))
 
 OPS = ("sum", "mean", "avg", "difference")  # a minimum takes no part of most contributions
-PIECE = 1 << 16  # values whose residual is made at a time, in the cache
 PAYLOADS = ("raw", "fused", "homomorphic", "quantised", "quantised_ahead")
 
 
@@ -32,7 +31,7 @@ def residual_of(values, recv, residual, op):
     return left
 
 
-def prepared(comm, values, left, how):
+def prepared(comm, values, in_place, left, how):
     """(options, finish) of a call with a residual; finish(report) fills it in once the call is complete."""
     options(how)
     if how.get("abs") is None and how.get("rel") is None:
@@ -44,22 +43,17 @@ def prepared(comm, values, left, how):
         raise UnsupportedError(f"residual with payload {payload!r}, which rounds more than once; there is one with {', '.join(PAYLOADS)}")
     if how.get("rel") is not None:
         how = _absolute(comm, values, how)
-    np.copyto(left, values)  # before the call writes its result there
+    kept = values.copy() if in_place else values
 
     def finish(report):
         if report.eps == 0 or values.dtype.kind in "iu":
             left.fill(0)
             return
-        kind, _ = arrays.type_of(left.dtype)
-        flat, entered = left.reshape(-1), np.empty(min(left.size, PIECE), left.dtype)
-        for begin in range(0, flat.size, PIECE):
-            piece = flat[begin:begin + PIECE]
-            its = entered[:piece.size]
-            _core.decompress(_core.compress(kind, arrays.buffer(piece), report.eps, False, 1), arrays.buffer(its), 1, 1)
-            with np.errstate(invalid="ignore"):
-                np.subtract(piece, its, out=piece)
-            if not np.isfinite(piece).all():
-                piece[~np.isfinite(piece)] = 0
+        kind, _ = arrays.type_of(kept.dtype)
+        _core.decompress(_core.compress(kind, arrays.buffer(kept), report.eps, False, 1), arrays.buffer(left), 1, 1)
+        with np.errstate(invalid="ignore"):
+            np.subtract(kept, left, out=left)
+        left[~np.isfinite(kept)] = 0
 
     return how, finish
 
