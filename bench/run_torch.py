@@ -149,7 +149,8 @@ def main():
     parser.add_argument("--steps", type=int, default=100, help="of the part loss (default 100)")
     parser.add_argument("--size", choices=("tiny", "small", "10m"), default="10m", help="of the model (default 10m)")
     parser.add_argument("--batch", type=int, default=2, help="pieces of text a rank and step of the part loss (default 2)")
-    parser.add_argument("--turns", type=int, default=7, help="of the part communication; the part steps takes two rounds of half as many (default 7)")
+    parser.add_argument("--turns", type=int, default=7, help="of the part communication, and of each round of the part steps (default 7)")
+    parser.add_argument("--rounds", type=int, default=2, help="of the part steps (default 2)")
     parser.add_argument("--fresh", action="store_true", help="forget earlier rows")
     parser.add_argument("--page", type=pathlib.Path, default=KEPT / "torch.html")
     parser.add_argument("--plot", type=pathlib.Path, default=KEPT / "torch.png")
@@ -170,7 +171,7 @@ def main():
         if "communication" in parts:
             permitted = over_hosts("communication", options, rows, COMMUNICATION_CASES, {"gradients": str(GRADIENTS), "turns": options.turns})
         if "steps" in parts and permitted:
-            over_hosts("steps", options, rows, STEPS_CASES, {"size": options.size, "turns": options.turns // 2 + 1, "rounds": 2})
+            over_hosts("steps", options, rows, STEPS_CASES, {"size": options.size, "turns": options.turns, "rounds": options.rounds})
         if "error" in parts:
             error(rows)
     except subprocess.SubprocessError as failed:

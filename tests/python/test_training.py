@@ -51,6 +51,13 @@ def test_arguments_that_do_not_go_together_are_refused(arguments, words):
     assert done.returncode != 0 and words in done.stderr, done.stderr
 
 
+def test_outer_step_of_the_page_trains_alike_on_all_ranks():
+    program = pathlib.Path(__file__).with_name("torch_programs") / "diloco_program.py"
+    done = subprocess.run([sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2", "--rdzv-backend", "c10d", "--rdzv-endpoint", "localhost:0", str(program)],
+                          env={**os.environ, "OMP_NUM_THREADS": "1"}, capture_output=True, text=True, timeout=200, check=False)
+    assert done.returncode == 0 and done.stdout.count("fine") == 2, done.stdout + done.stderr
+
+
 def test_residuals_follow_their_parameters_to_other_buckets():
     import torch  # noqa: PLC0415
 
