@@ -59,9 +59,7 @@ TEST(CoreWasTaken, ByALongAbsenceAlone) {
   EXPECT_FALSE(core_was_taken(before, {3, 0.503, 100.005}));
 }
 
-TEST(CoreWasTaken, NotByManyShortAbsences) {
-  EXPECT_FALSE(core_was_taken({3, 0.5, 100}, {4, 0.51, 100.1}));
-}
+TEST(CoreWasTaken, NotByManyShortAbsences) { EXPECT_FALSE(core_was_taken({3, 0.5, 100}, {4, 0.51, 100.1})); }
 
 TEST(CoreWasTaken, ByAnySwitchWhereTheKernelTellsNoTimes) {
   EXPECT_TRUE(core_was_taken({3, -1, 100}, {4, -1, 101}));
