@@ -22,11 +22,11 @@ except OSError as error:
 PROGRAMS = pathlib.Path(__file__).with_name("torch_programs")
 
 
-def ranks(size, program, *arguments, seconds=240):
-    """What `size` ranks of the program said; every one says fine."""
+def ranks(size, program, *arguments, seconds=240, module="torch.distributed.run", **settings):
+    """What `size` ranks of the program said; every one says fine. module: of the launcher."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("STRETTO_STORE", "STRETTO_RANK", "STRETTO_SIZE"))}
-    done = subprocess.run([sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", str(size), "--rdzv-backend", "c10d", "--rdzv-endpoint", "localhost:0",
-                           str(PROGRAMS / program), *map(str, arguments)], env={**environment, "OMP_NUM_THREADS": "1"}, capture_output=True, text=True, timeout=seconds,
+    done = subprocess.run([sys.executable, "-m", module, "--nproc-per-node", str(size), "--rdzv-backend", "c10d", "--rdzv-endpoint", "localhost:0",
+                           str(PROGRAMS / program), *map(str, arguments)], env={**environment, "OMP_NUM_THREADS": "1", **settings}, capture_output=True, text=True, timeout=seconds,
                           check=False)
     assert done.returncode == 0 and done.stdout.count("fine") == size, done.stdout + done.stderr  # lines of ranks may run into each other
     return done.stdout
@@ -52,19 +52,45 @@ def test_sharded_model_is_equal_to_the_whole(backend, size):
     ranks(size, "fsdp_program.py", backend)
 
 
+def separate(tmp_path, program, *arguments):
+    """What each of three ranks said that no launcher ends with the others."""
+    started = [subprocess.Popen([sys.executable, PROGRAMS / program, tmp_path / "store", str(rank), "3", *arguments], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                text=True, env={**os.environ, "OMP_NUM_THREADS": "1"}) for rank in range(3)]
+    return [rank.communicate(timeout=120)[0] for rank in started]
+
+
 def test_killed_rank_is_named_by_the_others(tmp_path):
-    started = [subprocess.Popen([sys.executable, PROGRAMS / "killed_program.py", tmp_path / "store", str(rank), "3"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                                env={**os.environ, "OMP_NUM_THREADS": "1"}) for rank in range(3)]
-    said = [rank.communicate(timeout=120)[0] for rank in started]
+    said = separate(tmp_path, "killed_program.py", "call")
     assert [words.split()[-1:] for words in said[:2]] == [["fine"]] * 2, said
 
 
-def test_old_torch_is_refused_by_name(tmp_path):
+def test_rank_killed_in_backward_is_named_by_the_others(tmp_path):
+    said = separate(tmp_path, "killed_program.py", "backward")
+    assert [words.split()[-1:] for words in said[:2]] == [["fine"]] * 2, said
+
+
+@pytest.mark.parametrize("backend", ("gloo", "stretto"))
+def test_hook_refuses_bad_input_by_name(backend):
+    ranks(3, "bad_program.py", backend)
+
+
+def test_launcher_puts_tensors_where_ranks_see_them(tmp_path):
+    ranks(3, "backend_program.py", "stretto", tmp_path, module="stretto.torch", STRETTO_ARENA_REPORT="1")
+
+
+UNFIT = {"this is torch 2.5.1": "__version__ = '2.5.1'",
+         "this torch 2.13.0 has no torch.distributed": "__version__ = '2.13.0'\nclass distributed:\n    is_available = lambda: False",
+         "this torch 2.13.0 has no gloo": "__version__ = '2.13.0'\nclass distributed:\n    is_available = lambda: True\n    is_gloo_available = lambda: False",
+         "torch is not installed here": "raise ImportError('none')"}
+
+
+@pytest.mark.parametrize("words", UNFIT)
+def test_unfit_torch_is_refused_by_name(tmp_path, words):
     (tmp_path / "torch").mkdir()
-    (tmp_path / "torch" / "__init__.py").write_text("__version__ = '2.5.1'\n", encoding="utf-8")
+    (tmp_path / "torch" / "__init__.py").write_text(UNFIT[words] + "\n", encoding="utf-8")
     path = f"{tmp_path}:{os.environ.get('PYTHONPATH', '')}"
     done = subprocess.run([sys.executable, "-c", "import stretto.torch"], env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True, timeout=60, check=False)
-    assert "works with torch 2.13 and later" in done.stderr and "this is torch 2.5.1" in done.stderr, done.stderr
+    assert "works with torch 2.13 and later" in done.stderr and words in done.stderr, done.stderr
 
 
 def suite(*arguments):

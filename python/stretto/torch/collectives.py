@@ -37,19 +37,19 @@ def options_of(kind, opts, timeout=None, **fields):
 
 
 def plain(tensor):
-    """Whether a call may read and write the tensor's memory as it is."""
-    return tensor.is_cpu and tensor.layout is torch.strided and tensor.is_contiguous() and not tensor.is_conj() and not tensor.is_neg()
+    """Whether a prepared call may read and write the tensor's memory as it is. Prepared calls take real numbers, which have no conjugation."""
+    return tensor.is_cpu and tensor.layout is torch.strided and tensor.is_contiguous() and not tensor.is_neg()
 
 
 class Collectives:
-    """`_group` is the Group of an instance."""
+    """`_group` is the Group of an instance. Its prepared calls have hash(ReduceOp) in their keys: the number of the operation, in half the time of op.value."""
 
     # ---- reductions
 
     def allreduce(self, tensors, opts=None, timeout=None):
         if type(opts) is c10d.AllreduceOptions and len(tensors) == 1 and not opts.asyncOp:
             tensor = tensors[0]
-            call = self._group.calls.get(("allreduce", tensor.dtype, opts.reduceOp.op.value))
+            call = self._group.calls.get(("allreduce", tensor.dtype, hash(opts.reduceOp)))
             if call is not None and plain(tensor) and opts.timeout.days < 0:
                 return self._at_once("allreduce", tensors, call, tensor.data_ptr(), tensor.numel())
         op = opts if opts is not None and not isinstance(opts, c10d.AllreduceOptions) else c10d.ReduceOp(REDUCE.SUM)
@@ -72,7 +72,7 @@ class Collectives:
                 values.mul_(factor)
             call = self._group.prepared(KINDS.allreduce, type_, its_op, send_in_place=True, seconds=seconds)
             if parts == 1 and factor is None and seconds is None:
-                self._group.calls["allreduce", tensor.dtype, op.value] = call.run_in_place
+                self._group.calls["allreduce", tensor.dtype, hash(opts.reduceOp)] = call.run_in_place
             call.run_in_place(values.data_ptr(), values.numel() * parts)
             if values is not tensor:
                 tensor.copy_(values)
@@ -139,7 +139,7 @@ class Collectives:
             if even:
                 call = group.prepared(KINDS.reduce_scatter_block, type_, its_op, seconds=seconds)
                 if parts == 1 and factor is None and seconds is None:
-                    group.calls["reduce_scatter", out.dtype, word.value] = call.run
+                    group.calls["reduce_scatter", out.dtype, hash(opts.reduceOp)] = call.run
             else:
                 call = group.prepared(KINDS.reduce_scatter, type_, its_op, received=[n * parts for n in counts], seconds=seconds)
             call.run(values.data_ptr(), total, result.data_ptr(), own, own)
@@ -150,7 +150,7 @@ class Collectives:
 
     def reduce_scatter_single(self, output, input, opts=None):  # noqa: A002
         if type(opts) is c10d.ReduceScatterOptions and not opts.asyncOp:
-            call = self._group.calls.get(("reduce_scatter", output.dtype, opts.reduceOp.op.value))
+            call = self._group.calls.get(("reduce_scatter", output.dtype, hash(opts.reduceOp)))
             if call is not None and plain(output) and plain(input) and input.dtype is output.dtype and opts.timeout.days < 0:
                 count, total, out, given = output.numel(), input.numel(), output.data_ptr(), input.data_ptr()
                 if total == count * self._group.size and (out + output.nbytes <= given or given + input.nbytes <= out):

@@ -1,6 +1,5 @@
 """The communication hook of DistributedDataParallel: the mean of a bucket within a bound, on a thread beside the backward pass."""
 
-import logging
 import math
 
 import torch
@@ -25,14 +24,21 @@ def hook(state: State, bucket) -> torch.futures.Future[torch.Tensor]:
                 average(state, buffer, parameters, gradients)
             if is_last:
                 state.end_step()
-        except BaseException as error:  # DDP shows only that the result is no tensor
-            logging.getLogger("stretto").error("the hook of DistributedDataParallel failed: %s", error)  # noqa: TRY400
-            future.set_exception(error)
+        except BaseException as error:  # DDP waits for this future alone
+            future.set_result(error)
             raise
         future.set_result(buffer)
 
     state.lane.start([buffer], run)
-    return future
+    return future.then(result)
+
+
+def result(future):
+    """The tensor of a future, or the failure in its place. DDP reads set_exception() as a result that is no tensor, but a failed then() as a failure."""
+    value = future.value()
+    if isinstance(value, BaseException):
+        raise value
+    return value
 
 
 def average(state, buffer, parameters, gradients):

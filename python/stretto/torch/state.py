@@ -24,6 +24,7 @@ class Totals:
 
     steps: int = 0
     calls: int = 0
+    raw_calls: int = 0  # whose values travelled raw: exact ones, and those in which a stream would not pay
     raw_bytes: int = 0
     bytes_sent: int = 0
     promised_error: float = 0.0  # the largest of all calls: |mean - exact mean| <= this
@@ -37,6 +38,7 @@ class Totals:
 
     def add(self, report):
         self.calls += 1
+        self.raw_calls += report.payload == "raw"
         self.raw_bytes += report.raw_bytes
         self.bytes_sent += report.bytes_sent
         self.promised_error = max(self.promised_error, report.promised_error)
@@ -44,7 +46,7 @@ class Totals:
         self.wait_seconds += report.wait_seconds
 
     def __str__(self):
-        return (f"{self.steps} steps, {self.calls} calls, {self.bytes_sent} bytes sent of {self.raw_bytes}, ratio {self.ratio:.2f}, error within "
+        return (f"{self.steps} steps, {self.calls} calls, {self.raw_calls} of them raw, {self.bytes_sent} bytes sent of {self.raw_bytes}, ratio {self.ratio:.2f}, error within "
                 f"{self.promised_error:.3g}, {self.seconds:.3f} s, of which {self.wait_seconds:.3f} s wait")
 
 

@@ -12,7 +12,8 @@ def check(tensor, what):
     if not isinstance(tensor, torch.Tensor):
         raise TypeError(f"{what} is a {type(tensor).__name__}; it takes a tensor")
     if not tensor.is_cpu:
-        raise UnsupportedError(f"{what} is a tensor on the device {str(tensor.device)!r}; the backend stretto serves tensors of the CPU")
+        raise UnsupportedError(f"{what} is a tensor on the device {str(tensor.device)!r}; the backend stretto serves tensors of the CPU ('cpu:stretto,cuda:nccl' "
+                               "leaves the others to nccl)")
     if tensor.layout != torch.strided:
         raise UnsupportedError(f"{what} is a tensor of layout {tensor.layout}; dense tensors are served")
     return tensor

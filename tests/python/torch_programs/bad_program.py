@@ -1,0 +1,126 @@
+"""A rank of test_torch.py: what DistributedDataParallel with stretto.torch.hook does with bad input. Says `fine`."""
+
+import datetime
+import os
+import sys
+import warnings
+
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel
+
+import stretto.torch
+
+warnings.simplefilter("ignore")
+torch.set_num_threads(1)
+dist.init_process_group(sys.argv[1], timeout=datetime.timedelta(seconds=60))
+rank, size = dist.get_rank(), dist.get_world_size()
+BOUNDS = ({}, {"rms": 0.01}, {"rel": 1e-3}, {"wire": "bf16"}, {"rms": 0.01, "error_feedback": True, "per_parameter": True}, {"abs": 1e-5, "deterministic": True})
+
+
+def new(state, width=40, **ddp):
+    torch.manual_seed(0)
+    model = DistributedDataParallel(torch.nn.Sequential(torch.nn.Linear(width, 50), torch.nn.Linear(50, width)), **ddp)
+    model.register_comm_hook(state, stretto.torch.hook)
+    return model
+
+
+def raises(words, call):
+    try:
+        call()
+    except RuntimeError as error:
+        assert words in str(error), (words, error)
+    else:
+        raise AssertionError(f"nothing was raised; expected {words!r}")
+
+
+def overflow_is_seen_by_grad_scaler():
+    for how in BOUNDS:
+        for bad in (float("inf"), float("nan")):
+            state = stretto.torch.State(**how)
+            model = new(state)
+            before = [one.detach().clone() for one in model.parameters()]
+            optimizer, scaler = torch.optim.SGD(model.parameters(), 0.1), torch.amp.GradScaler("cpu", init_scale=1024.0)
+            for scale in (1024.0, 512.0):
+                assert scaler.get_scale() == scale, (how, scaler.get_scale())
+                optimizer.zero_grad()
+                loss = model(torch.ones(2, 40)).sum() * (bad if rank == 1 and scale == 1024.0 else 1.0)
+                scaler.scale(loss).backward()
+                scaler.step(optimizer)
+                scaler.update()
+                unchanged = all(torch.equal(one, old) for one, old in zip(model.parameters(), before))
+                assert unchanged == (scale == 1024.0), (how, bad, scale)
+            assert all(one.isfinite().all() for one in model.parameters()), (how, bad)
+            state.free()
+
+
+def zeros_stay_zero():
+    for how in BOUNDS:
+        state = stretto.torch.State(**how)
+        model = new(state)
+        for _ in range(2):
+            model.zero_grad()
+            (model(torch.ones(2, 40)) * 0).sum().backward()
+            assert not any(one.grad.any() for one in model.parameters()), how
+        state.free()
+
+
+def sparse_gradients_are_refused():
+    state = stretto.torch.State(rms=0.01)
+    model = DistributedDataParallel(torch.nn.Embedding(10, 4, sparse=True))
+    model.register_comm_hook(state, stretto.torch.hook)
+    raises("gradients of layout torch.sparse_coo", lambda: model(torch.tensor([1, 2])).sum().backward())
+
+
+def ranks_that_differ_are_told():
+    for ours, others, words in (({"abs": 1e-3}, {"abs": 1e-4}, "0.001"), ({"rms": 0.01}, {"rel": 1e-3}, "rank"), ({"rel": 1e-3}, {}, "relative on rank 0"),
+                                ({"wire": "bf16"}, {"rms": 0.1}, "rank")):
+        model = new(stretto.torch.State(**(ours if rank == 0 else others)))
+        raises(words, lambda model=model: model(torch.ones(2, 40)).sum().backward())
+
+
+def another_model_is_refused():
+    """DDP compares each rank's model with rank 0's. The rank that differs raises alone, and leaves; over stretto the others name it."""
+    odd = rank == size - 1
+    words = "appears not to match sizes" if odd else f"rank {size - 1}"
+    try:
+        raises(words, lambda: new(stretto.torch.State(rms=0.01), width=40 + odd))
+    except AssertionError:
+        if odd or sys.argv[1] == "stretto":
+            raise
+
+
+def workers_of_a_data_loader_leave_the_group_alone():
+    """They are forked from a process that has a communicator, and threads of it."""
+    def in_the_child(index):
+        try:
+            dist.all_reduce(torch.ones(2))
+        except stretto.StrettoError as error:
+            return torch.tensor([float("fork" in str(error)), float(index)])
+        return torch.zeros(2)
+
+    class Numbers(torch.utils.data.Dataset):
+        def __len__(self):
+            return 6
+
+        def __getitem__(self, index):
+            return in_the_child(index) if index == 0 and sys.argv[1] == "stretto" else torch.tensor([1.0, float(index)])
+
+    state = stretto.torch.State(rms=0.01)
+    model = new(state, width=2)
+    loader = torch.utils.data.DataLoader(Numbers(), batch_size=2, num_workers=2, multiprocessing_context="fork")
+    for _ in range(2):
+        for batch in loader:
+            assert batch[:, 0].all(), batch
+            model(batch).sum().backward()
+    state.free()
+
+
+overflow_is_seen_by_grad_scaler()
+zeros_stay_zero()
+workers_of_a_data_loader_leave_the_group_alone()
+sparse_gradients_are_refused()
+ranks_that_differ_are_told()
+another_model_is_refused()
+print("fine", flush=True)
+os._exit(0)
