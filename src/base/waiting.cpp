@@ -96,12 +96,12 @@ CoreUse CoreUse::now() noexcept {
   timespec processor{};
   getrusage(RUSAGE_THREAD, &used);
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &processor);
-  return {Waiting::clock(), seconds(processor), used.ru_nivcsw, used.ru_nvcsw};
+  return {Waiting::clock(), seconds(processor), used.ru_nivcsw};
 }
 
 bool core_was_taken(const CoreUse& before, const CoreUse& after) noexcept {
   const double away = (after.clock - before.clock) - (after.processor - before.processor);
-  return after.involuntary > before.involuntary && after.voluntary == before.voluntary && away >= long_slice;
+  return after.involuntary > before.involuntary && away >= long_slice;
 }
 
 bool core_is_wanted() noexcept {

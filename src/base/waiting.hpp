@@ -39,17 +39,16 @@ inline void pause() noexcept {
 // mode sleep, and false in mode spin. Takes some ten nanoseconds.
 bool core_is_wanted() noexcept;
 
-// What the kernel tells of a thread: seconds of the clock and of its processor, and how often the thread lost its core
-// (involuntary) or gave it away to sleep (voluntary).
+// The kernel's account of a thread: seconds of the clock and of its processor, and how often the thread lost its core.
 struct CoreUse {
   double clock = 0, processor = 0;
-  long involuntary = 0, voluntary = 0;
+  long involuntary = 0;
 
   static CoreUse now() noexcept;  // of the calling thread
 };
 
-// Whether another program had the thread's core for a slice of time meanwhile. A core that was gone for some
-// microseconds only had a daemon or an interrupt. A thread that also slept cannot tell the two times apart: false.
+// True if another program had the thread's core for a slice of time meanwhile. A core that was gone for some
+// microseconds only had a daemon or an interrupt. Time that the thread slept counts, too, if it also lost its core.
 bool core_was_taken(const CoreUse& before, const CoreUse& after) noexcept;
 
 // What ends the sleeps of a wait before their time.
