@@ -1,5 +1,5 @@
-// Property: whatever the values, the marks and the bound, marked values keep their bits, and no other value decodes to a mark. So do
-// magnitudes from keep_from on keep theirs. All other values keep the bound. Every instruction set writes the reference's stream, and
+// Property: with any values, marks and bound, marked values keep their bits, and no other value decodes to a mark. Magnitudes from
+// keep_from on keep their bits, too. All other values keep the bound. Every instruction set writes the reference's stream, and
 // finds the ranges of the same values with NaN in the places of the marks.
 #include <cmath>
 #include <limits>

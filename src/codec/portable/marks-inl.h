@@ -15,7 +15,7 @@ HWY_BEFORE_NAMESPACE();
 namespace stretto::codec::HWY_NAMESPACE {
 #if STRETTO_PORTABLE_TARGET
 
-// Whether any value is kept or near a mark. A mark at a time, so that its numbers stay in registers.
+// True if any value is kept or near a mark. The loop takes one mark after the other, so that its numbers stay in registers.
 template <class T>
 bool AnyKeptOrNear(const T* x, const MarkSet<T>& marks) {
   const Tag<T> d;

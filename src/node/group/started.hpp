@@ -57,7 +57,7 @@ class Started final : public Driven {
 
   Patience& patience_;
   // Where several threads rest, one of them watches: it sleeps on the bell of the peer that the front waits for. The
-  // others sleep on ended_. Whoever moves the front wakes the watcher.
+  // others sleep on ended_. A thread that moves the front wakes the watcher.
   Bell ended_;                            // of this process: the front has ended, or nobody watches any more
   std::atomic<Bell*> awaited_{nullptr};   // of the peer that the front waits for; null: it has not begun
   std::atomic<Bell*> slept_on_{nullptr};  // by the watcher
