@@ -44,8 +44,8 @@ def summary(rows, place):
             mine = losses[name]
             right.plot([min(mine), max(mine)], [at, at], color=colour_of(name), lw=1)
             right.plot(mine, [at] * len(mine), "o", ms=3, color=colour_of(name))
-    right.set_xlabel("nats a byte: validation loss at the end, a point a seed")
-    right.set_title("grey: the spread of fp32's seeds")
+    right.set_xlabel("validation loss at the end, nats a byte")
+    right.set_title("a point a seed; grey: fp32's spread")
     return figure
 
 
@@ -101,7 +101,7 @@ def write(rows, html, png):
     """Writes the page, and the picture where communication was measured."""
     with plots.style():
         pieces = [page.element("h1", "Training over a network: time, and what is lost")]
-        places = list(dict.fromkeys(row["place"] for row in of(rows, "communication")))
+        places = sorted({row["place"] for row in of(rows, "communication")}, reverse=True)  # most hosts first
         for at, place in enumerate(places):
             figure = summary(rows, place)
             if at == 0:
