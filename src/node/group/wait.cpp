@@ -26,7 +26,8 @@ Respite::Respite(Patience& patience, Watch& watch, Bell& bell) noexcept
     : patience_(patience),
       watch_(watch),
       bell_(bell),
-      waiting_(patience.shares || bell.on_this_core(), patience.progress != nullptr ? Wakes::by_the_peer : Wakes::by_all,
+      waiting_(patience.shares || bell.on_this_core(),
+               patience.progress != nullptr ? Wakes::by_the_peer : Wakes::by_all,
                patience.progress != nullptr ? longest_sleep : between_looks) {
   wake();
 }
