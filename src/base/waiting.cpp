@@ -24,7 +24,8 @@ constexpr double share = 1.0 / 50;  // A sleep takes this part of the time waite
 // programs for milliseconds.
 constexpr double between_yields = 10e-3;
 
-constexpr double long_slice = 0.4e-3;   // A core that was away for so long went to another program; Linux's slices are from 0.7 ms on.
+// A core that was away for so long went to another program. Slices of Linux take 0.7 ms or more.
+constexpr double long_slice = 0.4e-3;
 constexpr double together = 20e-3;      // One sign may be chance, two within this time are not.
 constexpr double least_wanted = 50e-3;  // The core counts as wanted for so long after two signs,
 constexpr double most_wanted = 1;       // and for so long after many.
