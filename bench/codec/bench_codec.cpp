@@ -34,8 +34,8 @@ struct Settings {
   std::vector<std::string> only;  // all if empty
   bool wants(const char* what) const { return only.empty() || std::find(only.begin(), only.end(), what) != only.end(); }
 };
-constexpr const char* kMeasurements[] = {"one-core", "dense",  "portable", "threads", "checksum",
-                                         "reference", "fills",    "float64"};
+constexpr const char* kMeasurements[] = {"one-core", "dense",     "portable", "threads",
+                                         "checksum", "reference", "fills",    "float64"};
 
 // The vector path for any machine, forced to AVX2 where the machine has that; empty if this build lacks it.
 std::string portable_isa() {

@@ -83,7 +83,7 @@ struct Info {
   std::uint64_t exceptions = 0;     // places held verbatim or as exact sums rather than as codes
   std::uint64_t bytes = 0;          // length of the whole stream
   bool checksum = false;
-  Coding coding = Coding::fixed;  // fixed or dense
+  Coding coding = Coding::fixed;                                    // fixed or dense
   double promised() const noexcept { return eps * contributions; }  // |error| of a sum, before final rounding
 };
 

@@ -127,7 +127,9 @@ void add_refused(Golden* g) {
   no["dense_low_bits_too_few"] = changed(dense, 72, low_words - 1);
   no["dense_low_bits_too_many"] = changed(dense, 72, low_words + 1);
   no["dense_widest_127"] = changed(dense, 76 + 4 * low_words, u8{0x7f});
-  no["dense_state_below_4096"] = changed(changed(changed(dense, dense.size() - 64, std::array<u32, 16>{}), dense.size() - 16, u64{0}), dense.size() - 8, u64{0});
+  no["dense_state_below_4096"] =
+      changed(changed(changed(dense, dense.size() - 64, std::array<u32, 16>{}), dense.size() - 16, u64{0}),
+              dense.size() - 8, u64{0});
   no["dense_state_wrong"] = changed(dense, dense.size() - 112, u32{0x5a5a5a5a});
   Stream cut = dense;
   cut.resize(cut.size() - 4);

@@ -8,8 +8,8 @@ STRETTO_AVX512_BEGIN
 namespace {
 
 using dense::kLanes;
-constexpr int kMostWidth = 16;    // of a block whose planes are one register
-constexpr int kMostSymbol = 31;   // of a table that is one register
+constexpr int kMostWidth = 16;   // of a block whose planes are one register
+constexpr int kMostSymbol = 31;  // of a table that is one register
 
 // Word i: the OR of words i to 15.
 STRETTO_INLINE __m512i or_of_later(__m512i v) noexcept {
@@ -173,7 +173,8 @@ std::uint8_t* encode_groups(const dense::Widths* groups, int n, const std::uint8
     for (int b = kBlocks - 2; b >= 0; b -= 2) {
       const int second = w.of[b + 1], first = w.of[b];
       if (second)
-        out = put(tables.classes[second], second, from + kLanes * (b + 1), kSets - 1, kSets == 2 ? x1 : x0, states, out);
+        out =
+            put(tables.classes[second], second, from + kLanes * (b + 1), kSets - 1, kSets == 2 ? x1 : x0, states, out);
       if (first) out = put(tables.classes[first], first, from + kLanes * b, 0, x0, states, out);
     }
     out = put(tables.widths[w.widest], w.widest, w.of, 0, x0, states, out);

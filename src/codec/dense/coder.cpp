@@ -63,11 +63,13 @@ bool read_states(const std::uint8_t* p, int sets, States* s) noexcept {
 
 void scan_block(const std::uint8_t* planes, int width, bool is_unsigned, std::uint8_t* classes, Counts* counts,
                 BitWriter* low) noexcept {
-  std::uint32_t z[kMaxWidth];         // planes of the zigzag residuals
-  std::uint32_t at[kMaxWidth + 2];    // at[k]: values of class k or more
+  std::uint32_t z[kMaxWidth];       // planes of the zigzag residuals
+  std::uint32_t at[kMaxWidth + 2];  // at[k]: values of class k or more
   const std::uint32_t sign = is_unsigned ? 0 : load<std::uint32_t>(planes + 4 * (width - 1));
   for (int i = 0; i < width; ++i)
-    z[i] = is_unsigned ? load<std::uint32_t>(planes + 4 * i) : i ? load<std::uint32_t>(planes + 4 * (i - 1)) ^ sign : sign;
+    z[i] = is_unsigned ? load<std::uint32_t>(planes + 4 * i)
+           : i         ? load<std::uint32_t>(planes + 4 * (i - 1)) ^ sign
+                       : sign;
   at[width + 1] = 0;
   for (int k = width; k >= 1; --k) at[k] = at[k + 1] | z[k - 1];
   std::memset(classes, 0, kLanes);
@@ -111,7 +113,8 @@ std::uint8_t* encode(const Widths* groups, int n, const std::uint8_t* classes, c
     const Widths& w = groups[g];
     if (w.widest == 0) continue;
     for (int b = kBlocks - 1; b >= 0; --b)
-      if (w.of[b]) out = encode_step(tables.classes[w.of[b]], classes + kGroup * g + kLanes * b, b & (sets - 1), states, out);
+      if (w.of[b])
+        out = encode_step(tables.classes[w.of[b]], classes + kGroup * g + kLanes * b, b & (sets - 1), states, out);
     out = encode_step(tables.widths[w.widest], w.of, 0, states, out);
   }
   return out;

@@ -18,7 +18,7 @@ struct States {
   alignas(64) std::uint16_t low[kMaxSets][kLanes];
   alignas(64) std::uint16_t high[kMaxSets][kLanes];
 };
-void start(States* states) noexcept;              // an encoder's, all kLeastState
+void start(States* states) noexcept;                  // an encoder's, all kLeastState
 bool ended(const States& states, int sets) noexcept;  // a decoder's: all are kLeastState
 void write_states(const States& states, int sets, std::uint8_t* out) noexcept;
 bool read_states(const std::uint8_t* p, int sets, States* states) noexcept;

@@ -41,7 +41,8 @@ bool take_plain_apart(const std::uint8_t* p, std::size_t words, Parts* parts) no
     planes += width[b];
   }
   const std::uint8_t* at = p + 4;
-  if (widest > 32 - (predictor == Predictor::none_unsigned) || from - at != 4 * (static_cast<std::ptrdiff_t>(codes) + planes))
+  if (widest > 32 - (predictor == Predictor::none_unsigned) ||
+      from - at != 4 * (static_cast<std::ptrdiff_t>(codes) + planes))
     return false;
   parts->predictor = predictor;
   if (is_short) parts->base = static_cast<std::int32_t>(word) >> 8;

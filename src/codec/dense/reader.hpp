@@ -25,10 +25,10 @@ class Reader {
 
   Type type_{};
   const DenseKernels* kernels_ = nullptr;
-  int left_ = 0;                           // groups
+  int left_ = 0;  // groups
   int turn_ = 0;
-  const std::uint8_t* head_ = nullptr;     // the next one
-  std::int64_t base_ = 0;                  // of the group before
+  const std::uint8_t* head_ = nullptr;  // the next one
+  std::int64_t base_ = 0;               // of the group before
   std::size_t words_ = 0;
   Decoder decoder_;
   Tables tables_;

@@ -24,9 +24,10 @@ struct Tables {
 
 // Counts of a chunk.
 struct Counts {
-  std::uint32_t widths[kMaxWidth + 1][kMaxWidth + 1];        // by the group's largest width
-  alignas(64) std::uint32_t at_least[kMaxWidth + 1][kMaxWidth];  // [w][k]: values of class k + 1 or more in blocks of width w
-  std::uint32_t blocks[kMaxWidth + 1];                       // of width w
+  std::uint32_t widths[kMaxWidth + 1][kMaxWidth + 1];  // by the group's largest width
+  alignas(64)
+      std::uint32_t at_least[kMaxWidth + 1][kMaxWidth];  // [w][k]: values of class k + 1 or more in blocks of width w
+  std::uint32_t blocks[kMaxWidth + 1];                   // of width w
   int widest;
   void clear() noexcept;
 };

@@ -47,7 +47,8 @@ class Writer {
   States states_;
   Widths widths_[kChunk];
   alignas(64) std::uint8_t classes_[kChunk * kGroup];
-  std::uint8_t chunk_[4 + kLowRoom + kMaxTableBytes + kHeadsRoom + kChunk * kMostWordBytes + kMaxSets * kStateBytes + 256];
+  std::uint8_t
+      chunk_[4 + kLowRoom + kMaxTableBytes + kHeadsRoom + kChunk * kMostWordBytes + kMaxSets * kStateBytes + 256];
   std::uint8_t heads_[kHeadsRoom];
   std::uint8_t fixed_[kLengths + kFixedRoom];  // a fixed chunk: the groups, behind their lengths
 };

@@ -105,7 +105,9 @@ struct StreamView {
   }
   const std::uint8_t* end() const noexcept { return base + info.bytes; }
   // Where chunk c begins; that behind the last one is the end.
-  const std::uint8_t* chunk(std::uint64_t c) const noexcept { return c < layout.chunks ? base + chunk_offset(c) : end(); }
+  const std::uint8_t* chunk(std::uint64_t c) const noexcept {
+    return c < layout.chunks ? base + chunk_offset(c) : end();
+  }
   // Of a chunk that is not dense: its lengths, its first group, and the words of one of its groups.
   const std::uint8_t* lengths_of(std::uint64_t c) const noexcept {
     return layout.coding == Coding::dense ? chunk(c) : base + layout.lengths + 2 * kChunk * c;

@@ -135,16 +135,14 @@ STRETTO_AVX512_END
   ::stretto::fewer::vector(::stretto::fewer::expanded(k, ::stretto::fewer::bytes(a)))
 #define fewer_shldi_epi32(a, b, n) ::stretto::fewer::shifted_left32(a, b, n)
 #define fewer_shrdi_epi64(a, b, n) ::stretto::fewer::shifted_right64(a, b, n)
-#define fewer_shldi_epi16(a, b, n) \
-  ::stretto::fewer::shifted_left16(a, b, _mm512_set1_epi16(static_cast<short>(n)))
+#define fewer_shldi_epi16(a, b, n) ::stretto::fewer::shifted_left16(a, b, _mm512_set1_epi16(static_cast<short>(n)))
 #define fewer_shldv_epi16(a, b, n) ::stretto::fewer::shifted_left16(a, b, n)
 #define fewer_maskz_compress_epi16(k, a) \
-  ::stretto::fewer::vector(                  \
-      ::stretto::fewer::compressed(::stretto::fewer::of_bytes(k), ::stretto::fewer::bytes(a)))
+  ::stretto::fewer::vector(::stretto::fewer::compressed(::stretto::fewer::of_bytes(k), ::stretto::fewer::bytes(a)))
 #define fewer_mask_expand_epi16(from, k, a) \
-  _mm512_mask_mov_epi16(from, k,                \
-                        ::stretto::fewer::vector(::stretto::fewer::expanded(::stretto::fewer::of_bytes(k), \
-                                                                            ::stretto::fewer::bytes(a))))
+  _mm512_mask_mov_epi16(                    \
+      from, k,                              \
+      ::stretto::fewer::vector(::stretto::fewer::expanded(::stretto::fewer::of_bytes(k), ::stretto::fewer::bytes(a))))
 #define fewer_popcnt_epi8(a) ::stretto::fewer::vector(::stretto::fewer::ones(::stretto::fewer::bytes(a)))
 
 #ifndef STRETTO_FEWER_INSTRUCTIONS_BESIDE_ALL  // by the test that compares them with the processor's
