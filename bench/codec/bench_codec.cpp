@@ -34,8 +34,8 @@ struct Settings {
   std::vector<std::string> only;  // all if empty
   bool wants(const char* what) const { return only.empty() || std::find(only.begin(), only.end(), what) != only.end(); }
 };
-constexpr const char* kMeasurements[] = {"one-core",  "portable", "threads", "checksum",
-                                         "reference", "fills",    "float64"};
+constexpr const char* kMeasurements[] = {"one-core", "dense",     "portable", "threads",
+                                         "checksum", "reference", "fills",    "float64"};
 
 // The vector path for any machine, forced to AVX2 where the machine has that; empty if this build lacks it.
 std::string portable_isa() {
@@ -59,12 +59,13 @@ class Bench {
 
   // Everything that is measured of one float32 data set.
   void float32(const std::string& field, std::span<const float> values) {
-    if (!s_.wants("one-core") && !s_.wants("portable")) return;
+    if (!s_.wants("one-core") && !s_.wants("dense") && !s_.wants("portable")) return;
     const double range = bench::range_of<float>(values);
     f32_.load(values, s_.count);
     for (const std::string& bound : s_.bounds) {
       begin(fmt::format("{} {}", field, bound), std::strtod(bound.c_str(), nullptr) * range);
       if (s_.wants("one-core")) one_core();
+      if (s_.wants("dense")) dense(values);
       if (s_.wants("portable")) portable();
     }
   }
@@ -164,6 +165,16 @@ class Bench {
       }
       row(operation, "", ours, "memcpy", copied, fields);
     }
+  }
+
+  // Dense streams beside fixed ones.
+  void dense(std::span<const float> values) {
+    dense_.load(values, f32_.count());
+    dense_.bound(f32_.eps(), false, codec::Coding::dense);
+    codec::Options o;
+    o.coding = codec::Coding::dense;
+    against(&dense_, "dense", o, &f32_, "fixed", plain_, Clock::thread, "_dense",
+            {{"isa", best_isa()}, {"compression", dense_.ratio()}, {"compression_fixed", f32_.ratio()}});
   }
 
   void prepare_prototype() {
@@ -266,7 +277,7 @@ class Bench {
   bench::Writer* rows_;
   const codec::Options plain_{};
   std::string subject_;
-  bench::Ours<float> f32_;
+  bench::Ours<float> f32_, dense_;
   bench::Buffer p_a_, p_b_, p_out_;
 };
 

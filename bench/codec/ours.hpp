@@ -41,8 +41,9 @@ class Ours {
   }
 
   // Streams of both at this bound, with a checksum or without; checks what they decode to.
-  void bound(double eps, bool checksum = false) {
+  void bound(double eps, bool checksum = false, codec::Coding coding = codec::Coding::fixed) {
     codec::Options o;
+    o.coding = coding;
     o.checksum = checksum;
     o.magnitude = magnitude_;  // as a bound relative to the range knows it
     eps_ = eps;

@@ -107,5 +107,23 @@ TEST(Allocation, EveryCallOnHalvesAndIntegersIsNone) {
   }
 }
 
+TEST(Allocation, DenseStreamsTakeOneAThread) {
+  const auto all = summands<float>(70000, 1e-3, 2, 5);
+  Options o;
+  o.coding = Coding::dense;
+  Stream a(compress_bound(Type::f32, 70000)), out(2 * combine_bound(Type::f32, 70000));
+  std::size_t length = 0, written = 0;
+  Status s{};
+  const auto compress_once = [&] { s = compress(Type::f32, all[0].data(), 70000, 1e-3, a, &length, o); };
+  EXPECT_LE(allocations_of(compress_once), 1u);
+  EXPECT_EQ(allocations_of(compress_once), 0u);
+  const Bytes first = Bytes(a).first(length);
+  quiet("combine", true, [&] { return combine(Combine::add, first, first, out, &written, o); });
+  quiet("add_values", true, [&] { return add_values(first, all[1].data(), 70000, out, &written, o); });
+  quiet("slice", true, [&] { return slice(first, 100, 66000, out, &written, o); });
+  quiet("decompress", true, [&] { return decompress(first, out.data(), 70000, o); });
+  EXPECT_EQ(s, Status::ok);
+}
+
 }  // namespace
 }  // namespace stretto::codec

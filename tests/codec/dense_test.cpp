@@ -1,4 +1,7 @@
 // Dense streams: the values, the sums and the errors of fixed ones, in fewer bytes.
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstring>
 
@@ -145,6 +148,37 @@ TEST(DenseParts, AnyNumberOfThemGivesTheSameBytes) {
     EXPECT_EQ(combined(Combine::add, a, b, o), sum);
     EXPECT_EQ(with_values(a, all[1].data(), all[1].size(), o), sum);
     EXPECT_EQ(decoded<float>(sum, o), decoded<float>(sum));
+  }
+}
+
+// A stream that ends, or begins, at a page that may not be read.
+TEST(DensePages, NothingOutsideTheStreamIsRead) {
+  const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  const auto all = summands<float>(20000, 1e-3, 14, 3);
+  for (const auto& x : all) {
+    const Stream s = compressed(x, 1e-3, dense());
+    const std::size_t room = (s.size() + page - 1) / page * page;
+    void* const mapped = mmap(nullptr, room + 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    ASSERT_NE(mapped, MAP_FAILED);
+    auto* const begin = static_cast<std::byte*>(mapped) + page;
+    ASSERT_EQ(mprotect(mapped, page, PROT_NONE), 0);
+    ASSERT_EQ(mprotect(begin + room, page, PROT_NONE), 0);
+    for (std::byte* at : {begin, begin + room - s.size()}) {
+      std::memcpy(at, s.data(), s.size());
+      for (const Isa isa : isas()) {
+        std::vector<float> y(x.size());
+        EXPECT_EQ(decompress(Bytes(at, s.size()), y.data(), y.size(), with(isa)), Status::ok) << message();
+        Random r(5);
+        for (int i = 0; i < 30; ++i) {  // damaged
+          std::byte* const place = at + 72 + r.below(s.size() - 72);
+          const std::byte before = *place;
+          *place = static_cast<std::byte>(r.bits());
+          (void)decompress(Bytes(at, s.size()), y.data(), y.size(), with(isa));
+          *place = before;
+        }
+      }
+    }
+    munmap(mapped, room + 2 * page);
   }
 }
 

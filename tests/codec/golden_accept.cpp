@@ -128,6 +128,55 @@ void add_halves(std::map<std::string, Stream>* out) {
   }
 }
 
+// Version 2.
+void add_dense(std::map<std::string, Stream>* out) {
+  auto& all = *out;
+  Options o = kReference;
+  o.coding = Coding::dense;
+  Random r(21);
+  // Mostly small steps, now and then a large one: dense chunks of blocks of many widths.
+  const auto walk = [&r](std::size_t n, int bits) {
+    std::vector<double> x(n);
+    double v = 0;
+    for (auto& e : x) {
+      const auto reach = r.below(20) ? r.below(4) : r.below(static_cast<std::uint64_t>(bits) + 1);
+      e = v += static_cast<double>(r.below(std::uint64_t{1} << reach)) * (r.below(2) ? 1 : -1);
+    }
+    return x;
+  };
+  const auto singles = [](const std::vector<double>& x) { return std::vector<float>(x.begin(), x.end()); };
+  all["dense_empty_float32"] = compressed(std::vector<float>{}, 0.5, o);
+  all["dense_one_value_float32"] = compressed(std::vector<float>{2}, 0.5, o);
+  all["dense_zeros_of_two_chunks_float32"] = compressed(std::vector<float>(70000), 0.5, o);
+  const Stream a = all["dense_walk_float32"] = compressed(singles(walk(3000, 12)), 0.5, o);
+  const Stream b = compressed(singles(walk(3000, 3)), 0.5, o);
+  all["dense_sum_float32"] = combined(Combine::add, a, b, o);
+  all["dense_average_float32.mean3"] = combined(Combine::add, a, combined(Combine::add, a, b, o), o);
+  all["dense_walk_float64"] = compressed(walk(1500, 28), 0.5, o);
+  auto x = walk(2048, 6);
+  for (std::size_t i = 0; i < 1024; ++i) x[i] = 1e300 * r.symmetric();
+  for (std::size_t i = 1100; i < 1200; ++i) x[i] = 1e300;
+  const Stream mixed = all["dense_verbatim_group_float64"] = compressed(x, 0.5, o);
+  x = walk(2048, 6);
+  all["dense_sum_of_exceptions_float64"] = combined(Combine::add, mixed, compressed(x, 0.5, o), o);
+  for (auto& v : x) v += 1e10;
+  all["dense_wide_float64"] = compressed(x, 0.5, o);
+  std::vector<float> peaks(3000);
+  for (auto& v : peaks) v = r.below(30) ? 0 : static_cast<float>(r.below(5000));
+  o.checksum = true;
+  all["dense_unsigned_checksum_float32"] = compressed(peaks, 0.5, o);
+  o.checksum = false;
+  std::vector<std::int64_t> n(1500);
+  for (auto& v : n) v = static_cast<std::int64_t>(r.below(50) ? r.below(9) : r.bits() >> r.below(64));
+  all["dense_int64"] = compressed(n, 0, o);
+  std::vector<std::int32_t> m(1500);
+  for (auto& v : m) v = static_cast<std::int32_t>(r.below(40) ? r.below(9) : r.bits() >> (32 + r.below(32)));
+  all["dense_int32"] = compressed(m, 0, o);
+  std::vector<std::uint16_t> halves(26000);  // two sets of states
+  for (auto& v : halves) v = static_cast<std::uint16_t>(0x3c00 + (r.below(12) ? r.below(4) : r.below(200)));
+  all["dense_two_sets_float16"] = compress_raw(Type::f16, halves.data(), halves.size(), 1e-3, o);
+}
+
 }  // namespace
 
 void add_accepted(std::map<std::string, Stream>* all) {
@@ -136,6 +185,7 @@ void add_accepted(std::map<std::string, Stream>* all) {
   add_integers<std::int32_t>("_int32", all);
   add_integers<std::int64_t>("_int64", all);
   add_halves(all);
+  add_dense(all);
   const std::vector<double> wide{1e9, -1e9, 2e9, 3e9, 1e9 + 1};
   (*all)["wide_group_float64"] = compressed(wide, 0.1, kReference);
   std::vector<double> ramp(100);

@@ -29,7 +29,7 @@ int main(int argc, char** argv) {
   for (const auto& [name, s] : g.accept) {
     write(accept / (name + ".str"), s);
     const Stream y = golden_values(name, s);
-    if (y.size() <= 16384) write(accept / (name + ".bin"), y);
+    if (y.size() <= 65536) write(accept / (name + ".bin"), y);
   }
   for (const auto& [name, s] : g.refuse) write(refuse / (name + ".str"), s);
   return 0;

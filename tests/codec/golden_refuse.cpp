@@ -1,3 +1,4 @@
+#include <array>
 #include <cstring>
 
 #include "codec/stream/format.hpp"
@@ -114,6 +115,29 @@ void add_refused(Golden* g) {
   wide[66] = 65;
   wide[67] = 1;
   no["width_65_wide"] = handmade(wide, 40);
+
+  // A dense chunk at 72, and a fixed one.
+  const Stream dense = accept["dense_walk_float32"], small = accept["dense_one_value_float32"];
+  const auto low_words = load<u32>(reinterpret_cast<const std::uint8_t*>(dense.data()) + 72);
+  no["dense_read_as_version_1"] = changed(dense, 4, u8{1});
+  no["dense_chunk_elsewhere"] = changed(dense, 64, u64{76} | kDenseBit);
+  no["dense_chunk_called_fixed"] = changed(dense, 64, u64{72});
+  no["dense_chunk_of_unknown_bit"] = changed(dense, 72, low_words | 1u << 25);
+  no["dense_low_bits_beyond_the_chunk"] = changed(dense, 72, u32{0xffffff});
+  no["dense_low_bits_too_few"] = changed(dense, 72, low_words - 1);
+  no["dense_low_bits_too_many"] = changed(dense, 72, low_words + 1);
+  no["dense_widest_127"] = changed(dense, 76 + 4 * low_words, u8{0x7f});
+  no["dense_state_below_4096"] =
+      changed(changed(changed(dense, dense.size() - 64, std::array<u32, 16>{}), dense.size() - 16, u64{0}),
+              dense.size() - 8, u64{0});
+  no["dense_state_wrong"] = changed(dense, dense.size() - 112, u32{0x5a5a5a5a});
+  Stream cut = dense;
+  cut.resize(cut.size() - 4);
+  no["dense_chunk_cut"] = changed(cut, 48, u64{cut.size()});
+  cut.resize(80);
+  no["dense_chunk_of_two_words"] = changed(cut, 48, u64{80});
+  no["fixed_chunk_called_dense"] = changed(small, 64, u64{72} | kDenseBit);
+  no["fixed_chunk_of_other_lengths"] = changed(small, 72, u16{9});
 
   accept["handmade_verbatim"] = handmade({0x70, 0x3f800000, 0x7f800001}, 2, 2);
   no["verbatim_with_other_bits"] = handmade({0x71, 0x3f800000, 0x7f800001}, 2, 2);

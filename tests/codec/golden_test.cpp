@@ -104,7 +104,7 @@ TEST(Golden, StreamsCoverEveryPartOfTheFormat) {
         "form 3",       "form 4",           "form 7",           "predictor 0", "predictor 1",  "predictor 2",
         "predictor 3",  "predictor 1 wide", "predictor 2 wide", "short base",  "long base",    "kind 0",
         "kind 1",       "kind 2",           "kind 4",           "kind 5",      "kind 6",       "kind 7",
-        "kind 13"})
+        "kind 13",      "dense chunk",      "fixed chunk"})
     EXPECT_TRUE(seen.contains(part)) << part;
 }
 

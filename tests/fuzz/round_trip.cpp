@@ -38,6 +38,26 @@ void round_trip(Type t, bool checksum, Blob& blob) {
   require(decompress(s, y.data(), y.size(), o) == Status::ok, "what was compressed decompresses");
   for (std::size_t i = 0; i < x.size(); ++i)
     require(same_bits(x[i], y[i]) || kept(t, x[i], y[i], eps), "the bound holds");
+  o.coding = Coding::dense;
+  Stream dense(s.size());
+  require(compress(t, x.data(), x.size(), eps, dense, &written, o) == Status::ok,
+          "a dense stream is no longer than a fixed one");
+  dense.resize(written);
+  require(validate(dense) == Status::ok, "dense streams are valid");
+  for (const Isa isa : fast_isas()) {
+    o = in_parts(isa, checksum);
+    o.magnitude = std::isfinite(magnitude) ? magnitude : 0;
+    o.coding = Coding::dense;
+    Stream again(compress_bound(t, x.size()));
+    require(compress(t, x.data(), x.size(), eps, again, &written, o) == Status::ok,
+            "dense compression succeeds on every instruction set");
+    again.resize(written);
+    require(again == dense, "one dense stream on every instruction set");
+    std::vector<T> z(x.size());
+    require(decompress(dense, z.data(), z.size(), o) == Status::ok, "dense streams decompress");
+    require(x.empty() || std::memcmp(y.data(), z.data(), y.size() * sizeof(T)) == 0,
+            "dense streams have the values of fixed ones");
+  }
   for (const Isa isa : fast_isas()) {
     o = in_parts(isa, checksum);
     o.magnitude = std::isfinite(magnitude) ? magnitude : 0;

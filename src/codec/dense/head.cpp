@@ -10,6 +10,55 @@ constexpr std::uint8_t kHeadWide = 1u << 2, kHeadExceptions = 1u << 3;
 
 bool fits(std::int64_t v, bool wide) noexcept { return wide || static_cast<std::int32_t>(v) == v; }
 
+// Groups as they mostly are: narrow, no exceptions, all widths stored. False for others, of which nothing is said.
+bool take_plain_apart(const std::uint8_t* p, std::size_t words, Parts* parts) noexcept {
+  if (words == 0) return true;
+  const auto word = load<std::uint32_t>(p);
+  const auto form = static_cast<Form>(word >> 4 & 7);
+  if ((word & (kWideBit | kExceptionsBit)) || (form != Form::nibbles && form != Form::bytes)) return false;
+  const auto predictor = static_cast<Predictor>(word & 3);
+  const bool has_base = predictor >= Predictor::first, is_short = word & kShortBaseBit;
+  const std::size_t codes = (has_base && !is_short) + (predictor == Predictor::second);
+  const std::size_t stored = form == Form::nibbles ? 16 : 32;
+  if (words < 1 + codes + stored / 4 || (is_short ? !has_base : word >> 8 != 0)) return false;
+  std::uint8_t* const width = parts->widths.of;
+  const std::uint8_t* const from = p + 4 * words - stored;
+  if (form == Form::bytes) {
+    std::memcpy(width, from, stored);
+  } else {
+    for (int i = 0; i < 4; ++i) {  // eight nibbles to bytes
+      std::uint64_t v = load<std::uint32_t>(from + 4 * i);
+      v = (v | v << 16) & 0x0000ffff0000ffff;
+      v = (v | v << 8) & 0x00ff00ff00ff00ff;
+      v = (v | v << 4) & 0x0f0f0f0f0f0f0f0f;
+      store(width + 8 * i, v);
+    }
+  }
+  std::uint8_t widest = 0;
+  int planes = 0;
+  for (int b = 0; b < kBlocks; ++b) {
+    widest = std::max(widest, width[b]);
+    planes += width[b];
+  }
+  const std::uint8_t* at = p + 4;
+  if (widest > 32 - (predictor == Predictor::none_unsigned) ||
+      from - at != 4 * (static_cast<std::ptrdiff_t>(codes) + planes))
+    return false;
+  parts->predictor = predictor;
+  if (is_short) parts->base = static_cast<std::int32_t>(word) >> 8;
+  if (has_base && !is_short) {
+    parts->base = load<std::int32_t>(at);
+    at += 4;
+  }
+  if (predictor == Predictor::second) {
+    parts->slope = load<std::int32_t>(at);
+    at += 4;
+  }
+  parts->planes = at;
+  parts->widths.widest = widest;
+  return true;
+}
+
 std::size_t verbatim_bytes(int m, Type type) noexcept {
   return static_cast<std::size_t>(m) * static_cast<std::size_t>(value_bytes(type));
 }
@@ -17,6 +66,8 @@ std::size_t verbatim_bytes(int m, Type type) noexcept {
 }  // namespace
 
 bool take_apart(const std::uint8_t* p, std::size_t words, int m, Type type, Parts* parts) noexcept {
+  *parts = Parts{};
+  if (take_plain_apart(p, words, parts)) return true;
   *parts = Parts{};
   GroupView view;
   if (!parse_group(p, words, m, type, &view)) return false;

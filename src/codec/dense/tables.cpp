@@ -8,17 +8,22 @@
 namespace stretto::codec::dense {
 namespace {
 
+// What decoding needs besides the frequencies of symbols 0..last.
 void finish(Table* t, int last) noexcept {
   std::uint32_t start = 0;
-  for (int s = 0; s < 96; ++s) {
+  for (int s = 0; s <= std::max(last, 31); ++s) {
     if (s > last) t->frequency[s] = 0;
     t->start[s] = static_cast<std::uint16_t>(start);
     start += t->frequency[s];
   }
-  for (int s = 0; s < 32; ++s) {
+  for (int s = 0; s < 32; ++s) t->threshold[s] = t->start[s] * 0x10001u;
+}
+
+// What encoding needs.
+void prepare_division(Table* t, int last) noexcept {
+  for (int s = 0; s <= std::min(last, 31); ++s) {
     const std::uint32_t f = std::max<std::uint32_t>(t->frequency[s], 1);
     const int shift = 16 - std::bit_width(f);
-    t->threshold[s] = t->start[s] * 0x10001u;
     t->shift[s] = static_cast<std::uint16_t>(shift);
     t->scaled[s] = static_cast<std::uint16_t>(f << shift);
     t->reciprocal[s] = static_cast<std::uint16_t>(0xffffffffu / (f << shift) - 0x10000u);
@@ -37,6 +42,7 @@ void normalise(const std::uint32_t* count, int last, std::uint32_t total, Table*
   }
   t->frequency[most] = static_cast<std::uint16_t>(t->frequency[most] + rest);
   finish(t, last);
+  prepare_division(t, last);
 }
 
 void write_table(const Table& t, int last, BitWriter& out) noexcept {
