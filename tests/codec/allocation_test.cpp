@@ -115,7 +115,7 @@ TEST(Allocation, DenseStreamsTakeOneAThread) {
   std::size_t length = 0, written = 0;
   Status s{};
   const auto compress_once = [&] { s = compress(Type::f32, all[0].data(), 70000, 1e-3, a, &length, o); };
-  EXPECT_LE(allocations_of(compress_once), 1u);
+  EXPECT_LE(allocations_of(compress_once), 2u);  // the workspace, and the record of its destructor at the thread's end
   EXPECT_EQ(allocations_of(compress_once), 0u);
   const Bytes first = Bytes(a).first(length);
   quiet("combine", true, [&] { return combine(Combine::add, first, first, out, &written, o); });

@@ -32,13 +32,13 @@ namespace {
 
 constexpr std::size_t length = 9001;  // bytes a block: several chunks of slots so small
 
-// All moves by the kernel, broadcasts too.
+// All moves by the kernel. Broadcasts and reductions stay in slots, as in the library (Options::kernel_streams).
 Options copying() {
   Options o;
   o.group.slot = 4096;
   o.eager = o.eager_reduce = 256;
   o.direct = 1024;
-  o.kernel = o.kernel_streams = 0;
+  o.kernel = 0;
   o.memory.arena = o.memory.xpmem = false;
   return o;
 }
