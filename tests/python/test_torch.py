@@ -1,6 +1,5 @@
 """stretto.torch between processes: the backend, the hook of DDP and FSDP2, started by torch's own launcher."""
 
-import ctypes
 import importlib.util
 import os
 import pathlib
@@ -10,14 +9,7 @@ import sys
 
 import pytest
 
-if importlib.util.find_spec("torch") is None:
-    pytest.skip("Python has no torch here", allow_module_level=True)
-
-import ctypes
-try:
-    ctypes.CDLL(os.environ.get("STRETTO_UCX", "libucp.so.0"))
-except OSError as error:
-    pytest.skip(f"no UCX: {error}", allow_module_level=True)
+import needs_torch  # noqa: F401
 
 PROGRAMS = pathlib.Path(__file__).with_name("torch_programs")
 

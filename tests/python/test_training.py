@@ -1,7 +1,5 @@
 """examples/training as a user starts it: it learns by every hook, alike on all of them."""
 
-import ctypes
-import importlib.util
 import json
 import os
 import pathlib
@@ -10,12 +8,7 @@ import sys
 
 import pytest
 
-if importlib.util.find_spec("torch") is None:
-    pytest.skip("Python has no torch here", allow_module_level=True)
-try:
-    ctypes.CDLL(os.environ.get("STRETTO_UCX", "libucp.so.0"))
-except OSError as error:
-    pytest.skip(f"no UCX: {error}", allow_module_level=True)
+import needs_torch  # noqa: F401
 
 TRAINING = pathlib.Path(__file__).parents[2] / "examples" / "training" / "train.py"
 STEPS = 30
