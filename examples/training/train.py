@@ -76,6 +76,7 @@ def main():
         if given.json:
             given.json.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     run.free()
+    del run  # the model holds the group, whose threads must end before the interpreter does
     dist.destroy_process_group()
 
 

@@ -3,6 +3,7 @@
 import itertools
 import pathlib
 import time
+import weakref
 
 import gpt
 import methods
@@ -47,7 +48,8 @@ class Training:
             self.model = torch.nn.parallel.DistributedDataParallel(model, process_group=group)
             self.state, self._hook = methods.of(hook, group or dist.group.WORLD, **how)
             self.keep = keep  # called with each bucket before it is averaged
-            self.model.register_comm_hook(self.state, self._timed)
+            timed = weakref.WeakMethod(self._timed)  # the model keeps its hook, in C++ where no collector of cycles sees it
+            self.model.register_comm_hook(self.state, lambda state, bucket: timed()(state, bucket))
         self.optimizer = torch.optim.AdamW(self.model.parameters(), rate, betas=(0.9, 0.95), weight_decay=0.1)
         self.train, self.held_out = text.corpus()
         self.steps = 0
