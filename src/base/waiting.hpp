@@ -50,11 +50,11 @@ struct Turns {
 // of microseconds are none: threads of the kernel cause them, and each waking.
 bool core_was_taken(const Turns& before, const Turns& after) noexcept;
 
-// What ends the sleeps of a wait before their time.
+// The events that end a sleep of a wait before its time.
 enum class Wakes : std::uint8_t {
   by_nothing,   // a wait without a descriptor or a bell, as for an MPI
-  by_the_peer,  // what the wait is for; but a transport is to advance meanwhile
-  by_all        // also all that the wait serves besides
+  by_the_peer,  // the awaited store; but a transport must progress meanwhile
+  by_all        // every event that the wait serves
 };
 
 // Seconds of a sleep at most, unless all wakes it.

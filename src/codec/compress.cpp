@@ -159,8 +159,8 @@ Status add_values_as(const StreamView& a, const void* x, MutableBytes out, std::
     return fail(Status::buffer_too_small, "add_values: an output of {} bytes is too small", out.size());
   const GroupEncoder<T> encoder(a.info, kernels);
   const Type t = a.info.type;
-  // Whether groups widen depends on the code bound of all of x, known only at the end; narrow is right almost always, and if
-  // it was not, a second pass puts it right.
+  // The code bound of all of x, known only at the end, decides if groups are wide. Narrow is nearly always right; otherwise a
+  // second pass writes wide groups.
   ResultSpec spec{stored_type(t), a.info.width, a.info.code_bound > kNarrowLimit};
   const auto pass = [&] {
     const auto encode = [&](std::uint64_t first, std::uint64_t last, std::uint8_t* p, std::uint8_t* end) {

@@ -1,4 +1,4 @@
-// What every operation that writes or reads whole streams shares: cutting the work into parts, and assembling the stream.
+// Common to all operations on whole streams: cutting the work into parts, and assembling the stream.
 #pragma once
 
 #include <cstdint>
@@ -167,7 +167,7 @@ inline Coding coding_of(const Options& o, const Info& a, const Info& b) noexcept
   return a.coding == Coding::dense ? a.coding : b.coding;
 }
 
-// Bytes of the groups [first, last) of a stream, at both of which chunks begin; of dense ones what they would likely take if they were fixed.
+// Bytes of the groups [first, last) of a stream, at both of which chunks begin; for dense ones an estimate of their fixed form's bytes.
 inline std::size_t likely_bytes(const StreamView& s, std::uint64_t first, std::uint64_t last) noexcept {
   const auto bytes = static_cast<std::size_t>(s.chunk(chunks_of(last)) - s.chunk(first / kChunk));
   return s.layout.coding == Coding::dense ? 2 * bytes : bytes;

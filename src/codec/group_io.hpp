@@ -16,7 +16,7 @@ class GroupSource {
   GroupSource(const StreamView& s, const Kernels& kernels, int number) noexcept
       : s_(s), kernels_(kernels), number_(number) {}
 
-  // Moves to group g: quickly to the one after the last. Of dense chunks, the bytes stay until the next call but one.
+  // Moves to group g: fast if it follows the last group. The bytes of a dense chunk's group stay valid until the next call but one.
   Status read(std::uint64_t g) noexcept {
     if (direct_ && g == next_ && g % kChunk != 0) {
       data_ += 4 * words_;
@@ -51,7 +51,7 @@ class GroupSource {
 class GroupSink {
  public:
   GroupSink(StreamWriter& writer, Type stored, const Kernels& kernels, std::uint8_t* begin, std::uint8_t* end) noexcept;
-  // What went wrong at the beginning, if anything.
+  // The failure of the constructor, if any.
   Status status() const noexcept { return status_; }
   // Where the next group belongs.
   std::uint8_t* at() const noexcept { return at_; }
@@ -77,7 +77,7 @@ class GroupSink {
   std::size_t room_;
 };
 
-// What group g is refused with if it did not fit in `room` bytes.
+// The status of a group that did not fit in `room` bytes.
 inline Status no_room(std::size_t room) noexcept {
   return room >= 4 * kMaxGroupWords ? Status::overflow : Status::buffer_too_small;
 }

@@ -13,7 +13,7 @@ namespace stretto::codec {
 template <class T>
 T least_reaching(double above) noexcept;
 
-// What a group holds of values that are kept.
+// The kept values of a group.
 enum class Kept : std::uint8_t {
   none,     // no value is kept, and none can decode to a mark
   one,      // all kept values have the same bits, and no other value can decode to a mark
@@ -39,11 +39,11 @@ class Marks {
   Marks(Type t, const Grid<T>& grid, const Options& options) noexcept;
 
   bool any() const noexcept { return set_.count > 0 || set_.least < infinite; }
-  // Whether x itself is kept: a mark, or a finite value that the range ignores.
+  // True if x itself is kept: a mark, or a finite value that the range ignores.
   bool keeps(T x) const noexcept;
-  // Whether y, a decoded float32 or float64, is a mark in the caller's type.
+  // True if y, a decoded float32 or float64, is a mark in the caller's type.
   bool is_mark(T y) const noexcept;
-  // Looks at m values. Kept::one: *kept is the value, and out has the values with `placeholder` in its places. `kernels`
+  // Searches m values for kept ones. Kept::one: *kept is the value, and out has the values with `placeholder` in its places. `kernels`
   // serve full groups.
   Kept survey(const T* x, int m, T* out, T* kept, const Kernels& kernels) const noexcept;
   // The values with NaN in the places of marks: x itself where it has none, or `out`.

@@ -13,8 +13,8 @@
 namespace stretto::model {
 namespace {
 
-// Cells of the cache: eight a factor of two. A cell is answered for its middle, so that an answer does not depend on what was
-// asked before.
+// Cells of the cache: eight a factor of two. The answer of a cell is that of its middle, so it does not depend on earlier
+// questions.
 constexpr double cells = 8;                // power_of_two has as many
 constexpr std::uint64_t exact_below = 16;  // bytes that are cells of their own
 
@@ -95,7 +95,7 @@ struct Chooser::Impl {
   Status table(const Question& q, bool all_of_them, std::vector<Candidate>* all) const;
 };
 
-// The cheapest first. Of those that are not the cheapest, unless all are wanted, only some.
+// Lists candidates, the cheapest first. Without `all_of_them` some of the more expensive ones are missing.
 Status Chooser::Impl::table(const Question& q, bool all_of_them, std::vector<Candidate>* all) const {
   all->clear();
   std::string why;
@@ -114,7 +114,7 @@ Status Chooser::Impl::table(const Question& q, bool all_of_them, std::vector<Can
   const double measured = native ? own_seconds() : INFINITY;
   const std::optional<double> node_measured = measured_by(Provider::node);
   const bool guessed = native && !q.device && !std::isfinite(measured);
-  // What is guessed of the node's collective is a part of what is guessed of the MPI's, whatever that is.
+  // The guess of the node's collective is a fixed part of the guess of the MPI's.
   const bool too_short = q.contest && q.native && longest_worthwhile(measured) <= 0;
   const bool natives_alone = (q.natives || too_short) && native && !q.device && !(guessed && node_measured);
   const std::vector<Option> options = natives_alone ? std::vector<Option>() : options_for(q, topology, &why);
@@ -129,7 +129,7 @@ Status Chooser::Impl::table(const Question& q, bool all_of_them, std::vector<Can
   if (all_of_them) {
     *all = search.all(options);
   } else {
-    // A raw way that MPIs have does not undercut what is guessed of the MPI.
+    // A raw way that MPIs have does not undercut the guess of the MPI.
     const bool beside_mpi = native && q.native;
     const double least = !beside_mpi ? INFINITY : q.contest ? longest_worthwhile(native_seconds) : native_seconds;
     if (least > 0 || !q.contest) *all = search.cheapest(options, least, guessed && beside_mpi);

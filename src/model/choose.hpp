@@ -48,7 +48,7 @@ struct Candidate {
   bool raw_inside = false;      // hierarchical: raw in the node, `payload` between
   std::uint64_t raw_below = 0;  // bytes: messages of fewer travel raw, whatever `payload`; 0: none do
   std::uint64_t segment = 0;    // bytes; 0: uncut
-  int blocks = 0;               // pieces of a pipelined schedule; 0: what it needs
+  int blocks = 0;               // pieces of a pipelined schedule; 0: as many as it needs
   int radix = 0;                // of k-nomial trees; 0: the default
   int lanes = 0;                // device: streams that segments are on
   double seconds = 0;           // predicted; 0: unknown (Question::natives, where none is measured)
@@ -72,7 +72,7 @@ class Chooser {
 
   // The cheapest candidate for on_grid(question), kept, so that a repeated question takes well under 2 microseconds. *own, where it is
   // wanted: the cheapest native collective of raw values; `native` is false where none can serve; *mpi_seconds: of the
-  // MPI's own, 0 where it cannot. unsupported where what is forced does not fit together.
+  // MPI's own, 0 where it cannot. unsupported where forced options contradict each other.
   Status choose(const Question& question, Candidate* best, Candidate* own = nullptr, double* mpi_seconds = nullptr);
 
   // All candidates, the cheapest first.

@@ -20,7 +20,7 @@ double seconds_in_memory(const Profile& profile, const Question& q) {
   return machine_of(profile, q.element, 1).copy.of(2 * static_cast<double>(q.bytes));
 }
 
-// Whether schedules are not predicted for the question, because a native collective goes anyway: for short vectors; and
+// True if a native collective serves without a prediction of schedules: for short vectors; and
 // on one host in shared memory, which is faster than messages, and faster for exact values than for streams.
 bool natives_suffice(const Question& q, int hosts) noexcept { return is_short(q) || stays_in_memory(q, hosts); }
 

@@ -42,7 +42,7 @@ NcclHop hop_of(const Profile& profile, const Machine& machine, topology::Distanc
   return {span.alpha, span.beta / cards};
 }
 
-// Of ranks that are neighbours on a host.
+// The farthest distance between neighbouring ranks of a host.
 topology::Distance farthest_inside(const topology::Topology& t) noexcept {
   topology::Distance most{};
   for (int h = 0; h < t.hosts(); ++h) {

@@ -1,4 +1,4 @@
-// What a collective takes that we did not build from a schedule: the MPI's own, or that of a node's shared memory.
+// Times of collectives that are not built from schedules: the MPI's own, and those of a node's shared memory.
 #pragma once
 
 #include <optional>
@@ -23,12 +23,12 @@ std::optional<double> measured_native(const Profile& profile, Provider provider,
                                       int ranks, int hosts, double bytes) noexcept;
 
 // Seconds of NCCL's own collective on the devices of so many ranks, with n bytes of the whole vector: the better of a ring and, of an
-// allreduce, a double binary tree (docs/model.md). What of it was not measured is the profile's links'. Infinite: it has none.
+// allreduce, a double binary tree (docs/model.md). Figures that were not measured are those of the profile's links. Infinite: NCCL has none.
 double nccl_seconds(const Profile& profile, const topology::Topology& topology, schedule::Collective collective,
                     double bytes);
 
 // The unmeasured time of a collective of a node's memory, in parts of the MPI's time: half of it for a few ranks, about
-// the gain on measured machines (docs/measurements.md). Of many ranks nothing is known, and a rank alone shares nothing:
+// the gain on measured machines (docs/measurements.md). For many ranks nothing was measured, and a rank alone shares nothing:
 // there it wins no prediction.
 constexpr double unmeasured_node(int ranks) noexcept { return ranks == 1 || ranks > 8 ? 1 : 0.5; }
 
@@ -36,8 +36,8 @@ constexpr double unmeasured_node(int ranks) noexcept { return ranks == 1 || rank
 // another time. A measured time counts only where it is less than the unmeasured one.
 constexpr bool scattered(int ranks, int cores, double bytes) noexcept { return ranks > cores && bytes <= 1024; }
 
-// Seconds of a collective with streams inside a node (src/node/collectives/bounded.hpp), where one of raw values takes `raw` seconds: that, since
-// rounds and readers are the same, and the codec's work on n bytes of each rank, for which ranks take turns where cores are fewer. Of
+// Seconds of a collective with streams inside a node (src/node/collectives/bounded.hpp), where raw values take `raw` seconds: these, since
+// rounds and readers are equal, and the codec's work on n bytes of each rank, in turns where ranks share cores. In
 // allreduce and reduce (p-1)/p n are compressed, n/p fused, (p-2)/p n added and n decoded. Infinite: there is none.
 double streamed_node(const Machine& machine, schedule::Collective collective, int ranks, int cores, double bytes,
                      double raw) noexcept;

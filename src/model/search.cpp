@@ -14,7 +14,7 @@ namespace {
 constexpr std::size_t most_programs = 128;         // kept; then all are forgotten
 constexpr std::size_t steps_a_choice = 1'000'000;  // a schedule with more to walk is no candidate;
 constexpr std::size_t steps_of_many = 50'000;      // nor one that does not fold and has more than that;
-constexpr std::size_t steps_for_all = 20'000;      // and of one with more only few segments are looked at
+constexpr std::size_t steps_for_all = 20'000;      // with more steps only few segments are walked
 
 // Nothing would hide the copies of a longer message through pinned memory, which the walk does not see (docs/gpu.md). The longest segment.
 constexpr double longest_staged = 4.0 * 1024 * 1024;
@@ -86,8 +86,8 @@ bool of_one_schedule(const Option& a, const Option& b) noexcept {
   return a.algorithm == b.algorithm && a.radix == b.radix;
 }
 
-// Options with one way to cut first: they fold, most of them, and one of them is seldom far from the best. Of one
-// schedule's numbers of pieces a moderate one comes first, then fewer, then more, which have more steps.
+// Options without numbers of pieces come first: most of them fold, and the best of them is seldom far from the least time. Of one
+// schedule's numbers of pieces a moderate number comes first, then fewer, then more, which have more steps.
 std::vector<const Option*> in_order(const std::vector<Option>& options) {
   std::vector<const Option*> order;
   order.reserve(options.size());
@@ -141,7 +141,7 @@ Search::Search(ProgramsKept& kept, const Profile& profile, const Question& quest
   stepless_.step = 0;
 }
 
-// Of an alltoall every rank holds the blocks of one row.
+// Bytes that a rank holds of the vector: in an alltoall the blocks of one row.
 double Search::whole() const noexcept {
   const bool row = question_.collective == schedule::Collective::alltoall;
   return static_cast<double>(question_.bytes) * (row ? kept_.ranks() : 1);

@@ -54,7 +54,7 @@ class Search {
   // in an engine whose steps take no time. Infinite: there is none.
   double least_of_mpi(const std::vector<Option>& options);
 
-  // The same as cheapest() finds it; but the first time of at most `enough` seconds that is found, where there is one.
+  // Like least_of_mpi(), by the search of cheapest(). Ends at the first time of at most `enough` seconds, if there is one.
   double guess_of_mpi(const std::vector<Option>& options, double enough);
 
  private:

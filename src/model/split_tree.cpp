@@ -86,7 +86,7 @@ struct Levels {
     }
   }
 
-  // Of the tree with a rank on each core.
+  // Seconds of the tree with a rank on each core.
   double with_all_cores(const SplitCall& call) const {
     const int more = levels_of(call.ranks + call.comm_cores, call.radix) - levels_of(call.ranks, call.radix);
     return std::accumulate(before.begin(), before.end(), more * (before.empty() ? 0 : before.front()));

@@ -18,7 +18,7 @@ enum class Edges {
   double_  // gather, scatter: each level carries twice what the one below it does
 };
 
-// What the levels of a tree take: those on the ranks' cores, and those on the communication cores.
+// Times of a tree's levels: on the ranks' cores, and on the communication cores.
 struct Parts {
   double before = 0;
   double beside = 0;
@@ -39,7 +39,7 @@ struct SplitTree {
   double overlapped(int ranks, int split) const noexcept;
   // The split of the shortest time among 0 to `most`; of equal ones the smallest.
   int best(int ranks, int most) const noexcept;
-  // In the unit of `edge`, which has what a transfer takes at level 1, 2, ... A split of all levels needs no communication cores.
+  // In the unit of `edge`, the times of a transfer at level 1, 2, ... A split of all levels needs no communication cores.
   Parts parts(int ranks, int split, std::span<const double> edge) const noexcept;
 
  private:
@@ -50,14 +50,14 @@ struct SplitTree {
 struct SplitCall {
   schedule::Collective collective{};  // reduce, bcast, gather, scatter, or allreduce: a tree up and one down
   double bytes = 0;                   // of the whole vector
-  int ranks = 1;                      // of a host, on a core each; their levels are the ones next to the leaves
+  int ranks = 1;                      // of a host, on a core each; their levels are next to the leaves
   int hosts = 1;
   int comm_cores = 0;  // of a host
   int radix = 2;       // of the tree
 };
 
-// Seconds of an edge at each level, from the leaves, of a tree one way: a message, and the sum in a reduction. Of blocks each level carries
-// radix times what the one below it does, and the edge to the root what is left.
+// Seconds of an edge at each level, from the leaves, of a tree in one direction: a message, and the sum in a reduction. In gather and scatter each level
+// carries radix times the bytes of the level below it, and the edge to the root the remaining bytes.
 std::vector<double> edges_of(const Machine& machine, const SplitCall& call);
 
 // How many levels from the leaves the application's cores best take, if its work is as long as the same tree with a rank

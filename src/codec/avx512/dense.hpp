@@ -7,6 +7,10 @@
 
 namespace stretto::codec::avx512 {
 
+// Wider blocks, and longer tables, are left to the scalar code.
+inline constexpr int kMostWidth = 16;   // of a block whose planes are one register
+inline constexpr int kMostSymbol = 31;  // of a table that is one register
+
 void scan_dense(const std::uint8_t* planes, const dense::Widths& widths, bool is_unsigned, std::uint8_t* classes,
                 dense::Counts* counts, dense::BitWriter* low) noexcept;
 std::uint8_t* encode_dense(const dense::Widths* groups, int n, const std::uint8_t* classes, const dense::Tables& tables,

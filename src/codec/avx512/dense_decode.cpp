@@ -8,8 +8,6 @@ STRETTO_AVX512_BEGIN
 namespace {
 
 using dense::kLanes;
-constexpr int kMostWidth = 16;   // of a block whose code has no loop
-constexpr int kMostSymbol = 31;  // of a table that is one register
 
 struct Set {
   __m512i low, high;
@@ -159,7 +157,7 @@ std::size_t decode_group(dense::Decoder* d, int widest, std::uint8_t* planes, st
   if (widest > tables.widest || !(tables.have_widths >> (widest - 1) & 1)) return dense::kMalformed;
   if (widest > kMostSymbol && !dense::decode_step(d, tables.widths[widest], widest, 0, widths))
     return dense::kMalformed;
-  // The set of the next block, and that of the one after it.
+  // The states of the next block, and of the block after it.
   Set x = load_set(d->states, 0), other = load_set(d->states, 1);
   Position at{d->words, {d->low, d->bit}, planes};
   if (widest <= kMostSymbol) at.words = take_symbols(tables.widths[widest], widest, x, at.words, widths);

@@ -8,8 +8,6 @@ STRETTO_AVX512_BEGIN
 namespace {
 
 using dense::kLanes;
-constexpr int kMostWidth = 16;   // of a block whose planes are one register
-constexpr int kMostSymbol = 31;  // of a table that is one register
 
 // Word i: the OR of words i to 15.
 STRETTO_INLINE __m512i or_of_later(__m512i v) noexcept {

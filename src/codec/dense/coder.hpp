@@ -23,17 +23,17 @@ bool ended(const States& states, int sets) noexcept;  // a decoder's: all are kL
 void write_states(const States& states, int sets, std::uint8_t* out) noexcept;
 bool read_states(const std::uint8_t* p, int sets, States* states) noexcept;
 
-// Bytes behind what they write that these functions and their kernels may touch.
+// Bytes behind their output that these functions and their kernels may touch.
 inline constexpr std::size_t kCoderSlack = 128;
 // Most bytes that encode() writes for a group, its states not counted: a word a lane and step.
 inline constexpr std::size_t kMostWordBytes = (kBlocks + 1) * std::size_t{kLanes} * 2;
 
-// Reads the planes of a group: counts its classes, writes its low bits to `low`, and its classes, a byte a value, to `classes`. Of blocks
-// of width 0 no classes are written.
+// Reads the planes of a group: counts its classes, writes its low bits to `low`, and its classes, a byte a value, to `classes`. Blocks of
+// width 0 have no classes.
 void scan(const std::uint8_t* planes, const Widths& widths, bool is_unsigned, std::uint8_t* classes, Counts* counts,
           BitWriter* low) noexcept;
 
-// Codes widths and classes of n groups, the last one first; the end of what was written at `out`.
+// Codes widths and classes of n groups, the last group first. Returns the end of its output at `out`.
 std::uint8_t* encode(const Widths* groups, int n, const std::uint8_t* classes, const Tables& tables, int sets,
                      States* states, std::uint8_t* out) noexcept;
 

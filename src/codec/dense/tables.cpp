@@ -8,7 +8,7 @@
 namespace stretto::codec::dense {
 namespace {
 
-// What decoding needs besides the frequencies of symbols 0..last.
+// Derives the fields for decoding from the frequencies of symbols 0..last.
 void finish(Table* t, int last) noexcept {
   std::uint32_t start = 0;
   for (int s = 0; s <= std::max(last, 31); ++s) {
@@ -19,7 +19,7 @@ void finish(Table* t, int last) noexcept {
   for (int s = 0; s < 32; ++s) t->threshold[s] = t->start[s] * 0x10001u;
 }
 
-// What encoding needs.
+// Derives the fields for encoding: reciprocals of the frequencies.
 void prepare_division(Table* t, int last) noexcept {
   for (int s = 0; s <= std::min(last, 31); ++s) {
     const std::uint32_t f = std::max<std::uint32_t>(t->frequency[s], 1);

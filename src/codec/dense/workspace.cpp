@@ -7,7 +7,7 @@ namespace stretto::codec::dense {
 
 Workspace* workspace() noexcept {
   thread_local std::unique_ptr<Workspace> mine;
-  if (!mine) mine.reset(new (std::nothrow) Workspace);  // without (): what is not used is never touched
+  if (!mine) mine.reset(new (std::nothrow) Workspace);  // without (): unused memory is never touched
   return mine.get();
 }
 

@@ -1,5 +1,5 @@
-// Memory of a thread for dense streams: allocated when it first needs some, freed when it ends. Of its 20 MB a thread touches what its
-// chunks need, mostly below 1 MB.
+// Memory of a thread for dense streams: allocated at its first use, freed when the thread ends. A thread touches as much of the 20 MB as
+// its chunks need, mostly below 1 MB.
 #pragma once
 
 #include "codec/dense/reader.hpp"

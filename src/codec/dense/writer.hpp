@@ -1,4 +1,4 @@
-// Groups in their fixed form to a chunk, dense or fixed, whichever is the shorter.
+// Writes groups in their fixed form as a chunk, in the shorter of the dense and the fixed form.
 #pragma once
 
 #include "codec/dense/head.hpp"

@@ -9,7 +9,7 @@ namespace stretto::node {
 namespace {
 
 constexpr double between_looks = 0.005;     // seconds between two looks at the watch
-constexpr double between_questions = 0.05;  // seconds between two times that the caller is asked whether to go on
+constexpr double between_questions = 0.05;  // seconds between two questions to the caller if it wants to go on
 constexpr double between_drives = 1;        // seconds that a collective is left alone at most by who drives it
 
 // Seconds between two calls of the progress function. Most waits are shorter, and an MPI may take its time in such a call: MPICH, told to

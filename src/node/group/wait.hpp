@@ -3,8 +3,8 @@
 // A waiting rank first looks again and again, a pause apart: the shortest wait when its peer runs on another core. Where
 // ranks outnumber cores, or the peer is on this core, it gives the core away between looks instead. After a moment it sleeps on the bell of the rank
 // that it waits for, each time for an eighth of the time it has waited (base/waiting.hpp). Between sleeps it lets the
-// MPI progress, so that a waiting rank never keeps another from sending. A wait ends with what was waited for, with what
-// the watch sees (a peer that died or gave up), or after the limit, with the watch's diagnosis.
+// MPI progress, so that a waiting rank never keeps another from sending. A wait ends when ready() is true, when the watch sees a
+// peer that died or gave up, or after the limit, with the watch's diagnosis.
 #pragma once
 
 #include <cstdint>
@@ -22,8 +22,8 @@ struct Patience {
   double limit = 300;                 // seconds until a wait is given up
   void (*progress)(void*) = nullptr;  // called now and then; may be null
   void* context = nullptr;            // its argument
-  // Of collectives that are started (node/started): gives control back to who drives them, in place of giving the core away. `anew`: for the
-  // first time in a wait, so the collective has moved.
+  // For started collectives (node/started): returns control to the driver instead of giving the core away. `anew`: for the first time in a
+  // wait, so the collective has moved.
   void (*suspend)(void*, bool anew) = nullptr;
   void* suspended = nullptr;  // its argument
   Bell* own = nullptr;        // of the waiting rank, which tells the others its core; may be null
@@ -33,7 +33,7 @@ struct Patience {
 // Looks that a rank takes first: many where it has a core of its own, one where a core may have several ranks.
 std::uint32_t spins_for(bool cores_are_shared) noexcept;
 
-// Who is asked while a wait lasts. Called rarely (some hundred times a second), so looking may cost system calls.
+// Checks of peers during a wait. Called rarely (some hundred times a second), so looking may cost system calls.
 class Watch {
  public:
   // ok: there is still hope. Anything else ends the wait with it.
@@ -71,8 +71,8 @@ class Respite {
 // Looks before a wait asks whether another program, or the rank that it waits for, wants the core; some microseconds.
 constexpr std::uint32_t first_looks = 64;
 
-// Waits until ready() is true. `ready` is called often and must only load; what it saw with acquire order is visible
-// after. `bell` is that of the rank whose store makes it true.
+// Waits until ready() is true. `ready` is called often and must only load; data that it read with acquire order are visible
+// afterwards. `bell` is that of the rank whose store makes it true.
 template <class Ready>
 Status wait(Patience& patience, Watch& watch, Bell& bell, const Ready& ready) noexcept {
   for (std::uint32_t i = 0; i < patience.spins; ++i) {
