@@ -86,7 +86,7 @@ def narrow_tables(rows):
 def tables(codec, ratio):
     plain = lambda row: "type" not in row  # noqa: E731
     return {
-        "codec-one-core": speeds(codec, "", [("prototype", "prototype compress"), ("memcpy",)], plain),
+        "codec-one-core": speeds(codec, "", [("memcpy",)], plain),
         "codec-f64": speeds(codec, "", [("float32",)], lambda row: "type" in row),
         "codec-portable": speeds(codec, "_portable", [("avx512",)]),
         "codec-reference": speeds(codec, "_reference", [("avx512", "portable")]),
