@@ -51,7 +51,7 @@ gpu: ## build the CUDA plugin, its tests and its benchmark; needs no GPU (nvcc, 
 gpu-test: ## on a GPU: exactness against the host, compute-sanitizer
 	@scripts/gpu test
 
-gpu-bench: ## on a GPU: GB/s of every operation over sizes, bounds and fields (PEER_CUSZP=DIR, its sources: beside cuSZp)
+gpu-bench: ## on a GPU: GB/s of every operation over sizes, bounds and fields (PEER_CUSZP=DIR, its sources; PEER_NVCOMP=DIR, its wheel: beside these)
 	@scripts/gpu bench
 
 gpu-all: ## on a GPU: build, test and time everything, within 10 minutes

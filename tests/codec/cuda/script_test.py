@@ -110,10 +110,13 @@ class Script(unittest.TestCase):
         self.assertEqual(lines[1], "f 0.01 256 cuSZp plain 537 / 268 537 / 268 7.50 1.25 3".split())
         self.assertEqual(lines[3], "all, geometric mean 256 cuSZp plain 537 / 268 537 / 268 7.50".split())
 
-    def test_a_peer_without_sources_ends_it_before_anything_is_built(self):
+    def test_a_peer_that_is_not_there_ends_it_before_anything_is_built(self):
         status, text = self.run_script("build", GPU_BUILD="", PEER_CUSZP="/nowhere")
         self.assertEqual(status, 1)
         self.assertIn("PEER_CUSZP=/nowhere has no src/cuSZp_kernels_1D_f32.cu", text)
+        status, text = self.run_script("build", GPU_BUILD="", PEER_NVCOMP="/nowhere")
+        self.assertEqual(status, 1)
+        self.assertIn("PEER_NVCOMP=/nowhere has no include/nvcomp/native/bitcomp.h", text)
         self.assertFalse((self.at / "out").exists())
 
     def test_ranks_of_an_mpi_share_the_gpu_where_there_is_one(self):
