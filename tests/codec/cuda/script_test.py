@@ -157,16 +157,27 @@ class Script(unittest.TestCase):
         self.assertEqual((self.at / "out/programs-blocking.log").read_text(), f"ranks 3\ngpu {self.at}/build/src/mpi/libstretto_mpi.so abs:1e-3\n")
         self.assertEqual((self.at / "out/programs-started.log").read_text(), "ranks 3\n6\n")
 
-    def test_steps_for_which_no_time_is_left_are_errors(self):
+    def test_steps_for_which_no_time_is_left_come_in_the_next_run(self):
         self.driver(1)
         self.program("build/cuda/gpu_check", "true")
         self.program("build/cuda/gpu_collectives", "true")
         self.program("build/cuda/bench_gpu", f"echo '{ROW}'")
         self.program("bin/compute-sanitizer", "true")
-        status, text = self.run_script("all", GPU_SECONDS="10")
-        self.assertEqual(status, 1)
+        self.program("bin/ncu", "true")
+        status, text = self.run_script("all", GPU_SECONDS="12")
+        self.assertEqual(status, 3)
         self.assertIn("no time is left for exactness-long", text)
-        self.assertFalse((self.at / "out/bench.log").exists())
+        self.assertIn("left for the next 'make gpu-all', which skips what has passed:", text)
+        status, text = self.run_script("all")
+        self.assertEqual(status, 0, text)
+        status, text = self.run_script("all")
+        self.assertEqual(status, 0, text)
+        self.assertIn("gpu: collectives has passed before with this build", text)
+        self.assertTrue((self.at / "out/exactness-long.log").exists())
+        self.program("build/cuda/gpu_collectives", "exit 1")
+        status, text = self.run_script("all")
+        self.assertEqual(status, 1)
+        self.assertIn("failed: collectives; see", text)
 
 
 if __name__ == "__main__":
