@@ -8,7 +8,7 @@
 
 namespace stretto::doctor {
 
-// {"reason", "driver", "links_reason", "list": [...]} (docs/doctor.md). Never fails. `reason`: why there is no device; null where
+// {"reason", "driver", "links_reason", "list": [...]} (docs/command.md). Never fails. `reason`: why there is no device; null where
 // there is one. `links_reason`: why NVML says nothing of links; null where it does. Makes no context on any device.
 Json facts_of_devices();
 

@@ -1,4 +1,4 @@
-// What stretto-doctor does (docs/doctor.md). `stretto doctor` starts it on several ranks; rank 0 prints one JSON object on one line.
+// What stretto-doctor does (docs/command.md). `stretto doctor` starts it on several ranks; rank 0 prints one JSON object on one line.
 //
 // Exit status: 0; 1 when something failed, with the rank and its host on standard error; 2 when the arguments are wrong.
 #include "examine.hpp"

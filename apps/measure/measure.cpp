@@ -1,4 +1,4 @@
-// The figures that a machine profile is made from (docs/tune.md). `stretto tune` and `stretto bench pingpong` start the programs; they
+// The figures that a machine profile is made from (docs/command.md). `stretto tune` and `stretto bench pingpong` start the programs; they
 // print events (report.hpp), which those commands read.
 //
 // Exit status: 0; 1 when a measurement failed, with the rank and its host on standard error; 2 when the arguments are wrong.

@@ -1,4 +1,4 @@
-// What is measured, a file a part. Each function is collective over the ranks of the job and reports rows (docs/tune.md).
+// What is measured, a file a part. Each function is collective over the ranks of the job and reports rows (docs/command.md).
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// What is known of a machine: the figures that predictions are made from, and their JSON file (docs/profile.md).
+// What is known of a machine: the figures that predictions are made from, and their JSON file (docs/command.md).
 #pragma once
 
 #include <algorithm>
