@@ -28,8 +28,8 @@ constexpr Stores stores_of_result(std::size_t bytes, std::size_t least) noexcept
 // Like memcpy. A fence follows streaming stores, so that a later release store publishes them.
 void copy(void* to, const void* from, std::size_t bytes, Stores stores) noexcept;
 
-// copy() for data that another core wrote last. They come mostly from that core's caches, which is slow, so they are
-// prefetched far ahead. For data in this core's own caches copy() is better.
+// copy() for data that another core wrote last. That core's caches are slow to read, so the data are prefetched far
+// ahead. For data in this core's own caches copy() is better.
 void copy_theirs(void* to, const void* from, std::size_t bytes, Stores stores) noexcept;
 
 // copy() into lines that another core read or wrote last: prefetches each for writing.

@@ -1,7 +1,7 @@
 // Memory shared by all ranks of a group, anonymous, so that a killed process leaves nothing in any file system.
 //
-// It is a memfd of rank 0, sealed against resizing, which every other process maps; ranks that are threads of one
-// process share the mapping. A forked child does not inherit it.
+// The segment is a memfd of rank 0, sealed against resizing, which every other process maps. Ranks that are threads of
+// one process share the mapping. A forked child does not inherit it.
 #pragma once
 
 #include <cstddef>
