@@ -41,7 +41,7 @@ std::string asked_by(const Decision& d);
 // The path in a report's row.
 std::string path_of(const stretto_report& r);
 
-// What the C interface reported of a call, for the statistics.
+// The C interface's report of a call, for the statistics.
 Tally tally_of(const Decision& d, const stretto_report& r);
 
 }  // namespace stretto::mpi

@@ -9,7 +9,7 @@
 
 namespace stretto::mpi {
 
-// Call after MPI_Init if every rank names cores: starts them, or reports what is wrong and goes on without. Collective
+// Call after MPI_Init if every rank names cores: starts them, or reports the problem and goes on without. Collective
 // over MPI_COMM_WORLD.
 void open_cores(Runtime* r) noexcept;
 
