@@ -13,9 +13,12 @@ namespace stretto::app {
 
 using Json = nlohmann::ordered_json;
 
-Json to_json(const model::Candidate& candidate);
+Json to_json(const model::Candidate& candidate, schedule::Collective collective);
 Json to_json(const model::Question& question);
-std::string label(const model::Candidate& candidate);  // "hierarchical_ring fused, raw inside, 256K"
+// "hierarchical_ring fused, raw inside, 256K"
+std::string label(const model::Candidate& candidate, schedule::Collective collective);
+// As a report of a call names it (stretto_report::payload): "compress_once" for streams that only move.
+std::string payload_name(payload::Kind kind, schedule::Collective collective);
 // "node17 (/home/me/.config/stretto/node17_MPICH.json)", of a result; the name alone where it says all.
 // With what is said of the carrier.
 std::string machine_text(const Json& result);
