@@ -13,14 +13,14 @@ import sys
 
 from places import ROOT, launch
 
-# Arguments of the command, and what names a row of it.
+# Arguments of the command, and the keys of its rows.
 PROGRAMS = {
     "ring": (["--bytes", "1M"], ("variant",)),
     "matrix": (["--points", "160,160,160"], ("dimensions",)),
     "jacobi": (["--side", "200", "--sweeps", "50", "--halo", "blocking,overlapped"], ("halo", "type")),
     "cg": (["--side", "512"], ("form",)),
 }
-LIMIT = 300  # seconds until a run is a hang
+LIMIT = 300  # seconds after which a run counts as hung
 
 
 def measured(program, arguments, ranks):

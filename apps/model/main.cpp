@@ -1,4 +1,4 @@
-// stretto-model: what a collective takes on a machine, which way to run it is the cheapest, and why.
+// stretto-model: predicts a collective's time on a machine, and explains the cheapest choice.
 #include <cstdio>
 #include <exception>
 

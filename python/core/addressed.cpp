@@ -1,4 +1,5 @@
-// Blocking calls on memory that Python names by its address, as torch does by data_ptr(): no buffer protocol, no allocation and no report in a call.
+// Blocking calls on memory given by its address, as torch's data_ptr() returns it: no buffer protocol, no allocation
+// and no report per call.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/vector.h>
@@ -21,7 +22,8 @@ namespace {
 
 using Sizes = std::vector<std::size_t>;
 
-// A collective with all of its arguments but the buffers and the count, for any number of calls. One thread at a time calls it.
+// A collective with all arguments except the buffers and the count, for any number of calls. Used by one thread at a
+// time.
 class Addressed {
  public:
   Addressed(std::shared_ptr<Communicator> comm, std::shared_ptr<Options> options, Collective collective,
@@ -38,7 +40,8 @@ class Addressed {
     call_.received.counts = std::move(received);
   }
 
-  // `count` is that of the C function. `sends` and `receives` are elements at the addresses, which the caller keeps alive.
+  // `count` is the C function's. `sends` and `receives` count the elements at the addresses; the caller keeps the
+  // memory alive.
   void run(std::uintptr_t send, std::size_t sends, std::uintptr_t recv, std::size_t receives, std::size_t count) {
     call_.count = count;
     call_.send = View::at(reinterpret_cast<void*>(send), sends * size_);
@@ -47,7 +50,7 @@ class Addressed {
     go();
   }
 
-  // Runs a collective in place on `count` elements: its send buffer is IN_PLACE, or it has none.
+  // Runs a collective in place on `count` elements: its send buffer is IN_PLACE, or absent.
   void run_in_place(std::uintptr_t memory, std::size_t count) {
     call_.count = count;
     call_.recv = View::at(reinterpret_cast<void*>(memory), count * size_);

@@ -1,4 +1,4 @@
-// One collective call, with the buffers that it borrows.
+// One collective call with its borrowed buffers.
 #pragma once
 
 #include <cstddef>
@@ -28,7 +28,7 @@ enum class Collective {
   barrier
 };
 
-// Elements of each rank, and where they lie; without displacements end to end.
+// Number and position of each rank's elements; consecutive without displacements.
 struct Blocks {
   std::vector<std::size_t> counts, displacements;
 
@@ -42,18 +42,18 @@ struct Call {
   stretto_type type;
   stretto_op op;
   int root;
-  std::size_t count;  // as the C function takes it
+  std::size_t count;  // in the unit of the C function
   bool send_in_place, recv_in_place;
   View send, recv;
   std::vector<View> contributions;     // of allreduce_multi
   std::vector<const void*> addresses;  // of these
   Blocks sent, received;
 
-  // Throws where a buffer is shorter than what the C function would read or write, where what is read and what is written overlap, or where blocks
-  // are not one for each rank.
+  // Throws if a buffer is shorter than the C function's accesses, if read and written memory overlap, or if the number
+  // of blocks differs from the number of ranks.
   void check_buffers(int rank, int size) const;
 
-  // The C function, blocking where `request` is NULL.
+  // Calls the C function; blocking if `request` is NULL.
   stretto_status run(stretto_comm comm, const stretto_options* options, stretto_request* request) const noexcept;
 };
 

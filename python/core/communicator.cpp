@@ -19,7 +19,7 @@ namespace stretto::python {
 ThreadGroup::ThreadGroup(int ranks) { check(stretto_thread_group_create(ranks, &group_)); }
 
 ThreadGroup::~ThreadGroup() {
-  // Ranks that were cancelled left communicators behind, on which others may still look at this memory.
+  // Cancelled ranks leave communicators behind, whose other ranks may still access this memory.
   if (!cancelled_) static_cast<void>(stretto_thread_group_free(group_));
 }
 
@@ -60,7 +60,7 @@ std::shared_ptr<Communicator> of_threads(std::shared_ptr<ThreadGroup> group, int
 
 std::shared_ptr<Communicator> of_mpi(std::uintptr_t address) {
   stretto_comm comm = nullptr;
-  // mpi4py's MPI_Comm is that of the MPI which it loaded.
+  // mpi4py's MPI_Comm belongs to the MPI that mpi4py loaded.
   const void* const parent = reinterpret_cast<const void*>(address);
   check(interruptible(nullptr, [&] { return stretto_comm_create_from(parent, STRETTO_MPI_LOADED, &comm); }));
   return std::make_shared<Communicator>(comm, nullptr);

@@ -1,4 +1,4 @@
-// What the module is made of: each part puts its names into the module.
+// The parts of the module. Each adds its names to the module.
 #pragma once
 
 #include <nanobind/nanobind.h>

@@ -35,7 +35,7 @@ Request::~Request() {
     static_cast<void>(stretto_request_free(&request_));
     return;
   }
-  // The library still reads and writes these, and has no word to end a call that other ranks may be in.
+  // The library still reads and writes these buffers, and cannot abort a call that other ranks may be in.
   call_.send.abandon();
   call_.recv.abandon();
   for (View& one : call_.contributions) one.abandon();
@@ -105,7 +105,7 @@ std::unique_ptr<Call> call_of(const Communicator& comm, Collective collective, n
   } else if (!send.is_none()) {
     c.send = View::read(send);
   }
-  // The root's values of a broadcast may be read-only.
+  // The root's values in a broadcast may be read-only.
   if (!recv.is_none())
     c.recv = collective == Collective::bcast && comm.rank() == root ? View::read(recv) : View::write(recv);
   c.sent = {std::move(sent), std::move(sent_at)};

@@ -1,4 +1,4 @@
-// The codec: streams are objects of type bytes, written in place and shortened.
+// The codec: streams are bytes objects, written in place and shortened.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/vector.h>
 
@@ -19,7 +19,7 @@ namespace nb = nanobind;
 namespace stretto::python {
 namespace {
 
-// The codec's threads during one call of this thread.
+// Sets the codec's threads during one call of this thread.
 class Threads {
  public:
   explicit Threads(int threads) noexcept : threads_(threads) {
@@ -37,7 +37,7 @@ class Threads {
   stretto_status status_ = STRETTO_OK;
 };
 
-// work() without the GIL.
+// Runs work() without the GIL.
 template <class Work>
 stretto_status work_aside(int threads, const Work& work) {
   const nb::gil_scoped_release others;
@@ -45,8 +45,9 @@ stretto_status work_aside(int threads, const Work& work) {
   return shared.status() == STRETTO_OK ? work() : shared.status();
 }
 
-// A stream that work(out, capacity, &written) writes. `bound` bytes suffice; `likely` are tried first. Memory of about the stream's size is what the
-// allocator has at hand from streams that are gone, while fresh memory of the whole bound costs more than the codec's work.
+// A stream written by work(out, capacity, &written). `bound` bytes suffice; `likely` bytes are tried first. The
+// allocator reuses memory of about the stream's size from freed streams, while fresh memory of the whole bound costs
+// more than the codec's work.
 template <class Work>
 nb::object stream(std::size_t likely, std::size_t bound, int threads, const Work& work) {
   for (std::size_t capacity = std::min(likely, bound);; capacity = bound) {
@@ -64,9 +65,9 @@ nb::object stream(std::size_t likely, std::size_t bound, int threads, const Work
   }
 }
 
-constexpr std::size_t slack = 8192;  // bytes that the codec wants beyond what it writes, and some groups
+constexpr std::size_t slack = 8192;  // bytes that the codec needs past its output, and some groups
 
-// Bits of a value in the streams that this thread compressed lately: the most, forgotten by and by.
+// Largest bits per value of this thread's recent streams, decaying.
 thread_local double lately = 64;
 
 std::size_t elements(const View& values, stretto_type type) { return values.bytes() / stretto_type_size(type); }
@@ -89,7 +90,7 @@ nb::object compress(stretto_type type, nb::handle values, double eps, bool check
   const stretto_missing kept = missing(marks, ignore_above);
   const View v = View::read(values);
   const std::size_t n = elements(v, type), bound = stretto_compress_bound(type, n);
-  // Several threads share the room by what each may need at most.
+  // Several threads divide the room by their bounds.
   const double likely = threads == 1 ? lately * 1.05 / 8 * static_cast<double>(n) + slack : static_cast<double>(bound);
   nb::object made =
       stream(static_cast<std::size_t>(likely), bound, threads, [&](void* out, std::size_t room, std::size_t* written) {

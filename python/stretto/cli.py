@@ -110,7 +110,7 @@ def main(context: typer.Context, version: bool = flag("--version", help="Print t
     if version:
         out.print(f"stretto {__version__}")
         raise typer.Exit
-    if context.invoked_subcommand is None:  # what there is, and no slip: newer Clicks would end with status 2
+    if context.invoked_subcommand is None:  # shows the commands; newer Clicks would exit with status 2
         print(context.get_help())
 
 

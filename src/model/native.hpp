@@ -9,9 +9,8 @@
 
 namespace stretto::model {
 
-// A schedule is taken instead of a native collective of so many predicted seconds where it is predicted to take less
-// than this: a part of them, and a gain worth having. Predictions are rough, and the native collective is what the
-// program would have had. Not positive: no schedule is.
+// A schedule replaces a native collective only if its predicted time is below this: a fraction of the native time, and
+// a minimum gain. Predictions are rough, and the native collective is the baseline. Not positive: never.
 double longest_worthwhile(double native) noexcept;
 
 // Seconds of a native collective up to which longest_worthwhile() is not positive.

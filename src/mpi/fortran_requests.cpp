@@ -1,4 +1,4 @@
-// Fortran's procedures that complete requests: as those of C, where a request is stretto's.
+// Fortran procedures that complete requests, for when a request is stretto's.
 #include <algorithm>
 #include <cstring>
 #include <vector>
@@ -14,7 +14,7 @@ void give_status(MPI_Fint* at, const MPI_Status& status) noexcept {
   static const Constant none("mpi_fortran_status_ignore_", "mpi_fortran_status_ignore", "mpi_fortran_status_ignore__",
                              "MPI_FORTRAN_STATUS_IGNORE");
   if (!none.is(at)) PMPI_Status_c2f(&status, at);
-#else  // by the module mpi_f08, whose statuses are those of C
+#else  // by the module mpi_f08, with C's statuses
   static const Constant none("MPIR_F08_MPI_STATUS_IGNORE_OBJ", "mpir_f08_mpi_status_ignore_obj");
   if (!none.is(at)) std::memcpy(at, &status, sizeof status);
 #endif
@@ -22,7 +22,7 @@ void give_status(MPI_Fint* at, const MPI_Status& status) noexcept {
 
 constexpr std::size_t status_length = sizeof(MPI_Status) / sizeof(MPI_Fint);
 
-// An array of them, as Fortran has it; `places`: which are set.
+// Writes `places` statuses to a Fortran array.
 void give_statuses(MPI_Fint* at, const std::vector<MPI_Status>& statuses, int places) noexcept {
 #ifdef OPEN_MPI
   static const Constant none("mpi_fortran_statuses_ignore_", "mpi_fortran_statuses_ignore",
@@ -35,7 +35,7 @@ void give_statuses(MPI_Fint* at, const std::vector<MPI_Status>& statuses, int pl
     give_status(at + static_cast<std::size_t>(i) * status_length, statuses[static_cast<std::size_t>(i)]);
 }
 
-// Requests of the program's, which go back to it as the function leaves them.
+// Requests of the program, converted from Fortran and back.
 class Requests {
  public:
   Requests(MPI_Fint n, MPI_Fint* given) : given_(given), own_(static_cast<std::size_t>(std::max<MPI_Fint>(n, 0))) {
@@ -55,7 +55,7 @@ class Requests {
   std::vector<MPI_Request> own_;
 };
 
-// `f` of the requests, with memory for what it returns.
+// Calls `f` with the converted requests.
 template <class Function>
 void complete(MPI_Fint n, MPI_Fint* given, MPI_Fint* ierror, const Function& f) noexcept {
   try {
@@ -66,10 +66,10 @@ void complete(MPI_Fint n, MPI_Fint* given, MPI_Fint* ierror, const Function& f) 
   }
 }
 
-// From 1 on, as Fortran counts.
+// Fortran's indices start at 1.
 MPI_Fint position(int index) noexcept { return index == MPI_UNDEFINED ? index : index + 1; }
 
-// wait() and test() of one that completes: any().
+// Implements wait() and test() of one request, and of any of several.
 template <class Any>
 void complete_any(MPI_Fint n, MPI_Fint* requests, MPI_Fint* index, MPI_Fint* flag, MPI_Fint* status, MPI_Fint* ierror,
                   const Any& any) noexcept {

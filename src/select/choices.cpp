@@ -16,7 +16,7 @@ constexpr std::size_t most_answers = 1024;
 
 constexpr std::size_t default_segment = std::size_t{256} << 10;
 
-// A node's streams are forced by their payload, too; where only exact values will do, there are none.
+// A forced node uses streams if a payload is forced and the values need not be exact.
 const Choice& forced_by(Provider p, const Call& call, bool compress) {
   using payload::Kind;
   static const auto of = [](Provider provider, Kind kind) {
@@ -55,7 +55,7 @@ Reason reason_of(const model::Question& q, bool raw, const model::Candidate& tak
   return q.code_space && (q.native || q.node) ? Reason::rounding : Reason::alone;
 }
 
-// Where the model knows no way, what is right at any size.
+// A choice that is right at any size, for when the model has no answer.
 Choice plain(const model::Question& q) {
   Choice c;
   c.schedule =
@@ -67,13 +67,13 @@ Choice plain(const model::Question& q) {
   return c;
 }
 
-// Raw inside a host, streams between.
+// The best choice with raw values inside hosts and streams between hosts.
 Choice mixed(const model::Chooser& chooser, const model::Question& q) {
   std::vector<model::Candidate> all;
   const Status s = chooser.table(q, &all);
   const auto found = std::find_if(all.begin(), all.end(), [](const model::Candidate& c) { return c.raw_inside; });
   if (s == Status::ok && found != all.end()) return choice_of(*found);
-  // On one host there is nothing between: the same schedule, raw.
+  // On one host there are no links between hosts: the same schedule, raw.
   Choice c = plain(q);
   if (q.schedule.empty() && schedule::find(q.collective, "hierarchical_ring")) c.schedule = "hierarchical_ring";
   const schedule::Algorithm* a = schedule::find(q.collective, c.schedule);
@@ -88,7 +88,7 @@ Choices::Choices(std::shared_ptr<SharedChooser> shared)
 
 Asked Choices::put(const Call& call, std::size_t bytes, Streaming streaming, double ratio, Served served) const {
   Asked asked = ask(call, bytes, streaming, ratio, served);
-  // Some native collectives are predicted for a report alone, which decides nothing: ranks may differ in it.
+  // A report may ask for more predictions of native collectives. They decide nothing, so ranks may differ in them.
   asked.reported = asked.reported && (asked.question.native || asked.question.node);
   if (asked.reported) asked.cell = mix(asked.cell, 1);
   return asked;

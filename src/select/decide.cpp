@@ -17,8 +17,8 @@ using namespace call;
 
 namespace {
 
-// Streams may travel: a bound allows it, or a payload of streams asks for it where types are lossless. A native collective that is forced
-// moves values as they are, unless it is the node's and a payload is forced with it.
+// Streams may travel: a bound allows it, or a payload of streams requests it for lossless types. A forced native
+// collective moves raw values, unless it is the node's and a payload is forced with it.
 bool may_compress(const Call& c) noexcept {
   const stretto_options& o = c.settings.options;
   if (c.collective == Collective::barrier || o.payload == STRETTO_PAYLOAD_RAW) return false;
@@ -40,14 +40,14 @@ payload::Spec spec_of(const Call& call, payload::Kind kind, const Agreed& agreed
   return spec;
 }
 
-// Of sums of as many values as each host has ranks.
+// Rounding error of each host's raw sum, added up over the hosts.
 double roundings_inside(const schedule::Groups& groups) noexcept {
   double n = 0;
   for (const auto& members : groups.members) n += roundings(static_cast<double>(members.size()));
   return n;
 }
 
-// Enumerations and the root are what they should be.
+// True if enumerations and root are valid.
 bool fit_to_choose(const Call& c, int ranks) noexcept {
   const auto payload = int(c.settings.options.payload);
   return is_type(c.type) && (!reduces(c.collective) || is_op(c.op)) &&
@@ -55,7 +55,7 @@ bool fit_to_choose(const Call& c, int ranks) noexcept {
          payload <= STRETTO_PAYLOAD_MIXED;
 }
 
-// What a decision's error depends on, as far as it is chosen.
+// Terms of a decision's error, as far as it is chosen.
 Terms terms_of(const Decision& d, int ranks, const schedule::Groups& groups) noexcept {
   Terms t;
   t.hosts = d.choice.raw_inside ? static_cast<int>(groups.members.size()) : 0;
@@ -72,13 +72,13 @@ Terms terms_of(const Decision& d, int ranks, const schedule::Groups& groups) noe
 Selector::Selector(std::shared_ptr<SharedChooser> chooser, int ranks, std::uint32_t messages)
     : choices_(chooser), splits_(std::move(chooser)), ranks_(ranks), limits_{choices_.eager_limit(), messages} {}
 
-// Of arguments that are not fit to choose with, only the needs are found that all ranks have.
+// For arguments that are not fit to choose with, sets only the needs that all ranks have.
 Decision Selector::decide(const Call& call, Served served) noexcept {
   const FloatEnvironment environment;
   const stretto_options& o = call.settings.options;
   Decision d;
   Needs& needs = d.needs;
-  needs.check = o.check && ranks_ > 1;  // one rank agrees with itself
+  needs.check = o.check && ranks_ > 1;  // a single rank agrees with itself
   const bool multi = call.collective == Collective::allreduce_multi;
   const bool open_counts = counts_at_root(call.collective) || counts_by_pair(call.collective);
   needs.counts = open_counts || multi;
@@ -92,7 +92,7 @@ Decision Selector::decide(const Call& call, Served served) noexcept {
     if (streams && o.payload == STRETTO_PAYLOAD_AUTO && !multi) {
       const auto may_stream = [&](double ratio) { return choices_.may_stream(call, bytes, ratio, served); };
       if (!may_stream(best_ratio)) {
-        d.ratio = best_ratio;  // not even then a stream
+        d.ratio = best_ratio;  // not even this ratio makes streams worthwhile
         needs.range = rounded;
       } else {
         const std::optional<double> known = ratios_.recall(call, bytes);
@@ -110,7 +110,7 @@ Decision Selector::decide(const Call& call, Served served) noexcept {
 }
 
 void Selector::choose(const Call& call, std::size_t bytes, Streaming streaming, Served served, Decision* d) {
-  // What is started runs in the node's memory in the order of the calls, and not in that in which their agreements end.
+  // Started calls run in the node's memory in the order of the calls, but agreements end in any order.
   if (call.nonblocking && d->needs.values()) served.node = served.streams = false;
   d->choice = choices_.choose(call, bytes, streaming, d->ratio, served);
 }
@@ -128,7 +128,7 @@ Status Selector::complete(const Call& call, const Agreed& agreed, Served served,
     bool streams = may_compress(call);
     double bound = 0;
     const bool found = streams && d->needs.range && absolute_bound(call, agreed, &bound) == Status::ok;
-    if (found && bound == 0 && is_floating(call.type)) {  // of a range of 0: only exact values will do
+    if (found && bound == 0 && is_floating(call.type)) {  // a range of 0 requires exact values
       streams = false;
       d->ratio = 1;
     }
@@ -174,7 +174,7 @@ Status Selector::settle(const Call& call, const Agreed& agreed, Served served, s
   d->spec.codes = call.settings.codes;
   d->spec.nodes = d->hosts;
   d->spec.raw_below = c.raw_below;
-  // A segment of a device costs more than an announcement.
+  // A segment of a device costs more than a rendezvous.
   const std::size_t eager_limit = served.device ? 0 : limits_.eager_limit;
   c.segment = segment_for(call, c, bytes, static_cast<std::size_t>(ranks_), eager_limit);
   const std::size_t grain = (raw ? 1 : codec::kGroup) * stretto_type_size(call.type);

@@ -33,11 +33,11 @@ Asked ask(const Call& call, std::size_t bytes, Streaming streaming, double ratio
   q.element = static_cast<std::uint32_t>(call.collective == Collective::barrier ? 1 : stretto_type_size(call.type));
   q.root = rooted(call.collective) ? call.root : 0;
   q.keeps_order = call::needs_order(call);
-  q.rank_by_rank = !compress && call::rank_by_rank(call);  // sums of codes are the same in any order
+  q.rank_by_rank = !compress && call::rank_by_rank(call);  // sums of codes are equal in any order
   q.exact = reduces(call.collective) && call::is_exact(call);
   q.compress = compress;
   q.ratio = compress ? model::power_of_two(4 * std::lround(2 * std::log2(ratio)))
-                     : 1;  // data that change a little ask the same
+                     : 1;  // quantised, so that small changes of the data keep the question
   q.segment = o.segment;
   q.raw_below = compress && !streaming.alone ? o.raw_below : 0;
   a.mixed = compress && o.payload == STRETTO_PAYLOAD_MIXED;
@@ -47,14 +47,14 @@ Asked ask(const Call& call, std::size_t bytes, Streaming streaming, double ratio
     q.payload = static_cast<int>(call::payload_kind(o.payload));
   else if (!compress)
     q.payload = static_cast<int>(payload::Kind::raw);
-  // A payload that adds codes promises the same bits for every schedule, where it is asked for; and several inputs a rank are
-  // always added as codes, or the result would depend on how they are shared out.
+  // A requested payload that adds codes promises equal bits for every schedule. Several inputs per rank are always
+  // added as codes, since otherwise the result would depend on their distribution.
   const bool adds_codes = o.payload == STRETTO_PAYLOAD_HOMOMORPHIC || o.payload == STRETTO_PAYLOAD_FUSED;
   q.code_space = compress && ((adds_codes && q.raw_below == 0) || streaming.alone ||
                               call.collective == Collective::allreduce_multi);
   q.device = served.device;
   q.staged = served.staged;
-  const bool others = q.raw_below == 0;  // have no messages of their own lengths
+  const bool others = q.raw_below == 0;  // they cannot send short messages raw
   q.native = others && served.mpi;
   q.node = others && served.node;
   q.node_streams = others && compress && served.streams;

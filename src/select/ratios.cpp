@@ -12,7 +12,7 @@ std::uint64_t key_of(const call::Call& call, std::size_t bytes) noexcept {
   std::uint64_t h = mix(bytes, static_cast<std::uint64_t>(call.collective));
   h = mix(h, static_cast<std::uint64_t>(call.type) << 16 | static_cast<std::uint64_t>(o.bound_kind) << 8 |
                  static_cast<std::uint64_t>(o.scope));
-  return mix(h, std::bit_cast<std::uint64_t>(o.bound)) | 1;  // 0 is an entry without one
+  return mix(h, std::bit_cast<std::uint64_t>(o.bound)) | 1;  // 0 is an empty entry
 }
 
 }  // namespace

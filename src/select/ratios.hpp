@@ -1,4 +1,4 @@
-// The compression ratios seen so far, by kind of vector.
+// Compression ratios observed so far, by kind of vector.
 #pragma once
 
 #include <array>
@@ -14,11 +14,11 @@ namespace stretto::select {
 // every rank has the same ratios.
 class Ratios {
  public:
-  // Of vectors like this one.
+  // Ratio of vectors like this one.
   std::optional<double> recall(const call::Call& call, std::size_t bytes) const noexcept;
   void remember(const call::Call& call, std::size_t bytes, double ratio) noexcept;
 
-  // Grows whenever something else is remembered.
+  // Increases with each changed ratio.
   std::uint64_t changes() const noexcept { return changes_; }
 
  private:

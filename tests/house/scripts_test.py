@@ -102,7 +102,7 @@ class Test(unittest.TestCase):
         status, text = self.run_test(passes=True, parts="all", mpi="none")
         self.assertEqual(status, 0, text)
         ran = re.findall(r"^([\w-]+)(?:, none)?: (?:100% tests )?passed", text, re.MULTILINE)
-        self.assertEqual(ran, ["release", "long", "wide", "torch", "wheel", "asan", "asan-long", "corpora", "fuzz", "tsan"])
+        self.assertEqual(ran, ["release", "long", "wide", "torch", "wheel", "asan", "asan-long", "corpora", "fuzz", "tsan", "tsan-long"])
 
     def test_a_wheel_that_fails_is_a_failure(self):
         self.assertEqual(self.run_test(passes=True, parts="wheel")[0], 0)

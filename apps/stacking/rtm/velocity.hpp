@@ -1,4 +1,4 @@
-// Velocity models in m/s: the subsurface that the program builds for itself, and the smooth version that migration uses.
+// Velocity models in m/s: the program's synthetic subsurface, and the smooth version for migration.
 #pragma once
 
 #include "rtm/field.hpp"

@@ -32,7 +32,7 @@ Segments = Sequence[tuple[int, CallOptions]]  # elements of a part of a vector, 
 KINDS = _core.Collective
 SUM = _core.Op.sum
 NO_TYPE = _core.Type.u8  # of calls without data
-COMPLEX_OPS = ("sum", "difference", "mean")  # what works on real and imaginary parts alone
+COMPLEX_OPS = ("sum", "difference", "mean")  # operations on real and imaginary parts separately
 
 
 class Comm:
@@ -55,8 +55,8 @@ class Comm:
       blocking collective (report.algorithm "native") does not hear it.
     """
 
-    _when_freed = None  # a function of this communicator: whoever made it may keep it until then
-    _subset = None  # subset(members, number): the communicator of these of its ranks, which is one of its split of that number
+    _when_freed = None  # called with the communicator when it is freed
+    _subset = None  # subset(members, number): makes the communicator of these ranks for split `number`
     _splits = 0
 
     def __init__(self, comm):
@@ -66,7 +66,8 @@ class Comm:
             self._comm = _core.of_mpi(_address(comm))
             self._subset = functools.partial(_subset_of_mpi, comm)
         self.rank, self.size = self._comm.rank, self._comm.size
-        self._lock = threading.RLock()  # held while a thread uses the communicator: another one may advance its requests
+        # held while a thread uses the communicator, since another may advance its requests
+        self._lock = threading.RLock()
 
     def free(self):
         """Frees it, collectively over processes; over MPI before MPI_Finalize. No request of it may be left."""
@@ -384,7 +385,7 @@ class Comm:
         """Starts barrier."""
         return self._start(self._call(KINDS.barrier, None, None, 0, None), None, how)
 
-    # ---- what they share
+    # ---- shared helpers
 
     def _root(self, root):
         if not isinstance(root, numbers.Integral) or not -(2**31) <= root < 2**31:

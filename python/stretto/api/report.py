@@ -12,8 +12,8 @@ class Report:
     algorithm: str  # a schedule, "native" (the MPI's own), "node" (a host's shared memory) or "agreement"
     payload: str  # the form of the values on their way
     contributions: int  # arrays that were reduced
-    raw_bytes: int  # what this rank would have sent without compression
-    bytes_sent: int  # what it sent
+    raw_bytes: int  # bytes that this rank would send without compression
+    bytes_sent: int  # bytes that it sent
     ratio: float  # raw_bytes / bytes_sent
     eps: float  # bound of each contribution, absolute; 0 when exact
     promised_error: float  # |result - exact| <= promised_error; 0 when exact
@@ -30,7 +30,7 @@ class Report:
     range: tuple[float, float]  # of a relative bound
     ignored_range: tuple[float, float]  # the same with those left out
     profile: str  # whose times the predictions took
-    error_with_rounding: float  # |result - exact| <= this, with all rounding; infinite where nobody looked at the values
+    error_with_rounding: float  # |result - exact| <= this, with all rounding; infinite if unknown
     split: int  # levels of a started tree that the caller's core did; 0: communication cores drove all, or there were none
     wait_seconds: float  # with nothing to do but wait for messages
     device_carrier: str  # what moved messages of devices' memory; "": no call of such memory

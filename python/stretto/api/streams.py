@@ -14,7 +14,7 @@ from stretto.api.core import _core
 from stretto.api.options import number, positive
 from stretto.errors import ArgumentError, BoundError, IncompatibleError, StreamError, UnsupportedError
 
-# So small that values go into a stream as they are: what a bound relative to a range of 0 asks for.
+# A bound so small that values are stored verbatim, for a bound relative to a range of 0.
 EXACT = 5e-324
 MARKS_MAX = 16  # STRETTO_MARKS_MAX
 

@@ -37,7 +37,7 @@ def ring_penalty(ranks, rate, base_ranks, base_rate):
     return base_rate * (ranks / base_ranks) / rate
 
 
-# ---- volumes of an exchange: a cube of side L in all, cut among N processes, w bytes a value; what a process sends
+# ---- volumes of an exchange: a cube of side L in all, cut among N processes, w bytes a value; bytes sent per process
 
 
 def volume_1d(side, processes, width=8):  # noqa: ARG001  slabs have the whole cube's faces, however many they are

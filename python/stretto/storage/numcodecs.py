@@ -41,7 +41,7 @@ class Stretto(numcodecs.abc.Codec):
         self.rewrite, self.marks = bool(rewrite), marks_of(marks)
 
     def get_config(self):
-        # Configurations without marks and rewriting stay what they were.
+        # Keeps configurations without marks and rewriting unchanged.
         return {"id": self.codec_id, "abs": self.abs, "rel": self.rel, **({"rewrite": True} if self.rewrite else {}),
                 **({"marks": self.marks} if self.marks else {})}
 

@@ -84,7 +84,7 @@ void Operation::start(Call&& call, select::Decision&& decision, Status own, bool
   if (!done() && !(call_.nonblocking && driven)) comm_.progress();
 }
 
-// Ranks may have different splits: the steps are equal, whichever core does them.
+// Ranks may have different splits: the steps are equal, only their cores differ.
 int Operation::split() const noexcept {
   const CommunicationCores& cores = CommunicationCores::mine();
   if (!call_.nonblocking || !decision_.made || !comm_.is_driven || !cores.on()) return 0;
@@ -330,8 +330,9 @@ bool Operation::is_its_turn() const noexcept {
   return true;
 }
 
-// Blocking forms meet blocking ones only, on every rank, so a backend that blocks may not turn into a request that goes along with others:
-// it waits for them first. They end without it, for every rank has called them by then and waits for them in its turn.
+// Blocking forms match only blocking forms, on every rank, so a backend that blocks cannot start a request beside
+// others: it waits for them first. They complete without it, since every rank has started them by then and waits for
+// them in turn.
 void Operation::leave_queued() noexcept {
   state_ = State::running;
   if (starts_in_turn())
@@ -393,7 +394,8 @@ bool Operation::waits_to_link() const noexcept {
   return merged_.devices == static_cast<std::uint32_t>(comm_.size) && comm_.size > 1 && !comm_.device_link.made;
 }
 
-// Signatures are exchanged in the order of the calls, whichever meeting ends first. A call without a check needs none.
+// Signatures are exchanged in the order of the calls, whatever the order in which meetings end. A call without a check
+// needs none.
 bool Operation::is_first_to_sign() const noexcept {
   const auto before = [](const Operation* o) {
     return o->state_ == State::signing || (o->meeting_ && o->decision_.needs.check);

@@ -23,7 +23,7 @@ bool fit(const stretto_options& o) noexcept {
 
 double seconds_since(Clock::time_point t) noexcept { return std::chrono::duration<double>(Clock::now() - t).count(); }
 
-// What is run, as its report tells it.
+// A running call, as its report describes it.
 struct Told {
   const backend::Backend& backend;
   select::Why why;

@@ -23,7 +23,7 @@ CodecCost at_ratio(const std::vector<CodecCost>& costs, double ratio) {
           mix(a.fused, b.fused)};
 }
 
-// The farther one first: what is not known of a close link is at least as good as that.
+// The next farther measured link: an unmeasured closer link is at least as good.
 const Link& nearest(const Profile& profile, std::size_t distance) {
   static const Link none{Span{}};
   for (std::size_t d = distance; d < topology::kDistances; ++d)
@@ -34,7 +34,7 @@ const Link& nearest(const Profile& profile, std::size_t distance) {
 }
 
 Device device_of(const Profile& profile) {
-  // docs/model.md says where these come from. None was measured.
+  // Estimates without measurement; docs/model.md has their sources.
   static const Device estimated{"",   "estimated", 5e-6,    4e-11,
                                 1e-5, 7e-13,       4.7e-13, {{1, 1.5e-5, 1.1e-12, 1.1e-12, 1.5e-12, 1.5e-12}},
                                 {},   {},          {}};

@@ -1,4 +1,4 @@
-// A profile at one type of element and one compression ratio: what a walk asks for, step by step.
+// A profile for one element type and one compression ratio: the costs that a walk needs, step by step.
 #pragma once
 
 #include <array>
@@ -42,11 +42,11 @@ struct Machine {
   double ratio_of(double contributions) const noexcept;  // of a stream of so many; at least 1
 };
 
-// Bytes from which a message between hosts gains more by travelling as a stream than meeting it costs, as a power of two: what the
-// shorter ones of a schedule may travel raw below. 0: always; infinite: never.
+// Bytes from which a message between hosts gains more as a stream than its codec work costs, as a power of two. A
+// schedule may send shorter messages raw. 0: always a gain; infinite: never.
 double break_even(const Machine& machine) noexcept;
 
-// Of independent contributions: the spread of their sum grows with the root of their number, the grid stays.
+// For independent contributions: the spread of their sum grows with the root of their number, while the grid stays.
 inline constexpr double kIndependentGrowth = 0.5;
 
 // Codec costs are linear in 1/ratio between those of the profile. Distances that were not measured take the nearest that was.
@@ -55,8 +55,9 @@ inline constexpr double kIndependentGrowth = 0.5;
 // and the addition of streams.
 Machine machine_of(const Profile& profile, std::uint32_t element, double ratio);
 
-// Of a collective of device memory, whose segments are on `lanes` streams: work is the device's kernels, of which as many run at a time,
-// and where messages are staged they pass pinned memory of the host at either end. What of a device nobody measured is estimated (docs/model.md).
+// For device memory, with segments on `lanes` streams. Work means the device's kernels, of which as many run
+// concurrently; staged messages pass through pinned host memory at both ends. Unmeasured costs of a device are
+// estimated (docs/model.md).
 Machine machine_on_device(const Profile& profile, std::uint32_t element, double ratio, int lanes, bool staged);
 
 // How many streams the segments of blocks of `block` bytes should be on: a power of two up to most_lanes. More of them hide the least time

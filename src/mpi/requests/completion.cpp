@@ -11,7 +11,7 @@
 namespace stretto::mpi {
 namespace {
 
-// The program's requests as the MPI may see them: for a persistent one that runs, the request of its run.
+// The program's requests as passed to the MPI: a running persistent request is replaced by its run's request.
 class Seen {
  public:
   Seen(int n, MPI_Request* given) : given_(given), at_(given) {
@@ -21,7 +21,7 @@ class Seen {
     before_ = own_;
     at_ = own_.data();
   }
-  // What the MPI made of them goes to the program.
+  // Copies the MPI's changes back to the program.
   ~Seen() {
     for (std::size_t i = 0; i < own_.size(); ++i) {
       if (own_[i] == before_[i]) continue;
@@ -39,7 +39,7 @@ class Seen {
  private:
   MPI_Request* const given_;
   MPI_Request* at_;
-  std::vector<MPI_Request> before_, own_;  // empty: the MPI sees the program's
+  std::vector<MPI_Request> before_, own_;  // empty: the MPI gets the program's requests
 };
 
 template <class Function>
@@ -52,7 +52,7 @@ int seen(int n, MPI_Request* requests, const Function& f) noexcept {
   }
 }
 
-// `test` of the requests as seen.
+// Calls `test` on the requests to pass.
 template <class Test>
 int once(int n, MPI_Request* requests, const Test& test) noexcept {
   const CountedWait counted;
@@ -60,10 +60,10 @@ int once(int n, MPI_Request* requests, const Test& test) noexcept {
   return seen(n, requests, test);
 }
 
-// `test` returns an MPI code, and says by *done whether to stop.
+// Polls `test`, which returns an MPI code and sets *done to stop.
 template <class Test>
 int until_done(const Test& test) noexcept {
-  constexpr int looks = 64;  // before the core is given away
+  constexpr int looks = 64;  // polls before yielding the core
   const CountedWait counted;
   stretto::Waiting pauses(true);
   for (int idle = 0;; ++idle) {
@@ -112,7 +112,7 @@ int request_is_complete(MPI_Request request) noexcept {
 #ifdef STRETTO_ASKS_SEVERAL
 namespace {
 
-// They leave all requests as they are.
+// These functions change no request.
 MPI_Request* unchanged(const MPI_Request* requests) noexcept { return const_cast<MPI_Request*>(requests); }
 
 }  // namespace
@@ -145,8 +145,8 @@ int wait(MPI_Request* request, MPI_Status* status) noexcept {
   });
 }
 
-// One after the other: MPI_Testall looks at all of them each time, and MPICH's fails where a persistent collective of its
-// own completes. What fails here MPI_Waitall tells.
+// One after another: MPI_Testall checks all of them each time, and MPICH's fails when one of its own persistent
+// collectives completes. MPI_Waitall reports failures at the end.
 int waitall(int n, MPI_Request* requests, MPI_Status* statuses) noexcept {
   return seen(n, requests, [&](MPI_Request* r) {
     int at = r ? 0 : n;
@@ -178,7 +178,7 @@ int waitsome(int n, MPI_Request* requests, int* completed, int* indices, MPI_Sta
   return seen(n, requests, [&](MPI_Request* r) {
     return until_done([&](bool* done) {
       const int code = PMPI_Testsome(n, r, completed, indices, statuses);
-      *done = *completed != 0;  // MPI_UNDEFINED: none is active
+      *done = *completed != 0;  // MPI_UNDEFINED: no request is active
       return code;
     });
   });
@@ -259,7 +259,7 @@ STRETTO_WRAPPER int MPI_Request_get_status_some(int n, const MPI_Request request
 #endif
 
 #if defined(MPICH_NUMVERSION) && MPICH_NUMVERSION >= 50000000
-// MPICH's own. In MPICH 4.0 it has no name of the profiling interface.
+// An extension of MPICH, whose version 4.0 lacks its profiling name.
 STRETTO_WRAPPER int MPIX_Request_is_complete(MPI_Request request) {
   return mpi::attends() ? mpi::request_is_complete(request) : PMPIX_Request_is_complete(request);
 }

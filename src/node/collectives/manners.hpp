@@ -1,8 +1,9 @@
-// How a rank stores sums that it makes of memory that it sees, straight into outputs: by trial, on the calls themselves.
+// Autotuner for the stores of reductions that write results straight into visible outputs. Trials run on the calls
+// themselves.
 //
-// Which manner is fastest depends on the caches, on where the other cores are, and on what the program does with its
-// buffers between two calls. A trial on buffers of our own would miss the last. Results do not depend on the manner, so
-// a rank chooses for itself, by the time that its own part took.
+// The fastest manner depends on the caches, on the distance of the cores, and on the program's use of its buffers
+// between calls. A trial on private buffers would miss that last effect. Results do not depend on the manner, so each
+// rank chooses for itself, by the time of its own part.
 #pragma once
 
 #include <array>
@@ -14,12 +15,12 @@
 namespace stretto::node {
 
 struct Manner {
-  Stores own = Stores::plain;     // into this rank's output
-  Stores theirs = Stores::plain;  // into the outputs of others
-  bool ahead = true;              // prefetches what is read next, and what is written next to others
+  Stores own = Stores::plain;     // stores into this rank's output
+  Stores theirs = Stores::plain;  // stores into other ranks' outputs
+  bool ahead = true;              // prefetches the next operands, and the next lines of other ranks' outputs
 };
 
-// The trial of one kind and length of calls.
+// The trial of one kind and length of call.
 class Manners {
  public:
   static constexpr std::array<Manner, 4> all{{{Stores::plain, Stores::plain, false},
@@ -27,11 +28,11 @@ class Manners {
                                               {Stores::plain, Stores::streaming, true},
                                               {Stores::streaming, Stores::streaming, false}}};
 
-  // Of the call that follows.
+  // The manner of the next call.
   const Manner& next() const noexcept { return all[calls_ < trials ? calls_ / each : best_]; }
 
-  // What that call took. The calls of one manner follow each other, and the shortest counts: lines then lie where such
-  // stores leave them.
+  // Reports the duration of that call. Calls of one manner are consecutive and the shortest counts, so that cache lines
+  // lie where these stores leave them.
   void took(double seconds) noexcept {
     if (calls_ < trials) {
       double& least = seconds_[calls_ / each];
@@ -42,14 +43,14 @@ class Manners {
         if (seconds_[m] < seconds_[best_]) best_ = m;
     }
     if (calls_ < trials + rest) return;
-    // Other caches, other neighbours or another use of the buffers show in what the calls take.
+    // Restart the trial when durations change: caches, neighbours or the use of buffers have changed.
     const double usual = seconds_[best_];
     strange_ = seconds < 0.8 * usual || seconds > 1.25 * usual ? strange_ + 1 : 0;
     if (calls_ >= again || strange_ >= strange) calls_ = strange_ = 0;
   }
 
  private:
-  // Calls.
+  // In calls.
   static constexpr std::uint32_t each = 3, trials = each * all.size(), rest = 32, strange = 8, again = 1024;
 
   std::array<double, all.size()> seconds_{};

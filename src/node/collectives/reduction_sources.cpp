@@ -1,4 +1,4 @@
-// Where the operands of a reduction are: in slots of peers, in their memory, in a copy that the kernel made, or at home.
+// Location of a reduction's operands: in peers' slots or memory, in kernel copies, or in this rank's memory.
 #include <algorithm>
 #include <cstring>
 
@@ -6,7 +6,7 @@
 
 namespace stretto::node {
 
-// Finds, by child group, all sources that meet `mine`, and waits until they are there.
+// Finds, by child group, all sources that overlap `mine`, and waits for them.
 Status Reduction::gather_sources(int level, std::uint64_t k, const Range& mine) noexcept {
   const Chunk c = chunk(k);
   const std::uint64_t round = first_ + k + static_cast<std::uint64_t>(level) - 1;
@@ -14,7 +14,7 @@ Status Reduction::gather_sources(int level, std::uint64_t k, const Range& mine) 
   try {
     const auto children = h_.children(level, me_);
     sources_.resize(children.size());
-    // Outputs of others that this rank can store into: of a reduce the root's.
+    // Outputs of other ranks that this rank can store into; for a reduce, the root's.
     const bool one_wants = t_.kind == Collective::reduce;
     const bool may_push =
         one_wants ? me_ != t_.root : t_.kind == Collective::allreduce && answer(told_.out.access) == Answer::mapped;
@@ -40,7 +40,7 @@ Status Reduction::gather_sources(int level, std::uint64_t k, const Range& mine) 
         }
         const Line* line = nullptr;
         if (const Status s = g_.await(r, round, &line); s != Status::ok) return s;
-        // On one level what is read of a peer's slot is this rank's part alone.
+        // On one level this rank reads only its own part of a peer's slot.
         if (levels_ == 1) source.part = mine;
         source.at = g_.slot(r, round) + (levels_ == 1 ? region(1, me_) : region(level - 1, r));
         if (level > 1 || !large_) continue;
@@ -58,7 +58,7 @@ Status Reduction::gather_sources(int level, std::uint64_t k, const Range& mine) 
         if (a == Answer::staged) continue;
         source.at = nullptr;
         if (a == Answer::mapped) {
-          source.part = theirs;  // of later chunks, too
+          source.part = theirs;  // also valid for later chunks
           source.whole = c_.memory_->reach(r, told.in, 0, length);
           if (source.whole != nullptr) continue;
         }
@@ -75,9 +75,9 @@ Status Reduction::gather_sources(int level, std::uint64_t k, const Range& mine) 
   }
 }
 
-// Where results go, and whether all sources lie where the next chunks' lie in the same way.
+// Decides where results go, and whether later chunks have their sources at the same relative addresses.
 void Reduction::find_reach(bool outputs_mapped) noexcept {
-  // A result over the input lies where chunks are still to be copied from, for others.
+  // An in-place result would overwrite chunks that other ranks still copy.
   const bool scattered = t_.kind == Collective::reduce_scatter && t_.in != t_.out;
   const bool stored = outputs_mapped || scattered || (t_.kind == Collective::reduce && me_ == t_.root);
   const bool read = large_ && levels_ == 1 &&
@@ -86,7 +86,7 @@ void Reduction::find_reach(bool outputs_mapped) noexcept {
   reach_ = read && stored ? Reach::all : outputs_mapped ? Reach::chunk : Reach::slot;
 }
 
-// Where the other's input is in its slot, and it wants the result.
+// Set if the peer's input lies in its slot and the peer needs the result.
 void Reduction::find_lent(std::uint64_t round, const Range& mine) noexcept {
   lent_ = nullptr;
   const bool has_result = t_.kind == Collective::reduce && me_ == t_.root;
