@@ -46,10 +46,9 @@ struct Options {
   // share cores, 16 KiB, and 64 KiB of reduce: a wait for another rank's work is there a wait for a core.
   std::optional<std::size_t> eager, eager_reduce;
   std::size_t direct = 16 * 1024;  // from so many bytes a block on, buffers that peers can see are used where they are
-  // Private buffers are copied by the kernel from so many bytes a block on. Broadcasts and reductions are faster through slots,
-  // where copying in and out overlap (docs/node.md), so by default never.
-  std::size_t kernel = 256 * 1024;               // allgather, gather, scatter, alltoall
-  std::size_t kernel_streams = ~std::size_t{0};  // broadcasts and reductions
+  // In allgather, gather, scatter and alltoall, private buffers are copied by the kernel from so many bytes a block on.
+  // Broadcasts and reductions go through slots, where copying in and out overlap (docs/node.md).
+  std::size_t kernel = 256 * 1024;
 };
 
 // What one node's collectives did, to be explained to people.

@@ -23,7 +23,7 @@ struct Moves {
   std::size_t indices = 1;             // most blocks that any rank exposes; the same on every rank
   std::vector<int> readers;            // who pulls from this rank
   std::vector<Pull> pulls;
-  bool streams = false;            // a broadcast: Options::kernel_streams holds
+  bool by_kernel = true;           // private blocks may be copied by the kernel, from Options::kernel bytes on
   bool passes_on = false;          // what it exposes is what it pulls
   std::size_t bytes = 0;           // of a block
   std::vector<Left> left;          // by pull
@@ -38,7 +38,8 @@ struct Moves {
     indices = 1;
     readers.clear();
     pulls.clear();
-    streams = passes_on = false;
+    by_kernel = true;
+    passes_on = false;
     bytes = 0;
     own = nullptr;
     own_to = nullptr;
