@@ -47,7 +47,7 @@ struct Options {
   std::optional<std::size_t> eager, eager_reduce;
   std::size_t direct = 16 * 1024;  // from so many bytes a block on, buffers that peers can see are used where they are
   // In allgather, gather, scatter and alltoall, private buffers are copied by the kernel from so many bytes a block on.
-  // Broadcasts and reductions go through slots, where copying in and out overlap (docs/node.md).
+  // Broadcasts and reductions are faster by slots, since copies in and out overlap there (docs/node.md).
   std::size_t kernel = 256 * 1024;
 };
 
