@@ -58,19 +58,19 @@ struct Hash {
 
 Key key_of(const Question& q) {
   const auto bit = [](bool on, int i) { return static_cast<std::uint16_t>(on ? 1 << i : 0); };
-  return {
-      cell_of(q.bytes),
-      q.compress ? ratio_cell_of(q.ratio) : 0,
-      schedule::rooted(q.collective) ? q.root : 0,
-      q.payload,
-      q.segment,
-      q.raw_below,
-      q.element,
-      static_cast<std::uint8_t>(q.collective),
-      static_cast<std::uint16_t>(bit(q.keeps_order, 0) | bit(q.compress, 1) | bit(q.code_space, 2) | bit(q.native, 3) |
-                                 bit(q.node, 4) | bit(q.node_streams, 5) | bit(q.rank_by_rank, 6) | bit(q.exact, 7) |
-                                 bit(q.device, 8) | bit(q.staged, 9) | bit(q.natives, 10) | bit(q.contest, 11)),
-      q.schedule};
+  return {cell_of(q.bytes),
+          q.compress ? ratio_cell_of(q.ratio) : 0,
+          schedule::rooted(q.collective) ? q.root : 0,
+          q.payload,
+          q.segment,
+          q.raw_below,
+          q.element,
+          static_cast<std::uint8_t>(q.collective),
+          static_cast<std::uint16_t>(bit(q.keeps_order, 0) | bit(q.compress, 1) | bit(q.code_space, 2) |
+                                     bit(q.native, 3) | bit(q.node, 4) | bit(q.node_streams, 5) |
+                                     bit(q.rank_by_rank, 6) | bit(q.exact, 7) | bit(q.device, 8) | bit(q.staged, 9) |
+                                     bit(q.natives, 10) | bit(q.contest, 11) | bit(q.started, 12)),
+          q.schedule};
 }
 
 constexpr std::size_t most_answers = 4096;  // kept; then all are forgotten
@@ -111,28 +111,29 @@ Status Chooser::Impl::table(const Question& q, bool all_of_them, std::vector<Can
     return q.device ? nccl_seconds(profile, topology, q.collective, bytes)
                     : measured_by(Provider::mpi).value_or(INFINITY);
   };
-  const double measured = native ? own_seconds() : INFINITY;
+  programs.forget_if_full();
+  Search search(programs, profile, q);
+  const double whole = native && q.native && q.started && topology.hosts() > 1 ? search.whole_vectors_of_mpi() : 0;
+  const double measured = native ? std::max(own_seconds(), whole) : INFINITY;
   const std::optional<double> node_measured = measured_by(Provider::node);
   const bool guessed = native && !q.device && !std::isfinite(measured);
   // The guess of the node's collective is a fixed part of the guess of the MPI's.
   const bool too_short = q.contest && q.native && longest_worthwhile(measured) <= 0;
   const bool natives_alone = (q.natives || too_short) && native && !q.device && !(guessed && node_measured);
   const std::vector<Option> options = natives_alone ? std::vector<Option>() : options_for(q, topology, &why);
-  programs.forget_if_full();
-  Search search(programs, profile, q);
   // A call that no schedule is worth replacing needs no more than a bound of its time.
   const double enough = q.contest && q.native && !q.node ? longest_unbeaten : -1;
   if (guessed && !natives_alone)
-    native_seconds = all_of_them ? search.least_of_mpi(options) : search.guess_of_mpi(options, enough);
+    native_seconds = std::max(whole, all_of_them ? search.least_of_mpi(options) : search.guess_of_mpi(options, enough));
   const bool unknown = guessed && (natives_alone || native_seconds <= enough);
   native_seconds = std::min(native_seconds, measured);
   if (all_of_them) {
     *all = search.all(options);
   } else {
-    // A raw way that MPIs have does not undercut the guess of the MPI.
+    // A raw path that MPIs have does not undercut the guess of the MPI, unless the MPI is known to take a slower one.
     const bool beside_mpi = native && q.native;
     const double least = !beside_mpi ? INFINITY : q.contest ? longest_worthwhile(native_seconds) : native_seconds;
-    if (least > 0 || !q.contest) *all = search.cheapest(options, least, guessed && beside_mpi);
+    if (least > 0 || !q.contest) *all = search.cheapest(options, least, guessed && beside_mpi && whole == 0);
   }
   if (natives_alone && guessed) native_seconds = 1;
   if (native && q.native && std::isfinite(native_seconds)) {

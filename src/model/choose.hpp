@@ -30,6 +30,7 @@ struct Question {
   bool native = false;        // the MPI's own collective can serve
   bool node = false;          // so can that of the ranks' shared memory: they are on one host
   bool node_streams = false;  // and it can with streams
+  bool started = false;       // as a request: the MPI's own is its nonblocking collective
   bool natives = false;       // where a native collective can serve, no schedule is wanted
   bool contest = false;       // only schedules below longest_worthwhile() of the MPI's time are wanted (native.hpp)
   double ratio = 1;           // expected of a compressed contribution

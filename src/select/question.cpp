@@ -13,8 +13,9 @@ bool same(const model::Question& a, const model::Question& b) noexcept {
   return a.collective == b.collective && a.bytes == b.bytes && a.element == b.element && a.root == b.root &&
          a.keeps_order == b.keeps_order && a.rank_by_rank == b.rank_by_rank && a.exact == b.exact &&
          a.compress == b.compress && a.code_space == b.code_space && a.native == b.native && a.node == b.node &&
-         a.node_streams == b.node_streams && a.ratio == b.ratio && a.payload == b.payload && a.segment == b.segment &&
-         a.raw_below == b.raw_below && a.device == b.device && a.staged == b.staged && a.schedule == b.schedule;
+         a.started == b.started && a.node_streams == b.node_streams && a.ratio == b.ratio && a.payload == b.payload &&
+         a.segment == b.segment && a.raw_below == b.raw_below && a.device == b.device && a.staged == b.staged &&
+         a.schedule == b.schedule;
 }
 
 }  // namespace
@@ -58,6 +59,7 @@ Asked ask(const Call& call, std::size_t bytes, Streaming streaming, double ratio
   q.native = others && served.mpi;
   q.node = others && served.node;
   q.node_streams = others && compress && served.streams;
+  q.started = call.nonblocking;
   q.schedule = call.settings.schedule;
   q = model::on_grid(std::move(q));
   a.reported = o.report != nullptr;
@@ -67,9 +69,9 @@ Asked ask(const Call& call, std::size_t bytes, Streaming streaming, double ratio
   h = mix(h, std::bit_cast<std::uint64_t>(q.ratio));
   h = mix(h, static_cast<std::uint64_t>(q.payload + 1) << 16 | std::uint64_t{q.staged} << 12 |
                  std::uint64_t{q.device} << 13 | std::uint64_t{q.rank_by_rank} << 15 | std::uint64_t{q.exact} << 14 |
-                 std::uint64_t{q.native} << 7 | std::uint64_t{a.mixed} << 5 | std::uint64_t{q.code_space} << 4 |
-                 std::uint64_t{q.keeps_order} << 3 | std::uint64_t{q.node} << 2 | std::uint64_t{q.compress} << 1 |
-                 std::uint64_t{q.node_streams});
+                 std::uint64_t{q.native} << 7 | std::uint64_t{q.started} << 6 | std::uint64_t{a.mixed} << 5 |
+                 std::uint64_t{q.code_space} << 4 | std::uint64_t{q.keeps_order} << 3 | std::uint64_t{q.node} << 2 |
+                 std::uint64_t{q.compress} << 1 | std::uint64_t{q.node_streams});
   if (q.raw_below > 0) h = mix(h, q.raw_below);
   a.cell = mix(h, q.segment ^ q.schedule.size());
   return a;

@@ -46,10 +46,9 @@ struct Options {
   // for a core.
   std::optional<std::size_t> eager, eager_reduce;
   std::size_t direct = 16 * 1024;  // bytes of a block from which buffers visible to peers are used in place
-  // Bytes of a block from which the kernel copies private buffers. Broadcasts and reductions are faster through slots,
-  // where copying in and out overlap (docs/node.md), so by default the kernel never copies theirs.
-  std::size_t kernel = 256 * 1024;               // allgather, gather, scatter, alltoall
-  std::size_t kernel_streams = ~std::size_t{0};  // broadcasts and reductions
+  // Bytes of a block from which the kernel copies private buffers in allgather, gather, scatter and alltoall. Broadcasts
+  // and reductions are faster through slots, where copying in and out overlap (docs/node.md).
+  std::size_t kernel = 256 * 1024;
 };
 
 // Counts of the protocols used, for reports.
