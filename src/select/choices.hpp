@@ -32,7 +32,8 @@ struct SharedChooser {
   std::string messages = "built-in";  // name of the profile that provides the model's message times
 };
 
-// The choices of one rank of a communicator: a pure function of the question's cell in the model's grid, cached by cell.
+// The choices of one rank of a communicator: a pure function of the question's cell in the model's grid, cached by
+// cell.
 class Choices {
  public:
   explicit Choices(std::shared_ptr<SharedChooser> shared);

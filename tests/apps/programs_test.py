@@ -88,7 +88,8 @@ class Jacobi(Programs):
                           for type_, halo in (("f64", ["overlapped"]), ("f64", ["bounded", "--bound", "1e-5"])))
         self.assertTrue(exact["converged"] and bounded["converged"])
         self.assertLess(bounded["sent_bytes"], exact["sent_bytes"] / 2)
-        # The layer on each side is wrong by at most the bound, and a wrong layer pulls the whole no further than itself times its sweeps' mean.
+        # The layer on each side has at most the bound as error, and shifts the whole by at most the mean over its
+        # sweeps.
         self.assertLess(abs(bounded["error"] - exact["error"]), 24 * 1e-5)
 
     def test_impossible_grids_and_bounds_are_refused(self):

@@ -91,7 +91,7 @@ TEST(Quality, FillValuesKeepTheirPromiseAndAreInNoFigure) {
 constexpr float huge = 3e38F;
 constexpr float infinite = std::numeric_limits<float>::infinity();
 
-// Sums of two images that float32 cannot hold, nor below zero, that it holds only as a whole, and that are small.
+// Sums of two images that overflow float32 upwards or downwards, that overflow only in parts, and small sums.
 Reference beyond() {
   const std::vector<float> two{huge, -huge, huge, 1, huge, -huge, -huge, 2};
   Reference r;

@@ -1,5 +1,5 @@
-// The ratios that the codec aims at, on real fields where they are (STRETTO_DATA_DIR), and on computed ones always: no figure of a clock, so that
-// a test can hold them.
+// The target ratios of the codec, on real fields if available (STRETTO_DATA_DIR), and always on synthetic ones. Ratios
+// do not depend on time, so a test can check them.
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>

@@ -1,5 +1,5 @@
-// A filter (seccomp) denies one rank a system call before its first use of stretto: collectives go on, without shared
-// memory where that cannot be, and the reason is told. Arguments: the call's name, and the rank.
+// A filter (seccomp) denies one rank a system call before its first use of stretto: collectives work, without shared
+// memory if need be, and the reason is reported. Arguments: the call's name, and the rank.
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>

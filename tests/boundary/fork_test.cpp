@@ -15,7 +15,7 @@ using namespace boundary;
 
 namespace {
 
-// What the child returned, 0 where all that it expected is so; a signal's number + 1000.
+// The child's exit status, 0 if all its expectations hold; a signal's number + 1000.
 template <class Body>
 int in_child(const Body& body) {
   const pid_t child = fork();

@@ -1,5 +1,6 @@
-// Limits of a process (setrlimit) that are reached while a communicator is made or used: it is made on all ranks or on
-// none, and calls give right results or a status. Nothing is left, and once the limit is gone all is as ever.
+// Limits of a process (setrlimit) are reached while a communicator is made or used. The communicator is made on all
+// ranks or on none, and calls give right results or a status. Nothing leaks, and without the limit everything works
+// again.
 #include <sys/resource.h>
 
 #include <algorithm>
@@ -69,7 +70,7 @@ void as_ever() {
 // On rank 0, which makes the memory, and on the last.
 template <class Most>
 void on_either(__rlimit_resource_t resource, int steps, const Most& most) {
-  as_ever();  // with what a process makes once
+  as_ever();  // including objects that a process makes once
   for (const int who : {0, world_size() - 1})
     for (int step = 0; step < steps && count_of(testing::Test::HasFailure()) == 0; ++step)
       live(world_rank() == who, resource, most(step));
@@ -89,7 +90,7 @@ TEST(Limits, of_locked_memory) {
   on_either(RLIMIT_MEMLOCK, 2, [](int step) { return static_cast<rlim_t>(step) * 4096; });
 }
 
-// What is left is enough for the C library, which a program without memory does not outlive, and for the MPI.
+// The remaining memory suffices for the C library, which crashes a program without memory, and for the MPI.
 TEST(Limits, of_the_address_space) {
   on_either(RLIMIT_AS, 4, [](int step) { return address_space() + (rlim_t{1} << (20 + 2 * step)); });
 }

@@ -1,5 +1,5 @@
-// A rank is stopped (SIGSTOP) while the others call: within the limit they wait for it, beyond it they say whom they
-// miss. Where it goes on after that, it learns of the end, and a new communicator serves all.
+// A rank is stopped (SIGSTOP) while the others call: within the limit they wait for it, beyond it they name the missing
+// rank. If it continues after that, it learns of the end, and a new communicator works.
 #include <sys/types.h>
 #include <unistd.h>
 

@@ -64,7 +64,7 @@ TEST(Watchdog, reports_a_call_once_and_the_next_one_again) {
   watchdog.begin("bcast", brief);
   reported.get();
   const Limited limited(&beside, "gather", brief);
-  other.get();  // by then the thread has looked at both again
+  other.get();  // by then the thread has checked both again
   EXPECT_EQ(reported.count(), 1);
   watchdog.end();
   watchdog.begin("bcast", brief);

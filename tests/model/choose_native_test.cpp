@@ -61,7 +61,7 @@ TEST(Choose, StreamsInsideANodeTakeWhatItsValuesTakeAndTheCodec) {
   Candidate found, own;
   ASSERT_EQ(chooser.choose(q, &found, &own), Status::ok);
   EXPECT_TRUE(own.native);
-  EXPECT_EQ(own.payload, Kind::raw);  // what a program would have had
+  EXPECT_EQ(own.payload, Kind::raw);  // the baseline of a program
   q.code_space = true;
   for (const Kind kind : {Kind::fused, Kind::homomorphic}) {
     q.payload = static_cast<int>(kind);

@@ -136,7 +136,7 @@ def test_tables_fit_80_columns_and_cut_no_word(program):
 def test_where_the_whole_grows_with_the_ranks_a_penalty_of_1_is_the_same_time():
     rows = result("cg", cg, RESULTS["cg"][1])["rows"]
     assert [row["penalty"] for row in rows if row["form"] == "blocking"] == pytest.approx([1, 1, 1])
-    alone = 1e-3 - 1e-5 - 2e-6  # a rank's planes, without what it waits for
+    alone = 1e-3 - 1e-5 - 2e-6  # a rank's planes, without waiting
     assert rows[-1]["model"] == pytest.approx(alone + formulas.halo_seconds(2 * 2 * 512, 2, 1e-6, 1e9) + 2 * formulas.reduction_seconds(3, 1e-6))
     matrices = result("matrix", matrix, [{**row, "points": [8 * row["ranks"], 8, 8]} for row in RESULTS["matrix"][1]])["rows"]
     assert matrices[1]["model"] == pytest.approx(1e-4 + formulas.matrix_seconds(2 * 4096, 2, *running.link_at(LINK, 4096)))

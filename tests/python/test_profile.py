@@ -47,7 +47,7 @@ def test_switches_part_protocols_where_least_is_lost():
     assert profile.switch(rows(2, 0.95, 1.2, 0.9, 0.8), upwards=False) == 8192  # one that was disturbed
     assert profile.switch(rows(0.5, 0.9), upwards=False) == 0
     assert profile.switch(rows(2, 1.5, 0.8), upwards=True) == 8192
-    assert profile.switch(rows(2, 1.5), upwards=True) == 8192  # beyond what was measured
+    assert profile.switch(rows(2, 1.5), upwards=True) == 8192  # beyond the measured lengths
 
 
 def test_what_only_the_former_profile_knows_is_kept(made):

@@ -1,4 +1,5 @@
-// Algorithms of two floors, checked symbolically over groups of any sizes: of one rank, of all, unequal, and interleaved.
+// Algorithms of two floors, checked symbolically over groups of any sizes: of one rank, of all, unequal, and
+// interleaved.
 #include <gtest/gtest.h>
 
 #include <algorithm>

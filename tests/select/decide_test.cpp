@@ -1,4 +1,4 @@
-// What is chosen when nothing is forced, and how it is cut.
+// Choices without forced options, and their segments.
 #include "select/decide.hpp"
 
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
-// What the plugin, as nvcc compiles it, asks of CUDA for a call: a memset, one kernel and one copy at most, on the
-// caller's stream and within the workspace that it asked for; and, since it links with a runtime that has nothing else,
-// no allocation and no wait. The plugin is the one that STRETTO_CUDA_PLUGIN names.
+// The CUDA calls of the plugin, as compiled by nvcc: at most a memset, one kernel and one copy per call, on the
+// caller's stream and within the requested workspace. It links with a runtime of these functions alone, so it neither
+// allocates nor waits. STRETTO_CUDA_PLUGIN names the plugin.
 #include <dlfcn.h>
 
 #include <cstdlib>

@@ -42,7 +42,7 @@ void put(Vector& v, std::size_t i, T x) {
   std::memcpy(v.data() + i * sizeof x, &x, sizeof x);
 }
 
-// What rank r brings: a wave with noise, different on every rank.
+// Contribution of rank r: a wave with noise, different on every rank.
 Vector values(const Case& c, int rank, std::size_t count) {
   Vector v(count * payload::size_of(c.type));
   std::uint32_t state = 77u + 1000u * static_cast<std::uint32_t>(rank);
@@ -60,7 +60,7 @@ Vector values(const Case& c, int rank, std::size_t count) {
   return v;
 }
 
-// Of `count` values from `first` on, by the codec alone: every rank's stream, combined one after the other, in descending order of ranks.
+// `count` values from `first` on by the codec alone: every rank's stream, combined in descending rank order.
 Vector expected(const Case& c, const std::vector<Vector>& of, std::size_t first, std::size_t count) {
   const codec::Type type = *payload::codec_type(c.type);
   const std::size_t size = payload::size_of(c.type);
@@ -84,7 +84,7 @@ Vector expected(const Case& c, const std::vector<Vector>& of, std::size_t first,
   return out;
 }
 
-// One call on this rank, and whether it gave what the codec alone gives.
+// Runs one call on this rank, and compares it with the codec's result.
 void check(Group& g, Bounded& bounded, const Case& c, int root) {
   const auto p = static_cast<std::size_t>(g.size()), me = static_cast<std::size_t>(g.rank());
   const std::size_t size = payload::size_of(c.type), n = c.count;

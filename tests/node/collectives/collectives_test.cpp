@@ -85,7 +85,7 @@ TEST(Collectives, many_ranks_meet_through_a_tree) {
   });
 }
 
-// Every type and operation that is defined gives what the arithmetic gives in rank order.
+// Every type and operation equals the arithmetic in rank order.
 TEST(Collectives, every_operation_on_every_type_is_that_of_the_arithmetic) {
   for (const int ranks : {2, 3})
     on_collectives(ranks, small(false, false), [ranks](Collectives& c) {
@@ -116,7 +116,7 @@ TEST(Collectives, every_operation_on_every_type_is_that_of_the_arithmetic) {
               ASSERT_EQ(payload::combine_values(op, type, want.data(), next.data(), sum.data(), n), Status::ok);
               want = sum;
             }
-            // Nobody says what the four bytes after an index are.
+            // The four bytes after an index are unspecified.
             for (std::size_t i = 0; i < n && (type == Type::f64_i32 || type == Type::i64_i32); ++i)
               std::memset(&out[i * size + 12], 0, 4), std::memset(&want[i * size + 12], 0, 4);
             EXPECT_EQ(out, want) << payload::name(op) << " of " << payload::name(type);
@@ -175,7 +175,7 @@ TEST(Collectives, a_reduction_is_cut_in_as_few_chunks_as_slots_hold) {
   options.group.cores = 2;
   on_collectives(2, options, [](Collectives& c) {
     c.use(Stores::plain);
-    // A slot of 128 KiB holds a chunk: the half of it that its rank adds takes the place of that rank's input.
+    // A slot of 128 KiB holds a chunk: the half that its rank adds replaces that rank's input.
     constexpr struct {
       std::size_t floats;
       std::uint64_t chunks;
@@ -195,7 +195,7 @@ TEST(Collectives, reductions_are_cut_alike_however_a_rank_rounds) {
   Options options;
   options.memory.process = options.memory.arena = options.memory.xpmem = options.memory.kernel = false;
   options.group.slot = 65536;
-  // Of the first lengths all is one chunk, if a fraction is rounded to the nearest.
+  // The first lengths would have one chunk if a fraction were rounded to the nearest.
   constexpr struct {
     int ranks;
     std::size_t bytes;
@@ -237,9 +237,8 @@ TEST(Collectives, where_ranks_share_cores_shorter_blocks_for_each_reader_are_cop
   }
 }
 
-// Whose stores pass by the caches.
-// Under a sanitizer a move and a reduction of memory that is staged: checking every value takes minutes there, and the other test of stores
-// that pass by the caches has all collectives.
+// With streaming stores. Under a sanitizer only a move and a reduction of staged memory: checking every value takes
+// minutes there, and the other test of streaming stores has all collectives.
 TEST(Collectives, long_results_are_whole) {
   for (const bool mapped : {true, false}) {
     if (sanitized && mapped) continue;

@@ -1,5 +1,5 @@
-// Small rounds, in which ranks are ahead of those who read them: how far, what lies in the rooms when they are used again, and that a
-// mistake is found however far behind it is.
+// Small rounds, in which writers run ahead of readers: how far, the rooms' contents on reuse, and detection of a
+// mistake at any distance.
 #include <atomic>
 #include <cstring>
 #include <random>
@@ -76,7 +76,7 @@ TEST(Small, one_who_comes_late_finds_all_that_was_given_and_keeps_nobody_up_befo
       if (me == 2) await(given);
       std::vector<std::byte> block(bytes), all(3 * bytes);
       for (int call = 0; call < kAhead; ++call) {
-        // Of one root after the other's, and to it: ranks 0 and 1 have done all of it before rank 2 begins.
+        // From one root after another, and to it: ranks 0 and 1 have finished before rank 2 begins.
         if (call % 2 == 0) {
           if (me == 0) std::fill(block.begin(), block.end(), value(call, 0, 0, 0));
           ASSERT_EQ(c.bcast(block.data(), bytes, 0), Status::ok) << message();
@@ -93,7 +93,7 @@ TEST(Small, one_who_comes_late_finds_all_that_was_given_and_keeps_nobody_up_befo
   }
 }
 
-// One kind and length after the other in no order, so that lines, small rooms and slots are used again after each other.
+// Kinds and lengths in random order, so that lines, small rooms and slots are reused after each other.
 TEST(Small, kinds_and_lengths_in_any_order_keep_their_bytes_apart) {
   constexpr std::size_t lengths[] = {1, 8, 48, 49, 64, 256, 257, 512, 1000, 1024, 1025, 4096, 9000};
   for (const int ranks : {2, 3, 5})

@@ -47,7 +47,8 @@ TEST(Hierarchy, levels_that_do_not_nest_are_refused) {
   EXPECT_EQ(Hierarchy::from_labels({{0, 0, 1}}, 4, &h), Status::invalid_argument);
 }
 
-// Whatever the root, every other rank hears from exactly one, that one is nearer to the root, and few lines cross a group's border.
+// For every root, each other rank has exactly one parent, which is nearer to the root, and few lines cross a group's
+// border.
 TEST(Hierarchy, the_tree_of_any_root_reaches_everybody_and_enters_each_group_once) {
   Hierarchy h;
   ASSERT_EQ(Hierarchy::from_labels({{0, 0, 1, 2, 2, 2, 3}, {0, 0, 0, 1, 1, 1, 1}}, 7, &h), Status::ok);

@@ -57,7 +57,7 @@ TEST(HierarchyText, groups_name_ranks_by_their_numbers) {
   EXPECT_EQ(group(h.usual, 1, 7), (std::vector{2, 3, 4, 5, 6, 7}));
 }
 
-// Of two kinds of hosts, say: a cache that serves two sockets.
+// A cache that serves two sockets, for example with two kinds of hosts.
 TEST(HierarchyText, a_machine_whose_levels_do_not_nest_has_one_unless_others_are_asked_for) {
   const std::vector<Place> places{{0, 0, 0, 0}, {0, 0, 8, 8}, {0, 0, 0, 0}, {0, 8, 8, 8}};
   const std::vector<int> numbers{0, 1, 2, 3};

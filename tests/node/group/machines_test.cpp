@@ -1,5 +1,5 @@
-// Hierarchies of machines that are not here: each file of machines/ says why it is there, and describes one to hwloc. Ranks are bound to
-// cores as launchers bind them, and the collectives run over what the hierarchy makes of it, on threads of this machine.
+// Hierarchies of other machines: each file of machines/ has its reason, and a description for hwloc. Ranks are bound to
+// cores like launchers bind them, and the collectives run over the resulting hierarchy, on threads of this machine.
 #include <hwloc.h>
 
 #include <fstream>
@@ -108,7 +108,7 @@ TEST(Machines, collectives_keep_their_promise_on_each) {
   }
 }
 
-// What no machine of the list has: six levels, given outright.
+// A case without a machine: six levels, given explicitly.
 TEST(Machines, six_levels_of_uneven_groups_work) {
   std::vector<std::vector<int>> labels;
   std::vector<int> level{0, 0, 1, 2, 2, 3, 4, 4, 5, 6, 6, 7, 8};

@@ -1,5 +1,5 @@
-// Ranks that call differently are told so, all of them and soon, with the call in which it began and what differs in it: also where each
-// only gives, so that nobody reads what the others say, and where each only takes.
+// Ranks with different calls all soon get an error with the first differing call and the difference: also if each only
+// sends, so that no rank reads the others' lines, and if each only receives.
 #include <cstring>
 #include <string>
 
@@ -43,7 +43,7 @@ int calls_until_told(const Step& step) {
   return good;
 }
 
-// The word holds half of the rounds' bits: the rest follows from what is near.
+// The word holds half of the rounds' bits; a nearby number determines the rest.
 TEST(DoneWord, TellsRoundsWithinHalfOfItsReach) {
   constexpr std::uint64_t half = std::uint64_t{1} << 31;
   const std::uint32_t token = Done::token(5, 0x123456789abcdef0u);

@@ -1,5 +1,5 @@
-// Each system call of a rank fails once while ranks meet, move data and part: the ranks have collectives or none has,
-// and results are right. Nothing waits in vain, and no descriptor and no shared memory is left.
+// Each system call of a rank fails once while ranks meet, move data and part: either all ranks have collectives or none
+// has, and results are right. No rank hangs, and no descriptor and no shared memory leaks.
 #include <dirent.h>
 
 #include <algorithm>
@@ -39,7 +39,7 @@ int shared_mappings() {
   return n;
 }
 
-// What a rank does with the collectives that it has. 1: a wrong result, or a failure that names nothing.
+// A rank's use of its collectives. 1: a wrong result, or a failure without a name.
 int use(Collectives& c) {
   constexpr std::size_t n = 100000;  // copied by the kernel, where it does
   int wrong = 0;

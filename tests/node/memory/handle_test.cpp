@@ -56,7 +56,7 @@ TEST(Handle, memory_of_one_rank_reaches_those_who_want_it) {
   });
 }
 
-// Connects to every socket of this kind that there is, and holds the connections. Returns what it was given.
+// Connects to every socket of this kind, and holds the connections. Returns the number of received descriptors.
 int connect_to_all(std::vector<Descriptor>* held, bool guesses) {
   int given = 0;
   std::ifstream sockets("/proc/net/unix");
@@ -81,8 +81,8 @@ int connect_to_all(std::vector<Descriptor>* held, bool guesses) {
   return given;
 }
 
-// Who finds a socket but does not know its token is given nothing, and the ranks do not wait for it. The stranger
-// connects to every socket of this kind that it sees while the ranks pass their memory.
+// A stranger that finds a socket but lacks its token gets nothing, and the ranks do not wait for it. It connects to
+// every socket of this kind while the ranks pass their memory.
 TEST(Handle, a_stranger_without_the_token_gets_nothing) {
   std::atomic<bool> over{false};
   std::atomic<int> connected{0}, given{0};

@@ -1,4 +1,5 @@
-// Who lets whom read, with a stand-in for Yama's scope 1: process_vm_readv is refused until the process that is read allowed it.
+// Permission to read, with a stand-in for Yama's scope 1: process_vm_readv is refused until the target process allows
+// it.
 #include "node/memory/memory.hpp"
 
 #include <sys/prctl.h>

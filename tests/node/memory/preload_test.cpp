@@ -12,7 +12,8 @@ struct Outcome {
   std::string errors;
 };
 
-// The test's program with the allocator preloaded, and with these settings, argument and redirections, as a shell has them.
+// The test's program with the allocator preloaded, and with these settings, argument and redirections, as a shell has
+// them.
 Outcome run(const std::string& settings, const std::string& rest) {
   const std::string command = "exec 2>&1; " + settings + " LD_PRELOAD=" ARENA_LIBRARY " exec " ARENA_PROGRAM " " + rest;
   Outcome o;

@@ -1,5 +1,5 @@
-// Copies by the kernel that are refused in the middle of a run, by a stand-in for process_vm_readv: some ranks may read so many times, the
-// last of them half of what they ask for, and never again.
+// Kernel copies refused in the middle of a run, by a stand-in for process_vm_readv: some ranks may read a number of
+// times, the last time only half of the request, and never again.
 #include <sys/syscall.h>
 #include <sys/uio.h>
 
@@ -43,7 +43,8 @@ Options copying() {
   return o;
 }
 
-// Every collective twice; the last `refused` ranks may read `reads` times. The result: how many blocks came through slots after all.
+// Every collective twice; the last `refused` ranks may read `reads` times. The result: how many blocks came through
+// slots after all.
 int run(int ranks, const Options& options, int refused, int reads) {
   Inherited memory(ranks);
   all_hold(on_processes(

@@ -126,7 +126,7 @@ TEST(Region, where_no_file_may_be_made_there_is_neither_arena_nor_segment_and_it
   });
 }
 
-// Whether a process may have so many addresses while it locks what it maps.
+// True if a process may lock mappings of this size.
 bool may_lock(std::size_t bytes) {
   const pid_t child = fork();
   if (child == 0)
@@ -139,7 +139,7 @@ bool may_lock(std::size_t bytes) {
   return status == 0;
 }
 
-// A program that locks what it will have mapped gets its own pages locked when it uses them, and nothing of its peers'.
+// A program that locks future mappings gets its own pages locked on use, and none of its peers'.
 TEST(Region, of_a_program_that_locks_its_memory_is_locked_as_far_as_it_is_used) {
   constexpr int ranks = 3;
   if (!may_lock(ranks * 512 * MiB)) GTEST_SKIP() << "this process may not lock so much (RLIMIT_MEMLOCK, CAP_IPC_LOCK)";

@@ -1,4 +1,4 @@
-// What groups and memories leave of a process's descriptors and addresses to its program.
+// Descriptors and addresses of a process that groups and memories leave to the program.
 #include "node/memory/shared.hpp"
 
 #include <fcntl.h>
@@ -24,7 +24,7 @@ namespace {
 std::vector<int> watching() {
   std::vector<int> numbers;
   for (const auto& e : std::filesystem::directory_iterator("/proc/self/fd")) {
-    std::error_code gone;  // the one that reads the directory
+    std::error_code gone;  // the descriptor that reads the directory
     if (std::filesystem::read_symlink(e.path(), gone).string().find("[pidfd]") != std::string::npos)
       numbers.push_back(std::stoi(e.path().filename()));
   }
@@ -54,7 +54,7 @@ TEST(Shared, a_peer_takes_one_descriptor_however_many_groups_it_is_in) {
   });
 }
 
-// A program that closes what it does not know, and opens files of its own in their place.
+// A program closes unknown descriptors, and opens its own files in their place.
 TEST(Shared, a_descriptor_that_the_program_closed_tells_no_death_and_is_left_to_the_program) {
   enum class Left {
     nothing,

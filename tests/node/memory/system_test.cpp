@@ -1,4 +1,4 @@
-// Linux of other versions, stricter settings and more processors than here, by stand-ins for what it answers.
+// Other Linux versions, stricter settings and more processors, by stand-ins for system calls.
 #include <sched.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -64,8 +64,8 @@ int length_of_the_kernels_table() {
   return length;
 }
 
-// The kernel would wait for 10 to 20 ms then. A child that has few open has the shortest table. First of all tests, since
-// the length is asked for once in a process.
+// The kernel would wait for 10 to 20 ms then. A child with few open files has the shortest table. First of all tests,
+// since a process reads the length once.
 TEST(System, the_kernels_table_of_descriptors_is_not_lengthened) {
   const pid_t child = fork();
   if (child == 0) {

@@ -1,5 +1,5 @@
-// Ranks as processes through the real XPMEM: libxpmem.so.0 and its module. Skipped where there is none, unless STRETTO_TEST_XPMEM is set
-// (`make test-xpmem` loads the module in a virtual machine).
+// Ranks as processes through the real XPMEM: libxpmem.so.0 and its module. Skipped without them, unless
+// STRETTO_TEST_XPMEM is set (`make test-xpmem` loads the module in a virtual machine).
 #include <sys/mman.h>
 
 #include <chrono>
@@ -93,7 +93,7 @@ TEST_F(XpmemModule, every_collective_maps_private_buffers) {
     });
 }
 
-// Buffers of pages of their own, whose addresses the next ones get: an attachment that outlived them would show the old ones.
+// Buffers with their own pages, whose addresses the next buffers reuse: a stale attachment would show the old pages.
 TEST_F(XpmemModule, buffers_that_come_and_go_are_seen_as_they_are) {
   constexpr std::size_t bytes = 4 << 20;
   const cases::Buffers anonymous{[](std::size_t) { return map(bytes); }, [](void* at) { munmap(at, bytes); }};
@@ -179,7 +179,8 @@ TEST_F(XpmemModule, inputs_may_be_read_only) {
   });
 }
 
-// What XPMEM attached has no pages of its own, as memory that CUDA pinned has none: peers cannot attach it, and would end by SIGBUS.
+// XPMEM attachments have no pages of their own, like memory pinned by CUDA: peers that attached them would end by
+// SIGBUS.
 TEST_F(XpmemModule, memory_without_pages_comes_through_slots) {
   constexpr std::size_t bytes = 1 << 18;
   on_ranks(3, [](Collectives& c, Expect& expect) {
@@ -227,8 +228,8 @@ TEST_F(XpmemModule, many_communicators_leave_nothing) {
   });
 }
 
-// The pages of a process that ends leave its peers' attachments: whoever reads there at that moment ends by SIGBUS, as in any program that uses XPMEM; all others
-// learn who died.
+// The pages of a process that ends leave its peers' attachments: a rank that reads at that moment ends by SIGBUS, as in
+// any program that uses XPMEM; all others learn which rank died.
 TEST_F(XpmemModule, when_a_rank_dies_its_peers_end_too_or_learn_it) {
   constexpr int ranks = 3, victim = 1;
   int learnt = 0, broken = 0;

@@ -38,7 +38,7 @@ std::ptrdiff_t descriptors() {
   return std::distance(std::filesystem::directory_iterator("/proc/self/fd"), std::filesystem::directory_iterator());
 }
 
-// A copy, which nothing but what is tested keeps loaded.
+// A copy, loaded only by the tested code.
 TEST(Xpmem, of_many_communicators_the_library_opens_its_device_once) {
   const std::string copy = testing::TempDir() + "stand_in_xpmem." + std::to_string(getpid()) + ".so";
   std::filesystem::copy_file(STAND_IN_XPMEM, copy);
@@ -102,7 +102,7 @@ Options of_xpmem(bool kernel) {
   return options;
 }
 
-// A page that process_vm_readv does not read, though it can be read: vvar, which maps the kernel's own memory as a device's.
+// A readable page that process_vm_readv refuses: vvar, which maps the kernel's own memory like a device's.
 const std::byte* without_pages() {
   std::ifstream maps("/proc/self/maps");
   for (std::string line; std::getline(maps, line);)
