@@ -80,7 +80,7 @@ TEST(Bounds, ForTheResultTheSumItselfKeepsTheBound) {
   });
 }
 
-TEST(Bounds, StatisticalUniformScopeHoldsForNineteenOfTwentyElementsOfRoughData) {
+TEST(Bounds, StatisticalScopeHoldsForNineteenOfTwentyElements) {
   on_ranks(7, [](stretto_comm comm, int rank, int ranks) {
     std::vector<double> exact(n, 0.0);
     std::vector<float> x(n), y(n);

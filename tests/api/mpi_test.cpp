@@ -173,7 +173,7 @@ TEST_F(Mpi, CommunicatorsOfPartsOfTheWorldAreIndependent) {
   ASSERT_STRETTO_OK(stretto_comm_free(part));
 }
 
-TEST_F(Mpi, LevelsOfHierarchiesAreRankZerosAndAnUnknownOneIsNamedOnAllRanks) {
+TEST_F(Mpi, RankZeroSetsLevelsAndAllRanksNameAnUnknownLevel) {
   setenv("STRETTO_LEVELS", rank == 0 ? "l3,die" : "l3", 1);
   stretto_comm none = nullptr;
   EXPECT_EQ(stretto_comm_create(MPI_COMM_WORLD, &none), STRETTO_INVALID_ARGUMENT);

@@ -68,7 +68,7 @@ TYPED_TEST(Rounding, ABoundForTheResultIsKeptExactlyOrRefusedByWhatWasForced) {
     }
 }
 
-TYPED_TEST(Rounding, IsAllInTheReportsSecondErrorWhateverRunsAndWhateverTheBoundIsOf) {
+TYPED_TEST(Rounding, ReportsSecondErrorHoldsAllRoundingForEveryBound) {
   using T = TypeParam;
   for (int ranks : {2, 3, 7}) {
     constexpr std::size_t part = 60;

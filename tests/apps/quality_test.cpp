@@ -120,7 +120,7 @@ TEST(Quality, OnlyPartialSumsOverflowWhereTheSumDoesNot) {
   EXPECT_FALSE(compare(STRETTO_F32, small.data(), beyond(), {1e30, 1, true}).excess <= 0);
 }
 
-TEST(Quality, WhatOverflowsIsNeitherInThePromiseThatIsShownNorInTheErrorMap) {
+TEST(Quality, OverflowsAreInNeitherPromiseNorErrorMap) {
   EXPECT_LE(largest_promise(STRETTO_F32, beyond(), {0, 1}), 6e38 * 0x1.1p-24);
   const std::vector<float> two{huge, 1, huge, 2};
   Reference r;

@@ -54,7 +54,7 @@ void expect_float64_to_halve(const Field<double>& field) {
   }
 }
 
-TEST(Ratio, OfEveryRealFieldIsNearThatOfTheBestPublishedFormatAndTheirMeanAboveTheNewest) {
+TEST(Ratio, RealFieldsAreNearTheBestPublishedFormatsRatio) {
   if (data().empty()) GTEST_SKIP() << "no real fields: STRETTO_DATA_DIR names no directory";
   double log_ours[kRatioBounds.size()] = {}, log_newest[kRatioBounds.size()] = {};
   int compared = 0;

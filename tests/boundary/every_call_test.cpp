@@ -44,7 +44,7 @@ bool one_life(const Fault& fault, long n, int who) {
   return any > 0;
 }
 
-TEST(EveryCall, that_fails_once_ends_in_a_result_or_a_status) {
+TEST(EveryCall, ThatFailsOnceEndsInAResultOrAStatus) {
   {  // objects that a process makes once
     Life life;
     ASSERT_TRUE(life.made()) << life.text();

@@ -77,21 +77,21 @@ void on_either(__rlimit_resource_t resource, int steps, const Most& most) {
   as_ever();
 }
 
-TEST(Limits, of_descriptors) {
+TEST(Limits, OfDescriptors) {
   const auto open = static_cast<rlim_t>(descriptors());
   on_either(RLIMIT_NOFILE, 6, [&](int step) { return open + static_cast<rlim_t>(step) - 3; });
 }
 
-TEST(Limits, of_a_files_length) {
+TEST(Limits, OfFileSize) {
   on_either(RLIMIT_FSIZE, 3, [](int step) { return rlim_t{4096} << (8 * step); });
 }
 
-TEST(Limits, of_locked_memory) {
+TEST(Limits, OfLockedMemory) {
   on_either(RLIMIT_MEMLOCK, 2, [](int step) { return static_cast<rlim_t>(step) * 4096; });
 }
 
 // The remaining memory suffices for the C library, which crashes a program without memory, and for the MPI.
-TEST(Limits, of_the_address_space) {
+TEST(Limits, OfAddressSpace) {
   on_either(RLIMIT_AS, 4, [](int step) { return address_space() + (rlim_t{1} << (20 + 2 * step)); });
 }
 

@@ -19,7 +19,7 @@ namespace {
 
 bool shares = true;  // expected result
 
-TEST(Namespaces, collectives_go_on) {
+TEST(Namespaces, CollectivesContinue) {
   for (int round = 0; round < 2; ++round) {
     Life life;
     ASSERT_TRUE(life.made()) << life.text();

@@ -104,7 +104,7 @@ void expect_same_sums(std::vector<EdgeGroup> groups) {
 TYPED_TEST(Edges, SumsOfGroupsOfAllOrdersAgreeWhereResidualsJustFit16Bits) {
   expect_same_sums<TypeParam>(widest_groups());
 }
-TYPED_TEST(Edges, SumsOfGroupsOfAllOrdersAgreeWhereTheyJustFitMultiplesOfFourPlanes) {
+TYPED_TEST(Edges, SumsOfAllOrdersAgreeAtMultiplesOfFourPlanes) {
   expect_same_sums<TypeParam>(widest_groups({1, 2, 3, 6, 7, 20}));
 }
 
@@ -154,7 +154,7 @@ TYPED_TEST(Edges, SumsOfGroupsOfAllOrdersAgreeWhereNarrowBlocksFollowWideOnes) {
   }
 }
 
-TYPED_TEST(Edges, ValuesAddedToGroupsOfAllOrdersAgreeWhereResidualsJustFit16Bits) {
+TYPED_TEST(Edges, AddedValuesAgreeWhereResidualsJustFit16Bits) {
   const auto groups = widest_groups();
   const Stream a = stream_of<TypeParam>(groups);
   Random r(91);

@@ -144,7 +144,7 @@ TEST(Choose, ANodesCollectiveThatWasNotMeasuredIsTakenForAFewRanks) {
   }
 }
 
-TEST(Choose, WhereRanksShareCoresAShortCallThatWasMeasuredIsTakenForNoMoreThanWithout) {
+TEST(Choose, MeasuringAShortCallOnSharedCoresRaisesNoEstimate) {
   Profile p = profile();
   p.natives = {{Collective::allreduce, 3, 1, {{8, 1e-9}, {1 << 20, 1e-9}}},
                {Collective::allreduce, 3, 1, {{8, 2e-9}, {1 << 20, 2e-9}}, Provider::node}};

@@ -27,7 +27,7 @@ double walked(Collective collective, int ranks, int split, double work, bool joi
       .seconds;
 }
 
-TEST(Lanes, AWalkTakesNoLongerThanTheClosedModelAndNoLessThanItsCoresNeed) {
+TEST(Lanes, WalkLiesBetweenTheCoresNeedAndTheClosedModel) {
   const SplitTree tree{cores};
   for (const Collective c : {Collective::reduce, Collective::bcast}) {
     for (int n = cores / 2; n < cores; ++n) {

@@ -159,7 +159,7 @@ TEST_P(Loops, MeansAreDividedAsDefined) {
 }
 
 #if defined(__SSE__)
-TEST_P(Loops, SubnormalHalvesAreSummedWhereTheProcessorTakesThoseOfFloat32ForZero) {
+TEST_P(Loops, SubnormalHalvesAreSummedWithDenormalsAreZero) {
   std::vector<F16> a(1024), b(1024, F16{1}), y(1024);
   for (unsigned i = 0; i < 1024; ++i) a[i].bits = static_cast<std::uint16_t>(i);
   const unsigned before = _mm_getcsr();

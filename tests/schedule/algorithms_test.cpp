@@ -50,7 +50,7 @@ class AlgorithmTest : public testing::TestWithParam<Algorithm> {
   }
 };
 
-TEST_P(AlgorithmTest, EveryBlockEndsWithEveryContributionOnceAndNothingWaitsForever) {
+TEST_P(AlgorithmTest, EveryBlockHasEveryContributionOnceWithoutDeadlock) {
   const Algorithm& a = GetParam();
   for (int ranks = 1; ranks <= most_ranks_of(a); ranks += ranks < most_ranks_with_every_root ? 1 : stride) {
     for_each_request(ranks, [&](const Request& request) {

@@ -149,7 +149,7 @@ TEST(Uneven, ARingIsDoneSoonAfterTheTimeThatItsBytesTakeOverOneLink) {
 }
 
 // Cost of a single rank's block if its owner distributes it.
-TEST(Uneven, OneBlockCostsItsOwnerALogarithmOrAllRanksTimesInOtherAllgathers) {
+TEST(Uneven, SingleBlockCostsLogarithmicOrLinearTime) {
   for (const int p : {4, 8}) {
     const int segments = 24;
     for (const char* name : {"dissemination", "recursive_doubling"}) {

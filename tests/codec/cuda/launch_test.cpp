@@ -65,7 +65,7 @@ constexpr stretto_type kTypes[] = {STRETTO_F32, STRETTO_F64, STRETTO_F16, STRETT
 constexpr const char* kNames[] = {"Compress", "Decompress", "AddStreams", "AddStreams", "Select",
                                   "Select",   "AddValues",  "AddValues",  "Quantise",   "Range"};
 
-TEST_F(CudaLaunch, EveryCallIsAMemsetAKernelAndACopyOnTheCallersStreamWithinItsWorkspace) {
+TEST_F(CudaLaunch, EveryCallIsMemsetKernelAndCopyOnTheCallersStream) {
   for (const std::size_t n : {std::size_t{1}, std::size_t{5000}, std::size_t{1} << 26, std::size_t{1} << 40})
     for (const stretto_type t : kTypes)
       for (int op = STRETTO_CUDA_COMPRESS; op <= STRETTO_CUDA_RANGE; ++op) {

@@ -12,7 +12,7 @@ void call(Manners& m, int calls, std::size_t fast) {
   for (int k = 0; k < calls; ++k) m.took(same(m.next(), Manners::all[fast]) ? 1 : 2);
 }
 
-TEST(Manners, the_fastest_stays) {
+TEST(Manners, FastestModeIsKept) {
   for (std::size_t fast = 0; fast < Manners::all.size(); ++fast) {
     Manners m;
     call(m, 12, fast);
@@ -24,14 +24,14 @@ TEST(Manners, the_fastest_stays) {
 }
 
 // A call that is interrupted says nothing of its manner.
-TEST(Manners, one_slow_call_of_a_manner_changes_nothing) {
+TEST(Manners, OneSlowCallChangesNothing) {
   Manners m;
   m.took(100);
   call(m, 11, 0);
   EXPECT_TRUE(same(m.next(), Manners::all[0]));
 }
 
-TEST(Manners, are_tried_again_where_calls_take_another_time) {
+TEST(Manners, ChangedCallTimesStartNewTrials) {
   Manners m;
   call(m, 12 + 40, 0);
   ASSERT_TRUE(same(m.next(), Manners::all[0]));

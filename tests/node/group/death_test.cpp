@@ -148,7 +148,7 @@ INSTANTIATE_TEST_SUITE_P(Collectives, Death, testing::ValuesIn(all_cases()),
                          [](const auto& i) { return std::string(name(i.param.kind)) + '_' + name(i.param.how); });
 
 // The survivors continue until a call fails; it fails, names the dead rank, and leaves neither a file nor a process.
-TEST_P(Death, the_others_learn_who_died_and_nothing_is_left) {
+TEST_P(Death, OthersLearnWhoDiedAndNothingIsLeft) {
   const auto before = files_in("/dev/shm"), before_tmp = files_in("/tmp");
   Inherited memory(ranks);
   Options options = patient();
@@ -187,7 +187,7 @@ TEST_P(Death, the_others_learn_who_died_and_nothing_is_left) {
 
 // A root runs ahead and dies before its readers have caught up: its data arrive, and the next call names the ended
 // rank.
-TEST(DeathAhead, of_a_root_that_is_ahead_is_learnt_after_all_that_it_gave) {
+TEST(DeathAhead, RootsDeathIsSeenAfterAllItsData) {
   constexpr std::uint64_t given = 20;
   Inherited memory(ranks);
   const auto body = [&](Collectives& c) {
@@ -216,7 +216,7 @@ TEST(DeathAhead, of_a_root_that_is_ahead_is_learnt_after_all_that_it_gave) {
 }
 
 // A reader dies behind its root: the root sends until the room is full, then reports the ended rank.
-TEST(DeathAhead, of_a_reader_behind_is_learnt_when_there_is_no_room_left) {
+TEST(DeathAhead, ReadersDeathIsSeenOnceTheRingIsFull) {
   constexpr std::uint64_t read = 3;
   Inherited memory(ranks);
   const auto body = [&](Collectives& c) {
@@ -256,7 +256,7 @@ int intrude(pid_t pid, const void* at) {
   return successes;
 }
 
-TEST(Intruder, another_user_can_neither_open_nor_read_what_ranks_share) {
+TEST(Intruder, AnotherUserCannotOpenOrReadSharedMemory) {
   if (geteuid() != 0) GTEST_SKIP() << "only root can try as another user";
   Inherited memory(ranks);
   int value = 42;

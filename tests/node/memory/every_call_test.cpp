@@ -131,10 +131,10 @@ INSTANTIATE_TEST_SUITE_P(Faults, EveryCall, testing::Range(0, static_cast<int>(b
                            return std::string(boundary::faults()[static_cast<std::size_t>(info.param)].call);
                          });
 
-TEST_P(EveryCall, that_fails_leaves_all_ranks_with_collectives_or_none) { fail_each(fault(), nullptr); }
+TEST_P(EveryCall, ThatFailsLeavesAllRanksWithCollectivesOrNone) { fail_each(fault(), nullptr); }
 
 // As where ranks have user namespaces of their own: memory passes through sockets.
-TEST_P(EveryCall, that_fails_while_memory_passes_through_sockets) {
+TEST_P(EveryCall, ThatFailsWhileMemoryPassesThroughSockets) {
   static constexpr Fault no_proc{"open", EACCES};
   static constexpr std::string_view used[] = {"fcntl",   "poll",    "write",   "socket",  "bind", "listen",
                                               "connect", "accept4", "sendmsg", "recvmsg", "mmap"};
@@ -167,7 +167,7 @@ int fork_with(const Fault& fault, long n, bool* struck) {
 }
 
 // In a process of its own: the arena is never one of this program's.
-TEST_P(EveryCall, that_fails_in_a_fork_leaves_the_parent_its_memory) {
+TEST_P(EveryCall, ThatFailsInAForkLeavesTheParentItsMemory) {
   for (long n = 0; n < 50; ++n) {
     Inherited memory(1);
     const auto ends = on_processes(

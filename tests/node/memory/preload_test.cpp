@@ -30,21 +30,21 @@ int occurrences(const std::string& text, const std::string& of) {
   return n;
 }
 
-TEST(Preload, no_descriptor_of_the_program_is_mistaken_for_the_arenas) {
+TEST(Preload, ProgramsDescriptorIsNotMistakenForTheArenas) {
   for (const char* streams : {">/dev/null", ">&-", "<&- >&-"}) {
     const Outcome o = run("STRETTO_ARENA_SIZE=512M", std::string("guest ") + streams);
     EXPECT_EQ(o.status, 0) << streams << ": " << o.errors;
   }
 }
 
-TEST(Preload, a_setting_that_cannot_be_read_is_said_once_and_is_as_if_not_set) {
+TEST(Preload, UnreadableSettingIsReportedOnceAndIgnored) {
   const Outcome o = run("STRETTO_ARENA_SIZE=1.5G STRETTO_ARENA_MIN=64KiB", "");
   EXPECT_EQ(o.status, 0) << "large allocations do not lie in the arena, or small ones do";
   EXPECT_EQ(occurrences(o.errors, "stretto arena: STRETTO_ARENA_SIZE: '1.5G' is no number of bytes"), 1) << o.errors;
   EXPECT_EQ(occurrences(o.errors, "stretto arena: STRETTO_ARENA_MIN: '64KiB' is no number of bytes"), 1) << o.errors;
 }
 
-TEST(Preload, suffixes_are_understood_in_both_settings) {
+TEST(Preload, BothSettingsAcceptSuffixes) {
   const Outcome o = run("STRETTO_ARENA_SIZE=512M STRETTO_ARENA_MIN=256K STRETTO_ARENA_REPORT=1", "");
   EXPECT_EQ(o.status, 0) << o.errors;
   EXPECT_NE(o.errors.find("of 536870912\n"), std::string::npos) << o.errors;

@@ -76,7 +76,7 @@ int run(int ranks, const Options& options, int refused, int reads) {
 class Refusal : public testing::TestWithParam<int> {};
 INSTANTIATE_TEST_SUITE_P(Reads, Refusal, testing::Values(0, 1, 2, 3, 4, 5, 7, 10, 14));
 
-TEST_P(Refusal, what_the_kernel_does_not_copy_any_more_comes_through_slots) {
+TEST_P(Refusal, RefusedCopiesComeThroughSlots) {
   for (const int ranks : {2, 3, 5})
     for (const int refused : {1, ranks / 2, ranks}) {
       SCOPED_TRACE(testing::Message() << refused << " of " << ranks << " ranks");
@@ -84,7 +84,7 @@ TEST_P(Refusal, what_the_kernel_does_not_copy_any_more_comes_through_slots) {
     }
 }
 
-TEST_P(Refusal, ranks_that_pass_a_broadcast_on_pass_on_what_came_later) {
+TEST_P(Refusal, ForwardingRanksPassOnLaterBroadcastBlocks) {
   Options options = copying();
   const std::vector<std::vector<int>> labels{{0, 0, 1, 1, 1, 2, 2}, {0, 0, 0, 0, 0, 1, 1}};
   ASSERT_EQ(Hierarchy::from_labels(labels, 7, &options.hierarchy), Status::ok);
@@ -95,7 +95,7 @@ TEST_P(Refusal, ranks_that_pass_a_broadcast_on_pass_on_what_came_later) {
 }
 
 // A process may lack the call altogether (seccomp), or its peer's memory be such that the kernel does not copy it.
-TEST(Refusal, is_one_whatever_the_kernels_reason) {
+TEST(Refusal, IsHandledForEveryKernelError) {
   for (const int reason : {ENOSYS, EFAULT, ENOMEM}) {
     refusal = reason;
     EXPECT_GT(run(3, copying(), 2, 3), 0);
@@ -103,7 +103,7 @@ TEST(Refusal, is_one_whatever_the_kernels_reason) {
   refusal = EPERM;
 }
 
-TEST(Refusal, without_one_nothing_comes_twice) { EXPECT_EQ(run(3, copying(), 0, 0), 0); }
+TEST(Refusal, WithoutRefusalNoBlockComesTwice) { EXPECT_EQ(run(3, copying(), 0, 0), 0); }
 
 }  // namespace
 }  // namespace stretto::node
