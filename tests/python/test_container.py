@@ -166,7 +166,7 @@ def test_shapes_without_many_elements(path, shape):
     assert judged(path)[1]["b"][0].shape == shape
 
 
-def test_a_relative_bound_of_an_empty_array_never_becomes_an_absolute_one(path):
+def test_a_relative_bound_of_an_empty_array_stays_relative(path):
     x = 1e-6 * field(20, 3)
     with stretto.open(path, "x") as file:
         file.add("w", x[:0], rel=1e-3).append(x)

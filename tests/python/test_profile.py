@@ -25,7 +25,7 @@ def test_links_have_the_ranges_that_made_them(made):
     assert made["links"]["network"] == [{"from": 0, "alpha": 3e-6, "beta": 4e-9}, {"from": 4096, "alpha": 2e-5, "beta": 2e-9}]
 
 
-def test_codec_costs_are_those_of_all_cores_at_work_by_ascending_ratio(made):
+def test_codec_costs_are_of_busy_cores_by_ascending_ratio(made):
     assert [cost["ratio"] for cost in made["codec"]["f64"]] == [3.0, 9.0]
     assert made["codec"]["f32"][1] == {"ratio": 9.0, "call": 5e-7, "compress": 2e-10, "decompress": 4e-10, "add": 6e-10,
                                        "fused": 8e-10}
@@ -106,7 +106,7 @@ def test_a_file_that_is_no_profile_of_ours_is_refused(text, said, tmp_path):
         profile.read(path)
 
 
-def test_what_is_no_regular_file_of_a_few_megabytes_is_refused_without_waiting(tmp_path):
+def test_irregular_and_large_files_are_refused_without_waiting(tmp_path):
     os.mkfifo(tmp_path / "fifo")
     with open(tmp_path / "long", "wb") as file:
         file.truncate(files.LONGEST + 1)
