@@ -56,20 +56,20 @@ TEST(Shared, PeerTakesOneDescriptorForAllItsGroups) {
 
 // A program closes unknown descriptors, and opens its own files in their place.
 TEST(Shared, ClosedDescriptorReportsNoDeathAndIsNotClosedAgain) {
-  enum class Left {
+  enum class Reused {
     nothing,
     file,
     event
   };  // event: an anonymous inode that is readable, as a pidfd of a process that has ended
-  for (const Left left : {Left::nothing, Left::file, Left::event}) {
-    const bool reused = left != Left::nothing;
+  for (const Reused by : {Reused::nothing, Reused::file, Reused::event}) {
+    const bool reused = by != Reused::nothing;
     constexpr int ranks = 3;
-    all_hold_on(ranks, [left, reused](Exchange& exchange, Expect& expect) {
+    all_hold_on(ranks, [by, reused](Exchange& exchange, Expect& expect) {
       std::unique_ptr<Collectives> c;
       expect(Collectives::create(exchange, {}, &c) == Status::ok, "collectives are made");
       const std::vector<int> numbers = watching();
       expect(numbers.size() == ranks - 1 && numbers[0] > 2, "peers are watched");
-      const int file = left == Left::event ? eventfd(1, 0) : open("/dev/null", O_RDWR);
+      const int file = by == Reused::event ? eventfd(1, 0) : open("/dev/null", O_RDWR);
       for (const int n : numbers) reused ? dup2(file, n) : close(n);
       if (exchange.rank() == 1) usleep(50000);  // others look meanwhile whether it has ended
       expect(c->barrier() == Status::ok, "nobody is taken for dead");
