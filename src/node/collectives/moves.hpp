@@ -26,7 +26,7 @@ struct Moves {
   bool streams = false;            // a broadcast: Options::kernel_streams applies
   bool passes_on = false;          // this rank exposes the data that it pulls
   std::size_t bytes = 0;           // of a block
-  std::vector<PullState> states;     // by pull
+  std::vector<PullState> states;   // by pull
   const std::byte* own = nullptr;  // source of this rank's own block
   std::byte* own_to = nullptr;     // destination of that block; null: it is in place
 

@@ -161,7 +161,7 @@ Status Reduction::run() noexcept {
         if (i < l || i - l >= chunks_) continue;
         if (const Status s = combine(level, i - l, body); s != Status::ok) return s;
       }
-      told_.results = reach_;
+      told_.results = destination_;
       std::memcpy(g_.line(first_ + i).payload, &told_, sizeof told_);
       g_.publish(first_ + i);
     }
@@ -185,14 +185,14 @@ Status Reduction::run() noexcept {
 // no readers and are skipped. All ranks decide by the same lines.
 Status Reduction::all_are_through(std::uint64_t round, bool* through) noexcept {
   *through = false;
-  if (round != 1 || reach_ != Reach::all) return Status::ok;
+  if (round != 1 || destination_ != Destination::all) return Status::ok;
   bool all = true;
   for (const int r : c_.others_) {
     const Line* line = nullptr;
     if (const Status s = g_.await(r, first_ + round, &line); s != Status::ok) return s;
-    Told told;
-    std::memcpy(&told, line->payload, sizeof told);
-    all &= told.results == Reach::all;
+    Published published;
+    std::memcpy(&published, line->payload, sizeof published);
+    all &= published.results == Destination::all;
   }
   *through = all;
   return Status::ok;
@@ -218,12 +218,12 @@ Status Reduction::copy_in(const Chunk& c, std::byte* body) noexcept {
 }
 
 Status Reduction::combine(int level, std::uint64_t k, std::byte* body) noexcept {
-  if (reach_ == Reach::all) return Status::ok;
+  if (destination_ == Destination::all) return Status::ok;
   const Chunk c = chunk(k);
   const Range mine = part(level, me_, c);
   if (mine.empty()) return Status::ok;
   if (const Status s = gather_sources(level, k, mine); s != Status::ok) return s;
-  if (reach_ != Reach::all) return combine_part(level, c, mine, body);
+  if (destination_ != Destination::all) return combine_part(level, c, mine, body);
   return combine_all(k, body);
 }
 
@@ -325,7 +325,7 @@ std::byte* Reduction::result_at(const Chunk& c, std::size_t position) const noex
 void Reduction::deliver(std::size_t in_vector, std::size_t in_part, std::size_t bytes, const std::byte* sum,
                         std::byte* body) noexcept {
   if (t_.kind == Collective::reduce_scatter || (t_.kind == Collective::reduce && me_ == t_.root)) return;
-  if (reach_ == Reach::slot) {
+  if (destination_ == Destination::slot) {
     c_.copy_to_peer(body + region(levels_, me_) + in_part, sum, bytes, stores_);
     return;
   }
@@ -347,9 +347,9 @@ Status Reduction::copy_out(std::uint64_t k) noexcept {
     const Line* line = nullptr;
     const std::uint64_t round = first_ + k + static_cast<std::uint64_t>(levels_);
     if (const Status s = g_.await(r, round, &line); s != Status::ok) return s;
-    Told told;
-    std::memcpy(&told, line->payload, sizeof told);
-    if (told.results != Reach::slot) continue;
+    Published published;
+    std::memcpy(&published, line->payload, sizeof published);
+    if (published.results != Destination::slot) continue;
     const bool lent = lends() && told_.in.access == Access::staged;
     if (lent && k == 0) ++c_.counters_.lent;
     const std::byte* const from = (lent ? g_.slot(first_ + k) : g_.slot(r, round)) + region(levels_, r);
