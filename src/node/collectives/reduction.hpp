@@ -114,7 +114,7 @@ class Reduction {
   std::size_t size_;       // bytes of an element
   std::size_t quantum_;    // elements of a cache line, or 1
   Stores stores_;          // for slots
-  Manner manner_;          // for outputs
+  StoreMode mode_;         // for outputs
   std::size_t all_ = 0;    // elements of all blocks
   std::size_t block_ = 1;  // elements of a block
   std::size_t chunk_ = 1;  // elements of a whole chunk, of each block
