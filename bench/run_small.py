@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs the small programs of `stretto bench` (docs/measuring.md) in short forms, each beside its model, and prints their rows.
+"""Runs the small programs of `stretto bench` (docs/command.md) in short forms, each beside its model, and prints their rows.
 
 usage: run_small.py --json FILE [--ranks N]
 """

@@ -8,7 +8,7 @@
 
 namespace stretto::doctor {
 
-// {"reason", "driver", "links_reason", "list": [...]} (docs/doctor.md). Never fails. `reason`: why there is no device,
+// {"reason", "driver", "links_reason", "list": [...]} (docs/command.md). Never fails. `reason`: why there is no device,
 // or null. `links_reason`: why NVML reports no links, or null. Creates no context on any device.
 Json facts_of_devices();
 

@@ -1,4 +1,4 @@
-// stretto-doctor (docs/doctor.md). `stretto doctor` starts it on several ranks; rank 0 prints one JSON object on one
+// stretto-doctor (docs/command.md). `stretto doctor` starts it on several ranks; rank 0 prints one JSON object on one
 // line.
 //
 // Exit status: 0; 1 on failure, with the rank and its host on standard error; 2 if the arguments are wrong.

@@ -1,4 +1,4 @@
-// Measures the figures of a machine profile (docs/tune.md). `stretto tune` and `stretto bench pingpong` start the
+// Measures the figures of a machine profile (docs/command.md). `stretto tune` and `stretto bench pingpong` start the
 // programs and read the events that they print (report.hpp).
 //
 // Exit status: 0; 1 if a measurement failed, with the rank and its host on standard error; 2 if the arguments are

@@ -1,5 +1,5 @@
 // The parts of a measurement, one per source file. Each function is collective over the ranks of the job and reports
-// rows (docs/tune.md).
+// rows (docs/command.md).
 #pragma once
 
 #include <cstddef>

@@ -62,18 +62,18 @@ std::string split_text(const Json& candidate) {
 }
 
 // Name of a choice without segment and number of blocks, for comparing choices.
-std::string family(const Candidate& c) {
+std::string family(const Candidate& c, schedule::Collective collective) {
   Candidate plain = c;
   plain.raw_below = 0;
   plain.segment = 0;
   plain.blocks = 0;
   plain.lanes = 0;
-  return label(plain);
+  return label(plain, collective);
 }
 
 // Name of a table's row: a schedule and its payload.
-std::string row_of(const Candidate& c) {
-  return c.native ? label(c) : fmt::format("{} {}", c.schedule, payload::name(c.payload));
+std::string row_of(const Candidate& c, schedule::Collective collective) {
+  return c.native ? label(c, collective) : fmt::format("{} {}", c.schedule, payload::name(c.payload));
 }
 
 // Payloads for a named schedule: the named payload, or else explain's candidates, of which the cheapest is taken.
@@ -197,7 +197,7 @@ Json choose(const Arguments& a) {
   model::Decided decided;
   check(model::decide(chooser, q, &decided, true));
   Json j = head(a, q, asked);
-  j["choice"] = to_json(decided.taken);
+  j["choice"] = to_json(decided.taken, q.collective);
   if (const Json split = split_of(a, profile, q, decided.taken); !split.is_null()) j["choice"]["split"] = split;
   return j;
 }
@@ -213,15 +213,15 @@ Json explain(const Arguments& a) {
   j["candidates"] = Json::array();
   std::set<std::string> rows;
   for (const Candidate& c : all) {
-    j["candidates"].push_back(to_json(c));
-    j["candidates"].back()["first_of_row"] = rows.insert(row_of(c)).second;
+    j["candidates"].push_back(to_json(c, q.collective));
+    j["candidates"].back()["first_of_row"] = rows.insert(row_of(c, q.collective)).second;
     if (const Json split = split_of(a, profile, q, c); !split.is_null()) j["candidates"].back()["split"] = split;
   }
   const double mpi = model::Chooser::mpi_seconds(all);
   j["mpi_seconds"] = mpi > 0 ? Json(mpi) : Json();
   model::Decided decided;
   check(model::decide(chooser, q, &decided, true));
-  j["taken"] = label(decided.taken);
+  j["taken"] = label(decided.taken, q.collective);
   j["sweep"] = Json::array();
   j["crossovers"] = Json::array();
   if (q.collective == schedule::Collective::barrier) return j;
@@ -232,15 +232,15 @@ Json explain(const Arguments& a) {
     check(chooser.table(q, &all));
     Json point;
     point["bytes"] = q.bytes;
-    point["best"] = to_json(all.front());
+    point["best"] = to_json(all.front(), q.collective);
     check(model::decide(chooser, q, &decided, true));
-    point["taken"] = label(decided.taken);
+    point["taken"] = label(decided.taken, q.collective);
     point["native"] =
         seconds_of(all, [](const Candidate& c) { return c.native && c.provider == model::Provider::mpi; });
     point["raw"] = seconds_of(all, [](const Candidate& c) { return !c.native && c.payload == payload::Kind::raw; });
     point["compressed"] = seconds_of(all, [](const Candidate& c) { return c.payload != payload::Kind::raw; });
     j["sweep"].push_back(point);
-    const std::string now = family(decided.taken);
+    const std::string now = family(decided.taken, q.collective);
     if (!last.empty() && now != last)
       j["crossovers"].push_back({{"below", below}, {"above", q.bytes}, {"from", last}, {"to", now}});
     last = now;

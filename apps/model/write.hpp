@@ -13,9 +13,12 @@ namespace stretto::app {
 
 using Json = nlohmann::ordered_json;
 
-Json to_json(const model::Candidate& candidate);
+Json to_json(const model::Candidate& candidate, schedule::Collective collective);
 Json to_json(const model::Question& question);
-std::string label(const model::Candidate& candidate);  // "hierarchical_ring fused, raw inside, 256K"
+// "hierarchical_ring fused, raw inside, 256K"
+std::string label(const model::Candidate& candidate, schedule::Collective collective);
+// The name of a payload in a call's report (stretto_report::payload): "compress_once" for streams that only move.
+std::string payload_name(payload::Kind kind, schedule::Collective collective);
 // "node17 (/home/me/.config/stretto/node17_MPICH.json)" of a result, or the name alone if that is the path. Includes
 // remarks about the carrier.
 std::string machine_text(const Json& result);

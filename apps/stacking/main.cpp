@@ -1,4 +1,4 @@
-// stacking: partial seismic images, summed on every rank. See --help, and docs/stacking.md.
+// stacking: partial seismic images, summed on every rank. See --help, and docs/command.md.
 //
 // Exit status: 0; 1 if a promise did not hold, a collective failed or the results cannot be written; 2 if the arguments
 // or the files are wrong.

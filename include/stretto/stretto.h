@@ -236,7 +236,7 @@ typedef struct stretto_report {
   /* |result - exact| <= error_with_rounding for every finite value of this rank's result, with all rounding: that of
    * promised_error, of additions in the values' own type, and of the result to its type. A check by hand finds it kept.
    * 0 where nothing rounds. Infinite where nobody looked at the values: floating reductions without a bound (but
-   * minimum and maximum), and what docs/bounds.md lists. Costs a pass over the result of a reduction with a bound, which
+   * minimum and maximum), and what docs/semantics.md lists. Costs a pass over the result of a reduction with a bound, which
    * is left out where `size` ends before this field. */
   double error_with_rounding;
   /* Of a started tree that communication cores drive: levels from its leaves that the caller's core did (S in

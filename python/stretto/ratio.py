@@ -214,4 +214,4 @@ def show(console, name, values, rows, predicted, ranks, rate, marks=()):
             cells += [units.seconds(one["seconds"]), f"{one['seconds'] / one['mpi']:.2f}"]
         table.add_row(row.bound, *cells)
     console.print(table)
-    console.print(f"The sum is within the bound: each array has 1/{ranks} of it, and the ratio of that (docs/bounds.md).", highlight=False)
+    console.print(f"The sum is within the bound: each array has 1/{ranks} of it, and the ratio of that (docs/semantics.md).", highlight=False)

@@ -102,7 +102,7 @@ class Test(unittest.TestCase):
         status, text = self.run_test(passes=True, parts="all", mpi="none")
         self.assertEqual(status, 0, text)
         ran = re.findall(r"^([\w-]+)(?:, none)?: (?:100% tests )?passed", text, re.MULTILINE)
-        self.assertEqual(ran, ["release", "long", "wide", "torch", "wheel", "asan", "asan-long", "corpora", "fuzz", "tsan"])
+        self.assertEqual(ran, ["release", "long", "wide", "torch", "wheel", "asan", "asan-long", "corpora", "fuzz", "tsan", "tsan-long"])
 
     def test_a_wheel_that_fails_is_a_failure(self):
         self.assertEqual(self.run_test(passes=True, parts="wheel")[0], 0)
@@ -502,8 +502,10 @@ no device
 
 
 class Documents(unittest.TestCase):
+    # All pages but gpu.md, format.md and torch.md.
     USERS = ("README.md", *(f"docs/{name}.md" for name in (
-        "start", "python", "mpi", "bounds", "glossary", "slow-networks", "semantics", "limits", "troubleshooting", "doctor", "report", "tune", "profile", "pingpong", "measuring", "slurm", "stacking", "programs", "files")))
+        "start", "command", "mpi", "python", "semantics", "limits", "overlap", "carriers", "glossary", "measurements", "architecture", "algorithms", "codec",
+        "model", "node")))
 
     def test_the_readme_fits_one_screen_and_a_half(self):
         text = (ROOT / "README.md").read_text(encoding="utf-8")

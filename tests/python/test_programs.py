@@ -164,8 +164,8 @@ def test_programs_measure_between_emulated_hosts(stretto):
     ("cg", ("--side", 6, "--steps", 2, "--form", "blocking")),
 ])
 def test_json_has_the_fields_of_its_page_and_no_others(stretto, program, arguments):
-    page = (pathlib.Path(__file__).resolve().parents[2] / "docs" / "measuring.md").read_text(encoding="utf-8")
-    section = page.partition("## JSON\n")[2].partition("\n## ")[0]
+    page = (pathlib.Path(__file__).resolve().parents[2] / "docs" / "command.md").read_text(encoding="utf-8")
+    section = page.partition("## JSON of bench\n")[2].partition("\n## ")[0]
     (row,) = [line for line in section.splitlines() if line.startswith(f"| {program} |")]
     of_all = section.partition("A row of any program has ")[2].partition("Further:")[0]
     words = set(re.findall(r"`(\w+)`", row + of_all)) - {"alone", "stretto"}

@@ -1,4 +1,4 @@
-"""The models of the programs, in seconds, bytes and bytes a second. docs/measuring.md derives them; λ is a message's latency, B a bandwidth.
+"""The models of the programs, in seconds, bytes and bytes a second. docs/command.md lists them; λ is a message's latency, B a bandwidth.
 
 A process grid of N processes has k directions in which a process has a neighbour: 2 for each dimension that is cut, so 0, 2, 4 or 6.
 """

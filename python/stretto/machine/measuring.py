@@ -1,4 +1,4 @@
-"""Runs stretto-measure under the user's MPI launcher, or stretto-measure-ucx on ranks that a launcher starts, and reads their events (docs/tune.md)."""
+"""Runs stretto-measure under the user's MPI launcher, or stretto-measure-ucx on ranks that a launcher starts, and reads their events (docs/command.md)."""
 
 import contextlib
 import json

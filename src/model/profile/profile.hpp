@@ -1,4 +1,4 @@
-// Profile of a machine: the figures behind predictions, and their JSON file (docs/profile.md).
+// Profile of a machine: the figures behind predictions, and their JSON file (docs/command.md).
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// A profile as JSON: docs/profile.md, in code.
+// A profile as JSON: docs/command.md, in code.
 #include <cmath>
 #include <initializer_list>
 #include <set>
