@@ -118,7 +118,7 @@ TEST(Failures, ALostMessageEndsInADiagnosisThatNamesThePeerAndTheStep) {
   EXPECT_GE(named.load(), 1);
 }
 
-TEST(Failures, MissingPeerEndsATestedRequestWithATimeout) {
+TEST(Failures, APeerThatNeverComesEndsInATimeoutAlsoForARequestThatIsOnlyTested) {
   on_ranks(4, [&](int rank, engine::Engine& engine) {
     if (rank == 2) return;
     auto in = numbers(100), out = in;

@@ -49,7 +49,7 @@ TEST(DeviceCosts, KernelsOnSeveralStreamsHideTheirLeastTimeDownToALaunch) {
   EXPECT_DOUBLE_EQ(machine_on_device(p, 4, 8, 8, true).compress.call, 5e-6);
 }
 
-TEST(DeviceCosts, DeviceProfileUsesOwnFiguresAndOthersUseEstimates) {
+TEST(DeviceCosts, AProfileOfADeviceServesWithItsOwnFiguresAndOthersWithEstimates) {
   Profile a100;
   ASSERT_EQ(shipped("a100-hdr", &a100), Status::ok) << message();
   EXPECT_EQ(machine_on_device(a100, 4, 8, 1, true).compress.byte, machine_of(a100, 4, 8).compress.byte);

@@ -55,9 +55,8 @@ inline constexpr double kIndependentGrowth = 0.5;
 // each value once (copy), and the addition of streams.
 Machine machine_of(const Profile& profile, std::uint32_t element, double ratio);
 
-// For device memory, with segments on `lanes` streams. Work means the device's kernels, of which as many run
-// concurrently; staged messages pass through pinned host memory at both ends. Unmeasured costs of a device are
-// estimated (docs/model.md).
+// Of a collective of device memory, whose segments are on `lanes` streams: work is the device's kernels, of which as many run at a time,
+// and where messages are staged they pass pinned memory of the host at either end. What of a device nobody measured is estimated (docs/model.md).
 Machine machine_on_device(const Profile& profile, std::uint32_t element, double ratio, int lanes, bool staged);
 
 // How many streams the segments of blocks of `block` bytes should be on: a power of two up to most_lanes. More of them

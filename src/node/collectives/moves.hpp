@@ -23,8 +23,8 @@ struct Moves {
   std::size_t indices = 1;             // largest number of blocks that any rank exposes; equal on every rank
   std::vector<int> readers;            // ranks that pull from this rank
   std::vector<Pull> pulls;
-  bool streams = false;            // a broadcast: Options::kernel_streams applies
-  bool passes_on = false;          // this rank exposes the data that it pulls
+  bool streams = false;            // a broadcast: Options::kernel_streams holds
+  bool passes_on = false;          // what it exposes is what it pulls
   std::size_t bytes = 0;           // of a block
   std::vector<PullState> states;   // by pull
   const std::byte* own = nullptr;  // source of this rank's own block

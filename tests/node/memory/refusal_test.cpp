@@ -84,7 +84,7 @@ TEST_P(Refusal, RefusedCopiesComeThroughSlots) {
     }
 }
 
-TEST_P(Refusal, ForwardingRanksPassOnLaterBroadcastBlocks) {
+TEST_P(Refusal, ranks_that_pass_a_broadcast_on_pass_on_what_came_later) {
   Options options = copying();
   const std::vector<std::vector<int>> labels{{0, 0, 1, 1, 1, 2, 2}, {0, 0, 0, 0, 0, 1, 1}};
   ASSERT_EQ(Hierarchy::from_labels(labels, 7, &options.hierarchy), Status::ok);

@@ -160,7 +160,7 @@ TEST(Xpmem, UnreachableMemoryMovesThroughSlots) {
   });
 }
 
-TEST(Xpmem, AllRanksReportAReductionOfUnreachableMemory) {
+TEST(Xpmem, a_reduction_of_what_can_neither_be_attached_nor_copied_is_told_on_all_ranks) {
   const NoRoom none;
   on_collectives(3, of_xpmem(false), [](Collectives& c) {
     std::vector<float> in(9000, 1), out(9000);
