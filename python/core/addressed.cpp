@@ -50,7 +50,7 @@ class Addressed {
     go();
   }
 
-  // Runs a collective in place on `count` elements: its send buffer is IN_PLACE, or absent.
+  // Runs a collective in place on `count` elements: its send buffer is IN_PLACE, or it has none.
   void run_in_place(std::uintptr_t memory, std::size_t count) {
     call_.count = count;
     call_.recv = View::at(reinterpret_cast<void*>(memory), count * size_);

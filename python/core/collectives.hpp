@@ -53,7 +53,7 @@ struct Call {
   // of blocks differs from the number of ranks.
   void check_buffers(int rank, int size) const;
 
-  // Calls the C function; blocking if `request` is NULL.
+  // The C function, blocking where `request` is NULL.
   stretto_status run(stretto_comm comm, const stretto_options* options, stretto_request* request) const noexcept;
 };
 

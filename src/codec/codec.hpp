@@ -106,7 +106,7 @@ std::size_t combine_bound(Type t, std::size_t count) noexcept;
 // fixed sum of dense streams needs the other bound.
 std::size_t combine_bound(const Info& a, const Info& b) noexcept;
 
-// Smallest and largest number of a set; lo > hi: the set is empty.
+// Smallest and largest of some numbers; lo > hi: there are none.
 struct Interval {
   double lo = std::numeric_limits<double>::infinity(), hi = -std::numeric_limits<double>::infinity();
   bool empty() const noexcept { return !(lo <= hi); }

@@ -13,8 +13,8 @@
 namespace stretto::model {
 namespace {
 
-// Cells of the cache: eight a factor of two. The answer of a cell is that of its middle, so it does not depend on earlier
-// questions.
+// Cells of the cache: eight a factor of two. The answer of a cell is that of its middle, so it does not depend on
+// earlier questions.
 constexpr double cells = 8;                // power_of_two has as many
 constexpr std::uint64_t exact_below = 16;  // bytes that are cells of their own
 

@@ -56,12 +56,12 @@ struct Candidate {
   bool assumed = false;  // of the node's: nobody measured it here, so it is a part of the MPI's time (unmeasured_node)
 };
 
-// The question that stands for those of its cell: bytes and ratio on a logarithmic grid, eight cells a factor of two. Below 16 every
-// number of bytes is a cell of its own.
+// The question that stands for those of its cell: bytes and ratio on a logarithmic grid, eight cells a factor of two.
+// Below 16 every number of bytes is a cell of its own.
 Question on_grid(Question q) noexcept;
 
-// 2 to the power of so many eighths, the same bits on every machine: what ranks conclude from it is the same on all of them, which the last
-// bit of a library's function need not be.
+// 2 to the power of so many eighths, the same bits on every machine: what ranks conclude from it is the same on all of
+// them, which the last bit of a library's function need not be.
 double power_of_two(long eighths) noexcept;
 
 class Chooser {
@@ -71,9 +71,9 @@ class Chooser {
   Chooser(Chooser&&) noexcept;
   Chooser& operator=(Chooser&&) noexcept;
 
-  // The cheapest candidate for on_grid(question), kept, so that a repeated question takes well under 2 microseconds. *own, where it is
-  // wanted: the cheapest native collective of raw values; `native` is false where none can serve; *mpi_seconds: of the
-  // MPI's own, 0 where it cannot. unsupported where forced options contradict each other.
+  // The cheapest candidate for on_grid(question), kept, so that a repeated question takes well under 2 microseconds.
+  // *own, where it is wanted: the cheapest native collective of raw values; `native` is false where none can serve;
+  // *mpi_seconds: of the MPI's own, 0 where it cannot. unsupported where forced options contradict each other.
   Status choose(const Question& question, Candidate* best, Candidate* own = nullptr, double* mpi_seconds = nullptr);
 
   // All candidates, the cheapest first.

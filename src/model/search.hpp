@@ -54,7 +54,8 @@ class Search {
   // in an engine whose steps take no time. Infinite: there is none.
   double least_of_mpi(const std::vector<Option>& options);
 
-  // Like least_of_mpi(), by the search of cheapest(). Ends at the first time of at most `enough` seconds, if there is one.
+  // Like least_of_mpi(), by the search of cheapest(). Ends at the first time of at most `enough` seconds, if there is
+  // one.
   double guess_of_mpi(const std::vector<Option>& options, double enough);
 
   // Least seconds of a started sum that the profile's MPI is known to run on whole vectors; 0: not known of this sum.

@@ -39,7 +39,8 @@ struct SplitTree {
   double overlapped(int ranks, int split) const noexcept;
   // The fastest split among 0 to `most`; the smallest of equal ones.
   int best(int ranks, int most) const noexcept;
-  // In the unit of `edge`, the times of a transfer at level 1, 2, ... A split of all levels needs no communication cores.
+  // In the unit of `edge`, the times of a transfer at level 1, 2, ... A split of all levels needs no communication
+  // cores.
   Parts parts(int ranks, int split, std::span<const double> edge) const noexcept;
 
  private:

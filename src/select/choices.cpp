@@ -88,7 +88,7 @@ Choices::Choices(std::shared_ptr<SharedChooser> shared)
 
 Asked Choices::put(const Call& call, std::size_t bytes, Streaming streaming, double ratio, Served served) const {
   Asked asked = ask(call, bytes, streaming, ratio, served);
-  // A report may ask for more predictions of native collectives. They decide nothing, so ranks may differ in them.
+  // Some native collectives are predicted for a report alone, which decides nothing: ranks may differ in it.
   asked.reported = asked.reported && (asked.question.native || asked.question.node);
   if (asked.reported) asked.cell = mix(asked.cell, 1);
   return asked;

@@ -32,7 +32,8 @@ struct SharedChooser {
   std::string messages = "built-in";  // name of the profile that provides the model's message times
 };
 
-// The choices of one rank of a communicator: a pure function of the question's cell in the model's grid, cached by cell.
+// The choices of one rank of a communicator: a pure function of the question's cell in the model's grid, cached by
+// cell.
 class Choices {
  public:
   explicit Choices(std::shared_ptr<SharedChooser> shared);
@@ -41,12 +42,12 @@ class Choices {
   std::size_t eager_limit() const noexcept { return shared_->eager_limit; }
   const char* messages() const noexcept { return shared_->messages.c_str(); }
 
-  // The cheapest choice by prediction. `bytes` is the length of the whole vector (of all blocks). With `streaming`,
-  // streams may shrink the vector by about `ratio`. The result is valid until the next call. Never fails: without a
-  // prediction it is the collective's default.
+  // The cheapest by prediction. `bytes` is the length of the whole vector (of all blocks). With `streaming`, streams
+  // may shrink the vector by about `ratio`. The result is valid until the next call. Never fails: where the model has
+  // no answer, the collective's default serves.
   const Choice& choose(const Call& call, std::size_t bytes, Streaming streaming, double ratio, Served served);
 
-  // True if the call may run with streams.
+  // Whether the call may run with streams.
   bool may_stream(const Call& call, std::size_t bytes, double ratio, Served served);
 
  private:

@@ -92,7 +92,7 @@ Decision Selector::decide(const Call& call, Served served) noexcept {
     if (streams && o.payload == STRETTO_PAYLOAD_AUTO && !multi) {
       const auto may_stream = [&](double ratio) { return choices_.may_stream(call, bytes, ratio, served); };
       if (!may_stream(best_ratio)) {
-        d.ratio = best_ratio;  // not even this ratio makes streams worthwhile
+        d.ratio = best_ratio;  // not even then a stream
         needs.range = rounded;
       } else {
         const std::optional<double> known = ratios_.recall(call, bytes);

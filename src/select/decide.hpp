@@ -29,7 +29,8 @@ class Selector {
   // local.
   Status complete(const Call& call, const Agreed& agreed, Served served, Decision* decision) noexcept;
 
-  // Stores the ratio that the ranks of a blocking call agreed on, for later calls without an agreement. 0: none.
+  // Keeps the ratio on which the ranks of a blocking call agreed, for later calls without an agreement. 0: none was
+  // found.
   void remember(const Call& call, double ratio) noexcept;
 
   // As Splits::of(), for a decided started call with communication cores.

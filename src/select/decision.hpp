@@ -21,9 +21,9 @@ using model::Provider;
 // Providers that serve a call. Schedules serve every call.
 struct Served {
   bool mpi = false, node = false;
-  bool streams = false;  // the node also serves it with streams, within a bound
-  bool device = false;   // some rank's buffers are in device memory
-  bool staged = false;   // device messages are staged through host memory
+  bool streams = false;  // by the node's, within a bound
+  bool device = false;   // a rank's buffers are in the memory of a device
+  bool staged = false;   // and messages pass the host's
   constexpr bool by(Provider p) const noexcept {
     return p == Provider::schedules || (p == Provider::node ? node : mpi);
   }
@@ -35,9 +35,9 @@ struct Choice {
   payload::Kind payload = payload::Kind::raw;
   std::string schedule;
   bool raw_inside = false;    // raw inside a host, `payload` between hosts
-  std::size_t raw_below = 0;  // bytes: shorter messages travel raw with any `payload`
+  std::size_t raw_below = 0;  // bytes: messages of fewer travel raw, whatever `payload`
   std::size_t segment = 0;    // bytes; 0: uncut
-  int blocks = 0;             // pieces of a pipelined schedule; 0: its default
+  int blocks = 0;             // pieces of a pipelined schedule; 0: what it needs
   int radix = 2;
   int split = 0;  // levels of a tree run by the application's core (schedule::Lane)
   int lanes = 0;  // device streams for the segments; 0: the default
@@ -61,7 +61,7 @@ struct Decision {
   Needs needs;
   bool made = false;
   Choice choice;
-  double ratio = 1;  // expected compression ratio of the vector
+  double ratio = 1;  // by which the vector is expected to shrink
 
   stretto_payload payload = STRETTO_PAYLOAD_RAW;
   std::uint64_t contributions = 1;  // K; with raw sums inside hosts, the number of hosts
@@ -79,7 +79,7 @@ struct Decision {
 struct Agreed {
   codec::Ranges values;  // of the finite values; empty: none, or not requested
   std::uint64_t contributions = 1;
-  double ratio = 0;  // of samples; 0: none
+  double ratio = 0;  // of samples; 0: none were taken
 };
 
 }  // namespace stretto::select

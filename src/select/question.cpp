@@ -38,7 +38,7 @@ Asked ask(const Call& call, std::size_t bytes, Streaming streaming, double ratio
   q.exact = reduces(call.collective) && call::is_exact(call);
   q.compress = compress;
   q.ratio = compress ? model::power_of_two(4 * std::lround(2 * std::log2(ratio)))
-                     : 1;  // quantised, so that small changes of the data keep the question
+                     : 1;  // data that change a little ask the same
   q.segment = o.segment;
   q.raw_below = compress && !streaming.alone ? o.raw_below : 0;
   a.mixed = compress && o.payload == STRETTO_PAYLOAD_MIXED;
@@ -55,7 +55,7 @@ Asked ask(const Call& call, std::size_t bytes, Streaming streaming, double ratio
                               call.collective == Collective::allreduce_multi);
   q.device = served.device;
   q.staged = served.staged;
-  const bool others = q.raw_below == 0;  // they cannot send short messages raw
+  const bool others = q.raw_below == 0;  // have no messages of their own lengths
   q.native = others && served.mpi;
   q.node = others && served.node;
   q.node_streams = others && compress && served.streams;

@@ -14,7 +14,7 @@ namespace stretto::select {
 // every rank has the same ratios.
 class Ratios {
  public:
-  // Ratio of vectors like this one.
+  // Of vectors like this one.
   std::optional<double> recall(const call::Call& call, std::size_t bytes) const noexcept;
   void remember(const call::Call& call, std::size_t bytes, double ratio) noexcept;
 

@@ -1,6 +1,5 @@
-// The C functions for a GPU: what they say where there is none, and, with a plugin whose device is emulated, that they
-// pass on what they are given. Each part runs in a process of its own, since a plugin is looked for once
-// (CMakeLists.txt).
+// The C functions for a GPU: their errors without a GPU, and their arguments to a plugin with an emulated device. Each
+// part has its own process, since a plugin is searched for once (CMakeLists.txt).
 #include "stretto/stretto_cuda.h"
 
 #include <cmath>

@@ -1,5 +1,5 @@
-// Ranks that call differently are told so, all of them, with what differs, both values and a rank for each; what is wrong on
-// one rank is told to all; and the communicator works on.
+// All ranks with different calls get an error that names the difference, both values and a rank for each. All learn of
+// a failure on one rank, and the communicator remains usable.
 #include <functional>
 #include <string>
 

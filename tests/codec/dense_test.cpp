@@ -22,7 +22,7 @@ Options fixed(Options o = {}) {
 
 Stream recoded(const Stream& s, const Options& o) { return sliced(s, 0, info_of(s).count, o); }
 
-// What a dense stream of these values must be to the fixed one.
+// Expected relations of a dense stream of these values to the fixed one.
 void expect_same(Type t, const void* x, std::size_t n, double eps) {
   const Stream f = compress_raw(t, x, n, eps), d = compress_raw(t, x, n, eps, dense());
   EXPECT_EQ(validate(d), Status::ok) << message();

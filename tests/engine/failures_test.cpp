@@ -1,4 +1,4 @@
-// What goes wrong ends in an error that says what, on every rank that depends on it; nobody waits for ever.
+// Failures end in a descriptive error on every dependent rank, and no rank hangs.
 #include <gtest/gtest.h>
 
 #include <atomic>

@@ -62,7 +62,7 @@ TEST(Choose, StreamsInsideANodeTakeWhatItsValuesTakeAndTheCodec) {
   Candidate found, own;
   ASSERT_EQ(chooser.choose(q, &found, &own), Status::ok);
   EXPECT_TRUE(own.native);
-  EXPECT_EQ(own.payload, Kind::raw);  // what a program would have had
+  EXPECT_EQ(own.payload, Kind::raw);  // the baseline of a program
   q.code_space = true;
   for (const Kind kind : {Kind::fused, Kind::homomorphic}) {
     q.payload = static_cast<int>(kind);
@@ -180,7 +180,7 @@ TEST(Choose, ANodesCollectiveThatWasNotMeasuredIsTakenForAFewRanks) {
   }
 }
 
-TEST(Choose, WhereRanksShareCoresAShortCallThatWasMeasuredIsTakenForNoMoreThanWithout) {
+TEST(Choose, MeasuringAShortCallOnSharedCoresRaisesNoEstimate) {
   Profile p = profile();
   p.natives = {{Collective::allreduce, 3, 1, {{8, 1e-9}, {1 << 20, 1e-9}}},
                {Collective::allreduce, 3, 1, {{8, 2e-9}, {1 << 20, 2e-9}}, Provider::node}};

@@ -56,7 +56,7 @@ def everything_is_counted():
     assert sum(row["bytes"] for row in sums) == RANKS * (17 * 5000 * 8 + 5 * 4), sums
     assert all(row["seconds"] > 0 for row in data["calls"]), data
     assert data["stretch_seconds"] > 0 and all(sum(row["calls_over_time"]) == row["calls"] for row in data["calls"]), data
-    # Of the slowest rank there, and of all ranks together here.
+    # `seconds` is the slowest rank's, the sum is over all ranks.
     assert all(row["seconds"] * (1 - 1e-9) <= sum(row["seconds_over_time"]) <= RANKS * row["seconds"] * (1 + 1e-9) for row in data["calls"]), data
 
 
@@ -112,7 +112,7 @@ def savings_are_told_against_calls_of_the_mpi():
 
 
 def values_left_out_of_the_range_are_told():
-    # Of i % 13 + rank on 5000 places, from 10 on.
+    # Sums of i % 13 + rank on 5000 places, from 10 on.
     left = 384 * (3 + 4 + 5)
     bound = {"STRETTO_BOUND": "rel:1e-3", "STRETTO_IGNORE_ABOVE": "10"}
     _, _, data = report(**bound)

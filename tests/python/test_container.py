@@ -166,7 +166,7 @@ def test_shapes_without_many_elements(path, shape):
     assert judged(path)[1]["b"][0].shape == shape
 
 
-def test_a_relative_bound_of_an_empty_array_never_becomes_an_absolute_one(path):
+def test_a_relative_bound_of_an_empty_array_stays_relative(path):
     x = 1e-6 * field(20, 3)
     with stretto.open(path, "x") as file:
         file.add("w", x[:0], rel=1e-3).append(x)
@@ -198,12 +198,12 @@ def test_an_addition_that_ends_anywhere_leaves_the_former_content(path):
     with stretto.open(path, "a") as file:
         file["data"].append(x)
     after = path.read_bytes()
-    assert after[40:len(before)] == before[40:]  # what was there is not touched, but for the header
+    assert after[40:len(before)] == before[40:]  # the old content is unchanged, except for the header
     for end in range(len(before), len(after) + 1):
         path.write_bytes(before + after[len(before):end])
         with stretto.open(path) as file:
             assert len(file["data"]) == 100
-    with stretto.open(path, "a") as file:  # what was left is overwritten
+    with stretto.open(path, "a") as file:  # overwrites the leftover
         file["data"].append(x[:1])
     assert len(stretto.load(path)["data"]) == 101 and path.stat().st_size < len(after)
 

@@ -76,7 +76,7 @@ def test_raw_values_take_shape_and_dtype_or_have_them_in_their_name(stretto, sma
     assert (stretto.home / "back.raw").read_bytes() == big.tobytes()
 
 
-def test_a_relative_bound_is_of_the_whole_array_and_leaves_out_fill_values(stretto, small_pieces):
+def test_relative_bounds_use_the_whole_array_without_fill_values(stretto, small_pieces):
     x = field(2000)
     x[:1000] /= 1000  # a range of each piece would be far smaller here
     x[5], x[6] = 1e20, np.nan

@@ -50,7 +50,7 @@ def test_errors_are_within_each_bound_and_ratios_fall_with_it(answering):
     assert len(asked) == 6 and "-n 8 --bytes 131072 --type f32 --bound rel:1e-2" in asked[0] and "--per-node 8" in asked[0] and "--rate 10" in asked[3]
 
 
-def test_a_file_of_values_has_the_shape_of_its_name_and_fill_values_count_in_no_range(answering):
+def test_raw_files_have_their_names_shape_and_skip_fill_values(answering):
     values = field(30, 40, dtype=np.float64)
     values[3, 4], values[5, 6] = 1e20, np.nan
     values.tofile(answering.home / "velocity_30x40.f64")

@@ -1,4 +1,4 @@
-// What is chosen when nothing is forced, and how it is cut.
+// Choices without forced options, and their segments.
 #include "select/decide.hpp"
 
 #include <gtest/gtest.h>
@@ -97,7 +97,7 @@ TEST(Choices, EachHasItsReason) {
   }
 }
 
-TEST(Choices, StreamsAreForLargeVectorsOverANetworkAndNativeForWhatGainsNothing) {
+TEST(Choices, LargeVectorsOverANetworkUseStreamsAndOthersNative) {
   Choices choices = on_hosts(4, 1);
   const Call c = allreduce(1, 1e-3);
   EXPECT_NE(choices.choose(c, 8, {true}, best_ratio, {true}).provider, Provider::schedules);
@@ -243,7 +243,7 @@ TEST(Forced, AForcedScheduleMustExistAndKeepOrder) {
   EXPECT_EQ(check_forced(c, {}, nullptr), Status::ok);
 }
 
-TEST(Forced, AScheduleWhoseRanksBracketDifferentlyTakesOnlyWhatBracketsDoNotChange) {
+TEST(Forced, ScheduleOfDifferentBracketsTakesOnlyAssociativeCalls) {
   schedule::Algorithm differ = *schedule::find(schedule::Collective::allreduce, "recursive_doubling");
   Call integers = allreduce(8), relative = allreduce(8, 1e-3);
   integers.type = STRETTO_I32;

@@ -385,7 +385,7 @@ class Comm:
         """Starts barrier."""
         return self._start(self._call(KINDS.barrier, None, None, 0, None), None, how)
 
-    # ---- shared helpers
+    # ---- what they share
 
     def _root(self, root):
         if not isinstance(root, numbers.Integral) or not -(2**31) <= root < 2**31:

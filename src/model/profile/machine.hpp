@@ -16,8 +16,8 @@ struct Rate {
   double of(double bytes, double calls = 1) const noexcept { return calls * call + bytes * byte; }
 };
 
-// How hosts are joined, beyond a card of their own: a tree whose switches of `hosts` hosts have an uplink of their hosts' whole
-// rate divided by `oversubscription`. hosts 0: nothing between hosts is shared.
+// How hosts are joined, beyond a card of their own: a tree whose switches of `hosts` hosts have an uplink of their
+// hosts' whole rate divided by `oversubscription`. hosts 0: nothing between hosts is shared.
 struct Fabric {
   int hosts = 0;
   double oversubscription = 1;
@@ -49,19 +49,18 @@ double break_even(const Machine& machine) noexcept;
 // For independent contributions: the spread of their sum grows with the root of their number, while the grid stays.
 inline constexpr double kIndependentGrowth = 0.5;
 
-// Codec costs are linear in 1/ratio between those of the profile. Distances that were not measured take the nearest that was.
-// Sums grow as those of independent contributions do; what codec work on them costs is taken at the ratio of one contribution.
-// Quantising alone, and adding codes to a stream, are not in profiles: a kernel that reads and writes each value once (copy),
-// and the addition of streams.
+// Codec costs are linear in 1/ratio between those of the profile. Distances that were not measured take the nearest
+// that was. Sums grow as those of independent contributions do; what codec work on them costs is taken at the ratio of
+// one contribution. Quantising alone, and adding codes to a stream, are not in profiles: a kernel that reads and writes
+// each value once (copy), and the addition of streams.
 Machine machine_of(const Profile& profile, std::uint32_t element, double ratio);
 
-// For device memory, with segments on `lanes` streams. Work means the device's kernels, of which as many run
-// concurrently; staged messages pass through pinned host memory at both ends. Unmeasured costs of a device are
-// estimated (docs/model.md).
+// Of a collective of device memory, whose segments are on `lanes` streams: work is the device's kernels, of which as many run at a time,
+// and where messages are staged they pass pinned memory of the host at either end. What of a device nobody measured is estimated (docs/model.md).
 Machine machine_on_device(const Profile& profile, std::uint32_t element, double ratio, int lanes, bool staged);
 
-// How many streams the segments of blocks of `block` bytes should be on: a power of two up to most_lanes. More of them hide the least time
-// of a kernel behind others, and transfers behind kernels; each costs two waits.
+// How many streams the segments of blocks of `block` bytes should be on: a power of two up to most_lanes. More of them
+// hide the least time of a kernel behind others, and transfers behind kernels; each costs two waits.
 inline constexpr int most_lanes = 8;
 int lanes_for(const Profile& profile, std::uint32_t element, double ratio, bool streams, double block,
               double segment) noexcept;

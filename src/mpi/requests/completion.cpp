@@ -12,17 +12,17 @@ namespace stretto::mpi {
 namespace {
 
 // The program's requests as passed to the MPI: a running persistent request is replaced by its run's request.
-class Seen {
+class PassedRequests {
  public:
-  Seen(int n, MPI_Request* given) : given_(given), at_(given) {
+  PassedRequests(int n, MPI_Request* given) : given_(given), at_(given) {
     if (n <= 0 || !given || persistent_of_ours() == 0) return;
-    own_ = seen_of({given, static_cast<std::size_t>(n)});
+    own_ = passed_of({given, static_cast<std::size_t>(n)});
     if (own_.empty()) return;
     before_ = own_;
     at_ = own_.data();
   }
   // Copies the MPI's changes back to the program.
-  ~Seen() {
+  ~PassedRequests() {
     for (std::size_t i = 0; i < own_.size(); ++i) {
       if (own_[i] == before_[i]) continue;
       if (before_[i] == given_[i])
@@ -31,8 +31,8 @@ class Seen {
         run_ended(given_[i]);
     }
   }
-  Seen(const Seen&) = delete;
-  Seen& operator=(const Seen&) = delete;
+  PassedRequests(const PassedRequests&) = delete;
+  PassedRequests& operator=(const PassedRequests&) = delete;
 
   MPI_Request* at() const noexcept { return at_; }
 
@@ -43,9 +43,9 @@ class Seen {
 };
 
 template <class Function>
-int seen(int n, MPI_Request* requests, const Function& f) noexcept {
+int with_passed(int n, MPI_Request* requests, const Function& f) noexcept {
   try {
-    const Seen all(n, requests);
+    const PassedRequests all(n, requests);
     return f(all.at());
   } catch (...) {
     return MPI_ERR_NO_MEM;
@@ -57,7 +57,7 @@ template <class Test>
 int once(int n, MPI_Request* requests, const Test& test) noexcept {
   const CountedWait counted;
   drive();
-  return seen(n, requests, test);
+  return with_passed(n, requests, test);
 }
 
 // Polls `test`, which returns an MPI code and sets *done to stop.
@@ -135,7 +135,7 @@ int request_get_status_some(int n, const MPI_Request* requests, int* done, int* 
 #endif
 
 int wait(MPI_Request* request, MPI_Status* status) noexcept {
-  return seen(1, request, [&](MPI_Request* r) {
+  return with_passed(1, request, [&](MPI_Request* r) {
     return until_done([&](bool* done) {
       int flag = 0;
       const int code = PMPI_Test(r, &flag, status);
@@ -148,7 +148,7 @@ int wait(MPI_Request* request, MPI_Status* status) noexcept {
 // One after another: MPI_Testall checks all of them each time, and MPICH's fails when one of its own persistent
 // collectives completes. MPI_Waitall reports failures at the end.
 int waitall(int n, MPI_Request* requests, MPI_Status* statuses) noexcept {
-  return seen(n, requests, [&](MPI_Request* r) {
+  return with_passed(n, requests, [&](MPI_Request* r) {
     int at = r ? 0 : n;
     until_done([&](bool* done) {
       int flag = 1;
@@ -164,7 +164,7 @@ int waitall(int n, MPI_Request* requests, MPI_Status* statuses) noexcept {
 }
 
 int waitany(int n, MPI_Request* requests, int* index, MPI_Status* status) noexcept {
-  return seen(n, requests, [&](MPI_Request* r) {
+  return with_passed(n, requests, [&](MPI_Request* r) {
     return until_done([&](bool* done) {
       int flag = 0;
       const int code = PMPI_Testany(n, r, index, &flag, status);
@@ -175,7 +175,7 @@ int waitany(int n, MPI_Request* requests, int* index, MPI_Status* status) noexce
 }
 
 int waitsome(int n, MPI_Request* requests, int* completed, int* indices, MPI_Status* statuses) noexcept {
-  return seen(n, requests, [&](MPI_Request* r) {
+  return with_passed(n, requests, [&](MPI_Request* r) {
     return until_done([&](bool* done) {
       const int code = PMPI_Testsome(n, r, completed, indices, statuses);
       *done = *completed != 0;  // MPI_UNDEFINED: no request is active

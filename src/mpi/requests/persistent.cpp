@@ -117,7 +117,7 @@ class All {
     const auto found = all_.find(request);
     return found == all_.end() || !found->second.communicator ? std::nullopt : std::optional(found->second.call);
   }
-  std::vector<MPI_Request> seen_of(std::span<const MPI_Request> requests) {
+  std::vector<MPI_Request> passed_of(std::span<const MPI_Request> requests) {
     std::vector<MPI_Request> own;
     std::unique_lock lock(mutex_, std::defer_lock);
     const std::uint64_t bits = bits_.load(std::memory_order_acquire);
@@ -265,7 +265,7 @@ int persistent_of_ours() noexcept { return ours.load(std::memory_order_acquire);
 
 bool is_persistent_of_ours(MPI_Request request) noexcept { return all().runs(request); }
 
-std::vector<MPI_Request> seen_of(std::span<const MPI_Request> requests) { return all().seen_of(requests); }
+std::vector<MPI_Request> passed_of(std::span<const MPI_Request> requests) { return all().passed_of(requests); }
 
 void run_ended(MPI_Request request) noexcept { all().set_run(request, MPI_REQUEST_NULL); }
 

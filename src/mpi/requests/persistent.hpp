@@ -35,7 +35,7 @@ bool is_persistent_of_ours(MPI_Request request) noexcept;
 
 // The requests to pass to the MPI: for a persistent request of stretto's, its current run, or MPI_REQUEST_NULL. MPICH 5
 // would wait for ever for a request that was never started. Empty: all are unchanged. Throws std::bad_alloc.
-std::vector<MPI_Request> seen_of(std::span<const MPI_Request> requests);
+std::vector<MPI_Request> passed_of(std::span<const MPI_Request> requests);
 
 // Call when the program has seen its completion.
 void run_ended(MPI_Request request) noexcept;

@@ -77,7 +77,7 @@ Status BoundedReduction::contribute(std::uint64_t chunk, std::byte* body) noexce
 }
 
 // Sums this rank's part of a chunk over all ranks' slots.
-Status BoundedReduction::add_up(std::uint64_t chunk, std::byte* body, Told* told) noexcept {
+Status BoundedReduction::add_up(std::uint64_t chunk, std::byte* body, Published* payload) noexcept {
   std::size_t index = 0;
   if (!owned(chunk, &index)) return Status::ok;
   const Part p = part(chunk, index);
@@ -93,7 +93,7 @@ Status BoundedReduction::add_up(std::uint64_t chunk, std::byte* body, Told* told
   if (s == Status::ok && scatters_) {
     s = coder_.decode(sum.stream, out_ + coder_.bytes(p.out), p.count, divisor_);
   } else if (s == Status::ok) {
-    told->decoded = sum.store ? 1 : 0;
+    payload->decoded = sum.store ? 1 : 0;
     if (sum.store) s = coder_.decode(sum.stream, to.data(), p.count, divisor_);
     coder_.count(coder_.bytes(p.count), sum.store ? coder_.bytes(p.count) : sum.stream.size());
   }
@@ -109,12 +109,12 @@ Status BoundedReduction::copy_out(std::uint64_t chunk) noexcept {
     if (p.owner != g_.rank()) {
       if (const Status s = g_.await(p.owner, first_ + chunk + 1, &line); s != Status::ok) return s;
     }
-    Told told;
-    std::memcpy(&told, line->payload, sizeof told);
+    Published payload;
+    std::memcpy(&payload, line->payload, sizeof payload);
     const codec::Bytes sum =
         region(g_.slot(p.owner, first_ + chunk + 1), owners_ == ranks_ ? static_cast<std::size_t>(p.owner) : owners_);
     std::byte* to = out_ + coder_.bytes(p.out);
-    if (told.decoded != 0) {
+    if (payload.decoded != 0) {
       std::memcpy(to, sum.data(), coder_.bytes(p.count));
     } else if (const Status s = coder_.decode(sum, to, p.count, divisor_); s != Status::ok) {
       return g_.give_up_all(s);
@@ -130,7 +130,7 @@ Status BoundedReduction::run() noexcept {
   const std::uint64_t published = chunks_ + (scatters_ ? 0 : 1), rounds = chunks_ + (scatters_ ? 1 : 2);
   first_ = g_.rounds(rounds);
   for (std::uint64_t i = 0; i < rounds; ++i) {
-    Told told;
+    Published payload;
     if (i < published) {
       if (const Status s = g_.open(first_ + i, others_, Group::Room::slot); s != Status::ok) return s;
       std::byte* const body = g_.slot(first_ + i);
@@ -138,13 +138,13 @@ Status BoundedReduction::run() noexcept {
         if (const Status s = contribute(i, body); s != Status::ok) return s;
       }
       if (i > 0 && !scatters_) {
-        if (const Status s = add_up(i - 1, body, &told); s != Status::ok) return s;
+        if (const Status s = add_up(i - 1, body, &payload); s != Status::ok) return s;
       }
-      std::memcpy(g_.line(first_ + i).payload, &told, sizeof told);
+      std::memcpy(g_.line(first_ + i).payload, &payload, sizeof payload);
       g_.publish(first_ + i);
     }
     if (i > 0 && scatters_) {
-      if (const Status s = add_up(i - 1, nullptr, &told); s != Status::ok) return s;
+      if (const Status s = add_up(i - 1, nullptr, &payload); s != Status::ok) return s;
     }
     if (i > 1 && out_ != nullptr && !scatters_) {
       if (const Status s = copy_out(i - 2); s != Status::ok) return s;

@@ -31,7 +31,7 @@ class BoundedReduction {
     std::size_t out = 0;            // first element of the result
   };
   // The payload of a rank's line.
-  struct Told {
+  struct Published {
     std::uint32_t decoded = 0;  // 1: the sum in this slot is values, not a stream
     std::uint32_t reserved = 0;
   };
@@ -42,7 +42,7 @@ class BoundedReduction {
   codec::Bytes region(const std::byte* body, std::size_t index) const noexcept;
   std::size_t sum_region() const noexcept;
   Status contribute(std::uint64_t chunk, std::byte* body) noexcept;
-  Status add_up(std::uint64_t chunk, std::byte* body, Told* told) noexcept;
+  Status add_up(std::uint64_t chunk, std::byte* body, Published* payload) noexcept;
   Status copy_out(std::uint64_t chunk) noexcept;
 
   Group& g_;

@@ -24,8 +24,8 @@
 #include <vector>
 
 #include "node/collectives/combine.hpp"
-#include "node/collectives/manners.hpp"
 #include "node/collectives/moves.hpp"
+#include "node/collectives/store_tuner.hpp"
 #include "node/group/group.hpp"
 #include "node/group/hierarchy.hpp"
 #include "node/memory/kernels.hpp"
@@ -163,11 +163,11 @@ class Collectives {
   Status try_reductions(Use use) noexcept;
   Status agree_on_stores(const Spent& mine, Use use) noexcept;
   // Tuner for reductions of this length in visible memory; null if nothing is tuned.
-  Manners* manners(Collective kind, std::size_t bytes) noexcept {
+  StoreTuner* store_tuner(Collective kind, std::size_t bytes) noexcept {
     if (fixed_stores_ || group_->oversubscribed()) return nullptr;
     const std::size_t use = kind == Collective::reduce ? 0 : kind == Collective::allreduce ? 1 : 2;
     const auto length = static_cast<std::size_t>(std::bit_width(bytes >> 14));
-    return &manners_[use][std::min(length, kLengths - 1)];
+    return &store_tuners_[use][std::min(length, kLengths - 1)];
   }
   std::byte* scratch(std::size_t bytes);
   // Copies data that a peer wrote. It lies in another core's caches, unless ranks share cores.
@@ -197,7 +197,7 @@ class Collectives {
   bool fixed_stores_ = false;
   std::array<std::uint64_t, kUses> until_tried_{kTryFirst, kTryFirst, kTryFirst};  // bytes
   static constexpr std::size_t kLengths = 16;                                      // powers of two, from 16 KiB
-  std::array<std::array<Manners, kLengths>, 3> manners_;  // of reduce, allreduce, reduce_scatter
+  std::array<std::array<StoreTuner, kLengths>, 3> store_tuners_;  // of reduce, allreduce, reduce_scatter
   Counters counters_;
 };
 

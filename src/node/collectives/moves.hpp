@@ -6,8 +6,8 @@
 
 namespace stretto::node {
 
-// State of a pull: chunks are outstanding, it is complete, or access was refused.
-enum class Left : char { chunks, nothing, refused };
+// A pending pull has outstanding chunks. A refused one is repeated in a second pass.
+enum class PullState : char { pending, done, refused };
 
 struct Pull {
   int source = 0;
@@ -26,7 +26,7 @@ struct Moves {
   bool by_kernel = true;           // the kernel may copy private blocks of at least Options::kernel bytes
   bool passes_on = false;          // this rank exposes the data that it pulls
   std::size_t bytes = 0;           // of a block
-  std::vector<Left> left;          // by pull
+  std::vector<PullState> states;   // by pull
   const std::byte* own = nullptr;  // source of this rank's own block
   std::byte* own_to = nullptr;     // destination of that block; null: it is in place
 

@@ -22,7 +22,7 @@ Reduction::Reduction(Collectives& c, const Task& task, const Hierarchy& hierarch
       size_(payload::size_of(task.type)),
       quantum_(std::max<std::size_t>(kLine / size_, 1)),
       stores_(c.stores(use(task.kind))),
-      manner_{results(), results() == Stores::plain ? c.stores(Collectives::Use::moves) : results()},
+      mode_{results(), results() == Stores::plain ? c.stores(Collectives::Use::moves) : results()},
       readers_(c.operands_.readers),
       outputs_(c.operands_.outputs),
       sources_(c.operands_.sources),
@@ -161,7 +161,7 @@ Status Reduction::run() noexcept {
         if (i < l || i - l >= chunks_) continue;
         if (const Status s = combine(level, i - l, body); s != Status::ok) return s;
       }
-      told_.results = reach_;
+      told_.results = destination_;
       std::memcpy(g_.line(first_ + i).payload, &told_, sizeof told_);
       g_.publish(first_ + i);
     }
@@ -185,14 +185,14 @@ Status Reduction::run() noexcept {
 // no readers and are skipped. All ranks decide by the same lines.
 Status Reduction::all_are_through(std::uint64_t round, bool* through) noexcept {
   *through = false;
-  if (round != 1 || reach_ != Reach::all) return Status::ok;
+  if (round != 1 || destination_ != Destination::all) return Status::ok;
   bool all = true;
   for (const int r : c_.others_) {
     const Line* line = nullptr;
     if (const Status s = g_.await(r, first_ + round, &line); s != Status::ok) return s;
-    Told told;
-    std::memcpy(&told, line->payload, sizeof told);
-    all &= told.results == Reach::all;
+    Published published;
+    std::memcpy(&published, line->payload, sizeof published);
+    all &= published.results == Destination::all;
   }
   *through = all;
   return Status::ok;
@@ -218,25 +218,25 @@ Status Reduction::copy_in(const Chunk& c, std::byte* body) noexcept {
 }
 
 Status Reduction::combine(int level, std::uint64_t k, std::byte* body) noexcept {
-  if (reach_ == Reach::all) return Status::ok;
+  if (destination_ == Destination::all) return Status::ok;
   const Chunk c = chunk(k);
   const Range mine = part(level, me_, c);
   if (mine.empty()) return Status::ok;
   if (const Status s = gather_sources(level, k, mine); s != Status::ok) return s;
-  if (reach_ != Reach::all) return combine_part(level, c, mine, body);
+  if (destination_ != Destination::all) return combine_part(level, c, mine, body);
   return combine_all(k, body);
 }
 
 // Combines this rank's part of this chunk and all later chunks without waiting: all addresses are known and contiguous.
 Status Reduction::combine_all(std::uint64_t k, std::byte* body) noexcept {
-  Manners* const trial = c_.manners(t_.kind, all_ * size_);
-  if (trial != nullptr) manner_ = trial->next();
+  StoreTuner* const tuner = c_.store_tuner(t_.kind, all_ * size_);
+  if (tuner != nullptr) mode_ = tuner->next();
   const auto begin = std::chrono::steady_clock::now();
   for (; k < chunks_; ++k) {
     const Chunk c = chunk(k);
     if (const Status s = combine_part(levels_, c, part(levels_, me_, c), body); s != Status::ok) return s;
   }
-  if (trial != nullptr) trial->took(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
+  if (tuner != nullptr) tuner->took(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
   return Status::ok;
 }
 
@@ -264,7 +264,7 @@ Status Reduction::combine_row(int level, const Chunk& c, const Range& row, std::
   const std::size_t in_part = (row.first - mine.first) * size_;
   // The result is made in place, unless it uses streaming stores, or overwrites an operand needed after the first two.
   std::byte* const own = top && t_.out != nullptr ? result_at(c, row.first) : nullptr;
-  const bool at_home = own != nullptr && manner_.own == Stores::plain && t_.operation.op != payload::Op::user &&
+  const bool at_home = own != nullptr && mode_.own == Stores::plain && t_.operation.op != payload::Op::user &&
                        (t_.in != t_.out || (sources_.size() <= 2 && t_.kind != Collective::reduce_scatter));
   const std::size_t in_vector = top ? source_at(c, row.first) * size_ : 0;
   std::byte* const lent = lent_ != nullptr ? lent_ + row.first * size_ : nullptr;
@@ -282,7 +282,7 @@ Status Reduction::combine_row(int level, const Chunk& c, const Range& row, std::
       copy(body + region(level, me_) + in_part + at, to, n, stores_);
       continue;
     }
-    if (own != nullptr && !at_home) copy(own + at, to, n, manner_.own);
+    if (own != nullptr && !at_home) copy(own + at, to, n, mode_.own);
     if (lent != nullptr)
       copy(lent + at, to, n, Stores::plain);
     else
@@ -293,7 +293,7 @@ Status Reduction::combine_row(int level, const Chunk& c, const Range& row, std::
 
 // Prefetches the next block of operands and destinations in peers' memory.
 void Reduction::ask_ahead(std::byte* lent, std::size_t next, std::size_t bytes) const noexcept {
-  if (g_.oversubscribed() || !manner_.ahead) return;
+  if (g_.oversubscribed() || !mode_.ahead) return;
   if (lent != nullptr) will_write(lent, bytes);
   for (std::size_t child = 0; child < sources_.size(); ++child) {
     const Source& s = sources_[child].front();
@@ -325,16 +325,16 @@ std::byte* Reduction::result_at(const Chunk& c, std::size_t position) const noex
 void Reduction::deliver(std::size_t in_vector, std::size_t in_part, std::size_t bytes, const std::byte* sum,
                         std::byte* body) noexcept {
   if (t_.kind == Collective::reduce_scatter || (t_.kind == Collective::reduce && me_ == t_.root)) return;
-  if (reach_ == Reach::slot) {
+  if (destination_ == Destination::slot) {
     c_.copy_to_peer(body + region(levels_, me_) + in_part, sum, bytes, stores_);
     return;
   }
   for (std::byte* const theirs : outputs_) {
     if (theirs == nullptr) continue;
-    if (manner_.ahead)
-      c_.copy_to_peer(theirs + in_vector, sum, bytes, manner_.theirs);
+    if (mode_.ahead)
+      c_.copy_to_peer(theirs + in_vector, sum, bytes, mode_.theirs);
     else
-      copy(theirs + in_vector, sum, bytes, manner_.theirs);
+      copy(theirs + in_vector, sum, bytes, mode_.theirs);
   }
 }
 
@@ -347,9 +347,9 @@ Status Reduction::copy_out(std::uint64_t k) noexcept {
     const Line* line = nullptr;
     const std::uint64_t round = first_ + k + static_cast<std::uint64_t>(levels_);
     if (const Status s = g_.await(r, round, &line); s != Status::ok) return s;
-    Told told;
-    std::memcpy(&told, line->payload, sizeof told);
-    if (told.results != Reach::slot) continue;
+    Published published;
+    std::memcpy(&published, line->payload, sizeof published);
+    if (published.results != Destination::slot) continue;
     const bool lent = lends() && told_.in.access == Access::staged;
     if (lent && k == 0) ++c_.counters_.lent;
     const std::byte* const from = (lent ? g_.slot(first_ + k) : g_.slot(r, round)) + region(levels_, r);

@@ -61,14 +61,14 @@ class Reduction {
     std::size_t at, elements, per_block;
   };
   // Destination of a rank's results: its slot; all outputs, chunk by chunk; or all outputs at once.
-  enum class Reach : std::uint32_t { slot, chunk, all };
+  enum class Destination : std::uint32_t { slot, chunk, all };
   // The payload of a rank's line.
-  struct Told {
+  struct Published {
     Exposure in, out;
-    Reach results = Reach::slot;
+    Destination results = Destination::slot;
     std::uint32_t reserved = 0;
   };
-  static_assert(sizeof(Told) <= kInline);
+  static_assert(sizeof(Published) <= kInline);
   // A contiguous run of a source: the address of its first element, and the position of its end.
   struct Piece {
     const std::byte* at;
@@ -91,9 +91,9 @@ class Reduction {
   std::byte* result_at(const Chunk& c, std::size_t position) const noexcept;
   Status combine_part(int level, const Chunk& c, const Range& mine, std::byte* body) noexcept;
   Status all_are_through(std::uint64_t round, bool* through) noexcept;
-  void find_reach(bool outputs_mapped) noexcept;
+  void find_destination(bool outputs_mapped) noexcept;
   Status gather_sources(int level, std::uint64_t k, const Range& mine) noexcept;
-  Status fetch(int source, const Told& told, const Chunk& c, const Range& mine, std::byte* to) noexcept;
+  Status fetch(int source, const Published& published, const Chunk& c, const Range& mine, std::byte* to) noexcept;
   Piece piece(std::size_t child, const Chunk& c, std::size_t position) const noexcept;
   Status combine_row(int level, const Chunk& c, const Range& row, std::byte* body, const Range& mine) noexcept;
   void ask_ahead(std::byte* lent, std::size_t next, std::size_t bytes) const noexcept;
@@ -114,15 +114,15 @@ class Reduction {
   std::size_t size_;       // bytes of an element
   std::size_t quantum_;    // elements of a cache line, or 1
   Stores stores_;          // for slots
-  Manner manner_;          // for outputs
+  StoreMode mode_;         // for outputs
   std::size_t all_ = 0;    // elements of all blocks
   std::size_t block_ = 1;  // elements of a block
   std::size_t chunk_ = 1;  // elements of a whole chunk, of each block
   std::uint64_t chunks_ = 0, first_ = 0;
   bool large_ = false;
-  Told told_;
+  Published told_;
   std::vector<int>& readers_;  // as in Operands
-  Reach reach_ = Reach::slot;
+  Destination destination_ = Destination::slot;
   // Two ranks: destination in the peer's slot, relative to the chunk's first element; else null.
   std::byte* lent_ = nullptr;
   std::vector<std::byte*>& outputs_;

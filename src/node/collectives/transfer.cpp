@@ -45,7 +45,7 @@ Status Transfer::run() noexcept {
   const bool by_kernel = m_.by_kernel && m_.bytes >= c_.options_.kernel / (for_each ? 4 : 1);
   if (large_ && !m_.offsets.empty()) exposure_ = c_.memory_->expose(m_.exposed, m_.span, by_kernel);
   try {
-    m_.left.assign(m_.pulls.size(), Left::chunks);
+    m_.states.assign(m_.pulls.size(), PullState::pending);
   } catch (const std::bad_alloc&) {
     return g.give_up_all(fail(Status::out_of_memory, "no memory for {} transfers", m_.pulls.size()));
   }
@@ -90,9 +90,9 @@ Status Transfer::pass() noexcept {
 // Repeats the pass with this rank's blocks for refused readers, and the pulls that were refused to this rank.
 Status Transfer::second_pass() noexcept {
   if (!m_.readers.empty() && exposure_.access == Access::kernel) c_.memory_->stop_kernel();
-  for (Left& left : m_.left) {
-    if (left == Left::refused) ++c_.counters_.refused;
-    left = left == Left::refused ? Left::chunks : Left::nothing;
+  for (PullState& state : m_.states) {
+    if (state == PullState::refused) ++c_.counters_.refused;
+    state = state == PullState::refused ? PullState::pending : PullState::done;
   }
   exposure_ = {};
   refused_ = false;
@@ -127,19 +127,19 @@ Status Transfer::expose(std::uint64_t k) noexcept {
 
 Status Transfer::pull(std::uint64_t k) noexcept {
   for (std::size_t i = 0; i < m_.pulls.size(); ++i) {
-    if (m_.left[i] != Left::chunks) continue;
+    if (m_.states[i] != PullState::pending) continue;
     const Line* line = nullptr;
     if (const Status s = c_.group_->await(m_.pulls[i].source, first_ + k, &line); s != Status::ok) return s;
-    Left& left = m_.left[i];
-    if (const Status s = pull_from(m_.pulls[i], *line, k, &left); s != Status::ok) return c_.group_->give_up_all(s);
-    if (left != Left::refused) continue;
+    PullState& state = m_.states[i];
+    if (const Status s = pull_from(m_.pulls[i], *line, k, &state); s != Status::ok) return c_.group_->give_up_all(s);
+    if (state != PullState::refused) continue;
     refused_ = true;
     c_.group_->tell_refused();
   }
   return Status::ok;
 }
 
-Status Transfer::pull_from(const Pull& p, const Line& line, std::uint64_t k, Left* left) noexcept {
+Status Transfer::pull_from(const Pull& p, const Line& line, std::uint64_t k, PullState* state) noexcept {
   Chunk part = chunk(k);
   Exposure source;
   Comes comes = Comes::in_chunks;
@@ -148,7 +148,7 @@ Status Transfer::pull_from(const Pull& p, const Line& line, std::uint64_t k, Lef
     comes = static_cast<Comes>(line.payload[sizeof source]);
   }
   if (comes == Comes::later) {
-    *left = Left::refused;
+    *state = PullState::refused;
     return Status::ok;
   }
   const Answer a = answer(source.access);
@@ -159,7 +159,7 @@ Status Transfer::pull_from(const Pull& p, const Line& line, std::uint64_t k, Lef
   }
   if (comes == Comes::at_once) {
     part = {0, m_.bytes};
-    *left = Left::nothing;
+    *state = PullState::done;
   }
   const std::byte* block = a == Answer::mapped ? c_.memory_->reach(p.source, source, p.offset, m_.bytes) : nullptr;
   if (block != nullptr) {
@@ -168,7 +168,7 @@ Status Transfer::pull_from(const Pull& p, const Line& line, std::uint64_t k, Lef
   }
   const Status s = c_.memory_->read(p.source, source, p.offset + part.at, p.to + part.at, part.bytes);
   if (s != Status::unsupported) return s;
-  *left = Left::refused;
+  *state = PullState::refused;
   return Status::ok;
 }
 

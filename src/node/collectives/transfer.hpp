@@ -36,7 +36,7 @@ class Transfer {
   Status second_pass() noexcept;
   Status expose(std::uint64_t k) noexcept;
   Status pull(std::uint64_t k) noexcept;
-  Status pull_from(const Pull& p, const Line& line, std::uint64_t k, Left* left) noexcept;
+  Status pull_from(const Pull& p, const Line& line, std::uint64_t k, PullState* state) noexcept;
 
   Collectives& c_;
   Moves& m_;

@@ -1,5 +1,5 @@
-// Stands in for libxpmem where there is no such module: between threads of one process, whose memory needs no mapping. It keeps
-// count, so that a test sees what was attached and detached, and refuses what the module would refuse.
+// Stand-in for libxpmem without the module: between threads of one process, whose memory needs no mapping. It counts
+// attachments for tests, and refuses the same requests as the module.
 #include <fcntl.h>
 
 #include <atomic>
@@ -62,7 +62,7 @@ int xpmem_detach(void* at) {
   return 0;
 }
 
-// For the test: what is held now, and how often something was attached.
+// For tests: the objects held, and the number of attachments made.
 long stand_in_held() { return segments + permits + attachments; }
 long stand_in_attached() { return attachments; }
 long stand_in_calls() { return calls; }

@@ -40,7 +40,8 @@ for how, tolerance in (({}, 1e-6), ({"rms": 0.01, "deterministic": True}, None),
     fully_shard(model)
     sharding = stretto.torch.fsdp(model, **how)
     got = train(model, 3, whole=False)
-    # Three steps of 0.05 move the weights by at most 0.15 of the gradients' error, and later gradients by a multiple of that.
+    # Three steps of 0.05 move the weights by at most 0.15 of the gradients' error, and later gradients by a multiple of
+    # that.
     limit = tolerance or sharding.totals.promised_error * 0.15 * 2 + 1e-6
     assert (got - expected).abs().max() <= limit, (how, (got - expected).abs().max(), limit)
     assert sharding.totals.calls, how

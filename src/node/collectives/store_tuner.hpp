@@ -1,8 +1,8 @@
 // Autotuner for the stores of reductions that write results straight into visible outputs. Trials run on the calls
 // themselves.
 //
-// The fastest manner depends on the caches, on the distance of the cores, and on the program's use of its buffers
-// between calls. A trial on private buffers would miss that last effect. Results do not depend on the manner, so each
+// The fastest mode depends on the caches, on the distance of the cores, and on the program's use of its buffers
+// between calls. A trial on private buffers would miss that last effect. Results do not depend on the mode, so each
 // rank chooses for itself, by the time of its own part.
 #pragma once
 
@@ -14,24 +14,24 @@
 
 namespace stretto::node {
 
-struct Manner {
+struct StoreMode {
   Stores own = Stores::plain;     // stores into this rank's output
   Stores theirs = Stores::plain;  // stores into other ranks' outputs
   bool ahead = true;              // prefetches the next operands, and the next lines of other ranks' outputs
 };
 
 // The trial of one kind and length of call.
-class Manners {
+class StoreTuner {
  public:
-  static constexpr std::array<Manner, 4> all{{{Stores::plain, Stores::plain, false},
-                                              {Stores::plain, Stores::plain, true},
-                                              {Stores::plain, Stores::streaming, true},
-                                              {Stores::streaming, Stores::streaming, false}}};
+  static constexpr std::array<StoreMode, 4> all{{{Stores::plain, Stores::plain, false},
+                                                 {Stores::plain, Stores::plain, true},
+                                                 {Stores::plain, Stores::streaming, true},
+                                                 {Stores::streaming, Stores::streaming, false}}};
 
-  // The manner of the next call.
-  const Manner& next() const noexcept { return all[calls_ < trials ? calls_ / each : best_]; }
+  // The mode of the next call.
+  const StoreMode& next() const noexcept { return all[calls_ < trials ? calls_ / each : best_]; }
 
-  // Reports the duration of that call. Calls of one manner are consecutive and the shortest counts, so that cache lines
+  // Reports the duration of that call. Calls in one mode are consecutive and the shortest counts, so that cache lines
   // lie where these stores leave them.
   void took(double seconds) noexcept {
     if (calls_ < trials) {
