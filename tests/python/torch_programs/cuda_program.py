@@ -1,5 +1,5 @@
 """A rank of a test with tensors of CUDA, which all ranks keep on the first GPU: STORE RANK SIZE [staged | times]. Compares the backend stretto and the hook
-with what they mean, and says `fine`; with times, writes rows of JSON."""
+with what they mean, and says `fine`; with times, writes rows of JSON. EMULATED=1: tensors of emulated_cuda.py."""
 
 import datetime
 import json
@@ -7,15 +7,32 @@ import os
 import statistics
 import sys
 import time
+import warnings
 
 import torch
 import torch.distributed as dist
 
 import stretto.torch
 
+if os.environ.get("EMULATED"):
+    import emulated_cuda
+
+    emulated_cuda.stand_in_for_cuda()
+
 store, rank, size, mode = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), (sys.argv[4:] or [""])[0]
 device = torch.device("cuda:0")
-torch.cuda.set_device(device)
+if "emulated_cuda" in sys.modules:
+    on = emulated_cuda.tensor
+    if mode == "staged":  # the memory itself is of the plugin
+        stretto.torch.cuda.reason_to_stage = lambda: "no device"
+else:
+    torch.cuda.set_device(device)
+    warnings.simplefilter("ignore")
+
+    def on(values):
+        return values.to(device)
+
+
 op = dist.ReduceOp
 
 
@@ -42,11 +59,11 @@ def collectives():
                 work.wait()
 
         for dtype in (torch.float32, torch.float64, torch.float16, torch.bfloat16, torch.int32, torch.int64, torch.uint8, torch.complex64):
-            x = values(rank, dtype=dtype).to(device)
+            x = on(values(rank, dtype=dtype))
             call(dist.all_reduce, x)
             same(x, torch.stack([values(r, dtype=dtype) for r in range(size)]).sum(0, dtype=dtype))
         for word, expected in ((op.MAX, torch.stack(every).amax(0)), (op.AVG, total / size), (op.PRODUCT, torch.stack(every).prod(0))):
-            x = values(rank).to(device)
+            x = on(values(rank))
             call(dist.all_reduce, x, word)
             torch.testing.assert_close(x.cpu(), expected)
         wide = torch.zeros(1000, 2, device=device)
@@ -54,42 +71,42 @@ def collectives():
         x.copy_(values(rank))
         call(dist.all_reduce, x)  # not contiguous
         same(x, total)
-        x = values(rank).to(device)
+        x = on(values(rank))
         call(dist.reduce, x, root)
         if rank == root:
             same(x, total)
-        x = values(rank).to(device)
+        x = on(values(rank))
         call(dist.broadcast, x, root)
         same(x, every[root])
         gathered = torch.empty(size * 1000, device=device)
-        call(dist.all_gather_into_tensor, gathered, values(rank).to(device))
+        call(dist.all_gather_into_tensor, gathered, on(values(rank)))
         same(gathered, torch.cat(every))
         parts = [torch.empty(1000, device=device) for _ in range(size)]
-        call(dist.all_gather, parts, values(rank).to(device))
+        call(dist.all_gather, parts, on(values(rank)))
         for one, expected in zip(parts, every):
             same(one, expected)
         part = torch.empty(1000, device=device)
-        call(dist.reduce_scatter_tensor, part, torch.cat([values(r) for r in range(size)]).to(device))
+        call(dist.reduce_scatter_tensor, part, on(torch.cat([values(r) for r in range(size)])))
         same(part, size * every[rank])
-        call(dist.all_to_all_single, gathered, torch.cat([values(rank + r) for r in range(size)]).to(device))
+        call(dist.all_to_all_single, gathered, on(torch.cat([values(rank + r) for r in range(size)])))
         same(gathered, torch.cat([values(s + rank) for s in range(size)]))
-        call(dist.gather, values(rank).to(device), parts if rank == root else None, root)
+        call(dist.gather, on(values(rank)), parts if rank == root else None, root)
         if rank == root:
             for one, expected in zip(parts, every):
                 same(one, expected)
-        call(dist.scatter, part, [one.to(device) for one in every] if rank == root else None, root)
+        call(dist.scatter, part, [on(one) for one in every] if rank == root else None, root)
         same(part, every[rank])
     if rank == 0:
-        dist.send(values(0).to(device), 1)
+        dist.send(on(values(0)), 1)
     elif rank == 1:
         x = torch.empty(1000, device=device)
         dist.recv(x, 0)
         same(x, values(0))
     dist.barrier()
-    x = torch.ones(1000, device=device)  # much work, then a call that must come after it, then work that must come after the call
+    x = on(torch.ones(1000))  # much work, then a call that must come after it, then work that must come after the call
     for _ in range(50):
         x = x * 1.0
-    big = torch.randn(1500, 1500, device=device)
+    big = on(torch.randn(300, 300) if "emulated_cuda" in sys.modules else torch.randn(1500, 1500))
     for _ in range(20):
         big = big @ big.T / 1500
     x += big[0, 0] * 0
@@ -104,8 +121,8 @@ def collectives():
 
 
 def refusals():
-    for words, call in (("have devices cpu, cuda:0", lambda: dist.all_gather_into_tensor(torch.empty(10 * size), torch.ones(10, device=device))),
-                        ("no reduction BAND", lambda: dist.all_reduce(torch.ones(10, device=device), op.BAND)),
+    for words, call in (("have devices cpu, cuda:0", lambda: dist.all_gather_into_tensor(torch.empty(10 * size), on(torch.ones(10)))),
+                        ("no reduction BAND", lambda: dist.all_reduce(on(torch.ones(10)), op.BAND)),
                         ("'meta'", lambda: dist.group.WORLD.allreduce([torch.ones(10, device="meta")]))):
         try:
             call()
@@ -113,6 +130,40 @@ def refusals():
             assert words in str(error), error
         else:
             raise AssertionError(words)
+
+
+class Bucket:
+    """A bucket of one parameter's gradients, as DistributedDataParallel gives it to a hook."""
+
+    def __init__(self, parameter, gradients):
+        self._parameter, self._gradients = parameter, gradients
+
+    def buffer(self):
+        return self._gradients
+
+    def parameters(self):
+        return [self._parameter]
+
+    def gradients(self):
+        return [self._gradients]
+
+    def is_last(self):
+        return True
+
+
+def buckets():
+    for how in ({}, {"rel": 1e-3}, {"abs": 1e-3}, {"rms": 0.05}, {"rms": 0.05, "error_feedback": True}, {"rel": 1e-3, "deterministic": True}, {"wire": "bf16"}):
+        state, parameter, ahead = stretto.torch.State(**how), torch.nn.Parameter(torch.zeros(3000)), torch.zeros(3000)
+        for step in range(3):
+            every = [torch.randn(3000, generator=torch.Generator().manual_seed(10 * step + r)) for r in range(size)]
+            mean = stretto.torch.hook(state, Bucket(parameter, on(every[rank]))).wait().cpu()
+            ahead += mean - torch.stack(every).mean(0)
+        assert ahead.abs().max() <= 3 * state.totals.promised_error + (0.03 if "wire" in how else 1e-5), (how, ahead.abs().max(), state.totals)
+        assert "wire" in how or not how.keys() & {"error_feedback", "deterministic"} or state.totals.raw_calls == 0, (how, state.totals)
+        sums = [torch.empty(3000, device=device) for _ in range(size)]
+        dist.all_gather(sums, on(ahead))
+        assert all(torch.equal(one.cpu(), ahead) for one in sums), how
+        state.free()
 
 
 class Model(torch.nn.Module):
@@ -199,7 +250,9 @@ else:
     collectives()
     refusals()
     if mode != "staged":
-        hooks()
+        buckets()
+        if "emulated_cuda" not in sys.modules:
+            hooks()
     report = stretto.torch.report()
     assert (report.staged_calls > 0, report.device_calls > 0) == (mode == "staged", mode != "staged"), report
     if rank == 0:
