@@ -1,6 +1,8 @@
 """Arrays in the memory of a GPU in every collective and in the codec: those of an emulated device and, on a machine with a GPU, CuPy's and torch's."""
 
+import ctypes
 import os
+import pathlib
 import subprocess
 import sys
 
@@ -8,7 +10,7 @@ import numpy as np
 import pytest
 
 import stretto
-from gpu_arrays import DLPack, Interface, Library
+from gpu_arrays import DLPack, Emulator, Interface, Library
 from stretto.api.core import _core
 
 EMULATED = "emulated" in os.environ.get("STRETTO_CUDA_PLUGIN", "")
@@ -396,17 +398,68 @@ def test_interfaces_that_say_wrong_things_are_refused():
     of_ranks(3, body)
 
 
-@pytest.mark.skipif(not EMULATED, reason="two streams of the emulated device")
-def test_a_call_comes_after_the_streams_of_all_its_arrays():
+@pytest.mark.skipif(not EMULATED, reason="streams of the emulated device")
+@pytest.mark.parametrize("later", (False, True), ids=("blocking", "started"))
+def test_a_call_comes_after_the_streams_of_all_its_arrays(later):
+    emulator = Emulator()
+
     def body(comm, device):
-        x = values_of(comm.rank, (1000,))
-        total = np.sum([values_of(r, (1000,)) for r in range(comm.size)], axis=0)
-        for stream in (None, 1):
-            given, out = Interface.of(x, device, stream), Interface(x.shape, x.dtype, device)
-            comm.allreduce(given, out=out)
-            np.testing.assert_array_equal(out.numpy(), total)
+        x, every = values_of(comm.rank, (3000,)), [values_of(r, (3000,)) for r in range(comm.size)]
+        first, second = emulator.new_stream(device), emulator.new_stream(device)
+        for given_on, out_on in ((first, first), (first, second), (first, 1), (1, second), (None, 1), (None, None), (first, None)):
+            given, out = emulator.filled_late(x, device, given_on), emulator.filled_late(x, device, out_on)
+            for function, expected in ((comm.iallreduce if later else comm.allreduce, np.sum(every, axis=0)),
+                                       (comm.iallgatherv if later else comm.allgatherv, x)):
+                if expected is x:
+                    given, out = emulator.filled_late(x[:1000], device, given_on), emulator.filled_late(x, device, out_on)
+                    call = function(given, [1000] * comm.size, out=out)
+                    expected = np.concatenate([one[:1000] for one in every])
+                else:
+                    call = function(given, out=out)
+                if later:
+                    call.wait()
+                np.testing.assert_array_equal(out.numpy_on(out_on), expected)
+        while not comm.device_done():
+            pass
+        given = emulator.filled_late(x, device, first)
+        s = stretto.compress(Library.wrapped(given), abs=0.5)
+        np.testing.assert_array_equal(s.decompress(out=emulator.filled_late(np.zeros_like(x), device, second)).numpy_on(second), stretto.compress(x, abs=0.5).decompress())
 
     of_ranks(3, body)
+    assert emulator.first_race() is None, emulator.first_race()
+
+
+@pytest.mark.skipif(EMULATED, reason="streams of CUDA")
+@pytest.mark.parametrize("later", (False, True), ids=("blocking", "started"))
+def test_a_call_follows_the_current_stream(later):
+    cupy, torch = pytest.importorskip("cupy"), pytest.importorskip("torch")
+
+    def body(comm, device):
+        call = (lambda x, out: comm.iallreduce(x, out=out).wait()) if later else (lambda x, out: comm.allreduce(x, out=out))
+        with torch.cuda.stream(torch.cuda.Stream()):
+            big, x = torch.randn(2000, 2000, device="cuda"), torch.zeros(1_000_000, device="cuda")
+            for step in range(5):
+                for _ in range(10):
+                    big = big @ big.T / 2000
+                x += comm.rank + 1 + 0 * big.flatten()[0]
+                x = torch.nan_to_num(x)
+                call(x, x)
+                x *= 0.5
+            expected = 0.0
+            for step in range(5):
+                expected = (comm.size * expected + comm.size * (comm.size + 1) / 2) * 0.5
+            assert torch.equal(x.cpu(), torch.full((1_000_000,), expected)), (x, expected)
+        with cupy.cuda.Stream(non_blocking=True):
+            big, x = cupy.random.standard_normal((2000, 2000), dtype=cupy.float32), cupy.zeros(1_000_000, cupy.float32)
+            for step in range(5):
+                for _ in range(10):
+                    big = big @ big.T / 2000
+                x += comm.rank + 1 + 0 * cupy.nan_to_num(big.ravel()[0])
+                call(x, x)
+                x *= 0.5
+            np.testing.assert_array_equal(x.get(), np.full(1_000_000, expected, np.float32))
+
+    of_ranks(2, body)
 
 
 def test_nothing_of_a_gpu_is_loaded_before_an_array_of_one_comes():
@@ -422,3 +475,19 @@ def test_an_array_without_a_plugin_is_refused_by_name():
                          "try: stretto.threads(1)(lambda comm: comm.allreduce(X(), out=X()))()", "except stretto.UnsupportedError as error: print(error)"))
     done = subprocess.run([sys.executable, "-c", program], env={**os.environ, "STRETTO_CUDA_PLUGIN": "/none.so"}, check=True, capture_output=True, text=True)
     assert "no CUDA plugin: /none.so" in done.stdout, done.stdout
+
+
+@pytest.mark.parametrize("ranks", (1, 2, 3))
+@pytest.mark.parametrize("library", ["emulated"] if EMULATED else ["cupy", "torch"])
+def test_processes_share_one_device(tmp_path, ranks, library):
+    try:
+        ctypes.CDLL(os.environ.get("STRETTO_UCX", "libucp.so.0"))
+    except OSError as error:
+        pytest.skip(f"no UCX: {error}")
+    program = pathlib.Path(__file__).with_name("gpu_ranks.py")
+    started = [subprocess.Popen([sys.executable, program, tmp_path, str(rank), str(ranks), library], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+               for rank in range(ranks)]
+    said = [rank.communicate(timeout=120)[0] for rank in started]
+    assert all("fine" in words for words in said), said
+    if ranks > 1:
+        assert "messages by peer (CUDA IPC)" in said[0], said[0]

@@ -11,6 +11,8 @@ import torch
 from stretto.api.core import _core
 from stretto.errors import UnsupportedError
 
+STAGED_BELOW = 0  # bytes of a call
+
 
 @dataclasses.dataclass
 class DeviceReport:

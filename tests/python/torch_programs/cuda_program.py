@@ -219,14 +219,16 @@ def median_of(call, turns):
 
 
 def times():
-    """Medians of all_reduce, of this backend and then of gloo, over the ranks of this job."""
-    for backend in ("stretto", "gloo"):
-        begin(backend, f"times-{backend}")
-        comm = stretto.init(dist.group.WORLD, name="times") if backend == "stretto" else None
-        for nbytes in (64 << 10, 1 << 20, 64 << 20):
+    """Medians of all_reduce over the ranks of this job: by the device collectives, staged, and of gloo."""
+    for way in ("stretto", "stretto, staged", "gloo"):
+        stretto.torch.cuda.STAGED_BELOW = 0
+        stretto.torch.cuda.reason_to_stage = lambda way=way: "as the test says" if "staged" in way else ""
+        begin(way.partition(",")[0], f"times-{way}")
+        comm = stretto.init(dist.group.WORLD, name="times") if way == "stretto" else None
+        for nbytes in (4 << 10, 64 << 10, 256 << 10, 1 << 20, 4 << 20, 64 << 20):
             x = torch.rand(nbytes // 4, device=device)
-            turns = 5 if nbytes > 10 << 20 else 31
-            calls = {f"dist.all_reduce, {backend}": lambda x=x: dist.all_reduce(x, op.MAX)}
+            turns = 5 if nbytes > 10 << 20 else 21
+            calls = {f"dist.all_reduce, {way}": lambda x=x: dist.all_reduce(x, op.MAX)}
             if comm is not None:
                 calls["stretto.Comm.allreduce"] = lambda x=x: comm.allreduce(x, out=x, op="max")
                 calls["stretto.Comm.allreduce, rel=1e-3"] = lambda x=x: comm.allreduce(x, out=x, op="max", rel=1e-3, payload="fused")
@@ -235,10 +237,10 @@ def times():
                     call()
                 found = median_of(call, turns)
                 if rank == 0:
-                    print(json.dumps({"call": name, "bytes": nbytes, "ranks": size, "us": round(1e6 * found, 1), "staged": bool(os.environ.get("STAGED"))}), flush=True)
+                    print(json.dumps({"call": name, "bytes": nbytes, "ranks": size, "us": round(1e6 * found, 1), "transports": os.environ.get("UCX_TLS", "")}), flush=True)
         if comm is not None:
             comm.free()
-        if rank == 0 and backend == "stretto":
+        if rank == 0 and way != "gloo":
             print(json.dumps({"report": str(stretto.torch.report())}), flush=True)
         dist.destroy_process_group()
 

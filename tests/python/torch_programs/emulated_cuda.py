@@ -7,6 +7,7 @@ cuda:0; what torch computes from it is another one, and views share its memory.
 import contextlib
 import pathlib
 import sys
+import typing
 
 import torch
 from torch.utils._pytree import tree_flatten, tree_map
@@ -159,8 +160,13 @@ def stand_in_for_cuda():
     torch.cuda.Stream = Stream
     torch.cuda.get_device_capability = lambda device=None: (9, 0)
     torch.cuda.stream = torch.cuda.device = lambda _: contextlib.nullcontext()
-    future, new = torch.futures.Future, {name: getattr(torch, name) for name in ("empty", "zeros")}
-    torch.futures.Future = lambda *, devices=None: future()
+    new = {name: getattr(torch, name) for name in ("empty", "zeros")}
+
+    class Future(torch.futures.Future[typing.TypeVar("T")]):
+        def __init__(self, *, devices=None):
+            super().__init__()
+
+    torch.futures.Future = Future
 
     def made(name):
         def make(*shape, pin_memory=False, device=None, **keywords):
