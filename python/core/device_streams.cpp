@@ -3,7 +3,7 @@
 
 #include <cstdint>
 #include <cstring>
-#include <limits>
+#include <map>
 #include <mutex>
 #include <string>
 #include <vector>
@@ -31,15 +31,16 @@ struct Answer {
   double range[2];
 };
 
-// Pinned memory for answers is kept: CUDA takes longer to give some than an operation takes.
+// Pinned memory for the answers of each device is kept: CUDA takes longer to give some than an operation takes.
 class Answers {
  public:
-  stretto_status take(Answer** answer) {
+  stretto_status take(int device, Answer** answer) {
     {
       const std::lock_guard lock(mutex_);
-      if (!free_.empty()) {
-        *answer = free_.back();
-        free_.pop_back();
+      std::vector<Answer*>& free = free_[device];
+      if (!free.empty()) {
+        *answer = free.back();
+        free.pop_back();
         return STRETTO_OK;
       }
     }
@@ -48,14 +49,14 @@ class Answers {
     *answer = static_cast<Answer*>(p);
     return s;
   }
-  void give_back(Answer* answer) {
+  void give_back(int device, Answer* answer) {
     const std::lock_guard lock(mutex_);
-    free_.push_back(answer);
+    free_[device].push_back(answer);
   }
 
  private:
   std::mutex mutex_;
-  std::vector<Answer*> free_;
+  std::map<int, std::vector<Answer*>> free_;
 };
 
 Answers& answers() {
@@ -81,7 +82,7 @@ Answer run(const Place& place, Address memory, std::size_t bytes, const Work& wo
     const Visit visit(place);
     if (visit.status() != STRETTO_OK) return visit.status();
     Answer* pinned = nullptr;
-    stretto_status s = answers().take(&pinned);
+    stretto_status s = answers().take(place.device, &pinned);
     if (s != STRETTO_OK) return s;
     auto* const on_device = reinterpret_cast<Answer*>(memory + bytes - rounded(sizeof(Answer)));
     stretto_cuda_call call = STRETTO_CUDA_CALL_INIT;
@@ -94,7 +95,7 @@ Answer run(const Place& place, Address memory, std::size_t bytes, const Work& wo
     if (s == STRETTO_OK) s = stretto_cuda_copy(pinned, on_device, sizeof(Answer), place.stream);
     if (s == STRETTO_OK) s = stretto_cuda_wait(nullptr, place.stream);
     if (s == STRETTO_OK) found = *pinned;
-    if (s != STRETTO_TIMEOUT) answers().give_back(pinned);  // else the copy may still come
+    if (s != STRETTO_TIMEOUT) answers().give_back(place.device, pinned);  // else the copy may still come
     return s;
   });
   check(status);
