@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <vector>
 
+#include "place.hpp"
 #include "stretto/stretto.h"
 #include "stretto/stretto_nonblocking.h"
 #include "view.hpp"
@@ -48,13 +49,19 @@ struct Call {
   std::vector<View> contributions;     // of allreduce_multi
   std::vector<const void*> addresses;  // of these
   Blocks sent, received;
+  Place place{};
 
   // Throws if a buffer is shorter than the C function's accesses, if read and written memory overlap, or if the number
   // of blocks differs from the number of ranks.
   void check_buffers(int rank, int size) const;
 
-  // The C function, blocking where `request` is NULL.
+  // The C function, blocking where `request` is NULL. Of device memory a blocking one runs in the order of the place's stream, and one that is
+  // started waits for what is on that stream now.
   stretto_status run(stretto_comm comm, const stretto_options* options, stretto_request* request) const noexcept;
+
+ private:
+  stretto_status run_on_stream(stretto_comm comm, const stretto_options* options) const noexcept;
+  stretto_status run_on_host(stretto_comm comm, const stretto_options* options, stretto_request* request) const noexcept;
 };
 
 }  // namespace stretto::python
