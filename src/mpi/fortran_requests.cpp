@@ -117,7 +117,7 @@ void complete_some(MPI_Fint n, MPI_Fint* requests, MPI_Fint* done, MPI_Fint* ind
 }  // namespace
 
 void wait(const char* name, Wait& next, MPI_Fint* request, MPI_Fint* status, MPI_Fint* ierror) noexcept {
-  if (!attends()) return deliver(go_on(name, next, request, status), ierror);
+  if (!has_own_requests()) return deliver(go_on(name, next, request, status), ierror);
   complete_any(1, request, nullptr, nullptr, status, ierror, [](Requests& r, int*, int* done, MPI_Status* s) {
     *done = 1;
     return mpi::wait(r.at(), s);
@@ -126,7 +126,7 @@ void wait(const char* name, Wait& next, MPI_Fint* request, MPI_Fint* status, MPI
 
 void waitall(const char* name, Waitall& next, MPI_Fint* count, MPI_Fint* requests, MPI_Fint* statuses,
              MPI_Fint* ierror) noexcept {
-  if (!attends()) return deliver(go_on(name, next, count, requests, statuses), ierror);
+  if (!has_own_requests()) return deliver(go_on(name, next, count, requests, statuses), ierror);
   complete_all(*count, requests, nullptr, statuses, ierror, [](Requests& r, int* done, MPI_Status* s) {
     *done = 1;
     return mpi::waitall(r.n(), r.at(), s);
@@ -135,7 +135,7 @@ void waitall(const char* name, Waitall& next, MPI_Fint* count, MPI_Fint* request
 
 void waitany(const char* name, Waitany& next, MPI_Fint* count, MPI_Fint* requests, MPI_Fint* index, MPI_Fint* status,
              MPI_Fint* ierror) noexcept {
-  if (!attends()) return deliver(go_on(name, next, count, requests, index, status), ierror);
+  if (!has_own_requests()) return deliver(go_on(name, next, count, requests, index, status), ierror);
   complete_any(*count, requests, index, nullptr, status, ierror, [](Requests& r, int* at, int* done, MPI_Status* s) {
     *done = 1;
     return mpi::waitany(r.n(), r.at(), at, s);
@@ -144,42 +144,42 @@ void waitany(const char* name, Waitany& next, MPI_Fint* count, MPI_Fint* request
 
 void waitsome(const char* name, Waitsome& next, MPI_Fint* count, MPI_Fint* requests, MPI_Fint* done, MPI_Fint* indices,
               MPI_Fint* statuses, MPI_Fint* ierror) noexcept {
-  if (!attends()) return deliver(go_on(name, next, count, requests, done, indices, statuses), ierror);
+  if (!has_own_requests()) return deliver(go_on(name, next, count, requests, done, indices, statuses), ierror);
   complete_some(*count, requests, done, indices, statuses, ierror,
                 [](Requests& r, int* n, int* at, MPI_Status* s) { return mpi::waitsome(r.n(), r.at(), n, at, s); });
 }
 
 void test(const char* name, Test& next, MPI_Fint* request, MPI_Fint* flag, MPI_Fint* status,
           MPI_Fint* ierror) noexcept {
-  if (!attends()) return deliver(go_on(name, next, request, flag, status), ierror);
+  if (!has_own_requests()) return deliver(go_on(name, next, request, flag, status), ierror);
   complete_any(1, request, nullptr, flag, status, ierror,
                [](Requests& r, int*, int* done, MPI_Status* s) { return mpi::test(r.at(), done, s); });
 }
 
 void testall(const char* name, Testall& next, MPI_Fint* count, MPI_Fint* requests, MPI_Fint* flag, MPI_Fint* statuses,
              MPI_Fint* ierror) noexcept {
-  if (!attends()) return deliver(go_on(name, next, count, requests, flag, statuses), ierror);
+  if (!has_own_requests()) return deliver(go_on(name, next, count, requests, flag, statuses), ierror);
   complete_all(*count, requests, flag, statuses, ierror,
                [](Requests& r, int* done, MPI_Status* s) { return mpi::testall(r.n(), r.at(), done, s); });
 }
 
 void testany(const char* name, Testany& next, MPI_Fint* count, MPI_Fint* requests, MPI_Fint* index, MPI_Fint* flag,
              MPI_Fint* status, MPI_Fint* ierror) noexcept {
-  if (!attends()) return deliver(go_on(name, next, count, requests, index, flag, status), ierror);
+  if (!has_own_requests()) return deliver(go_on(name, next, count, requests, index, flag, status), ierror);
   complete_any(*count, requests, index, flag, status, ierror,
                [](Requests& r, int* at, int* done, MPI_Status* s) { return mpi::testany(r.n(), r.at(), at, done, s); });
 }
 
 void testsome(const char* name, Testsome& next, MPI_Fint* count, MPI_Fint* requests, MPI_Fint* done, MPI_Fint* indices,
               MPI_Fint* statuses, MPI_Fint* ierror) noexcept {
-  if (!attends()) return deliver(go_on(name, next, count, requests, done, indices, statuses), ierror);
+  if (!has_own_requests()) return deliver(go_on(name, next, count, requests, done, indices, statuses), ierror);
   complete_some(*count, requests, done, indices, statuses, ierror,
                 [](Requests& r, int* n, int* at, MPI_Status* s) { return mpi::testsome(r.n(), r.at(), n, at, s); });
 }
 
 void request_get_status(const char* name, Test& next, MPI_Fint* request, MPI_Fint* flag, MPI_Fint* status,
                         MPI_Fint* ierror) noexcept {
-  if (!attends()) return deliver(go_on(name, next, request, flag, status), ierror);
+  if (!has_own_requests()) return deliver(go_on(name, next, request, flag, status), ierror);
   complete_any(1, request, nullptr, flag, status, ierror,
                [](Requests& r, int*, int* done, MPI_Status* s) { return mpi::request_get_status(*r.at(), done, s); });
 }
@@ -187,7 +187,7 @@ void request_get_status(const char* name, Test& next, MPI_Fint* request, MPI_Fin
 #ifdef STRETTO_ASKS_SEVERAL
 void request_get_status_all(const char* name, Testall& next, MPI_Fint* count, MPI_Fint* requests, MPI_Fint* flag,
                             MPI_Fint* statuses, MPI_Fint* ierror) noexcept {
-  if (!attends()) return deliver(go_on(name, next, count, requests, flag, statuses), ierror);
+  if (!has_own_requests()) return deliver(go_on(name, next, count, requests, flag, statuses), ierror);
   complete_all(*count, requests, flag, statuses, ierror, [](Requests& r, int* done, MPI_Status* s) {
     return mpi::request_get_status_all(r.n(), r.at(), done, s);
   });
@@ -195,7 +195,7 @@ void request_get_status_all(const char* name, Testall& next, MPI_Fint* count, MP
 
 void request_get_status_any(const char* name, Testany& next, MPI_Fint* count, MPI_Fint* requests, MPI_Fint* index,
                             MPI_Fint* flag, MPI_Fint* status, MPI_Fint* ierror) noexcept {
-  if (!attends()) return deliver(go_on(name, next, count, requests, index, flag, status), ierror);
+  if (!has_own_requests()) return deliver(go_on(name, next, count, requests, index, flag, status), ierror);
   complete_any(*count, requests, index, flag, status, ierror, [](Requests& r, int* at, int* done, MPI_Status* s) {
     return mpi::request_get_status_any(r.n(), r.at(), at, done, s);
   });
@@ -203,7 +203,7 @@ void request_get_status_any(const char* name, Testany& next, MPI_Fint* count, MP
 
 void request_get_status_some(const char* name, Testsome& next, MPI_Fint* count, MPI_Fint* requests, MPI_Fint* done,
                              MPI_Fint* indices, MPI_Fint* statuses, MPI_Fint* ierror) noexcept {
-  if (!attends()) return deliver(go_on(name, next, count, requests, done, indices, statuses), ierror);
+  if (!has_own_requests()) return deliver(go_on(name, next, count, requests, done, indices, statuses), ierror);
   complete_some(*count, requests, done, indices, statuses, ierror, [](Requests& r, int* n, int* at, MPI_Status* s) {
     return mpi::request_get_status_some(r.n(), r.at(), n, at, s);
   });

@@ -18,7 +18,7 @@ OUTLIVED = (
     'if [ -n "$1" ]; then LD_PRELOAD="$1" "$2" "$3" "$4"; else "$2" "$3" "$4"; fi; ended=$?; '
     '[ "$3" = unfinished ] || [ "$3" = stopped ] || [ "${OMPI_COMM_WORLD_RANK:-$PMI_RANK}" != 1 ] || sleep 30; exit $ended'
 )
-HANG = 60  # seconds; far more than the limit, what an MPI takes to start, and what a stopped rank lives
+HANG = 60  # seconds; far longer than the limit, the start of an MPI, and the life of a stopped rank
 scratch = tempfile.TemporaryDirectory()
 NATIVE = pathlib.Path(scratch.name, "native")
 NATIVE.write_text("* native\n")

@@ -76,7 +76,7 @@ int until_done(const Test& test) noexcept {
 
 }  // namespace
 
-bool attends() noexcept { return in_flight.load(std::memory_order_acquire) > 0 || persistent_of_ours() > 0; }
+bool has_own_requests() noexcept { return in_flight.load(std::memory_order_acquire) > 0 || persistent_of_ours() > 0; }
 
 int test(MPI_Request* request, int* flag, MPI_Status* status) noexcept {
   return once(1, request, [&](MPI_Request* r) { return PMPI_Test(r, flag, status); });
@@ -200,74 +200,75 @@ void before_freed(MPI_Request request) noexcept {
 using namespace stretto;
 
 STRETTO_WRAPPER int MPI_Wait(MPI_Request* request, MPI_Status* status) {
-  return mpi::attends() ? mpi::wait(request, status) : PMPI_Wait(request, status);
+  return mpi::has_own_requests() ? mpi::wait(request, status) : PMPI_Wait(request, status);
 }
 
 STRETTO_WRAPPER int MPI_Waitall(int n, MPI_Request requests[], MPI_Status statuses[]) {
-  return mpi::attends() ? mpi::waitall(n, requests, statuses) : PMPI_Waitall(n, requests, statuses);
+  return mpi::has_own_requests() ? mpi::waitall(n, requests, statuses) : PMPI_Waitall(n, requests, statuses);
 }
 
 STRETTO_WRAPPER int MPI_Waitany(int n, MPI_Request requests[], int* index, MPI_Status* status) {
-  return mpi::attends() ? mpi::waitany(n, requests, index, status) : PMPI_Waitany(n, requests, index, status);
+  return mpi::has_own_requests() ? mpi::waitany(n, requests, index, status) : PMPI_Waitany(n, requests, index, status);
 }
 
 STRETTO_WRAPPER int MPI_Waitsome(int n, MPI_Request requests[], int* done, int indices[], MPI_Status statuses[]) {
-  return mpi::attends() ? mpi::waitsome(n, requests, done, indices, statuses)
-                        : PMPI_Waitsome(n, requests, done, indices, statuses);
+  return mpi::has_own_requests() ? mpi::waitsome(n, requests, done, indices, statuses)
+                                 : PMPI_Waitsome(n, requests, done, indices, statuses);
 }
 
 STRETTO_WRAPPER int MPI_Test(MPI_Request* request, int* flag, MPI_Status* status) {
-  return mpi::attends() ? mpi::test(request, flag, status) : PMPI_Test(request, flag, status);
+  return mpi::has_own_requests() ? mpi::test(request, flag, status) : PMPI_Test(request, flag, status);
 }
 
 STRETTO_WRAPPER int MPI_Testall(int n, MPI_Request requests[], int* flag, MPI_Status statuses[]) {
-  return mpi::attends() ? mpi::testall(n, requests, flag, statuses) : PMPI_Testall(n, requests, flag, statuses);
+  return mpi::has_own_requests() ? mpi::testall(n, requests, flag, statuses)
+                                 : PMPI_Testall(n, requests, flag, statuses);
 }
 
 STRETTO_WRAPPER int MPI_Testany(int n, MPI_Request requests[], int* index, int* flag, MPI_Status* status) {
-  return mpi::attends() ? mpi::testany(n, requests, index, flag, status)
-                        : PMPI_Testany(n, requests, index, flag, status);
+  return mpi::has_own_requests() ? mpi::testany(n, requests, index, flag, status)
+                                 : PMPI_Testany(n, requests, index, flag, status);
 }
 
 STRETTO_WRAPPER int MPI_Testsome(int n, MPI_Request requests[], int* done, int indices[], MPI_Status statuses[]) {
-  return mpi::attends() ? mpi::testsome(n, requests, done, indices, statuses)
-                        : PMPI_Testsome(n, requests, done, indices, statuses);
+  return mpi::has_own_requests() ? mpi::testsome(n, requests, done, indices, statuses)
+                                 : PMPI_Testsome(n, requests, done, indices, statuses);
 }
 
 STRETTO_WRAPPER int MPI_Request_get_status(MPI_Request request, int* flag, MPI_Status* status) {
-  return mpi::attends() ? mpi::request_get_status(request, flag, status)
-                        : PMPI_Request_get_status(request, flag, status);
+  return mpi::has_own_requests() ? mpi::request_get_status(request, flag, status)
+                                 : PMPI_Request_get_status(request, flag, status);
 }
 
 #ifdef STRETTO_ASKS_SEVERAL
 STRETTO_WRAPPER int MPI_Request_get_status_all(int n, const MPI_Request requests[], int* flag, MPI_Status statuses[]) {
-  return mpi::attends() ? mpi::request_get_status_all(n, requests, flag, statuses)
-                        : PMPI_Request_get_status_all(n, requests, flag, statuses);
+  return mpi::has_own_requests() ? mpi::request_get_status_all(n, requests, flag, statuses)
+                                 : PMPI_Request_get_status_all(n, requests, flag, statuses);
 }
 
 STRETTO_WRAPPER int MPI_Request_get_status_any(int n, const MPI_Request requests[], int* index, int* flag,
                                                MPI_Status* status) {
-  return mpi::attends() ? mpi::request_get_status_any(n, requests, index, flag, status)
-                        : PMPI_Request_get_status_any(n, requests, index, flag, status);
+  return mpi::has_own_requests() ? mpi::request_get_status_any(n, requests, index, flag, status)
+                                 : PMPI_Request_get_status_any(n, requests, index, flag, status);
 }
 
 STRETTO_WRAPPER int MPI_Request_get_status_some(int n, const MPI_Request requests[], int* done, int indices[],
                                                 MPI_Status statuses[]) {
-  return mpi::attends() ? mpi::request_get_status_some(n, requests, done, indices, statuses)
-                        : PMPI_Request_get_status_some(n, requests, done, indices, statuses);
+  return mpi::has_own_requests() ? mpi::request_get_status_some(n, requests, done, indices, statuses)
+                                 : PMPI_Request_get_status_some(n, requests, done, indices, statuses);
 }
 #endif
 
 #if defined(MPICH_NUMVERSION) && MPICH_NUMVERSION >= 50000000
 // An extension of MPICH, whose version 4.0 lacks its profiling name.
 STRETTO_WRAPPER int MPIX_Request_is_complete(MPI_Request request) {
-  return mpi::attends() ? mpi::request_is_complete(request) : PMPIX_Request_is_complete(request);
+  return mpi::has_own_requests() ? mpi::request_is_complete(request) : PMPIX_Request_is_complete(request);
 }
 #endif
 
 STRETTO_WRAPPER int MPI_Request_free(MPI_Request* request) {
   if (request) {
-    if (mpi::attends()) mpi::before_freed(*request);
+    if (mpi::has_own_requests()) mpi::before_freed(*request);
     mpi::released(*request);
   }
   return PMPI_Request_free(request);

@@ -9,7 +9,7 @@
 namespace stretto::mpi {
 
 // True if some request is stretto's. Otherwise the MPI's own functions serve.
-bool attends() noexcept;
+bool has_own_requests() noexcept;
 
 // Implementations of the MPI functions of these names.
 int wait(MPI_Request* request, MPI_Status* status) noexcept;
