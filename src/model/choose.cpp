@@ -112,8 +112,10 @@ Status Chooser::Impl::table(const Question& q, bool all_of_them, std::vector<Can
                     : measured_by(Provider::mpi).value_or(INFINITY);
   };
   programs.forget_if_full();
-  Search search(programs, profile, q);
-  const double whole = native && q.native && q.started && topology.hosts() > 1 ? search.whole_vectors_of_mpi() : 0;
+  // The first call of most communicators on one host is answered without a search.
+  std::optional<Search> made;
+  const auto search = [&]() -> Search& { return made ? *made : made.emplace(programs, profile, q); };
+  const double whole = native && q.native && q.started && topology.hosts() > 1 ? search().whole_vectors_of_mpi() : 0;
   const double measured = native ? std::max(own_seconds(), whole) : INFINITY;
   const std::optional<double> node_measured = measured_by(Provider::node);
   const bool guessed = native && !q.device && !std::isfinite(measured);
@@ -124,16 +126,17 @@ Status Chooser::Impl::table(const Question& q, bool all_of_them, std::vector<Can
   // A call that no schedule is worth replacing needs no more than a bound of its time.
   const double enough = q.contest && q.native && !q.node ? longest_unbeaten : -1;
   if (guessed && !natives_alone)
-    native_seconds = std::max(whole, all_of_them ? search.least_of_mpi(options) : search.guess_of_mpi(options, enough));
+    native_seconds =
+        std::max(whole, all_of_them ? search().least_of_mpi(options) : search().guess_of_mpi(options, enough));
   const bool unknown = guessed && (natives_alone || native_seconds <= enough);
   native_seconds = std::min(native_seconds, measured);
   if (all_of_them) {
-    *all = search.all(options);
-  } else {
+    *all = search().all(options);
+  } else if (!options.empty()) {
     // A raw path that MPIs have does not undercut the guess of the MPI, unless the MPI is known to take a slower one.
     const bool beside_mpi = native && q.native;
     const double least = !beside_mpi ? INFINITY : q.contest ? longest_worthwhile(native_seconds) : native_seconds;
-    if (least > 0 || !q.contest) *all = search.cheapest(options, least, guessed && beside_mpi && whole == 0);
+    if (least > 0 || !q.contest) *all = search().cheapest(options, least, guessed && beside_mpi && whole == 0);
   }
   if (natives_alone && guessed) native_seconds = 1;
   if (native && q.native && std::isfinite(native_seconds)) {

@@ -153,6 +153,31 @@ TEST(Choose, AStartedSumAvoidsWholeVectorsOfTheMpi) {
   EXPECT_FALSE(taken(3, Collective::allreduce, open, true, measured).taken.native);
 }
 
+TEST(Choose, WhereNothingWasMeasuredMemoryIsTakenAsAmongCandidates) {
+  for (const int ranks : {1, 2, 3, 8, 9}) {
+    Chooser chooser(profile(), topology::Topology::regular(ranks, ranks));
+    for (const Collective collective : {Collective::allreduce, Collective::bcast, Collective::barrier})
+      for (const double ratio : {0.0, 8.0})
+        for (const bool native : {true, false}) {
+          Question q = allreduce(collective == Collective::barrier ? 0 : 1 << 20, ratio);
+          q.collective = collective;
+          q.node = true;
+          q.native = native;
+          q.node_streams = ratio > 0;
+          Decided decided;
+          ASSERT_EQ(decide(chooser, q, &decided), Status::ok) << message();
+          q.natives = q.contest = true;
+          Candidate best, own;
+          double mpi = 0;
+          ASSERT_EQ(chooser.choose(q, &best, &own, &mpi), Status::ok) << message();
+          EXPECT_EQ(decided.taken.provider, best.provider) << ranks;
+          EXPECT_EQ(decided.taken.payload, best.payload) << ranks;
+          EXPECT_EQ(decided.own.provider, own.provider) << ranks;
+          EXPECT_EQ(decided.own.assumed, own.assumed) << ranks;
+        }
+  }
+}
+
 TEST(Choose, ANodesCollectiveIsTakenWhereItWasMeasuredToBeTheFastest) {
   Profile p = profile();
   p.natives = {{Collective::allreduce, 3, 1, {{8, 2e-9}, {1 << 20, 1e-9}}},
