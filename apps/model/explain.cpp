@@ -73,7 +73,7 @@ std::string family(const Candidate& c) {
 
 // What a table has one row of: a schedule and its payload, whatever else.
 std::string row_of(const Candidate& c) {
-  return c.native ? label(c) : fmt::format("{} {}", c.schedule, payload::name(c.payload));
+  return c.native ? label(c) : fmt::format("{} {}{}", c.schedule, payload::name(c.payload), c.dense ? ", dense" : "");
 }
 
 // What a schedule that was named may carry: the payload that was named too, else what `explain` has candidates of, of which the
