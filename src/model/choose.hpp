@@ -34,6 +34,8 @@ struct Question {
   bool natives = false;       // where a native collective can serve, no schedule is wanted
   bool contest = false;       // only schedules below longest_worthwhile() of the MPI's time are wanted (native.hpp)
   double ratio = 1;           // expected of a compressed contribution
+  double dense_ratio = 0;     // and of one in dense streams; 0: streams are fixed
+  bool fixed = true;          // streams may be fixed
   std::string schedule;       // forced; empty: any
   int payload = -1;           // forced payload::Kind; -1: any
   std::uint64_t segment = 0;  // forced; 0: any
@@ -46,6 +48,7 @@ struct Candidate {
   Provider provider = Provider::schedules;
   std::string schedule;
   payload::Kind payload = payload::Kind::raw;
+  bool dense = false;           // streams are
   bool raw_inside = false;      // hierarchical: raw in the node, `payload` between
   std::uint64_t raw_below = 0;  // bytes: messages of fewer travel raw, whatever `payload`; 0: none do
   std::uint64_t segment = 0;    // bytes; 0: uncut

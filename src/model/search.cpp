@@ -133,11 +133,12 @@ void ProgramsKept::forget_if_full() {
   if (kept_.size() >= most_programs) kept_.clear();
 }
 
-Search::Search(ProgramsKept& kept, const Profile& profile, const Question& question)
+Search::Search(ProgramsKept& kept, const Profile& profile, const Question& question, bool dense)
     : kept_(kept),
       profile_(profile),
       question_(question),
       machine_(question.device ? machine_on_device(profile, question.element, question.ratio, 1, question.staged)
+               : dense         ? machine_of_dense(profile, question.element, question.ratio, question.dense_ratio)
                                : machine_of(profile, question.element, question.ratio)),
       stepless_(machine_),
       even_cost_(break_even(machine_)) {

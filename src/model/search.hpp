@@ -39,8 +39,8 @@ class ProgramsKept {
 // A search over the options of one question.
 class Search {
  public:
-  // Borrows all of them.
-  Search(ProgramsKept& kept, const Profile& profile, const Question& question);
+  // Borrows all of them. `dense`: streams are, and shrink by Question::dense_ratio.
+  Search(ProgramsKept& kept, const Profile& profile, const Question& question, bool dense = false);
 
   // Every way of every option, with its time.
   std::vector<Candidate> all(const std::vector<Option>& options);

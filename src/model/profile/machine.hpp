@@ -55,6 +55,10 @@ inline constexpr double kIndependentGrowth = 0.5;
 // each value once (copy), and the addition of streams.
 Machine machine_of(const Profile& profile, std::uint32_t element, double ratio);
 
+// The same where streams are dense, `dense_ratio` of values that fixed streams shrink by `ratio`. Profiles have the fixed form's costs alone:
+// what the entropy stage adds to them is that of one processor, scaled for profiles whose codec is slower.
+Machine machine_of_dense(const Profile& profile, std::uint32_t element, double ratio, double dense_ratio);
+
 // Of a collective of device memory, whose segments are on `lanes` streams: work is the device's kernels, of which as many run at a time,
 // and where messages are staged they pass pinned memory of the host at either end. What of a device nobody measured is estimated (docs/model.md).
 Machine machine_on_device(const Profile& profile, std::uint32_t element, double ratio, int lanes, bool staged);
