@@ -14,7 +14,7 @@ namespace stretto::bench {
 // `vain`: a question whether an event is over that was answered no.
 enum class DriverCall : std::uint8_t { kernel, clear, copy, record, wait, query, vain, allocate };
 inline constexpr std::size_t driver_calls = 8;
-inline constexpr std::array<const char*, driver_calls> driver_call_names{"kernel", "clear", "copy",  "record",
+inline constexpr std::array<const char*, driver_calls> driver_call_names{"kernel", "clear", "copy", "record",
                                                                          "wait",   "query", "vain", "allocate"};
 
 // Of all threads together. A launch of the codec is a kernel, and a clearing before it, and a copy of its result where it has one; its
