@@ -31,7 +31,7 @@ int ratio_cell_of(double ratio) noexcept {
 }
 
 struct Key {
-  int bytes, ratio, root, payload;
+  int bytes, ratio, root, payload, reaching;
   std::uint64_t segment, raw_below;
   std::uint32_t element;
   std::uint8_t collective;
@@ -48,6 +48,7 @@ struct Hash {
     mix(static_cast<std::uint32_t>(k.ratio));
     mix(static_cast<std::uint32_t>(k.root));
     mix(static_cast<std::uint32_t>(k.payload));
+    mix(static_cast<std::uint32_t>(k.reaching));
     mix(k.segment);
     mix(k.raw_below);
     mix(k.element);
@@ -63,6 +64,7 @@ Key key_of(const Question& q) {
       q.compress ? ratio_cell_of(q.ratio) : 0,
       schedule::rooted(q.collective) ? q.root : 0,
       q.payload,
+      q.reaching,
       q.segment,
       q.raw_below,
       q.element,
