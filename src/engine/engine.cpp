@@ -27,8 +27,8 @@ constexpr double first_beside = 1e-3;
 // After an error of the transport an alarm is awaited for so many seconds.
 constexpr double alarm_patience = 0.2;
 
-// Longest single wait for a transfer in seconds where a device must be polled.
-constexpr double poll_every = 20e-6;
+// Seconds between two looks at limits and interruptions, at least: a host that waits for a device spins.
+constexpr double least_between_looks = 1e-3;
 
 constexpr std::uint64_t none_ends = ~std::uint64_t{0};
 
@@ -341,15 +341,26 @@ void Engine::Impl::look_at_limits() noexcept {
 
 Status Engine::Impl::wait(Run& run, Report* report) noexcept {
   double longest = others != nullptr ? first_beside : look_every;
+  Waiting device_waiting(true);  // nothing wakes a host that waits for a device
+  double looked = 0;
   while (!run.ended()) {
-    if (turn_all({})) continue;
+    if (turn_all({})) {
+      device_waiting.reset();
+      continue;
+    }
     if (run.ended()) break;
     const auto begin = Clock::now();
     const double limit = run.timeout() > 0 ? std::min(longest, run.timeout()) : longest;
-    const std::size_t n = fetch(run.polls() ? poll_every : limit);
+    const double now = Waiting::clock();
+    const std::size_t n = fetch(run.polls() ? device_waiting.next(now) : limit);
     run.waited(seconds_since(begin));
-    if (n > 0) continue;
+    if (n > 0) {
+      device_waiting.reset();
+      continue;
+    }
     if (others != nullptr) longest = others->drive() ? 0 : std::clamp(2 * longest, first_beside, look_every);
+    if (now - looked < least_between_looks) continue;
+    looked = now;
     look_at_limits();
     if (!run.ended() && interrupted()) interrupt(run);
   }

@@ -31,7 +31,7 @@ int ratio_cell_of(double ratio) noexcept {
 }
 
 struct Key {
-  int bytes, ratio, dense_ratio, root, payload;
+  int bytes, ratio, dense_ratio, root, payload, reaching;
   std::uint64_t segment, raw_below;
   std::uint32_t element;
   std::uint8_t collective;
@@ -48,6 +48,7 @@ struct Hash {
     mix(static_cast<std::uint32_t>(k.ratio) | std::uint64_t{static_cast<std::uint32_t>(k.dense_ratio)} << 32);
     mix(static_cast<std::uint32_t>(k.root));
     mix(static_cast<std::uint32_t>(k.payload));
+    mix(static_cast<std::uint32_t>(k.reaching));
     mix(k.segment);
     mix(k.raw_below);
     mix(k.element);
@@ -58,21 +59,22 @@ struct Hash {
 
 Key key_of(const Question& q) {
   const auto bit = [](bool on, int i) { return static_cast<std::uint16_t>(on ? 1 << i : 0); };
-  return {cell_of(q.bytes),
-          q.compress ? ratio_cell_of(q.ratio) : 0,
-          q.compress ? ratio_cell_of(q.dense_ratio) : 0,
-          schedule::rooted(q.collective) ? q.root : 0,
-          q.payload,
-          q.segment,
-          q.raw_below,
-          q.element,
-          static_cast<std::uint8_t>(q.collective),
-          static_cast<std::uint16_t>(bit(q.keeps_order, 0) | bit(q.compress, 1) | bit(q.code_space, 2) |
-                                     bit(q.native, 3) | bit(q.node, 4) | bit(q.node_streams, 5) |
-                                     bit(q.rank_by_rank, 6) | bit(q.exact, 7) | bit(q.device, 8) | bit(q.staged, 9) |
-                                     bit(q.natives, 10) | bit(q.contest, 11) | bit(q.started, 12) | bit(q.fixed, 13) |
-                                     bit(q.dense_ratio > 0, 14)),
-          q.schedule};
+  return {
+      cell_of(q.bytes),
+      q.compress ? ratio_cell_of(q.ratio) : 0,
+      q.compress ? ratio_cell_of(q.dense_ratio) : 0,
+      schedule::rooted(q.collective) ? q.root : 0,
+      q.payload,
+      q.reaching,
+      q.segment,
+      q.raw_below,
+      q.element,
+      static_cast<std::uint8_t>(q.collective),
+      static_cast<std::uint16_t>(bit(q.keeps_order, 0) | bit(q.compress, 1) | bit(q.code_space, 2) | bit(q.native, 3) |
+                                 bit(q.node, 4) | bit(q.node_streams, 5) | bit(q.rank_by_rank, 6) | bit(q.exact, 7) |
+                                 bit(q.device, 8) | bit(q.staged, 9) | bit(q.natives, 10) | bit(q.contest, 11) |
+                                 bit(q.started, 12) | bit(q.fixed, 13) | bit(q.dense_ratio > 0, 14)),
+      q.schedule};
 }
 
 // Times of dense streams are estimates (machine_of_dense). They replace fixed ones for a clear gain alone.

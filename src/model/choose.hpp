@@ -27,6 +27,7 @@ struct Question {
   bool code_space = false;    // and every contribution must be summed in code space (no raw sums inside a node)
   bool device = false;        // values are in the memory of devices
   bool staged = false;        // and messages pass the host's, on their way from one to another
+  int reaching = 0;  // or devices reach each other's memory: this many ranks share one of them at most; 0: they do not
   bool native = false;        // the MPI's own collective can serve
   bool node = false;          // so can that of the ranks' shared memory: they are on one host
   bool node_streams = false;  // and it can with streams

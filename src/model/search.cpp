@@ -137,9 +137,10 @@ Search::Search(ProgramsKept& kept, const Profile& profile, const Question& quest
     : kept_(kept),
       profile_(profile),
       question_(question),
-      machine_(question.device ? machine_on_device(profile, question.element, question.ratio, 1, question.staged)
-               : dense         ? machine_of_dense(profile, question.element, question.ratio, question.dense_ratio)
-                               : machine_of(profile, question.element, question.ratio)),
+      machine_(question.device
+                   ? machine_on_device(profile, question.element, question.ratio, 1, question.staged, question.reaching)
+               : dense ? machine_of_dense(profile, question.element, question.ratio, question.dense_ratio)
+                       : machine_of(profile, question.element, question.ratio)),
       stepless_(machine_),
       even_cost_(break_even(machine_)) {
   stepless_.step = 0;
@@ -198,7 +199,7 @@ double Search::seconds(const Line& line, Candidate& way, double enough) const {
   // Device costs depend on the number of streams for the segments.
   const double block = line.programs->blocks > 0 ? whole() / line.programs->blocks : 0;
   way.lanes = lanes_for(profile_, q.element, q.ratio, way.payload != payload::Kind::raw, block, run.segment);
-  const Machine machine = machine_on_device(profile_, q.element, q.ratio, way.lanes, q.staged);
+  const Machine machine = machine_on_device(profile_, q.element, q.ratio, way.lanes, q.staged, q.reaching);
   return predict(*line.programs, system, machine, run).seconds;
 }
 

@@ -24,6 +24,7 @@ struct Served {
   bool streams = false;  // by the node's, within a bound
   bool device = false;   // a rank's buffers are in the memory of a device
   bool staged = false;   // and messages pass the host's
+  int reaching = 0;      // or ranks of one device, at most, where devices reach each other's memory
   constexpr bool by(Provider p) const noexcept {
     return p == Provider::schedules || (p == Provider::node ? node : mpi);
   }

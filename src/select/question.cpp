@@ -14,9 +14,9 @@ bool same(const model::Question& a, const model::Question& b) noexcept {
   return a.collective == b.collective && a.bytes == b.bytes && a.element == b.element && a.root == b.root &&
          a.keeps_order == b.keeps_order && a.rank_by_rank == b.rank_by_rank && a.exact == b.exact &&
          a.compress == b.compress && a.code_space == b.code_space && a.native == b.native && a.node == b.node &&
-         a.started == b.started && a.node_streams == b.node_streams && a.ratio == b.ratio && a.payload == b.payload && a.segment == b.segment &&
-         a.raw_below == b.raw_below && a.dense_ratio == b.dense_ratio && a.fixed == b.fixed && a.device == b.device &&
-         a.staged == b.staged && a.schedule == b.schedule;
+         a.started == b.started && a.node_streams == b.node_streams && a.ratio == b.ratio && a.payload == b.payload &&
+         a.segment == b.segment && a.raw_below == b.raw_below && a.dense_ratio == b.dense_ratio && a.fixed == b.fixed &&
+         a.device == b.device && a.staged == b.staged && a.reaching == b.reaching && a.schedule == b.schedule;
 }
 
 }  // namespace
@@ -63,6 +63,7 @@ Asked ask(const Call& call, std::size_t bytes, Streaming streaming, const call::
                               call.collective == Collective::allreduce_multi);
   q.device = served.device;
   q.staged = served.staged;
+  q.reaching = served.reaching;
   const bool others = q.raw_below == 0;  // have no messages of their own lengths
   q.native = others && served.mpi;
   q.node = others && served.node;
@@ -82,6 +83,7 @@ Asked ask(const Call& call, std::size_t bytes, Streaming streaming, const call::
                  std::uint64_t{q.compress} << 1 | std::uint64_t{q.node_streams});
   if (q.raw_below > 0) h = mix(h, q.raw_below);
   if (q.dense_ratio > 0) h = mix(h, std::bit_cast<std::uint64_t>(q.dense_ratio) + std::uint64_t{q.fixed});
+  if (q.reaching > 0) h = mix(h, static_cast<std::uint64_t>(q.reaching));
   a.cell = mix(h, q.segment ^ q.schedule.size());
   return a;
 }

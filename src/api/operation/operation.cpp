@@ -290,6 +290,8 @@ void Operation::start_data() noexcept {
   // A device's costs count where every rank knows of it.
   served.device = merged_.devices > 0 && (decision_.needs.any() || comm_.size == 1);
   served.staged = served.device && call_.messages == nullptr;
+  const auto& peer = comm_.device_link.peer;
+  if (served.device && peer && call_.messages == peer.get()) served.reaching = peer->most_on_a_device();
   Status s = comm_.selector.complete(call_, agreed, served, &decision_);
   if (s != Status::ok && goes_exact(s)) {
     start_data();

@@ -117,8 +117,10 @@ Machine machine_of_dense(const Profile& profile, std::uint32_t element, double r
   return m;
 }
 
-Machine machine_on_device(const Profile& profile, std::uint32_t element, double ratio, int lanes, bool staged) {
+Machine machine_on_device(const Profile& profile, std::uint32_t element, double ratio, int lanes, bool staged,
+                          int reaching) {
   const Device d = device_of(profile);
+  const double share = std::max(reaching, 1);
   Machine m = machine_of(profile, element, ratio);
   for (Link& link : m.links) {
     for (Span& s : link) {
@@ -127,15 +129,20 @@ Machine machine_on_device(const Profile& profile, std::uint32_t element, double 
       s.beta += 2 * d.staging;
     }
   }
-  m.combine = {d.launch, d.combine};
-  m.copy = {d.launch, d.copy};
+  if (reaching > 0) {
+    const double host = m.span(topology::Distance::node, 1).alpha;
+    for (Link& link : m.links) link = {{0, 2 * host + 2 * d.look + d.launch, share * d.copy, 0}};
+    m.nics = 0;
+  }
+  m.combine = {d.launch, share * d.combine};
+  m.copy = {d.launch, share * d.copy};
   const CodecCost c = at_ratio(element == 8 && !d.f64.empty() ? d.f64 : d.f32, ratio);
   const double call = std::max(d.launch, c.call / std::max(lanes, 1));
-  m.compress = {call, c.compress};
-  m.decompress = {call, c.decompress};
-  m.add = {call, c.add};
-  m.fused = {call, c.fused};
-  m.quantise = {call, d.copy};
+  m.compress = {call, share * c.compress};
+  m.decompress = {call, share * c.decompress};
+  m.add = {call, share * c.add};
+  m.fused = {call, share * c.fused};
+  m.quantise = {call, share * d.copy};
   m.add_codes = m.add;
   return m;
 }
