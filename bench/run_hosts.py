@@ -30,9 +30,9 @@ def main():
     program = pathlib.Path(os.environ["BUILD"]) / "bench" / "bench_hosts"
     measured = 0
     for name in arguments.place or PLACES:
-        count, slots, gbps = (int(n) for n in name.split("x"))
-        rate = f"{gbps}gbit"
-        argv = [program, "--data", DATA, "--rate", rate, "--gbps", gbps, "--hosts", count]
+        count, slots, gbps = (number(n) for number, n in zip((int, int, float), name.split("x")))
+        rate = f"{gbps:g}gbit"
+        argv = [program, "--data", DATA, "--rate", rate, "--gbps", f"{gbps:g}", "--hosts", count]
         argv += [*(SEVERAL if slots > 1 else ()), *rest]
         try:
             with place(count, gbps, slots) as command:

@@ -165,6 +165,12 @@ model::Question question_of(const Arguments& a) {
   if (a.ratio_given && !q.compress && a.system.empty())
     throw Problem(fmt::format("ratio {} is that of streams, which need a bound: --bound rel:X or abs:X", a.ratio));
   q.ratio = q.compress ? a.ratio : 1;
+  if (a.dense_ratio != 0 && !(std::isfinite(a.dense_ratio) && a.dense_ratio >= 1))
+    throw Problem(fmt::format("dense ratio {} is below 1", a.dense_ratio));
+  if (a.dense_ratio != 0 && !q.compress)
+    throw Problem(
+        fmt::format("dense ratio {} is that of streams, which need a bound: --bound rel:X or abs:X", a.dense_ratio));
+  q.dense_ratio = a.dense_ratio;
   // Over UCX there are no native collectives. Ranks of one host share its memory.
   const bool ucx = carrier_of(a) == model::Carrier::ucx;
   // Neither the MPI's collectives nor the node's reach device memory.

@@ -27,6 +27,7 @@ struct Arguments {
   std::string bound = "exact";
   double ratio = 8;
   bool ratio_given = false;  // else the ratio is assumed, and marked so
+  double dense_ratio = 0;    // 0: streams are fixed
   double growth = model::kIndependentGrowth;
   std::string machine;          // empty: the profile that the library would use on this host
   std::string carrier = "mpi";  // or ucx

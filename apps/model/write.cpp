@@ -13,6 +13,7 @@ Json to_json(const model::Candidate& c, schedule::Collective collective) {
   if (!c.native) {
     j["schedule"] = c.schedule;
     j["payload"] = payload_name(c.payload, collective);
+    if (c.payload != payload::Kind::raw) j["coding"] = c.dense ? "dense" : "fixed";
     j["raw_inside"] = c.raw_inside;
     j["raw_below"] = c.raw_below;
     j["segment"] = c.segment;
@@ -31,7 +32,8 @@ Json to_json(const model::Question& q) {
           {"device", q.device},
           {"root", q.root},
           {"compress", q.compress},
-          {"ratio", q.ratio}};
+          {"ratio", q.ratio},
+          {"dense_ratio", q.dense_ratio}};
 }
 
 std::string payload_name(payload::Kind kind, schedule::Collective collective) {
@@ -45,6 +47,7 @@ std::string label(const model::Candidate& c, schedule::Collective collective) {
     return c.payload == payload::Kind::raw ? name : fmt::format("{} {}", name, payload_name(c.payload, collective));
   }
   std::string text = fmt::format("{} {}", c.schedule, payload_name(c.payload, collective));
+  if (c.dense) text += ", dense";
   if (c.raw_inside) text += ", raw inside";
   if (c.raw_below > 0) text += ", raw below " + size_text(static_cast<double>(c.raw_below));
   if (c.blocks > 0) text += fmt::format(", {} blocks", c.blocks);

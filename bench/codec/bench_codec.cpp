@@ -167,7 +167,7 @@ class Bench {
     }
   }
 
-  // Dense streams beside fixed ones.
+  // Dense streams beside fixed ones, and of the portable kernels beside those for this processor.
   void dense(std::span<const float> values) {
     dense_.load(values, f32_.count());
     dense_.bound(f32_.eps(), false, codec::Coding::dense);
@@ -175,6 +175,12 @@ class Bench {
     o.coding = codec::Coding::dense;
     against(&dense_, "dense", o, &f32_, "fixed", plain_, Clock::thread, "_dense",
             {{"isa", best_isa()}, {"compression", dense_.ratio()}, {"compression_fixed", f32_.ratio()}});
+    if (best_isa() == "portable") return;
+    const std::string isa = portable_isa();
+    if (isa.empty()) return;
+    codec::Options portable = o;
+    portable.isa = Isa::portable;
+    against(&dense_, "portable", portable, &dense_, best_isa(), o, Clock::thread, "_dense_portable", {{"isa", isa}});
   }
 
   void prepare_prototype() {

@@ -26,6 +26,7 @@
 
 #include "apps/command_line.hpp"
 #include "apps/mpi_main.hpp"
+#include "bench/device/calls.hpp"
 #include "bench/device/costs.hpp"
 #include "bench/device/memory.hpp"
 #include "bench/device/ranks.hpp"
@@ -110,6 +111,7 @@ struct Turns {
   const DeviceRow* row = nullptr;  // null: the MPI's own
   std::string name;
   std::vector<double> ms{}, codec{}, wait{}, agree{};
+  bench::DriverCalls calls{};  // of one rank and turn, where the plugin counts them
   stretto_report report = STRETTO_REPORT_INIT;
   bool compared = false, serves = true;
 };
@@ -247,6 +249,8 @@ class Bench {
                  bool counts) {
     const std::size_t count = values.size();
     ranks_.meet();
+    const bench::DriverCalls before = calls();
+    ranks_.meet();
     const Clock::time_point start = Clock::now();
     if (t->row == nullptr) {
       over_mpi(in, out);
@@ -263,10 +267,29 @@ class Bench {
     const double ms = ranks_.largest(since(start) * 1e3);
     if (!counts && t->row != nullptr) compare(t, values, out);
     if (!counts) return;
+    t->calls = since_then(before);
     t->ms.push_back(ms);
     t->codec.push_back(ranks_.largest(t->report.codec_seconds) * 1e3);
     t->wait.push_back(ranks_.largest(t->report.wait_seconds) * 1e3);
     t->agree.push_back(ranks_.largest(t->report.agree_seconds) * 1e3);
+  }
+
+  // Of this process so far.
+  bench::DriverCalls calls() const {
+    bench::DriverCalls now;
+    if (read_calls_ != nullptr) read_calls_(&now);
+    return now;
+  }
+
+  // Of one rank, on average over those of the process.
+  bench::DriverCalls since_then(const bench::DriverCalls& before) const {
+    bench::DriverCalls d = calls();
+    const double ranks = ranks_.are_threads() ? ranks_.size() : 1;
+    for (std::size_t i = 0; i < d.number.size(); ++i) {
+      d.number[i] = static_cast<std::uint64_t>(static_cast<double>(d.number[i] - before.number[i]) / ranks + 0.5);
+      d.seconds[i] = (d.seconds[i] - before.seconds[i]) / ranks;
+    }
+    return d;
   }
 
   // As a program without a library for devices does.
@@ -325,6 +348,11 @@ class Bench {
       r.fields["compression"] = sent > 0 ? raw / sent : 1;
       r.fields["predicted_ms"] = t.report.predicted_seconds * 1e3;
       r.fields["compared"] = t.compared;
+      r.fields["raw_bytes_sent"] = t.report.raw_bytes;
+      for (std::size_t i = 0; read_calls_ != nullptr && i < t.calls.number.size(); ++i) {
+        r.fields["calls"][bench::driver_call_names[i]] = t.calls.number[i];
+        r.fields["calls_us"][bench::driver_call_names[i]] = t.calls.seconds[i] * 1e6;
+      }
     }
     rows_->write(r);
   }
@@ -337,6 +365,7 @@ class Bench {
   double eps_ = 0;
   stretto_comm comm_ = nullptr;  // of the part
   std::set<std::string> done_;
+  const bench::ReadDriverCalls read_calls_ = bench::find_driver_calls();
   bench::Copier copier_;
   std::vector<float> host_;
 };

@@ -39,7 +39,15 @@ struct Options {
   int repeats = 5;
 };
 
-stretto_payload payload_of(const std::string& name) {
+// A payload is given as "fused", or with a coding as "fused:dense".
+stretto_coding coding_of(const std::string& payload) {
+  if (payload.ends_with(":dense")) return STRETTO_CODING_DENSE;
+  if (payload.ends_with(":fixed")) return STRETTO_CODING_FIXED;
+  return STRETTO_CODING_AUTO;
+}
+
+stretto_payload payload_of(const std::string& given) {
+  const std::string name = given.substr(0, given.find(':'));
   if (name == "raw") return STRETTO_PAYLOAD_RAW;
   if (name == "cprp2p") return STRETTO_PAYLOAD_CPRP2P;
   if (name == "recompress") return STRETTO_PAYLOAD_RECOMPRESS;
@@ -138,6 +146,7 @@ class Bench {
     options.report = &w->report;
     if (!w->payload.empty()) {
       options.payload = payload_of(w->payload);
+      options.coding = coding_of(w->payload);
       options.bound_kind = STRETTO_BOUND_ABSOLUTE;
       options.scope = STRETTO_SCOPE_CONTRIBUTION;
       options.bound = std::strtod(w->bound.c_str(), nullptr) * c.range;
@@ -162,7 +171,7 @@ class Bench {
   }
 
   void check(const Contribution& c, Way* w) {
-    const bool in_code_space = w->payload == "homomorphic" || w->payload == "fused";
+    const bool in_code_space = w->payload.starts_with("homomorphic") || w->payload.starts_with("fused");
     const stacking::Quality q =
         stacking::compare(STRETTO_F32, result_.data(), c.sum,
                           {w->report.promised_error, in_code_space ? 1.0 : 2.0 * ranks_, !in_code_space});
@@ -191,6 +200,7 @@ class Bench {
     if (bound != o_.bounds.front()) r.subject += " " + bound;
     if (segment > 0) r.subject += fmt::format(" segment={}", segment);
     r.fields["bound"] = payload == "raw" ? "exact" : bound;
+    r.fields["coding"] = report.coding == STRETTO_CODING_DENSE ? "dense" : "fixed";
     r.fields["mb_sent"] = sent * 1e-6;
     r.fields["compression"] = compression;
     r.fields["codec_ms"] = bench::median(codec);
@@ -228,7 +238,8 @@ int run(int argc, char** argv, int rank) {
   app.add_option("--hosts", o.hosts, "that the ranks are on, in the case; 0: one each");
   app.add_option("--fields", o.fields)->delimiter(',');
   app.add_option("--schedules", o.schedules)->delimiter(',');
-  app.add_option("--payloads", o.payloads)->delimiter(',');
+  app.add_option("--payloads", o.payloads, "such as fused, and with a coding fused:dense or fused:fixed")
+      ->delimiter(',');
   app.add_option("--bounds", o.bounds, "of the range over all contributions")->delimiter(',');
   app.add_option("--segments", o.segments, "bytes of values that travel at once; 0: as chosen")
       ->delimiter(',')

@@ -247,7 +247,7 @@ int main(int argc, char** argv) {
     check(stretto::modules::make_mpi_carrier(MPI_COMM_WORLD, {}, &carrier));
     node::CarrierExchange exchange(*carrier);
     node::Options options;
-    if (kernel > 0) options.kernel = options.kernel_streams = kernel;
+    if (kernel > 0) options.kernel = kernel;
     options.group.slot = slot;
     std::unique_ptr<node::Collectives> collectives;
     check(node::Collectives::create(exchange, options, &collectives));

@@ -57,6 +57,10 @@ NB_MODULE(_core, m) {
       .value("mixed", STRETTO_PAYLOAD_MIXED)
       .value("quantised", STRETTO_PAYLOAD_QUANTISED)
       .value("quantised_ahead", STRETTO_PAYLOAD_QUANTISED_AHEAD);
+  nb::enum_<stretto_coding>(m, "Coding")
+      .value("auto", STRETTO_CODING_AUTO)
+      .value("fixed", STRETTO_CODING_FIXED)
+      .value("dense", STRETTO_CODING_DENSE);
 
   stretto::python::add_streams(m);
   stretto::python::add_places(m);

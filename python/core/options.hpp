@@ -14,7 +14,7 @@ class Options {
  public:
   Options(stretto_bound bound_kind, double bound, stretto_scope scope, std::optional<std::string> schedule,
           stretto_payload payload, std::size_t segment, double timeout, bool check, bool reproducible,
-          double ignore_above, std::size_t raw_below);
+          double ignore_above, std::size_t raw_below, stretto_coding coding);
 
   // Options for a call that fills `report`; valid as long as this object.
   stretto_options with(stretto_report* report) const noexcept;

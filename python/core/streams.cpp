@@ -72,7 +72,12 @@ thread_local double lately = 64;
 
 std::size_t elements(const View& values, stretto_type type) { return values.bytes() / stretto_type_size(type); }
 
-unsigned flags(bool checksum) { return checksum ? STRETTO_CHECKSUM : 0; }
+unsigned flags(bool checksum, stretto_coding coding = STRETTO_CODING_AUTO) {
+  const unsigned of_coding = coding == STRETTO_CODING_DENSE   ? STRETTO_DENSE
+                             : coding == STRETTO_CODING_FIXED ? STRETTO_FIXED
+                                                              : 0;
+  return (checksum ? STRETTO_CHECKSUM : 0) | of_coding;
+}
 
 stretto_stream_info inspected(const View& s) {
   stretto_stream_info info;
@@ -86,7 +91,7 @@ stretto_missing missing(const std::vector<double>& marks, double ignore_above) {
 
 // ignore_above: 0 for the default, infinity for none.
 nb::object compress(stretto_type type, nb::handle values, double eps, bool checksum, int threads,
-                    const std::vector<double>& marks, double ignore_above) {
+                    const std::vector<double>& marks, double ignore_above, stretto_coding coding) {
   const stretto_missing kept = missing(marks, ignore_above);
   const View v = View::read(values);
   const std::size_t n = elements(v, type), bound = stretto_compress_bound(type, n);
@@ -94,7 +99,7 @@ nb::object compress(stretto_type type, nb::handle values, double eps, bool check
   const double likely = threads == 1 ? lately * 1.05 / 8 * static_cast<double>(n) + slack : static_cast<double>(bound);
   nb::object made =
       stream(static_cast<std::size_t>(likely), bound, threads, [&](void* out, std::size_t room, std::size_t* written) {
-        return stretto_compress_missing(type, v.data(), n, eps, &kept, out, room, written, flags(checksum));
+        return stretto_compress_missing(type, v.data(), n, eps, &kept, out, room, written, flags(checksum, coding));
       });
   if (n > slack) {
     const double bits = 8 * static_cast<double>(nb::len(made)) / static_cast<double>(n);
@@ -112,7 +117,7 @@ void decompress(nb::handle bytes, nb::handle out, unsigned divisor, int threads)
 nb::tuple inspect(nb::handle bytes) {
   const stretto_stream_info i = inspected(View::read(bytes));
   return nb::make_tuple(i.type, i.contributions, i.count, i.bytes, i.code_bound, i.eps, i.width, i.promised_error,
-                        i.checksum != 0);
+                        i.checksum != 0, i.coding == STRETTO_CODING_DENSE ? "dense" : "fixed");
 }
 
 void validate(nb::handle bytes) {
@@ -182,7 +187,7 @@ nb::tuple value_range(stretto_type type, nb::handle values, double ignore_above,
 void add_streams(nb::module_& m) {
   m.def("compress", &compress, nb::arg("type"), nb::arg("values"), nb::arg("eps"), nb::arg("checksum"),
         nb::arg("threads"), nb::arg("marks") = std::vector<double>(),
-        nb::arg("ignore_above") = std::numeric_limits<double>::infinity());
+        nb::arg("ignore_above") = std::numeric_limits<double>::infinity(), nb::arg("coding") = STRETTO_CODING_AUTO);
   m.def("decompress", &decompress);
   m.def("inspect", &inspect);
   m.def("validate", &validate);

@@ -59,6 +59,7 @@ void report(const Outcome& o, stretto_report* out) noexcept {
   set_name(r.profile, o.profile);
   r.expected_ratio = o.expected_ratio;
   r.raw_below = o.raw_below;
+  r.coding = o.coding;
   r.split = o.split;
   set_name(r.device_carrier, o.device_carrier);
   if (o.ranges) tell_range(*o.ranges, &r);

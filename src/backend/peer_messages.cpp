@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <deque>
 #include <fstream>
 #include <functional>
 #include <list>
@@ -27,17 +28,16 @@ using Clock = std::chrono::steady_clock;
 constexpr auto longest_end = std::chrono::seconds(2);  // until all ranks have closed
 
 struct Transfer {
-  // open: not offered, or no offer has come. waits: for a note. lent: our device may read it. moves: our device copies, or reads for the
-  // last time. drains: the receiver's has, as its event is to tell. tells: a note of the end is on its way.
-  enum class State : std::uint8_t { open, waits, lent, moves, drains, tells, ended };
+  // open: no offer has come. waits: for a note. lent: our device may read it. moves: our device copies. tells: a note of the end is on its
+  // way.
+  enum class State : std::uint8_t { open, waits, lent, moves, tells, ended };
   DeviceTransfer given;
   std::uint64_t number = 0;
   State state = State::open;
   bool reported = false;  // that it is lent
   carrier::Loan loan;
   Status status = Status::ok;
-  void* event = nullptr;    // ours
-  void* theirs = nullptr;   // the peer's, in one process
+  void* event = nullptr;    // after our device's copy
   std::uint64_t peers = 0;  // the peer's number of it
 };
 
@@ -64,15 +64,22 @@ class Peers final : public PeerMessages, PeerNotes::Reader {
     for (std::size_t r = 0; r < cards_.size(); ++r) {
       if (const Status s = reach(r); s != Status::ok) return s;
     }
-    for (void** stream : {&stream_, &marks_}) {
-      if (const Status s = check(plugin().create_stream(stream), "a stream"); s != Status::ok) return s;
-    }
+    if (const Status s = check(plugin().create_stream(&stream_), "a stream"); s != Status::ok) return s;
     notes_.begin(std::move(*carrier));
     return Status::ok;
   }
 
   bool crosses_processes() const noexcept override {
     return std::any_of(cards_.begin(), cards_.end(), [this](const PeerCard& c) { return c.process != own().process; });
+  }
+
+  int most_on_a_device() const noexcept override {
+    std::ptrdiff_t most = 1;
+    for (const PeerCard& a : cards_)
+      most = std::max(most, std::count_if(cards_.begin(), cards_.end(), [&](const PeerCard& b) {
+                        return a.process == b.process && a.device == b.device;
+                      }));
+    return static_cast<int>(most);
   }
 
   Status give(device::MemoryHandle* handle) noexcept override {
@@ -94,32 +101,30 @@ class Peers final : public PeerMessages, PeerNotes::Reader {
   const char* name() const noexcept override { return crosses_processes() ? "peer (CUDA IPC)" : "peer"; }
   bool one_by_one() const noexcept override { return false; }
   bool drops() const noexcept override { return true; }
-  bool lends() const noexcept override { return true; }
 
-  // In one process what has been written is there once the stream has waited for the sender's event.
-  Status borrow(const carrier::Loan& loan, void* stream) noexcept override {
+  // A kernel of this device reaches streams, which are of a peer's pools. It reaches raw values, which may be of any allocation, for certain
+  // where they are of its own device and process.
+  bool lends(int peer, bool raw) const noexcept override {
+    return !raw || (in_process(peer) && cards_[static_cast<std::size_t>(peer)].device == own().device);
+  }
+
+  Status borrow(const carrier::Loan& loan) noexcept override {
     if (broken_) return broken();
     const Transfer* const t = find(loan.number);
     if (t == nullptr || t->state != State::lent) return no_loan(loan);
-    if (notes_.lost(t->given.peer))
-      return fail(Status::mpi_error, "rank {} has ended or cannot be reached", t->given.peer);
-    return t->theirs ? check(plugin().wait(stream, t->theirs), "a wait") : Status::ok;
+    return notes_.lost(t->given.peer) ? fail(Status::mpi_error, "rank {} has ended or cannot be reached", t->given.peer)
+                                      : Status::ok;
   }
 
-  // The sender is told when our device has passed what reads it.
-  Status give_back(const carrier::Loan& loan, void* stream) noexcept override {
+  Status give_back(const carrier::Loan& loan) noexcept override {
     if (broken_) return broken();
     Transfer* const t = find(loan.number);
     if (t == nullptr || t->state != State::lent) return no_loan(loan);
-    Status s = Status::ok;
-    if (stream != nullptr) {
-      t->state = State::moves;
-      s = mark(*t, stream);
-    } else if (notes_.lost(t->given.peer)) {
+    if (notes_.lost(t->given.peer)) {  // nobody is left to be told
       t->state = State::ended;
-    } else {
-      s = tell_end(*t);
+      return Status::ok;
     }
+    const Status s = tell_end(*t);
     return s == Status::ok ? s : breaks(s);
   }
 
@@ -152,7 +157,8 @@ class Peers final : public PeerMessages, PeerNotes::Reader {
         continue;
       }
       if (t->event) free_events_.push_back(t->event);  // has room: take_event()
-      t = transfers_.erase(t);
+      const auto ended = t++;
+      spare_transfers_.splice(spare_transfers_.begin(), transfers_, ended);
     }
     return Status::ok;
   }
@@ -209,36 +215,46 @@ class Peers final : public PeerMessages, PeerNotes::Reader {
     return s;
   }
 
-  // In one process a message is offered with an event: from there on, what has been written is there.
-  Status begin(const DeviceTransfer& given) noexcept {
-    try {
-      transfers_.emplace_back();
-    } catch (const std::bad_alloc&) {
-      return no_memory();
+  // Appends an element, of those that were used before where there is one.
+  template <class T>
+  static Status append(std::list<T>* to, std::list<T>* spare) noexcept {
+    if (spare->empty()) {
+      try {
+        spare->emplace_back();
+      } catch (const std::bad_alloc&) {
+        return no_memory();
+      }
     }
+    spare->front() = T{};
+    to->splice(to->end(), *spare, spare->begin());
+    return Status::ok;
+  }
+
+  // A message is offered at once: its sender's host knows that it is there.
+  Status begin(const DeviceTransfer& given) noexcept {
+    if (const Status s = append(&transfers_, &spare_transfers_); s != Status::ok) return s;
     Transfer& t = transfers_.back();
     t.given = given;
     t.number = ++numbers_;
-    return given.sends && in_process(given.peer) ? mark(t, marks_) : Status::ok;
-  }
-
-  // Its event is over when all that was enqueued on the stream so far is.
-  Status mark(Transfer& t, void* stream) noexcept {
-    const Status s = take_event(&t.event);
-    return s == Status::ok ? check(plugin().record(t.event, stream), "an event") : s;
+    if (given.sends) return offer(t);
+    const auto at = std::find_if(offers_.begin(), offers_.end(),
+                                 [&](const Offer& o) { return o.peer == given.peer && o.note.tag == given.tag; });
+    if (at == offers_.end()) return Status::ok;
+    spare_offers_.splice(spare_offers_.begin(), offers_, at);
+    return meet(t, at->note);
   }
 
   Status copy(Transfer& t, void* to, const void* from) noexcept {
     const Status s = check(plugin().copy(to, from, t.given.bytes, stream_), "a copy");
     t.state = State::moves;
-    return s == Status::ok ? mark(t, stream_) : s;
-  }
-
-  Status is_over(void* event, bool* over) noexcept {
-    int yes = 0;
-    const Status s = check(plugin().is_over(event, &yes), "a message");
-    *over = yes != 0;
-    return s;
+    if (s != Status::ok) return s;
+    if (const Status e = take_event(&t.event); e != Status::ok) return e;
+    try {
+      moving_.push_back(&t);
+    } catch (const std::bad_alloc&) {
+      return no_memory();
+    }
+    return check(plugin().record(t.event, stream_), "an event");
   }
 
   Transfer* find(std::uint64_t number) noexcept {
@@ -247,20 +263,10 @@ class Peers final : public PeerMessages, PeerNotes::Reader {
     return at == transfers_.end() ? nullptr : &*at;
   }
 
-  // A send. Those of one pair are offered in the order of their beginning.
-  Status offer(Transfer& t, std::vector<char>* waits) noexcept {
-    char& earlier = (*waits)[static_cast<std::size_t>(t.given.peer)];
-    if (earlier) return Status::ok;
-    bool ready = true;
-    if (t.event) {
-      if (const Status s = is_over(t.event, &ready); s != Status::ok) return s;
-    }
-    earlier = !ready;
-    if (!ready) return Status::ok;
+  Status offer(Transfer& t) noexcept {
     Note note{Note::offer, t.number, 0, t.given.tag, t.given.bytes};
     if (in_process(t.given.peer)) {
       note.address = reinterpret_cast<std::uintptr_t>(t.given.data);
-      note.event = reinterpret_cast<std::uintptr_t>(t.event);
     } else if (!memory_.may_lend(t.given.data)) {
       note.kind = Note::ask;
     } else if (const Status s = memory_.lend(t.given.data, &note.handle, &note.address); s != Status::ok) {
@@ -286,7 +292,6 @@ class Peers final : public PeerMessages, PeerNotes::Reader {
       const Status s = memory_.lend(t.given.data, &room.handle, &room.address);
       return s == Status::ok ? notes_.tell(t.given.peer, room) : s;
     }
-    t.theirs = reinterpret_cast<void*>(note.event);
     const auto* from = reinterpret_cast<const std::byte*>(note.address);
     if (!in_process(t.given.peer)) {
       std::byte* base = nullptr;
@@ -298,8 +303,7 @@ class Peers final : public PeerMessages, PeerNotes::Reader {
       t.state = State::lent;
       return Status::ok;
     }
-    const Status s = t.theirs ? check(plugin().wait(stream_, t.theirs), "a wait") : Status::ok;
-    return s == Status::ok ? copy(t, t.given.data, from) : s;
+    return copy(t, t.given.data, from);
   }
 
   // A send whose receiver has said where its message goes.
@@ -312,23 +316,33 @@ class Peers final : public PeerMessages, PeerNotes::Reader {
 
   // Tells the peer that this rank has copied a message, or has dropped it.
   Status tell_end(Transfer& t) noexcept {
-    Note note{t.given.sends ? Note::put : Note::taken, t.peers};
-    if (t.state == State::moves && in_process(t.given.peer)) note.event = reinterpret_cast<std::uintptr_t>(t.event);
+    const Note note{t.given.sends ? Note::put : Note::taken, t.peers};
     t.state = State::tells;
     return notes_.tell(t.given.peer, note, t.number);
   }
 
+  // Copies end in the order of their beginning, so that the driver is asked about the oldest alone.
   Status advance() noexcept {
-    try {
-      std::vector<char> waits(cards_.size());
-      for (Transfer& t : transfers_) {
-        if (notes_.lost(t.given.peer)) lose(t);
-        if (const Status s = advance(t, &waits); s != Status::ok) return s;
-      }
-      return Status::ok;
-    } catch (const std::bad_alloc&) {
-      return no_memory();
+    for (Transfer& t : transfers_) {
+      if (notes_.lost(t.given.peer)) lose(t);
     }
+    while (!moving_.empty() && pace_.may_ask()) {
+      Transfer& t = *moving_.front();
+      int over = 0;
+      if (const Status s = check(plugin().is_over(t.event, &over), "a message"); s != Status::ok) return s;
+      if (over == 0) {
+        pace_.asked_in_vain();
+        break;
+      }
+      moving_.pop_front();
+      if (!notes_.lost(t.given.peer)) {
+        if (const Status s = tell_end(t); s != Status::ok) return s;
+        continue;
+      }
+      t.state = State::tells;
+      lose(t);
+    }
+    return Status::ok;
   }
 
   // Ends a transfer whose peer is gone. Copies and reads of this rank's device still have to end; completed copies are kept.
@@ -340,53 +354,20 @@ class Peers final : public PeerMessages, PeerNotes::Reader {
     t.state = State::ended;
   }
 
-  Status advance(Transfer& t, std::vector<char>* waits) noexcept {
-    bool over = false;
-    switch (t.state) {
-      case State::open: {
-        if (t.given.sends) return offer(t, waits);
-        const auto at = std::find_if(offers_.begin(), offers_.end(), [&](const Offer& o) {
-          return o.peer == t.given.peer && o.note.tag == t.given.tag;
-        });
-        if (at == offers_.end()) return Status::ok;
-        const Note note = at->note;
-        offers_.erase(at);
-        return meet(t, note);
-      }
-      case State::moves: {
-        if (const Status s = is_over(t.event, &over); s != Status::ok || !over) return s;
-        if (!notes_.lost(t.given.peer)) return tell_end(t);
-        t.state = State::tells;
-        lose(t);
-        return Status::ok;
-      }
-      case State::drains: {
-        const Status s = is_over(t.theirs, &over);
-        if (over) t.state = State::ended;
-        return s;
-      }
-      case State::waits:
-      case State::lent:
-      case State::tells:
-      case State::ended: return Status::ok;
-    }
-    return Status::ok;
-  }
-
   Status read(int peer, const Note& note) noexcept override {
     if (note.kind == Note::offer || note.kind == Note::ask) {
-      try {
-        offers_.push_back({peer, note});
-        return Status::ok;
-      } catch (const std::bad_alloc&) {
-        return no_memory();
-      }
+      const auto receive = std::find_if(transfers_.begin(), transfers_.end(), [&](const Transfer& t) {
+        return t.state == State::open && t.given.peer == peer && t.given.tag == note.tag;
+      });
+      if (receive != transfers_.end()) return meet(*receive, note);
+      const Status s = append(&offers_, &spare_offers_);
+      if (s == Status::ok) offers_.back() = {peer, note};
+      return s;
     }
     Transfer* const t = find(note.transfer);
     if (t == nullptr || t->given.peer != peer || t->state != State::waits) return Status::ok;
     if (note.kind == Note::room) return put(*t, note);
-    t->theirs = reinterpret_cast<void*>(note.event);
-    t->state = t->theirs ? State::drains : State::ended;
+    t->state = State::ended;
     return Status::ok;
   }
 
@@ -394,8 +375,11 @@ class Peers final : public PeerMessages, PeerNotes::Reader {
     if (Transfer* const t = find(transfer)) t->state = State::ended;
   }
 
-  // Waits until this rank's device has passed all events. False if it has not by `limit`. A lost device counts as done.
+  // Waits until this rank's device has passed all that was enqueued, reads of others' memory among it. False if it has not by `limit`. A lost device counts as done.
   bool comes_to_end(Clock::time_point limit) noexcept {
+    for (Waiting waiting(true); device_.poll() == Status::ok && !device_.idle(); waiting.rest()) {
+      if (Clock::now() >= limit) return false;
+    }
     for (void* event : events_) {
       Waiting waiting(true);
       for (int over = 0; over == 0; waiting.rest()) {
@@ -415,14 +399,8 @@ class Peers final : public PeerMessages, PeerNotes::Reader {
     if (quiet) memory_.close_all();
     const bool all = notes_.close(quiet, limit);
     if (!all) device_.keep_shared();
-    const auto others =
-        std::count_if(cards_.begin(), cards_.end(), [this](const PeerCard& c) { return c.process == own().process; });
-    for (void* event : events_) {  // else another thread may still ask them
-      if (all || others == 1) static_cast<void>(plugin().destroy_event(event));
-    }
-    for (void* stream : {stream_, marks_}) {
-      if (stream != nullptr) static_cast<void>(plugin().destroy_stream(stream));
-    }
+    for (void* event : events_) static_cast<void>(plugin().destroy_event(event));
+    if (stream_ != nullptr) static_cast<void>(plugin().destroy_stream(stream_));
   }
 
   device::Device& device_;
@@ -431,10 +409,11 @@ class Peers final : public PeerMessages, PeerNotes::Reader {
   PeerMemory memory_;
   PeerNotes notes_;
   void* stream_ = nullptr;  // for copies
-  void* marks_ = nullptr;   // stream for events of finished work: no other work is enqueued on it
   std::vector<void*> events_, free_events_;
-  std::list<Transfer> transfers_;  // in the order of their beginning
-  std::list<Offer> offers_;        // that no receive has asked for yet
+  std::list<Transfer> transfers_, spare_transfers_;  // in the order of their beginning; for further ones
+  std::deque<Transfer*> moving_;                     // in the order of their copies
+  std::list<Offer> offers_, spare_offers_;           // that no receive has asked for yet; for further ones
+  device::Pace pace_;
   std::uint64_t numbers_ = 0;
   bool broken_ = false;
 };

@@ -1,7 +1,7 @@
 // Messages between devices of one host that reach each other's memory: one copy, by the receiver's device from the sender's memory. Or
 // none: a receive may borrow the message there.
 //
-//   threads of a process   addresses are valid as they are, and events tell one device's streams how far the other's are
+//   threads of a process   addresses are valid as they are
 //   processes of a host    memory of the communicator's pools is opened by its handle (CUDA IPC), once for each allocation. The lifetime of
 //                          the program's memory is unknown, so the sender copies values there into the receiver's pool. Nothing is
 //                          staged
@@ -34,6 +34,9 @@ class PeerMessages : public carrier::DeviceMessages {
  public:
   // True if some rank is in another process than this one.
   virtual bool crosses_processes() const noexcept = 0;
+
+  // How many ranks use one device, at most. Only those of one process are known to.
+  virtual int most_on_a_device() const noexcept = 0;
 
   // A try of what messages between processes need: a handle for all others, and theirs, one a rank. unsupported: it cannot be done.
   virtual Status give(device::MemoryHandle* handle) noexcept = 0;

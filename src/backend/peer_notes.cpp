@@ -31,12 +31,16 @@ void PeerNotes::begin(std::unique_ptr<carrier::Carrier> carrier) noexcept {
 }
 
 Status PeerNotes::tell(int peer, const Note& note, std::uint64_t transfer) noexcept {
-  try {
-    letters_.push_back({note, lost_.size() + ++numbers_, transfer});
-  } catch (const std::bad_alloc&) {
-    return fail(Status::out_of_memory, std::string_view("no memory for messages between devices"));
+  if (spare_letters_.empty()) {
+    try {
+      spare_letters_.emplace_back();
+    } catch (const std::bad_alloc&) {
+      return fail(Status::out_of_memory, std::string_view("no memory for messages between devices"));
+    }
   }
+  letters_.splice(letters_.end(), spare_letters_, spare_letters_.begin());
   Letter& letter = letters_.back();
+  letter = {note, lost_.size() + ++numbers_, transfer};
   const Status s = carrier_->start_send(peer, tag_of_notes, &letter.note, sizeof letter.note, letter.id);
   if (s != Status::ok) letters_.pop_back();
   return s;
@@ -65,7 +69,7 @@ Status PeerNotes::heard(const carrier::Completion& c, Reader* reader) noexcept {
     const auto at = std::find_if(letters_.begin(), letters_.end(), [&](const Letter& l) { return l.id == c.id; });
     if (at == letters_.end()) return Status::ok;
     if (reader && at->transfer != 0) reader->left(at->transfer);
-    letters_.erase(at);
+    spare_letters_.splice(spare_letters_.begin(), letters_, at);
     return Status::ok;
   }
   const auto peer = static_cast<std::size_t>(c.id);

@@ -25,7 +25,6 @@ struct Note {
   std::uint64_t tag = 0;          // of an offer or ask
   std::uint64_t bytes = 0;        // the same
   std::uint64_t address = 0;      // in one process; else within the allocation of the handle
-  std::uint64_t event = 0;        // in one process: after it the message is there, or has been copied; 0: it was not
   device::MemoryHandle handle{};  // between processes
 };
 
@@ -77,8 +76,8 @@ class PeerNotes {
 
   const int rank_;
   std::vector<char> lost_, closed_;
-  std::unique_ptr<std::vector<Note>> inbox_;  // a note for each rank
-  std::list<Letter> letters_;
+  std::unique_ptr<std::vector<Note>> inbox_;   // a note for each rank
+  std::list<Letter> letters_, spare_letters_;  // on their way; for further ones
   std::uint64_t numbers_ = 0;
   std::unique_ptr<carrier::Carrier> carrier_;
 };

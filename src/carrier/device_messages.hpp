@@ -22,7 +22,7 @@ struct Loan {
   std::uint64_t number = 0;
 };
 
-// One side of a message in device memory, which is ready: nothing is enqueued that writes it (a send), or touches it (a receive).
+// One side of a message in device memory, which is ready: as the host knows, no enqueued work writes it (a send), or touches it (a receive).
 // The other side gives the same length. Messages of one pair of ranks and one tag meet in the order of starting.
 struct DeviceTransfer {
   int peer = -1;
@@ -49,15 +49,16 @@ class DeviceMessages {
   // such a rank raises an alarm.
   virtual bool drops() const noexcept { return false; }
 
-  // True if a receive may borrow a message that lies in memory of its sender's device::Device. Such a receive is reported twice: when *loan
-  // has the message's address, and when the sender has it back. A failed receive is reported once, and nothing is lent.
-  virtual bool lends() const noexcept { return false; }
+  // True if a receive may borrow a message of this peer: of streams, which lie in memory of the peer's device::Device, or of raw
+  // values, which may lie in the program's. Such a receive is reported twice: when *loan has the message's address, and when the sender
+  // has it back. A failed receive is reported once, and nothing is lent.
+  virtual bool lends(int /*peer*/, bool /*raw*/) const noexcept { return false; }
 
-  // Work enqueued on the stream from here on may read the message.
-  virtual Status borrow(const Loan&, void* /*stream*/) noexcept { return no_loan(); }
+  // ok: work enqueued from here on may read the message.
+  virtual Status borrow(const Loan&) noexcept { return no_loan(); }
 
-  // Work enqueued on the stream from here on does not read the message. Null: no work read it.
-  virtual Status give_back(const Loan&, void* /*stream*/) noexcept { return no_loan(); }
+  // Precondition: the device has passed all work that reads the message.
+  virtual Status give_back(const Loan&) noexcept { return no_loan(); }
 
   // Begins transfers, which move together. Tags of an implementation that begins them one by one are ignored. The memory belongs to
   // the transfers until their completions are reported, as a Loan does until the first. On failure none of them has begun, or the object

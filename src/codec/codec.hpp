@@ -106,6 +106,10 @@ std::size_t combine_bound(Type t, std::size_t count) noexcept;
 // fixed sum of dense streams needs the other bound.
 std::size_t combine_bound(const Info& a, const Info& b) noexcept;
 
+// The bytes that the groups of this fixed stream take, and about how many they would take in dense chunks of a long stream. False if `in` is
+// no fixed stream.
+bool estimate_dense(Bytes in, double* fixed_bytes, double* dense_bytes) noexcept;
+
 // Smallest and largest of some numbers; lo > hi: there are none.
 struct Interval {
   double lo = std::numeric_limits<double>::infinity(), hi = -std::numeric_limits<double>::infinity();

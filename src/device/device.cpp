@@ -74,7 +74,7 @@ Device::~Device() {
       if (event != nullptr) static_cast<void>(plugin_.destroy_event(event));
     }
     if (lane.stream != nullptr) static_cast<void>(plugin_.destroy_stream(lane.stream));
-    lane.workspace = lane.result = {};
+    lane.workspace = {};
   }
   kept_.clear();
   result_chunks_.clear();
@@ -111,7 +111,7 @@ Status Device::reserve(std::size_t device_bytes, std::size_t pinned_bytes) noexc
 
 void Device::drop_idle() noexcept {
   for (Lane& lane : lane_) {
-    lane.workspace = lane.result = {};
+    lane.workspace = {};
     lane.pool->trim();
   }
   result_chunks_.clear();
@@ -154,7 +154,7 @@ Status Device::need(payload::Type type, std::size_t count, std::size_t* device_b
 Status Device::start_after(void* stream, std::size_t lanes) noexcept {
   if (const Status s = check(plugin_.record(boundary_, stream), "an event"); s != Status::ok) return s;
   for (std::size_t i = 0; i < lanes; ++i) {
-    if (const Status s = check(plugin_.wait(lane_[i].stream, boundary_), "a wait"); s != Status::ok) return s;
+    if (const Status s = check(plugin_.wait(this->stream(i), boundary_), "a wait"); s != Status::ok) return s;
   }
   return Status::ok;
 }
@@ -173,15 +173,20 @@ Status Device::join(std::size_t first, std::size_t lanes) noexcept {
   if (const Status s = mark(lane_[first]); s != Status::ok) return s;
   for (std::size_t i = 0; i < lanes; ++i) {
     if (i == first) continue;
-    const int e = plugin_.wait(lane_[i].stream, lane_[first].event[lane_[first].marked % events]);
+    const int e = plugin_.wait(stream(i), lane_[first].event[lane_[first].marked % events]);
     if (const Status s = check(e, "a wait"); s != Status::ok) return s;
   }
   return Status::ok;
 }
 
+// A place that nothing was enqueued after stands for this moment, too.
 Status Device::mark(Lane& lane) noexcept {
+  if (!lane.unmarked) return Status::ok;
   const Status s = check(plugin_.record(lane.event[(lane.marked + 1) % events], lane.stream), "an event");
-  if (s == Status::ok) ++lane.marked;
+  if (s == Status::ok) {
+    ++lane.marked;
+    lane.unmarked = false;
+  }
   return s;
 }
 
@@ -220,6 +225,7 @@ Status Device::keep(payload::Buffer buffer, const Moment& until) noexcept {
 
 Status Device::poll() noexcept {
   if (lost_) return usable();
+  if (!pace_.may_ask()) return Status::ok;
   for (Lane& lane : lane_) {
     if (const Status s = poll(lane); s != Status::ok) return s;
   }
@@ -234,7 +240,10 @@ Status Device::poll(Lane& lane) noexcept {
     const std::uint64_t place = std::max(lane.passed + 1, oldest);
     int over = 0;
     if (const Status s = check(plugin_.is_over(lane.event[place % events], &over), "work"); s != Status::ok) return s;
-    if (over == 0) break;
+    if (over == 0) {
+      pace_.asked_in_vain();
+      break;
+    }
     lane.passed = place;
   }
   while (!lane.operations.empty() && lane.operations.front().place <= lane.passed) {
@@ -271,9 +280,6 @@ Status Device::late() noexcept {
 }
 
 Status Device::make_room(Lane& lane, std::size_t workspace) noexcept {
-  if (!lane.result) {
-    if (const Status s = lane.pool->take(sizeof(Result), &lane.result); s != Status::ok) return s;
-  }
   if (lane.workspace.capacity() >= workspace) return Status::ok;
   lane.workspace = {};
   return lane.pool->take(workspace, &lane.workspace);
@@ -314,9 +320,10 @@ Status Device::launch(std::size_t index, codec::cuda::Arguments* a, const payloa
   if (out) out.set_content(payload::Buffer::unknown);
   result->outcome = pending;
   a->workspace = lane.workspace.data();
-  a->result = reinterpret_cast<Result*>(lane.result.data());
-  a->host_result = result;
-  a->stream = lane.stream;
+  // The kernel writes its result once, to pinned memory, which every device reaches: nothing is copied.
+  a->result = result;
+  a->host_result = nullptr;
+  a->stream = stream(index);
   s = check(plugin_.launch(*a), "a kernel");
   if (s == Status::ok) return s;
   results_.push_back(result);

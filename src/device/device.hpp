@@ -9,6 +9,7 @@
 #pragma once
 
 #include <array>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -29,6 +30,17 @@ constexpr std::size_t most_lanes = 8, usual_lanes = 4;
 // A place in every lane. Passed once all is over that was enqueued before it.
 struct Moment {
   std::array<std::uint64_t, most_lanes> at{};  // 0: nothing of that lane
+};
+
+// Limits how often a waiting host asks the driver how far a device is. Questions take the driver's locks, which launches need, too.
+class Pace {
+ public:
+  bool may_ask() const noexcept { return Clock::now() >= next_; }
+  void asked_in_vain() noexcept { next_ = Clock::now() + std::chrono::microseconds(2); }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  Clock::time_point next_{};
 };
 
 // Receives the results of operations.
@@ -69,7 +81,11 @@ class Device {
   std::byte* share(const void* p) noexcept { return device_memory_.share(p); }
   void keep_shared() noexcept { device_memory_.keep_shared(); }
 
-  void* stream(std::size_t lane) const noexcept { return lane_[lane].stream; }
+  // The lane's stream, for work that is enqueued now and that the lane's next mark covers.
+  void* stream(std::size_t lane) noexcept {
+    lane_[lane].unmarked = true;
+    return lane_[lane].stream;
+  }
 
   // Fixes the memory that collectives may use. invalid_argument: the device still works on some.
   Status reserve(std::size_t device_bytes, std::size_t pinned_bytes) noexcept;
@@ -136,8 +152,9 @@ class Device {
     void* stream = nullptr;
     std::array<void*, events> event{};
     std::uint64_t marked = 0, passed = 0;  // places
+    bool unmarked = false;                 // work was enqueued after the last place
     std::unique_ptr<payload::Pool> pool;
-    payload::Buffer workspace, result;
+    payload::Buffer workspace;
     std::deque<Operation> operations;  // in order
   };
 
@@ -159,6 +176,7 @@ class Device {
   std::vector<payload::Buffer> result_chunks_;
   std::vector<codec::cuda::Result*> results_;  // free ones
   std::deque<Kept> kept_;
+  Pace pace_;
   bool lost_ = false;
   std::array<char, 256> why_lost_{};
   Status late_ = Status::ok;

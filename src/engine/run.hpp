@@ -199,7 +199,7 @@ class Run {
     bool drops = false;      // a receive of a rank that has failed
     bool borrows = false;    // a receive without memory
     std::vector<Part> parts;
-    device::Moment free;  // from then on no lane uses the memory of a receive
+    device::Moment free;  // from then on no lane uses the memory of a receive, or reads what it has borrowed
   };
 
   void queue_crossings();
@@ -210,13 +210,17 @@ class Run {
   void skip_crossing(std::uint32_t unit) noexcept;
   bool may_begin(const Crossing& crossing) const noexcept;
   bool begin_crossings() noexcept;
+  bool begin_ready() noexcept;
+  void ready_to_cross(std::uint32_t unit) noexcept;
+  void find_exchanges();
   void begin_group(std::size_t first, std::size_t end) noexcept;
   void crossed(std::uint32_t unit, const carrier::Completion& completion) noexcept;
   Status consume_crossed(std::uint32_t unit, const Hold& hold) noexcept;
   Status consume_part(const Unit& unit, payload::Cell& cell, const Part& part) noexcept;
-  bool may_borrow(const Unit& unit) const noexcept;
+  bool may_borrow(std::uint32_t unit) const noexcept;
   Status borrow(const payload::Cell& cell, Part* part) noexcept;
-  Status return_loans(std::uint32_t unit) noexcept;
+  void keep_loans(std::uint32_t unit) noexcept;
+  bool return_loans(std::uint32_t unit) noexcept;
   void end_crossings(std::vector<Hold>* lost) noexcept;
 
   Status begin_on_device(const Work& call);
@@ -228,7 +232,7 @@ class Run {
   Status depart(std::uint32_t unit) noexcept;
   Status stage(Departure& departure) noexcept;
   bool advance_departure(Departure& departure) noexcept;
-  Status close_unit(Status so_far, const payload::Buffer& arrived = {}) noexcept;
+  Status close_unit(Status so_far, const payload::Buffer& arrived = {}, device::Moment* after = nullptr) noexcept;
   Status bring(payload::Stream* stream) noexcept;
   Status take_raw(payload::Cell& cell, const std::byte* arrived, const Unit& unit) noexcept;
   bool advance_device() noexcept;
@@ -337,6 +341,9 @@ class Run {
   carrier::DeviceMessages* between_ = nullptr;  // null: no messages cross
   std::vector<Crossing> crossings_;             // in the order in which they begin
   std::size_t next_crossing_ = 0;               // all before have begun, or are not to be
+  std::vector<std::uint32_t> ready_crossings_;  // where they begin in any order
+  std::vector<std::uint8_t> exchanges_;         // by unit: it waits for a send of its own level
+  std::vector<std::uint32_t> returning_;        // units whose loans go back when the device has read them
   bool may_cross_ = true;
   std::vector<carrier::DeviceTransfer> group_;
 

@@ -6,8 +6,8 @@
 //   a receive   has memory for the longest possible message, which no lane uses any more, and is announced: ready. A failed rank
 //               drops arriving messages where the carrier can
 //
-// Where peers lend their outgoing streams, a stream that meets a block is read in the peer's memory: its receive has none. Its unit ends
-// when the peer has the stream back; later units do not wait for that.
+// Where peers lend what they send, what meets a block is read in the peer's memory: its receive has none. Its unit ends when the peer has
+// the message back; later units do not wait for that.
 //
 // Where transfers move one by one (carrier/device_messages.hpp), all ranks must begin them in one order, or they wait for one another
 // in a circle. That order is of turns: the level of the schedule, then the number of the message among those of its level
@@ -23,6 +23,8 @@ namespace stretto::engine {
 
 void Run::queue_crossings() {
   crossings_.clear();
+  ready_crossings_.clear();
+  returning_.clear();
   next_crossing_ = 0;
   may_cross_ = true;
   if (between_ == nullptr) return;
@@ -49,19 +51,39 @@ void Run::queue_crossings() {
                    [](const Crossing& a, const Crossing& b) { return a.turn < b.turn; });
   for (std::size_t i = 0; i < crossings_.size(); ++i)
     live_[crossings_[i].unit].crossing = static_cast<std::uint32_t>(i);
+  ready_crossings_.reserve(crossings_.size());
+  returning_.reserve(crossings_.size());
+  find_exchanges();
 }
 
-// A stream that replaces a block outlives its message, so it is copied. Raw values are copied, too: they may lie in the program's memory,
-// and two ranks that exchange blocks which both then overwrite must not wait for each other.
-bool Run::may_borrow(const Unit& unit) const noexcept {
-  return between_->lends() && unit.task == Task::receive_combine && !unit.raw;
+// Units whose result overwrites what they send on the same level, or that come after such a unit of that level.
+void Run::find_exchanges() {
+  exchanges_.assign(plan_.units.size(), 0);
+  std::vector<std::uint32_t> waits_for(plan_.units.size(), 0);  // one more than the highest level of these sends
+  for (std::uint32_t u = 0; u < plan_.units.size(); ++u) {
+    const Unit& unit = plan_.units[u];
+    exchanges_[u] = waits_for[u] > unit.level;
+    const std::uint32_t own = unit.task == Task::send ? unit.level + 1u : 0;
+    for (std::uint32_t e = unit.followers; e != none; e = plan_.edges[e].next) {
+      std::uint32_t& follower = waits_for[plan_.edges[e].unit];
+      follower = std::max({follower, waits_for[u], own});
+    }
+  }
+}
+
+// What replaces a block outlives its message, so it is copied. A raw message lasts until it was read, and its sender does not overwrite it
+// before. So two ranks that exchange blocks which both then overwrite would wait for each other if either borrowed.
+bool Run::may_borrow(std::uint32_t u) const noexcept {
+  const Unit& unit = plan_.units[u];
+  return unit.task == Task::receive_combine && between_->lends(unit.peer, unit.raw) &&
+         (!unit.raw || exchanges_[u] == 0);
 }
 
 // Room for what may come, of the lanes that will use it.
 Status Run::take_landing(std::uint32_t u) noexcept {
   const Unit& unit = plan_.units[u];
   Crossing& c = crossings_[live_[u].crossing];
-  c.borrows = may_borrow(unit);
+  c.borrows = may_borrow(u);
   Status s = Status::ok;
   for (std::uint32_t i = 0; i < unit.cells && s == Status::ok; ++i) {
     const std::uint32_t cell = plan_.cell(unit.dst + i);
@@ -101,7 +123,7 @@ Status Run::announce(Departure& d) noexcept {
     skip_crossing(d.unit);
     return s;
   }
-  c.state = Crossing::State::ready;
+  ready_to_cross(d.unit);
   for (const Part& p : c.parts) {
     live.transfers += p.bytes > 0;
     bytes_sent_ += p.bytes;
@@ -173,9 +195,14 @@ bool Run::land(std::uint32_t u) noexcept {
     c.state = Crossing::State::none;
     return false;
   }
-  c.state = Crossing::State::ready;
+  ready_to_cross(u);
   live.state = State::moving;
   return true;
+}
+
+void Run::ready_to_cross(std::uint32_t u) noexcept {
+  crossings_[live_[u].crossing].state = Crossing::State::ready;
+  if (!between_->one_by_one()) ready_crossings_.push_back(live_[u].crossing);  // has room for all
 }
 
 bool Run::may_begin(const Crossing& c) const noexcept {
@@ -186,22 +213,31 @@ bool Run::may_begin(const Crossing& c) const noexcept {
 // Returns true if any message began.
 bool Run::begin_crossings() noexcept {
   if (between_ == nullptr) return false;
+  if (!between_->one_by_one()) return begin_ready();
   bool some = false;
-  const bool in_turn = between_->one_by_one();
-  for (std::size_t first = next_crossing_, end; first < crossings_.size() && (may_cross_ || !in_turn); first = end) {
+  for (std::size_t first = next_crossing_, end; first < crossings_.size() && may_cross_; first = end) {
     end = first + 1;
-    while (in_turn && end < crossings_.size() && crossings_[end].turn == crossings_[first].turn) ++end;
+    while (end < crossings_.size() && crossings_[end].turn == crossings_[first].turn) ++end;
     const auto begin = crossings_.begin();
-    const bool may = std::all_of(begin + static_cast<std::ptrdiff_t>(first), begin + static_cast<std::ptrdiff_t>(end),
-                                 [this](const Crossing& c) { return may_begin(c); });
-    if (!may && in_turn) break;
-    if (may) begin_group(first, end);
-    if (may && first == next_crossing_) {
-      next_crossing_ = end;
-      some = true;
-    }
+    if (!std::all_of(begin + static_cast<std::ptrdiff_t>(first), begin + static_cast<std::ptrdiff_t>(end),
+                     [this](const Crossing& c) { return may_begin(c); }))
+      break;
+    begin_group(first, end);
+    next_crossing_ = end;
+    some = true;
   }
   return some;
+}
+
+// In the order in which they became ready, but for receives whose memory is still in use.
+bool Run::begin_ready() noexcept {
+  const std::size_t before = ready_crossings_.size();
+  std::erase_if(ready_crossings_, [this](std::uint32_t i) {
+    if (!may_begin(crossings_[i])) return false;
+    begin_group(i, i + 1);
+    return true;
+  });
+  return ready_crossings_.size() != before;
 }
 
 void Run::begin_group(std::size_t first, std::size_t end) noexcept {
@@ -281,8 +317,7 @@ Status Run::consume_crossed(std::uint32_t u, const Hold& hold) noexcept {
 // A block that nothing was put into keeps what comes.
 Status Run::borrow(const payload::Cell& cell, Part* part) noexcept {
   auto* const data = static_cast<std::byte*>(const_cast<void*>(part->loan.data));
-  if (const Status s = between_->borrow(part->loan, device_->device().stream(device_->lane())); s != Status::ok)
-    return s;
+  if (const Status s = between_->borrow(part->loan); s != Status::ok) return s;
   part->data = data;
   if (!cell.value.absent) return payload::Buffer::of(data, part->bytes, &part->keeps);
   if (const Status s = device_->pool().take(part->bytes, &part->keeps); s != Status::ok) return s;
@@ -291,18 +326,30 @@ Status Run::borrow(const payload::Cell& cell, Part* part) noexcept {
 }
 
 // After the unit, whether it has used them or not.
-Status Run::return_loans(std::uint32_t u) noexcept {
+void Run::keep_loans(std::uint32_t u) noexcept {
+  Crossing& c = crossings_[live_[u].crossing];
+  if (std::all_of(c.parts.begin(), c.parts.end(), [](const Part& p) { return p.loan.data == nullptr; })) {
+    c.parts.clear();
+    return;
+  }
+  live_[u].state = State::returns;
+  returning_.push_back(u);  // has room for all
+}
+
+// True: the peer is told that it has its message back, or cannot be told.
+bool Run::return_loans(std::uint32_t u) noexcept {
   Crossing& c = crossings_[live_[u].crossing];
   Status s = Status::ok;
+  if (!device_->device().passed(c.free)) {
+    s = device_->device().usable();
+    if (s == Status::ok) return false;
+  }
   for (const Part& p : c.parts) {
-    if (p.loan.data == nullptr || s != Status::ok) continue;
-    live_[u].state = State::returns;
-    s = between_->give_back(p.loan,
-                            p.data != nullptr ? device_->device().stream(device_->lane_of(p.segment)) : nullptr);
+    if (p.loan.data != nullptr && s == Status::ok) s = between_->give_back(p.loan);
   }
   c.parts.clear();
   if (s != Status::ok) strand(s, &plan_.units[u]);
-  return s;
+  return true;
 }
 
 Status Run::consume_part(const Unit& unit, payload::Cell& cell, const Part& part) noexcept {
@@ -346,6 +393,8 @@ void Run::end_crossings(std::vector<Hold>* lost) noexcept {
     c.parts.clear();
   }
   next_crossing_ = crossings_.size();
+  ready_crossings_.clear();
+  returning_.clear();
   if (!moves) return;
   const device::Device::Visit visit(device_->device());
   between_->abort();

@@ -185,9 +185,10 @@ bool Run::advance_departure(Departure& d) noexcept {
 }
 
 // Closes a unit that is done as soon as it is enqueued. The device uses the arrived message for some time after that.
-Status Run::close_unit(Status so_far, const payload::Buffer& arrived) noexcept {
+Status Run::close_unit(Status so_far, const payload::Buffer& arrived, device::Moment* after) noexcept {
   device::Moment taken;
   Status s = device_->end_unit(&taken);
+  if (after != nullptr) *after = taken;
   if (s == Status::ok) s = device_->device().keep(arrived, taken);
   return so_far != Status::ok ? so_far : s;
 }
@@ -226,6 +227,7 @@ bool Run::advance_device() noexcept {
   std::uint32_t unit = 0;
   if (const Status s = device_->failed(&unit); s != Status::ok) failed(s, &plan_.units[unit]);
   std::erase_if(departures_, [this](Departure& d) { return advance_departure(d); });
+  std::erase_if(returning_, [this](std::uint32_t u) { return return_loans(u); });
   const bool began = begin_crossings();
   if (left_ == 1 && departures_.empty()) end_on_device(lost == Status::ok ? device.usable() : lost);
   return began || left_ != left || departures_.size() != departing || device_->open() != open;

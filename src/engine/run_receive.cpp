@@ -151,10 +151,12 @@ Status Run::execute_receive(std::uint32_t u) noexcept {
   --queues_[static_cast<std::size_t>(unit.peer)].open;
   post_receives(unit.peer);
   if (live.crossing != none) {
-    const Status s =
-        status_ == Status::ok ? close_unit(consume_crossed(u, hold)) : Status::ok;  // it reads none of `hold`
-    const Status returned = return_loans(u);
-    return s == Status::ok ? returned : s;
+    device::Moment read;
+    const Status s = status_ == Status::ok ? close_unit(consume_crossed(u, hold), {}, &read)  // it reads none of `hold`
+                                           : Status::ok;
+    crossings_[live.crossing].free = read;
+    keep_loans(u);
+    return s;
   }
   if (status_ != Status::ok) return Status::ok;
   const Status s = consume(u, hold);

@@ -37,8 +37,11 @@ std::vector<Kind> payloads_for(const Question& q) {
   return kinds;
 }
 
+// Where devices reach each other's memory nothing is staged, and a link is as fast as memory: a cut costs the host another message, and
+// hides nothing.
 std::vector<std::uint64_t> segments_for(const Question& q, double block) {
   if (q.segment > 0) return {q.segment};
+  if (q.reaching > 0) return {0};
   std::vector<std::uint64_t> all{0};
   for (const std::uint64_t s : segments)
     if (static_cast<double>(s) < block) all.push_back(s);

@@ -27,12 +27,16 @@ struct Question {
   bool code_space = false;    // and every contribution must be summed in code space (no raw sums inside a node)
   bool device = false;        // values are in the memory of devices
   bool staged = false;        // and messages pass the host's, on their way from one to another
+  int reaching = 0;  // or devices reach each other's memory: this many ranks share one of them at most; 0: they do not
   bool native = false;        // the MPI's own collective can serve
   bool node = false;          // so can that of the ranks' shared memory: they are on one host
   bool node_streams = false;  // and it can with streams
+  bool started = false;       // as a request: the MPI's own is its nonblocking collective
   bool natives = false;       // where a native collective can serve, no schedule is wanted
   bool contest = false;       // only schedules below longest_worthwhile() of the MPI's time are wanted (native.hpp)
   double ratio = 1;           // expected of a compressed contribution
+  double dense_ratio = 0;     // and of one in dense streams; 0: streams are fixed
+  bool fixed = true;          // streams may be fixed
   std::string schedule;       // forced; empty: any
   int payload = -1;           // forced payload::Kind; -1: any
   std::uint64_t segment = 0;  // forced; 0: any
@@ -45,6 +49,7 @@ struct Candidate {
   Provider provider = Provider::schedules;
   std::string schedule;
   payload::Kind payload = payload::Kind::raw;
+  bool dense = false;           // streams are
   bool raw_inside = false;      // hierarchical: raw in the node, `payload` between
   std::uint64_t raw_below = 0;  // bytes: messages of fewer travel raw, whatever `payload`; 0: none do
   std::uint64_t segment = 0;    // bytes; 0: uncut

@@ -133,12 +133,14 @@ void ProgramsKept::forget_if_full() {
   if (kept_.size() >= most_programs) kept_.clear();
 }
 
-Search::Search(ProgramsKept& kept, const Profile& profile, const Question& question)
+Search::Search(ProgramsKept& kept, const Profile& profile, const Question& question, bool dense)
     : kept_(kept),
       profile_(profile),
       question_(question),
-      machine_(question.device ? machine_on_device(profile, question.element, question.ratio, 1, question.staged)
-                               : machine_of(profile, question.element, question.ratio)),
+      machine_(question.device
+                   ? machine_on_device(profile, question.element, question.ratio, 1, question.staged, question.reaching)
+               : dense ? machine_of_dense(profile, question.element, question.ratio, question.dense_ratio)
+                       : machine_of(profile, question.element, question.ratio)),
       stepless_(machine_),
       even_cost_(break_even(machine_)) {
   stepless_.step = 0;
@@ -197,7 +199,7 @@ double Search::seconds(const Line& line, Candidate& way, double enough) const {
   // Device costs depend on the number of streams for the segments.
   const double block = line.programs->blocks > 0 ? whole() / line.programs->blocks : 0;
   way.lanes = lanes_for(profile_, q.element, q.ratio, way.payload != payload::Kind::raw, block, run.segment);
-  const Machine machine = machine_on_device(profile_, q.element, q.ratio, way.lanes, q.staged);
+  const Machine machine = machine_on_device(profile_, q.element, q.ratio, way.lanes, q.staged, q.reaching);
   return predict(*line.programs, system, machine, run).seconds;
 }
 
@@ -294,6 +296,17 @@ double Search::guess_of_mpi(const std::vector<Option>& options, double enough) {
       [this](const Line& line, const Candidate& way, double limit) { return mpi_seconds(line, way, limit); },
       [](const Line& line) { return line.an_mpi_has_it; });
   return found.empty() ? INFINITY : found.back().seconds;
+}
+
+double Search::whole_vectors_of_mpi() {
+  using schedule::Collective;
+  const Collective c = question_.collective;
+  if (question_.device || !profile_.mpi.starts_with("Open MPI")) return 0;
+  const bool tree = (c == Collective::allreduce && kept_.ranks() < 4) || c == Collective::reduce_scatter;
+  if (!tree) return 0;
+  const Option option{schedule::find(c == Collective::allreduce ? c : Collective::reduce, "binomial"), 0, 0, {}};
+  const Programs* programs = kept_.of(option, 0);
+  return programs ? predict(*programs, {}, stepless_, run_of(question_, *programs, whole(), 0, INFINITY)).seconds : 0;
 }
 
 }  // namespace stretto::model

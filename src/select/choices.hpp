@@ -20,6 +20,7 @@ namespace stretto::select {
 
 // Compression ratio assumed before the first measurement of a kind of vector, and the best ratio assumed.
 inline constexpr double usual_ratio = 4, best_ratio = 32;
+inline constexpr call::Shrinks usual_ratios{usual_ratio, 6}, best_ratios{best_ratio, 64};
 
 // The model, shared by the ranks of a process.
 struct SharedChooser {
@@ -43,19 +44,20 @@ class Choices {
   const char* messages() const noexcept { return shared_->messages.c_str(); }
 
   // The cheapest by prediction. `bytes` is the length of the whole vector (of all blocks). With `streaming`, streams
-  // may shrink the vector by about `ratio`. The result is valid until the next call. Never fails: where the model has
+  // may shrink the vector by about `ratios`. The result is valid until the next call. Never fails: where the model has
   // no answer, the collective's default serves.
-  const Choice& choose(const Call& call, std::size_t bytes, Streaming streaming, double ratio, Served served);
+  const Choice& choose(const Call& call, std::size_t bytes, Streaming streaming, const call::Shrinks& ratios,
+                       Served served);
 
   // Whether the call may run with streams.
-  bool may_stream(const Call& call, std::size_t bytes, double ratio, Served served);
+  bool may_stream(const Call& call, std::size_t bytes, const call::Shrinks& ratios, Served served);
 
  private:
   struct Answer {
     Asked asked;
     Choice choice;
   };
-  Asked put(const Call& call, std::size_t bytes, Streaming streaming, double ratio, Served served) const;
+  Asked put(const Call& call, std::size_t bytes, Streaming streaming, const call::Shrinks& ratios, Served served) const;
   Answer& answer(Asked&& asked);
 
   std::shared_ptr<SharedChooser> shared_;

@@ -52,7 +52,8 @@ bool fit_to_choose(const Call& c, int ranks) noexcept {
   const auto payload = int(c.settings.options.payload);
   return is_type(c.type) && (!reduces(c.collective) || is_op(c.op)) &&
          (!rooted(c.collective) || (c.root >= 0 && c.root < ranks)) && payload >= STRETTO_PAYLOAD_AUTO &&
-         payload <= STRETTO_PAYLOAD_MIXED;
+         payload <= STRETTO_PAYLOAD_MIXED && c.settings.options.coding >= STRETTO_CODING_AUTO &&
+         c.settings.options.coding <= STRETTO_CODING_DENSE;
 }
 
 // Terms of a decision's error, as far as it is chosen.
@@ -86,19 +87,22 @@ Decision Selector::decide(const Call& call, Served served) noexcept {
   const bool relative = o.bound_kind == STRETTO_BOUND_RELATIVE && is_floating(call.type);
   needs.range = (streams && relative) || rounded;
   d.ratio = streams ? usual_ratio : 1;
+  d.shrinks = usual_ratios;
   if (open_counts || !fit_to_choose(call, ranks_)) return d;
   try {
     const std::size_t bytes = vector_bytes(call, ranks_);
     if (streams && o.payload == STRETTO_PAYLOAD_AUTO && !multi) {
-      const auto may_stream = [&](double ratio) { return choices_.may_stream(call, bytes, ratio, served); };
-      if (!may_stream(best_ratio)) {
+      const auto may_stream = [&](const Shrinks& ratios) { return choices_.may_stream(call, bytes, ratios, served); };
+      if (!may_stream(best_ratios)) {
         d.ratio = best_ratio;  // not even then a stream
+        d.shrinks = best_ratios;
         needs.range = rounded;
       } else {
-        const std::optional<double> known = ratios_.recall(call, bytes);
+        const std::optional<Shrinks> known = ratios_.recall(call, bytes);
         needs.sample = o.check || !known;
-        d.ratio = known.value_or(usual_ratio);
-        needs.range = rounded || (needs.range && (needs.sample || may_stream(d.ratio)));
+        d.shrinks = known.value_or(usual_ratios);
+        d.ratio = d.shrinks.fixed;
+        needs.range = rounded || (needs.range && (needs.sample || may_stream(d.shrinks)));
       }
     }
     d.made = !needs.values();
@@ -112,7 +116,11 @@ Decision Selector::decide(const Call& call, Served served) noexcept {
 void Selector::choose(const Call& call, std::size_t bytes, Streaming streaming, Served served, Decision* d) {
   // Started calls run in the node's memory in the order of the calls, but agreements end in any order.
   if (call.nonblocking && d->needs.values()) served.node = served.streams = false;
-  d->choice = choices_.choose(call, bytes, streaming, d->ratio, served);
+  // Without an exchange a rank does not know that all others lack devices, which have no dense streams.
+  Shrinks ratios = d->shrinks;
+  const bool forced = call.settings.options.coding == STRETTO_CODING_DENSE;
+  if (!forced && !d->needs.any()) ratios.dense = 0;
+  d->choice = choices_.choose(call, bytes, streaming, ratios, served);
 }
 
 Status Selector::complete(const Call& call, const Agreed& agreed, Served served, Decision* d) noexcept {
@@ -124,7 +132,10 @@ Status Selector::complete(const Call& call, const Agreed& agreed, Served served,
       return fail(Status::invalid_argument, "no rank gives a contribution: k is 0 on all {} ranks", ranks_);
     if (d->inputs > 0x7fffffffu) return fail(Status::unsupported, "{} contributions; at most 2147483647", d->inputs);
     const std::size_t bytes = vector_bytes(call, ranks_);
-    if (agreed.ratio > 0) d->ratio = agreed.ratio;
+    if (agreed.ratios.fixed > 0) {
+      d->shrinks = agreed.ratios;
+      d->ratio = agreed.ratios.fixed;
+    }
     bool streams = may_compress(call);
     double bound = 0;
     const bool found = streams && d->needs.range && absolute_bound(call, agreed, &bound) == Status::ok;
@@ -172,6 +183,8 @@ Status Selector::settle(const Call& call, const Agreed& agreed, Served served, s
     if (reduces(call.collective)) d->contributions = static_cast<std::uint64_t>(terms.hosts);
   }
   d->spec.codes = call.settings.codes;
+  d->spec.coding = raw || served.device ? codec::Coding::fixed : c.coding;
+  if (d->spec.coding == codec::Coding::dense) d->ratio = d->shrinks.dense;
   d->spec.nodes = d->hosts;
   d->spec.raw_below = c.raw_below;
   // A segment of a device costs more than a rendezvous.
@@ -185,8 +198,8 @@ int Selector::split(const Call& call, const Choice& choice, int comm_cores) noex
   return splits_.of(call, vector_bytes(call, ranks_), choice, comm_cores);
 }
 
-void Selector::remember(const Call& call, double ratio) noexcept {
-  if (ratio > 0 && !call.nonblocking) ratios_.remember(call, vector_bytes(call, ranks_), ratio);
+void Selector::remember(const Call& call, const Shrinks& ratios) noexcept {
+  if (ratios.fixed > 0 && !call.nonblocking) ratios_.remember(call, vector_bytes(call, ranks_), ratios);
 }
 
 }  // namespace stretto::select

@@ -29,9 +29,9 @@ class Selector {
   // local.
   Status complete(const Call& call, const Agreed& agreed, Served served, Decision* decision) noexcept;
 
-  // Keeps the ratio on which the ranks of a blocking call agreed, for later calls without an agreement. 0: none was
+  // Keeps the ratios on which the ranks of a blocking call agreed, for later calls without an agreement. 0: none were
   // found.
-  void remember(const Call& call, double ratio) noexcept;
+  void remember(const Call& call, const call::Shrinks& ratios) noexcept;
 
   // As Splits::of(), for a decided started call with communication cores.
   int split(const Call& call, const Choice& choice, int comm_cores) noexcept;

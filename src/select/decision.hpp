@@ -24,6 +24,7 @@ struct Served {
   bool streams = false;  // by the node's, within a bound
   bool device = false;   // a rank's buffers are in the memory of a device
   bool staged = false;   // and messages pass the host's
+  int reaching = 0;      // or ranks of one device, at most, where devices reach each other's memory
   constexpr bool by(Provider p) const noexcept {
     return p == Provider::schedules || (p == Provider::node ? node : mpi);
   }
@@ -34,10 +35,11 @@ struct Choice {
   Provider provider = Provider::schedules;
   payload::Kind payload = payload::Kind::raw;
   std::string schedule;
-  bool raw_inside = false;    // raw inside a host, `payload` between hosts
-  std::size_t raw_below = 0;  // bytes: messages of fewer travel raw, whatever `payload`
-  std::size_t segment = 0;    // bytes; 0: uncut
-  int blocks = 0;             // pieces of a pipelined schedule; 0: what it needs
+  codec::Coding coding = codec::Coding::fixed;  // of streams in messages
+  bool raw_inside = false;                      // raw inside a host, `payload` between hosts
+  std::size_t raw_below = 0;                    // bytes: messages of fewer travel raw, whatever `payload`
+  std::size_t segment = 0;                      // bytes; 0: uncut
+  int blocks = 0;                               // pieces of a pipelined schedule; 0: what it needs
   int radix = 2;
   int split = 0;  // levels of a tree run by the application's core (schedule::Lane)
   int lanes = 0;  // device streams for the segments; 0: the default
@@ -61,7 +63,8 @@ struct Decision {
   Needs needs;
   bool made = false;
   Choice choice;
-  double ratio = 1;  // by which the vector is expected to shrink
+  double ratio = 1;       // by which the vector is expected to shrink
+  call::Shrinks shrinks;  // by coding
 
   stretto_payload payload = STRETTO_PAYLOAD_RAW;
   std::uint64_t contributions = 1;  // K; with raw sums inside hosts, the number of hosts
@@ -79,7 +82,7 @@ struct Decision {
 struct Agreed {
   codec::Ranges values;  // of the finite values; empty: none, or not requested
   std::uint64_t contributions = 1;
-  double ratio = 0;  // of samples; 0: none were taken
+  call::Shrinks ratios;  // of samples; 0: none were taken
 };
 
 }  // namespace stretto::select

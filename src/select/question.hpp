@@ -25,6 +25,6 @@ struct Asked {
 };
 
 // `bytes`: of the whole vector.
-Asked ask(const Call& call, std::size_t bytes, Streaming streaming, double ratio, Served served);
+Asked ask(const Call& call, std::size_t bytes, Streaming streaming, const call::Shrinks& ratios, Served served);
 
 }  // namespace stretto::select

@@ -126,6 +126,11 @@ TEST(Disagreement, Segment) {
               {"segment differs", "0 on rank 0", "4096 on rank 1"});
 }
 
+TEST(Disagreement, Coding) {
+  expect_told(nothing, [](Given& g) { g.options.coding = STRETTO_CODING_DENSE; }, STRETTO_INCOMPATIBLE,
+              {"coding differs", "auto on rank 0", "dense on rank 1"});
+}
+
 TEST(Disagreement, SeveralFieldsAreAllNamed) {
   expect_told(nothing, [](Arguments& g) { g.count = 3, g.op = STRETTO_MIN; }, STRETTO_INCOMPATIBLE,
               {"count differs", "operation differs"});

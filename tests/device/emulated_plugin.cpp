@@ -149,13 +149,12 @@ class Emulator {
     }
   }
 
-  // The host, as far as it uses the current device; each call is a moment of its own. Threads that share a device are taken to come one
-  // after another: of that ThreadSanitizer knows more.
+  // The host; each call is a moment of its own. Threads are taken to come one after another, since they tell one another how far their
+  // devices are: of that ThreadSanitizer knows more.
   Time& host() {
-    Host& h = hosts_[current];
-    if (!h.known) h = {true, everybody++, {}};
-    h.now.tick(h.who);
-    return h.now;
+    if (!host_.known) host_ = {true, everybody++, {}};
+    host_.now.tick(host_.who);
+    return host_.now;
   }
 
   // Numbers begin anew where nothing is left of those before: each Time is as long as there have been numbers.
@@ -166,7 +165,7 @@ class Emulator {
     all_.clear();
     loans.clear();
     everybody = 0;
-    for (Host& h : hosts_) h = {};
+    host_ = {};
   }
 
   // One piece of a stream's work; false where there is none that may run.
@@ -225,7 +224,7 @@ class Emulator {
   };
 
   std::shared_ptr<Stream> legacy_[most_devices];
-  Host hosts_[most_devices];
+  Host host_;
   std::vector<std::weak_ptr<Stream>> all_;
   std::vector<std::shared_ptr<Stream>> mine_;  // of go_on
 };

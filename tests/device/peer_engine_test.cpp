@@ -3,28 +3,10 @@
 #include <gtest/gtest.h>
 
 #include "../sanitized.hpp"
-#include "backend/peer_messages.hpp"
-#include "cases.hpp"
+#include "peer_cases.hpp"
 
 namespace stretto::tests {
 namespace {
-
-// Of `ranks` threads, whose notes go by a group of their own.
-std::shared_ptr<Between> in_reach(const Case& c, int ranks) {
-  std::vector<backend::PeerCard> cards;
-  for (int r = 0; r < ranks; ++r) cards.push_back(backend::peer_card(c.one_device ? 0 : device_of(r)));
-  return std::make_shared<Between>([group = carrier::make_thread_group(ranks), cards](int rank, device::Device& d) {
-    std::unique_ptr<carrier::Carrier> notes = carrier::make_thread_carrier(group, rank);
-    std::unique_ptr<backend::PeerMessages> made;
-    EXPECT_EQ(make_peer_messages(d, cards, &notes, &made), Status::ok) << message();
-    return made;
-  });
-}
-
-Case over(Case c, int ranks) {
-  c.between = in_reach(c, ranks);
-  return c;
-}
 
 void expect_as_on_host(const Case& c, int ranks, std::uint64_t seed = 1, int repeats = 1) {
   SCOPED_TRACE(name_of(c, ranks));

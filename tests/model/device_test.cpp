@@ -49,6 +49,19 @@ TEST(DeviceCosts, KernelsOnSeveralStreamsHideTheirLeastTimeDownToALaunch) {
   EXPECT_DOUBLE_EQ(machine_on_device(p, 4, 8, 8, true).compress.call, 5e-6);
 }
 
+TEST(DeviceCosts, DevicesInReachCopyAtTheirOwnRateWhicheverHostsTheyAreOn) {
+  const Profile p = measured(2e-5);
+  const Machine one = machine_on_device(p, 4, 8, 1, false, 1), four = machine_on_device(p, 4, 8, 1, false, 4);
+  for (const Distance d : {Distance::cache, Distance::network}) {
+    EXPECT_EQ(one.span(d, 1e6).beta, 5e-13);
+    EXPECT_DOUBLE_EQ(four.span(d, 1e6).beta, 2e-12);
+    EXPECT_EQ(one.span(d, 1e6).alpha, four.span(d, 1e6).alpha);
+  }
+  EXPECT_EQ(one.fused.byte, 4e-12);
+  EXPECT_DOUBLE_EQ(four.fused.byte, 1.6e-11);
+  EXPECT_EQ(four.fused.call, one.fused.call);
+}
+
 TEST(DeviceCosts, AProfileOfADeviceServesWithItsOwnFiguresAndOthersWithEstimates) {
   Profile a100;
   ASSERT_EQ(shipped("a100-hdr", &a100), Status::ok) << message();
@@ -107,6 +120,21 @@ TEST(DeviceCosts, ALongMessageThatIsStagedIsCutSoThatSomethingHidesItsCopies) {
     EXPECT_EQ(best(chooser, q).segment, 0u) << mib;
     q.staged = true;
     EXPECT_EQ(best(chooser, q).segment == 0, mib <= 4) << mib;
+  }
+}
+
+TEST(DeviceCosts, BlocksAreUncutBetweenDevicesInReachWhateverTheNetwork) {
+  Chooser chooser(measured(2e-5), topology::Topology::regular(6, 3));
+  for (const Kind kind : {Kind::raw, Kind::fused}) {
+    Question q = allreduce(64u << 20u, 8);
+    q.schedule = "ring";
+    q.payload = static_cast<int>(kind);
+    q.device = true;
+    EXPECT_GT(best(chooser, q).segment, 0u);  // cut for the network
+    q.reaching = 6;
+    EXPECT_EQ(best(chooser, q).segment, 0u);
+    q.segment = 1 << 18;
+    EXPECT_EQ(best(chooser, q).segment, q.segment);  // as asked for
   }
 }
 

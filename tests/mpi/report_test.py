@@ -134,6 +134,22 @@ def errors_are_told_with_all_rounding_too():
     assert " rounded  path: why" in run(STRETTO_REPORT=1).stderr
 
 
+def a_rule_sends_short_messages_raw_beside_streams():
+    # Rabenseifner's allreduce of 40000 bytes on 3 ranks has messages of the whole vector and of its half.
+    share = {}
+    for raw_below in ("", " raw_below:30K", " raw_below:64K"):
+        _, _, data = report(STRETTO_RULES=rules(f"allreduce 8.. abs:0.5 payload:fused schedule:rabenseifner{raw_below}\n"))
+        rows = [row for row in data["calls"] if row["path"] == "rabenseifner, fused"]
+        assert sum(row["calls"] for row in rows) == 17 * RANKS, data
+        share[raw_below] = sum(row["sent_bytes"] for row in rows) / sum(row["raw_bytes"] for row in rows)
+        assert all(0 < row["promised_error"] <= 0.5 for row in rows), rows
+    none, halves, everything = share.values()
+    assert none < halves < everything == 1, share
+    # No messages of its own: the call is refused, and the MPI serves it.
+    _, ways, _ = report(STRETTO_RULES=rules("allreduce 8.. abs:0.5 schedule:hierarchical_ring raw_below:64K\n"))
+    assert any("groups ranks, and raw_below is" in why for _, _, why in ways), ways
+
+
 def rules_choose_by_size_name_and_place():
     # Counts of bytes: the sums of solve() are 40000.
     _, ways, _ = report(STRETTO_RULES=rules("allreduce 40000..40000 comm=ocean off\n* ..4 native\n"))
@@ -250,6 +266,7 @@ if __name__ == "__main__":
         a_bad_value_is_told_once,
         savings_are_told_against_calls_of_the_mpi,
         values_left_out_of_the_range_are_told,
+        a_rule_sends_short_messages_raw_beside_streams,
         rules_choose_by_size_name_and_place,
         a_schedule_of_another_collective_falls_through,
         what_would_be_without_effect_is_told_at_the_beginning,

@@ -62,7 +62,7 @@ def test_raw_files_have_their_names_shape_and_skip_fill_values(answering):
 
 def test_rows_of_values_are_drawn_too(tmp_path):
     values = field(1000)
-    row = ratio.Row("rel:1e-3", 1e-3, 9.0, 8.0, 9e-4, 5e-4, 70.0, 1e9, 1e9, values + np.float32(5e-4))
+    row = ratio.Row("rel:1e-3", 1e-3, 9.0, 8.0, 12.0, 9e-4, 5e-4, 70.0, 1e9, 1e9, values + np.float32(5e-4))
     plots.ratio("row", values, [row], [tmp_path / "p.svg"])
     assert "</svg>" in (tmp_path / "p.svg").read_text(encoding="utf-8")
 

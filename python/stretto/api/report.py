@@ -34,6 +34,7 @@ class Report:
     split: int  # levels of a started tree that the caller's core did; 0: communication cores drove all, or there were none
     wait_seconds: float  # with nothing to do but wait for messages
     device_carrier: str  # what moved messages of devices' memory; "": no call of such memory
+    coding: str  # of the streams in its messages: "fixed" or "dense"; "": there were none
     segments: tuple[Report, ...] = ()  # of a call with segments: the report of each
 
     @classmethod
@@ -52,7 +53,7 @@ class Report:
         raw, sent = sum_of("raw_bytes"), sum_of("bytes_sent")
         largest = ("eps", "promised_error", "error_with_rounding", "agree_seconds", "seconds", "predicted_seconds", "wait_seconds")
         return dataclasses.replace(reports[0], raw_bytes=raw, bytes_sent=sent, ratio=raw / sent if sent else 1.0, codec_seconds=sum_of("codec_seconds"),
-                                   ignored=sum_of("ignored"), algorithm=common("algorithm"), payload=common("payload"), reason=common("reason"),
+                                   ignored=sum_of("ignored"), algorithm=common("algorithm"), payload=common("payload"), reason=common("reason"), coding=common("coding"),
                                    bytes_known=all(one.bytes_known for one in reports), segments=tuple(reports),
                                    **{name: most(name) for name in largest})
 

@@ -109,7 +109,7 @@ void Operation::meet() noexcept {
   meeting_runs_ = decision_.made && decision_.choice.provider == Provider::node && own_.status == 0 &&
                   (!checks || (uniform() && call_.collective != Collective::barrier));
   if (meeting_runs_) {
-    const select::Agreed agreed{merged_.values, merged_.contributions, merged_.ratio()};
+    const select::Agreed agreed{merged_.values, merged_.contributions, merged_.ratios()};
     // A failure here is equal on every rank, and is found again when the data would start.
     meeting_runs_ = comm_.selector.complete(call_, agreed, comm_.backends.serve(call_), &decision_) == Status::ok &&
                     decision_.choice.provider == Provider::node;
@@ -191,7 +191,7 @@ void Operation::leave_agreeing(Status s) noexcept {
   } else if (call_.collective == Collective::barrier && call_.settings.schedule.empty()) {
     finish(Status::ok);  // the agreement was a barrier already
   } else {
-    comm_.selector.remember(call_, merged_.ratio());
+    comm_.selector.remember(call_, merged_.ratios());
     state_ = State::agreed;
   }
 }
@@ -277,7 +277,7 @@ bool Operation::goes_exact(Status refusal) noexcept {
 void Operation::start_data() noexcept {
   state_ = State::running;
   moved_ = true;
-  const select::Agreed agreed{merged_.values, merged_.contributions, exact_ ? 0 : merged_.ratio()};
+  const select::Agreed agreed{merged_.values, merged_.contributions, exact_ ? call::Shrinks{} : merged_.ratios()};
   const bool mixed = merged_.devices > 0 && merged_.devices < static_cast<std::uint32_t>(comm_.size);
   if (const Status s = link(); s != Status::ok) {
     leave_running(s, s == Status::unsupported);
@@ -290,6 +290,8 @@ void Operation::start_data() noexcept {
   // A device's costs count where every rank knows of it.
   served.device = merged_.devices > 0 && (decision_.needs.any() || comm_.size == 1);
   served.staged = served.device && call_.messages == nullptr;
+  const auto& peer = comm_.device_link.peer;
+  if (served.device && peer && call_.messages == peer.get()) served.reaching = peer->most_on_a_device();
   Status s = comm_.selector.complete(call_, agreed, served, &decision_);
   if (s != Status::ok && goes_exact(s)) {
     start_data();
@@ -480,6 +482,7 @@ void Operation::report_outcome() noexcept {
                              decision_.rounding);
   o.expected_ratio = decision_.ratio;
   o.raw_below = decision_.choice.raw_below;
+  if (decision_.streams()) o.coding = call::to_c(decision_.spec.coding);
   o.split = decision_.choice.provider == Provider::schedules ? decision_.choice.split : 0;
   o.why = decision_.choice.why;
   if (decision_.needs.range && call_.settings.options.bound_kind == STRETTO_BOUND_RELATIVE) o.ranges = &merged_.values;

@@ -18,7 +18,7 @@ using Clock = std::chrono::steady_clock;
 // Only calls with default options are kept; calls with others are checked each time.
 bool fit(const stretto_options& o) noexcept {
   return o.size == sizeof o && !std::isnan(o.timeout) && o.ignore_above == 0 && o.raw_below == 0 &&
-         (!o.report || o.report->size >= sizeof o.report->size);
+         o.coding == STRETTO_CODING_AUTO && (!o.report || o.report->size >= sizeof o.report->size);
 }
 
 double seconds_since(Clock::time_point t) noexcept { return std::chrono::duration<double>(Clock::now() - t).count(); }

@@ -9,6 +9,7 @@
 #include "hwy/foreach_target.h"
 // After foreach_target.h, which sets the target for the headers below.
 #include "base/highway.hpp"
+#include "codec/dense/avx2.hpp"
 #include "codec/portable/decode-inl.h"
 #include "codec/portable/encode-inl.h"
 #include "codec/portable/filled-inl.h"
@@ -211,8 +212,17 @@ constexpr FloatKernels<T> FloatKernelsOf() {
   return {&Compress<T>, &AddValues<T>, &Decompress<T>, &Range<T>, &AddFilled<T>, &Survey<T>};
 }
 
+// Elsewhere the scalar code: low bits need instructions that gather and spread bits.
+constexpr DenseKernels DenseKernelsOf() {
+#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX2
+  return {&dense::avx2::scan, &dense::avx2::encode, &dense::avx2::decode};
+#else
+  return {};
+#endif
+}
+
 Target Get() {
-  static constexpr Kernels kernels{FloatKernelsOf<float>(), FloatKernelsOf<double>(), &Add, {}};
+  static constexpr Kernels kernels{FloatKernelsOf<float>(), FloatKernelsOf<double>(), &Add, DenseKernelsOf()};
   return {hwy::TargetName(HWY_TARGET), &kernels};
 }
 

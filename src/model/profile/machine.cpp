@@ -96,8 +96,31 @@ Machine machine_of(const Profile& profile, std::uint32_t element, double ratio) 
   return m;
 }
 
-Machine machine_on_device(const Profile& profile, std::uint32_t element, double ratio, int lanes, bool staged) {
+Machine machine_of_dense(const Profile& profile, std::uint32_t element, double ratio, double dense_ratio) {
+  // Seconds a byte of float32 that the entropy stage adds, on a processor that compresses a byte of them in `reference` seconds
+  // (docs/codec.md, "Dense chunks").
+  static const std::vector<CodecCost> entropy{{4, 0, 3.9e-10, 3.2e-10, 9.3e-10, 6.5e-10},
+                                              {9, 0, 2.3e-10, 1.75e-10, 6.2e-10, 4.3e-10},
+                                              {40, 0, 1.5e-10, 1.25e-10, 4.7e-10, 3.2e-10}};
+  constexpr double reference = 8e-11;
+  Machine m = machine_of(profile, element, ratio);
+  const double slower = profile.f32.empty() ? 1 : at_ratio(profile.f32, ratio).compress / reference;
+  const double values = std::clamp(slower, 1.0, 16.0) * 4 / element;
+  const CodecCost more = at_ratio(entropy, dense_ratio);
+  m.ratio = std::max(dense_ratio, 1.0);
+  m.compress.byte += values * more.compress;
+  m.decompress.byte += values * more.decompress;
+  m.add.byte += values * more.add;
+  m.fused.byte += values * more.fused;
+  m.quantise = m.compress;
+  m.add_codes = m.add;
+  return m;
+}
+
+Machine machine_on_device(const Profile& profile, std::uint32_t element, double ratio, int lanes, bool staged,
+                          int reaching) {
   const Device d = device_of(profile);
+  const double share = std::max(reaching, 1);
   Machine m = machine_of(profile, element, ratio);
   for (Link& link : m.links) {
     for (Span& s : link) {
@@ -106,15 +129,20 @@ Machine machine_on_device(const Profile& profile, std::uint32_t element, double 
       s.beta += 2 * d.staging;
     }
   }
-  m.combine = {d.launch, d.combine};
-  m.copy = {d.launch, d.copy};
+  if (reaching > 0) {
+    const double host = m.span(topology::Distance::node, 1).alpha;
+    for (Link& link : m.links) link = {{0, 2 * host + 2 * d.look + d.launch, share * d.copy, 0}};
+    m.nics = 0;
+  }
+  m.combine = {d.launch, share * d.combine};
+  m.copy = {d.launch, share * d.copy};
   const CodecCost c = at_ratio(element == 8 && !d.f64.empty() ? d.f64 : d.f32, ratio);
   const double call = std::max(d.launch, c.call / std::max(lanes, 1));
-  m.compress = {call, c.compress};
-  m.decompress = {call, c.decompress};
-  m.add = {call, c.add};
-  m.fused = {call, c.fused};
-  m.quantise = {call, d.copy};
+  m.compress = {call, share * c.compress};
+  m.decompress = {call, share * c.decompress};
+  m.add = {call, share * c.add};
+  m.fused = {call, share * c.fused};
+  m.quantise = {call, share * d.copy};
   m.add_codes = m.add;
   return m;
 }

@@ -27,6 +27,7 @@ Coder::Coder(const payload::Spec& spec, payload::Pool& pool, Streamed& streamed)
       size_(payload::size_of(spec.type)) {
   options_.magnitude = spec.magnitude;
   options_.checksum = spec.checksum;
+  options_.coding = codec::Coding::fixed;
 }
 
 std::size_t Coder::room(std::size_t count) const noexcept {

@@ -29,6 +29,7 @@ Status Collectives::create(Exchange& exchange, const Options& options, std::uniq
   if (status = node::agree(exchange, status); status != Status::ok) return status;
   if (status = Group::create(exchange, options.group, &c->group_); status != Status::ok) return status;
   if (status = Memory::create(exchange, *c->group_, options.memory, &c->memory_); status != Status::ok) return status;
+  c->group_->map_lines_of_peers();
   *made = std::move(c);
   return Status::ok;
 }

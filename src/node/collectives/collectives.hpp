@@ -45,11 +45,10 @@ struct Options {
   // at least 4 KiB. Oversubscribed: 16 KiB, and 64 KiB for reduce, since waiting for another rank then means waiting
   // for a core.
   std::optional<std::size_t> eager, eager_reduce;
-  std::size_t direct = 16 * 1024;  // from so many bytes a block on, buffers that peers can see are used where they are
-  // Private buffers are copied by the kernel from so many bytes a block on. Broadcasts and reductions are faster through slots,
-  // where copying in and out overlap (docs/node.md), so by default never.
-  std::size_t kernel = 256 * 1024;               // allgather, gather, scatter, alltoall
-  std::size_t kernel_streams = ~std::size_t{0};  // broadcasts and reductions
+  std::size_t direct = 16 * 1024;  // bytes of a block from which buffers visible to peers are used in place
+  // Bytes of a block from which the kernel copies private buffers in allgather, gather, scatter and alltoall. Broadcasts
+  // and reductions are faster through slots, where copying in and out overlap (docs/node.md).
+  std::size_t kernel = 256 * 1024;
 };
 
 // Counts of the protocols used, for reports.

@@ -53,7 +53,7 @@ Status Collectives::bcast(void* data, std::size_t bytes, int root) noexcept {
       offspring_root_ = root;
       offspring_levels_ = h.levels();
     }
-    m->streams = true;
+    m->by_kernel = false;
     m->readers = offspring_;
     if (!m->readers.empty()) {
       m->exposed = static_cast<const std::byte*>(data);

@@ -23,8 +23,8 @@ struct Moves {
   std::size_t indices = 1;             // largest number of blocks that any rank exposes; equal on every rank
   std::vector<int> readers;            // ranks that pull from this rank
   std::vector<Pull> pulls;
-  bool streams = false;            // a broadcast: Options::kernel_streams holds
-  bool passes_on = false;          // what it exposes is what it pulls
+  bool by_kernel = true;           // the kernel may copy private blocks of at least Options::kernel bytes
+  bool passes_on = false;          // this rank exposes the data that it pulls
   std::size_t bytes = 0;           // of a block
   std::vector<PullState> states;   // by pull
   const std::byte* own = nullptr;  // source of this rank's own block
@@ -38,7 +38,8 @@ struct Moves {
     indices = 1;
     readers.clear();
     pulls.clear();
-    streams = passes_on = false;
+    by_kernel = true;
+    passes_on = false;
     bytes = 0;
     own = nullptr;
     own_to = nullptr;

@@ -141,7 +141,7 @@ Status Reduction::run() noexcept {
   if (large_) {
     // An in-place reduce_scatter overwrites the first block, which a peer might still read.
     const bool over_input = t_.kind == Collective::reduce_scatter && t_.in == t_.out;
-    if (!over_input) told_.in = c_.memory_->expose(t_.in, all, bytes >= c_.options_.kernel_streams);
+    if (!over_input) told_.in = c_.memory_->expose(t_.in, all, false);
     if (t_.out != nullptr && t_.kind != Collective::reduce_scatter) told_.out = c_.memory_->expose(t_.out, all, false);
     const Answer a = answer(told_.in.access);
     ++(a == Answer::mapped ? c_.counters_.mapped : a == Answer::copyable ? c_.counters_.copyable : c_.counters_.staged);

@@ -42,8 +42,8 @@ Status Transfer::run() noexcept {
   // A block per reader gains most from a single copy, and a rank that shares its core cannot overlap two copies with a
   // peer.
   const bool for_each = m_.indices > 1 && g.oversubscribed();
-  const std::size_t kernel = m_.streams ? c_.options_.kernel_streams : c_.options_.kernel / (for_each ? 4 : 1);
-  if (large_ && !m_.offsets.empty()) exposure_ = c_.memory_->expose(m_.exposed, m_.span, m_.bytes >= kernel);
+  const bool by_kernel = m_.by_kernel && m_.bytes >= c_.options_.kernel / (for_each ? 4 : 1);
+  if (large_ && !m_.offsets.empty()) exposure_ = c_.memory_->expose(m_.exposed, m_.span, by_kernel);
   try {
     m_.states.assign(m_.pulls.size(), PullState::pending);
   } catch (const std::bad_alloc&) {

@@ -1,9 +1,11 @@
 #include "node/group/group.hpp"
 
 #include <sched.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 #include <new>
 
@@ -30,6 +32,17 @@ std::uint64_t pid_namespace() noexcept {
   std::uint64_t hash = 1469598103934665603u;
   for (ssize_t i = 0; i < n; ++i) hash = (hash ^ static_cast<unsigned char>(text[i])) * 1099511628211u;
   return hash;
+}
+
+// Advices of madvise(2), since Linux 5.14; headers of older systems lack them.
+constexpr int populate_read = 22, populate_write = 23;
+
+// Maps the pages of this memory, which begins on a page, as reads or writes of each would. Without such an advice, or without
+// memory, nothing happens here.
+void populate(void* at, std::size_t bytes, int how) noexcept {
+  const int saved = errno;
+  static_cast<void>(madvise(at, bytes, how));
+  errno = saved;
 }
 
 }  // namespace
@@ -120,7 +133,16 @@ Status Group::build(Exchange& exchange, Gathering& gathering, const Introduction
   if (status = make_segment(exchange, kLanes * layout_.bytes(), options.passing, &segment_); status != Status::ok)
     return status;
   find_rooms(0);
+  // This rank's first touch places the pages. A slot's first page is that of short messages.
+  populate(places_, kLines * sizeof(Place), populate_write);
+  for (std::size_t i = 0; i < kSlots; ++i) populate(slot(i), 1, populate_write);
   return Status::ok;
+}
+
+void Group::map_lines_of_peers() noexcept {
+  constexpr int few = 8;
+  for (int peer = 0; peer < size_ && size_ <= few; ++peer)
+    if (peer != rank_) populate(member(peer).places, kLines * sizeof(Place), populate_read);
 }
 
 std::unique_ptr<Group> Group::beside() const {

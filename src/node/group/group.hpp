@@ -45,6 +45,10 @@ class Group final : private Watch {
   // separately, but giving up one ends the waits of the other. Throws std::bad_alloc. This group outlives it.
   std::unique_ptr<Group> beside() const;
 
+  // Maps the lines of a few peers, whose pages each of them has by now: else the first calls pay for a page fault each.
+  // To be called once, after an exchange that follows create(). A kernel before Linux 5.14 does nothing here.
+  void map_lines_of_peers() noexcept;
+
   Group(const Group&) = delete;
   Group& operator=(const Group&) = delete;
 

@@ -53,6 +53,14 @@ void alter_and_compare() {
   EXPECT_GT(refused, 100u);
 }
 
+TEST(CudaDamage, DenseStreamsAreUnsupported) {
+  Options dense = with(Isa::reference);
+  dense.coding = Coding::dense;
+  const Stream s = compressed(summands<float>(5000, 1e-3, 1, 21)[0], 1e-3, dense);
+  std::vector<float> y(5000);
+  EXPECT_EQ(emulated_decompress<float>(s, y.data(), y.size()), Outcome::unsupported);
+}
+
 TEST(CudaDamage, AlteredStreamsAreJudgedAsTheHostJudgesThem) {
   alter_and_compare<float>();
   alter_and_compare<double>();

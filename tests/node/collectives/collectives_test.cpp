@@ -18,7 +18,7 @@ Options small(bool mapped, bool kernel) {
   o.group.slot = 4096;
   o.eager = o.eager_reduce = 256;
   o.direct = 1024;
-  o.kernel = o.kernel_streams = kernel ? 1024 : ~std::size_t{0};
+  o.kernel = kernel ? 1024 : ~std::size_t{0};
   o.memory.process = mapped;
   o.memory.arena = false;
   o.memory.xpmem = false;
@@ -284,10 +284,17 @@ TEST(Collectives, SharedBuffersAreUsedInPlace) {
     on_collectives(2, options, [&](Collectives& c) {
       std::vector<float> x(5000, 1), y(5000);
       ASSERT_EQ(c.allreduce(x.data(), y.data(), x.size(), Type::f32, {Op::sum}), Status::ok);
-      const Counters n = c.counters();
+      // Reductions leave nothing to the kernel.
+      Counters n = c.counters();
       EXPECT_EQ(n.mapped, m.mapped ? 1u : 0u) << m.name;
+      EXPECT_EQ(n.copyable, 0u) << m.name;
+      EXPECT_EQ(n.staged, m.mapped ? 0u : 1u) << m.name;
+      std::vector<float> both(2 * x.size());
+      ASSERT_EQ(c.allgather(x.data(), both.data(), x.size() * sizeof(float)), Status::ok);
+      n = c.counters();
+      EXPECT_EQ(n.mapped, m.mapped ? 2u : 0u) << m.name;
       EXPECT_EQ(n.copyable, m.kernel ? 1u : 0u) << m.name;
-      EXPECT_EQ(n.staged, !m.mapped && !m.kernel ? 1u : 0u) << m.name;
+      EXPECT_EQ(n.staged, m.mapped ? 0u : m.kernel ? 1u : 2u) << m.name;
     });
   }
 }

@@ -109,19 +109,19 @@ int main(int argc, char** argv) {
                                   [](void* at) { arena::release(at); }};
 
     Options options = small();
-    options.kernel = options.kernel_streams = 1024;
+    options.kernel = 1024;
     run(exchange, options, in_arena, lengths, Answer::mapped);
     options.group.passing = options.memory.passing = Passing::socket_only;
     run(exchange, options, in_arena, {700}, Answer::mapped);
     options = small();
-    options.kernel = options.kernel_streams = 1024;
+    options.kernel = 1024;
     run(exchange, options, {}, lengths, Answer::copyable);
     options.memory.kernel = false;
     run(exchange, options, {}, lengths, Answer::staged);
 
     // Buffers of one rank in the arena, of the others not.
     options = small();
-    options.kernel = options.kernel_streams = 1024;
+    options.kernel = 1024;
     run(exchange, options, exchange.rank() == 0 ? in_arena : cases::Buffers{}, {5003},
         exchange.rank() == 0 ? Answer::mapped : Answer::copyable);
 

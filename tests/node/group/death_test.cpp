@@ -157,7 +157,7 @@ TEST_P(Death, OthersLearnWhoDiedAndNothingIsLeft) {
   options.eager = options.eager_reduce = 256;
   options.direct = 1024;
   options.memory.xpmem = false;  // the three ways are without it (xpmem_module_test.cpp)
-  options.kernel = options.kernel_streams = how == How::copyable ? 1024 : ~std::size_t{0};
+  options.kernel = how == How::copyable ? 1024 : ~std::size_t{0};
   const auto body = [&, kind = kind, how = how](Collectives& c) {
     if (how == How::mapped && !c.memory().usable(Access::arena)) return 4;
     Bounded bounded(c.group());

@@ -123,14 +123,15 @@ TEST(Xpmem, MemoryWithoutPagesIsNotAttached) {
   });
 }
 
+void tell_stand_in(const char* function, bool yes) {
+  static void* const library = dlopen(STAND_IN_XPMEM, RTLD_NOW);
+  reinterpret_cast<void (*)(bool)>(dlsym(library, function))(yes);
+}
+
 // Makes the stand-in refuse to attach anything, while it lives.
 struct NoRoom {
-  NoRoom() { set(true); }
-  ~NoRoom() { set(false); }
-  static void set(bool refuses) {
-    static void* const library = dlopen(STAND_IN_XPMEM, RTLD_NOW);
-    reinterpret_cast<void (*)(bool)>(dlsym(library, "stand_in_refuse_to_attach"))(refuses);
-  }
+  NoRoom() { tell_stand_in("stand_in_refuse_to_attach", true); }
+  ~NoRoom() { tell_stand_in("stand_in_refuse_to_attach", false); }
 };
 
 TEST(Xpmem, KernelCopiesUnattachableMemory) {
@@ -157,6 +158,21 @@ TEST(Xpmem, UnreachableMemoryMovesThroughSlots) {
     }
     EXPECT_EQ(cases.failures(), 0);
     EXPECT_GT(c.counters().refused, 0u);
+  });
+}
+
+// Ranks below a refused rank can attach its buffer, and must not read there before its own blocks have come.
+TEST(Xpmem, ARefusedRankOfATreePassesOnABroadcastThatCameLater) {
+  Options options = of_xpmem(false);
+  const std::vector<std::vector<int>> labels{{0, 0, 1, 1, 1, 2, 2}, {0, 0, 0, 0, 0, 1, 1}};
+  ASSERT_EQ(Hierarchy::from_labels(labels, 7, &options.hierarchy), Status::ok);
+  on_collectives(7, options, [](Collectives& c) {
+    const bool refused = c.rank() == 2 || c.rank() == 5;  // these lead groups
+    tell_stand_in("stand_in_refuse_this_thread", refused);
+    cases::Cases cases(c, {});
+    for (int root = 0; root < 7; ++root) cases.bcast(9001, root);
+    EXPECT_EQ(cases.failures(), 0);
+    EXPECT_GE(c.counters().refused, refused ? 6U : 0U);
   });
 }
 

@@ -1,0 +1,39 @@
+// What a process has asked of its devices' driver: the counts of the plugin libstretto_cuda_counting.so, which passes every call on to
+// the plugin $STRETTO_COUNTED_PLUGIN.
+#pragma once
+
+#include <dlfcn.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+
+namespace stretto::bench {
+
+// `vain`: a question whether an event is over that was answered no.
+enum class DriverCall : std::uint8_t { kernel, clear, copy, record, wait, query, vain, allocate };
+inline constexpr std::size_t driver_calls = 8;
+inline constexpr std::array<const char*, driver_calls> driver_call_names{"kernel", "clear", "copy", "record",
+                                                                         "wait",   "query", "vain", "allocate"};
+
+// Of all threads together. A launch of the codec is a kernel, and a clearing before it, and a copy of its result where it has one; its
+// seconds are the kernel's.
+struct DriverCalls {
+  std::array<std::uint64_t, driver_calls> number{};
+  std::array<double, driver_calls> seconds{};
+
+  std::uint64_t of(DriverCall call) const noexcept { return number[static_cast<std::size_t>(call)]; }
+};
+
+inline constexpr const char* kDriverCallsSymbol = "stretto_driver_calls";
+
+// Null: the process's plugin does not count.
+using ReadDriverCalls = void (*)(DriverCalls*);
+inline ReadDriverCalls find_driver_calls() noexcept {
+  const char* const name = std::getenv("STRETTO_CUDA_PLUGIN");
+  void* const library = name != nullptr ? dlopen(name, RTLD_NOW | RTLD_NOLOAD) : nullptr;
+  return library != nullptr ? reinterpret_cast<ReadDriverCalls>(dlsym(library, kDriverCallsSymbol)) : nullptr;
+}
+
+}  // namespace stretto::bench
