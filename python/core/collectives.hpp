@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <vector>
 
+#include "place.hpp"
 #include "stretto/stretto.h"
 #include "stretto/stretto_nonblocking.h"
 #include "view.hpp"
@@ -48,13 +49,20 @@ struct Call {
   std::vector<View> contributions;     // of allreduce_multi
   std::vector<const void*> addresses;  // of these
   Blocks sent, received;
+  Place place{};
 
   // Throws where a buffer is shorter than what the C function would read or write, where what is read and what is written overlap, or where blocks
   // are not one for each rank.
   void check_buffers(int rank, int size) const;
 
-  // The C function, blocking where `request` is NULL.
+  // The C function, blocking where `request` is NULL. Of device memory a blocking one runs in the order of the place's stream, and one that is
+  // started waits for what is on that stream now.
   stretto_status run(stretto_comm comm, const stretto_options* options, stretto_request* request) const noexcept;
+
+ private:
+  stretto_status run_on_stream(stretto_comm comm, const stretto_options* options) const noexcept;
+  stretto_status run_on_host(stretto_comm comm, const stretto_options* options,
+                             stretto_request* request) const noexcept;
 };
 
 }  // namespace stretto::python

@@ -59,6 +59,8 @@ NB_MODULE(_core, m) {
       .value("quantised_ahead", STRETTO_PAYLOAD_QUANTISED_AHEAD);
 
   stretto::python::add_streams(m);
+  stretto::python::add_places(m);
+  stretto::python::add_device_streams(m);
   stretto::python::add_options(m);
   stretto::python::add_communicators(m);
   stretto::python::add_requests(m);

@@ -34,6 +34,8 @@ def compress(x, *, abs: float | None = None, rel: float | None = None, ignore_ab
     Integers are lossless and take no bound. NaN and infinities keep their bits.
     threads: threads that share the work, up to 256; the bytes do not depend on them.
     checksum: 4 bytes that find every change of a few bytes.
+    Of an array of a GPU (a tensor of torch, an array of CuPy) the stream is made and stays there: a DeviceStream, without a checksum. Integers, marks= and
+      threads= are for the host.
 
     Raises BoundError for a bound that is missing, given twice, or not finite and positive; UnsupportedError for integers of other
     sizes; TypeError for other dtypes.
@@ -41,6 +43,12 @@ def compress(x, *, abs: float | None = None, rel: float | None = None, ignore_ab
     values = arrays.readable(x)
     kind, _ = arrays.type_of(values.dtype)
     marks = marks_of(marks)
+    if arrays.on_device(values):
+        from stretto.api import device_streams  # noqa: PLC0415  nothing of a GPU is loaded before an array of one comes
+
+        if marks:
+            raise UnsupportedError(f"marks={marks} of an array in {values.memory}; a stream made on a GPU has none")
+        return device_streams.compress(x, values, kind, abs, rel, ignore_above)
     eps = eps_of(values, kind, abs, rel, ignore_above, threads, marks)
     content = _core.compress(kind, arrays.buffer(values), eps, checksum, threads, marks, kept_from(rel, ignore_above))
     return Stream._of(content, values.shape, values.dtype)
@@ -372,6 +380,8 @@ def sum(streams: Iterable[Stream]) -> Stream:
 def concatenate(streams: Iterable[Stream]) -> Stream:
     """Streams one after the other along the first axis. They have the same dtype, grid and contributions, and shapes that differ in the first axis."""
     first, *others = _streams(streams, "concatenation")
+    if any(type(one) is not Stream for one in (first, *others)):
+        raise UnsupportedError("concatenation of a stream in the memory of a GPU; those of to_host() are concatenated")
     for one in others:
         if not first.ndim or not one.ndim or first.shape[1:] != one.shape[1:] or first.dtype != one.dtype:
             raise IncompatibleError(f"concatenation of a stream of {first.dtype} {first.shape} and one of {one.dtype} {one.shape}")
