@@ -48,6 +48,7 @@ stretto_coding coding_of(const std::string& payload) {
 
 stretto_payload payload_of(const std::string& given) {
   const std::string name = given.substr(0, given.find(':'));
+  if (name == "auto") return STRETTO_PAYLOAD_AUTO;
   if (name == "raw") return STRETTO_PAYLOAD_RAW;
   if (name == "cprp2p") return STRETTO_PAYLOAD_CPRP2P;
   if (name == "recompress") return STRETTO_PAYLOAD_RECOMPRESS;
@@ -171,7 +172,8 @@ class Bench {
   }
 
   void check(const Contribution& c, Way* w) {
-    const bool in_code_space = w->payload.starts_with("homomorphic") || w->payload.starts_with("fused");
+    const bool in_code_space =
+        w->payload.starts_with("homomorphic") || w->payload.starts_with("fused") || w->payload.starts_with("auto");
     const stacking::Quality q =
         stacking::compare(STRETTO_F32, result_.data(), c.sum,
                           {w->report.promised_error, in_code_space ? 1.0 : 2.0 * ranks_, !in_code_space});
@@ -201,6 +203,8 @@ class Bench {
     if (segment > 0) r.subject += fmt::format(" segment={}", segment);
     r.fields["bound"] = payload == "raw" ? "exact" : bound;
     r.fields["coding"] = report.coding == STRETTO_CODING_DENSE ? "dense" : "fixed";
+    r.fields["predicted_ms"] = report.predicted_seconds * 1e3;
+    r.fields["expected_ratio"] = report.expected_ratio;
     r.fields["mb_sent"] = sent * 1e-6;
     r.fields["compression"] = compression;
     r.fields["codec_ms"] = bench::median(codec);

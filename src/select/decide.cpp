@@ -87,7 +87,8 @@ Decision Selector::decide(const Call& call, Served served) noexcept {
   const bool relative = o.bound_kind == STRETTO_BOUND_RELATIVE && is_floating(call.type);
   needs.range = (streams && relative) || rounded;
   d.ratio = streams ? usual_ratio : 1;
-  d.shrinks = usual_ratios;
+  d.shrinks = {usual_ratio,
+               0};  // a payload that is forced takes no sample, so that the gain of dense streams is not known
   if (open_counts || !fit_to_choose(call, ranks_)) return d;
   try {
     const std::size_t bytes = vector_bytes(call, ranks_);
@@ -117,8 +118,9 @@ void Selector::choose(const Call& call, std::size_t bytes, Streaming streaming, 
   // Started calls run in the node's memory in the order of the calls, but agreements end in any order.
   if (call.nonblocking && d->needs.values()) served.node = served.streams = false;
   // Without an exchange a rank does not know that all others lack devices, which have no dense streams.
-  Shrinks ratios = d->shrinks;
   const bool forced = call.settings.options.coding == STRETTO_CODING_DENSE;
+  if (forced && d->shrinks.dense <= 0) d->shrinks = usual_ratios;
+  Shrinks ratios = d->shrinks;
   if (!forced && !d->needs.any()) ratios.dense = 0;
   d->choice = choices_.choose(call, bytes, streaming, ratios, served);
 }

@@ -230,6 +230,7 @@ TEST(Selector, StreamsAreDenseWhereTheLinkIsSlowAndTheGainIsLarge) {
     Choices choices(std::make_shared<SharedChooser>(profile, topology::Topology::regular(2, per_host)));
     Call c = allreduce(16 * kib * kib, 1e-3);
     c.settings.options.coding = asked;
+    c.settings.options.payload = STRETTO_PAYLOAD_FUSED;
     const Choice choice = choices.choose(c, 64 * kib * kib, {true}, ratios, served);
     EXPECT_NE(choice.payload, payload::Kind::raw);
     return choice.coding;
