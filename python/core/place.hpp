@@ -10,9 +10,9 @@ namespace stretto::python {
 
 struct Place {
   int device = -1;           // -1: memory of the host
-  void* stream = nullptr;    // the call comes after its work, and before what is enqueued there afterwards
+  void* stream = nullptr;    // the call comes after its work, and before later work there
   std::vector<void*> after;  // other streams that fill the arrays
-  bool finishes = false;     // the result's readers are unknown, so the call waits until it is complete
+  bool finishes = false;     // nobody knows who reads the result: the call waits until it is there
 
   bool on_device() const noexcept { return device >= 0; }
 
