@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from stretto.api.collectives import IN_PLACE, Comm
+    from stretto.api.device_streams import DeviceStream
     from stretto.api.options import CallOptions
     from stretto.api.ranks import communication_cores, init, threads
     from stretto.api.report import Report
@@ -28,8 +29,8 @@ if TYPE_CHECKING:
 
 # The public names of the package, for people and type checkers, in the order of sorted().
 __all__ = [
-    "ArgumentError", "Array", "BoundError", "BufferTooSmallError", "CallOptions", "CarrierError", "Comm", "File", "IN_PLACE", "IncompatibleError", "InternalError",
-    "NoMemoryError", "Report", "Request", "Stream", "StreamError", "StreamOverflowError", "StrettoError", "UnsupportedError", "WaitTimeoutError",
+    "ArgumentError", "Array", "BoundError", "BufferTooSmallError", "CallOptions", "CarrierError", "Comm", "DeviceStream", "File", "IN_PLACE", "IncompatibleError",
+    "InternalError", "NoMemoryError", "Report", "Request", "Stream", "StreamError", "StreamOverflowError", "StrettoError", "UnsupportedError", "WaitTimeoutError",
     "communication_cores", "compress", "concatenate", "init", "load", "open", "save", "sum", "threads",
 ]
 
@@ -38,6 +39,7 @@ _WHERE = {
     **dict.fromkeys(("Comm", "IN_PLACE"), "stretto.api.collectives"),
     **dict.fromkeys(("communication_cores", "init", "threads"), "stretto.api.ranks"),
     "CallOptions": "stretto.api.options",
+    "DeviceStream": "stretto.api.device_streams",
     "Report": "stretto.api.report",
     "Request": "stretto.api.requests",
     **dict.fromkeys(("Stream", "compress", "concatenate", "sum"), "stretto.api.streams"),

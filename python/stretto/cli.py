@@ -87,7 +87,7 @@ def flag(*names, help):
 
 
 MPIRUN = typer.Option(None, "--mpirun", metavar="COMMAND",
-                      help="The launcher and its options, as in 'mpirun -n 4'. Without it: mpirun on the PATH, with two ranks.")
+                      help="The launcher and its options, as in 'mpirun -n 4'. Without it: the launcher of stretto's MPI, with two ranks.")
 HOSTS = typer.Option(None, "--hosts", metavar="A,B", help="Hosts to start on, in the launcher's own notation (Open MPI: a:2,b:2).")
 RANKS = typer.Option(None, "--ranks", "-n", "-np", min=2, help="Ranks to start; needed where --mpirun does not say.")
 QUICK = flag("--quick", help="An eighth of the time, fewer sizes: to try things out.")
@@ -125,7 +125,7 @@ stretto run --mpirun 'mpirun -n 8 --bind-to core' --bound rel:1e-4 --arena ./app
 stretto run --emulate 4@1gbit --bound rel:1e-4 --report ./app""")
 def run(command: List[str] = typer.Argument(..., metavar="PROGRAM [ARGUMENT]...", help="The program and its arguments."),
         mpirun: Optional[str] = typer.Option(None, "--mpirun", metavar="COMMAND",
-                                             help="The launcher and its options, as in 'mpirun -n 4'. Without it: mpirun on the PATH."),
+                                             help="The launcher and its options, as in 'mpirun -n 4'. Without it: the launcher of the program's MPI, or one on the PATH."),
         hosts: Optional[str] = HOSTS,
         ranks: Optional[int] = typer.Option(None, "--ranks", "-n", "-np", min=1, help="Ranks to start, as the launcher's -n."),
         bound: Optional[str] = typer.Option(None, "--bound", metavar="BOUND",

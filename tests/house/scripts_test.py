@@ -559,6 +559,12 @@ class Documents(unittest.TestCase):
                     places = [re.sub(r"[^\w\- ]", "", title).lower().replace(" ", "-") for title in heading.findall(file.read_text(encoding="utf-8"))]
                     self.assertIn(place, places, f"{page.name} points to {target}#{place}")
 
+    def test_files_of_the_checkout_that_they_name_are_there(self):
+        path = re.compile(r"(?<![\w/.~-])((?:apps|bench|cmake|docs|examples|filters|include|profiles|python|scripts|src|tests)/[\w./-]+)")
+        for page in (*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")):
+            named = {name.rstrip("./") for name in path.findall(page.read_text(encoding="utf-8")) if "NAME" not in name}
+            self.assertEqual({name for name in named if not (ROOT / name).exists()}, set(), page.name)
+
 
 if __name__ == "__main__":
     unittest.main()

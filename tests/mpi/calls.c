@@ -24,6 +24,7 @@ int main(int argc, char** argv) {
   for (int i = 0; i < elements; ++i) sum += y[i];
   for (int call = 0; call < 7; ++call) solve(ocean);
   for (int call = 0; call < 5; ++call) MPI_Allreduce(&rank, &most, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+  for (int call = 0; argc > 1 && call < 100; ++call) MPI_Barrier(MPI_COMM_WORLD);
   MPI_Scan(&x, &y, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
   MPI_Request request;
   MPI_Ibarrier(MPI_COMM_WORLD, &request);

@@ -139,6 +139,16 @@ TEST(Settings, RulesThatCannotBeMeantAreNamedWithFileAndLine) {
   EXPECT_EQ(s.complaints[0], "STRETTO_RULES: '" + file + "', line 2: 'rong' is no schedule; it counts as not set");
 }
 
+TEST(Settings, ABoundWithUnreadableRulesIsLeftOut) {
+  const Settings s = settings({{"STRETTO_BOUND", "rel:1e-4"}, {"STRETTO_RULES", "/no/such/rules"}});
+  ASSERT_EQ(s.complaints.size(), 2u);
+  EXPECT_EQ(s.complaints[1],
+            "STRETTO_BOUND: a call that the unreadable rules keep exact would be bounded; it counts as not set");
+  EXPECT_FALSE(s.bound);
+  for (const Decisive& d : s.decisive)
+    EXPECT_TRUE(d.meaning.empty() || d.variable != std::string_view("STRETTO_BOUND"));
+}
+
 TEST(Variables, WhoseNameIsASlipAwayFromOneOfOursAreNamedWithIt) {
   for (const auto& [name, meant] :
        std::map<std::string_view, std::string>{{"STRETTO_BONUD", "STRETTO_BOUND"},

@@ -1,8 +1,11 @@
 """Streams of stretto: what the guarantee, the arithmetic and the bytes promise, for arrays of every kind; and what is refused."""
 
+import os
 import pathlib
 import pickle
 import re
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -224,13 +227,19 @@ def test_what_is_wrong_is_an_exception_that_names_it(kind, words, call):
         call(x, stretto.compress(x, abs=1e-3))
 
 
-def test_memory_of_a_device_is_refused():
+def test_memory_of_a_device_that_is_not_there_is_refused():
     class OnADevice:
-        def __dlpack_device__(self):
-            return 2, 0
+        def __init__(self, kind):
+            self.kind = kind
 
-    with pytest.raises(stretto.UnsupportedError, match=r"device \(2, 0\)"):
-        stretto.compress(OnADevice(), abs=1)
+        def __dlpack_device__(self):
+            return self.kind, 0
+
+    with pytest.raises(stretto.UnsupportedError, match=r"device \(4, 0\)"):
+        stretto.compress(OnADevice(4), abs=1)
+    program = "import stretto\nclass X: __dlpack_device__ = lambda self: (2, 0)\ntry: stretto.compress(X(), abs=1)\nexcept stretto.UnsupportedError as error: print(error)"
+    done = subprocess.run([sys.executable, "-c", program], env={**os.environ, "STRETTO_CUDA_PLUGIN": "/none.so"}, check=True, capture_output=True, text=True)
+    assert "no CUDA plugin: /none.so" in done.stdout, done.stdout
 
 
 def test_codings_differ_in_bytes_alone():

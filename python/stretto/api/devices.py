@@ -126,6 +126,7 @@ def of_interface(x, what):
 
 def of_dlpack(x, what):
     """The OnDevice of an object with DLPack alone, whose work is ready on the legacy default stream."""
+    _core.cuda_available()
     try:
         address, shape, strides, code, bits, _, device, owner = _core.of_dlpack(x)
     except TypeError as error:

@@ -10,7 +10,7 @@ from stretto import units
 from stretto.bench import cg as cg_, jacobi as jacobi_, matrix as matrix_, ring as ring_, running
 from stretto.errors import Failure
 
-MPIRUN = typer.Option(None, "--mpirun", metavar="COMMAND", help="The launcher and its options. Without it: mpirun on the PATH.")
+MPIRUN = typer.Option(None, "--mpirun", metavar="COMMAND", help="The launcher and its options. Without it: the launcher of stretto's MPI.")
 HOSTS = typer.Option(None, "--hosts", metavar="A,B", help="Hosts to start on, in the launcher's own notation (Open MPI: a:2,b:2).")
 RANKS = typer.Option(None, "--ranks", "-n", "-np", metavar="N,...", help="Numbers of ranks, a run each: 1,2,4. Without it 1,2, or what --mpirun says.")
 MAP = typer.Option(None, "--map", metavar="PLACE", help="Put each next rank on the next core, socket or host.")

@@ -13,7 +13,7 @@ from stretto.storage.sources import Variable, name_coordinates, reading
 try:
     import h5py
 except ImportError:
-    raise Failure("HDF5 and NetCDF-4 files need the package h5py: pip install 'stretto[hdf5]'") from None
+    raise Failure("HDF5 and NetCDF-4 files need the package h5py: pip install h5py") from None
 
 with contextlib.suppress(UnsupportedError):  # then datasets with stretto's filter are not read
     import stretto.storage.hdf5  # noqa: F401  the filter

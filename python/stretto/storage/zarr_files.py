@@ -19,7 +19,7 @@ try:
 except ImportError:
     zarr = None
 if not hasattr(zarr, "create_array"):
-    raise Failure("Zarr's arrays need the package zarr, 3.1 or newer: pip install 'stretto[zarr]'")
+    raise Failure("Zarr's arrays need the package zarr, 3.1 or newer: pip install 'zarr>=3.1'")
 
 for _codec in ("zarr", "numcodecs"):  # without stretto's codecs other arrays are still read
     with contextlib.suppress(ImportError):

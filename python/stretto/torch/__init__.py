@@ -19,7 +19,7 @@ def _checked():
     try:
         import torch  # noqa: PLC0415
     except ImportError as error:
-        raise ImportError(f"{works}; torch is not installed here: pip install 'stretto[torch]'") from error
+        raise ImportError(f"{works}; torch is not installed here: pip install torch") from error
     version = tuple(int(part) for part in torch.__version__.split("+")[0].split(".")[:2])
     if version < OLDEST:
         raise ImportError(f"{works}; this is torch {torch.__version__}")

@@ -11,7 +11,7 @@ import torch
 from stretto.api.core import _core
 from stretto.errors import UnsupportedError
 
-STAGED_BELOW = 0  # bytes of a call
+STAGED_UP_TO = 1 << 20  # bytes of a rank's part: such calls take less time through the host, whatever the device can do (docs/torch.md has figures)
 
 
 @dataclasses.dataclass
@@ -19,12 +19,15 @@ class DeviceReport:
     """What a process group has done with tensors of CUDA on this rank."""
 
     device_calls: int = 0  # by the library's collectives of devices
-    staged_calls: int = 0  # through pinned memory of the host
+    short_calls: int = 0  # through pinned memory of the host, where short calls take less time
+    staged_calls: int = 0  # through pinned memory of the host, since the library has no device
     carrier: str = ""  # what moved the messages of the latest of device_calls: nccl, transport, peer or host
     reason: str = ""  # why calls are staged
 
     def __str__(self):
         said = [f"{self.device_calls} calls of devices" + (f", messages by {self.carrier}" if self.carrier else "")]
+        if self.short_calls:
+            said.append(f"{self.short_calls} short calls through pinned memory of the host")
         if self.staged_calls:
             said.append(f"{self.staged_calls} calls staged through pinned memory of the host: {self.reason}")
         return "; ".join(said)
@@ -63,6 +66,11 @@ class Devices:
                 logging.getLogger("stretto").warning("process group %r: tensors of CUDA are staged through pinned memory of the host: %s", self._name, self._reason)
         if self._reason:
             self._staged(addressed, send, sends, recv, receives, count, fills)
+            self.report.staged_calls += 1
+            return
+        if 0 < count * (send if recv is None else recv).element_size() <= STAGED_UP_TO:
+            self._staged(addressed, send, sends, recv, receives, count, fills)
+            self.report.short_calls += 1
             return
         device = (send if recv is None else recv).device
         stream = current_stream(device)
@@ -81,7 +89,6 @@ class Devices:
         addressed.run(_address(given), sends, _address(got), receives, count)
         if recv is not None:
             recv.copy_(got, non_blocking=True)  # torch keeps pinned memory until the copy is over
-        self.report.staged_calls += 1
 
 
 def to_pinned(tensor):

@@ -46,7 +46,8 @@ class Totals:
         self.wait_seconds += report.wait_seconds
 
     def __str__(self):
-        return (f"{self.steps} steps, {self.calls} calls, {self.raw_calls} of them raw, {self.bytes_sent} bytes sent of {self.raw_bytes}, ratio {self.ratio:.2f}, error within "
+        steps = f"{self.steps} steps, " if self.steps else ""  # fsdp() knows no steps
+        return (f"{steps}{self.calls} calls, {self.raw_calls} of them raw, {self.bytes_sent} bytes sent of {self.raw_bytes}, ratio {self.ratio:.2f}, error within "
                 f"{self.promised_error:.3g}, {self.seconds:.3f} s, of which {self.wait_seconds:.3f} s wait")
 
 

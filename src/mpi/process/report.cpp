@@ -233,17 +233,20 @@ std::string savings(const std::vector<Row>& rows) {
       least, most, compared, calls);
 }
 
-// Line that explains why nothing travelled compressed despite a bound; empty if something did.
+// Line that explains why nothing travelled compressed despite a bound; empty if something did. A bound is for
+// reductions alone, so only their reasons count.
 std::string uncompressed(const std::vector<Row>& rows) {
   std::map<std::string, std::uint64_t> reasons;
   for (const Row& r : rows) {
     if (r.way.path.find(',') != std::string::npos) return {};  // with a payload
-    reasons[path_and_why(r)] += r.tally.calls;
+    if (r.way.operation.find("reduce") != std::string::npos) reasons[path_and_why(r)] += r.tally.calls;
   }
+  if (reasons.empty()) return "bound: a bound was given, and no reduction was called\n";
   const auto most = std::max_element(reasons.begin(), reasons.end(),
                                      [](const auto& a, const auto& b) { return a.second < b.second; });
-  return fmt::format("bound: a bound was given, and nothing travelled compressed, in most calls ({}) because of '{}'\n",
-                     most->second, most->first);
+  return fmt::format(
+      "bound: a bound was given, and nothing travelled compressed, in most reductions ({}) because of '{}'\n",
+      most->second, most->first);
 }
 
 }  // namespace

@@ -50,8 +50,6 @@ Settings read_settings(const Environment& environment, const IsSchedule& is_sche
     else
       complain(s, "STRETTO_BOUND: {}", message());
   }
-  decides("STRETTO_BOUND",
-          s.bound ? fmt::format("{} {} {}", int(s.bound->kind), s.bound->value, int(s.bound->scope)) : "");
   if (const std::string_view text = given("STRETTO_IGNORE_ABOVE");
       !text.empty() && !read_positive(text, &s.ignore_above)) {
     s.ignore_above = 0;
@@ -59,7 +57,14 @@ Settings read_settings(const Environment& environment, const IsSchedule& is_sche
   }
   decides("STRETTO_IGNORE_ABOVE", s.ignore_above > 0 ? fmt::format("{}", s.ignore_above) : "");
   const std::string_view file = given("STRETTO_RULES");
+  const std::size_t before = s.complaints.size();
   decides("STRETTO_RULES", file.empty() ? "" : read_rules(file.data(), is_schedule, s));
+  if (s.bound && s.complaints.size() > before) {
+    s.bound.reset();
+    complain(s, "STRETTO_BOUND: a call that the unreadable rules keep exact would be bounded");
+  }
+  decides("STRETTO_BOUND",
+          s.bound ? fmt::format("{} {} {}", int(s.bound->kind), s.bound->value, int(s.bound->scope)) : "");
   const std::string_view reproducible = given("STRETTO_REPRODUCIBLE");
   s.reproducible = reproducible == "1";
   if (!reproducible.empty() && reproducible != "0" && reproducible != "1")
