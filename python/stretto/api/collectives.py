@@ -393,11 +393,11 @@ class Comm:
         return self._start(self._call(KINDS.barrier, None, None, 0, None), None, how)
 
     def device_done(self) -> bool:
-        """True if the devices have completed all work of blocking calls. Raises an error of a call's last step once, such as StreamError."""
+        """Whether devices have done all that blocking calls have enqueued there. Raises what became of the last step of one, once, such as StreamError."""
         with self._lock:
             return self._comm.device_done()
 
-    # ---- shared helpers
+    # ---- what they share
 
     def _root(self, root):
         if not isinstance(root, numbers.Integral) or not -(2**31) <= root < 2**31:
