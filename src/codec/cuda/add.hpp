@@ -9,7 +9,7 @@ template <class W, class T>
 struct AddStreams {
   using C = Code<T>;
   using State = SumState<W>;
-  static constexpr bool kMayWiden = false;
+  static constexpr bool kMayWiden = false, kSums = true;
   StreamRef a, b;
   u64 count;
   bool negate;
@@ -64,9 +64,15 @@ struct AddStreams {
       emit<W, C>(s.plan, memory.codes, source, memory.scratch, out);
   }
   // float32 is put together before its place is known (sum_writer.hpp).
-  STRETTO_DEVICE void find(u64 first, int n, GroupPlace* at_a, GroupPlace* at_b) const {
-    find_groups<W>(a, ha_, first, n, at_a);
-    find_groups<W>(b, hb_, first, n, at_b);
+  struct Indices {
+    IndexWords<W> a, b;
+  };
+  STRETTO_DEVICE Indices indices(u64 g) const {
+    return {load_index<W>(index_of(a, ha_), g), load_index<W>(index_of(b, hb_), g)};
+  }
+  STRETTO_DEVICE void find(u64 g, const Indices& index, GroupPlace* at) const {
+    find_groups<W>(index_of(a, ha_), index.a, g, 1, at);
+    find_groups<W>(index_of(b, hb_), index.b, g, 1, at + 1);
   }
   // What is usual; false if this is not.
   STRETTO_DEVICE bool stage(u64 g, const GroupPlace& at_a, const GroupPlace& at_b, C* codes, u32* scratch,

@@ -12,7 +12,7 @@ struct AddValues {
   using State = SumState<W>;
   // Whether groups widen depends on the largest code of all values, known only at the end. Narrow is right almost
   // always; if it was not, the last block to end does all groups once more, alone.
-  static constexpr bool kMayWiden = true;
+  static constexpr bool kMayWiden = true, kSums = true;
   StreamRef a;
   Values x;
   u64 count;
@@ -95,9 +95,10 @@ struct AddValues {
       emit<W, C>(s.plan, memory.codes, source, memory.scratch, out);
   }
   // float32 is put together before its place is known (sum_writer.hpp).
-  STRETTO_DEVICE void find(u64 first, int n, GroupPlace* at_a, GroupPlace*) const {
-    find_groups<W>(a, ha_, first, n, at_a);
-    announce(first, n);
+  STRETTO_DEVICE IndexWords<W> indices(u64 g) const { return load_index<W>(index_of(a, ha_), g); }
+  STRETTO_DEVICE void find(u64 g, const IndexWords<W>& index, GroupPlace* at) const {
+    find_groups<W>(index_of(a, ha_), index, g, 1, at);
+    announce(g, 1);
   }
   // What is usual; false if this is not.
   STRETTO_DEVICE bool stage(u64 g, const GroupPlace& at_a, const GroupPlace&, C* codes, u32* scratch, Staged* s) const {

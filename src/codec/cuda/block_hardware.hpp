@@ -3,8 +3,7 @@
 #pragma once
 
 #include "codec/cuda/compress.hpp"
-#include "codec/cuda/rows/staged.hpp"
-#include "codec/cuda/rows/sum_writer.hpp"
+#include "codec/cuda/rows/flow.hpp"
 #include "codec/cuda/tile.hpp"
 #include "codec/cuda/warp_hardware.hpp"
 
@@ -39,14 +38,6 @@ struct BlockMemory {
   Shared shared;
 };
 
-// A block for StagedWriter.
-template <int Warps>
-struct StagedMemory {
-  alignas(16) u32 stage[2 * Warps][kStagedWords];
-  alignas(8) u32 scratch[Warps][kStagedScratch];
-  Shared shared;
-  StagedShared staged;
-};
 // What all blocks have: the state of a warp is a thread's own.
 template <int Warps>
 class HardwareWarps {
@@ -61,41 +52,6 @@ class HardwareWarps {
   };
 
   STRETTO_DEVICE u64 blocks() const { return gridDim.x; }
-};
-
-// A warp more helps.
-template <int Warps>
-class HelpedWarps : public HardwareWarps<Warps> {
- public:
-  template <class F>
-  STRETTO_DEVICE void each_warp(F f) {
-    each_warp_and_helper(f, [] {});
-  }
-  template <class F, class G>
-  STRETTO_DEVICE void each_warp_and_helper(F f, G help) {
-    const int w = static_cast<int>(threadIdx.x / 32);
-    if (w < Warps)
-      f(w);
-    else
-      help();
-    __syncthreads();
-  }
-};
-
-template <int Warps>
-class StagedBlock : public HelpedWarps<Warps> {
- public:
-  using Room = StagedMemory<Warps>;
-
-  STRETTO_DEVICE explicit StagedBlock(Room& room) : room_(room) {}
-
-  STRETTO_DEVICE Shared& shared() { return room_.shared; }
-  STRETTO_DEVICE StagedShared& staged() { return room_.staged; }
-  STRETTO_DEVICE u32* stage(int w, u32 half) const { return room_.stage[2 * w + static_cast<int>(half)]; }
-  STRETTO_DEVICE u32* scratch(int w) const { return room_.scratch[w]; }
-
- private:
-  Room& room_;
 };
 
 template <class C, int Warps, bool Codes, Scratch kScratch>
@@ -127,29 +83,52 @@ class HardwareBlock : public HardwareWarps<Warps> {
   u8* scratch_;
 };
 
-// A block for SumWriter.
+// A block for FlowWriter.
 template <int Warps>
-struct SumMemory {
-  alignas(16) u32 stage[2 * Warps][kStagedWords];
-  u32 scratch[Warps * 32];
+struct FlowMemory {
+  alignas(16) u32 memory[Warps][kFlowWords];
+  alignas(8) u32 scratch[Warps][kStagedScratch];
+  FlowState state[Warps];
   Shared shared;
-  SumShared sum_shared;
+  FlowShared flow;
 };
-template <int Warps>
-class SumBlock : public HelpedWarps<Warps> {
+template <int Warps, Scratch kScratch>
+class FlowBlock : public HardwareWarps<Warps> {
  public:
-  using Room = SumMemory<Warps>;
+  using Room = FlowMemory<Warps>;
 
-  STRETTO_DEVICE SumBlock(Room& room, u8* scratch) : room_(room), scratch_(scratch) {}
+  STRETTO_DEVICE FlowBlock(Room& room, u8* scratch) : room_(room), scratch_(scratch) {}
 
+  template <class F>
+  STRETTO_DEVICE void each_warp(F f) {
+    f(static_cast<int>(threadIdx.x / 32));
+    __syncthreads();
+  }
+  template <class F, class S, class D>
+  STRETTO_DEVICE void each_warp_and_scanner(bool scans, F work, S scanner, D done) {
+    const int w = static_cast<int>(threadIdx.x / 32);
+    if (scans && w == 0) {
+      auto s = scanner();
+      while (s.round()) {
+      }
+      done(s);
+    } else {
+      work(w);
+    }
+    __syncthreads();
+  }
+  STRETTO_DEVICE void while_waiting() {}
   STRETTO_DEVICE Shared& shared() { return room_.shared; }
-  STRETTO_DEVICE SumShared& sum_shared() { return room_.sum_shared; }
-  STRETTO_DEVICE Memory<i32> memory(int w, u32 half) const {
-    u8* own = scratch_ + (blockIdx.x * u64{Warps} + static_cast<u64>(w)) * scratch_bytes(Scratch::sums);
+  STRETTO_DEVICE FlowShared& flow() { return room_.flow; }
+  STRETTO_DEVICE FlowState& state(int w) { return room_.state[w]; }
+  STRETTO_DEVICE u32* flow_memory(int w) const { return room_.memory[w]; }
+  STRETTO_DEVICE u32* flow_scratch(int w) const { return room_.scratch[w]; }
+  STRETTO_DEVICE Memory<i32> memory(int w, u32* codes) const {
+    u8* own = scratch_ + (blockIdx.x * u64{Warps} + static_cast<u64>(w)) * scratch_bytes(kScratch);
     u16* sums = reinterpret_cast<u16*>(own);
     i64* wide = reinterpret_cast<i64*>(own + 2 * kSumBytes);
-    return {reinterpret_cast<i32*>(room_.stage[2 * w + static_cast<int>(half)]),
-            room_.scratch + 32 * w,
+    return {reinterpret_cast<i32*>(codes),
+            room_.scratch[w],
             {wide, wide + kGroup, wide + 2 * kGroup, wide + 3 * kGroup},
             {sums, sums + kGroup}};
   }

@@ -46,7 +46,7 @@ STRETTO_DEVICE void plan_values(const GroupValues<T>& v, const Grid<T>& grid, Co
 template <class W, class T>
 struct Compress {
   using C = Code<T>;
-  static constexpr bool kMayWiden = false;
+  static constexpr bool kMayWiden = false, kSums = false;
   Values x;
   Header header;  // of the result but for bound, bytes and exceptions
   using State = Plan<W>;

@@ -7,7 +7,7 @@ namespace stretto::codec::cuda {
 
 // Warps in a block, without a helper: their codes, or two groups of each, take some 30 to 40 KB of shared memory.
 constexpr int warps_of(bool float64, Scratch s) {
-  return s == Scratch::staged ? 5 : s >= Scratch::staged_sums || float64 ? 4 : s < Scratch::sums ? 8 : 6;
+  return s >= Scratch::staged || float64 ? 4 : s < Scratch::sums ? 8 : 6;
 }
 template <class T, Scratch kScratch>
 constexpr int kWarpsOf = warps_of(sizeof(T) == 8, kScratch);
@@ -15,10 +15,10 @@ constexpr int kWarpsOf = warps_of(sizeof(T) == 8, kScratch);
 // architecture but in sums of float32 (tests/codec/cuda/registers.py).
 constexpr int blocks_per_multiprocessor(Scratch s) {
   switch (s) {
-    case Scratch::staged_sums: return 5;
-    case Scratch::none:
     case Scratch::staged:
-    case Scratch::staged_values: return 4;
+    case Scratch::staged_sums: return 6;
+    case Scratch::staged_values: return 5;
+    case Scratch::none: return 4;
     case Scratch::tables: return 3;
     default: return 2;
   }
@@ -36,28 +36,16 @@ __global__ void __launch_bounds__(32 * kWarpsOf<T, kScratch>, blocks_per_multipr
   StreamWriter<Block, Op>(block, own, output).run();
 }
 
-template <class T, class Op>
-__global__ void __launch_bounds__(32 * (kWarpsOf<float, Scratch::staged> + 1),
-                                  blocks_per_multiprocessor(Scratch::staged)) staged_kernel(Op op, Output output) {
-  using Block = StagedBlock<kWarpsOf<float, Scratch::staged>>;
-  __shared__ typename Block::Room room;
-  __shared__ Op own;
-  if (threadIdx.x == 0) own = op;
-  __syncthreads();
-  Block block(room);
-  StagedWriter<Block, Op>(block, own, output).run();
-}
-
 template <class T, class Op, Scratch kScratch>
-__global__ void __launch_bounds__(32 * (kWarpsOf<T, kScratch> + 1), blocks_per_multiprocessor(kScratch))
-    sum_kernel(Op op, Output output, u8* scratch) {
-  using Block = SumBlock<kWarpsOf<T, kScratch>>;
+__global__ void __launch_bounds__(32 * kWarpsOf<T, kScratch>, blocks_per_multiprocessor(kScratch))
+    flow_kernel(Op op, Output output, u8* scratch) {
+  using Block = FlowBlock<kWarpsOf<T, kScratch>, kScratch>;
   __shared__ typename Block::Room room;
   __shared__ Op own;
   if (threadIdx.x == 0) own = op;
   __syncthreads();
   Block block(room, scratch);
-  SumWriter<Block, Op>(block, own, output).run();
+  FlowWriter<Block, Op>(block, own, output).run();
 }
 
 // Bytes that an operation which writes no stream reports.

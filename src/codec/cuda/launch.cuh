@@ -51,7 +51,8 @@ inline int plan_room(StreamOperation operation, Type type, u64 count, Room* r) {
             tiles = (groups + warps - 1) / warps,
             most = static_cast<u64>(multiprocessors) * static_cast<u64>(blocks_per_multiprocessor(scratch));
   r->blocks = tiles < 1 ? 1 : tiles < most ? tiles : most;
-  r->zeroed = (sizeof(Control) + 8 * tiles + 15) / 16 * 16;  // scratch memory begins at a multiple of 16 bytes
+  static_assert(sizeof(Control) % 16 == 0);
+  r->zeroed = (sizeof(Control) + (scratch >= Scratch::staged ? places_bytes(groups) : 8 * tiles) + 15) / 16 * 16;  // scratch memory begins at a multiple of 16 bytes
   r->bytes = r->zeroed + r->blocks * warps * scratch_bytes(scratch);
   return 0;
 }
@@ -91,19 +92,10 @@ int launch_writer(const Arguments& a, const Op& op) {
 }
 
 template <class T, Scratch kScratch, class Op>
-int launch_sum_writer(const Arguments& a, const Op& op) {
+int launch_flow(const Arguments& a, const Op& op) {
   return enqueue(a, [&](unsigned blocks, Control* control, u64* descriptors, u8* scratch, cudaStream_t stream) {
     const Output out{a.out, a.capacity, a.count, control, descriptors, a.result};
-    return launch_kernel(sum_kernel<T, Op, kScratch>, blocks, 32 * (kWarpsOf<T, kScratch> + 1), stream, op, out,
-                         scratch);
-  });
-}
-
-template <class T, class Op>
-int launch_staged_writer(const Arguments& a, const Op& op) {
-  return enqueue(a, [&](unsigned blocks, Control* control, u64* descriptors, u8*, cudaStream_t stream) {
-    const Output out{a.out, a.capacity, a.count, control, descriptors, a.result};
-    return launch_kernel(staged_kernel<T, Op>, blocks, 32 * (kWarpsOf<float, Scratch::staged> + 1), stream, op, out);
+    return launch_kernel(flow_kernel<T, Op, kScratch>, blocks, 32 * kWarpsOf<T, kScratch>, stream, op, out, scratch);
   });
 }
 

@@ -119,6 +119,19 @@ struct EmulatedWarp {
     step(false);
     std::atomic_ref(*p).store(v, std::memory_order_relaxed);
   }
+  static u32 read(const u32* p) {
+    step(false);
+    return std::atomic_ref(*const_cast<u32*>(p)).load(std::memory_order_relaxed);
+  }
+  static void write(u32* p, u32 v) {
+    step(false);
+    std::atomic_ref(*p).store(v, std::memory_order_relaxed);
+  }
+  static Quad<u32> read_quad(const u32* p) {
+    Quad<u32> q;
+    for (int c = 0; c < 4; ++c) q.v[c] = read(p + c);
+    return q;
+  }
   static u64 fetch_add(u64* p, u64 v) {
     step(false);
     return std::atomic_ref(*p).fetch_add(v);

@@ -101,6 +101,16 @@ struct HardwareWarp {
 
   static STRETTO_DEVICE u64 read(const u64* p) { return *const_cast<const volatile u64*>(p); }
   static STRETTO_DEVICE void write(u64* p, u64 v) { *const_cast<volatile u64*>(p) = v; }
+  static STRETTO_DEVICE u32 read(const u32* p) { return *const_cast<const volatile u32*>(p); }
+  static STRETTO_DEVICE void write(u32* p, u32 v) { *const_cast<volatile u32*>(p) = v; }
+  static STRETTO_DEVICE Quad<u32> read_quad(const u32* p) {
+    Quad<u32> q;
+    asm volatile("ld.volatile.global.v4.u32 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(q.v[0]), "=r"(q.v[1]), "=r"(q.v[2]), "=r"(q.v[3])
+                 : "l"(__cvta_generic_to_global(p))
+                 : "memory");
+    return q;
+  }
   static STRETTO_DEVICE u64 fetch_add(u64* p, u64 v) {
     return atomicAdd(reinterpret_cast<unsigned long long*>(p), static_cast<unsigned long long>(v));
   }

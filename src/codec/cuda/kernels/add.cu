@@ -12,7 +12,7 @@ int launch_add(const Arguments& a) {
   op.count = a.count;
   op.negate = a.operation == StreamOperation::subtract;
   if constexpr (sizeof(T) == 4)
-    return launch_sum_writer<T, Scratch::staged_sums>(a, op);
+    return launch_flow<T, Scratch::staged_sums>(a, op);
   else
     return launch_writer<T, Scratch::sums>(a, op);
 }

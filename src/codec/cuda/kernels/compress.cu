@@ -8,7 +8,7 @@ int launch_compress(const Arguments& a) {
   op.x = {a.x, a.type};
   op.header = {a.type, 1, a.count, 0, 0, 0, a.eps, a.width};
   if constexpr (sizeof(T) == 4)
-    return launch_staged_writer<T>(a, op);
+    return launch_flow<T, Scratch::staged>(a, op);
   else
     return launch_writer<T, Scratch::none>(a, op);
 }

@@ -16,14 +16,13 @@ struct GroupPlace {
 };
 // Where n groups from `first` on lie, all of one chunk: to at[i], with their lines asked for.
 template <class W>
-STRETTO_DEVICE void find_groups(const StreamRef& s, const Header& h, u64 first, int n, GroupPlace* at) {
-  const Index x = index_of(s, h);
-  const Chunk<W> r = chunk_of<W>(x, first / kChunk, load_index<W>(x, first));
+STRETTO_DEVICE void find_groups(const Index& x, const IndexWords<W>& index, u64 first, int n, GroupPlace* at) {
+  const Chunk<W> r = chunk_of<W>(x, first / kChunk, index);
   const auto both = W::map([](u32 v) { return sum_of_pair(v); }, r.pair);
   const auto end = W::scan_add(both);
   const bool good = chunk_holds(x, first / kChunk, r, W::broadcast(end, 31));
   const int from = static_cast<int>(first % kChunk);
-  const u32* base = reinterpret_cast<const u32*>(s.base + r.start);
+  const u32* base = reinterpret_cast<const u32*>(x.base + r.start);
   W::each(
       [=](int j, u32 v, u32 own, u32 behind) {
         const int i = 2 * j - from;
@@ -272,7 +271,7 @@ STRETTO_DEVICE void put_together(const Planes<W>& planes, u32 value_words, Plan<
   const SumAt<W> source{{scratch, value_words}};
   finish_plan<W>(source, &p);
   if (p.words == 0) return;
-  u32* out = emit_head<W>(p, source, image);
+  u32* out = emit_head<W>(p, source, image - p.words);
   if (p.most == 0) return;
   const auto end = W::scan_add(p.width);
   const auto at = W::map([=](u32 e, u32 w) { return out + (e - w); }, end, p.width);
@@ -320,7 +319,7 @@ STRETTO_DEVICE bool add_groups(const PlaneGroup<W>& a, const PlaneGroup<W>& b, b
     add_planes<W, kManyPlanes>(&xa, a, &xb, b, negate, &p);
   }
   W::sync();  // an operand may lie where the sum is put together
-  put_together<W>(xa, value_words, &p, scratch, image);
+  put_together<W>(xa, value_words, &p, scratch, image + kStagedWords);
   *s = {p.words, p.count, 0};
   return true;
 }
