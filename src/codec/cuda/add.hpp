@@ -10,6 +10,7 @@ struct AddStreams {
   using C = Code<T>;
   using State = SumState<W>;
   static constexpr bool kMayWiden = false, kSums = true;
+  static constexpr u32 kWindow = kSumWords;
   StreamRef a, b;
   u64 count;
   bool negate;
@@ -75,25 +76,15 @@ struct AddStreams {
     find_groups<W>(index_of(b, hb_), index.b, g, 1, at + 1);
   }
   // What is usual; false if this is not.
-  STRETTO_DEVICE bool stage(u64 g, const GroupPlace& at_a, const GroupPlace& at_b, C* codes, u32* scratch,
+  STRETTO_DEVICE bool stage(u64 g, const GroupPlace& at_a, const GroupPlace& at_b, u32* window, u32* scratch,
                             Staged* s) const {
     if (wide) return false;
     const auto ends_a = load_ends<W>(at_a), ends_b = load_ends<W>(at_b);
     const int m = group_size(layout_of(count), g);
     PlaneGroup<W> ga, gb;
     if (!parse_ends<W>(ends_a, m, scratch, &ga) || !parse_ends<W>(ends_b, m, scratch, &gb)) return false;
-    return add_groups<W>(ga, gb, negate, m, scratch, reinterpret_cast<u32*>(codes), s);
-  }
-  // What is unusual: how long it is, and then all of it.
-  STRETTO_APART Outcome measure_apart(u64 g, const Memory<C>& memory, Staged* s) const {
-    State state;
-    const Outcome o = plan(g, memory, &state);
-    *s = {state.plan.words, state.plan.count, 0};
-    return o;
-  }
-  STRETTO_APART void write_apart(u64 g, const Memory<C>& memory, u32* out) const {
-    State state;
-    if (plan(g, memory, &state) == Outcome::ok) write(g, memory, state, out);
+    ga.memory = gb.memory = kWindow;
+    return add_groups<W>(ga, gb, negate, m, scratch, window, window + kWindow, s);
   }
   STRETTO_DEVICE Outcome finish(u64, Header* h) const {
     *h = sum_;

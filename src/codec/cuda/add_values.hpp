@@ -13,6 +13,7 @@ struct AddValues {
   // Whether groups widen depends on the largest code of all values, known only at the end. Narrow is right almost
   // always; if it was not, the last block to end does all groups once more, alone.
   static constexpr bool kMayWiden = true, kSums = true;
+  static constexpr u32 kWindow = kStagedWords;
   StreamRef a;
   Values x;
   u64 count;
@@ -101,10 +102,9 @@ struct AddValues {
     announce(g, 1);
   }
   // What is usual; false if this is not.
-  STRETTO_DEVICE bool stage(u64 g, const GroupPlace& at_a, const GroupPlace&, C* codes, u32* scratch, Staged* s) const {
+  STRETTO_DEVICE bool stage(u64 g, const GroupPlace& at_a, const GroupPlace&, u32* memory, u32* scratch, Staged* s) const {
     if (wide) return false;
     if (group_size(layout_of(count), g) < kGroup) return false;
-    u32* memory = reinterpret_cast<u32*>(codes);
     const GroupValues<T> v{x, g * kGroup, kGroup, quantised};
     // Codes found before are taken for values that are their own codes, if all are good.
     const bool coded = quantised != nullptr && quad_aligned(quantised) &&
@@ -113,22 +113,12 @@ struct AddValues {
     PlaneGroup<W> ga, gv;
     u64 bound = 0;
     if (!planes_of_values<W>(coded ? grid_of_codes_ : grid_, memory, &gv, &bound) ||
-        !parse_ends<W>(load_ends<W>(at_a), kGroup, scratch, &ga) ||
-        !add_groups<W>(ga, gv, false, kGroup, scratch, memory, s))
+        !parse_ends<W>(load_ends<W>(at_a), kGroup, scratch, &ga))
       return false;
+    ga.memory = gv.memory;
+    if (!add_groups<W>(ga, gv, false, kGroup, scratch, memory, memory + kWindow, s)) return false;
     s->bound = bound;
     return true;
-  }
-  // What is unusual: how long it is, and then all of it.
-  STRETTO_APART Outcome measure_apart(u64 g, const Memory<C>& memory, Staged* s) const {
-    State state;
-    const Outcome o = plan(g, memory, &state);
-    *s = {state.plan.words, state.plan.count, state.plan.bound};
-    return o;
-  }
-  STRETTO_APART void write_apart(u64 g, const Memory<C>& memory, u32* out) const {
-    State state;
-    if (plan(g, memory, &state) == Outcome::ok) write(g, memory, state, out);
   }
   STRETTO_DEVICE Outcome finish(u64 bound, Header* h) const { return sum_header(ha_, bound, 1, ha_.eps, h); }
   static STRETTO_DEVICE u32 words(const State& s) { return s.plan.words; }

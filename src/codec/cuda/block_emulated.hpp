@@ -19,6 +19,10 @@ class EmulatedBlock {
   static constexpr int kWarps = Warps;
   template <class T>
   using PerWarp = std::array<T, Warps>;
+  using Handle = EmulatedBlock*;
+  using Held = EmulatedBlock&;
+  static EmulatedBlock& of(Handle h) { return *h; }
+  Handle handle() { return this; }
 
   EmulatedBlock(u64 index, u64 blocks) : index_(index), blocks_(blocks) {
     for (Room& r : rooms_) {
@@ -68,18 +72,13 @@ class EmulatedBlock {
         {r.sum_at[0], r.sum_at[1]}};
   }
 
-  Memory<C> memory(int w, u32* codes) {
-    Memory<C> m = memory(w);
-    m.codes = reinterpret_cast<C*>(codes);
-    return m;
-  }
 
  private:
   struct Room {
     std::vector<C> codes;
     std::vector<i64> wide[4];
     alignas(8) u32 scratch[kStagedScratch];
-    u32 memory[kFlowWords + 4];
+    u32 memory[2 * kStagedWords + 4];
     FlowState state{};
     u16 sum_at[2][kGroup];
   };

@@ -84,20 +84,26 @@ class HardwareBlock : public HardwareWarps<Warps> {
 };
 
 // A block for FlowWriter.
-template <int Warps>
+template <int Warps, u32 Words>
 struct FlowMemory {
-  alignas(16) u32 memory[Warps][kFlowWords];
+  alignas(16) u32 memory[Warps][Words];
   alignas(8) u32 scratch[Warps][kStagedScratch];
   FlowState state[Warps];
   Shared shared;
   FlowShared flow;
+  u8* rest;
 };
-template <int Warps, Scratch kScratch>
+template <int Warps, u32 Words, Scratch kScratch>
 class FlowBlock : public HardwareWarps<Warps> {
  public:
-  using Room = FlowMemory<Warps>;
+  using Room = FlowMemory<Warps, Words>;
 
-  STRETTO_DEVICE FlowBlock(Room& room, u8* scratch) : room_(room), scratch_(scratch) {}
+  using Handle = Room*;
+  using Held = FlowBlock;
+
+  STRETTO_DEVICE explicit FlowBlock(Room& room) : room_(room) {}
+  STRETTO_DEVICE Handle handle() const { return &room_; }
+  static STRETTO_DEVICE FlowBlock of(Handle h) { return FlowBlock(*in_shared(h)); }
 
   template <class F>
   STRETTO_DEVICE void each_warp(F f) {
@@ -123,11 +129,11 @@ class FlowBlock : public HardwareWarps<Warps> {
   STRETTO_DEVICE FlowState& state(int w) { return room_.state[w]; }
   STRETTO_DEVICE u32* flow_memory(int w) const { return room_.memory[w]; }
   STRETTO_DEVICE u32* flow_scratch(int w) const { return room_.scratch[w]; }
-  STRETTO_DEVICE Memory<i32> memory(int w, u32* codes) const {
-    u8* own = scratch_ + (blockIdx.x * u64{Warps} + static_cast<u64>(w)) * scratch_bytes(kScratch);
+  STRETTO_DEVICE Memory<i32> memory(int w) const {
+    u8* own = room_.rest + (blockIdx.x * u64{Warps} + static_cast<u64>(w)) * scratch_bytes(kScratch);
     u16* sums = reinterpret_cast<u16*>(own);
     i64* wide = reinterpret_cast<i64*>(own + 2 * kSumBytes);
-    return {reinterpret_cast<i32*>(codes),
+    return {reinterpret_cast<i32*>(room_.memory[w]),
             room_.scratch[w],
             {wide, wide + kGroup, wide + 2 * kGroup, wide + 3 * kGroup},
             {sums, sums + kGroup}};
@@ -135,7 +141,6 @@ class FlowBlock : public HardwareWarps<Warps> {
 
  private:
   Room& room_;
-  u8* scratch_;
 };
 
 }  // namespace stretto::codec::cuda

@@ -47,6 +47,7 @@ template <class W, class T>
 struct Compress {
   using C = Code<T>;
   static constexpr bool kMayWiden = false, kSums = false;
+  static constexpr u32 kWindow = kStagedWords;
   Values x;
   Header header;  // of the result but for bound, bytes and exceptions
   using State = Plan<W>;

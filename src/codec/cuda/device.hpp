@@ -55,6 +55,11 @@ STRETTO_DEVICE const u32* in_device(const u32* p) {
   __builtin_assume(__isGlobal(p));
   return p;
 }
+template <class T>
+STRETTO_DEVICE T* in_shared(T* p) {
+  __builtin_assume(__isShared(p));
+  return p;
+}
 // Written so that nothing waits for the word before it is used.
 STRETTO_DEVICE u32 load_once_if(bool wanted, const u32* p) {
   u32 r;
@@ -101,6 +106,10 @@ inline float most_of(float a, float b) { return b > a || a != a ? b : a; }
 inline u32 rotated(u32 v, int left) { return std::rotl(v, left); }
 // A pointer of which the compiler is to know that it is to the device's memory, not a block's.
 inline const u32* in_device(const u32* p) { return p; }
+template <class T>
+T* in_shared(T* p) {
+  return p;
+}
 // Of memory that nobody writes while the kernel runs.
 inline u32 load_once_if(bool wanted, const u32* p) { return wanted ? *p : 0; }
 inline u32 load_if(bool wanted, const u32* p) { return wanted ? *p : 0; }

@@ -39,13 +39,18 @@ __global__ void __launch_bounds__(32 * kWarpsOf<T, kScratch>, blocks_per_multipr
 template <class T, class Op, Scratch kScratch>
 __global__ void __launch_bounds__(32 * kWarpsOf<T, kScratch>, blocks_per_multiprocessor(kScratch))
     flow_kernel(Op op, Output output, u8* scratch) {
-  using Block = FlowBlock<kWarpsOf<T, kScratch>, kScratch>;
+  using Block = FlowBlock<kWarpsOf<T, kScratch>, Op::kWindow + kRing, kScratch>;
   __shared__ typename Block::Room room;
   __shared__ Op own;
-  if (threadIdx.x == 0) own = op;
+  __shared__ Output out;
+  if (threadIdx.x == 0) {
+    own = op;
+    out = output;
+    room.rest = scratch;
+  }
   __syncthreads();
-  Block block(room, scratch);
-  FlowWriter<Block, Op>(block, own, output).run();
+  Block block(room);
+  FlowWriter<Block, Op>(block, own, out).run();
 }
 
 // Bytes that an operation which writes no stream reports.

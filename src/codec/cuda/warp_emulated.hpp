@@ -144,6 +144,7 @@ struct EmulatedWarp {
   }
   static void fence() { std::atomic_thread_fence(std::memory_order_seq_cst); }
   static void pause() { step(true); }
+  static void rest() { step(true); }
   static void prefetch(const void*) {}
 
   // Called before each access that other blocks may see, and by pause(): a test lets other blocks run there, in orders

@@ -119,6 +119,7 @@ struct HardwareWarp {
   }
   static STRETTO_DEVICE void fence() { __threadfence(); }
   static STRETTO_DEVICE void pause() {}
+  static STRETTO_DEVICE void rest() { __nanosleep(100); }
   static STRETTO_DEVICE void prefetch(const void* p) { asm volatile("prefetch.global.L2 [%0];" ::"l"(p)); }
 };
 

@@ -12,10 +12,8 @@
 
 namespace stretto::codec::cuda {
 
-#ifndef FLOW_WORDS
-#define FLOW_WORDS (2 * kStagedWords)
-#endif
-constexpr u32 kFlowWords = FLOW_WORDS, kPendings = 8;
+// Words of a warp's ring, which holds any group.
+constexpr u32 kRing = kStagedWords, kPendings = 8;
 constexpr u32 kWordsKnown = 1u << 31;
 constexpr u64 kPlaceKnown = u64{1} << 63;
 constexpr u64 kRowGroups = 32;
@@ -114,9 +112,10 @@ struct Pending {
   u64 g;
   u32 at, words;
 };
+// What a warp knows from one group to the next.
 struct FlowState {
-  u64 group, next;
-  u32 top, begin, end;
+  u64 group, next, asked;
+  u32 fill, begin, end, turn;
   GroupPlace at[2][2];
   Pending pending[kPendings];
 };
@@ -126,6 +125,182 @@ struct FlowShared {
   Places places;
   Found found[kMaxWarps];
 };
+
+// A warp's part. What is usual calls no function, so that all its registers are its own; what is not is done by apart().
+template <class Block, class Op>
+class FlowWorker {
+  using W = typename Block::Warp;
+  static_assert(Op::kWindow % 4 == 0 && kRing % 4 == 0);
+
+ public:
+  STRETTO_DEVICE FlowWorker(typename Block::Handle block, Op* op, const Output* o)
+      : block_(Block::of(block)), op_(*in_shared(op)), o_(*in_shared(o)) {}
+
+  STRETTO_DEVICE void begin(int w) {
+    FlowState& s = block_.state(w);
+    const u64 groups = block_.flow().layout.groups;
+    by_one_lane<W>([&] {
+      s.group = W::fetch_add(&o_.control->tiles, 1);
+      s.next = s.group < groups ? W::fetch_add(&o_.control->tiles, 1) : groups;
+      s.fill = s.begin = s.end = s.turn = 0;
+    });
+    W::sync();
+    if constexpr (Op::kSums)
+      if (s.group < groups) op_.find(s.group, op_.indices(s.group), s.at[0]);
+    W::sync();
+  }
+  // Groups until the end; or true: the group at hand is unusual.
+  STRETTO_DEVICE bool usual(int w) {
+    FlowState& s = block_.state(w);
+    for (;;) {
+      const u64 groups = block_.flow().layout.groups, g = s.group, next = s.next;
+      if (g >= groups) break;
+      const bool more = next < groups;
+      auto asked = W::splat(groups);
+      if (more) asked = W::map([&](int j) { return j == 0 ? W::fetch_add(&o_.control->tiles, 1) : u64{0}; }, W::lane());
+      u32* window = block_.flow_memory(w);
+      Staged staged{0, 0, 0};
+      if constexpr (Op::kSums) {
+        const auto index = op_.indices(more ? next : g);
+        if (more) op_.find(next, index, s.at[s.turn ^ 1]);
+        keep_asked(s, asked);
+        W::sync();
+        if (!op_.stage(g, s.at[s.turn][0], s.at[s.turn][1], window, block_.flow_scratch(w), &staged)) return true;
+      } else {
+        if (more) op_.announce(next);
+        op_.load(g, window);
+        keep_asked(s, asked);
+        staged = op_.stage(g, window, block_.flow_scratch(w));
+      }
+      W::sync();
+      const u64 own = s.group;
+      publish(w, s, staged);
+      push(w, s, own, staged.words, window + (Op::kWindow - staged.words));
+    }
+    put_out(w, s, s.end - s.begin);
+    return false;
+  }
+  // The group at hand, by codes in device memory. All before it is put out, since its codes take the memory.
+  STRETTO_DEVICE void apart(int w) {
+    if constexpr (Op::kSums) {
+      FlowState& s = block_.state(w);
+      const u64 g = s.group;
+      put_out(w, s, s.end - s.begin);
+      const auto memory = block_.memory(w);
+      typename Op::State state;
+      Staged staged{0, 0, 0};
+      Outcome o = op_.plan(g, memory, &state);
+      if (o == Outcome::ok && Op::words(state) > kMaxGroupWords) o = Outcome::overflow;
+      if (o == Outcome::ok) staged = {Op::words(state), static_cast<u32>(Op::exceptions(state)), Op::bound(state)};
+      by_one_lane<W>([&] { note(o, &block_.flow().found[w]); });
+      publish(w, s, staged);
+      const u64 at = wait_for_place(w, {g, 0, staged.words});
+      if (at && staged.words) op_.write(g, memory, state, reinterpret_cast<u32*>(o_.out + at));
+      W::sync();
+    }
+  }
+
+ private:
+  static STRETTO_DEVICE void keep_asked(FlowState& s, const typename W::template Lane<u64>& asked) {
+    W::each(
+        [&](int j, u64 ticket) {
+          if (j == 0) s.asked = ticket;
+        },
+        W::lane(), asked);
+  }
+  // The group at hand is put together, or planned; on to the next.
+  STRETTO_DEVICE void publish(int w, FlowState& s, const Staged& staged) {
+    by_one_lane<W>([&] {
+      W::write(block_.flow().places.words + s.group, kWordsKnown | staged.words);
+      Found& found = block_.flow().found[w];
+      found.bound = larger(found.bound, staged.bound);
+      found.exceptions += staged.exceptions;
+      s.group = s.next;
+      s.next = s.asked;
+      s.turn ^= 1;
+    });
+  }
+  // Keeps a group until its place is known: in a ring, whose oldest are put out where room is wanted.
+  STRETTO_DEVICE void push(int w, FlowState& s, u64 g, u32 words, const u32* image) {
+    const u32 begin = s.begin, n = s.end - begin, fill = s.fill, at = fill + words > kRing ? 0 : fill;
+    const u32 in_the_way = W::ballot(W::map(
+        [&](int j) {
+          const Pending& p = s.pending[(begin + static_cast<u32>(j)) % kPendings];
+          return static_cast<u32>(j) < n && p.at < at + words && p.at + p.words > at;
+        },
+        W::lane()));
+    const u32 most = static_cast<u32>(bit_width(in_the_way)), full = n == kPendings;
+    put_out(w, s, most > full ? most : full);
+    copy(image, words, block_.flow_memory(w) + Op::kWindow + at);
+    by_one_lane<W>([&] {
+      s.pending[s.end % kPendings] = {g, at, words};
+      ++s.end;
+      s.fill = at + words;
+    });
+    W::sync();
+  }
+  STRETTO_DEVICE void put_out(int w, FlowState& s, u32 n) {
+    STRETTO_ROLLED
+    for (; n; --n) {
+      const Pending p = s.pending[s.begin % kPendings];
+      if (const u64 at = wait_for_place(w, p)) copy(block_.flow_memory(w) + Op::kWindow + p.at, p.words, reinterpret_cast<u32*>(o_.out + at));
+      W::sync();
+      by_one_lane<W>([&] { ++s.begin; });
+      W::sync();
+    }
+  }
+  // Where the group goes, which the index is told; 0 if there is no room for it.
+  STRETTO_DEVICE u64 wait_for_place(int w, const Pending& p) {
+    u64 before = 0;
+    while (!words_before<W>(block_.flow().places, p.g, &before)) {
+      block_.while_waiting();
+      W::rest();
+    }
+    const Layout& layout = block_.flow().layout;
+    const u64 at = layout.body + 4 * before, lengths = layout.lengths, g = p.g;
+    const u32 words = p.words;
+    u8* out = o_.out;
+    by_one_lane<W>([&] {
+      *reinterpret_cast<u16*>(out + lengths + 2 * g) = static_cast<u16>(words);
+      if (g % kChunk == 0) *reinterpret_cast<u64*>(out + kHeaderBytes + 8 * (g / kChunk)) = at;
+    });
+    if (at + 4 * u64{words} <= o_.capacity) return at;
+    by_one_lane<W>([&] { note(Outcome::buffer_too_small, &block_.flow().found[w]); });
+    return 0;
+  }
+  static STRETTO_DEVICE void copy(const u32* image, u32 words, u32* to) {
+    W::each(
+        [=](int j) {
+          u32 i = static_cast<u32>(j);
+          const u32* own = image + i;
+          u32* its = to + i;
+          STRETTO_ROLLED
+          for (; i + 96 < words; i += 128, own += 128, its += 128) {
+            const u32 v0 = own[0], v1 = own[32], v2 = own[64], v3 = own[96];
+            its[0] = v0;
+            its[32] = v1;
+            its[64] = v2;
+            its[96] = v3;
+          }
+          if (i < words) its[0] = own[0];
+          if (i + 32 < words) its[32] = own[32];
+          if (i + 64 < words) its[64] = own[64];
+        },
+        W::lane());
+  }
+
+  typename Block::Held block_;
+  Op& op_;
+  const Output& o_;
+};
+template <class Block, class Op>
+STRETTO_APART bool flow_usual(typename Block::Handle block, Op* op, const Output* o, int w) {
+  return FlowWorker<Block, Op>(block, op, o).usual(w);
+}
+template <class Block, class Op>
+STRETTO_APART void flow_apart(typename Block::Handle block, Op* op, const Output* o, int w) {
+  FlowWorker<Block, Op>(block, op, o).apart(w);
+}
 
 template <class Block, class Op>
 class FlowWriter {
@@ -210,148 +385,18 @@ class FlowWriter {
   STRETTO_DEVICE void all_groups() {
     FlowShared& shared = block_.flow();
     block_.each_warp_and_scanner(
-        shared.scans != 0, [&](int w) { work(w); }, [&] { return Scanner<W>(shared.places, shared.layout.groups); },
-        [&](const Scanner<W>& s) { by_one_lane<W>([&] { W::write(&o_.control->words, s.words()); }); });
-  }
-
-  STRETTO_DEVICE void work(int w) {
-    const FlowShared& shared = block_.flow();
-    FlowState& s = block_.state(w);
-    const u64 groups = shared.layout.groups;
-    u32* memory = block_.flow_memory(w);
-    by_one_lane<W>([&] {
-      s.group = W::fetch_add(&o_.control->tiles, 1);
-      s.next = s.group < groups ? W::fetch_add(&o_.control->tiles, 1) : groups;
-      s.top = kFlowWords;
-      s.begin = s.end = 0;
-    });
-    W::sync();
-    if constexpr (Op::kSums)
-      if (s.group < groups) op_.find(s.group, op_.indices(s.group), s.at[0]);
-    for (u32 k = 0;; k ^= 1) {
-      W::sync();
-      const u64 g = s.group, next = s.next;
-      if (g >= groups) break;
-      auto asked = W::splat(groups);
-      if (next < groups)
-        asked = W::map([&](int j) { return j == 0 ? W::fetch_add(&o_.control->tiles, 1) : u64{0}; }, W::lane());
-      const bool more = next < groups;
-      u32 top = s.top;
-      if (top < kStagedWords) top = kFlowWords;
-      u32* window = memory + (top - kStagedWords);
-      Staged staged{0, 0, 0};
-      bool later = false;
-      if constexpr (Op::kSums) {
-        const auto index = op_.indices(more ? next : g);
-        make_room(w, s, top);
-        W::sync();
-        if (more) op_.find(next, index, s.at[k ^ 1]);
-        W::sync();
-        later = !op_.stage(g, s.at[k][0], s.at[k][1], reinterpret_cast<i32*>(window), block_.flow_scratch(w), &staged);
-        if (later) {
-          const auto own = block_.memory(w, window);
-          const Outcome o = op_.measure_apart(g, own, &staged);
-          by_one_lane<W>([&] {
-            note(o, &block_.flow().found[w]);
-            if (o == Outcome::ok && staged.words > kMaxGroupWords) note(Outcome::overflow, &block_.flow().found[w]);
-          });
-          if (o != Outcome::ok) staged = {0, 0, 0};
-          if (staged.words > kMaxGroupWords) staged.words = 0;
-        }
-      } else {
-        if (more) op_.announce(next);
-        make_room(w, s, top);
-        W::sync();
-        op_.load(g, window);
-        staged = op_.stage(g, window, block_.flow_scratch(w));
-      }
-      const u64 after = W::broadcast(asked, 0);
-      by_one_lane<W>([&] {
-        W::write(block_.flow().places.words + g, kWordsKnown | staged.words);
-        Found& found = block_.flow().found[w];
-        found.bound = larger(found.bound, staged.bound);
-        found.exceptions += staged.exceptions;
-        s.pending[s.end % kPendings] = {g, later ? kFlowWords : top - staged.words, staged.words};
-        ++s.end;
-        s.top = later ? kFlowWords : (top - staged.words) & ~3u;
-        s.group = next;
-        s.next = after;
-      });
-      W::sync();
-      if (Op::kSums && later) put_out(w, s, s.end - s.begin);
-    }
-    put_out(w, s, s.end - s.begin);
-  }
-
-  // Copies out what lies where the next group is to be put together.
-  STRETTO_DEVICE void make_room(int w, FlowState& s, u32 top) {
-    const u32 begin = s.begin, n = s.end - begin;
-    const u32 in_the_way = W::ballot(W::map(
-        [&](int j) {
-          const Pending& p = s.pending[(begin + static_cast<u32>(j)) % kPendings];
-          return static_cast<u32>(j) < n && p.at < top && p.at + p.words > top - kStagedWords;
-        },
-        W::lane()));
-    const u32 most = static_cast<u32>(bit_width(in_the_way)), full = n == kPendings;
-    put_out(w, s, most > full ? most : full);
-  }
-  STRETTO_DEVICE void put_out(int w, FlowState& s, u32 n) {
-    STRETTO_ROLLED
-    for (; n; --n) {
-      const Pending p = s.pending[s.begin % kPendings];
-      u64 before = 0;
-      while (!words_before<W>(block_.flow().places, p.g, &before)) {
-        block_.while_waiting();
-        W::pause();
-      }
-      put(w, p, before);
-      W::sync();
-      by_one_lane<W>([&] { ++s.begin; });
-      W::sync();
-    }
-  }
-  STRETTO_DEVICE void put(int w, const Pending& p, u64 words_before) {
-    const Layout& layout = block_.flow().layout;
-    const u64 at = layout.body + 4 * words_before, lengths = layout.lengths, g = p.g;
-    const u32 words = p.words;
-    u8* out = o_.out;
-    by_one_lane<W>([&] {
-      *reinterpret_cast<u16*>(out + lengths + 2 * g) = static_cast<u16>(words);
-      if (g % kChunk == 0) *reinterpret_cast<u64*>(out + kHeaderBytes + 8 * (g / kChunk)) = at;
-    });
-    if (at + 4 * u64{words} > o_.capacity) {
-      by_one_lane<W>([&] { note(Outcome::buffer_too_small, &block_.flow().found[w]); });
-      return;
-    }
-    u32* to = reinterpret_cast<u32*>(out + at);
-    if constexpr (Op::kSums) {
-      if (p.at == kFlowWords) {
-        if (words == 0) return;
-        W::sync();
-        const auto own = block_.memory(w, block_.flow_memory(w));
-        op_.write_apart(g, own, to);
-        return;
-      }
-    }
-    const u32* image = block_.flow_memory(w) + p.at;
-    W::each(
-        [=](int j) {
-          u32 i = static_cast<u32>(j);
-          const u32* own = image + i;
-          u32* its = to + i;
-          STRETTO_ROLLED
-          for (; i + 96 < words; i += 128, own += 128, its += 128) {
-            const u32 v0 = own[0], v1 = own[32], v2 = own[64], v3 = own[96];
-            its[0] = v0;
-            its[32] = v1;
-            its[64] = v2;
-            its[96] = v3;
+        shared.scans != 0,
+        [&](int w) {
+          FlowWorker<Block, Op> worker(block_.handle(), &op_, &o_);
+          worker.begin(w);
+          if constexpr (Op::kSums) {
+            while (flow_usual<Block, Op>(block_.handle(), &op_, &o_, w)) flow_apart<Block, Op>(block_.handle(), &op_, &o_, w);
+          } else {
+            worker.usual(w);
           }
-          if (i < words) its[0] = own[0];
-          if (i + 32 < words) its[32] = own[32];
-          if (i + 64 < words) its[64] = own[64];
         },
-        W::lane());
+        [&] { return Scanner<W>(shared.places, shared.layout.groups); },
+        [&](const Scanner<W>& s) { by_one_lane<W>([&] { W::write(&o_.control->words, s.words()); }); });
   }
 
   Block& block_;

@@ -86,6 +86,7 @@ struct PlaneGroup {
   Uniform value;
   typename W::template Lane<u32> lanes, width;
   typename W::template Lane<const u32*> planes;  // of a lane's block
+  u32 memory;                                    // words that may be written where it is raised
 };
 
 // False: unusual, or malformed.
@@ -160,42 +161,40 @@ STRETTO_DEVICE u32 planes_raised(u32 most, Predictor own, Predictor p) {
 
 // Planes that a sum takes are kept in registers: so many, or so many.
 constexpr int kFewPlanes = 10, kManyPlanes = 18;
+// Words of such a sum at most: its head, the places of exceptions, a sum for all of them, planes and widths.
+constexpr u32 kSumWords = 704;
+static_assert(3 + 65 + 12 + 32 * kManyPlanes + 9 <= kSumWords);
 
-// Planes of a lane's block; of kFewPlanes the others are not looked at.
+// The planes of a lane's block.
 template <class W>
 struct Planes {
-  using Lane32 = typename W::template Lane<u32>;
-  Lane32 x[kManyPlanes];
-
-  // N planes in a stream, 0 beyond the width.
-  template <int N>
-  STRETTO_DEVICE void load(const typename W::template Lane<const u32*>& at, const Lane32& width) {
-    STRETTO_UNROLL
-    for (u32 i = 0; i < N; ++i) x[i] = W::map([=](const u32* p, u32 w) { return i < w ? p[i] : 0u; }, at, width);
-  }
-  // N planes as a signed number's, raised to predictor p.
-  template <int N>
-  STRETTO_DEVICE void extend(const Lane32& width, Predictor own, Predictor p) {
-    if (own != Predictor::none_unsigned) {
-      STRETTO_UNROLL
-      for (u32 i = 1; i < N; ++i)
-        x[i] = W::map([=](u32 w, u32 v, u32 sign) { return i < w ? v : sign; }, width, x[i], x[i - 1]);
-    }
-    STRETTO_ROLLED
-    for (int times = order_of(p) - order_of(own); times > 0; --times) {
-      auto borrow = W::splat(u32{0});
-      STRETTO_UNROLL
-      for (int i = 0; i < N; ++i) {
-        const auto last = W::shuffle(x[i], W::map([](int b) { return b ? b - 1 : 0; }, W::lane()));
-        const auto before =
-            W::map([](int b, u32 v, u32 its) { return v << 1 | (b ? its >> 31 : 0u); }, W::lane(), x[i], last);
-        const auto d = W::map([](u32 v, u32 y, u32 c) { return v ^ y ^ c; }, x[i], before, borrow);
-        borrow = W::map([](u32 v, u32 y, u32 c) { return (~v & (y | c)) | (y & c); }, x[i], before, borrow);
-        x[i] = d;
-      }
-    }
-  }
+  typename W::template Lane<u32> x[kManyPlanes];
 };
+
+// Raises a group to predictor p, in memory: 32 words for each of `most` planes, which is how many it has then.
+template <class W>
+STRETTO_DEVICE void raise_planes(PlaneGroup<W>* g, Predictor p, u32 most, u32* memory) {
+  for (int times = order_of(p) - order_of(g->predictor); times > 0; --times) {
+    const bool is_signed = g->predictor != Predictor::none_unsigned;
+    auto borrow = W::splat(u32{0}), sign = W::splat(u32{0});
+    STRETTO_ROLLED
+    for (u32 i = 0; i < most; ++i) {
+      const auto x = W::map([=](const u32* at, u32 w, u32 last) { return i < w ? at[i] : is_signed ? last : 0u; },
+                            g->planes, g->width, sign);
+      sign = x;
+      const auto last = W::shuffle(x, W::map([](int b) { return b ? b - 1 : 0; }, W::lane()));
+      const auto before = W::map([](int b, u32 v, u32 its) { return v << 1 | (b ? its >> 31 : 0u); }, W::lane(), x, last);
+      const auto d = W::map([](u32 v, u32 y, u32 c) { return v ^ y ^ c; }, x, before, borrow);
+      borrow = W::map([](u32 v, u32 y, u32 c) { return (~v & (y | c)) | (y & c); }, x, before, borrow);
+      W::each([=](int b, u32 v) { memory[static_cast<u32>(b) * most + i] = v; }, W::lane(), d);
+    }
+    g->planes = W::map([=](int b) -> const u32* { return memory + static_cast<u32>(b) * most; }, W::lane());
+    g->width = W::splat(most);
+    g->predictor = Predictor::first;
+    W::sync();
+  }
+  g->predictor = p;
+}
 
 // A sum of two values, or of either and an exact sum, found before its place is known.
 struct SumFound {
@@ -223,7 +222,7 @@ struct SumAt : SumFound {
 
 // Words of the exact sum that it leaves at `out`.
 template <class W>
-STRETTO_APART u32 add_uniform(Uniform a, Uniform b, bool negate, u32* out) {
+STRETTO_DEVICE u32 add_uniform(Uniform a, Uniform b, bool negate, u32* out) {
   Accumulator<W, float> sum;
   STRETTO_ROLLED
   for (int k = 0; k < 2; ++k) {
@@ -239,32 +238,35 @@ STRETTO_APART u32 add_uniform(Uniform a, Uniform b, bool negate, u32* out) {
   return sum.words();
 }
 
-// a += b, or a -= b, N planes of each, for places below m; sets the plan's widths.
+// The sum or the difference of two groups, both of the plan's predictor but that an unsigned one may stand for a signed
+// one: N planes, for places below m; sets the plan's widths.
 template <class W, int N>
-STRETTO_DEVICE void add_planes(Planes<W>* a, const PlaneGroup<W>& side_a, Planes<W>* b, const PlaneGroup<W>& side_b,
-                               bool negate, Plan<W>* p) {
-  a->template extend<N>(side_a.width, side_a.predictor, p->predictor);
-  b->template extend<N>(side_b.width, side_b.predictor, p->predictor);
+STRETTO_DEVICE void add_planes(const PlaneGroup<W>& a, const PlaneGroup<W>& b, bool negate, Planes<W>* sum, Plan<W>* p) {
   const int m = p->m;
   const u32 turned = negate ? ~0u : 0u;
   const bool is_unsigned = p->predictor == Predictor::none_unsigned;
+  // What stands above the last plane: the sign, or zero.
+  const u32 kept_a = a.predictor == Predictor::none_unsigned ? 0 : ~0u,
+            kept_b = b.predictor == Predictor::none_unsigned ? 0 : ~0u;
   const auto kept = W::map([=](int j) { return lanes_below(j, m); }, W::lane());
   auto carry = W::splat(turned), width = W::splat(u32{0}), previous = W::splat(u32{0});
+  auto x = W::splat(u32{0}), y = W::splat(u32{0});
   STRETTO_UNROLL
   for (u32 i = 0; i < N; ++i) {
-    const auto y = W::map([=](u32 v) { return v ^ turned; }, b->x[i]);
-    const auto s = W::map([](u32 x, u32 v, u32 c, u32 k) { return (x ^ v ^ c) & k; }, a->x[i], y, carry, kept);
-    carry = W::map([](u32 x, u32 v, u32 c) { return (x & v) | (c & (x | v)); }, a->x[i], y, carry);
+    x = W::map([=](const u32* at, u32 w, u32 last) { return i < w ? at[i] : last & kept_a; }, a.planes, a.width, x);
+    y = W::map([=](const u32* at, u32 w, u32 last) { return i < w ? at[i] : last & kept_b; }, b.planes, b.width, y);
+    const auto s = W::map([=](u32 u, u32 v, u32 c, u32 k) { return (u ^ v ^ turned ^ c) & k; }, x, y, carry, kept);
+    carry = W::map([=](u32 u, u32 v, u32 c) { return (u & (v ^ turned)) | (c & (u | (v ^ turned))); }, x, y, carry);
     // Signed: up to the last plane that is not as the one before it; the first counts if any bit is set.
     width = W::map([=](u32 w, u32 v, u32 before) { return v != before ? i + 1 : w; }, width, s, previous);
     if (!is_unsigned) previous = s;
-    a->x[i] = s;
+    sum->x[i] = s;
   }
   p->width = width;
 }
 
-// The group of a sum whose plan has predictor, base, slope, lanes and widths, to `image`; of what else the plan has words
-// and count are set. `scratch`: 32 words, of which the sum of exceptions takes the first value_words.
+// The group of a sum whose plan has predictor, base, slope, lanes and widths, to the words before `image`; of what else the plan has
+// words and count are set. `scratch`: 32 words, of which the sum of exceptions takes the first value_words.
 template <class W>
 STRETTO_DEVICE void put_together(const Planes<W>& planes, u32 value_words, Plan<W>* plan, u32* scratch, u32* image) {
   Plan<W>& p = *plan;
@@ -292,10 +294,11 @@ STRETTO_DEVICE void put_together(const Planes<W>& planes, u32 value_words, Plan<
   write_widths<W>(p, scratch, out + p.planes);
 }
 
-// The sum, or difference, of two groups to `image`; false if it is unusual. `scratch`: 32 words.
+// The sum, or difference, of two groups to the words before `end`; false if it is unusual. `scratch`: 32 words. An
+// operand may lie in the memory from `memory` on.
 template <class W>
-STRETTO_DEVICE bool add_groups(const PlaneGroup<W>& a, const PlaneGroup<W>& b, bool negate, int m, u32* scratch,
-                               u32* image, Staged* s) {
+STRETTO_DEVICE bool add_groups(PlaneGroup<W>& a, PlaneGroup<W>& b, bool negate, int m, u32* scratch, u32* memory,
+                               u32* end, Staged* s) {
   if (differ<W>(a.lanes, b.lanes)) return false;
   Plan<W> p;
   start_plan(m, &p);
@@ -303,23 +306,27 @@ STRETTO_DEVICE bool add_groups(const PlaneGroup<W>& a, const PlaneGroup<W>& b, b
   const u32 most_a = planes_raised(a.most, a.predictor, p.predictor),
             most_b = planes_raised(b.most, b.predictor, p.predictor), most = 1 + (most_a > most_b ? most_a : most_b);
   if (most > kManyPlanes) return false;
+  const bool raise_a = order_of(a.predictor) < order_of(p.predictor),
+             raise_b = order_of(b.predictor) < order_of(p.predictor);
+  if (raise_a) {
+    if (a.memory < most_a * kBlock) return false;
+    raise_planes(&a, p.predictor, most_a, memory);
+  } else if (raise_b) {
+    if (b.memory < most_b * kBlock) return false;
+    raise_planes(&b, p.predictor, most_b, memory);
+  }
   p.sums = true;
   p.base = narrow_sum(a.base, b.base, negate);
   p.slope = narrow_sum(a.slope, b.slope, negate);
   p.lanes = a.lanes;
   const u32 value_words = a.exceptions ? add_uniform<W>(a.value, b.value, negate, scratch) : 0;
-  Planes<W> xa, xb;
-  if (most <= kFewPlanes) {
-    xa.template load<kFewPlanes>(a.planes, a.width);
-    xb.template load<kFewPlanes>(b.planes, b.width);
-    add_planes<W, kFewPlanes>(&xa, a, &xb, b, negate, &p);
-  } else {
-    xa.template load<kManyPlanes>(a.planes, a.width);
-    xb.template load<kManyPlanes>(b.planes, b.width);
-    add_planes<W, kManyPlanes>(&xa, a, &xb, b, negate, &p);
-  }
+  Planes<W> sum;
+  if (most <= kFewPlanes)
+    add_planes<W, kFewPlanes>(a, b, negate, &sum, &p);
+  else
+    add_planes<W, kManyPlanes>(a, b, negate, &sum, &p);
   W::sync();  // an operand may lie where the sum is put together
-  put_together<W>(xa, value_words, &p, scratch, image + kStagedWords);
+  put_together<W>(sum, value_words, &p, scratch, end);
   *s = {p.words, p.count, 0};
   return true;
 }
@@ -366,6 +373,7 @@ STRETTO_DEVICE bool planes_of_values(const Grid<float>& grid, u32* memory, Plane
   g->width = p.width;
   const u32* planes = memory + kStagedWords - p.width_words - p.planes;
   g->planes = W::map([=](u32 last, u32 w) { return planes + (last - w); }, W::scan_add(p.width), p.width);
+  g->memory = static_cast<u32>(kStagedWords) - p.width_words - p.planes;
   *bound = e.high < 0 || (e.low < 0 && below > above) ? below : above;
   W::sync();
   return true;
