@@ -9,8 +9,8 @@ template <class W, class T>
 struct AddStreams {
   using C = Code<T>;
   using State = SumState<W>;
-  static constexpr bool kMayWiden = false, kSums = true;
-  static constexpr u32 kWindow = kSumWords;
+  static constexpr bool kMayWiden = false, kSums = true, kMayBeUnusual = true;
+  static constexpr u32 kWindow = sizeof(T) == 8 ? kStagedWords : kSumWords;
   StreamRef a, b;
   u64 count;
   bool negate;
@@ -82,7 +82,7 @@ struct AddStreams {
     const auto ends_a = load_ends<W>(at_a), ends_b = load_ends<W>(at_b);
     const int m = group_size(layout_of(count), g);
     PlaneGroup<W> ga, gb;
-    if (!parse_ends<W>(ends_a, m, scratch, &ga) || !parse_ends<W>(ends_b, m, scratch, &gb)) return false;
+    if (!parse_ends<W, T>(ends_a, m, scratch, &ga) || !parse_ends<W, T>(ends_b, m, scratch, &gb)) return false;
     ga.memory = gb.memory = kWindow;
     return add_groups<W>(ga, gb, negate, m, scratch, window, window + kWindow, s);
   }

@@ -12,7 +12,7 @@ struct AddValues {
   using State = SumState<W>;
   // Whether groups widen depends on the largest code of all values, known only at the end. Narrow is right almost
   // always; if it was not, the last block to end does all groups once more, alone.
-  static constexpr bool kMayWiden = true, kSums = true;
+  static constexpr bool kMayWiden = true, kSums = true, kMayBeUnusual = true;
   static constexpr u32 kWindow = kStagedWords;
   StreamRef a;
   Values x;
@@ -106,15 +106,20 @@ struct AddValues {
     if (wide) return false;
     if (group_size(layout_of(count), g) < kGroup) return false;
     const GroupValues<T> v{x, g * kGroup, kGroup, quantised};
-    // Codes found before are taken for values that are their own codes, if all are good.
-    const bool coded = quantised != nullptr && quad_aligned(quantised) &&
-                       put_codes<W>(quantised + v.first, static_cast<i32>(grid_.safe), memory);
-    if (!coded) load_rows<W>(v, memory);
     PlaneGroup<W> ga, gv;
     u64 bound = 0;
-    if (!planes_of_values<W>(coded ? grid_of_codes_ : grid_, memory, &gv, &bound) ||
-        !parse_ends<W>(load_ends<W>(at_a), kGroup, scratch, &ga))
-      return false;
+    if constexpr (sizeof(T) == 8) {
+      const bool good =
+          quantised ? load_wide_codes<W>(quantised + v.first, memory) : load_wide_rows<W>(v, grid_, memory);
+      if (!good || !planes_of_codes<W>(memory, &gv, &bound)) return false;
+    } else {
+      // Codes found before are taken for values that are their own codes, if all are good.
+      const bool coded = quantised != nullptr && quad_aligned(quantised) &&
+                         put_codes<W>(quantised + v.first, static_cast<i32>(grid_.safe), memory);
+      if (!coded) load_rows<W>(v, memory);
+      if (!planes_of_values<W>(coded ? grid_of_codes_ : grid_, memory, &gv, &bound)) return false;
+    }
+    if (!parse_ends<W, T>(load_ends<W>(at_a), kGroup, scratch, &ga)) return false;
     ga.memory = gv.memory;
     if (!add_groups<W>(ga, gv, false, kGroup, scratch, memory, memory + kWindow, s)) return false;
     s->bound = bound;
@@ -128,7 +133,9 @@ struct AddValues {
  private:
   // That n groups of values from `first` on will be loaded soon.
   STRETTO_DEVICE void announce(u64 first, int n) const {
-    const u64 bytes = quantised != nullptr || x.type == Type::f32 ? 4 * kGroup : 2 * kGroup;
+    const u64 bytes = sizeof(T) == 8                                ? 8 * kGroup
+                      : quantised != nullptr || x.type == Type::f32 ? 4 * kGroup
+                                                                    : 2 * kGroup;
     if ((first + static_cast<u64>(n)) * kGroup > count) return;
     const u8* from =
         (quantised != nullptr ? reinterpret_cast<const u8*>(quantised) : static_cast<const u8*>(x.x)) + first * bytes;

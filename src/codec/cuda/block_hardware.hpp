@@ -29,10 +29,10 @@ constexpr u64 scratch_bytes(Scratch s) {
                                                     : 2 * kSumBytes + 3 * kWideBytes;
 }
 
-// Shared memory of a block. Codes: room for a group's, or for words of streams.
-template <class C, int Warps, bool Codes>
+// Shared memory of a block. Groups: how many codes and words of streams take.
+template <class C, int Warps, int Groups>
 struct BlockMemory {
-  static constexpr int kRow = Codes ? kGroup : 16 / sizeof(C);
+  static constexpr int kRow = Groups ? Groups * kGroup : 16 / sizeof(C);
   alignas(16) C codes[Warps * kRow];
   u32 scratch[Warps * 32];
   Shared shared;
@@ -54,10 +54,10 @@ class HardwareWarps {
   STRETTO_DEVICE u64 blocks() const { return gridDim.x; }
 };
 
-template <class C, int Warps, bool Codes, Scratch kScratch>
+template <class C, int Warps, int Groups, Scratch kScratch>
 class HardwareBlock : public HardwareWarps<Warps> {
  public:
-  using Room = BlockMemory<C, Warps, Codes>;
+  using Room = BlockMemory<C, Warps, Groups>;
 
   STRETTO_DEVICE HardwareBlock(Room& room, u8* scratch) : room_(room), scratch_(scratch) {}
 
@@ -93,9 +93,10 @@ struct FlowMemory {
   FlowShared flow;
   u8* rest;
 };
-template <int Warps, u32 Words, Scratch kScratch>
+template <class C, int Warps, u32 Words, Scratch kScratch>
 class FlowBlock : public HardwareWarps<Warps> {
  public:
+  static_assert(4 * Words >= sizeof(C) * kGroup);
   using Room = FlowMemory<Warps, Words>;
 
   using Handle = Room*;
@@ -129,11 +130,11 @@ class FlowBlock : public HardwareWarps<Warps> {
   STRETTO_DEVICE FlowState& state(int w) { return room_.state[w]; }
   STRETTO_DEVICE u32* flow_memory(int w) const { return room_.memory[w]; }
   STRETTO_DEVICE u32* flow_scratch(int w) const { return room_.scratch[w]; }
-  STRETTO_DEVICE Memory<i32> memory(int w) const {
+  STRETTO_DEVICE Memory<C> memory(int w) const {
     u8* own = room_.rest + (blockIdx.x * u64{Warps} + static_cast<u64>(w)) * scratch_bytes(kScratch);
     u16* sums = reinterpret_cast<u16*>(own);
     i64* wide = reinterpret_cast<i64*>(own + 2 * kSumBytes);
-    return {reinterpret_cast<i32*>(room_.memory[w]),
+    return {reinterpret_cast<C*>(room_.memory[w]),
             room_.scratch[w],
             {wide, wide + kGroup, wide + 2 * kGroup, wide + 3 * kGroup},
             {sums, sums + kGroup}};

@@ -84,6 +84,7 @@ STRETTO_DEVICE u32 permute_bytes(u32 low, u32 high, u32 which) {
 STRETTO_DEVICE u32 dot_bytes(u32 a, u32 b, u32 c) {
   return static_cast<u32>(__dp4a(static_cast<i32>(a), static_cast<i32>(b), static_cast<i32>(c)));
 }
+STRETTO_DEVICE u32 dot_unsigned_bytes(u32 a, u32 b, u32 c) { return __dp4a(a, b, c); }
 #else
 inline int popcount(u32 v) { return std::popcount(v); }
 inline int bit_width(u32 v) { return std::bit_width(v); }
@@ -128,6 +129,10 @@ inline u32 permute_bytes(u32 low, u32 high, u32 which) {
 inline u32 dot_bytes(u32 a, u32 b, u32 c) {
   for (int k = 0; k < 32; k += 8)
     c += static_cast<u32>(i32{static_cast<std::int8_t>(a >> k)} * i32{static_cast<std::int8_t>(b >> k)});
+  return c;
+}
+inline u32 dot_unsigned_bytes(u32 a, u32 b, u32 c) {
+  for (int k = 0; k < 32; k += 8) c += (a >> k & 255) * (b >> k & 255);
   return c;
 }
 #endif

@@ -7,7 +7,7 @@ namespace stretto::codec::cuda {
 
 // Warps in a block, without a helper: their codes, or two groups of each, take some 30 to 40 KB of shared memory.
 constexpr int warps_of(bool float64, Scratch s) {
-  return s >= Scratch::staged || float64 ? 4 : s < Scratch::sums ? 8 : 6;
+  return s >= Scratch::staged || s == Scratch::tables || float64 ? 4 : s < Scratch::sums ? 8 : 6;
 }
 template <class T, Scratch kScratch>
 constexpr int kWarpsOf = warps_of(sizeof(T) == 8, kScratch);
@@ -19,7 +19,7 @@ constexpr int blocks_per_multiprocessor(Scratch s) {
     case Scratch::staged_sums: return 6;
     case Scratch::staged_values: return 5;
     case Scratch::none: return 4;
-    case Scratch::tables: return 3;
+    case Scratch::tables: return 6;
     default: return 2;
   }
 }
@@ -27,7 +27,7 @@ constexpr int blocks_per_multiprocessor(Scratch s) {
 template <class T, class Op, Scratch kScratch>
 __global__ void __launch_bounds__(32 * kWarpsOf<T, kScratch>, blocks_per_multiprocessor(kScratch))
     write_kernel(Op op, Output output, u8* scratch) {
-  using Block = HardwareBlock<Code<T>, kWarpsOf<T, kScratch>, true, kScratch>;
+  using Block = HardwareBlock<Code<T>, kWarpsOf<T, kScratch>, 1, kScratch>;
   __shared__ typename Block::Room room;
   __shared__ Op own;
   if (threadIdx.x == 0) own = op;
@@ -39,7 +39,7 @@ __global__ void __launch_bounds__(32 * kWarpsOf<T, kScratch>, blocks_per_multipr
 template <class T, class Op, Scratch kScratch>
 __global__ void __launch_bounds__(32 * kWarpsOf<T, kScratch>, blocks_per_multiprocessor(kScratch))
     flow_kernel(Op op, Output output, u8* scratch) {
-  using Block = FlowBlock<kWarpsOf<T, kScratch>, Op::kWindow + kRing, kScratch>;
+  using Block = FlowBlock<Code<T>, kWarpsOf<T, kScratch>, Op::kWindow + kRing, kScratch>;
   __shared__ typename Block::Room room;
   __shared__ Op own;
   __shared__ Output out;
@@ -61,7 +61,7 @@ struct NoBytes {
 template <class T, class Op, class Done, Scratch kScratch>
 __global__ void __launch_bounds__(32 * kWarpsOf<T, kScratch>, blocks_per_multiprocessor(kScratch))
     group_kernel(Op op, u64 count, Control* control, Result* result, Done done, u8* scratch) {
-  using Block = HardwareBlock<Code<T>, kWarpsOf<T, kScratch>, kScratch == Scratch::tables, kScratch>;
+  using Block = HardwareBlock<Code<T>, kWarpsOf<T, kScratch>, kScratch != Scratch::tables ? 0 : sizeof(T) == 4 ? 2 : 1, kScratch>;
   __shared__ typename Block::Room room;
   __shared__ Op own;
   if (threadIdx.x == 0) own = op;

@@ -24,14 +24,14 @@ int launch_range(const Arguments& a);
 
 inline Scratch scratch_of(StreamOperation o, Type type) {
   switch (o) {
-    case StreamOperation::compress: return type == Type::f64 ? Scratch::none : Scratch::staged;
+    case StreamOperation::compress: return Scratch::staged;
     case StreamOperation::quantise:
     case StreamOperation::range: return Scratch::none;
     case StreamOperation::decompress: return Scratch::tables;
     case StreamOperation::add:
-    case StreamOperation::subtract: return type == Type::f64 ? Scratch::sums : Scratch::staged_sums;
+    case StreamOperation::subtract: return Scratch::staged_sums;
     case StreamOperation::add_values:
-    case StreamOperation::add_codes: return type == Type::f64 ? Scratch::sums : Scratch::staged_values;
+    case StreamOperation::add_codes: return Scratch::staged_values;
     case StreamOperation::min:
     case StreamOperation::max: return Scratch::selection;
   }

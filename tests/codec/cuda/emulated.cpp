@@ -60,9 +60,7 @@ Emulated write_stream(const Op& op, std::size_t count, std::size_t capacity, Ord
   on_blocks<cuda::Code<T>>(order, [&](auto& block) {
     Op own = op;
     using Block = std::decay_t<decltype(block)>;
-    if constexpr (std::is_same_v<Op, cuda::Compress<EmulatedWarp, float>> ||
-                  std::is_same_v<Op, cuda::AddStreams<EmulatedWarp, float>> ||
-                  std::is_same_v<Op, cuda::AddValues<EmulatedWarp, float>>)
+    if constexpr (!std::is_same_v<Op, cuda::Select<EmulatedWarp, T>>)
       cuda::FlowWriter<Block, Op>(block, own, out).run();
     else
       cuda::StreamWriter<Block, Op>(block, own, out).run();

@@ -168,9 +168,13 @@ class FlowWorker {
         if (!op_.stage(g, s.at[s.turn][0], s.at[s.turn][1], window, block_.flow_scratch(w), &staged)) return true;
       } else {
         if (more) op_.announce(next);
-        op_.load(g, window);
+        if (!op_.load(g, window)) {
+          keep_asked(s, asked);
+          W::sync();
+          return true;
+        }
         keep_asked(s, asked);
-        staged = op_.stage(g, window, block_.flow_scratch(w));
+        if (!op_.stage(g, window, block_.flow_scratch(w), &staged)) return true;
       }
       W::sync();
       const u64 own = s.group;
@@ -182,7 +186,7 @@ class FlowWorker {
   }
   // The group at hand, by codes in device memory. All before it is put out, since its codes take the memory.
   STRETTO_DEVICE void apart(int w) {
-    if constexpr (Op::kSums) {
+    if constexpr (Op::kMayBeUnusual) {
       FlowState& s = block_.state(w);
       const u64 g = s.group;
       put_out(w, s, s.end - s.begin);
@@ -190,8 +194,11 @@ class FlowWorker {
       typename Op::State state;
       Staged staged{0, 0, 0};
       Outcome o = op_.plan(g, memory, &state);
-      if (o == Outcome::ok && Op::words(state) > kMaxGroupWords) o = Outcome::overflow;
       if (o == Outcome::ok) staged = {Op::words(state), static_cast<u32>(Op::exceptions(state)), Op::bound(state)};
+      if (staged.words > kMaxGroupWords) {
+        o = Outcome::overflow;
+        staged.words = 0;
+      }
       by_one_lane<W>([&] { note(o, &block_.flow().found[w]); });
       publish(w, s, staged);
       const u64 at = wait_for_place(w, {g, 0, staged.words});
@@ -389,7 +396,7 @@ class FlowWriter {
         [&](int w) {
           FlowWorker<Block, Op> worker(block_.handle(), &op_, &o_);
           worker.begin(w);
-          if constexpr (Op::kSums) {
+          if constexpr (Op::kMayBeUnusual) {
             while (flow_usual<Block, Op>(block_.handle(), &op_, &o_, w)) flow_apart<Block, Op>(block_.handle(), &op_, &o_, w);
           } else {
             worker.usual(w);

@@ -4,6 +4,7 @@
 // together in the warp's own memory as it will stand in the stream, so that nothing else is kept until its place is known.
 #pragma once
 
+#include "codec/cuda/rows/wide_rows.hpp"
 #include "codec/cuda/sum.hpp"
 
 namespace stretto::codec::cuda {
@@ -90,7 +91,7 @@ struct PlaneGroup {
 };
 
 // False: unusual, or malformed.
-template <class W>
+template <class W, class T>
 STRETTO_DEVICE bool parse_ends(const Ends<W>& e, int m, u32* scratch, PlaneGroup<W>* g) {
   if (!e.good) return false;
   g->predictor = Predictor::none_unsigned;
@@ -118,6 +119,7 @@ STRETTO_DEVICE bool parse_ends(const Ends<W>& e, int m, u32* scratch, PlaneGroup
   if (g->predictor == Predictor::second) g->slope = static_cast<i32>(W::broadcast(e.head, static_cast<int>(at++)));
   if (e.words < at) return false;
   if (word & kExceptionsBit) {
+    if (sizeof(T) == 8) return false;
     u32 kind = 0, taken = 0;
     if (!parse_map<W>(p + at, e.words - at, m, scratch, &kind, &taken, &g->lanes) || !(kind & kUniformBit))
       return false;
@@ -331,6 +333,24 @@ STRETTO_DEVICE bool add_groups(PlaneGroup<W>& a, PlaneGroup<W>& b, bool negate, 
   return true;
 }
 
+// A group whose planes are at the end of `memory`, with the value of its exceptions; false if it is unusual.
+template <class W>
+STRETTO_DEVICE bool planes_of_plan(const Plan<W>& p, u32 value, const u32* memory, PlaneGroup<W>* g) {
+  if (p.most >= kManyPlanes) return false;
+  g->predictor = p.predictor;
+  g->base = p.base;
+  g->slope = p.slope;
+  g->most = p.most;
+  g->lanes = p.lanes;
+  g->exceptions = W::any(W::map([](u32 l) { return l != 0; }, p.lanes));
+  g->value = {nullptr, value};
+  g->width = p.width;
+  const u32* planes = memory + kStagedWords - p.width_words - p.planes;
+  g->planes = W::map([=](u32 last, u32 w) { return planes + (last - w); }, W::scan_add(p.width), p.width);
+  g->memory = static_cast<u32>(kStagedWords) - p.width_words - p.planes;
+  W::sync();
+  return true;
+}
 // A whole group of values in `memory` as an operand; false if it is unusual. As compress_rows(), but for what makes a
 // group of planes: nothing is written beside them.
 template <class W>
@@ -362,21 +382,17 @@ STRETTO_DEVICE bool planes_of_values(const Grid<float>& grid, u32* memory, Plane
     rows = careful ? read_rows<W>(memory, [](u32 code) { return code; }) : read_rows<W>(memory, quick);
     write_rows<W, false>(rows, e.low < 0, memory, nullptr, &p);
   }
-  if (p.most >= kManyPlanes || values.differ) return false;
-  g->predictor = p.predictor;
-  g->base = p.base;
-  g->slope = p.slope;
-  g->most = p.most;
-  g->lanes = p.lanes;
-  g->exceptions = W::any(W::map([](u32 l) { return l != 0; }, p.lanes));
-  g->value = {nullptr, values.value};
-  g->width = p.width;
-  const u32* planes = memory + kStagedWords - p.width_words - p.planes;
-  g->planes = W::map([=](u32 last, u32 w) { return planes + (last - w); }, W::scan_add(p.width), p.width);
-  g->memory = static_cast<u32>(kStagedWords) - p.width_words - p.planes;
+  if (values.differ) return false;
   *bound = e.high < 0 || (e.low < 0 && below > above) ? below : above;
-  W::sync();
-  return true;
+  return planes_of_plan(p, values.value, memory, g);
+}
+// Of float64, whose codes are in `memory`.
+template <class W>
+STRETTO_DEVICE bool planes_of_codes(u32* memory, PlaneGroup<W>* g, u64* bound) {
+  Plan<W> p;
+  if (!write_wide_rows<W, false>(memory, nullptr, &p)) return false;
+  *bound = p.bound;
+  return planes_of_plan(p, 0, memory, g);
 }
 
 // Codes of a whole group, as floats, to where compress_rows takes values from; false if any is above `safe` in magnitude.
