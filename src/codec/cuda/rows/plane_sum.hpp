@@ -367,8 +367,8 @@ STRETTO_DEVICE bool planes_of_values(const Grid<float>& grid, u32* memory, Plane
   const bool careful = e.high > zero + safe || e.low < zero - safe;
   if (careful) {
     W::sync();
-    code_carefully<W>(kGroup, grid, memory, &rows, &p.lanes);
-    if (W::any(W::map([](u32 l) { return l != 0; }, p.lanes))) values = fill_rows<W>(kGroup, memory, p.lanes, &rows);
+    const auto coded = code_carefully<W>(kGroup, grid, memory, &rows, &p.lanes);
+    if (W::any(W::map([](u32 l) { return l != 0; }, p.lanes))) values = fill_rows<W>(kGroup, memory, p.lanes, coded, quick, &rows);
     W::sync();
     put_rows<W>(rows, memory);
     W::sync();
