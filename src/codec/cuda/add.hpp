@@ -71,9 +71,9 @@ struct AddStreams {
   STRETTO_DEVICE Indices indices(u64 g) const {
     return {load_index<W>(index_of(a, ha_), g), load_index<W>(index_of(b, hb_), g)};
   }
-  STRETTO_DEVICE void find(u64 g, const Indices& index, GroupPlace* at) const {
-    find_groups<W>(index_of(a, ha_), index.a, g, 1, at);
-    find_groups<W>(index_of(b, hb_), index.b, g, 1, at + 1);
+  STRETTO_DEVICE void find(u64 g, int n, const Indices& index, GroupPlace* at) const {
+    find_groups<W>(index_of(a, ha_), index.a, g, n, at);
+    find_groups<W>(index_of(b, hb_), index.b, g, n, at + 2);
   }
   // What is usual; false if this is not.
   STRETTO_DEVICE bool stage(u64 g, const GroupPlace& at_a, const GroupPlace& at_b, u32* window, u32* scratch,

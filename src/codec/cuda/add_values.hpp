@@ -97,9 +97,9 @@ struct AddValues {
   }
   // float32 is put together before its place is known (sum_writer.hpp).
   STRETTO_DEVICE IndexWords<W> indices(u64 g) const { return load_index<W>(index_of(a, ha_), g); }
-  STRETTO_DEVICE void find(u64 g, const IndexWords<W>& index, GroupPlace* at) const {
-    find_groups<W>(index_of(a, ha_), index, g, 1, at);
-    announce(g, 1);
+  STRETTO_DEVICE void find(u64 g, int n, const IndexWords<W>& index, GroupPlace* at) const {
+    find_groups<W>(index_of(a, ha_), index, g, n, at);
+    announce(g, n);
   }
   // What is usual; false if this is not.
   STRETTO_DEVICE bool stage(u64 g, const GroupPlace& at_a, const GroupPlace&, u32* memory, u32* scratch, Staged* s) const {

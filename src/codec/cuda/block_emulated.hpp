@@ -26,7 +26,7 @@ class EmulatedBlock {
 
   EmulatedBlock(u64 index, u64 blocks) : index_(index), blocks_(blocks) {
     for (Room& r : rooms_) {
-      r.codes.resize(2 * kGroup + 16 / sizeof(C));
+      r.codes.resize(2 * kGroup + 48 + 16 / sizeof(C));
       for (auto& w : r.wide) w.resize(kGroup + 2);
     }
   }

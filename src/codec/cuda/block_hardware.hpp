@@ -32,7 +32,7 @@ constexpr u64 scratch_bytes(Scratch s) {
 // Shared memory of a block. Groups: how many codes and words of streams take.
 template <class C, int Warps, int Groups>
 struct BlockMemory {
-  static constexpr int kRow = Groups ? Groups * kGroup : 16 / sizeof(C);
+  static constexpr int kRow = Groups ? Groups * kGroup + (Groups > 1 ? 48 : 0) : 16 / sizeof(C);
   alignas(16) C codes[Warps * kRow];
   u32 scratch[Warps * 32];
   Shared shared;

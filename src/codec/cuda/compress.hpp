@@ -100,14 +100,13 @@ struct Compress {
     }
   }
   // That group g will be loaded soon.
-  STRETTO_DEVICE void announce(u64 g) const {
+  STRETTO_DEVICE void announce(u64 g, u32 n) const {
     const u64 bytes = x.type == Type::f64 ? 8 * kGroup : x.type == Type::f32 ? 4 * kGroup : 2 * kGroup;
     const u8* from = static_cast<const u8*>(x.x) + g * bytes;
-    if ((g + 1) * kGroup > header.count) return;
+    if ((g + n) * kGroup > header.count) return;
     W::each(
         [=](int j) {
-          if (128 * static_cast<u64>(j) < bytes) W::prefetch(from + 128 * j);
-          if (sizeof(T) == 8) W::prefetch(from + 4096 + 128 * j);
+          for (u64 at = 128 * static_cast<u64>(j); at < n * bytes; at += 32 * 128) W::prefetch(from + at);
         },
         W::lane());
   }

@@ -46,22 +46,30 @@ struct Decompress {
   STRETTO_DEVICE Outcome run_from(u64 g, u32 stride, const Memory<C>& memory) const {
     if (g * kGroup >= count) return Outcome::ok;
     u32* room = reinterpret_cast<u32*>(memory.codes);
+    u32 *index = room + kIndexAt, *at = index + kIndexWords;
+    // What the next group needs to know of this one is kept in memory, so that registers are free.
+    u64* place_of = reinterpret_cast<u64*>(at);  // address and words, of either half
+    copy_index<W>(index_, g, index);
     u32 side = 0;
-    Place next{nullptr, 0};
-    auto index = load_index<W>(index_, g);
-    for (bool begun = false, more = true; more; begun = true, g += stride) {
-      const Place own = next;
-      more = g * kGroup < count;
+    for (bool begun = false;; begun = true, g += stride, side ^= 1) {
+      const bool more = g * kGroup < count;
       W::copies_done();
       if (more) {
-        next = place(g, index, room + side);
-        side = kStage - side;
-        index = load_index<W>(index_, (g + stride) * kGroup < count ? g + stride : g);
+        const Place next = place(g, index_at<W>(index_, g, index), room + side * kStage);
+        W::sync();
+        by_lane_of_index(place_of + 2 * side, next);
+        copy_index<W>(index_, (g + stride) * kGroup < count ? g + stride : g, index);
       }
-      if (begun && !(own.p && run(g - stride, own, memory))) return Outcome::corrupt_stream;
+      if (begun) {
+        const u64* own = place_of + 2 * (side ^ 1);
+        const Place p{reinterpret_cast<const u32*>(own[0]), static_cast<u32>(own[1])};
+        if (!(p.p && run(g - stride, p, memory))) return Outcome::corrupt_stream;
+      }
+      if (!more) break;
     }
     return Outcome::ok;
   }
+  static constexpr u32 kIndexAt = 2 * 512 + (sizeof(T) == 4 ? kGroup : 0);
 
  private:
   // How codes of whole narrow groups become values, four neighbours a lane.
@@ -73,6 +81,17 @@ struct Decompress {
     u32 words;
   };
   static constexpr u32 kStage = 512;  // words, two of them for a warp
+  static STRETTO_DEVICE void by_lane_of_index(u64* to, const Place& p) {
+    W::each(
+        [=](int j) {
+          if (j == 0) {
+            to[0] = reinterpret_cast<u64>(p.p);
+            to[1] = p.words;
+          }
+        },
+        W::lane());
+    W::sync();
+  }
   STRETTO_DEVICE Place place(u64 g, const IndexWords<W>& index, u32* room) const {
     Place o{nullptr, 0};
     if (!locate<W>(index_, g, index, &o.p, &o.words)) return {nullptr, 0};
@@ -125,31 +144,16 @@ struct Decompress {
     return g.most + (g.predictor == Predictor::none_unsigned ? 1 : 0);
   }
   STRETTO_DEVICE void put_by_rows(u64 first, Group<W>& g, u32* memory) const {
-    if (bits_of_widest(g) <= 8)
-      put_by_rows<1>(first, g, memory);
-    else
-      put_by_rows<2>(first, g, memory);
-  }
-  template <int kBytes>
-  STRETTO_DEVICE void put_by_rows(u64 first, Group<W>& g, u32* memory) const {
-    if (g.predictor < Predictor::first)
-      put_by_rows<kBytes, 0>(first, g, memory);
-    else if (g.predictor == Predictor::first)
-      put_by_rows<kBytes, 1>(first, g, memory);
-    else
-      put_by_rows<kBytes, 2>(first, g, memory);
-  }
-  template <int kBytes, int kOrder>
-  STRETTO_DEVICE void put_by_rows(u64 first, Group<W>& g, u32* memory) const {
     float mark = 0;
     const float width = width_;
-    auto rows = W::map(
+    auto rows = bits_of_widest(g) <= 8 ? expand_rows<W, 1>(g) : expand_rows<W, 2>(g);
+    rows = W::map(
         [=](Row row) {
           STRETTO_UNROLL
           for (int i = 0; i < 32; ++i) row.c[i] = bits_of((float_of(row.c[i]) - 0x1.8p23f) * width);
           return row;
         },
-        expand_rows<W, kBytes, kOrder>(g));
+        rows);
     if (mark_of(g, &mark)) {
       rows = W::map(
           [=](Row row, u32 lanes) {

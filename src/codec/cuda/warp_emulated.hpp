@@ -11,6 +11,7 @@
 //   sync()                what lanes wrote before is seen by all after
 //   copy_ahead(to, from, n)  begins to copy n words from device memory into 16 * ceil(n / 4 + 1) bytes of the block's, at a
 //                         multiple of 16; returns where the first will lie. copies_done() waits, and syncs
+//   copy_word_ahead(to, from)  the same for a word, in a lane's own function
 //   atomic_or(p, bits)    each lane ors into p[its index]
 //   read, write           a descriptor of the look-back, as one access that other blocks may race with
 //   fetch_add, fetch_max  by a single lane; fence() between them and what other blocks wrote
@@ -102,6 +103,7 @@ struct EmulatedWarp {
     for (u32 i = 0; i < words; ++i) to[skew + i] = from[i];
     return to + skew;
   }
+  static void copy_word_ahead(u32* to, const u32* from) { *to = *from; }
   static void copies_done() {}
   static void atomic_or(u32* p, const Lane<int>& index, const Lane<u32>& bits) {
     each(

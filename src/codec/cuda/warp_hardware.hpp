@@ -91,6 +91,11 @@ struct HardwareWarp {
                    : "memory");
     return to + skew / 4;
   }
+  static STRETTO_DEVICE void copy_word_ahead(u32* to, const u32* from) {
+    asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(static_cast<u32>(__cvta_generic_to_shared(to))),
+                 "l"(__cvta_generic_to_global(from))
+                 : "memory");
+  }
   static STRETTO_DEVICE void copies_done() {
     asm volatile("cp.async.wait_all;" ::: "memory");
     __syncwarp();

@@ -60,8 +60,25 @@ STRETTO_DEVICE u32 row_ramp(const RowBytes<kBytes>& x) {
   return kBytes == 1 ? sum : (sum << 8) + low;
 }
 
+// Codes of order kOrder after a code and a difference.
+template <int kBytes, int kOrder>
+STRETTO_DEVICE Row row_after(const RowBytes<kBytes>& x, u32 code, u32 difference) {
+  Row row;
+  STRETTO_UNROLL
+  for (int i = 0; i < 32; ++i) {
+    const u32 e = residual_of(x, i);
+    if (kOrder == 0) {
+      row.c[i] = code + e;
+    } else {
+      difference = kOrder == 2 ? difference + e : e;
+      row.c[i] = code += difference;
+    }
+  }
+  return row;
+}
+
 // The group's codes, with kCodeZero added.
-template <class W, int kBytes, int kOrder>
+template <class W, int kBytes>
 STRETTO_DEVICE auto expand_rows(const Group<W>& g) {
   const u32* planes = g.planes;
   const bool is_unsigned = g.predictor == Predictor::none_unsigned;
@@ -73,36 +90,20 @@ STRETTO_DEVICE auto expand_rows(const Group<W>& g) {
         return x;
       },
       g.width, g.offset);
-  auto code = W::splat(kCodeZero), difference = W::splat(u32{0});
-  if constexpr (kOrder > 0) {
-    const u32 base = static_cast<u32>(g.base) + kCodeZero, slope = static_cast<u32>(g.slope);
-    const auto sum = W::map([](const RowBytes<kBytes>& x) { return row_sum(x); }, bytes);
-    const auto before = W::map([](u32 all, u32 own) { return all - own; }, W::scan_add(sum), sum);
-    if constexpr (kOrder == 1) {
-      code = W::map([=](u32 v) { return base + v; }, before);
-    } else {
-      const auto part = W::map([](const RowBytes<kBytes>& x, u32 v) { return 32 * v + row_ramp(x); }, bytes, before);
-      code = W::map([=](int b, u32 all, u32 own) { return base + 32 * static_cast<u32>(b) * slope + (all - own); },
-                    W::lane(), W::scan_add(part), part);
-      difference = W::map([=](u32 v) { return slope + v; }, before);
-    }
-  }
+  if (g.predictor < Predictor::first)
+    return W::map([](const RowBytes<kBytes>& x) { return row_after<kBytes, 0>(x, kCodeZero, 0); }, bytes);
+  const u32 base = static_cast<u32>(g.base) + kCodeZero, slope = static_cast<u32>(g.slope);
+  const auto sum = W::map([](const RowBytes<kBytes>& x) { return row_sum(x); }, bytes);
+  const auto before = W::map([](u32 all, u32 own) { return all - own; }, W::scan_add(sum), sum);
+  if (g.predictor == Predictor::first)
+    return W::map([=](const RowBytes<kBytes>& x, u32 v) { return row_after<kBytes, 1>(x, base + v, 0); }, bytes,
+                  before);
+  const auto part = W::map([](const RowBytes<kBytes>& x, u32 v) { return 32 * v + row_ramp(x); }, bytes, before);
   return W::map(
-      [=](const RowBytes<kBytes>& x, u32 c, u32 d) {
-        Row row;
-        STRETTO_UNROLL
-        for (int i = 0; i < 32; ++i) {
-          const u32 e = residual_of(x, i);
-          if (kOrder == 0) {
-            row.c[i] = kCodeZero + e;
-          } else {
-            d = kOrder == 2 ? d + e : e;
-            row.c[i] = c += d;
-          }
-        }
-        return row;
+      [=](int b, const RowBytes<kBytes>& x, u32 v, u32 all, u32 own) {
+        return row_after<kBytes, 2>(x, base + 32 * static_cast<u32>(b) * slope + (all - own), slope + v);
       },
-      bytes, code, difference);
+      W::lane(), bytes, before, W::scan_add(part), part);
 }
 
 // Rows of a group's values, in the warp's memory, to where they belong.

@@ -115,12 +115,16 @@ struct Pending {
 // What a warp knows from one group to the next.
 struct FlowState {
   u64 group, next, asked;
+  u32 left, next_left;  // groups of this ticket, and of the next
   u32 fill, begin, end, turn;
-  GroupPlace at[2][2];
+  u32 fresh;           // the ticket is new: the next is not asked for yet
+  u64 put, put_words;  // the group after the last that was put out, and the words before it
+  GroupPlace at[2][4];  // of two tickets: first and second group of either operand
   Pending pending[kPendings];
 };
 struct FlowShared {
   u32 scans;
+  u64 pairs;  // tickets for two groups; later ones are for one, so that warps end together
   Layout layout;
   Places places;
   Found found[kMaxWarps];
@@ -140,40 +144,32 @@ class FlowWorker {
     FlowState& s = block_.state(w);
     const u64 groups = block_.flow().layout.groups;
     by_one_lane<W>([&] {
-      s.group = W::fetch_add(&o_.control->tiles, 1);
-      s.next = s.group < groups ? W::fetch_add(&o_.control->tiles, 1) : groups;
+      take(W::fetch_add(&o_.control->tiles, 1), &s.group, &s.left);
+      take(s.group < groups ? W::fetch_add(&o_.control->tiles, 1) : groups, &s.next, &s.next_left);
       s.fill = s.begin = s.end = s.turn = 0;
+      s.fresh = 1;
+      s.put = groups;
     });
     W::sync();
     if constexpr (Op::kSums)
-      if (s.group < groups) op_.find(s.group, op_.indices(s.group), s.at[0]);
+      if (s.group < groups) op_.find(s.group, static_cast<int>(s.left), op_.indices(s.group), s.at[0]);
     W::sync();
   }
   // Groups until the end; or true: the group at hand is unusual.
   STRETTO_DEVICE bool usual(int w) {
     FlowState& s = block_.state(w);
     for (;;) {
-      const u64 groups = block_.flow().layout.groups, g = s.group, next = s.next;
-      if (g >= groups) break;
-      const bool more = next < groups;
-      auto asked = W::splat(groups);
-      if (more) asked = W::map([&](int j) { return j == 0 ? W::fetch_add(&o_.control->tiles, 1) : u64{0}; }, W::lane());
+      const u64 groups = block_.flow().layout.groups;
+      if (s.group >= groups) break;
       u32* window = block_.flow_memory(w);
       Staged staged{0, 0, 0};
+      if (s.fresh) look_ahead(s, groups);
+      const u64 g = s.group;
       if constexpr (Op::kSums) {
-        const auto index = op_.indices(more ? next : g);
-        if (more) op_.find(next, index, s.at[s.turn ^ 1]);
-        keep_asked(s, asked);
-        W::sync();
-        if (!op_.stage(g, s.at[s.turn][0], s.at[s.turn][1], window, block_.flow_scratch(w), &staged)) return true;
+        const GroupPlace* at = s.at[s.turn & 1] + (s.turn >> 1);
+        if (!op_.stage(g, at[0], at[2], window, block_.flow_scratch(w), &staged)) return true;
       } else {
-        if (more) op_.announce(next);
-        if (!op_.load(g, window)) {
-          keep_asked(s, asked);
-          W::sync();
-          return true;
-        }
-        keep_asked(s, asked);
+        if (!op_.load(g, window)) return true;
         if (!op_.stage(g, window, block_.flow_scratch(w), &staged)) return true;
       }
       W::sync();
@@ -208,12 +204,33 @@ class FlowWorker {
   }
 
  private:
-  static STRETTO_DEVICE void keep_asked(FlowState& s, const typename W::template Lane<u64>& asked) {
+  // Groups of a ticket.
+  STRETTO_DEVICE void take(u64 ticket, u64* first, u32* n) {
+    const u64 pairs = block_.flow().pairs;
+    *first = ticket < pairs ? 2 * ticket : pairs + ticket;
+    *n = ticket < pairs ? 2 : 1;
+  }
+  // Asks for a ticket more, and has what the next needs brought to the cache.
+  STRETTO_DEVICE void look_ahead(FlowState& s, u64 groups) {
+    const u64 next = s.next;
+    const bool more = next < groups;
+    auto asked = W::splat(groups);
+    if (more) asked = W::map([&](int j) { return j == 0 ? W::fetch_add(&o_.control->tiles, 1) : u64{0}; }, W::lane());
+    if constexpr (Op::kSums) {
+      const auto index = op_.indices(more ? next : s.group);
+      if (more) op_.find(next, static_cast<int>(s.next_left), index, s.at[(s.turn & 1) ^ 1]);
+    } else {
+      if (more) op_.announce(next, s.next_left);
+    }
     W::each(
         [&](int j, u64 ticket) {
-          if (j == 0) s.asked = ticket;
+          if (j == 0) {
+            s.asked = ticket;
+            s.fresh = 0;
+          }
         },
         W::lane(), asked);
+    W::sync();
   }
   // The group at hand is put together, or planned; on to the next.
   STRETTO_DEVICE void publish(int w, FlowState& s, const Staged& staged) {
@@ -222,9 +239,16 @@ class FlowWorker {
       Found& found = block_.flow().found[w];
       found.bound = larger(found.bound, staged.bound);
       found.exceptions += staged.exceptions;
-      s.group = s.next;
-      s.next = s.asked;
-      s.turn ^= 1;
+      if (--s.left) {
+        ++s.group;
+        s.turn += 2;
+      } else {
+        s.group = s.next;
+        s.left = s.next_left;
+        take(s.asked, &s.next, &s.next_left);
+        s.turn = (s.turn & 1) ^ 1;
+        s.fresh = 1;
+      }
     });
   }
   // Keeps a group until its place is known: in a ring, whose oldest are put out where room is wanted.
@@ -258,16 +282,21 @@ class FlowWorker {
   }
   // Where the group goes, which the index is told; 0 if there is no room for it.
   STRETTO_DEVICE u64 wait_for_place(int w, const Pending& p) {
-    u64 before = 0;
-    while (!words_before<W>(block_.flow().places, p.g, &before)) {
-      block_.while_waiting();
-      W::rest();
-    }
+    FlowState& s = block_.state(w);
+    u64 before = s.put_words;
+    if (p.g != s.put)
+      while (!words_before<W>(block_.flow().places, p.g, &before)) {
+        block_.while_waiting();
+        W::rest();
+      }
     const Layout& layout = block_.flow().layout;
     const u64 at = layout.body + 4 * before, lengths = layout.lengths, g = p.g;
     const u32 words = p.words;
     u8* out = o_.out;
+    W::sync();
     by_one_lane<W>([&] {
+      s.put = g + 1;
+      s.put_words = before + words;
       *reinterpret_cast<u16*>(out + lengths + 2 * g) = static_cast<u16>(words);
       if (g % kChunk == 0) *reinterpret_cast<u64*>(out + kHeaderBytes + 8 * (g / kChunk)) = at;
     });
@@ -326,6 +355,8 @@ class FlowWriter {
         if (w) return;
         shared.layout = layout_of(o_.count);
         shared.places = places_of(o_.descriptors, shared.layout.groups);
+        const u64 groups = shared.layout.groups, warps = block_.blocks() * Block::kWarps;
+        shared.pairs = groups > 2 * warps ? (groups - warps) / 2 : 0;
         shared.scans = W::fetch_add(&o_.control->begun, 1) == 0;
       });
     });
@@ -396,11 +427,8 @@ class FlowWriter {
         [&](int w) {
           FlowWorker<Block, Op> worker(block_.handle(), &op_, &o_);
           worker.begin(w);
-          if constexpr (Op::kMayBeUnusual) {
-            while (flow_usual<Block, Op>(block_.handle(), &op_, &o_, w)) flow_apart<Block, Op>(block_.handle(), &op_, &o_, w);
-          } else {
-            worker.usual(w);
-          }
+          while (flow_usual<Block, Op>(block_.handle(), &op_, &o_, w))
+            if constexpr (Op::kMayBeUnusual) flow_apart<Block, Op>(block_.handle(), &op_, &o_, w);
         },
         [&] { return Scanner<W>(shared.places, shared.layout.groups); },
         [&](const Scanner<W>& s) { by_one_lane<W>([&] { W::write(&o_.control->words, s.words()); }); });

@@ -17,7 +17,7 @@ STRETTO_DEVICE bool put_wide_codes(u64 most, u32* memory, Pair pair) {
   const auto beyond = W::map(
       [=](int j) {
         bool any = false;
-        STRETTO_UNROLL
+        STRETTO_ROLLED
         for (int half = 0; half < 4; ++half) {
           u64 q[4][2];
           STRETTO_UNROLL
