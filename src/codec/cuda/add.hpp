@@ -82,7 +82,8 @@ struct AddStreams {
     const auto ends_a = load_ends<W>(at_a), ends_b = load_ends<W>(at_b);
     const int m = group_size(layout_of(count), g);
     PlaneGroup<W> ga, gb;
-    if (!parse_ends<W, T>(ends_a, m, scratch, &ga) || !parse_ends<W, T>(ends_b, m, scratch, &gb)) return false;
+    if (!parse_ends<W, T>(ends_a, m, scratch, &ga) || !parse_ends<W, T>(ends_b, m, scratch, &gb, &ends_a, &ga))
+      return false;
     ga.memory = gb.memory = kWindow;
     return add_groups<W>(ga, gb, negate, m, scratch, window, window + kWindow, s);
   }

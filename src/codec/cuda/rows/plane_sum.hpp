@@ -88,16 +88,37 @@ struct PlaneGroup {
   typename W::template Lane<u32> lanes, width;
   typename W::template Lane<const u32*> planes;  // of a lane's block
   u32 memory;                                    // words that may be written where it is raised
+  const u32* map;                                // of exceptions, where it is in a stream; else null
+  u32 map_at, map_words;                         // in the group's words
 };
 
-// False: unusual, or malformed.
+// Whether a group's map of exceptions, which begins at word `at`, is word for word that of another group, but for what
+// the values are. Both in their first 32 words.
+template <class W>
+STRETTO_DEVICE bool same_map(const Ends<W>& e, u32 at, const Ends<W>& other, const PlaneGroup<W>& its) {
+  const u32 first = its.map_at, n = its.map_words;
+  if (first + n > 32 || at + n > 32 || e.words < at + n) return false;
+  const auto own = W::shuffle(
+      e.head, W::map([=](int j) { return static_cast<int>((static_cast<u32>(j) + at - first) & 31); }, W::lane()));
+  return !W::any(W::map(
+      [=](int j, u32 x, u32 y) {
+        const u32 i = static_cast<u32>(j) - first, kept = i == 0 ? ~0xffu | kRunsBit : ~0u;
+        return i < n && ((x ^ y) & kept) != 0;
+      },
+      W::lane(), own, other.head));
+}
+
+// False: unusual, or malformed. A map of exceptions that `other`, if it is given, has as well is not parsed again.
 template <class W, class T>
-STRETTO_DEVICE bool parse_ends(const Ends<W>& e, int m, u32* scratch, PlaneGroup<W>* g) {
+STRETTO_DEVICE bool parse_ends(const Ends<W>& e, int m, u32* scratch, PlaneGroup<W>* g, const Ends<W>* other = nullptr,
+                               const PlaneGroup<W>* its = nullptr) {
   if (!e.good) return false;
   g->predictor = Predictor::none_unsigned;
   g->base = g->slope = 0;
   g->most = 0;
   g->exceptions = false;
+  g->map = nullptr;
+  g->map_at = g->map_words = 0;
   g->value = {nullptr, 0};
   g->lanes = g->width = W::splat(u32{0});
   const u32* p = e.p;
@@ -121,8 +142,18 @@ STRETTO_DEVICE bool parse_ends(const Ends<W>& e, int m, u32* scratch, PlaneGroup
   if (word & kExceptionsBit) {
     if (sizeof(T) == 8) return false;
     u32 kind = 0, taken = 0;
-    if (!parse_map<W>(p + at, e.words - at, m, scratch, &kind, &taken, &g->lanes) || !(kind & kUniformBit))
+    if (its && its->exceptions && same_map<W>(e, at, *other, *its)) {
+      kind = W::broadcast(e.head, static_cast<int>(at)) & 0xff;
+      if (!known_kind(kind)) return false;
+      taken = its->map_words;
+      g->lanes = its->lanes;
+    } else if (!parse_map<W>(p + at, e.words - at, m, scratch, &kind, &taken, &g->lanes)) {
       return false;
+    }
+    if (!(kind & kUniformBit)) return false;
+    g->map = p + at;
+    g->map_at = at;
+    g->map_words = taken;
     at += taken;
     g->exceptions = true;
     const bool sums = kind & kSumsBit, quiet = kind & kQuietNanBit;
@@ -211,6 +242,27 @@ struct SumFound {
 };
 template <class W>
 struct SumAt : SumFound {
+  const u32* map;  // as an operand has it; or null
+  u32 map_words;
+  // The map of the sum is an operand's, if that is written as the sum's would be.
+  STRETTO_DEVICE void write_places(const Plan<W>& p, u32 kind, u32* out) const {
+    const u32* from = map;
+    const u32 n = p.map.words;
+    const u32 head = from ? from[0] : 0, expected = p.map.runs ? kRunsBit | p.map.run_bytes << 8 : 0;
+    if (!from || n != map_words || (head & (kRunsBit | 0xff00)) != expected) {
+      write_map<W>(p.map, kind, p.lanes, p.m, out);
+      return;
+    }
+    const u32 first = (head & ~0xffu) | kind | (head & kRunsBit);
+    STRETTO_ROLLED
+    for (u32 at = 0; at < n; at += 32)
+      W::each(
+          [=](int j) {
+            const u32 i = at + static_cast<u32>(j);
+            if (i < n) out[i] = i ? from[i] : first;
+          },
+          W::lane());
+  }
   STRETTO_DEVICE void write(const Plan<W>&, u32* out) const {
     const u32* from = this->at;
     const u32 n = this->words;
@@ -270,9 +322,10 @@ STRETTO_DEVICE void add_planes(const PlaneGroup<W>& a, const PlaneGroup<W>& b, b
 // The group of a sum whose plan has predictor, base, slope, lanes and widths, to the words before `image`; of what else the plan has
 // words and count are set. `scratch`: 32 words, of which the sum of exceptions takes the first value_words.
 template <class W>
-STRETTO_DEVICE void put_together(const Planes<W>& planes, u32 value_words, Plan<W>* plan, u32* scratch, u32* image) {
+STRETTO_DEVICE void put_together(const Planes<W>& planes, u32 value_words, const PlaneGroup<W>& operand, Plan<W>* plan,
+                                 u32* scratch, u32* image) {
   Plan<W>& p = *plan;
-  const SumAt<W> source{{scratch, value_words}};
+  const SumAt<W> source{{scratch, value_words}, operand.map, operand.map_words};
   finish_plan<W>(source, &p);
   if (p.words == 0) return;
   u32* out = emit_head<W>(p, source, image - p.words);
@@ -328,7 +381,7 @@ STRETTO_DEVICE bool add_groups(PlaneGroup<W>& a, PlaneGroup<W>& b, bool negate, 
   else
     add_planes<W, kManyPlanes>(a, b, negate, &sum, &p);
   W::sync();  // an operand may lie where the sum is put together
-  put_together<W>(sum, value_words, &p, scratch, end);
+  put_together<W>(sum, value_words, a, &p, scratch, end);
   *s = {p.words, p.count, 0};
   return true;
 }
@@ -344,6 +397,8 @@ STRETTO_DEVICE bool planes_of_plan(const Plan<W>& p, u32 value, const u32* memor
   g->lanes = p.lanes;
   g->exceptions = W::any(W::map([](u32 l) { return l != 0; }, p.lanes));
   g->value = {nullptr, value};
+  g->map = nullptr;
+  g->map_at = g->map_words = 0;
   g->width = p.width;
   const u32* planes = memory + kStagedWords - p.width_words - p.planes;
   g->planes = W::map([=](u32 last, u32 w) { return planes + (last - w); }, W::scan_add(p.width), p.width);
