@@ -9,8 +9,7 @@ template <class W, class T>
 struct AddStreams {
   using C = Code<T>;
   using State = SumState<W>;
-  static constexpr bool kMayWiden = false, kSums = true, kMayBeUnusual = true;
-  static constexpr u32 kWindow = sizeof(T) == 8 ? kStagedWords : kSumWords;
+  static constexpr bool kMayWiden = false;
   StreamRef a, b;
   u64 count;
   bool negate;
@@ -65,18 +64,12 @@ struct AddStreams {
       emit<W, C>(s.plan, memory.codes, source, memory.scratch, out);
   }
   // float32 is put together before its place is known (sum_writer.hpp).
-  struct Indices {
-    IndexWords<W> a, b;
-  };
-  STRETTO_DEVICE Indices indices(u64 g) const {
-    return {load_index<W>(index_of(a, ha_), g), load_index<W>(index_of(b, hb_), g)};
-  }
-  STRETTO_DEVICE void find(u64 g, int n, const Indices& index, GroupPlace* at) const {
-    find_groups<W>(index_of(a, ha_), index.a, g, n, at);
-    find_groups<W>(index_of(b, hb_), index.b, g, n, at + 2);
+  STRETTO_DEVICE void find(u64 first, int n, GroupPlace* at_a, GroupPlace* at_b) const {
+    find_groups<W>(a, ha_, first, n, at_a);
+    find_groups<W>(b, hb_, first, n, at_b);
   }
   // What is usual; false if this is not.
-  STRETTO_DEVICE bool stage(u64 g, const GroupPlace& at_a, const GroupPlace& at_b, u32* window, u32* scratch,
+  STRETTO_DEVICE bool stage(u64 g, const GroupPlace& at_a, const GroupPlace& at_b, u32* memory, u32* scratch,
                             Staged* s) const {
     if (wide) return false;
     const auto ends_a = load_ends<W>(at_a), ends_b = load_ends<W>(at_b);
@@ -84,8 +77,20 @@ struct AddStreams {
     PlaneGroup<W> ga, gb;
     if (!parse_ends<W, T>(ends_a, m, scratch, &ga) || !parse_ends<W, T>(ends_b, m, scratch, &gb, &ends_a, &ga))
       return false;
-    ga.memory = gb.memory = kWindow;
-    return add_groups<W>(ga, gb, negate, m, scratch, window, window + kWindow, s);
+    ga.memory = gb.memory = kStagedWords;
+    return add_groups<W, T>(ga, gb, negate, m, scratch, memory, memory + kStagedWords, s);
+  }
+  // What is unusual: how long it is, and all of it where it is short, to `kept`; or all of it.
+  STRETTO_APART Outcome measure_apart(u64 g, const Memory<C>& memory, u32* kept, Staged* s) const {
+    State state;
+    const Outcome o = plan(g, memory, &state);
+    *s = {state.plan.words, state.plan.count, 0};
+    if (o == Outcome::ok && state.plan.words <= kKeptWords) write(g, memory, state, kept);
+    return o;
+  }
+  STRETTO_APART void write_apart(u64 g, const Memory<C>& memory, u32* out) const {
+    State state;
+    if (plan(g, memory, &state) == Outcome::ok) write(g, memory, state, out);
   }
   STRETTO_DEVICE Outcome finish(u64, Header* h) const {
     *h = sum_;

@@ -12,8 +12,7 @@ struct AddValues {
   using State = SumState<W>;
   // Whether groups widen depends on the largest code of all values, known only at the end. Narrow is right almost
   // always; if it was not, the last block to end does all groups once more, alone.
-  static constexpr bool kMayWiden = true, kSums = true, kMayBeUnusual = true;
-  static constexpr u32 kWindow = kStagedWords;
+  static constexpr bool kMayWiden = true;
   StreamRef a;
   Values x;
   u64 count;
@@ -96,10 +95,9 @@ struct AddValues {
       emit<W, C>(s.plan, memory.codes, source, memory.scratch, out);
   }
   // float32 is put together before its place is known (sum_writer.hpp).
-  STRETTO_DEVICE IndexWords<W> indices(u64 g) const { return load_index<W>(index_of(a, ha_), g); }
-  STRETTO_DEVICE void find(u64 g, int n, const IndexWords<W>& index, GroupPlace* at) const {
-    find_groups<W>(index_of(a, ha_), index, g, n, at);
-    announce(g, n);
+  STRETTO_DEVICE void find(u64 first, int n, GroupPlace* at_a, GroupPlace*) const {
+    find_groups<W>(a, ha_, first, n, at_a);
+    announce(first, n);
   }
   // What is usual; false if this is not.
   STRETTO_DEVICE bool stage(u64 g, const GroupPlace& at_a, const GroupPlace&, u32* memory, u32* scratch, Staged* s) const {
@@ -121,9 +119,21 @@ struct AddValues {
     }
     if (!parse_ends<W, T>(load_ends<W>(at_a), kGroup, scratch, &ga)) return false;
     ga.memory = gv.memory;
-    if (!add_groups<W>(ga, gv, false, kGroup, scratch, memory, memory + kWindow, s)) return false;
+    if (!add_groups<W, T>(ga, gv, false, kGroup, scratch, memory, memory + kStagedWords, s)) return false;
     s->bound = bound;
     return true;
+  }
+  // What is unusual: how long it is, and all of it where it is short, to `kept`; or all of it.
+  STRETTO_APART Outcome measure_apart(u64 g, const Memory<C>& memory, u32* kept, Staged* s) const {
+    State state;
+    const Outcome o = plan(g, memory, &state);
+    *s = {state.plan.words, state.plan.count, state.plan.bound};
+    if (o == Outcome::ok && state.plan.words <= kKeptWords) write(g, memory, state, kept);
+    return o;
+  }
+  STRETTO_APART void write_apart(u64 g, const Memory<C>& memory, u32* out) const {
+    State state;
+    if (plan(g, memory, &state) == Outcome::ok) write(g, memory, state, out);
   }
   STRETTO_DEVICE Outcome finish(u64 bound, Header* h) const { return sum_header(ha_, bound, 1, ha_.eps, h); }
   static STRETTO_DEVICE u32 words(const State& s) { return s.plan.words; }

@@ -2,11 +2,11 @@
 #pragma once
 
 #include <array>
-#include <functional>
 #include <vector>
 
 #include "codec/cuda/compress.hpp"
-#include "codec/cuda/rows/flow.hpp"
+#include "codec/cuda/rows/staged.hpp"
+#include "codec/cuda/rows/sum_writer.hpp"
 #include "codec/cuda/tile.hpp"
 #include "codec/cuda/warp_emulated.hpp"
 
@@ -19,14 +19,10 @@ class EmulatedBlock {
   static constexpr int kWarps = Warps;
   template <class T>
   using PerWarp = std::array<T, Warps>;
-  using Handle = EmulatedBlock*;
-  using Held = EmulatedBlock&;
-  static EmulatedBlock& of(Handle h) { return *h; }
-  Handle handle() { return this; }
 
   EmulatedBlock(u64 index, u64 blocks) : index_(index), blocks_(blocks) {
     for (Room& r : rooms_) {
-      r.codes.resize(2 * kGroup + 48 + 16 / sizeof(C));
+      r.codes.resize(kGroup + 16 / sizeof(C));
       for (auto& w : r.wide) w.resize(kGroup + 2);
     }
   }
@@ -34,28 +30,21 @@ class EmulatedBlock {
   void each_warp(F f) {
     for (int w = 0; w < Warps; ++w) f(w);
   }
-  // The scanner has turns where a warp of its block waits, and after them all.
-  template <class F, class S, class D>
-  void each_warp_and_scanner(bool scans, F work, S scanner, D done) {
-    if (!scans) return each_warp(work);
-    auto s = scanner();
-    waiting_ = [&s] { s.round(); };
-    each_warp(work);
-    waiting_ = nullptr;
-    while (s.round()) {
-    }
-    done(s);
+  // The helper comes first or last, as turns.
+  template <class F, class G>
+  void each_warp_and_helper(F f, G help) {
+    early_ = !early_;
+    if (early_) help();
+    each_warp(f);
+    if (!early_) help();
   }
-  void while_waiting() {
-    if (waiting_) waiting_();
-  }
-  FlowShared& flow() { return flow_; }
-  FlowState& state(int w) { return rooms_[static_cast<std::size_t>(w)].state; }
-  u32* flow_memory(int w) {
+  StagedShared& staged() { return staged_; }
+  SumShared& sum_shared() { return sum_shared_; }
+  u32* stage(int w, u32 half) {
     return reinterpret_cast<u32*>(
-        (reinterpret_cast<std::uintptr_t>(rooms_[static_cast<std::size_t>(w)].memory) + 15) / 16 * 16);
+        (reinterpret_cast<std::uintptr_t>(rooms_[static_cast<std::size_t>(w)].stage[half]) + 15) / 16 * 16);
   }
-  u32* flow_scratch(int w) { return rooms_[static_cast<std::size_t>(w)].scratch; }
+  u32* scratch(int w) { return rooms_[static_cast<std::size_t>(w)].scratch; }
   Shared& shared() { return shared_; }
   u64 index() const { return index_; }
   u64 blocks() const { return blocks_; }
@@ -72,20 +61,28 @@ class EmulatedBlock {
         {r.sum_at[0], r.sum_at[1]}};
   }
 
+  // With codes of 32 bits in either half of the stage.
+  Memory<C> memory(int w, u32 half) {
+    Memory<C> m = memory(w);
+    if (sizeof(C) == 4) m.codes = reinterpret_cast<C*>(stage(w, half));
+    return m;
+  }
+  u32* kept(int w, u32 half) { return rooms_[static_cast<std::size_t>(w)].kept[half]; }
 
  private:
   struct Room {
     std::vector<C> codes;
     std::vector<i64> wide[4];
     alignas(8) u32 scratch[kStagedScratch];
-    u32 memory[2 * kStagedWords + 4];
-    FlowState state{};
+    u32 stage[2][kStagedWords + 4];
+    alignas(8) u32 kept[2][kKeptWords];
     u16 sum_at[2][kGroup];
   };
   u64 index_, blocks_;
   Shared shared_{};
-  FlowShared flow_{};
-  std::function<void()> waiting_;
+  StagedShared staged_{};
+  SumShared sum_shared_{};
+  bool early_ = false;
   std::array<Room, Warps> rooms_;
 };
 

@@ -3,7 +3,8 @@
 #pragma once
 
 #include "codec/cuda/compress.hpp"
-#include "codec/cuda/rows/flow.hpp"
+#include "codec/cuda/rows/staged.hpp"
+#include "codec/cuda/rows/sum_writer.hpp"
 #include "codec/cuda/tile.hpp"
 #include "codec/cuda/warp_hardware.hpp"
 
@@ -25,19 +26,27 @@ enum class Scratch : int {
 constexpr u64 scratch_bytes(Scratch s) {
   return s == Scratch::none || s == Scratch::staged ? 0
          : s == Scratch::tables                     ? 2 * kSumBytes
-         : s == Scratch::selection                  ? 2 * kSumBytes + 4 * kWideBytes
-                                                    : 2 * kSumBytes + 3 * kWideBytes;
+         : s == Scratch::sums                       ? 2 * kSumBytes + 3 * kWideBytes
+                                                    : 2 * kSumBytes + 4 * kWideBytes + (s >= Scratch::staged_sums ? 8 * kKeptWords : 0);
 }
 
-// Shared memory of a block. Groups: how many codes and words of streams take.
-template <class C, int Warps, int Groups>
+// Shared memory of a block. Codes: room for a group's, or for words of streams.
+template <class C, int Warps, bool Codes>
 struct BlockMemory {
-  static constexpr int kRow = Groups ? Groups * kGroup + (Groups > 1 ? 48 : 0) : 16 / sizeof(C);
+  static constexpr int kRow = Codes ? kGroup : 16 / sizeof(C);
   alignas(16) C codes[Warps * kRow];
   u32 scratch[Warps * 32];
   Shared shared;
 };
 
+// A block for StagedWriter.
+template <int Warps>
+struct StagedMemory {
+  alignas(16) u32 stage[2 * Warps][kStagedWords];
+  alignas(8) u32 scratch[Warps][kStagedScratch];
+  Shared shared;
+  StagedShared staged;
+};
 // What all blocks have: the state of a warp is a thread's own.
 template <int Warps>
 class HardwareWarps {
@@ -54,10 +63,45 @@ class HardwareWarps {
   STRETTO_DEVICE u64 blocks() const { return gridDim.x; }
 };
 
-template <class C, int Warps, int Groups, Scratch kScratch>
+// A warp more helps.
+template <int Warps>
+class HelpedWarps : public HardwareWarps<Warps> {
+ public:
+  template <class F>
+  STRETTO_DEVICE void each_warp(F f) {
+    each_warp_and_helper(f, [] {});
+  }
+  template <class F, class G>
+  STRETTO_DEVICE void each_warp_and_helper(F f, G help) {
+    const int w = static_cast<int>(threadIdx.x / 32);
+    if (w < Warps)
+      f(w);
+    else
+      help();
+    __syncthreads();
+  }
+};
+
+template <int Warps>
+class StagedBlock : public HelpedWarps<Warps> {
+ public:
+  using Room = StagedMemory<Warps>;
+
+  STRETTO_DEVICE explicit StagedBlock(Room& room) : room_(room) {}
+
+  STRETTO_DEVICE Shared& shared() { return room_.shared; }
+  STRETTO_DEVICE StagedShared& staged() { return room_.staged; }
+  STRETTO_DEVICE u32* stage(int w, u32 half) const { return room_.stage[2 * w + static_cast<int>(half)]; }
+  STRETTO_DEVICE u32* scratch(int w) const { return room_.scratch[w]; }
+
+ private:
+  Room& room_;
+};
+
+template <class C, int Warps, bool Codes, Scratch kScratch>
 class HardwareBlock : public HardwareWarps<Warps> {
  public:
-  using Room = BlockMemory<C, Warps, Groups>;
+  using Room = BlockMemory<C, Warps, Codes>;
 
   STRETTO_DEVICE HardwareBlock(Room& room, u8* scratch) : room_(room), scratch_(scratch) {}
 
@@ -83,65 +127,46 @@ class HardwareBlock : public HardwareWarps<Warps> {
   u8* scratch_;
 };
 
-// A block for FlowWriter.
-template <int Warps, u32 Words>
-struct FlowMemory {
-  alignas(16) u32 memory[Warps][Words];
-  alignas(8) u32 scratch[Warps][kStagedScratch];
-  FlowState state[Warps];
+// A block for SumWriter.
+template <int Warps>
+struct SumMemory {
+  alignas(16) u32 stage[2 * Warps][kStagedWords];
+  u32 scratch[Warps * 32];
   Shared shared;
-  FlowShared flow;
-  u8* rest;
+  SumShared sum_shared;
 };
-template <class C, int Warps, u32 Words, Scratch kScratch>
-class FlowBlock : public HardwareWarps<Warps> {
+template <class C, int Warps>
+class SumBlock : public HelpedWarps<Warps> {
  public:
-  static_assert(4 * Words >= sizeof(C) * kGroup);
-  using Room = FlowMemory<Warps, Words>;
+  using Room = SumMemory<Warps>;
 
-  using Handle = Room*;
-  using Held = FlowBlock;
+  STRETTO_DEVICE SumBlock(Room& room, u8* scratch) : room_(room), scratch_(scratch) {}
 
-  STRETTO_DEVICE explicit FlowBlock(Room& room) : room_(room) {}
-  STRETTO_DEVICE Handle handle() const { return &room_; }
-  static STRETTO_DEVICE FlowBlock of(Handle h) { return FlowBlock(*in_shared(h)); }
-
-  template <class F>
-  STRETTO_DEVICE void each_warp(F f) {
-    f(static_cast<int>(threadIdx.x / 32));
-    __syncthreads();
-  }
-  template <class F, class S, class D>
-  STRETTO_DEVICE void each_warp_and_scanner(bool scans, F work, S scanner, D done) {
-    const int w = static_cast<int>(threadIdx.x / 32);
-    if (scans && w == 0) {
-      auto s = scanner();
-      while (s.round()) {
-      }
-      done(s);
-    } else {
-      work(w);
-    }
-    __syncthreads();
-  }
-  STRETTO_DEVICE void while_waiting() {}
   STRETTO_DEVICE Shared& shared() { return room_.shared; }
-  STRETTO_DEVICE FlowShared& flow() { return room_.flow; }
-  STRETTO_DEVICE FlowState& state(int w) { return room_.state[w]; }
-  STRETTO_DEVICE u32* flow_memory(int w) const { return room_.memory[w]; }
-  STRETTO_DEVICE u32* flow_scratch(int w) const { return room_.scratch[w]; }
-  STRETTO_DEVICE Memory<C> memory(int w) const {
-    u8* own = room_.rest + (blockIdx.x * u64{Warps} + static_cast<u64>(w)) * scratch_bytes(kScratch);
+  STRETTO_DEVICE SumShared& sum_shared() { return room_.sum_shared; }
+  STRETTO_DEVICE u32* stage(int w, u32 half) const { return room_.stage[2 * w + static_cast<int>(half)]; }
+  STRETTO_DEVICE u32* kept(int w, u32 half) const {
+    return reinterpret_cast<u32*>(rest(w) + 2 * kSumBytes + 4 * kWideBytes) + half * kKeptWords;
+  }
+  STRETTO_DEVICE Memory<C> memory(int w, u32 half) const {
+    u8* own = rest(w);
     u16* sums = reinterpret_cast<u16*>(own);
     i64* wide = reinterpret_cast<i64*>(own + 2 * kSumBytes);
-    return {reinterpret_cast<C*>(room_.memory[w]),
-            room_.scratch[w],
+    C* codes = reinterpret_cast<C*>(wide + 3 * kGroup);
+    if constexpr (sizeof(C) == 4) codes = reinterpret_cast<C*>(stage(w, half));
+    return {codes,
+            room_.scratch + 32 * w,
             {wide, wide + kGroup, wide + 2 * kGroup, wide + 3 * kGroup},
             {sums, sums + kGroup}};
   }
 
  private:
+  STRETTO_DEVICE u8* rest(int w) const {
+    return scratch_ + (blockIdx.x * u64{Warps} + static_cast<u64>(w)) * scratch_bytes(Scratch::staged_sums);
+  }
+
   Room& room_;
+  u8* scratch_;
 };
 
 }  // namespace stretto::codec::cuda

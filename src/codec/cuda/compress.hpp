@@ -1,7 +1,7 @@
 // Compression of one group by a warp: values to codes in memory, then a plan.
 #pragma once
 
-#include "codec/cuda/rows/wide_rows.hpp"
+#include "codec/cuda/rows/compress_rows.hpp"
 
 namespace stretto::codec::cuda {
 
@@ -46,8 +46,7 @@ STRETTO_DEVICE void plan_values(const GroupValues<T>& v, const Grid<T>& grid, Co
 template <class W, class T>
 struct Compress {
   using C = Code<T>;
-  static constexpr bool kMayWiden = false, kSums = false, kMayBeUnusual = sizeof(T) == 8;
-  static constexpr u32 kWindow = kStagedWords;
+  static constexpr bool kMayWiden = false;
   Values x;
   Header header;  // of the result but for bound, bytes and exceptions
   using State = Plan<W>;
@@ -75,38 +74,26 @@ struct Compress {
     h->bound = bound;
     return Outcome::ok;
   }
-  // A group is written to memory before its place is known (rows/flow.hpp). False: it is unusual.
-  STRETTO_DEVICE bool load(u64 g, u32* memory) const {
-    if constexpr (sizeof(T) == 4) {
-      load_rows<W>(values(g), memory);
-      return true;
-    } else {
-      return load_wide_rows<W>(values(g), grid_, memory);
-    }
-  }
-  STRETTO_DEVICE bool stage(u64 g, u32* memory, u32* scratch, Staged* s) const {
-    if constexpr (sizeof(T) == 8) {
-      return compress_wide_rows<W>(memory, scratch, s);
-    } else {
-      u64* group = reinterpret_cast<u64*>(scratch + 34);  // kept in memory, so that registers are free
-      W::each(
-          [=](int j) {
-            if (j == 0) *group = g;
-          },
-          W::lane());
-      W::sync();
-      *s = compress_rows<W>([this, group] { return values(*group); }, grid_, memory, scratch);
-      return true;
-    }
-  }
-  // That group g will be loaded soon.
-  STRETTO_DEVICE void announce(u64 g, u32 n) const {
-    const u64 bytes = x.type == Type::f64 ? 8 * kGroup : x.type == Type::f32 ? 4 * kGroup : 2 * kGroup;
-    const u8* from = static_cast<const u8*>(x.x) + g * bytes;
-    if ((g + n) * kGroup > header.count) return;
+  // float32 is written to memory before its place is known.
+  STRETTO_DEVICE void load(u64 g, u32* memory) const { load_rows<W>(values(g), memory); }
+  STRETTO_DEVICE Staged stage(u64 g, u32* memory, u32* scratch) const {
+    u64* group = reinterpret_cast<u64*>(scratch + 34);  // kept in memory, so that registers are free
     W::each(
         [=](int j) {
-          for (u64 at = 128 * static_cast<u64>(j); at < n * bytes; at += 32 * 128) W::prefetch(from + at);
+          if (j == 0) *group = g;
+        },
+        W::lane());
+    W::sync();
+    return compress_rows<W>([this, group] { return values(*group); }, grid_, memory, scratch);
+  }
+  // That group g will be loaded soon.
+  STRETTO_DEVICE void announce(u64 g) const {
+    const u64 bytes = x.type == Type::f32 ? 4 * kGroup : 2 * kGroup;
+    const u8* from = static_cast<const u8*>(x.x) + g * bytes;
+    if ((g + 1) * kGroup > header.count) return;
+    W::each(
+        [=](int j) {
+          if (128 * static_cast<u64>(j) < bytes) W::prefetch(from + 128 * j);
         },
         W::lane());
   }

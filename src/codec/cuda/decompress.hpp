@@ -1,7 +1,7 @@
 // Streams to values, a group a warp; quantising alone; the range of values.
 #pragma once
 
-#include "codec/cuda/rows/expand_rows.hpp"
+#include "codec/cuda/groups/quad_reader.hpp"
 #include "codec/cuda/sum.hpp"
 
 namespace stretto::codec::cuda {
@@ -30,7 +30,6 @@ struct Decompress {
     if (h_.count != count || h_.type != type) return Outcome::incompatible;
     index_ = index_of(s, h_);
     width_ = static_cast<T>(h_.width);
-    near_ = h_.bound < kCodeZeroIsExactBelow;
     product_ = h_.width / divisor;
     product_rest_ = fused(-product_, static_cast<double>(divisor), h_.width) / divisor;
     const bool aligned = reinterpret_cast<u64>(y) % 16 == 0, stored = aligned && type == stored_type(type);
@@ -46,30 +45,22 @@ struct Decompress {
   STRETTO_DEVICE Outcome run_from(u64 g, u32 stride, const Memory<C>& memory) const {
     if (g * kGroup >= count) return Outcome::ok;
     u32* room = reinterpret_cast<u32*>(memory.codes);
-    u32 *index = room + kIndexAt, *at = index + kIndexWords;
-    // What the next group needs to know of this one is kept in memory, so that registers are free.
-    u64* place_of = reinterpret_cast<u64*>(at);  // address and words, of either half
-    copy_index<W>(index_, g, index);
     u32 side = 0;
-    for (bool begun = false;; begun = true, g += stride, side ^= 1) {
-      const bool more = g * kGroup < count;
+    Place next{nullptr, 0};
+    auto index = load_index<W>(index_, g);
+    for (bool begun = false, more = true; more; begun = true, g += stride) {
+      const Place own = next;
+      more = g * kGroup < count;
       W::copies_done();
       if (more) {
-        const Place next = place(g, index_at<W>(index_, g, index), room + side * kStage);
-        W::sync();
-        by_lane_of_index(place_of + 2 * side, next);
-        copy_index<W>(index_, (g + stride) * kGroup < count ? g + stride : g, index);
+        next = place(g, index, room + side);
+        side = kStage - side;
+        index = load_index<W>(index_, (g + stride) * kGroup < count ? g + stride : g);
       }
-      if (begun) {
-        const u64* own = place_of + 2 * (side ^ 1);
-        const Place p{reinterpret_cast<const u32*>(own[0]), static_cast<u32>(own[1])};
-        if (!(p.p && run(g - stride, p, memory))) return Outcome::corrupt_stream;
-      }
-      if (!more) break;
+      if (begun && !(own.p && run(g - stride, own, memory))) return Outcome::corrupt_stream;
     }
     return Outcome::ok;
   }
-  static constexpr u32 kIndexAt = 2 * 512 + (sizeof(T) == 4 ? kGroup : 0);
 
  private:
   // How codes of whole narrow groups become values, four neighbours a lane.
@@ -81,17 +72,6 @@ struct Decompress {
     u32 words;
   };
   static constexpr u32 kStage = 512;  // words, two of them for a warp
-  static STRETTO_DEVICE void by_lane_of_index(u64* to, const Place& p) {
-    W::each(
-        [=](int j) {
-          if (j == 0) {
-            to[0] = reinterpret_cast<u64>(p.p);
-            to[1] = p.words;
-          }
-        },
-        W::lane());
-    W::sync();
-  }
   STRETTO_DEVICE Place place(u64 g, const IndexWords<W>& index, u32* room) const {
     Place o{nullptr, 0};
     if (!locate<W>(index_, g, index, &o.p, &o.words)) return {nullptr, 0};
@@ -109,16 +89,7 @@ struct Decompress {
       each_block(group, [&](int b, typename W::template Lane<i64> e) { put(first, b, m, sum.next(e)); });
     } else if (quads_ != Quads::none && m == kGroup) {
       // Nearly every group: nothing is asked of the operation value by value.
-      if (!group.verbatim) {
-        if constexpr (sizeof(T) == 4) {
-          if (quads_ == Quads::singly && near_ && group.most && bits_of_widest(group) <= 16)
-            put_by_rows(first, group, reinterpret_cast<u32*>(memory.codes) + 2 * kStage);
-          else
-            put_quads(first, group);
-        } else {
-          put_quads(first, group);
-        }
-      }
+      if (!group.verbatim) put_quads(first, group);
     } else {
       CodeSum<W, i32> sum(group.predictor, false, group.base, group.slope);
       each_narrow_block_of<W, 1>(group, [&](int b, typename W::template Lane<u32> e) {
@@ -131,47 +102,15 @@ struct Decompress {
     return true;
   }
 
-  // What all exceptions of the group are, if they are one number: put_quads and put_by_rows put it with the others.
-  STRETTO_DEVICE bool mark_of(const Group<W>& g, T* mark) const {
-    if (!g.exceptions || !g.uniform || g.sums) return false;
-    Bits<T> bits = QuietNan<T>::bits;
-    if (!g.quiet) load_bits(operand_of<W, T>(g, false).stored(0), &bits);
-    *mark = divisor > 1 ? mean_of<T>(bits, divisor) : number_of<T>(bits);
-    return true;
-  }
-  // The bits of the widest residual as a signed number.
-  static STRETTO_DEVICE u32 bits_of_widest(const Group<W>& g) {
-    return g.most + (g.predictor == Predictor::none_unsigned ? 1 : 0);
-  }
-  STRETTO_DEVICE void put_by_rows(u64 first, Group<W>& g, u32* memory) const {
-    float mark = 0;
-    const float width = width_;
-    auto rows = bits_of_widest(g) <= 8 ? expand_rows<W, 1>(g) : expand_rows<W, 2>(g);
-    rows = W::map(
-        [=](Row row) {
-          STRETTO_UNROLL
-          for (int i = 0; i < 32; ++i) row.c[i] = bits_of((float_of(row.c[i]) - 0x1.8p23f) * width);
-          return row;
-        },
-        rows);
-    if (mark_of(g, &mark)) {
-      rows = W::map(
-          [=](Row row, u32 lanes) {
-            if (lanes == 0) return row;
-            STRETTO_UNROLL
-            for (int i = 0; i < 32; ++i) row.c[i] = lanes >> i & 1 ? bits_of(mark) : row.c[i];
-            return row;
-          },
-          rows, g.lanes);
-      g.exceptions = false;
-    }
-    store_rows<W>(rows, memory, static_cast<float*>(y) + first);
-  }
-
   // A whole narrow group, and its exceptions, of which then none is left, where all are one value.
   STRETTO_DEVICE void put_quads(u64 first, Group<W>& g) const {
+    const bool marked = g.exceptions && g.uniform && !g.sums;  // all exceptions are one value
     T mark = 0;
-    const bool marked = mark_of(g, &mark);
+    if (marked) {
+      Bits<T> bits = QuietNan<T>::bits;
+      if (!g.quiet) load_bits(operand_of<W, T>(g, false).stored(0), &bits);
+      mark = divisor > 1 ? mean_of<T>(bits, divisor) : number_of<T>(bits);
+    }
     using Codes = typename W::template Lane<Quad<i32>>;
     using Values4 = typename W::template Lane<Quad<T>>;
     // Values of two runs by `value` of a code's quad, to memory by `put`.
@@ -291,7 +230,6 @@ struct Decompress {
   T width_;
   double product_, product_rest_;  // the width divided, to twice float64's precision
   Quads quads_;
-  bool near_;  // codes are so small that a sum with kCodeZero holds them
 };
 
 // Codes alone: the first kernel of HomComp. Exceptions are no_code.

@@ -55,11 +55,6 @@ STRETTO_DEVICE const u32* in_device(const u32* p) {
   __builtin_assume(__isGlobal(p));
   return p;
 }
-template <class T>
-STRETTO_DEVICE T* in_shared(T* p) {
-  __builtin_assume(__isShared(p));
-  return p;
-}
 // Written so that nothing waits for the word before it is used.
 STRETTO_DEVICE u32 load_once_if(bool wanted, const u32* p) {
   u32 r;
@@ -84,7 +79,6 @@ STRETTO_DEVICE u32 permute_bytes(u32 low, u32 high, u32 which) {
 STRETTO_DEVICE u32 dot_bytes(u32 a, u32 b, u32 c) {
   return static_cast<u32>(__dp4a(static_cast<i32>(a), static_cast<i32>(b), static_cast<i32>(c)));
 }
-STRETTO_DEVICE u32 dot_unsigned_bytes(u32 a, u32 b, u32 c) { return __dp4a(a, b, c); }
 #else
 inline int popcount(u32 v) { return std::popcount(v); }
 inline int bit_width(u32 v) { return std::bit_width(v); }
@@ -107,10 +101,6 @@ inline float most_of(float a, float b) { return b > a || a != a ? b : a; }
 inline u32 rotated(u32 v, int left) { return std::rotl(v, left); }
 // A pointer of which the compiler is to know that it is to the device's memory, not a block's.
 inline const u32* in_device(const u32* p) { return p; }
-template <class T>
-T* in_shared(T* p) {
-  return p;
-}
 // Of memory that nobody writes while the kernel runs.
 inline u32 load_once_if(bool wanted, const u32* p) { return wanted ? *p : 0; }
 inline u32 load_if(bool wanted, const u32* p) { return wanted ? *p : 0; }
@@ -129,10 +119,6 @@ inline u32 permute_bytes(u32 low, u32 high, u32 which) {
 inline u32 dot_bytes(u32 a, u32 b, u32 c) {
   for (int k = 0; k < 32; k += 8)
     c += static_cast<u32>(i32{static_cast<std::int8_t>(a >> k)} * i32{static_cast<std::int8_t>(b >> k)});
-  return c;
-}
-inline u32 dot_unsigned_bytes(u32 a, u32 b, u32 c) {
-  for (int k = 0; k < 32; k += 8) c += (a >> k & 255) * (b >> k & 255);
   return c;
 }
 #endif

@@ -7,27 +7,27 @@ namespace stretto::codec::cuda {
 
 // Warps in a block, without a helper: their codes, or two groups of each, take some 30 to 40 KB of shared memory.
 constexpr int warps_of(bool float64, Scratch s) {
-  return s >= Scratch::staged || s == Scratch::tables || float64 ? 4 : s < Scratch::sums ? 8 : 6;
+  return s == Scratch::staged ? 5 : s >= Scratch::staged_sums || float64 ? 4 : s < Scratch::sums ? 8 : 6;
 }
 template <class T, Scratch kScratch>
 constexpr int kWarpsOf = warps_of(sizeof(T) == 8, kScratch);
 // Blocks that a multiprocessor holds: registers and shared memory are kept small enough for as many, without spills on any
 // architecture but in sums of float32 (tests/codec/cuda/registers.py).
-constexpr int blocks_per_multiprocessor(Scratch s) {
+constexpr int blocks_per_multiprocessor(bool float64, Scratch s) {
   switch (s) {
+    case Scratch::staged_sums: return 5;
+    case Scratch::none:
     case Scratch::staged:
-    case Scratch::staged_sums: return 6;
-    case Scratch::staged_values: return 5;
-    case Scratch::none: return 4;
-    case Scratch::tables: return 6;
+    case Scratch::staged_values: return 4;
+    case Scratch::tables: return float64 ? 6 : 3;
     default: return 2;
   }
 }
 
 template <class T, class Op, Scratch kScratch>
-__global__ void __launch_bounds__(32 * kWarpsOf<T, kScratch>, blocks_per_multiprocessor(kScratch))
+__global__ void __launch_bounds__(32 * kWarpsOf<T, kScratch>, blocks_per_multiprocessor(sizeof(T) == 8, kScratch))
     write_kernel(Op op, Output output, u8* scratch) {
-  using Block = HardwareBlock<Code<T>, kWarpsOf<T, kScratch>, 1, kScratch>;
+  using Block = HardwareBlock<Code<T>, kWarpsOf<T, kScratch>, true, kScratch>;
   __shared__ typename Block::Room room;
   __shared__ Op own;
   if (threadIdx.x == 0) own = op;
@@ -36,21 +36,28 @@ __global__ void __launch_bounds__(32 * kWarpsOf<T, kScratch>, blocks_per_multipr
   StreamWriter<Block, Op>(block, own, output).run();
 }
 
-template <class T, class Op, Scratch kScratch>
-__global__ void __launch_bounds__(32 * kWarpsOf<T, kScratch>, blocks_per_multiprocessor(kScratch))
-    flow_kernel(Op op, Output output, u8* scratch) {
-  using Block = FlowBlock<Code<T>, kWarpsOf<T, kScratch>, Op::kWindow + kRing, kScratch>;
+template <class T, class Op>
+__global__ void __launch_bounds__(32 * (kWarpsOf<float, Scratch::staged> + 1),
+                                  blocks_per_multiprocessor(false, Scratch::staged)) staged_kernel(Op op, Output output) {
+  using Block = StagedBlock<kWarpsOf<float, Scratch::staged>>;
   __shared__ typename Block::Room room;
   __shared__ Op own;
-  __shared__ Output out;
-  if (threadIdx.x == 0) {
-    own = op;
-    out = output;
-    room.rest = scratch;
-  }
+  if (threadIdx.x == 0) own = op;
   __syncthreads();
   Block block(room);
-  FlowWriter<Block, Op>(block, own, out).run();
+  StagedWriter<Block, Op>(block, own, output).run();
+}
+
+template <class T, class Op, Scratch kScratch>
+__global__ void __launch_bounds__(32 * (kWarpsOf<T, kScratch> + 1), blocks_per_multiprocessor(sizeof(T) == 8, kScratch))
+    sum_kernel(Op op, Output output, u8* scratch) {
+  using Block = SumBlock<Code<T>, kWarpsOf<T, kScratch>>;
+  __shared__ typename Block::Room room;
+  __shared__ Op own;
+  if (threadIdx.x == 0) own = op;
+  __syncthreads();
+  Block block(room, scratch);
+  SumWriter<Block, Op>(block, own, output).run();
 }
 
 // Bytes that an operation which writes no stream reports.
@@ -59,9 +66,9 @@ struct NoBytes {
 };
 
 template <class T, class Op, class Done, Scratch kScratch>
-__global__ void __launch_bounds__(32 * kWarpsOf<T, kScratch>, blocks_per_multiprocessor(kScratch))
+__global__ void __launch_bounds__(32 * kWarpsOf<T, kScratch>, blocks_per_multiprocessor(sizeof(T) == 8, kScratch))
     group_kernel(Op op, u64 count, Control* control, Result* result, Done done, u8* scratch) {
-  using Block = HardwareBlock<Code<T>, kWarpsOf<T, kScratch>, kScratch != Scratch::tables ? 0 : sizeof(T) == 4 ? 2 : 1, kScratch>;
+  using Block = HardwareBlock<Code<T>, kWarpsOf<T, kScratch>, kScratch == Scratch::tables, kScratch>;
   __shared__ typename Block::Room room;
   __shared__ Op own;
   if (threadIdx.x == 0) own = op;

@@ -24,7 +24,7 @@ int launch_range(const Arguments& a);
 
 inline Scratch scratch_of(StreamOperation o, Type type) {
   switch (o) {
-    case StreamOperation::compress: return Scratch::staged;
+    case StreamOperation::compress: return type == Type::f64 ? Scratch::none : Scratch::staged;
     case StreamOperation::quantise:
     case StreamOperation::range: return Scratch::none;
     case StreamOperation::decompress: return Scratch::tables;
@@ -49,10 +49,9 @@ inline int plan_room(StreamOperation operation, Type type, u64 count, Room* r) {
   const Scratch scratch = scratch_of(operation, type);
   const u64 warps = static_cast<u64>(warps_of(type == Type::f64, scratch)), groups = (count + kGroup - 1) / kGroup,
             tiles = (groups + warps - 1) / warps,
-            most = static_cast<u64>(multiprocessors) * static_cast<u64>(blocks_per_multiprocessor(scratch));
+            most = static_cast<u64>(multiprocessors) * static_cast<u64>(blocks_per_multiprocessor(type == Type::f64, scratch));
   r->blocks = tiles < 1 ? 1 : tiles < most ? tiles : most;
-  static_assert(sizeof(Control) % 16 == 0);
-  r->zeroed = (sizeof(Control) + (scratch >= Scratch::staged ? places_bytes(groups) : 8 * tiles) + 15) / 16 * 16;  // scratch memory begins at a multiple of 16 bytes
+  r->zeroed = (sizeof(Control) + 8 * tiles + 15) / 16 * 16;  // scratch memory begins at a multiple of 16 bytes
   r->bytes = r->zeroed + r->blocks * warps * scratch_bytes(scratch);
   return 0;
 }
@@ -92,10 +91,19 @@ int launch_writer(const Arguments& a, const Op& op) {
 }
 
 template <class T, Scratch kScratch, class Op>
-int launch_flow(const Arguments& a, const Op& op) {
+int launch_sum_writer(const Arguments& a, const Op& op) {
   return enqueue(a, [&](unsigned blocks, Control* control, u64* descriptors, u8* scratch, cudaStream_t stream) {
     const Output out{a.out, a.capacity, a.count, control, descriptors, a.result};
-    return launch_kernel(flow_kernel<T, Op, kScratch>, blocks, 32 * kWarpsOf<T, kScratch>, stream, op, out, scratch);
+    return launch_kernel(sum_kernel<T, Op, kScratch>, blocks, 32 * (kWarpsOf<T, kScratch> + 1), stream, op, out,
+                         scratch);
+  });
+}
+
+template <class T, class Op>
+int launch_staged_writer(const Arguments& a, const Op& op) {
+  return enqueue(a, [&](unsigned blocks, Control* control, u64* descriptors, u8*, cudaStream_t stream) {
+    const Output out{a.out, a.capacity, a.count, control, descriptors, a.result};
+    return launch_kernel(staged_kernel<T, Op>, blocks, 32 * (kWarpsOf<float, Scratch::staged> + 1), stream, op, out);
   });
 }
 

@@ -97,32 +97,6 @@ STRETTO_DEVICE IndexWords<W> load_index(const Index& x, u64 g) {
           W::map([=](int j) { return load_once_if(j < words, offsets + j); }, W::lane())};
 }
 
-// The same, to memory of the warp's own: kIndexWords. Done when copies_done() is; index_at() gives it.
-constexpr u32 kIndexWords = 36;
-template <class W>
-STRETTO_DEVICE void copy_index(const Index& x, u64 g, u32* to) {
-  const u64 c = g / kChunk;
-  const u32 *offsets = x.offsets + 2 * c, *lengths = x.lengths + c * (kChunk / 2);
-  const bool whole = c + 1 < x.chunks;
-  const u32 n = whole ? kChunk : static_cast<u32>(x.groups - c * kChunk);
-  const int words = whole ? 4 : 2;
-  W::each(
-      [=](int j) {
-        if (2 * static_cast<u32>(j) < n) W::copy_word_ahead(to + j, lengths + j);
-        if (j < words) W::copy_word_ahead(to + 32 + j, offsets + j);
-      },
-      W::lane());
-}
-template <class W>
-STRETTO_DEVICE IndexWords<W> index_at(const Index& x, u64 g, const u32* from) {
-  const u64 c = g / kChunk;
-  const bool whole = c + 1 < x.chunks;
-  const u32 n = whole ? kChunk : static_cast<u32>(x.groups - c * kChunk);
-  const int words = whole ? 4 : 2;
-  return {W::map([=](int j) { return 2 * static_cast<u32>(j) < n ? from[j] : 0u; }, W::lane()),
-          W::map([=](int j) { return j < words ? from[32 + j] : 0u; }, W::lane())};
-}
-
 // A chunk: the lengths of its groups, two a lane, and where it and the next one begin.
 template <class W>
 struct Chunk {

@@ -25,7 +25,6 @@ struct Control {
   u64 words;       // of all groups
   u64 outcome;     // the largest of the outcomes
   u64 range[3];    // as Range finds it
-  u64 begun;       // blocks
 };
 
 struct Shared {

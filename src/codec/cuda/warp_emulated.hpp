@@ -11,7 +11,6 @@
 //   sync()                what lanes wrote before is seen by all after
 //   copy_ahead(to, from, n)  begins to copy n words from device memory into 16 * ceil(n / 4 + 1) bytes of the block's, at a
 //                         multiple of 16; returns where the first will lie. copies_done() waits, and syncs
-//   copy_word_ahead(to, from)  the same for a word, in a lane's own function
 //   atomic_or(p, bits)    each lane ors into p[its index]
 //   read, write           a descriptor of the look-back, as one access that other blocks may race with
 //   fetch_add, fetch_max  by a single lane; fence() between them and what other blocks wrote
@@ -103,7 +102,6 @@ struct EmulatedWarp {
     for (u32 i = 0; i < words; ++i) to[skew + i] = from[i];
     return to + skew;
   }
-  static void copy_word_ahead(u32* to, const u32* from) { *to = *from; }
   static void copies_done() {}
   static void atomic_or(u32* p, const Lane<int>& index, const Lane<u32>& bits) {
     each(
@@ -121,19 +119,6 @@ struct EmulatedWarp {
     step(false);
     std::atomic_ref(*p).store(v, std::memory_order_relaxed);
   }
-  static u32 read(const u32* p) {
-    step(false);
-    return std::atomic_ref(*const_cast<u32*>(p)).load(std::memory_order_relaxed);
-  }
-  static void write(u32* p, u32 v) {
-    step(false);
-    std::atomic_ref(*p).store(v, std::memory_order_relaxed);
-  }
-  static Quad<u32> read_quad(const u32* p) {
-    Quad<u32> q;
-    for (int c = 0; c < 4; ++c) q.v[c] = read(p + c);
-    return q;
-  }
   static u64 fetch_add(u64* p, u64 v) {
     step(false);
     return std::atomic_ref(*p).fetch_add(v);
@@ -146,7 +131,6 @@ struct EmulatedWarp {
   }
   static void fence() { std::atomic_thread_fence(std::memory_order_seq_cst); }
   static void pause() { step(true); }
-  static void rest() { step(true); }
   static void prefetch(const void*) {}
 
   // Called before each access that other blocks may see, and by pause(): a test lets other blocks run there, in orders

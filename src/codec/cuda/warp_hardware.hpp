@@ -91,11 +91,6 @@ struct HardwareWarp {
                    : "memory");
     return to + skew / 4;
   }
-  static STRETTO_DEVICE void copy_word_ahead(u32* to, const u32* from) {
-    asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(static_cast<u32>(__cvta_generic_to_shared(to))),
-                 "l"(__cvta_generic_to_global(from))
-                 : "memory");
-  }
   static STRETTO_DEVICE void copies_done() {
     asm volatile("cp.async.wait_all;" ::: "memory");
     __syncwarp();
@@ -106,16 +101,6 @@ struct HardwareWarp {
 
   static STRETTO_DEVICE u64 read(const u64* p) { return *const_cast<const volatile u64*>(p); }
   static STRETTO_DEVICE void write(u64* p, u64 v) { *const_cast<volatile u64*>(p) = v; }
-  static STRETTO_DEVICE u32 read(const u32* p) { return *const_cast<const volatile u32*>(p); }
-  static STRETTO_DEVICE void write(u32* p, u32 v) { *const_cast<volatile u32*>(p) = v; }
-  static STRETTO_DEVICE Quad<u32> read_quad(const u32* p) {
-    Quad<u32> q;
-    asm volatile("ld.volatile.global.v4.u32 {%0, %1, %2, %3}, [%4];"
-                 : "=r"(q.v[0]), "=r"(q.v[1]), "=r"(q.v[2]), "=r"(q.v[3])
-                 : "l"(__cvta_generic_to_global(p))
-                 : "memory");
-    return q;
-  }
   static STRETTO_DEVICE u64 fetch_add(u64* p, u64 v) {
     return atomicAdd(reinterpret_cast<unsigned long long*>(p), static_cast<unsigned long long>(v));
   }
@@ -124,7 +109,6 @@ struct HardwareWarp {
   }
   static STRETTO_DEVICE void fence() { __threadfence(); }
   static STRETTO_DEVICE void pause() {}
-  static STRETTO_DEVICE void rest() { __nanosleep(100); }
   static STRETTO_DEVICE void prefetch(const void* p) { asm volatile("prefetch.global.L2 [%0];" ::"l"(p)); }
 };
 

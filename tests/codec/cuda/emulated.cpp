@@ -51,8 +51,7 @@ template <class T, class Op>
 Emulated write_stream(const Op& op, std::size_t count, std::size_t capacity, Order order) {
   Emulated r;
   r.stream.resize(capacity);
-  const cuda::u64 groups = cuda::layout_of(count).groups;
-  std::vector<cuda::u64> descriptors(cuda::places_bytes(groups) / 8 + groups + 1);
+  std::vector<cuda::u64> descriptors(cuda::layout_of(count).groups + 1);
   cuda::Control control{};
   cuda::Result result{};
   const cuda::Output out{
@@ -60,8 +59,11 @@ Emulated write_stream(const Op& op, std::size_t count, std::size_t capacity, Ord
   on_blocks<cuda::Code<T>>(order, [&](auto& block) {
     Op own = op;
     using Block = std::decay_t<decltype(block)>;
-    if constexpr (!std::is_same_v<Op, cuda::Select<EmulatedWarp, T>>)
-      cuda::FlowWriter<Block, Op>(block, own, out).run();
+    if constexpr (std::is_same_v<Op, cuda::Compress<EmulatedWarp, float>>)
+      cuda::StagedWriter<Block, Op>(block, own, out).run();
+    else if constexpr (std::is_same_v<Op, cuda::AddStreams<EmulatedWarp, T>> ||
+                       std::is_same_v<Op, cuda::AddValues<EmulatedWarp, T>>)
+      cuda::SumWriter<Block, Op>(block, own, out).run();
     else
       cuda::StreamWriter<Block, Op>(block, own, out).run();
   });

@@ -11,7 +11,7 @@ int launch_add(const Arguments& a) {
   op.b = a.b;
   op.count = a.count;
   op.negate = a.operation == StreamOperation::subtract;
-  return launch_flow<T, Scratch::staged_sums>(a, op);
+  return launch_sum_writer<T, Scratch::staged_sums>(a, op);
 }
 template int launch_add<float>(const Arguments&);
 template int launch_add<double>(const Arguments&);

@@ -17,13 +17,14 @@ struct GroupPlace {
 };
 // Where n groups from `first` on lie, all of one chunk: to at[i], with their lines asked for.
 template <class W>
-STRETTO_DEVICE void find_groups(const Index& x, const IndexWords<W>& index, u64 first, int n, GroupPlace* at) {
-  const Chunk<W> r = chunk_of<W>(x, first / kChunk, index);
+STRETTO_DEVICE void find_groups(const StreamRef& s, const Header& h, u64 first, int n, GroupPlace* at) {
+  const Index x = index_of(s, h);
+  const Chunk<W> r = chunk_of<W>(x, first / kChunk, load_index<W>(x, first));
   const auto both = W::map([](u32 v) { return sum_of_pair(v); }, r.pair);
   const auto end = W::scan_add(both);
   const bool good = chunk_holds(x, first / kChunk, r, W::broadcast(end, 31));
   const int from = static_cast<int>(first % kChunk);
-  const u32* base = reinterpret_cast<const u32*>(x.base + r.start);
+  const u32* base = reinterpret_cast<const u32*>(s.base + r.start);
   W::each(
       [=](int j, u32 v, u32 own, u32 behind) {
         const int i = 2 * j - from;
@@ -74,7 +75,7 @@ STRETTO_DEVICE Ends<W> load_ends(const GroupPlace& place) {
 // What all exceptions of an operand are: an exact sum at `sum`, or a number.
 struct Uniform {
   const u32* sum;  // or null
-  u32 bits;
+  u64 bits;
 };
 
 // An operand whose residuals are planes.
@@ -140,7 +141,6 @@ STRETTO_DEVICE bool parse_ends(const Ends<W>& e, int m, u32* scratch, PlaneGroup
   if (g->predictor == Predictor::second) g->slope = static_cast<i32>(W::broadcast(e.head, static_cast<int>(at++)));
   if (e.words < at) return false;
   if (word & kExceptionsBit) {
-    if (sizeof(T) == 8) return false;
     u32 kind = 0, taken = 0;
     if (its && its->exceptions && same_map<W>(e, at, *other, *its)) {
       kind = W::broadcast(e.head, static_cast<int>(at)) & 0xff;
@@ -157,9 +157,11 @@ STRETTO_DEVICE bool parse_ends(const Ends<W>& e, int m, u32* scratch, PlaneGroup
     at += taken;
     g->exceptions = true;
     const bool sums = kind & kSumsBit, quiet = kind & kQuietNanBit;
-    const u32 size = quiet ? 0 : sums ? exact_sum_words<float>(p + at, e.words - at) : 1;
+    const u32 size = quiet ? 0 : sums ? exact_sum_words<T>(p + at, e.words - at) : sizeof(T) / 4;
     if ((sums && size == 0) || e.words - at < size) return false;
-    g->value = {sums ? p + at : nullptr, quiet ? QuietNan<float>::bits : sums ? 0 : p[at]};
+    Bits<T> bits = QuietNan<T>::bits;
+    if (!quiet && !sums) load_bits(p + at, &bits);
+    g->value = {sums ? p + at : nullptr, bits};
     at += size;
   }
   if (form == Form::zero) return at == e.words;
@@ -192,11 +194,12 @@ STRETTO_DEVICE u32 planes_raised(u32 most, Predictor own, Predictor p) {
   return most + (own == Predictor::none_unsigned) + static_cast<u32>(order_of(p) - order_of(own));
 }
 
+// Words of device memory for a group that is put together there before its place is known.
+constexpr u32 kKeptWords = 1024;
 // Planes that a sum takes are kept in registers: so many, or so many.
 constexpr int kFewPlanes = 10, kManyPlanes = 18;
-// Words of such a sum at most: its head, the places of exceptions, a sum for all of them, planes and widths.
-constexpr u32 kSumWords = 704;
-static_assert(3 + 65 + 12 + 32 * kManyPlanes + 9 <= kSumWords);
+// Such a sum has its head, the places of exceptions, a sum for all of them, planes and widths.
+static_assert(3 + 65 + 32 + 32 * kManyPlanes + 9 <= kStagedWords);
 
 // The planes of a lane's block.
 template <class W>
@@ -274,22 +277,24 @@ struct SumAt : SumFound {
   }
 };
 
-// Words of the exact sum that it leaves at `out`.
-template <class W>
-STRETTO_DEVICE u32 add_uniform(Uniform a, Uniform b, bool negate, u32* out) {
-  Accumulator<W, float> sum;
+// Words of the exact sum that it leaves at `out`, where 32 are; 0 if it takes more.
+template <class W, class T>
+STRETTO_APART u32 add_uniform(Uniform a, Uniform b, bool negate, u32* out) {
+  Accumulator<W, T> sum;
   STRETTO_ROLLED
   for (int k = 0; k < 2; ++k) {
     const Uniform& u = k ? b : a;
     if (u.sum)
       sum.add_sum(u.sum, k && negate);
     else
-      sum.add(u.bits, k && negate);
+      sum.add(static_cast<Bits<T>>(u.bits), k && negate);
   }
+  const u32 words = sum.words();
+  if (words > 32) return 0;
   W::sync();
   sum.write(out);
   W::sync();
-  return sum.words();
+  return words;
 }
 
 // The sum or the difference of two groups, both of the plan's predictor but that an unsigned one may stand for a signed
@@ -351,7 +356,7 @@ STRETTO_DEVICE void put_together(const Planes<W>& planes, u32 value_words, const
 
 // The sum, or difference, of two groups to the words before `end`; false if it is unusual. `scratch`: 32 words. An
 // operand may lie in the memory from `memory` on.
-template <class W>
+template <class W, class T>
 STRETTO_DEVICE bool add_groups(PlaneGroup<W>& a, PlaneGroup<W>& b, bool negate, int m, u32* scratch, u32* memory,
                                u32* end, Staged* s) {
   if (differ<W>(a.lanes, b.lanes)) return false;
@@ -374,7 +379,8 @@ STRETTO_DEVICE bool add_groups(PlaneGroup<W>& a, PlaneGroup<W>& b, bool negate, 
   p.base = narrow_sum(a.base, b.base, negate);
   p.slope = narrow_sum(a.slope, b.slope, negate);
   p.lanes = a.lanes;
-  const u32 value_words = a.exceptions ? add_uniform<W>(a.value, b.value, negate, scratch) : 0;
+  const u32 value_words = a.exceptions ? add_uniform<W, T>(a.value, b.value, negate, scratch) : 0;
+  if (a.exceptions && value_words == 0) return false;
   Planes<W> sum;
   if (most <= kFewPlanes)
     add_planes<W, kFewPlanes>(a, b, negate, &sum, &p);

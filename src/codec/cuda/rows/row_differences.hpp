@@ -93,9 +93,9 @@ STRETTO_DEVICE int choose_row_order(const typename W::template Lane<Row>& rows, 
   return order_of_costs(costs, negative);
 }
 
-// Transposes 8 by 8 bits in each byte of eight words: bytes of the residuals of places r, r + 8, r + 16, r + 24 in p[r]
-// become eight planes, and planes bytes.
-STRETTO_DEVICE void turn_bytes(u32* p) {
+// Eight planes of a row from bytes of its residuals: those of places r, r + 8, r + 16, r + 24 in p[r]. 8 by 8 bits are
+// transposed in each byte.
+STRETTO_DEVICE void put_planes(u32 (&p)[8], u32 first, u32 width, u32* out) {
   constexpr u32 low[3] = {0x0f0f0f0f, 0x33333333, 0x55555555};
   STRETTO_UNROLL
   for (int k = 0; k < 3; ++k) {
@@ -108,9 +108,6 @@ STRETTO_DEVICE void turn_bytes(u32* p) {
       p[r + step] = (a >> step & low[k]) | (b & ~low[k]);
     }
   }
-}
-STRETTO_DEVICE void put_planes(u32 (&p)[8], u32 first, u32 width, u32* out) {
-  turn_bytes(p);
   STRETTO_UNROLL
   for (u32 r = 0; r < 8; ++r)
     if (first + r < width) out[first + r] = p[r];

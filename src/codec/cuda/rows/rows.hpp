@@ -8,7 +8,6 @@
 namespace stretto::codec::cuda {
 
 constexpr u32 kCodeZero = 0x4b400000;  // the bits of 0x1.8p23f
-constexpr u64 kCodeZeroIsExactBelow = u64{1} << 22;  // magnitudes of codes
 // Words that a group takes at most: verbatim. A multiple of four, so that the next begins where vector stores may.
 constexpr int kStagedWords = kGroup + 4, kStagedScratch = 36;
 
