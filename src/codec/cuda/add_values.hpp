@@ -100,7 +100,8 @@ struct AddValues {
     announce(first, n);
   }
   // What is usual; false if this is not.
-  STRETTO_DEVICE bool stage(u64 g, const GroupPlace& at_a, const GroupPlace&, u32* memory, u32* scratch, Staged* s) const {
+  STRETTO_DEVICE bool stage(u64 g, const GroupPlace& at_a, const GroupPlace&, u32* memory, u32* scratch,
+                            Staged* s) const {
     if (wide) return false;
     if (group_size(layout_of(count), g) < kGroup) return false;
     const GroupValues<T> v{x, g * kGroup, kGroup, quantised};

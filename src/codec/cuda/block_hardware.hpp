@@ -12,22 +12,18 @@ namespace stretto::codec::cuda {
 
 // Device memory of a warp's own, for what is unusual: four arrays of codes and two tables of sums.
 constexpr u64 kWideBytes = 8 * kGroup, kSumBytes = 2 * kGroup;
-// Only tables; tables and three arrays; and four. Nothing, but shared memory for whole groups. As sums, with that; of
-// streams, or of a stream and values.
-enum class Scratch : int {
-  none = 0,
-  tables = 1,
-  sums = 2,
-  selection = 3,
-  staged = 4,
-  staged_sums = 5,
-  staged_values = 6
-};
+// Nothing; only tables; tables and arrays. Nothing, but shared memory for whole groups. Tables, arrays and two groups in
+// their final form, with that shared memory: for sums of streams, or of a stream and values.
+enum class Scratch : int { none = 0, tables = 1, selection = 2, staged = 3, staged_sums = 4, staged_values = 5 };
 constexpr u64 scratch_bytes(Scratch s) {
-  return s == Scratch::none || s == Scratch::staged ? 0
-         : s == Scratch::tables                     ? 2 * kSumBytes
-         : s == Scratch::sums                       ? 2 * kSumBytes + 3 * kWideBytes
-                                                    : 2 * kSumBytes + 4 * kWideBytes + (s >= Scratch::staged_sums ? 8 * kKeptWords : 0);
+  constexpr u64 arrays = 2 * kSumBytes + 4 * kWideBytes;
+  switch (s) {
+    case Scratch::none:
+    case Scratch::staged: return 0;
+    case Scratch::tables: return 2 * kSumBytes;
+    case Scratch::selection: return arrays;
+    default: return arrays + 2 * 4 * kKeptWords;
+  }
 }
 
 // Shared memory of a block. Codes: room for a group's, or for words of streams.

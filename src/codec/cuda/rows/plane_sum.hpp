@@ -215,11 +215,14 @@ STRETTO_DEVICE void raise_planes(PlaneGroup<W>* g, Predictor p, u32 most, u32* m
     auto borrow = W::splat(u32{0}), sign = W::splat(u32{0});
     STRETTO_ROLLED
     for (u32 i = 0; i < most; ++i) {
-      const auto x = W::map([=](const u32* at, u32 w, u32 last) { return i < w ? at[i] : is_signed ? last : 0u; },
+      const auto x = W::map([=](const u32* at, u32 w, u32 last) { return i < w       ? at[i]
+                                                                         : is_signed ? last
+                                                                                     : 0u; },
                             g->planes, g->width, sign);
       sign = x;
       const auto last = W::shuffle(x, W::map([](int b) { return b ? b - 1 : 0; }, W::lane()));
-      const auto before = W::map([](int b, u32 v, u32 its) { return v << 1 | (b ? its >> 31 : 0u); }, W::lane(), x, last);
+      const auto before =
+          W::map([](int b, u32 v, u32 its) { return v << 1 | (b ? its >> 31 : 0u); }, W::lane(), x, last);
       const auto d = W::map([](u32 v, u32 y, u32 c) { return v ^ y ^ c; }, x, before, borrow);
       borrow = W::map([](u32 v, u32 y, u32 c) { return (~v & (y | c)) | (y & c); }, x, before, borrow);
       W::each([=](int b, u32 v) { memory[static_cast<u32>(b) * most + i] = v; }, W::lane(), d);
@@ -300,7 +303,8 @@ STRETTO_APART u32 add_uniform(Uniform a, Uniform b, bool negate, u32* out) {
 // The sum or the difference of two groups, both of the plan's predictor but that an unsigned one may stand for a signed
 // one: N planes, for places below m; sets the plan's widths.
 template <class W, int N>
-STRETTO_DEVICE void add_planes(const PlaneGroup<W>& a, const PlaneGroup<W>& b, bool negate, Planes<W>* sum, Plan<W>* p) {
+STRETTO_DEVICE void add_planes(const PlaneGroup<W>& a, const PlaneGroup<W>& b, bool negate, Planes<W>* sum,
+                               Plan<W>* p) {
   const int m = p->m;
   const u32 turned = negate ? ~0u : 0u;
   const bool is_unsigned = p->predictor == Predictor::none_unsigned;
@@ -429,7 +433,8 @@ STRETTO_DEVICE bool planes_of_values(const Grid<float>& grid, u32* memory, Plane
   if (careful) {
     W::sync();
     const auto coded = code_carefully<W>(kGroup, grid, memory, &rows, &p.lanes);
-    if (W::any(W::map([](u32 l) { return l != 0; }, p.lanes))) values = fill_rows<W>(kGroup, memory, p.lanes, coded, quick, &rows);
+    if (W::any(W::map([](u32 l) { return l != 0; }, p.lanes)))
+      values = fill_rows<W>(kGroup, memory, p.lanes, coded, quick, &rows);
     W::sync();
     put_rows<W>(rows, memory);
     W::sync();
@@ -451,7 +456,7 @@ STRETTO_DEVICE bool planes_of_values(const Grid<float>& grid, u32* memory, Plane
 template <class W>
 STRETTO_DEVICE bool planes_of_codes(u32* memory, PlaneGroup<W>* g, u64* bound) {
   Plan<W> p;
-  if (!write_wide_rows<W, false>(memory, nullptr, &p)) return false;
+  if (!write_wide_rows<W>(memory, &p)) return false;
   *bound = p.bound;
   return planes_of_plan(p, 0, memory, g);
 }

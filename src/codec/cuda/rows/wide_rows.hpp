@@ -6,6 +6,7 @@
 
 namespace stretto::codec::cuda {
 
+// Two neighbouring values, loaded at once.
 struct alignas(16) Couple {
   double v[2];
 };
@@ -27,8 +28,8 @@ STRETTO_DEVICE bool put_wide_codes(u64 most, u32* memory, Pair pair) {
             const int row = 2 * (4 * half + k) + (j >> 4);
             u32* to = memory + quad_place(row, (j & 15) >> 1) + 2 * (j & 1);
             any = any || q[k][0] + most > 2 * most || q[k][1] + most > 2 * most;
-            *reinterpret_cast<u64*>(to) = static_cast<u64>(static_cast<u32>(q[k][1]) + kCodeZero) << 32 |
-                                          (static_cast<u32>(q[k][0]) + kCodeZero);
+            *reinterpret_cast<u64*>(to) =
+                static_cast<u64>(static_cast<u32>(q[k][1]) + kCodeZero) << 32 | (static_cast<u32>(q[k][0]) + kCodeZero);
           }
         }
         return any;
@@ -60,9 +61,9 @@ STRETTO_DEVICE bool load_wide_codes(const i64* codes, u32* memory) {
   });
 }
 
-// Planes and widths of a group in `memory`, at its end, and the plan but for its words; false if there is no room.
-template <class W, bool kWidths>
-STRETTO_DEVICE bool write_wide_rows(u32* memory, u32* scratch, Plan<W>* p) {
+// Planes of the codes in `memory`, at its end, and the plan but for its words; false if there is no room.
+template <class W>
+STRETTO_DEVICE bool write_wide_rows(u32* memory, Plan<W>* p) {
   start_plan(kGroup, p);
   const auto code = [](u32 c) { return c; };
   auto rows = read_rows<W>(memory, code);
@@ -70,28 +71,11 @@ STRETTO_DEVICE bool write_wide_rows(u32* memory, u32* scratch, Plan<W>* p) {
   const u32 below = 0 - static_cast<u32>(e.low), above = static_cast<u32>(e.high);
   p->bound = e.high < 0 || (e.low < 0 && below > above) ? below : above;
   const bool close = below < kPairLimit / 2 && above < kPairLimit / 2 && above + below < kPairLimit / 2;
-  if (!close || !write_pairs<W, kWidths>(rows, e, memory, scratch, p)) {
+  if (!close || !write_pairs<W, false>(rows, e, memory, nullptr, p)) {
     rows = read_rows<W>(memory, code);
-    write_rows<W, kWidths>(rows, e.low < 0, memory, scratch, p);
+    write_rows<W, false>(rows, e.low < 0, memory, nullptr, p);
   }
   return p->most == 0 || p->planes + p->width_words < 1 + kGroup;
-}
-
-struct NoExceptions {
-  template <class P>
-  STRETTO_DEVICE void measure(P*) const {}
-  template <class P>
-  STRETTO_DEVICE void write(const P&, u32*) const {}
-};
-template <class W>
-STRETTO_DEVICE bool compress_wide_rows(u32* memory, u32* scratch, Staged* s) {
-  Plan<W> p;
-  if (!write_wide_rows<W, true>(memory, scratch, &p)) return false;
-  plan_words(NoExceptions{}, &p);
-  if (p.words) emit_head<W>(p, NoExceptions{}, memory + kStagedWords - p.words);
-  W::sync();
-  *s = {p.words, 0, p.bound};
-  return true;
 }
 
 }  // namespace stretto::codec::cuda
