@@ -69,20 +69,23 @@ struct AddStreams {
     find_groups<W>(b, hb_, first, n, at_b);
   }
   // What is usual; false if this is not.
-  STRETTO_DEVICE bool stage(u64 g, const GroupPlace& at_a, const GroupPlace& at_b, C* codes, u32* scratch,
+  STRETTO_DEVICE bool stage(u64 g, const GroupPlace& at_a, const GroupPlace& at_b, u32* memory, u32* scratch,
                             Staged* s) const {
     if (wide) return false;
     const auto ends_a = load_ends<W>(at_a), ends_b = load_ends<W>(at_b);
     const int m = group_size(layout_of(count), g);
     PlaneGroup<W> ga, gb;
-    if (!parse_ends<W>(ends_a, m, scratch, &ga) || !parse_ends<W>(ends_b, m, scratch, &gb)) return false;
-    return add_groups<W>(ga, gb, negate, m, scratch, reinterpret_cast<u32*>(codes), s);
+    if (!parse_ends<W, T>(ends_a, m, scratch, &ga) || !parse_ends<W, T>(ends_b, m, scratch, &gb, &ends_a, &ga))
+      return false;
+    ga.memory = gb.memory = kStagedWords;
+    return add_groups<W, T>(ga, gb, negate, m, scratch, memory, memory + kStagedWords, s);
   }
-  // What is unusual: how long it is, and then all of it.
-  STRETTO_APART Outcome measure_apart(u64 g, const Memory<C>& memory, Staged* s) const {
+  // What is unusual: how long it is, and all of it where it is short, to `kept`; or all of it.
+  STRETTO_APART Outcome measure_apart(u64 g, const Memory<C>& memory, u32* kept, Staged* s) const {
     State state;
     const Outcome o = plan(g, memory, &state);
     *s = {state.plan.words, state.plan.count, 0};
+    if (o == Outcome::ok && state.plan.words <= kKeptWords) write(g, memory, state, kept);
     return o;
   }
   STRETTO_APART void write_apart(u64 g, const Memory<C>& memory, u32* out) const {

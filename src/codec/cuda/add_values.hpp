@@ -100,29 +100,36 @@ struct AddValues {
     announce(first, n);
   }
   // What is usual; false if this is not.
-  STRETTO_DEVICE bool stage(u64 g, const GroupPlace& at_a, const GroupPlace&, C* codes, u32* scratch, Staged* s) const {
+  STRETTO_DEVICE bool stage(u64 g, const GroupPlace& at_a, const GroupPlace&, u32* memory, u32* scratch,
+                            Staged* s) const {
     if (wide) return false;
     if (group_size(layout_of(count), g) < kGroup) return false;
-    u32* memory = reinterpret_cast<u32*>(codes);
     const GroupValues<T> v{x, g * kGroup, kGroup, quantised};
-    // Codes found before are taken for values that are their own codes, if all are good.
-    const bool coded = quantised != nullptr && quad_aligned(quantised) &&
-                       put_codes<W>(quantised + v.first, static_cast<i32>(grid_.safe), memory);
-    if (!coded) load_rows<W>(v, memory);
     PlaneGroup<W> ga, gv;
     u64 bound = 0;
-    if (!planes_of_values<W>(coded ? grid_of_codes_ : grid_, memory, &gv, &bound) ||
-        !parse_ends<W>(load_ends<W>(at_a), kGroup, scratch, &ga) ||
-        !add_groups<W>(ga, gv, false, kGroup, scratch, memory, s))
-      return false;
+    if constexpr (sizeof(T) == 8) {
+      const bool good =
+          quantised ? load_wide_codes<W>(quantised + v.first, memory) : load_wide_rows<W>(v, grid_, memory);
+      if (!good || !planes_of_codes<W>(memory, &gv, &bound)) return false;
+    } else {
+      // Codes found before are taken for values that are their own codes, if all are good.
+      const bool coded = quantised != nullptr && quad_aligned(quantised) &&
+                         put_codes<W>(quantised + v.first, static_cast<i32>(grid_.safe), memory);
+      if (!coded) load_rows<W>(v, memory);
+      if (!planes_of_values<W>(coded ? grid_of_codes_ : grid_, memory, &gv, &bound)) return false;
+    }
+    if (!parse_ends<W, T>(load_ends<W>(at_a), kGroup, scratch, &ga)) return false;
+    ga.memory = gv.memory;
+    if (!add_groups<W, T>(ga, gv, false, kGroup, scratch, memory, memory + kStagedWords, s)) return false;
     s->bound = bound;
     return true;
   }
-  // What is unusual: how long it is, and then all of it.
-  STRETTO_APART Outcome measure_apart(u64 g, const Memory<C>& memory, Staged* s) const {
+  // What is unusual: how long it is, and all of it where it is short, to `kept`; or all of it.
+  STRETTO_APART Outcome measure_apart(u64 g, const Memory<C>& memory, u32* kept, Staged* s) const {
     State state;
     const Outcome o = plan(g, memory, &state);
     *s = {state.plan.words, state.plan.count, state.plan.bound};
+    if (o == Outcome::ok && state.plan.words <= kKeptWords) write(g, memory, state, kept);
     return o;
   }
   STRETTO_APART void write_apart(u64 g, const Memory<C>& memory, u32* out) const {
@@ -137,7 +144,9 @@ struct AddValues {
  private:
   // That n groups of values from `first` on will be loaded soon.
   STRETTO_DEVICE void announce(u64 first, int n) const {
-    const u64 bytes = quantised != nullptr || x.type == Type::f32 ? 4 * kGroup : 2 * kGroup;
+    const u64 bytes = sizeof(T) == 8                                ? 8 * kGroup
+                      : quantised != nullptr || x.type == Type::f32 ? 4 * kGroup
+                                                                    : 2 * kGroup;
     if ((first + static_cast<u64>(n)) * kGroup > count) return;
     const u8* from =
         (quantised != nullptr ? reinterpret_cast<const u8*>(quantised) : static_cast<const u8*>(x.x)) + first * bytes;

@@ -61,12 +61,13 @@ class EmulatedBlock {
         {r.sum_at[0], r.sum_at[1]}};
   }
 
-  // With codes in either half of the stage.
+  // With codes of 32 bits in either half of the stage.
   Memory<C> memory(int w, u32 half) {
     Memory<C> m = memory(w);
-    m.codes = reinterpret_cast<C*>(stage(w, half));
+    if (sizeof(C) == 4) m.codes = reinterpret_cast<C*>(stage(w, half));
     return m;
   }
+  u32* kept(int w, u32 half) { return rooms_[static_cast<std::size_t>(w)].kept[half]; }
 
  private:
   struct Room {
@@ -74,6 +75,7 @@ class EmulatedBlock {
     std::vector<i64> wide[4];
     alignas(8) u32 scratch[kStagedScratch];
     u32 stage[2][kStagedWords + 4];
+    alignas(8) u32 kept[2][kKeptWords];
     u16 sum_at[2][kGroup];
   };
   u64 index_, blocks_;

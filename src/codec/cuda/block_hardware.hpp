@@ -12,22 +12,18 @@ namespace stretto::codec::cuda {
 
 // Device memory of a warp's own, for what is unusual: four arrays of codes and two tables of sums.
 constexpr u64 kWideBytes = 8 * kGroup, kSumBytes = 2 * kGroup;
-// Only tables; tables and three arrays; and four. Nothing, but shared memory for whole groups. As sums, with that; of
-// streams, or of a stream and values.
-enum class Scratch : int {
-  none = 0,
-  tables = 1,
-  sums = 2,
-  selection = 3,
-  staged = 4,
-  staged_sums = 5,
-  staged_values = 6
-};
+// Nothing; only tables; tables and arrays. Nothing, but shared memory for whole groups. Tables, arrays and two groups in
+// their final form, with that shared memory: for sums of streams, or of a stream and values.
+enum class Scratch : int { none = 0, tables = 1, selection = 2, staged = 3, staged_sums = 4, staged_values = 5 };
 constexpr u64 scratch_bytes(Scratch s) {
-  return s == Scratch::none || s == Scratch::staged ? 0
-         : s == Scratch::tables                     ? 2 * kSumBytes
-         : s == Scratch::selection                  ? 2 * kSumBytes + 4 * kWideBytes
-                                                    : 2 * kSumBytes + 3 * kWideBytes;
+  constexpr u64 arrays = 2 * kSumBytes + 4 * kWideBytes;
+  switch (s) {
+    case Scratch::none:
+    case Scratch::staged: return 0;
+    case Scratch::tables: return 2 * kSumBytes;
+    case Scratch::selection: return arrays;
+    default: return arrays + 2 * 4 * kKeptWords;
+  }
 }
 
 // Shared memory of a block. Codes: room for a group's, or for words of streams.
@@ -135,7 +131,7 @@ struct SumMemory {
   Shared shared;
   SumShared sum_shared;
 };
-template <int Warps>
+template <class C, int Warps>
 class SumBlock : public HelpedWarps<Warps> {
  public:
   using Room = SumMemory<Warps>;
@@ -144,17 +140,27 @@ class SumBlock : public HelpedWarps<Warps> {
 
   STRETTO_DEVICE Shared& shared() { return room_.shared; }
   STRETTO_DEVICE SumShared& sum_shared() { return room_.sum_shared; }
-  STRETTO_DEVICE Memory<i32> memory(int w, u32 half) const {
-    u8* own = scratch_ + (blockIdx.x * u64{Warps} + static_cast<u64>(w)) * scratch_bytes(Scratch::sums);
+  STRETTO_DEVICE u32* stage(int w, u32 half) const { return room_.stage[2 * w + static_cast<int>(half)]; }
+  STRETTO_DEVICE u32* kept(int w, u32 half) const {
+    return reinterpret_cast<u32*>(rest(w) + 2 * kSumBytes + 4 * kWideBytes) + half * kKeptWords;
+  }
+  STRETTO_DEVICE Memory<C> memory(int w, u32 half) const {
+    u8* own = rest(w);
     u16* sums = reinterpret_cast<u16*>(own);
     i64* wide = reinterpret_cast<i64*>(own + 2 * kSumBytes);
-    return {reinterpret_cast<i32*>(room_.stage[2 * w + static_cast<int>(half)]),
+    C* codes = reinterpret_cast<C*>(wide + 3 * kGroup);
+    if constexpr (sizeof(C) == 4) codes = reinterpret_cast<C*>(stage(w, half));
+    return {codes,
             room_.scratch + 32 * w,
             {wide, wide + kGroup, wide + 2 * kGroup, wide + 3 * kGroup},
             {sums, sums + kGroup}};
   }
 
  private:
+  STRETTO_DEVICE u8* rest(int w) const {
+    return scratch_ + (blockIdx.x * u64{Warps} + static_cast<u64>(w)) * scratch_bytes(Scratch::staged_sums);
+  }
+
   Room& room_;
   u8* scratch_;
 };

@@ -7,25 +7,25 @@ namespace stretto::codec::cuda {
 
 // Warps in a block, without a helper: their codes, or two groups of each, take some 30 to 40 KB of shared memory.
 constexpr int warps_of(bool float64, Scratch s) {
-  return s == Scratch::staged ? 5 : s >= Scratch::staged_sums || float64 ? 4 : s < Scratch::sums ? 8 : 6;
+  return s == Scratch::staged ? 5 : s >= Scratch::staged_sums || float64 ? 4 : s == Scratch::selection ? 6 : 8;
 }
 template <class T, Scratch kScratch>
 constexpr int kWarpsOf = warps_of(sizeof(T) == 8, kScratch);
 // Blocks that a multiprocessor holds: registers and shared memory are kept small enough for as many, without spills on any
-// architecture but in sums of float32 (tests/codec/cuda/registers.py).
-constexpr int blocks_per_multiprocessor(Scratch s) {
+// architecture but in sums (tests/codec/cuda/registers.py).
+constexpr int blocks_per_multiprocessor(bool float64, Scratch s) {
   switch (s) {
     case Scratch::staged_sums: return 5;
     case Scratch::none:
     case Scratch::staged:
     case Scratch::staged_values: return 4;
-    case Scratch::tables: return 3;
+    case Scratch::tables: return float64 ? 6 : 3;
     default: return 2;
   }
 }
 
 template <class T, class Op, Scratch kScratch>
-__global__ void __launch_bounds__(32 * kWarpsOf<T, kScratch>, blocks_per_multiprocessor(kScratch))
+__global__ void __launch_bounds__(32 * kWarpsOf<T, kScratch>, blocks_per_multiprocessor(sizeof(T) == 8, kScratch))
     write_kernel(Op op, Output output, u8* scratch) {
   using Block = HardwareBlock<Code<T>, kWarpsOf<T, kScratch>, true, kScratch>;
   __shared__ typename Block::Room room;
@@ -38,7 +38,8 @@ __global__ void __launch_bounds__(32 * kWarpsOf<T, kScratch>, blocks_per_multipr
 
 template <class T, class Op>
 __global__ void __launch_bounds__(32 * (kWarpsOf<float, Scratch::staged> + 1),
-                                  blocks_per_multiprocessor(Scratch::staged)) staged_kernel(Op op, Output output) {
+                                  blocks_per_multiprocessor(false, Scratch::staged))
+    staged_kernel(Op op, Output output) {
   using Block = StagedBlock<kWarpsOf<float, Scratch::staged>>;
   __shared__ typename Block::Room room;
   __shared__ Op own;
@@ -49,9 +50,9 @@ __global__ void __launch_bounds__(32 * (kWarpsOf<float, Scratch::staged> + 1),
 }
 
 template <class T, class Op, Scratch kScratch>
-__global__ void __launch_bounds__(32 * (kWarpsOf<T, kScratch> + 1), blocks_per_multiprocessor(kScratch))
+__global__ void __launch_bounds__(32 * (kWarpsOf<T, kScratch> + 1), blocks_per_multiprocessor(sizeof(T) == 8, kScratch))
     sum_kernel(Op op, Output output, u8* scratch) {
-  using Block = SumBlock<kWarpsOf<T, kScratch>>;
+  using Block = SumBlock<Code<T>, kWarpsOf<T, kScratch>>;
   __shared__ typename Block::Room room;
   __shared__ Op own;
   if (threadIdx.x == 0) own = op;
@@ -66,7 +67,7 @@ struct NoBytes {
 };
 
 template <class T, class Op, class Done, Scratch kScratch>
-__global__ void __launch_bounds__(32 * kWarpsOf<T, kScratch>, blocks_per_multiprocessor(kScratch))
+__global__ void __launch_bounds__(32 * kWarpsOf<T, kScratch>, blocks_per_multiprocessor(sizeof(T) == 8, kScratch))
     group_kernel(Op op, u64 count, Control* control, Result* result, Done done, u8* scratch) {
   using Block = HardwareBlock<Code<T>, kWarpsOf<T, kScratch>, kScratch == Scratch::tables, kScratch>;
   __shared__ typename Block::Room room;

@@ -29,9 +29,9 @@ inline Scratch scratch_of(StreamOperation o, Type type) {
     case StreamOperation::range: return Scratch::none;
     case StreamOperation::decompress: return Scratch::tables;
     case StreamOperation::add:
-    case StreamOperation::subtract: return type == Type::f64 ? Scratch::sums : Scratch::staged_sums;
+    case StreamOperation::subtract: return Scratch::staged_sums;
     case StreamOperation::add_values:
-    case StreamOperation::add_codes: return type == Type::f64 ? Scratch::sums : Scratch::staged_values;
+    case StreamOperation::add_codes: return Scratch::staged_values;
     case StreamOperation::min:
     case StreamOperation::max: return Scratch::selection;
   }
@@ -49,7 +49,8 @@ inline int plan_room(StreamOperation operation, Type type, u64 count, Room* r) {
   const Scratch scratch = scratch_of(operation, type);
   const u64 warps = static_cast<u64>(warps_of(type == Type::f64, scratch)), groups = (count + kGroup - 1) / kGroup,
             tiles = (groups + warps - 1) / warps,
-            most = static_cast<u64>(multiprocessors) * static_cast<u64>(blocks_per_multiprocessor(scratch));
+            most = static_cast<u64>(multiprocessors) *
+                   static_cast<u64>(blocks_per_multiprocessor(type == Type::f64, scratch));
   r->blocks = tiles < 1 ? 1 : tiles < most ? tiles : most;
   r->zeroed = (sizeof(Control) + 8 * tiles + 15) / 16 * 16;  // scratch memory begins at a multiple of 16 bytes
   r->bytes = r->zeroed + r->blocks * warps * scratch_bytes(scratch);

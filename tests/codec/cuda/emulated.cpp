@@ -61,8 +61,8 @@ Emulated write_stream(const Op& op, std::size_t count, std::size_t capacity, Ord
     using Block = std::decay_t<decltype(block)>;
     if constexpr (std::is_same_v<Op, cuda::Compress<EmulatedWarp, float>>)
       cuda::StagedWriter<Block, Op>(block, own, out).run();
-    else if constexpr (std::is_same_v<Op, cuda::AddStreams<EmulatedWarp, float>> ||
-                       std::is_same_v<Op, cuda::AddValues<EmulatedWarp, float>>)
+    else if constexpr (std::is_same_v<Op, cuda::AddStreams<EmulatedWarp, T>> ||
+                       std::is_same_v<Op, cuda::AddValues<EmulatedWarp, T>>)
       cuda::SumWriter<Block, Op>(block, own, out).run();
     else
       cuda::StreamWriter<Block, Op>(block, own, out).run();

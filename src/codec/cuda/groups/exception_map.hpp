@@ -93,6 +93,10 @@ STRETTO_DEVICE void write_map(const MapPlan& plan, u32 kind, typename W::templat
       W::lane(), r.ends, r.before, r.bytes, end);
 }
 
+STRETTO_DEVICE bool known_kind(u32 kind) {
+  return kind <= 15 && (!(kind & kQuietNanBit) || (kind & (kUniformBit | kSumsBit)) == kUniformBit);
+}
+
 // The map at p, of which `left` words may be read. False if it is malformed. `scratch`: 32 words.
 template <class W>
 STRETTO_DEVICE bool parse_map(const u32* p, u32 left, int m, u32* scratch, u32* kind, u32* words,
@@ -100,8 +104,7 @@ STRETTO_DEVICE bool parse_map(const u32* p, u32 left, int m, u32* scratch, u32* 
   if (left < 1) return false;
   const u32 head = p[0];
   *kind = head & 0xff;
-  if (*kind > 15) return false;
-  if ((*kind & kQuietNanBit) && (*kind & (kUniformBit | kSumsBit)) != kUniformBit) return false;
+  if (!known_kind(*kind)) return false;
   if (!(*kind & kRunsBit)) {
     if (head >> 8 || left < 3) return false;
     const u32 some = p[1], all = p[2], partial = some & ~all;

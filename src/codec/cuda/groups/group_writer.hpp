@@ -171,7 +171,10 @@ STRETTO_DEVICE u32* emit_head(const Plan<W>& p, const Source& source, u32* out) 
   u32* at = out + head_words(p);
   if (p.count) {
     const u32 kind = (p.uniform ? kUniformBit : 0) | (p.sums ? kSumsBit : 0) | (p.quiet ? kQuietNanBit : 0);
-    write_map<W>(p.map, kind, p.lanes, p.m, at);
+    if constexpr (requires { source.write_places(p, kind, at); })
+      source.write_places(p, kind, at);
+    else
+      write_map<W>(p.map, kind, p.lanes, p.m, at);
     at += p.map.words;
     if (p.value_words) source.write(p, at);
     at += p.value_words;

@@ -11,10 +11,7 @@ int launch_add(const Arguments& a) {
   op.b = a.b;
   op.count = a.count;
   op.negate = a.operation == StreamOperation::subtract;
-  if constexpr (sizeof(T) == 4)
-    return launch_sum_writer<T, Scratch::staged_sums>(a, op);
-  else
-    return launch_writer<T, Scratch::sums>(a, op);
+  return launch_sum_writer<T, Scratch::staged_sums>(a, op);
 }
 template int launch_add<float>(const Arguments&);
 template int launch_add<double>(const Arguments&);

@@ -11,10 +11,7 @@ int launch_add_values(const Arguments& a) {
   op.x = {a.x, a.type};
   op.count = a.count;
   op.quantised = a.operation == StreamOperation::add_codes ? static_cast<const Code<T>*>(a.codes) : nullptr;
-  if constexpr (sizeof(T) == 4)
-    return launch_sum_writer<T, Scratch::staged_values>(a, op);
-  else
-    return launch_writer<T, Scratch::sums>(a, op);
+  return launch_sum_writer<T, Scratch::staged_values>(a, op);
 }
 template int launch_add_values<float>(const Arguments&);
 template int launch_add_values<double>(const Arguments&);

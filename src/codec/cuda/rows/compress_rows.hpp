@@ -43,9 +43,9 @@ STRETTO_DEVICE Staged compress_rows(ValuesOf values_of, const Grid<float>& grid,
   const bool careful = e.high > zero + safe || e.low < zero - safe;
   if (careful) {
     W::sync();
-    code_carefully<W>(m, grid, memory, &rows, &p.lanes);
+    const auto coded = code_carefully<W>(m, grid, memory, &rows, &p.lanes);
     if (W::any(W::map([](u32 l) { return l != 0; }, p.lanes))) {
-      const ExceptionValues found = fill_rows<W>(m, memory, p.lanes, &rows);
+      const ExceptionValues found = fill_rows<W>(m, memory, p.lanes, coded, quick, &rows);
       W::each(
           [=](int j) {
             if (j == 0) *values = found;

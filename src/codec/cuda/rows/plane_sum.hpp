@@ -4,6 +4,7 @@
 // together in the warp's own memory as it will stand in the stream, so that nothing else is kept until its place is known.
 #pragma once
 
+#include "codec/cuda/rows/wide_rows.hpp"
 #include "codec/cuda/sum.hpp"
 
 namespace stretto::codec::cuda {
@@ -74,7 +75,7 @@ STRETTO_DEVICE Ends<W> load_ends(const GroupPlace& place) {
 // What all exceptions of an operand are: an exact sum at `sum`, or a number.
 struct Uniform {
   const u32* sum;  // or null
-  u32 bits;
+  u64 bits;
 };
 
 // An operand whose residuals are planes.
@@ -87,16 +88,38 @@ struct PlaneGroup {
   Uniform value;
   typename W::template Lane<u32> lanes, width;
   typename W::template Lane<const u32*> planes;  // of a lane's block
+  u32 memory;                                    // words that may be written where it is raised
+  const u32* map;                                // of exceptions, where it is in a stream; else null
+  u32 map_at, map_words;                         // in the group's words
 };
 
-// False: unusual, or malformed.
+// Whether a group's map of exceptions, which begins at word `at`, is word for word that of another group, but for what
+// the values are. Both in their first 32 words.
 template <class W>
-STRETTO_DEVICE bool parse_ends(const Ends<W>& e, int m, u32* scratch, PlaneGroup<W>* g) {
+STRETTO_DEVICE bool same_map(const Ends<W>& e, u32 at, const Ends<W>& other, const PlaneGroup<W>& its) {
+  const u32 first = its.map_at, n = its.map_words;
+  if (first + n > 32 || at + n > 32 || e.words < at + n) return false;
+  const auto own = W::shuffle(
+      e.head, W::map([=](int j) { return static_cast<int>((static_cast<u32>(j) + at - first) & 31); }, W::lane()));
+  return !W::any(W::map(
+      [=](int j, u32 x, u32 y) {
+        const u32 i = static_cast<u32>(j) - first, kept = i == 0 ? ~0xffu | kRunsBit : ~0u;
+        return i < n && ((x ^ y) & kept) != 0;
+      },
+      W::lane(), own, other.head));
+}
+
+// False: unusual, or malformed. A map of exceptions that `other`, if it is given, has as well is not parsed again.
+template <class W, class T>
+STRETTO_DEVICE bool parse_ends(const Ends<W>& e, int m, u32* scratch, PlaneGroup<W>* g, const Ends<W>* other = nullptr,
+                               const PlaneGroup<W>* its = nullptr) {
   if (!e.good) return false;
   g->predictor = Predictor::none_unsigned;
   g->base = g->slope = 0;
   g->most = 0;
   g->exceptions = false;
+  g->map = nullptr;
+  g->map_at = g->map_words = 0;
   g->value = {nullptr, 0};
   g->lanes = g->width = W::splat(u32{0});
   const u32* p = e.p;
@@ -119,14 +142,26 @@ STRETTO_DEVICE bool parse_ends(const Ends<W>& e, int m, u32* scratch, PlaneGroup
   if (e.words < at) return false;
   if (word & kExceptionsBit) {
     u32 kind = 0, taken = 0;
-    if (!parse_map<W>(p + at, e.words - at, m, scratch, &kind, &taken, &g->lanes) || !(kind & kUniformBit))
+    if (its && its->exceptions && same_map<W>(e, at, *other, *its)) {
+      kind = W::broadcast(e.head, static_cast<int>(at)) & 0xff;
+      if (!known_kind(kind)) return false;
+      taken = its->map_words;
+      g->lanes = its->lanes;
+    } else if (!parse_map<W>(p + at, e.words - at, m, scratch, &kind, &taken, &g->lanes)) {
       return false;
+    }
+    if (!(kind & kUniformBit)) return false;
+    g->map = p + at;
+    g->map_at = at;
+    g->map_words = taken;
     at += taken;
     g->exceptions = true;
     const bool sums = kind & kSumsBit, quiet = kind & kQuietNanBit;
-    const u32 size = quiet ? 0 : sums ? exact_sum_words<float>(p + at, e.words - at) : 1;
+    const u32 size = quiet ? 0 : sums ? exact_sum_words<T>(p + at, e.words - at) : sizeof(T) / 4;
     if ((sums && size == 0) || e.words - at < size) return false;
-    g->value = {sums ? p + at : nullptr, quiet ? QuietNan<float>::bits : sums ? 0 : p[at]};
+    Bits<T> bits = QuietNan<T>::bits;
+    if (!quiet && !sums) load_bits(p + at, &bits);
+    g->value = {sums ? p + at : nullptr, bits};
     at += size;
   }
   if (form == Form::zero) return at == e.words;
@@ -159,44 +194,46 @@ STRETTO_DEVICE u32 planes_raised(u32 most, Predictor own, Predictor p) {
   return most + (own == Predictor::none_unsigned) + static_cast<u32>(order_of(p) - order_of(own));
 }
 
+// Words of device memory for a group that is put together there before its place is known.
+constexpr u32 kKeptWords = 1024;
 // Planes that a sum takes are kept in registers: so many, or so many.
 constexpr int kFewPlanes = 10, kManyPlanes = 18;
+// Such a sum has its head, the places of exceptions, a sum for all of them, planes and widths.
+static_assert(3 + 65 + 32 + 32 * kManyPlanes + 9 <= kStagedWords);
 
-// Planes of a lane's block; of kFewPlanes the others are not looked at.
+// The planes of a lane's block.
 template <class W>
 struct Planes {
-  using Lane32 = typename W::template Lane<u32>;
-  Lane32 x[kManyPlanes];
-
-  // N planes in a stream, 0 beyond the width.
-  template <int N>
-  STRETTO_DEVICE void load(const typename W::template Lane<const u32*>& at, const Lane32& width) {
-    STRETTO_UNROLL
-    for (u32 i = 0; i < N; ++i) x[i] = W::map([=](const u32* p, u32 w) { return i < w ? p[i] : 0u; }, at, width);
-  }
-  // N planes as a signed number's, raised to predictor p.
-  template <int N>
-  STRETTO_DEVICE void extend(const Lane32& width, Predictor own, Predictor p) {
-    if (own != Predictor::none_unsigned) {
-      STRETTO_UNROLL
-      for (u32 i = 1; i < N; ++i)
-        x[i] = W::map([=](u32 w, u32 v, u32 sign) { return i < w ? v : sign; }, width, x[i], x[i - 1]);
-    }
-    STRETTO_ROLLED
-    for (int times = order_of(p) - order_of(own); times > 0; --times) {
-      auto borrow = W::splat(u32{0});
-      STRETTO_UNROLL
-      for (int i = 0; i < N; ++i) {
-        const auto last = W::shuffle(x[i], W::map([](int b) { return b ? b - 1 : 0; }, W::lane()));
-        const auto before =
-            W::map([](int b, u32 v, u32 its) { return v << 1 | (b ? its >> 31 : 0u); }, W::lane(), x[i], last);
-        const auto d = W::map([](u32 v, u32 y, u32 c) { return v ^ y ^ c; }, x[i], before, borrow);
-        borrow = W::map([](u32 v, u32 y, u32 c) { return (~v & (y | c)) | (y & c); }, x[i], before, borrow);
-        x[i] = d;
-      }
-    }
-  }
+  typename W::template Lane<u32> x[kManyPlanes];
 };
+
+// Raises a group to predictor p, in memory: 32 words for each of `most` planes, which is how many it has then.
+template <class W>
+STRETTO_DEVICE void raise_planes(PlaneGroup<W>* g, Predictor p, u32 most, u32* memory) {
+  for (int times = order_of(p) - order_of(g->predictor); times > 0; --times) {
+    const bool is_signed = g->predictor != Predictor::none_unsigned;
+    auto borrow = W::splat(u32{0}), sign = W::splat(u32{0});
+    STRETTO_ROLLED
+    for (u32 i = 0; i < most; ++i) {
+      const auto x = W::map([=](const u32* at, u32 w, u32 last) { return i < w       ? at[i]
+                                                                         : is_signed ? last
+                                                                                     : 0u; },
+                            g->planes, g->width, sign);
+      sign = x;
+      const auto last = W::shuffle(x, W::map([](int b) { return b ? b - 1 : 0; }, W::lane()));
+      const auto before =
+          W::map([](int b, u32 v, u32 its) { return v << 1 | (b ? its >> 31 : 0u); }, W::lane(), x, last);
+      const auto d = W::map([](u32 v, u32 y, u32 c) { return v ^ y ^ c; }, x, before, borrow);
+      borrow = W::map([](u32 v, u32 y, u32 c) { return (~v & (y | c)) | (y & c); }, x, before, borrow);
+      W::each([=](int b, u32 v) { memory[static_cast<u32>(b) * most + i] = v; }, W::lane(), d);
+    }
+    g->planes = W::map([=](int b) -> const u32* { return memory + static_cast<u32>(b) * most; }, W::lane());
+    g->width = W::splat(most);
+    g->predictor = Predictor::first;
+    W::sync();
+  }
+  g->predictor = p;
+}
 
 // A sum of two values, or of either and an exact sum, found before its place is known.
 struct SumFound {
@@ -211,6 +248,27 @@ struct SumFound {
 };
 template <class W>
 struct SumAt : SumFound {
+  const u32* map;  // as an operand has it; or null
+  u32 map_words;
+  // The map of the sum is an operand's, if that is written as the sum's would be.
+  STRETTO_DEVICE void write_places(const Plan<W>& p, u32 kind, u32* out) const {
+    const u32* from = map;
+    const u32 n = p.map.words;
+    const u32 head = from ? from[0] : 0, expected = p.map.runs ? kRunsBit | p.map.run_bytes << 8 : 0;
+    if (!from || n != map_words || (head & (kRunsBit | 0xff00)) != expected) {
+      write_map<W>(p.map, kind, p.lanes, p.m, out);
+      return;
+    }
+    const u32 first = (head & ~0xffu) | kind | (head & kRunsBit);
+    STRETTO_ROLLED
+    for (u32 at = 0; at < n; at += 32)
+      W::each(
+          [=](int j) {
+            const u32 i = at + static_cast<u32>(j);
+            if (i < n) out[i] = i ? from[i] : first;
+          },
+          W::lane());
+  }
   STRETTO_DEVICE void write(const Plan<W>&, u32* out) const {
     const u32* from = this->at;
     const u32 n = this->words;
@@ -222,57 +280,64 @@ struct SumAt : SumFound {
   }
 };
 
-// Words of the exact sum that it leaves at `out`.
-template <class W>
+// Words of the exact sum that it leaves at `out`, where 32 are; 0 if it takes more.
+template <class W, class T>
 STRETTO_APART u32 add_uniform(Uniform a, Uniform b, bool negate, u32* out) {
-  Accumulator<W, float> sum;
+  Accumulator<W, T> sum;
   STRETTO_ROLLED
   for (int k = 0; k < 2; ++k) {
     const Uniform& u = k ? b : a;
     if (u.sum)
       sum.add_sum(u.sum, k && negate);
     else
-      sum.add(u.bits, k && negate);
+      sum.add(static_cast<Bits<T>>(u.bits), k && negate);
   }
+  const u32 words = sum.words();
+  if (words > 32) return 0;
   W::sync();
   sum.write(out);
   W::sync();
-  return sum.words();
+  return words;
 }
 
-// a += b, or a -= b, N planes of each, for places below m; sets the plan's widths.
+// The sum or the difference of two groups, both of the plan's predictor but that an unsigned one may stand for a signed
+// one: N planes, for places below m; sets the plan's widths.
 template <class W, int N>
-STRETTO_DEVICE void add_planes(Planes<W>* a, const PlaneGroup<W>& side_a, Planes<W>* b, const PlaneGroup<W>& side_b,
-                               bool negate, Plan<W>* p) {
-  a->template extend<N>(side_a.width, side_a.predictor, p->predictor);
-  b->template extend<N>(side_b.width, side_b.predictor, p->predictor);
+STRETTO_DEVICE void add_planes(const PlaneGroup<W>& a, const PlaneGroup<W>& b, bool negate, Planes<W>* sum,
+                               Plan<W>* p) {
   const int m = p->m;
   const u32 turned = negate ? ~0u : 0u;
   const bool is_unsigned = p->predictor == Predictor::none_unsigned;
+  // What stands above the last plane: the sign, or zero.
+  const u32 kept_a = a.predictor == Predictor::none_unsigned ? 0 : ~0u,
+            kept_b = b.predictor == Predictor::none_unsigned ? 0 : ~0u;
   const auto kept = W::map([=](int j) { return lanes_below(j, m); }, W::lane());
   auto carry = W::splat(turned), width = W::splat(u32{0}), previous = W::splat(u32{0});
+  auto x = W::splat(u32{0}), y = W::splat(u32{0});
   STRETTO_UNROLL
   for (u32 i = 0; i < N; ++i) {
-    const auto y = W::map([=](u32 v) { return v ^ turned; }, b->x[i]);
-    const auto s = W::map([](u32 x, u32 v, u32 c, u32 k) { return (x ^ v ^ c) & k; }, a->x[i], y, carry, kept);
-    carry = W::map([](u32 x, u32 v, u32 c) { return (x & v) | (c & (x | v)); }, a->x[i], y, carry);
+    x = W::map([=](const u32* at, u32 w, u32 last) { return i < w ? at[i] : last & kept_a; }, a.planes, a.width, x);
+    y = W::map([=](const u32* at, u32 w, u32 last) { return i < w ? at[i] : last & kept_b; }, b.planes, b.width, y);
+    const auto s = W::map([=](u32 u, u32 v, u32 c, u32 k) { return (u ^ v ^ turned ^ c) & k; }, x, y, carry, kept);
+    carry = W::map([=](u32 u, u32 v, u32 c) { return (u & (v ^ turned)) | (c & (u | (v ^ turned))); }, x, y, carry);
     // Signed: up to the last plane that is not as the one before it; the first counts if any bit is set.
     width = W::map([=](u32 w, u32 v, u32 before) { return v != before ? i + 1 : w; }, width, s, previous);
     if (!is_unsigned) previous = s;
-    a->x[i] = s;
+    sum->x[i] = s;
   }
   p->width = width;
 }
 
-// The group of a sum whose plan has predictor, base, slope, lanes and widths, to `image`; of what else the plan has words
-// and count are set. `scratch`: 32 words, of which the sum of exceptions takes the first value_words.
+// The group of a sum whose plan has predictor, base, slope, lanes and widths, to the words before `image`; of what else the plan has
+// words and count are set. `scratch`: 32 words, of which the sum of exceptions takes the first value_words.
 template <class W>
-STRETTO_DEVICE void put_together(const Planes<W>& planes, u32 value_words, Plan<W>* plan, u32* scratch, u32* image) {
+STRETTO_DEVICE void put_together(const Planes<W>& planes, u32 value_words, const PlaneGroup<W>& operand, Plan<W>* plan,
+                                 u32* scratch, u32* image) {
   Plan<W>& p = *plan;
-  const SumAt<W> source{{scratch, value_words}};
+  const SumAt<W> source{{scratch, value_words}, operand.map, operand.map_words};
   finish_plan<W>(source, &p);
   if (p.words == 0) return;
-  u32* out = emit_head<W>(p, source, image);
+  u32* out = emit_head<W>(p, source, image - p.words);
   if (p.most == 0) return;
   const auto end = W::scan_add(p.width);
   const auto at = W::map([=](u32 e, u32 w) { return out + (e - w); }, end, p.width);
@@ -293,10 +358,11 @@ STRETTO_DEVICE void put_together(const Planes<W>& planes, u32 value_words, Plan<
   write_widths<W>(p, scratch, out + p.planes);
 }
 
-// The sum, or difference, of two groups to `image`; false if it is unusual. `scratch`: 32 words.
-template <class W>
-STRETTO_DEVICE bool add_groups(const PlaneGroup<W>& a, const PlaneGroup<W>& b, bool negate, int m, u32* scratch,
-                               u32* image, Staged* s) {
+// The sum, or difference, of two groups to the words before `end`; false if it is unusual. `scratch`: 32 words. An
+// operand may lie in the memory from `memory` on.
+template <class W, class T>
+STRETTO_DEVICE bool add_groups(PlaneGroup<W>& a, PlaneGroup<W>& b, bool negate, int m, u32* scratch, u32* memory,
+                               u32* end, Staged* s) {
   if (differ<W>(a.lanes, b.lanes)) return false;
   Plan<W> p;
   start_plan(m, &p);
@@ -304,27 +370,52 @@ STRETTO_DEVICE bool add_groups(const PlaneGroup<W>& a, const PlaneGroup<W>& b, b
   const u32 most_a = planes_raised(a.most, a.predictor, p.predictor),
             most_b = planes_raised(b.most, b.predictor, p.predictor), most = 1 + (most_a > most_b ? most_a : most_b);
   if (most > kManyPlanes) return false;
+  const bool raise_a = order_of(a.predictor) < order_of(p.predictor),
+             raise_b = order_of(b.predictor) < order_of(p.predictor);
+  if (raise_a) {
+    if (a.memory < most_a * kBlock) return false;
+    raise_planes(&a, p.predictor, most_a, memory);
+  } else if (raise_b) {
+    if (b.memory < most_b * kBlock) return false;
+    raise_planes(&b, p.predictor, most_b, memory);
+  }
   p.sums = true;
   p.base = narrow_sum(a.base, b.base, negate);
   p.slope = narrow_sum(a.slope, b.slope, negate);
   p.lanes = a.lanes;
-  const u32 value_words = a.exceptions ? add_uniform<W>(a.value, b.value, negate, scratch) : 0;
-  Planes<W> xa, xb;
-  if (most <= kFewPlanes) {
-    xa.template load<kFewPlanes>(a.planes, a.width);
-    xb.template load<kFewPlanes>(b.planes, b.width);
-    add_planes<W, kFewPlanes>(&xa, a, &xb, b, negate, &p);
-  } else {
-    xa.template load<kManyPlanes>(a.planes, a.width);
-    xb.template load<kManyPlanes>(b.planes, b.width);
-    add_planes<W, kManyPlanes>(&xa, a, &xb, b, negate, &p);
-  }
+  const u32 value_words = a.exceptions ? add_uniform<W, T>(a.value, b.value, negate, scratch) : 0;
+  if (a.exceptions && value_words == 0) return false;
+  Planes<W> sum;
+  if (most <= kFewPlanes)
+    add_planes<W, kFewPlanes>(a, b, negate, &sum, &p);
+  else
+    add_planes<W, kManyPlanes>(a, b, negate, &sum, &p);
   W::sync();  // an operand may lie where the sum is put together
-  put_together<W>(xa, value_words, &p, scratch, image);
+  put_together<W>(sum, value_words, a, &p, scratch, end);
   *s = {p.words, p.count, 0};
   return true;
 }
 
+// A group whose planes are at the end of `memory`, with the value of its exceptions; false if it is unusual.
+template <class W>
+STRETTO_DEVICE bool planes_of_plan(const Plan<W>& p, u32 value, const u32* memory, PlaneGroup<W>* g) {
+  if (p.most >= kManyPlanes) return false;
+  g->predictor = p.predictor;
+  g->base = p.base;
+  g->slope = p.slope;
+  g->most = p.most;
+  g->lanes = p.lanes;
+  g->exceptions = W::any(W::map([](u32 l) { return l != 0; }, p.lanes));
+  g->value = {nullptr, value};
+  g->map = nullptr;
+  g->map_at = g->map_words = 0;
+  g->width = p.width;
+  const u32* planes = memory + kStagedWords - p.width_words - p.planes;
+  g->planes = W::map([=](u32 last, u32 w) { return planes + (last - w); }, W::scan_add(p.width), p.width);
+  g->memory = static_cast<u32>(kStagedWords) - p.width_words - p.planes;
+  W::sync();
+  return true;
+}
 // A whole group of values in `memory` as an operand; false if it is unusual. As compress_rows(), but for what makes a
 // group of planes: nothing is written beside them.
 template <class W>
@@ -341,8 +432,9 @@ STRETTO_DEVICE bool planes_of_values(const Grid<float>& grid, u32* memory, Plane
   const bool careful = e.high > zero + safe || e.low < zero - safe;
   if (careful) {
     W::sync();
-    code_carefully<W>(kGroup, grid, memory, &rows, &p.lanes);
-    if (W::any(W::map([](u32 l) { return l != 0; }, p.lanes))) values = fill_rows<W>(kGroup, memory, p.lanes, &rows);
+    const auto coded = code_carefully<W>(kGroup, grid, memory, &rows, &p.lanes);
+    if (W::any(W::map([](u32 l) { return l != 0; }, p.lanes)))
+      values = fill_rows<W>(kGroup, memory, p.lanes, coded, quick, &rows);
     W::sync();
     put_rows<W>(rows, memory);
     W::sync();
@@ -356,20 +448,17 @@ STRETTO_DEVICE bool planes_of_values(const Grid<float>& grid, u32* memory, Plane
     rows = careful ? read_rows<W>(memory, [](u32 code) { return code; }) : read_rows<W>(memory, quick);
     write_rows<W, false>(rows, e.low < 0, memory, nullptr, &p);
   }
-  if (p.most >= kManyPlanes || values.differ) return false;
-  g->predictor = p.predictor;
-  g->base = p.base;
-  g->slope = p.slope;
-  g->most = p.most;
-  g->lanes = p.lanes;
-  g->exceptions = W::any(W::map([](u32 l) { return l != 0; }, p.lanes));
-  g->value = {nullptr, values.value};
-  g->width = p.width;
-  const u32* planes = memory + kStagedWords - p.width_words - p.planes;
-  g->planes = W::map([=](u32 last, u32 w) { return planes + (last - w); }, W::scan_add(p.width), p.width);
+  if (values.differ) return false;
   *bound = e.high < 0 || (e.low < 0 && below > above) ? below : above;
-  W::sync();
-  return true;
+  return planes_of_plan(p, values.value, memory, g);
+}
+// Of float64, whose codes are in `memory`.
+template <class W>
+STRETTO_DEVICE bool planes_of_codes(u32* memory, PlaneGroup<W>* g, u64* bound) {
+  Plan<W> p;
+  if (!write_wide_rows<W>(memory, &p)) return false;
+  *bound = p.bound;
+  return planes_of_plan(p, 0, memory, g);
 }
 
 // Codes of a whole group, as floats, to where compress_rows takes values from; false if any is above `safe` in magnitude.

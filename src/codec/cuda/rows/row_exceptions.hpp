@@ -29,9 +29,9 @@ STRETTO_DEVICE u32 unsure_places(int row, const Row& codes, const Grid<float>& g
 }
 
 // Codes of values that need care: exceptions are found, and the few places that need float64 done one after another.
-// Values are in memory; codes found carefully replace them.
+// Values are in memory; codes found carefully replace them, at the places that it returns.
 template <class W>
-STRETTO_DEVICE void code_carefully(int m, const Grid<float>& grid, u32* memory, typename W::template Lane<Row>* rows,
+STRETTO_DEVICE auto code_carefully(int m, const Grid<float>& grid, u32* memory, typename W::template Lane<Row>* rows,
                                    typename W::template Lane<u32>* lanes) {
   const bool usual = grid.r < 0x1p127f;
   const i32 safe = static_cast<i32>(grid.safe), zero = static_cast<i32>(kCodeZero);
@@ -55,7 +55,7 @@ STRETTO_DEVICE void code_carefully(int m, const Grid<float>& grid, u32* memory, 
       },
       *rows);
   *lanes = W::map([](const Seen& s) { return s.exceptions; }, seen);
-  if (!W::any(W::map([](const Seen& s) { return s.unsafe; }, seen))) return;
+  if (!W::any(W::map([](const Seen& s) { return s.unsafe; }, seen))) return W::splat(u32{0});
   struct Careful {
     u32 codes, exceptions;
   };
@@ -90,11 +90,14 @@ STRETTO_DEVICE void code_carefully(int m, const Grid<float>& grid, u32* memory, 
         return row;
       },
       W::lane_anew(), *rows, careful);
+  return W::map([](const Careful& c) { return c.codes; }, careful);
 }
 
-// Gives exceptions the code of the nearest earlier place that is none, or of the first. Their values are in memory.
-template <class W>
+// Gives exceptions the code of the nearest earlier place that is none, or of the first. Memory holds values, and at the
+// places in `coded` codes; `quick` gives a value's code.
+template <class W, class Quick>
 STRETTO_DEVICE ExceptionValues fill_rows(int m, const u32* memory, typename W::template Lane<u32> lanes,
+                                         typename W::template Lane<u32> coded, Quick quick,
                                          typename W::template Lane<Row>* rows) {
   const u32 some = W::ballot(W::map([](u32 l) { return l != 0; }, lanes));
   const auto own =
@@ -102,43 +105,47 @@ STRETTO_DEVICE ExceptionValues fill_rows(int m, const u32* memory, typename W::t
   const u32 value = W::broadcast(own, trailing_zeros(some) & 31);
   const bool differ = W::any(W::map(
       [=](int b, u32 l) {
-        u32 other = 0;
-        STRETTO_ROLLED
+        u32 same = 0;
+        STRETTO_UNROLL
         for (int k = 0; k < 8; ++k) {
           const auto four = *reinterpret_cast<const Quad<i32>*>(memory + quad_place(b, k));
           STRETTO_UNROLL
-          for (int c = 0; c < 4; ++c) other |= l >> (4 * k + c) & 1 ? static_cast<u32>(four.v[c]) ^ value : 0;
+          for (int c = 0; c < 4; ++c)
+            if (static_cast<u32>(four.v[c]) == value) same |= 1u << (4 * k + c);
         }
-        return other != 0;
+        return (l & ~same) != 0;
       },
       W::lane_anew(), lanes));
-  // A row's first code, and its last; 0 if it has none.
+  // A row's first code, if it has one.
   const auto firsts = W::map(
-      [](const Row& row, u32 l) {
+      [=](int b, u32 l, u32 is_code) {
+        const int i = trailing_zeros(~l) & 31;
+        const u32 word = memory[value_place(b, i)];
+        return is_code >> i & 1 ? word : quick(word);
+      },
+      W::lane_anew(), lanes, coded);
+  *rows = W::map(
+      [](Row row, u32 l) {
         u32 code = kCodeZero;
         STRETTO_UNROLL
-        for (int i = 31; i >= 0; --i) code = l >> i & 1 ? code : row.c[i];
-        return code;
+        for (int i = 0; i < 32; ++i) row.c[i] = code = l >> i & 1 ? code : row.c[i];
+        return row;
       },
       *rows, lanes);
-  const auto lasts = W::map(
-      [](const Row& row, u32 l) {
-        u32 code = kCodeZero;
-        STRETTO_UNROLL
-        for (int i = 0; i < 32; ++i) code = l >> i & 1 ? code : row.c[i];
-        return code;
-      },
-      *rows, lanes);
+  if (!W::any(W::map([](u32 l) { return (l & 1) != 0; }, lanes))) return {value, differ};
+  // Rows that begin with exceptions.
   const u32 kept =
       W::ballot(W::map([=](int b, u32 l) { return (~l & lanes_below(b, m)) != 0; }, W::lane_anew(), lanes));
   const u32 first = W::broadcast(firsts, trailing_zeros(kept) & 31), none = kept ? first : kCodeZero;
   const auto source = W::map([=](int b) { return bit_width(kept & ((1u << b) - 1)) - 1; }, W::lane_anew());
-  const auto last = W::shuffle(lasts, W::map([](int s) { return s < 0 ? 0 : s; }, source));
+  const auto last = W::shuffle(W::map([](const Row& row) { return row.c[31]; }, *rows),
+                               W::map([](int s) { return s < 0 ? 0 : s; }, source));
   *rows = W::map(
       [=](Row row, u32 l, int s, u32 before) {
-        u32 code = s < 0 ? none : before;
+        const u32 code = s < 0 ? none : before;
+        const int n = trailing_zeros(~l);
         STRETTO_UNROLL
-        for (int i = 0; i < 32; ++i) row.c[i] = code = l >> i & 1 ? code : row.c[i];
+        for (int i = 0; i < 32; ++i) row.c[i] = i < n ? code : row.c[i];
         return row;
       },
       *rows, lanes, source, last);

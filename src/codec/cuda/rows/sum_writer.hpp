@@ -1,6 +1,6 @@
-// How blocks of warps share a sum of float32 that writes a stream. As StagedWriter (staged.hpp), with a helper that also finds
+// How blocks of warps share a sum that writes a stream. As StagedWriter (staged.hpp), with a helper that also finds
 // where the next tile's groups lie in the operands and prefetches them. A group that is too unusual to be put together
-// ahead is planned twice: for its length, and again when its place is known.
+// in the block's memory is put together in device memory; a long one is planned twice, for its length and for its place.
 #pragma once
 
 #include "codec/cuda/rows/plane_sum.hpp"
@@ -121,17 +121,17 @@ class SumWriter {
     if (k >= 2) {
       const u64 tile_old = shared.tile[old], g_old = tile_old * Block::kWarps + static_cast<u64>(w);
       if (tile_old < shared.tiles && g_old < shared.layout.groups)
-        put(shared, w, g_old, shared.place[old][w], shared.words[old][w], memory);
+        put(shared, w, k & 1, g_old, shared.place[old][w], shared.words[old][w], memory);
     }
     u32 words = 0;
     if (tile < shared.tiles && g < shared.layout.groups) {
       W::sync();
       Staged s;
-      if (op_.stage(g, shared.at[k & 1][0][w], shared.at[k & 1][1][w], memory.codes, memory.scratch, &s)) {
+      if (op_.stage(g, shared.at[k & 1][0][w], shared.at[k & 1][1][w], block_.stage(w, k & 1), memory.scratch, &s)) {
         words = s.words;
       } else {
         const auto own = memory;
-        const Outcome o = op_.measure_apart(g, own, &s);
+        const Outcome o = op_.measure_apart(g, own, block_.kept(w, k & 1), &s);
         by_one_lane<W>([&] {
           note(o, &shared.found[w]);
           if (o == Outcome::ok && s.words > kMaxGroupWords) note(Outcome::overflow, &shared.found[w]);
@@ -182,7 +182,8 @@ class SumWriter {
   }
 
   template <class Memory>
-  STRETTO_DEVICE void put(SumShared& shared, int w, u64 g, u64 words_before, u32 words_of, const Memory& memory) {
+  STRETTO_DEVICE void put(SumShared& shared, int w, u32 half, u64 g, u64 words_before, u32 words_of,
+                          const Memory& memory) {
     const u64 at = shared.layout.body + 4 * words_before;
     u8* out = o_.out;
     const u64 lengths = shared.layout.lengths;
@@ -196,11 +197,13 @@ class SumWriter {
       return;
     }
     u32* to = reinterpret_cast<u32*>(out + at);
-    if (words_of & kLater) {
-      const Memory own = memory;
-      if (words) op_.write_apart(g, own, to);
+    if (!(words_of & kLater)) {
+      copy_image<W>(block_.stage(w, half) + kStagedWords - words, words, to);
+    } else if (words <= kKeptWords) {
+      copy_image<W>(block_.kept(w, half), words, to);
     } else {
-      copy_image<W>(reinterpret_cast<const u32*>(memory.codes), words, to);
+      const Memory own = memory;
+      op_.write_apart(g, own, to);
     }
   }
 
