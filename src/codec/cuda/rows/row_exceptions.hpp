@@ -116,14 +116,6 @@ STRETTO_DEVICE ExceptionValues fill_rows(int m, const u32* memory, typename W::t
         return (l & ~same) != 0;
       },
       W::lane_anew(), lanes));
-  // A row's first code, if it has one.
-  const auto firsts = W::map(
-      [=](int b, u32 l, u32 is_code) {
-        const int i = trailing_zeros(~l) & 31;
-        const u32 word = memory[value_place(b, i)];
-        return is_code >> i & 1 ? word : quick(word);
-      },
-      W::lane_anew(), lanes, coded);
   *rows = W::map(
       [](Row row, u32 l) {
         u32 code = kCodeZero;
@@ -133,6 +125,14 @@ STRETTO_DEVICE ExceptionValues fill_rows(int m, const u32* memory, typename W::t
       },
       *rows, lanes);
   if (!W::any(W::map([](u32 l) { return (l & 1) != 0; }, lanes))) return {value, differ};
+  // A row's first code, if it has one.
+  const auto firsts = W::map(
+      [=](int b, u32 l, u32 is_code) {
+        const int i = trailing_zeros(~l) & 31;
+        const u32 word = memory[value_place(b, i)];
+        return is_code >> i & 1 ? word : quick(word);
+      },
+      W::lane_anew(), lanes, coded);
   // Rows that begin with exceptions.
   const u32 kept =
       W::ballot(W::map([=](int b, u32 l) { return (~l & lanes_below(b, m)) != 0; }, W::lane_anew(), lanes));

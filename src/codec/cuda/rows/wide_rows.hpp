@@ -11,8 +11,8 @@ struct alignas(16) Couple {
   double v[2];
 };
 
-// Codes to memory, with kCodeZero added; false if one is above `most` in magnitude. pair(i, q): the codes of places i and
-// i + 1. They are modulo 2^64.
+// Codes to memory, with kCodeZero added; false if one is above `most` in magnitude. pair(i, q) gives the codes of
+// places i and i + 1, modulo 2^64.
 template <class W, class Pair>
 STRETTO_DEVICE bool put_wide_codes(u64 most, u32* memory, Pair pair) {
   const auto beyond = W::map(
@@ -51,7 +51,7 @@ STRETTO_DEVICE bool load_wide_rows(const GroupValues<double>& v, const Grid<doub
     q[1] = static_cast<u64>(quick_code(c.v[1], r));
   });
 }
-// The same of codes that were found before.
+// Loads codes that another kernel found.
 template <class W>
 STRETTO_DEVICE bool load_wide_codes(const i64* codes, u32* memory) {
   if (!quad_aligned(codes)) return false;
