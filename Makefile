@@ -51,10 +51,10 @@ gpu: ## build the CUDA plugin, its tests and its benchmark; needs no GPU (nvcc, 
 gpu-test: ## on a GPU: exactness against the host, compute-sanitizer
 	@scripts/gpu test
 
-gpu-bench: ## on a GPU: GB/s of every operation over sizes, bounds and fields (PEER_CUSZP=DIR, its sources: beside cuSZp)
+gpu-bench: ## on a GPU: GB/s of every operation over sizes, bounds and fields (PEER_CUSZP=DIR, its sources; PEER_NVCOMP=DIR, its wheel: beside these)
 	@scripts/gpu bench
 
-gpu-all: ## on a GPU: build, test and time everything, within 10 minutes
+gpu-all: ## on a GPU: build, then test and time everything in parts of 4 minutes; a run goes on where the last one ended
 	@scripts/gpu all
 
 figures: ## draw the pictures of docs/ that compute again: stacking (where its images are), bounds, comparison, model; in minutes

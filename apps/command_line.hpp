@@ -1,11 +1,12 @@
-// The command line of a program whose ranks all get the same one.
+// Command lines that all ranks of a program share.
 #pragma once
 
 #include <CLI/CLI.hpp>
 
 namespace stretto {
 
-// False: the program ends with *code, which is 0 after --help and 2 after a mistake. Of several ranks the one that speaks says why.
+// False: the program ends with *code, which is 0 after --help and 2 after a mistake. Only the rank that `speaks`
+// prints.
 inline bool parsed(CLI::App& app, int argc, const char* const* argv, bool speaks, int* code) {
   try {
     app.parse(argc, argv);

@@ -1,4 +1,5 @@
-// The main function of a program over MPI: what is thrown on one rank is named, and ends the others, which would wait for it.
+// The main function of a program over MPI: reports an exception on one rank, and aborts the other ranks, which would
+// wait for it.
 #pragma once
 
 #include <mpi.h>
@@ -10,8 +11,8 @@
 
 namespace stretto {
 
-// run(argc, argv, rank) between MPI_Init_thread, at this level of MPI_THREAD_..., and MPI_Finalize; its result is the exit status, 1 where MPI
-// does not start.
+// Calls run(argc, argv, rank) between MPI_Init_thread, at this level of MPI_THREAD_..., and MPI_Finalize. Returns its
+// result, or 1 if MPI does not start.
 template <class Run>
 int mpi_main(int argc, char** argv, const char* program, const Run& run, int level = MPI_THREAD_SINGLE) {
   int provided = 0;

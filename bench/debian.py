@@ -5,7 +5,7 @@ import pathlib
 import subprocess
 
 PROGRAMS = ("quantum-espresso", "quantum-espresso-data", "scalapack-mpi-test", "scalapack-test-common", "openmpi-bin")
-# What these need and a small system may lack. What it has already is taken from here, too.
+# Dependencies of these that a small system may lack. Fetched even if the system has them.
 LIBRARIES = ("libblas3", "libevent-core-2.1-7", "libevent-pthreads-2.1-7", "libfftw3-double3", "libgfortran5", "libhwloc15", "libibverbs1",
              "liblapack3", "libltdl7", "libmunge2", "libnl-3-200", "libnl-route-3-200", "libnuma1", "libopenmpi3", "libpmix2", "libquadmath0",
              "librdmacm1", "libscalapack-openmpi2.2", "libucx0", "openmpi-common")

@@ -19,7 +19,7 @@ import torch
 import stretto
 
 BOUNDS = (0.02, 0.05, 0.1, 0.2, 1.0)
-BLOCK, SCALE_BITS = 32, 16  # values that share a scale, a bfloat16
+BLOCK, SCALE_BITS = 32, 16  # values per shared scale; bits of a scale, a bfloat16
 SAVED = "gpt_grad_step10_8x443008.f32"
 
 

@@ -1,4 +1,4 @@
-// What benchmarks of MPI programs share: the name of the MPI, and timing a collective as its users feel it.
+// Shared by benchmarks of MPI programs: the MPI's name, and timing of collectives from the users' view.
 #pragma once
 
 #include <mpi.h>
@@ -13,7 +13,7 @@
 
 namespace stretto::bench {
 
-// "Open MPI", "MPICH", or the first word that the library says of itself.
+// "Open MPI", "MPICH", or the first word of the library's version string.
 inline std::string mpi_flavour() {
   char text[MPI_MAX_LIBRARY_VERSION_STRING];
   int length = 0;
@@ -36,8 +36,8 @@ inline std::string mpi_version() {
   return mpi_flavour() + " " + all.substr(from, all.find_first_not_of("0123456789.", from) - from);
 }
 
-// Collective. Milliseconds of `work`, which every rank calls: the median over `repeats` of the slowest rank's time, after
-// one call that is not counted. `after` is called on every rank after each counted call.
+// Collective. Milliseconds of `work`, which every rank calls: the median over `repeats` of the slowest rank's time,
+// after one uncounted call. `after` is called on every rank after each counted call.
 template <class Work, class After>
 double slowest_median_ms(MPI_Comm comm, int repeats, const Work& work, const After& after) {
   std::vector<double> samples;

@@ -14,7 +14,7 @@ from hosts import Hosts, NotPermitted  # noqa: E402
 
 __all__ = ["ROOT", "SKIPPED", "Hosts", "NotPermitted", "cores", "launch", "place", "programs", "skip"]
 
-SKIPPED = 77  # exit status of a benchmark that measured nothing, as this machine cannot run it
+SKIPPED = 77  # exit status of a benchmark that this machine cannot run
 
 
 def skip(reason):

@@ -1,8 +1,8 @@
-// What a benchmark prints: rows of JSON, one object a line, appended to the file that `--json` names, and nothing else.
-// bench/table.py makes the table that people read.
+// Output of benchmarks: rows of JSON, one object per line, appended to the file named by `--json`, and nothing else.
+// bench/table.py turns them into a table.
 //
-// A row says: bench, case, metric, value, unit; where the figure has a peer measured in the same run: peer, peer_value and
-// ratio, ours against the peer's, always such that larger is better; and any further fields.
+// A row has bench, case, metric, value, unit. If a peer was measured in the same run: peer, peer_value and ratio, ours
+// against the peer's, such that larger is always better. Further fields are optional.
 #pragma once
 
 #include <algorithm>
@@ -20,7 +20,7 @@
 
 namespace stretto::bench {
 
-// Which of two values is the better one: a throughput's larger, a time's smaller.
+// The better direction: a throughput's larger, a time's smaller.
 enum class Better : std::uint8_t { larger, smaller };
 
 struct Peer {
@@ -54,10 +54,10 @@ inline nlohmann::ordered_json to_json(const Row& row) {
   return j;
 }
 
-// Appends rows to a file, each flushed as it is written, so that an interrupted run keeps what it measured.
+// Appends rows to a file and flushes each, so that an interrupted run keeps its measurements.
 class Writer {
  public:
-  // Throws std::runtime_error naming the file when it cannot be opened. An empty path writes to standard output.
+  // Throws std::runtime_error naming the file if it cannot be opened. An empty path writes to standard output.
   explicit Writer(const std::string& path) : file_(path.empty() ? stdout : std::fopen(path.c_str(), "a")) {
     if (file_ == nullptr) throw std::runtime_error(fmt::format("cannot open {} to append rows", path));
   }
@@ -78,7 +78,7 @@ class Writer {
   std::FILE* file_;
 };
 
-// Median; of an even number of samples the mean of the middle two. Requires at least one sample.
+// The median; for an even number of samples the mean of the middle two. Requires at least one sample.
 inline double median(std::vector<double> samples) {
   if (samples.empty()) throw std::invalid_argument("median of no samples");
   const auto half = static_cast<std::ptrdiff_t>(samples.size() / 2);

@@ -13,7 +13,7 @@ from places import launch
 
 def main():
     program = os.path.join(os.environ["BUILD"], "bench", "bench_call")
-    environment = dict(os.environ, STRETTO_NODE="0")  # calls end in the MPI
+    environment = dict(os.environ, STRETTO_NODE="0")  # so that calls end in the MPI
     for ranks in (1, 2):
         result = subprocess.run([*launch(ranks), program, *sys.argv[1:]], env=environment, check=False)
         if result.returncode != 0:

@@ -23,7 +23,7 @@ from places import ROOT, SKIPPED, NotPermitted, place, programs, skip
 
 PLACES = ("1x2x0", "1x4x0", "2x1x1", "2x1x5", "4x1x1")
 SIZES = "8,64,1024,65536,1048576,16777216,67108864"
-LIMIT = 1800  # seconds until a run is a hang
+LIMIT = 1800  # seconds after which a run counts as hung
 TORCH = "torch==2.13.0"
 
 

@@ -19,7 +19,7 @@ import sys
 
 from places import ROOT, SKIPPED, NotPermitted, launch, place, skip
 
-# name: hosts, Gb/s, ranks a host
+# name: hosts, Gb/s, ranks per host
 PLACES = {
     "1x2": (1, None, 2),
     "1x4": (1, None, 4),
@@ -31,13 +31,13 @@ PLACES = {
     "2x2-1g": (2, 1, 2),
 }
 PARTS = {
-    "profile": None,  # nothing but the profile
+    "profile": None,  # only the profile
     "allreduce": "allreduce",
     "move": "bcast,allgather,gather,scatter,alltoall",
     "reduce": "reduce,reduce_scatter,barrier",
     "programs": "programs",
 }
-LIMIT = 1800  # seconds until a run is a hang
+LIMIT = 1800  # seconds after which a run counts as hung
 
 
 def described(name):

@@ -32,7 +32,7 @@ sys.path.insert(0, str(ROOT / "python"))
 EMULATED = "emulated"
 SMALL = {"--bytes": "16384,65536", "--gbps": "0,1", "--costs": "65536", "--repeat": "1", "--bound": "1e-3"}
 SECONDS = 480
-MARGIN = 100  # seconds beyond --seconds until a run is a hang: the part that it is in
+MARGIN = 100  # seconds beyond --seconds after which the current part counts as hung
 
 
 def device_name():
@@ -112,10 +112,10 @@ def run(options, arguments, name, plugin, sharing, environment):
         rows.unlink(missing_ok=True)
     kind = ["--threads", options.ranks] if threads else ["--hosts", "2"] if options.ranks >= 4 and options.ranks % 2 == 0 else []
     small = [word for pair in SMALL.items() if options.emulated and pair[0] not in arguments for word in pair]
-    # NCCL's kernels wait for one another on the GPU: ranks that share one send their messages by peer access. Hosts that are made up are
-    # one to NCCL.
+    # NCCL's kernels wait for one another on the GPU, so ranks that share one send their messages by peer access. NCCL
+    # sees the simulated hosts as one.
     carrier = os.environ.get("STRETTO_DEVICE_CARRIER") or ("peer" if sharing else "")
-    # Threads share this process's cores, so it is bound to none.
+    # Threads share this process's cores, so it is not bound.
     launcher = [ROOT / "scripts" / "launch", os.environ["MPIRUN"], 1] if threads else launch(options.ranks)
     argv = [*launcher, "env", f"STRETTO_CUDA_PLUGIN={plugin}", "NCCL_MULTI_RANK_GPU_ENABLE=1", "NCCL_HOSTID=one",
             pathlib.Path(os.environ["BUILD"]) / "bench" / "bench_device", "--json", rows, "--device", name, "--carrier", carrier,
@@ -128,7 +128,7 @@ def run(options, arguments, name, plugin, sharing, environment):
 
 
 def main():
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # a limit has passed: what was started is ended
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # a limit has passed: end the started processes
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--json", required=True, type=pathlib.Path)
     parser.add_argument("--emulated", action="store_true")

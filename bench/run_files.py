@@ -110,7 +110,7 @@ def rows(name, x, here, rounds):
     ways = Ways(here, x)
     whole = list(ways.all())
     seconds = {(what, way): [] for way, *_ in whole for what in ("write", "read")}
-    for turn in range(rounds + 1):  # the first is not counted
+    for turn in range(rounds + 1):  # the first turn is uncounted
         for way, write, read, _ in whole[::1 if turn % 2 else -1]:
             for what, call in (("write", write), ("read", read)):
                 took = timed(call)

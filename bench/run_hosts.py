@@ -14,12 +14,13 @@ import sys
 
 from places import SKIPPED, NotPermitted, place, skip
 
-PLACES = ("2x1x1", "4x1x1", "2x1x5", "2x2x1", "2x3x1", "4x2x1", "4x3x1")  # what two cores can drive at the wire's rate
-# Hosts of several ranks: raw and streams inside hosts, a ring that knows no hosts, and the ways that do.
+# places that two cores can drive at full bandwidth
+PLACES = ("2x1x1", "4x1x1", "2x1x5", "2x2x1", "2x3x1", "4x2x1", "4x3x1")
+# Hosts of several ranks: raw and streams inside hosts, a ring that ignores hosts, and hierarchical schedules.
 SEVERAL = ("--fields", "marmousi_rtm", "--payloads", "raw,mixed,fused", "--repeat", "3", "--schedules",
            "ring,recursive_doubling,hierarchical_ring,hierarchical_recursive_doubling")
 DATA = os.environ.get("STRETTO_DATA_DIR", str(pathlib.Path(__file__).resolve().parents[2] / "shared" / "data"))
-LIMIT = 1800  # seconds until a network's run is a hang
+LIMIT = 1800  # seconds after which a run counts as hung
 
 
 def main():
@@ -29,9 +30,9 @@ def main():
     program = pathlib.Path(os.environ["BUILD"]) / "bench" / "bench_hosts"
     measured = 0
     for name in arguments.place or PLACES:
-        count, slots, gbps = (int(n) for n in name.split("x"))
-        rate = f"{gbps}gbit"
-        argv = [program, "--data", DATA, "--rate", rate, "--gbps", gbps, "--hosts", count]
+        count, slots, gbps = (number(n) for number, n in zip((int, int, float), name.split("x")))
+        rate = f"{gbps:g}gbit"
+        argv = [program, "--data", DATA, "--rate", rate, "--gbps", f"{gbps:g}", "--hosts", count]
         argv += [*(SEVERAL if slots > 1 else ()), *rest]
         try:
             with place(count, gbps, slots) as command:

@@ -15,7 +15,7 @@ import sys
 from places import ROOT, SKIPPED, NotPermitted, cores, place, programs, skip
 
 
-# Ranks share a core: one that waits must sleep, as scripts/launch tells where ranks are more than cores.
+# Ranks share a core, so waiting ranks must sleep: settings of scripts/launch for oversubscribed cores.
 SLEEPS = ["MPIR_CVAR_POLLS_BEFORE_YIELD=1", "MPIR_CVAR_CH4_PROGRESS_THROTTLE=true", "MPIR_CVAR_CH4_PROGRESS_THROTTLE_NO_PROGRESS_COUNT=1"]
 
 

@@ -37,7 +37,7 @@ PASSED = r"^ *\d+ tests completed and (?:passed|failed) residual checks"
 class Program:
     name: str
     argv: list
-    directory: pathlib.Path = None  # where it runs; None: in an empty one
+    directory: pathlib.Path = None  # working directory; None: an empty one
     same: str = ""
     environment: dict = field(default_factory=lambda: dict(os.environ))  # of the launcher
     settings: list = field(default_factory=list)  # NAME=VALUE in the program's environment alone
@@ -63,7 +63,7 @@ def run(program, words, timeout):
     with tempfile.TemporaryFile() as printed, tempfile.TemporaryDirectory() as scratch:
         begun = time.monotonic()
         with subprocess.Popen(words, cwd=program.directory or scratch, env=program.environment, stdout=printed, stderr=subprocess.STDOUT) as process:
-            limit = threading.Timer(timeout, process.kill)  # a wait with a limit would look every 50 ms only
+            limit = threading.Timer(timeout, process.kill)  # Popen.wait with a timeout would poll only every 50 ms
             limit.daemon = True
             limit.start()
             status = process.wait()
@@ -87,7 +87,7 @@ def measure(program, options, command):
     """A row of turns of the two. Ends this program where their results differ."""
     library = pathlib.Path(os.environ["BUILD"]) / "src" / "mpi" / "libstretto_mpi.so"
     plain, ours = (command(["env", *first, *program.settings, *program.argv]) for first in ([], [f"LD_PRELOAD={library}"]))
-    _, wanted = run(program, plain, options.timeout)  # reads what is on the disk
+    _, wanted = run(program, plain, options.timeout)  # warms the page cache
     turns = []
     for turn in range(options.repeats):
         took = {}

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs the small programs of `stretto bench` (docs/measuring.md) in short forms, each beside its model, and prints their rows.
+"""Runs the small programs of `stretto bench` (docs/command.md) in short forms, each beside its model, and prints their rows.
 
 usage: run_small.py --json FILE [--ranks N]
 """
@@ -13,14 +13,14 @@ import sys
 
 from places import ROOT, launch
 
-# Arguments of the command, and what names a row of it.
+# Arguments of the command, and the keys of its rows.
 PROGRAMS = {
     "ring": (["--bytes", "1M"], ("variant",)),
     "matrix": (["--points", "160,160,160"], ("dimensions",)),
     "jacobi": (["--side", "200", "--sweeps", "50", "--halo", "blocking,overlapped"], ("halo", "type")),
     "cg": (["--side", "512"], ("form",)),
 }
-LIMIT = 300  # seconds until a run is a hang
+LIMIT = 300  # seconds after which a run counts as hung
 
 
 def measured(program, arguments, ranks):

@@ -27,10 +27,10 @@ from stretto.machine.fit import segmented  # noqa: E402
 
 from places import SKIPPED, skip  # noqa: E402
 
-LARGEST = 64_000_000  # bytes of a message here
-GAMMA = 1e-10  # seconds a byte of a raw sum
+LARGEST = 64_000_000  # bytes of a message
+GAMMA = 1e-10  # seconds per byte of a raw sum
 CODEC = {"ratio": 8.0, "compress": 5e-11, "decompress": 5e-11, "fused": 8e-11}
-LIMIT = 600  # seconds until a simulation is a hang
+LIMIT = 600  # seconds after which a simulation counts as hung
 
 PLATFORM = """<?xml version='1.0'?>
 <!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">

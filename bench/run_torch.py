@@ -26,9 +26,9 @@ KEPT = ROOT / "build" / "bench" / "torch"
 GRADIENTS = KEPT / "gradients"
 PROGRAM = ROOT / "bench" / "torch_training.py"
 PARTS = ("loss", "communication", "steps", "error", "page")
-PLACES = {"4 hosts 1gbit": (4, 1), "2 hosts 5gbit": (2, 5)}  # name: hosts of a rank each, Gb/s
-RANKS = 4  # of the part loss
-LIMIT = 3600  # seconds until a run is a hang
+PLACES = {"4 hosts 1gbit": (4, 1), "2 hosts 5gbit": (2, 5)}  # name: hosts of one rank each, Gb/s
+RANKS = 4  # for the part loss
+LIMIT = 3600  # seconds after which a run counts as hung
 
 LOSS_CASES = ("gloo fp32", "gloo bf16", "PowerSGD 1", "PowerSGD 4", "int8 a tensor", "int8 a row", "stretto bf16", "stretto rms 0.05", "stretto rms 0.2", "stretto rms 1",
               "stretto rms 0.05, feedback", "stretto rms 0.2, feedback", "stretto rms 1, feedback")

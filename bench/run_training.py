@@ -15,9 +15,9 @@ import sys
 
 from places import SKIPPED, NotPermitted, place, skip
 
-# name: hosts, Gb/s, ranks a host
+# name: hosts, Gb/s, ranks per host
 PLACES = {"1 host": (1, None, 2), "2 hosts 5gbit": (2, 5, 1), "4 hosts 1gbit": (4, 1, 1)}
-LIMIT = 600  # seconds until a run is a hang
+LIMIT = 600  # seconds after which a run counts as hung
 NAMES = {"openmpi": "Open MPI", "mpich": "MPICH"}
 
 

@@ -41,7 +41,7 @@ def read(path):
 
 def table(rows):
     header = ["case", "metric", "value", "unit", "peer", "peer's", "ratio"]
-    # Lists and objects are for programs; a table shows what fits a cell.
+    # A table shows only values that fit a cell, so no lists or objects.
     extra = sorted({key for row in rows for key, value in row.items() if key not in NAMED and not isinstance(value, (list, dict))})
     body = []
     last = None

@@ -15,7 +15,7 @@ import torch.distributed as dist
 
 import stretto.torch  # noqa: F401
 
-SIZES = ((64, 300), (32 << 10, 200), (1 << 20, 40), (64 << 20, 3))  # bytes of the whole vector, calls a turn
+SIZES = ((64, 300), (32 << 10, 200), (1 << 20, 40), (64 << 20, 3))  # bytes of the whole vector, calls per turn
 TURNS = 5
 
 

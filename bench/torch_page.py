@@ -5,7 +5,7 @@ import statistics
 from stretto import files
 from stretto.pictures import page, plots
 
-PUBLISHED = ((5.0, 0.0012), (5.0, 0.0022))  # DynamiQ: bits a value, normalised mean squared error
+PUBLISHED = ((5.0, 0.0012), (5.0, 0.0022))  # DynamiQ: bits per value, normalised mean squared error
 FAMILY = (("stretto", 1), ("FSDP2 stretto", 1), ("PowerSGD", 2), ("int8", 3))  # first words of a name, and its colour
 
 

@@ -94,7 +94,7 @@ def loss(size, steps, every, save, gradients, cases, **options):
                     kept.setdefault(run.steps, []).append((bucket.buffer().clone(), [one.shape for one in bucket.gradients()]))
         how = CASES[name][1]
         if how.get("hook") == "stretto" and not how.get("sharded"):
-            how = {**how, "payload": "fused"}  # on one host the hook would find that raw values are faster
+            how = {**how, "payload": "fused"}  # on one host the hook would choose the faster raw values
         run = training.Training(size, seed=seed, keep=keep, **options, **how) if keep else training.Training(size, seed=seed, **options, **how)
         for row in run.course(steps, every):
             write({"part": "loss", "name": name, "seed": seed, "size": size, "steps": steps, "ranks": run.ranks, "step": row["step"], "loss": row["loss"],
@@ -118,7 +118,7 @@ def communication(place, gradients, turns, names):
         state, function = methods.of(hook, groups[backend], **({"powersgd_start": 2} if hook.startswith("powersgd") else {}), **how)
         ready[name] = (state, function, [Bucket(at, count, *one) for at, one in enumerate(buckets)])
     taken = {name: [] for name in names}
-    for turn in range(-4, turns):  # PowerSGD has two exact steps, and the library's first calls find out what is fast
+    for turn in range(-4, turns):  # uncounted: PowerSGD has two exact steps, and the library's first calls explore
         for name, (state, function, mine) in ready.items():
             for bucket in mine:
                 bucket.renew()

@@ -66,7 +66,9 @@ function(stretto_cuda_program target file)
     find_library(STRETTO_STATIC_${name} NAMES lib${name}.a ${name})
     list(APPEND libraries ${STRETTO_STATIC_${name}})
   endforeach()
-  add_custom_command(OUTPUT ${program} DEPENDS ${object} ${arg_OBJECTS} stretto_api_archive stretto_call stretto_device stretto_payload stretto_codec stretto_base
+  set(files ${arg_OBJECTS})
+  list(FILTER files EXCLUDE REGEX "^-")  # what remains are files; the linker's options are none
+  add_custom_command(OUTPUT ${program} DEPENDS ${object} ${files} stretto_api_archive stretto_call stretto_device stretto_payload stretto_codec stretto_base
     COMMAND ${STRETTO_NVCC} -cudart static ${object} ${arg_OBJECTS} -o ${program} -Xlinker --as-needed ${libraries} -lpthread -ldl COMMENT "link ${target}" VERBATIM)
   add_custom_target(${target} DEPENDS ${program})
 endfunction()

@@ -8,7 +8,7 @@ import pathlib
 import re
 import sys
 
-# What each floor may include besides itself. `base` is below all of them.
+# The floors that each floor may include. Each also includes itself, and `base` is below all.
 USES = {
     "base": set(),
     "codec": set(),

@@ -1,4 +1,4 @@
-# Sourced by the scripts beside it: where things are, and what the setup found.
+# Sourced by the scripts beside it: paths, and the results of the setup.
 set -eu
 ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cd "$ROOT"
@@ -10,7 +10,7 @@ die() {
   exit 1
 }
 
-# use_setup LEVEL: run the setup (silent when nothing changed) and read what it found:
+# use_setup LEVEL: runs the setup (silent when nothing changed) and sets its results:
 # MPICC, MPIRUN, MPI_FLAVOUR, PYTHON, FUZZ_CC and FUZZ_CXX (empty where no Clang can fuzz). MPI=none: no MPICC and MPIRUN, flavour none.
 use_setup() {
   "$ROOT/scripts/setup" "$1"

@@ -17,7 +17,7 @@ flavour_of() {
   esac
 }
 
-# use_mpicc MPICC: with the launcher beside it, or the one on the PATH.
+# use_mpicc MPICC: uses its launcher, from the same directory or the PATH.
 use_mpicc() {
   MPICC=$1
   MPIRUN=

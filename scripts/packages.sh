@@ -1,5 +1,5 @@
-# Sourced by setup: which system packages are missing, and how to get them. A package counts as present when what it is
-# for is there, wherever it came from.
+# Sourced by setup: finds missing system packages, and installs them. A package counts as present if its header or program
+# exists, whatever its origin.
 
 # Lines `package header` of the libraries. UCX is for tests, wheels, and builds without an MPI: without it there is no module over it.
 library_headers() {

@@ -1,10 +1,10 @@
-# Sourced by scripts/install: what `make install` may put into the directory PREFIX, and take away again. Nothing there that is the user's changes.
-# The file $installed lists what was put: one path of PREFIX a line; directories that were not there before end with /.
+# Sourced by scripts/install: installs files into the directory PREFIX, and removes them again. The user's own files there never change.
+# The file $installed lists the installed files: one path in PREFIX per line; directories that were created end with /.
 venv=libexec/stretto/python
 command=bin/stretto
 installed=libexec/stretto/installed.txt
 
-# refuse_foreign <PATHS: an error that names the first of these that is there, and that no `make install` put there.
+# refuse_foreign <PATHS: fails with the name of the first existing path that no `make install` created.
 refuse_foreign() {
   local path
   while read -r path; do
@@ -13,7 +13,7 @@ refuse_foreign() {
   done
 }
 
-# check_prefix: what can be refused before anything is built.
+# check_prefix: refuses invalid prefixes before anything is built.
 check_prefix() {
   [ ! -e "$PREFIX" ] || [ -d "$PREFIX" ] || die "PREFIX=$PREFIX is no directory"
   [ -f "$PREFIX/$installed" ] || [ ! -f "$PREFIX/pyvenv.cfg" ] || [ ! -f "$PREFIX/lib/libstretto.so" ] ||
@@ -33,7 +33,7 @@ claim() {
   mv "$PREFIX/$installed.new" "$PREFIX/$installed"
 }
 
-# remove_installed: what is listed goes, and those of its directories that are empty then.
+# remove_installed: removes the listed files, and their directories if empty.
 remove_installed() {
   local path list="$PREFIX/$installed" paths
   [ -f "$list" ] || die "PREFIX=$PREFIX has no list of what make install put there ($installed)"

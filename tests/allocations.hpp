@@ -1,5 +1,5 @@
-// Counts allocations: a program that includes this (in one file) has its own malloc, through which operator new and every library goes,
-// too. For glibc, and not for sanitizers, which bring their own.
+// Counts allocations: a program that includes this header (in one file) replaces malloc, which operator new and every
+// library use. For glibc, and not under sanitizers, which replace malloc themselves.
 #pragma once
 
 #include <atomic>

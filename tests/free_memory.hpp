@@ -18,7 +18,7 @@ inline std::size_t number_in(const char* path, const char* words, std::size_t ot
   return otherwise;
 }
 
-// Of this host, and of the container that this may be.
+// Free memory of this host, and of its container, if any.
 inline std::size_t free_memory() {
   const std::size_t host = number_in("/proc/meminfo", "MemAvailable:", 0) * 1024;
   const std::size_t most = number_in("/sys/fs/cgroup/memory.max", "", host);

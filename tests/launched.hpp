@@ -1,17 +1,18 @@
-// The main function of test programs that a launcher starts on several ranks, and what those with one of their own share.
+// The main function of test programs on several launched ranks, and helpers for those with their own.
 #pragma once
 
 #include <gtest/gtest.h>
 #include <mpi.h>
 
-// Whether something failed on any rank, the same on all.
+// True if any rank failed, equal on all ranks.
 inline int failed_anywhere(int failed) {
   int any = failed;
   MPI_Allreduce(&failed, &any, 1, MPI_INT, MPI_LOR, MPI_COMM_WORLD);
   return any;
 }
 
-// The exit status, the same on every rank: whether a test failed on any. `level`: what threads of the program may do.
+// Runs the tests. The exit status is equal on every rank: failure if a test failed on any. `level`: thread level of
+// MPI.
 inline int run_on_launched_ranks(int argc, char** argv, int level = MPI_THREAD_FUNNELED) {
   int provided = 0;
   MPI_Init_thread(&argc, &argv, level, &provided);

@@ -1,5 +1,5 @@
-// Builds under a sanitizer look for errors of memory and of threads, which fewer numbers of ranks show as well: what takes their time walks through
-// every `stride`-th there, and through all elsewhere.
+// Builds under a sanitizer look for memory and thread errors, which fewer ranks show as well: slow tests take every
+// `stride`-th number there, and all numbers elsewhere.
 #pragma once
 
 #ifdef STRETTO_SANITIZED

@@ -14,7 +14,7 @@
 namespace stretto::doctor {
 namespace {
 
-// A library of the driver's. CUDA's headers are not needed: both interfaces keep the binary form of these functions.
+// A library of the driver's. CUDA's headers are not needed: both interfaces keep their ABI for these functions.
 class Library {
  public:
   explicit Library(const char* name) : handle_(dlopen(name, RTLD_NOW | RTLD_LOCAL)) {
@@ -23,7 +23,7 @@ class Library {
   explicit operator bool() const noexcept { return handle_ != nullptr; }
   const std::string& why() const noexcept { return why_; }
 
-  // The function's status; `absent` where an older driver has no such function.
+  // The function's status; `absent` if an older driver lacks it.
   template <class... A>
   int call(const char* name, A... arguments) const {
     const auto function = reinterpret_cast<int (*)(A...)>(dlsym(handle_, name));
@@ -32,7 +32,7 @@ class Library {
 
  private:
   static constexpr int absent = -1;
-  void* handle_;  // stays loaded: the driver does not like to leave
+  void* handle_;  // never unloaded: drivers do not support it well
   std::string why_;
 };
 
@@ -91,7 +91,7 @@ Json number_of(const Library& nvml, const char* function, NvmlDevice device) {
   return nvml.call<NvmlDevice, unsigned*>(function, device, &value) == 0 ? Json(value) : Json(nullptr);
 }
 
-// A link is counted where it is active. A device without NVLink answers none of the questions.
+// Counts active links. A device without NVLink fails all queries.
 Json nvlink_of(const Library& nvml, NvmlDevice device) {
   unsigned active = 0, version = 0, known = 0;
   for (unsigned link = 0; link < kMostLinks; ++link) {
@@ -118,7 +118,7 @@ void add_links(const Library& nvml, Json* device) {
   (*device)["nvlink"] = nvlink_of(nvml, handle);
 }
 
-// Null, or why there are none.
+// Null, or the reason why there are none.
 Json add_all_links(Json* devices) {
   const Library nvml("libnvidia-ml.so.1");
   if (!nvml) return "no NVML: " + nvml.why();
@@ -164,7 +164,7 @@ Json facts_of_devices() {
   return found;
 }
 
-// By the rules of src/api/device/link.hpp; that all ranks agree is not looked at, nor CUDA IPC tried.
+// Follows the rules of src/api/device/link.hpp, without the agreement of all ranks and without trying CUDA IPC.
 Json carrier_of_device_memory(const std::string& over, const std::function<std::string()>& by_transport,
                               const Reach& reach) {
   const char* const setting = secure_getenv("STRETTO_DEVICE_CARRIER");

@@ -1,4 +1,4 @@
-// What can be found out about a host's GPUs without CUDA: from its driver, and from NVML, both loaded at run time.
+// Facts about a host's GPUs without CUDA: from its driver and from NVML, both loaded at run time.
 #pragma once
 
 #include <functional>
@@ -8,13 +8,13 @@
 
 namespace stretto::doctor {
 
-// {"reason", "driver", "links_reason", "list": [...]} (docs/doctor.md). Never fails. `reason`: why there is no device; null where
-// there is one. `links_reason`: why NVML says nothing of links; null where it does. Makes no context on any device.
+// {"reason", "driver", "links_reason", "list": [...]} (docs/command.md). Never fails. `reason`: why there is no device,
+// or null. `links_reason`: why NVML reports no links, or null. Creates no context on any device.
 Json facts_of_devices();
 
-// How a collective moves memory of a device in this job, as this rank sees it: "between devices, by NCCL 2.28.9". Null where it cannot.
-// `by_transport`: what the job's transport would move it with, empty where it does not take such memory; collective. `devices`: those of
-// this host, and whether all ranks are here.
+// How a collective moves device memory in this job, from this rank's view: "between devices, by NCCL 2.28.9"; null: not
+// possible. `by_transport`: the job's transport of device memory, empty if it takes none; collective. `devices`: those
+// of this host; `one_host`: all ranks are on it.
 struct Reach {
   Json devices;
   bool one_host = false;

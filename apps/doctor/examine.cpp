@@ -1,6 +1,7 @@
-// What stretto-doctor does (docs/doctor.md). `stretto doctor` starts it on several ranks; rank 0 prints one JSON object on one line.
+// stretto-doctor (docs/command.md). `stretto doctor` starts it on several ranks; rank 0 prints one JSON object on one
+// line.
 //
-// Exit status: 0; 1 when something failed, with the rank and its host on standard error; 2 when the arguments are wrong.
+// Exit status: 0; 1 on failure, with the rank and its host on standard error; 2 if the arguments are wrong.
 #include "examine.hpp"
 #include "apps/command_line.hpp"
 
@@ -32,9 +33,9 @@ std::string host_name() {
   return name;
 }
 
-// The ways to a peer's memory on this host, in the order in which they are preferred. Collective over its ranks.
+// Accesses to a peer's memory on this host, in order of preference. Collective over its ranks.
 Json ways_of_host(node::Exchange& here) {
-  // A process has an arena as soon as it asks for memory there; so would one that calls stretto_alloc().
+  // Creates the arena of this process, as stretto_alloc() would.
   void* buffer = node::arena::allocate(1 << 16, 64);
   std::unique_ptr<node::Collectives> collectives;
   const Status made = node::Collectives::create(here, {}, &collectives);
@@ -57,7 +58,7 @@ Json ways_of_host(node::Exchange& here) {
   return found;
 }
 
-// What each rank has, on all of them. Collective.
+// All ranks' data, on every rank. Collective.
 std::vector<Json> gathered(const Json& mine, node::Exchange& all) {
   const std::string text = mine.dump();
   std::vector<std::uint64_t> lengths;
@@ -85,7 +86,7 @@ Json profile_of(const std::string& host, const std::string& over) {
 }  // namespace
 
 std::string device_messages_of(backend::Transport& transport) {
-  constexpr double limit = 60;  // seconds within which the ranks must have come
+  constexpr double limit = 60;  // seconds for all ranks to arrive
   const device::Plugin* plugin = nullptr;
   int device = 0;
   const bool own = device::find_plugin(&plugin) == Status::ok &&
@@ -105,7 +106,7 @@ int examine(int argc, char** argv, int rank, const std::function<Job()>& meet) {
   Json mine = {{"process", facts_of_process()}};
   Json ways = ways_of_host(*job.here);
   Json pairs = failing_pairs(*job.here);
-  std::vector<int> ranks_here;  // the lowest names the host
+  std::vector<int> ranks_here;  // the lowest rank represents the host
   check(job.here->allgather(rank, &ranks_here));
   const Json devices = rank == ranks_here.front() ? facts_of_devices() : Json{{"list", Json::array()}};
   const Json device_memory =
@@ -123,7 +124,7 @@ int examine(int argc, char** argv, int rank, const std::function<Job()>& meet) {
   if (rank != 0) return 0;
 
   Json hosts = Json::array(), ranks = Json::array();
-  std::vector<int> number(parts.size(), -1);  // of the host whose lowest rank this is
+  std::vector<int> number(parts.size(), -1);  // by lowest rank: number of the host
   for (std::size_t r = 0; r < parts.size(); ++r) {
     const auto first = parts[r]["first"].get<std::size_t>();
     if (first == r) {

@@ -25,7 +25,7 @@
 namespace stretto::doctor {
 namespace {
 
-// The first line of a file; null where there is none.
+// The first line of a file, or null.
 Json line_of(const std::string& path) {
   std::ifstream file(path);
   std::string line;
@@ -60,7 +60,7 @@ Json namespace_of(const char* kind) {
   return text;
 }
 
-// As `taskset` prints them: "0-3,8".
+// In the form of `taskset`: "0-3,8".
 std::string list_of(const std::vector<int>& cpus) {
   std::string text;
   for (std::size_t i = 0; i < cpus.size();) {
@@ -90,7 +90,7 @@ std::vector<int> bound_to() {
   return cpus;
 }
 
-// The name of the profile whose times of messages a communicator over UCX on this host takes; `found`: "UCX 1.13.1 of PATH".
+// The name of the profile with the message times of communicators over UCX on this host; `found`: "UCX 1.13.1 of PATH".
 std::string messages_over_ucx(const std::string& found) {
   std::array<char, 256> host{};
   gethostname(host.data(), host.size() - 1);

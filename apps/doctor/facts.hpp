@@ -1,4 +1,4 @@
-// What a process can find out about itself and about its host alone. Nothing here fails: what cannot be read is null.
+// Facts that a process finds out about itself and its host alone. Nothing here fails: unreadable facts are null.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -7,16 +7,17 @@ namespace stretto::doctor {
 
 using Json = nlohmann::ordered_json;
 
-// This process: pid, uid, namespaces, hardware threads it may run on, its place by hwloc.
+// This process: pid, uid, namespaces, allowed hardware threads, its place by hwloc.
 Json facts_of_process();
 
-// Its host: kernel, hardware threads, memory, /dev/shm, Yama, pages, XPMEM, container.
+// The host: kernel, hardware threads, memory, /dev/shm, Yama, pages, XPMEM, container.
 Json facts_of_host();
 
 // The codec's kernels here, and the GPU's.
 Json facts_of_codec();
 
-// The modules beside libstretto.so (docs/carriers.md), and which one serves the MPI of this process; without an MPI, that over UCX.
+// The modules beside libstretto.so (docs/carriers.md), and the module for this process' MPI; without an MPI, the UCX
+// module.
 Json facts_of_modules();
 
 }  // namespace stretto::doctor

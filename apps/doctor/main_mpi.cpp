@@ -16,7 +16,7 @@ std::unique_ptr<stretto::backend::Transport> transport_of(MPI_Comm comm) {
   return made;
 }
 
-// Who shares memory is on one host, as the MPI sees it.
+// Ranks that share memory are on one host, as the MPI sees it.
 Job meet() {
   auto all = transport_of(MPI_COMM_WORLD);
   MPI_Comm shared = MPI_COMM_NULL;

@@ -1,4 +1,5 @@
-// stretto-doctor without an MPI: the ranks meet in a store and go on over UCX, as a program of stretto_store.h does. One rank alone needs neither.
+// stretto-doctor without an MPI: the ranks meet in a store and communicate over UCX, like a program of stretto_store.h.
+// A single rank needs neither.
 #include <algorithm>
 #include <cstring>
 #include <exception>
@@ -19,7 +20,7 @@ using namespace stretto::doctor;
 namespace node = stretto::node;
 using stretto::Status;
 
-constexpr double limit = 60;  // seconds within which the ranks must have come
+constexpr double limit = 60;  // seconds for all ranks to arrive
 constexpr std::size_t name_size = 256;
 
 class Alone final : public node::Exchange {
@@ -32,7 +33,7 @@ class Alone final : public node::Exchange {
   }
 };
 
-// *transport: what it goes over; null: nothing.
+// *transport: the transport made; null: none.
 std::unique_ptr<node::Exchange> join(const std::string& name, int rank, int size, std::string* over,
                                      stretto::backend::Transport** transport) {
   *transport = nullptr;
@@ -49,7 +50,7 @@ std::unique_ptr<node::Exchange> join(const std::string& name, int rank, int size
   return made;
 }
 
-// Ranks whose hosts have one name are on one host, as communicators take it.
+// Ranks whose hosts have equal names are on one host, as in communicators.
 Job meet(int rank, int ranks) {
   Job job{nullptr, nullptr, "no MPI", {}};
   stretto::backend::Transport *all = nullptr, *within_host = nullptr;

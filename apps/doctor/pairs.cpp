@@ -19,7 +19,7 @@
 namespace stretto::doctor {
 namespace {
 
-constexpr int kListed = 64;  // pairs that are named
+constexpr int kListed = 64;  // limit of named pairs
 
 struct Card {
   std::uint64_t secret = 0, address = 0;  // of a copy of the secret
@@ -27,7 +27,7 @@ struct Card {
 };
 
 struct Trial {
-  std::int32_t kernel = 0, descriptor = 0;  // errno; 0: it works; -1: it read something else
+  std::int32_t kernel = 0, descriptor = 0;  // errno; 0: success; -1: other bytes were read
 };
 
 std::int32_t try_kernel(const Card& card) {
@@ -54,7 +54,7 @@ Json failing_pairs(node::Exchange& here) {
   const auto p = static_cast<std::size_t>(here.size());
 
   node::Token secret{};
-  // Nothing is kept secret by it: where there are no random numbers, the process's number tells ranks apart as well.
+  // The secret only tells ranks apart, so without random numbers the process id serves.
   if (node::random_token(&secret) != Status::ok) secret[0] = 0x9E3779B97F4A7C15u * static_cast<std::uint64_t>(getpid());
   const node::Descriptor mine = node::make_memory("stretto-doctor", sizeof secret[0]);
   const bool written =
@@ -67,7 +67,7 @@ Json failing_pairs(node::Exchange& here) {
   for (std::size_t r = 0; r < p; ++r)
     if (static_cast<int>(r) != here.rank()) own[r] = {try_kernel(cards[r]), try_descriptor(cards[r])};
   std::vector<Trial> all(p * p);
-  // What the others try is there until all have tried: nobody has all trials before.
+  // The cards stay valid until all have tried: the gathering ends after every rank's trials.
   check(here.allgather(own.data(), p * sizeof(Trial), all.data()));
 
   Json pairs = Json::array();

@@ -9,7 +9,7 @@
 namespace stretto::measure {
 namespace {
 
-// Computed data at bounds (of the range) that give ratios from about 2 to about 30.
+// Synthetic data with bounds (relative to the range) that give ratios from about 2 to about 30.
 struct Data {
   bench::Kind kind;
   double bound;
@@ -36,7 +36,7 @@ const char* name(Operation operation) {
   return "?";
 }
 
-// Values, their streams, and room for results, all walked through call by call: chunks of one size, one after the other.
+// Values, their streams, and room for results, in equal chunks that successive calls walk through.
 template <class T>
 class Walk {
  public:
@@ -45,7 +45,7 @@ class Walk {
     eps_ = data.bound * bench::range_of<T>(values_);
   }
 
-  // Cuts into chunks of `bytes` raw bytes and compresses each. Returns the ratio.
+  // Compresses the values in chunks of `bytes` raw bytes. Returns the ratio.
   double cut(std::size_t bytes) {
     count_ = bytes / sizeof(T);
     const std::size_t chunks = values_.size() / count_;

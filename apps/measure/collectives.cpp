@@ -31,20 +31,19 @@ struct Vectors {
   }
 };
 
-constexpr int kPasses =
-    3;  // over all collectives and sizes: what disturbs the machine for a moment then falls on a part of the samples
+constexpr int kPasses = 3;  // over all collectives and sizes, so that a short disturbance affects only some samples
 
-// Calls one after the other in samples of `batch`, inputs rewritten before each, the root going round as in IMB so that no rank
-// runs ahead of the others; a sample starts at a barrier. Of each sample the slowest rank's time a call, less that of rewriting;
-// of those of all passes the median.
+// Samples of a collective's time. A sample is a batch of `batch_` calls after a barrier, with inputs rewritten before
+// each, and a moving root, as in IMB, so that no rank runs ahead. Its value is the slowest rank's time per call, less
+// that of rewriting. The result is the median over all passes.
 class Series {
  public:
   Series(const Ranks& ranks, Vectors& vectors, Provider& provider, Collective collective, std::size_t bytes)
       : ranks_(ranks), vectors_(vectors), provider_(provider), collective_(collective), bytes_(bytes) {}
 
-  // One pass; `budget` is that of all.
+  // Runs one pass; `budget` is for all passes.
   void pass(const Budget& budget) {
-    batch_seconds(samples_.empty() ? 2 : 1);  // not counted
+    batch_seconds(samples_.empty() ? 2 : 1);  // uncounted
     if (samples_.empty()) {
       const double each = agreed(batch_seconds(2) / 2);
       batch_ = static_cast<int>(std::clamp(kSample / each, 1.0, 64.0));
@@ -62,7 +61,7 @@ class Series {
   std::size_t bytes() const { return bytes_; }
 
  private:
-  static constexpr double kSample = 100e-6;  // least seconds of a sample: what leaving the barrier takes shows no more
+  static constexpr double kSample = 100e-6;  // least seconds of a sample, so that the barrier's exit has no effect
 
   double batch_seconds(int calls) {
     ranks_.world.barrier();
@@ -90,7 +89,7 @@ class Series {
   Provider& provider_;
   Collective collective_;
   std::size_t bytes_;
-  int batch_ = 1, count_ = 0;  // calls of a sample; samples of a pass
+  int batch_ = 1, count_ = 0;  // calls per sample; samples per pass
   double rewriting_ = 0;
   std::vector<double> samples_;
 };
@@ -103,7 +102,7 @@ std::vector<std::size_t> sizes(Collective collective, bool quick) {
   return all;
 }
 
-// Three passes over all series, whose results are whole after the last.
+// Runs three passes over all series, which are complete after the last.
 template <class All, class Each>
 void pass_over(const Job& job, Part part, All& all, const Each& each) {
   job.report.begin(part, kPasses * static_cast<int>(all.size()));
@@ -119,13 +118,13 @@ void pass_over(const Job& job, Part part, All& all, const Each& each) {
 
 void collectives(const Job& job, Part part, Provider& provider) {
   const Ranks& ranks = job.ranks;
-  const std::size_t least = static_cast<std::size_t>(ranks.size) * sizeof(float);  // one value a block
+  const std::size_t least = static_cast<std::size_t>(ranks.size) * sizeof(float);  // one value per block
   Vectors vectors(ranks.size, std::size_t{16} << 20);
   std::vector<Series> all;
   for (const Collective collective : kCollectives) {
     for (const std::size_t bytes : sizes(collective, job.quick)) {
       if (is_cut(collective) && bytes < least) continue;
-      // Blocks are even: what a cut vector has beyond them does not travel, and is not counted.
+      // Blocks are equal: the rest of a cut vector is not sent, and not counted.
       const std::size_t whole = is_cut(collective) ? bytes / least * least : bytes;
       all.emplace_back(ranks, vectors, provider, collective, whole);
     }

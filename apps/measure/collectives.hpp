@@ -1,4 +1,4 @@
-// Collectives whose times a profile holds as measured, by any provider.
+// Measured collectives of a profile, by any provider.
 #pragma once
 
 #include <cstddef>
@@ -8,8 +8,8 @@
 
 namespace stretto::measure {
 
-// A provider's collectives over vectors of floats: `whole` floats of operand, or `block` floats of each block. Throws
-// where one fails.
+// A provider's collectives over vectors of floats: `whole` floats of operand, or `block` floats per block. Throws on
+// failure.
 class Provider {
  public:
   virtual ~Provider() = default;
@@ -20,13 +20,13 @@ class Provider {
 // Collective. A row for each collective and size, with bytes as model::Native counts them.
 void collectives(const Job& job, Part part, Provider& provider);
 
-// Two protocols of one collective, at lengths around the one from which the second is faster.
+// Two protocols of a collective, compared at lengths around the switch to the second.
 struct Switch {
   const char* name;
   schedule::Collective collective;
-  Provider *shorter, *longer;     // who should serve what is shorter, and longer
+  Provider *shorter, *longer;     // providers of the shorter and of the longer lengths
   std::size_t smallest, largest;  // bytes, as model::Native counts them
-  std::size_t parts = 1;          // blocks that these bytes are, where the switch is one of blocks
+  std::size_t parts = 1;          // number of blocks in these bytes, if the switch depends on the block
 };
 
 // Collective. A row for each switch and length, in turns.

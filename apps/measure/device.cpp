@@ -1,5 +1,5 @@
-// The driver of an NVIDIA GPU is looked for while the program runs (libcuda.so.1), so nothing here needs CUDA to be built. Of
-// CUDA's interface only what is called is declared; names and numbers are those of its documentation.
+// Loads the driver of an NVIDIA GPU at run time (libcuda.so.1), so the build needs no CUDA. Declares only the used part
+// of CUDA's interface, with the names and numbers of its documentation.
 #include <dlfcn.h>
 
 #include <string>
@@ -10,7 +10,7 @@
 namespace stretto::measure {
 namespace {
 
-// An empty kernel, translated by the driver for the GPU that is there.
+// An empty kernel, which the driver compiles for the present GPU.
 constexpr const char* kEmptyKernel =
     ".version 6.0\n"
     ".target sm_50\n"
@@ -53,7 +53,7 @@ class Driver {
   Driver(const Driver&) = delete;
   Driver& operator=(const Driver&) = delete;
 
-  const std::string& missing() const { return missing_; }  // empty where everything was found
+  const std::string& missing() const { return missing_; }  // empty if everything was found
 
   int (*init)(unsigned) = nullptr;
   int (*device_count)(int*) = nullptr;
@@ -88,10 +88,10 @@ class Driver {
 
 struct Figures {
   std::string device = "none", reason;
-  double launch = 0, to_device = 0, to_host = 0;  // seconds a kernel; seconds a byte
+  double launch = 0, to_device = 0, to_host = 0;  // seconds per kernel; seconds per byte
 };
 
-// With a context current: times what is wanted.
+// Measures with a current context.
 void time(const Driver& cuda, const Budget& budget, Figures* figures) {
   Handle module = nullptr, kernel = nullptr;
   if (cuda.load_module(&module, kEmptyKernel) != 0) {

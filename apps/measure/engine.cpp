@@ -12,10 +12,10 @@
 namespace stretto::measure {
 namespace {
 
-constexpr int kTag = 300;           // of messages; no other part has it
-constexpr std::size_t kValues = 2;  // floats of the smallest ring on two ranks: one a block
+constexpr int kTag = 300;           // tag of this part's messages alone
+constexpr std::size_t kValues = 2;  // floats of the smallest ring on two ranks: one per block
 
-// Of two ranks among all: of this one, and of the other.
+// Allreduce schedule between two of the ranks.
 schedule::Schedule smallest_ring(const Ranks& ranks, std::pair<int, int> pair) {
   schedule::Request request;
   request.ranks = 2;
@@ -28,8 +28,8 @@ schedule::Schedule smallest_ring(const Ranks& ranks, std::pair<int, int> pair) {
   return ring;
 }
 
-// Seconds of the smallest ring allreduce, which this rank and `peer` run. By an engine of its own on the communicator's carrier, which
-// nothing else uses meanwhile, so that the communicator's counts no runs that other ranks do not see.
+// Seconds of the smallest ring allreduce between this rank and `peer`. Uses its own engine on the communicator's
+// carrier, which is otherwise idle, so that the communicator counts no runs unknown to other ranks.
 double ring_seconds(const World& world, int peer, bool first, const schedule::Schedule& built, const Budget& budget) {
   engine::Engine engine(*world.comm()->carriers.data);
   const float in[kValues] = {1, 2};
@@ -39,7 +39,7 @@ double ring_seconds(const World& world, int peer, bool first, const schedule::Sc
   call.payload.type = payload::Type::f32;
   for (int b = 0; b < built.blocks; ++b)
     call.blocks.push_back({kValues / static_cast<std::size_t>(built.blocks), &in[b], &out[b]});
-  // Both ranks run as often as the first one finds to fit.
+  // The first rank chooses the number of repetitions for both.
   const auto once = [&] { must(engine.run(call)); };
   once();
   double start = now();
@@ -57,7 +57,7 @@ double ring_seconds(const World& world, int peer, bool first, const schedule::Sc
   return summary(samples).median;
 }
 
-// What a step costs beside its bytes: the smallest ring's time over that of its messages, by the steps of a rank.
+// Cost of a step beside its bytes: the smallest ring's time less that of its messages, divided by the steps of a rank.
 void step(const Job& job) {
   const Ranks& ranks = job.ranks;
   auto [a, b] = ranks.pair_inside();
@@ -87,7 +87,7 @@ void step(const Job& job) {
   job.report.step();
 }
 
-// A barrier of ours is the agreement and nothing else; it takes as many rounds as recursive doubling.
+// A stretto barrier is just the agreement; it has the rounds of recursive doubling.
 void agreement(const Job& job) {
   const Ranks& ranks = job.ranks;
   const Budget budget{job.seconds(0.3), 20, 20000};

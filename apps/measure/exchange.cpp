@@ -7,7 +7,7 @@ namespace {
 
 constexpr int kData = 1, kReady = 2, kCount = 3;  // tags
 constexpr std::size_t kLine = 8;                  // words of a cache line
-constexpr double kSample = 10e-6;  // least seconds of a sample of reused buffers: many times the clock's grain
+constexpr double kSample = 10e-6;  // least seconds of a sample of reused buffers: many times the clock's resolution
 
 std::size_t words(std::size_t bytes) { return (bytes + 7) / 8; }
 
@@ -101,7 +101,7 @@ double PingPong::cross(std::size_t bytes) {
   return seconds;
 }
 
-// Both ranks run `once` some times unmeasured, then as often as the first one finds to fit its budget.
+// Both ranks run `once` unmeasured a few times, then as often as the first rank's budget allows.
 template <class Once>
 Timing PingPong::repeat(const Budget& budget, const Once& once) {
   once();
@@ -123,7 +123,7 @@ Timing PingPong::measure(std::size_t bytes, Buffers buffers, const Budget& budge
   for (int i = 0; i < 3; ++i) iterate(bytes, buffers);
   if (buffers == Buffers::rotated) return repeat(budget, [&] { return iterate(bytes, buffers) / 2; });
 
-  // Short messages are timed many at a time.
+  // Short messages are timed in batches.
   const double start = now();
   for (int i = 0; i < 3; ++i) iterate(bytes, buffers);
   int batch = static_cast<int>(std::clamp(3 * kSample / std::max(now() - start, 1e-9), 1.0, 256.0));

@@ -1,10 +1,10 @@
-// Ping-pong between two ranks: half the time of a message's round trip, as IMB (PingPong) and OSU (osu_latency) define
-// it.
+// Ping-pong between two ranks: half the round-trip time of a message, the definition of IMB (PingPong) and OSU
+// (osu_latency).
 //
-//   reused   one unmodified buffer, what those benchmarks use: from the second iteration on the data lies in the cache
-//            that it was written to, and is not written again. `mean` is the number that they print.
-//   rotated  buffers that walk through more memory than the cache holds, written by the sender before every message and read
-//            by the receiver after it, outside the timed section: what a program that computes sees.
+//   reused   one unmodified buffer, as in those benchmarks: from the second iteration on the data lie in the receiver's
+//            cache and are not rewritten. `mean` is their figure.
+//   rotated  buffers that walk through more memory than the cache holds, written by the sender before every message and
+//            read by the receiver after it, outside the timed section: the case of a computing program.
 #pragma once
 
 #include <cstddef>
@@ -21,14 +21,14 @@ const char* name(Buffers buffers) noexcept;
 
 class PingPong {
  public:
-  // Between this rank and `peer`; one of them is `first` and starts. `largest` message in bytes; rotated buffers walk through
+  // Between this rank and `peer`; the `first` of them starts. `largest` message in bytes; rotated buffers walk through
   // at least `cache` bytes, and two messages.
   PingPong(const World& world, int peer, bool first, std::size_t largest, std::size_t cache);
 
-  // Both ranks call it with the same arguments. The timing is the first rank's; the other's is empty.
+  // Both ranks call it with equal arguments. Only the first rank gets a timing.
   Timing measure(std::size_t bytes, Buffers buffers, const Budget& budget);
 
-  // As rotated, but both send at the same time: the time until both have sent and received.
+  // Rotated buffers with both ranks sending at once: the time until both have sent and received.
   Timing both_ways(std::size_t bytes, const Budget& budget);
 
  private:
@@ -38,7 +38,7 @@ class PingPong {
   void advance(std::size_t bytes);
   void rewrite(std::size_t bytes);
   void read(std::size_t bytes);
-  void meet();  // the second rank is ready
+  void meet();  // waits until the second rank is ready
   template <class Once>
   Timing repeat(const Budget& budget, const Once& once);
 
@@ -47,7 +47,7 @@ class PingPong {
   bool first_;
   double clock_cost_;
   std::vector<std::uint64_t> out_, in_;
-  std::size_t at_ = 0;  // of the buffers in use, in words
+  std::size_t at_ = 0;  // position of the current buffers, in words
   std::uint64_t value_ = 0;
 };
 

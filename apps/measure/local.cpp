@@ -7,7 +7,7 @@
 namespace stretto::measure {
 namespace {
 
-constexpr std::size_t kChunk = std::size_t{256} << 10;  // bytes a call, a segment of the engine
+constexpr std::size_t kChunk = std::size_t{256} << 10;  // bytes per call, a segment of the engine
 
 }  // namespace
 

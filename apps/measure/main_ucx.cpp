@@ -1,5 +1,5 @@
-// stretto-measure-ucx: without an MPI. Its ranks meet in a store and go on over UCX (docs/carriers.md). A rank that fails ends; UCX tells
-// the others, whose waits then end, too.
+// stretto-measure-ucx: without an MPI. Its ranks meet in a store and communicate over UCX (docs/carriers.md). If a rank
+// fails, UCX notifies the others, whose waits then end, too.
 #include <cstdio>
 #include <exception>
 

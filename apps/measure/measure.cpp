@@ -1,7 +1,8 @@
-// The figures that a machine profile is made from (docs/tune.md). `stretto tune` and `stretto bench pingpong` start the programs; they
-// print events (report.hpp), which those commands read.
+// Measures the figures of a machine profile (docs/command.md). `stretto tune` and `stretto bench pingpong` start the
+// programs and read the events that they print (report.hpp).
 //
-// Exit status: 0; 1 when a measurement failed, with the rank and its host on standard error; 2 when the arguments are wrong.
+// Exit status: 0; 1 if a measurement failed, with the rank and its host on standard error; 2 if the arguments are
+// wrong.
 #include "measure.hpp"
 #include "apps/command_line.hpp"
 
@@ -23,7 +24,7 @@ struct Options {
   std::size_t largest = std::size_t{64} << 20;
 };
 
-// Rank 0 speaks of what is wrong; all ranks see the same arguments.
+// All ranks see equal arguments; rank 0 reports mistakes.
 bool parse(int argc, char** argv, bool speaks, Options* options, int* code) {
   std::vector<std::string> names;
   CLI::App app{
@@ -63,7 +64,7 @@ void regime(const char* when, const Job& job) {
   job.report.event({{"event", "regime"}, {"when", when}, {"regime", r.name}, {"round_trip", r.round_trip}});
 }
 
-// What the ranks had of their cores before the first part, and after each.
+// Reports the ranks' share of their cores, before the first part and after each.
 void share(const char* after, const Job& job) {
   job.report.event({{"event", "share"}, {"after", after}, {"share", own_share(job.ranks, job.machine)}});
 }

@@ -1,4 +1,4 @@
-// Collectives of ranks that share a node's memory, between buffers as programs have them: private ones.
+// Collectives in a node's memory, on private buffers, as usual in programs.
 #include "node/collectives/collectives.hpp"
 
 #include <algorithm>
@@ -79,7 +79,7 @@ void switches(const Job& job) {
   Node copied = with([](node::Options& o) { o.kernel = 0; });
   const auto ranks = static_cast<std::size_t>(job.ranks.size);
   std::vector<Switch> all;
-  if (job.ranks.size <= node::Collectives::kFlat)  // on more both are one and the same
+  if (job.ranks.size <= node::Collectives::kFlat)  // on more ranks both are equal
     all = {{"eager", Collective::allreduce, &eager, &pipelined, 2 * kib, 128 * kib},
            {"eager_reduce", Collective::reduce, &eager, &pipelined, 2 * kib, 128 * kib}};
   if (copied.kernel_may_copy())

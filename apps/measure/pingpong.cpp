@@ -9,18 +9,18 @@ namespace {
 
 constexpr int kPasses = 3;
 
-// Two ranks, and where they run.
+// Two ranks and their placement.
 struct Pair {
   int first = -1, second = -1;
   Placement placement;
 };
 
-// Every placement of the first two ranks that share a host, and the first two ranks of different hosts.
+// All placements of the first two ranks that share a host, and the first two ranks of different hosts.
 std::vector<Pair> pairs(const Job& job) {
   std::vector<Pair> all;
   const auto [a, b] = job.ranks.pair_inside();
   if (a >= 0) {
-    // The ranks' hosts may differ in their machines; the pair's own machine counts, as its first rank sees it.
+    // Hosts may differ; the placements are those of the pair's first rank.
     std::vector<Placement> placements = job.machine.placements();
     placements.resize(job.ranks.from(a, placements.size()));
     for (Placement& p : placements) {
@@ -40,7 +40,7 @@ std::vector<Pair> pairs(const Job& job) {
   return all;
 }
 
-// 0, then powers of two from 1 with three halves of each between them from `fine` on.
+// 0, then powers of two from 1, with one and a half times each from `fine` on.
 std::vector<std::size_t> sizes(std::size_t largest, std::size_t fine) {
   std::vector<std::size_t> all{0};
   for (std::size_t n = 1; n <= largest; n *= 2) {
@@ -61,14 +61,14 @@ Json row(const Pair& pair, std::size_t bytes, Buffers buffers, const Timing& t) 
           {"samples", t.samples}};
 }
 
-// Collective. The first rank's timing, on every rank.
+// Collective. The timing of rank `from`, on every rank.
 Timing shared(const Ranks& ranks, int from, Timing t) {
   const auto numbers =
       ranks.from(from, std::array<double, 4>{t.median, t.mean, t.least, static_cast<double>(t.samples)});
   return {numbers[0], numbers[1], numbers[2], static_cast<int>(numbers[3])};
 }
 
-// Of the passes: the median of their medians.
+// The median of the passes' medians.
 Timing together(const std::vector<Timing>& passes) {
   Timing all;
   all.least = passes.front().least;
@@ -83,7 +83,7 @@ Timing together(const std::vector<Timing>& passes) {
   return all;
 }
 
-// Bytes that rotated buffers walk through: twice the cache, within reason.
+// Bytes of rotated buffers: twice the cache, limited.
 std::size_t walk(const Machine& machine) { return std::min(2 * machine.cache(), std::size_t{256} << 20); }
 
 void sweep(const Job& job, const Pair& pair, const std::vector<std::size_t>& sizes, std::span<const Buffers> kinds,
@@ -97,7 +97,7 @@ void sweep(const Job& job, const Pair& pair, const std::vector<std::size_t>& siz
                                           walk(job.machine));
   }
   for (const Buffers buffers : kinds) {
-    // Several passes over the sizes: what disturbs the machine for a moment then falls on one of them.
+    // Several passes over the sizes, so that a short disturbance affects only one of them.
     std::vector<std::vector<Timing>> all(sizes.size());
     for (int pass = 0; pass < kPasses; ++pass) {
       for (std::size_t i = 0; i < sizes.size(); ++i) {
@@ -111,7 +111,7 @@ void sweep(const Job& job, const Pair& pair, const std::vector<std::size_t>& siz
   }
 }
 
-// Whether both directions run at once: the time of a message each way, against one way.
+// Concurrency of both directions: the time of a message each way, against one way.
 void duplex(const Job& job, const Pair& pair) {
   constexpr std::size_t kBytes = std::size_t{1} << 20;
   const Ranks& ranks = job.ranks;
@@ -135,7 +135,7 @@ void duplex(const Job& job, const Pair& pair) {
   job.report.step();
 }
 
-// How many ranks of a host send to another at the rate of one: as many pairs as there are at the same time, against one pair.
+// Number of ranks of a host that send at the rate of one: all pairs at once, against one pair.
 void concurrent(const Job& job) {
   constexpr std::size_t kBytes = std::size_t{2} << 20;
   const Ranks& ranks = job.ranks;

@@ -1,4 +1,4 @@
-// Where two ranks of a host may be put: one pair of hardware threads for each kind of neighbourhood that the host has.
+// Placements of two ranks on a host: one pair of hardware threads for each kind of neighbourhood.
 #pragma once
 
 #include <hwloc.h>
@@ -13,7 +13,7 @@
 
 namespace stretto::measure {
 
-// Hardware threads by their number in the operating system. A pair with cpu[0] == -1 is left where the launcher put it.
+// Hardware threads by their number in the operating system. A pair with cpu[0] == -1 keeps the launcher's binding.
 struct Placement {
   std::string name;  // "core": two threads of a core; else the name of the distance; "unbound"; "network"
   topology::Distance distance{};
@@ -22,13 +22,13 @@ struct Placement {
 
 class Machine {
  public:
-  Machine();  // throws std::runtime_error where hwloc cannot describe the machine
+  Machine();  // throws std::runtime_error if hwloc cannot describe the machine
 
-  int cores() const;              // hardware threads that may be used
-  std::size_t cache() const;      // bytes of the largest cache; 32 MiB where that is not known
-  std::vector<int> cpus() const;  // those hardware threads, cores before second threads of a core
+  int cores() const;              // allowed hardware threads
+  std::size_t cache() const;      // bytes of the largest cache; 32 MiB if unknown
+  std::vector<int> cpus() const;  // allowed hardware threads, cores before second threads of a core
 
-  // The closest first; empty where only one hardware thread may be used.
+  // Closest first; empty if only one hardware thread is allowed.
   std::vector<Placement> placements() const;
 
  private:
@@ -39,7 +39,7 @@ class Machine {
   std::unique_ptr<std::remove_pointer_t<hwloc_topology_t>, Destroy> hwloc_;
 };
 
-// The calling thread runs on one hardware thread as long as this lives; cpu -1, or one that it may not use: as before.
+// Binds the calling thread to a hardware thread for this object's life. No effect for cpu -1, or a forbidden thread.
 class Bound {
  public:
   Bound(const Machine& machine, int cpu);

@@ -7,7 +7,7 @@
 namespace stretto::measure {
 namespace {
 
-enum Tag { kDone = 100, kGo, kMeet };  // PingPong's are below
+enum Tag { kDone = 100, kGo, kMeet };  // above PingPong's tags
 
 using Name = std::array<char, 256>;
 

@@ -20,9 +20,9 @@ namespace {
 
 constexpr double kNear = 0.25e-6;
 constexpr double kSeconds = 0.06;
-constexpr int kBatch = 200;      // round trips of a sample
-constexpr int kSpins = 1 << 14;  // before a waiting rank gives its core away
-constexpr int kTag = 200;        // of messages; no other part has it
+constexpr int kBatch = 200;      // round trips per sample
+constexpr int kSpins = 1 << 14;  // checks before a waiting rank yields its core
+constexpr int kTag = 200;        // tag of this part's messages alone
 constexpr std::uint64_t kEnd = ~std::uint64_t{0};
 
 struct alignas(128) Flag {
@@ -30,13 +30,13 @@ struct alignas(128) Flag {
 };
 
 struct Flags {
-  Flag leader, follower;  // each written by one
+  Flag leader, follower;  // each with one writer
 };
 
-// Memory of two processes: the leader's, which the follower opens through the leader's entry in /proc. Nothing is left behind.
+// Memory shared by two processes: the leader's memfd, which the follower opens through /proc. Leaves nothing behind.
 class Shared {
  public:
-  // On this rank and `peer`, one of which leads.
+  // Between this rank and `peer`, one of which leads.
   Shared(const World& world, int peer, bool leads) {
     int mine[2] = {static_cast<int>(getpid()), -1}, theirs[2] = {};
     if (leads) mine[1] = file_ = node::arena::make_anonymous("stretto-flag", sizeof(Flags));

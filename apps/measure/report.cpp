@@ -23,7 +23,7 @@ void Report::event(const Json& event) const {
   if (!speaks_) return;
   const std::string line = event.dump() + "\n";
   std::fwrite(line.data(), 1, line.size(), stdout);
-  std::fflush(stdout);  // who reads shows progress
+  std::fflush(stdout);  // a reader shows progress
 }
 
 void Report::begin(Part part, int steps) {

@@ -1,6 +1,6 @@
-// What the program says: events, one JSON object a line on standard output, written by rank 0 alone.
+// The program's output: events, one JSON object per line on standard output, written by rank 0 alone.
 //
-//   {"event": "machine", ...}   first: where this runs, and on what
+//   {"event": "machine", ...}   first: the machine and its software
 //   {"event": "regime", "when": "before" | "after", ...}   the round trip of a shared flag (regime.hpp)
 //   {"event": "share", "after": "links", "share": 0.98}   of its core that each rank had then; first after ""
 //   {"event": "progress", "part": "links", "done": 3, "total": 24}
@@ -17,7 +17,7 @@ namespace stretto::measure {
 
 using Json = nlohmann::ordered_json;
 
-// The parts that may be measured, in the order in which they run.
+// The parts of a measurement, in order.
 enum class Part : std::uint8_t { pingpong, links, codec, local, engine, native, node, switches, device };
 inline constexpr Part kParts[] = {Part::pingpong, Part::links, Part::codec,    Part::local, Part::engine,
                                   Part::native,   Part::node,  Part::switches, Part::device};
@@ -29,11 +29,11 @@ class Report {
 
   void event(const Json& event) const;
 
-  // A part begins, of so many steps; each ends with step().
+  // Begins a part of `steps` steps; each ends with step().
   void begin(Part part, int steps);
   void step();
 
-  // A figure of the part that has begun.
+  // Adds a figure of the current part.
   void row(const Json& fields) const;
 
  private:

@@ -1,4 +1,4 @@
-// How often to measure: until the time set aside is spent, within limits; and what is kept of the samples.
+// Sampling: repeats until a time is spent, within limits, and summarises the samples.
 #pragma once
 
 #include <algorithm>
@@ -28,7 +28,7 @@ struct Budget {
   double seconds = 0.05;
   int least = 5, most = 20000;  // samples
 
-  // Samples that fit, where one takes `each` seconds.
+  // Number of samples of `each` seconds that fit.
   int samples(double each) const {
     return static_cast<int>(std::clamp(seconds / std::max(each, 1e-9), double(least), double(most)));
   }
@@ -49,7 +49,7 @@ inline Timing summary(const std::vector<double>& samples) {
   return t;
 }
 
-// The timing of `work`, which is run once without being counted, and then as often as the budget allows.
+// The timing of `work`: runs it once uncounted, and then as often as the budget allows.
 template <class Work>
 Timing sample(const Budget& budget, const Work& work) {
   work();

@@ -10,7 +10,7 @@ std::vector<Crew> crews(const Job& job) {
   const auto position = static_cast<std::size_t>(std::find(here.begin(), here.end(), job.ranks.rank) - here.begin());
   std::vector<Crew> all{{1, {0}, job.ranks.rank == 0, cpus.empty() ? -1 : cpus[0]}};
 
-  // Hosts may differ: as many on each as on the first.
+  // Hosts may differ: use as many ranks on each as on the first.
   const int busy = job.ranks.from(0, static_cast<int>(std::min(here.size(), cpus.size())));
   if (busy < 2) return all;
   const bool active = position < static_cast<std::size_t>(busy);

@@ -1,5 +1,5 @@
-// The ranks of a run: the communicator that they have, and blocking messages between two of them, which are what is measured. Those
-// are an MPI's own (world_mpi.cpp), or UCX's as stretto sends them (world_ucx.cpp).
+// The ranks of a run: their communicator, and the blocking messages to measure, either an MPI's own (world_mpi.cpp) or
+// UCX's as stretto sends them (world_ucx.cpp).
 #pragma once
 
 #include <cstddef>
@@ -25,7 +25,7 @@ inline void must(stretto_status status) {
 
 class World {
  public:
-  // Takes the communicator.
+  // Takes ownership of the communicator.
   explicit World(stretto_comm comm) noexcept : comm_(comm) {}
   virtual ~World();
   World(const World&) = delete;
@@ -35,19 +35,19 @@ class World {
   int size() const { return stretto_comm_size(comm_); }
   stretto_comm comm() const noexcept { return comm_; }
   virtual model::Carrier carrier() const noexcept = 0;
-  std::string library() const;       // with its version, as profiles name it
+  std::string library() const;       // with its version, in the form of profiles
   node::Exchange& exchange() const;  // collective, over all ranks
-  virtual void barrier() const;      // the same
+  virtual void barrier() const;      // collective, over all ranks
 
-  // Messages of one tag between two ranks meet in order. All throw where one fails.
+  // Messages of one tag between two ranks match in order. These functions throw on failure.
   virtual void send(int peer, int tag, const void* data, std::size_t bytes) const = 0;
   virtual void receive(int peer, int tag, void* data, std::size_t bytes) const = 0;
-  // Both at once, of as many bytes.
+  // Sends and receives at once, equally many bytes.
   virtual void shift(int to, const void* out, int from, void* in, std::size_t bytes, int tag) const = 0;
-  // Receives an empty message; asleep, it takes no core from others meanwhile.
+  // Receives an empty message. `asleep`: leaves the core to others meanwhile.
   virtual void await(int peer, int tag, bool asleep) const = 0;
 
-  // Collectives of the carrier's own; null where it has none.
+  // The carrier's own collectives; null if it has none.
   virtual std::unique_ptr<Provider> natives() const = 0;
 
  private:
@@ -57,7 +57,7 @@ class World {
 // Collective over MPI_COMM_WORLD, and freed before MPI_Finalize.
 std::unique_ptr<World> make_mpi_world();
 
-// Collective over the ranks that the environment names (stretto_store.h).
+// Collective over the ranks in the environment (stretto_store.h).
 std::unique_ptr<World> make_ucx_world();
 
 }  // namespace stretto::measure

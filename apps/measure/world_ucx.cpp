@@ -13,7 +13,7 @@
 namespace stretto::measure {
 namespace {
 
-constexpr double kLimit = 300, kLongest = 3600;  // seconds that a message may take; and one that ranks sleep for
+constexpr double kLimit = 300, kLongest = 3600;  // seconds for a message, and for one awaited asleep
 
 stretto_comm make_comm() {
   stretto_comm comm = nullptr;
@@ -50,7 +50,7 @@ class UcxWorld final : public World {
  private:
   enum Id : std::uint64_t { kSend, kReceive };
 
-  // Waits until so many transfers have ended.
+  // Waits until `left` transfers have ended.
   void finish(std::size_t left, int peer, bool asleep) const {
     const double limit = asleep ? kLongest : kLimit, end = asleep ? now() + limit : 0;
     while (left > 0) {

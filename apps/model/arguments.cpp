@@ -63,7 +63,7 @@ topology::Topology topology_of(const Arguments& arguments, const model::Profile&
   if (per_node > ranks)
     throw Problem(fmt::format("{} ranks on each node are more than the {} there are", per_node, ranks));
   auto where = topology::Topology::regular(ranks, per_node);
-  // A torus that was named must fit; one of the profile is that of whole machines.
+  // A named torus must fit; the profile's torus describes the whole machine.
   if (arguments.network.empty()) return model::on_network(profile, std::move(where));
   check(where.lay_on_torus(profile.torus.sides));
   return where;
@@ -165,9 +165,15 @@ model::Question question_of(const Arguments& a) {
   if (a.ratio_given && !q.compress && a.system.empty())
     throw Problem(fmt::format("ratio {} is that of streams, which need a bound: --bound rel:X or abs:X", a.ratio));
   q.ratio = q.compress ? a.ratio : 1;
-  // Over UCX there are no native collectives. Ranks of one host have its memory.
+  if (a.dense_ratio != 0 && !(std::isfinite(a.dense_ratio) && a.dense_ratio >= 1))
+    throw Problem(fmt::format("dense ratio {} is below 1", a.dense_ratio));
+  if (a.dense_ratio != 0 && !q.compress)
+    throw Problem(
+        fmt::format("dense ratio {} is that of streams, which need a bound: --bound rel:X or abs:X", a.dense_ratio));
+  q.dense_ratio = a.dense_ratio;
+  // Over UCX there are no native collectives. Ranks of one host share its memory.
   const bool ucx = carrier_of(a) == model::Carrier::ucx;
-  // Neither the MPI's collectives nor the node's reach a device's memory.
+  // Neither the MPI's collectives nor the node's reach device memory.
   q.device = a.device || a.nccl;
   q.staged = a.device && !a.nccl;
   q.native = a.native && (a.nccl || (!ucx && !a.device));

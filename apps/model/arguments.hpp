@@ -1,4 +1,4 @@
-// What a question on the command line says, checked and turned into what the model takes.
+// A question on the command line, checked and converted for the model.
 #pragma once
 
 #include <cstdint>
@@ -26,22 +26,23 @@ struct Arguments {
   std::string type = "f32";
   std::string bound = "exact";
   double ratio = 8;
-  bool ratio_given = false;  // else it is assumed, and said to be
+  bool ratio_given = false;  // else the ratio is assumed, and marked so
+  double dense_ratio = 0;    // 0: streams are fixed
   double growth = model::kIndependentGrowth;
-  std::string machine;          // empty: what the library would use on this host
+  std::string machine;          // empty: the profile that the library would use on this host
   std::string carrier = "mpi";  // or ucx
-  double gigabits = 0;          // of the network; 0: as the profile says
+  double gigabits = 0;          // of the network; 0: from the profile
   int hosts_per_switch = 0;
   double oversubscription = 1;
-  std::string network;  // torus:4x4x4; empty: as the profile says
-  double hop = -1;      // seconds a link of it; negative: as the profile says
+  std::string network;  // torus:4x4x4; empty: from the profile
+  double hop = -1;      // seconds per link of it; negative: from the profile
   bool native = true;
   bool device = false, nccl = false;
   // predict
   std::string schedule, payload = "auto", system, segment, raw_below;
   bool rounds = false;  // no overlap
-  // predict: of a started tree, the levels that the ranks' own cores do, the communication cores of a host, and the work
-  // beside it; explain and choose: the cores
+  // predict: for a started tree, the levels run by the ranks' own cores, the communication cores of a host, and the
+  // work beside it. explain and choose: the cores.
   int split = 0, comm_cores = 0;
   std::string work;  // empty: none
   bool json = false;
@@ -54,8 +55,8 @@ schedule::Collective collective_of(const Arguments& arguments);
 topology::Topology topology_of(const Arguments& arguments, const model::Profile& profile, int ranks, int per_node);
 model::Carrier carrier_of(const Arguments& arguments);
 
-// The machine's profile as its file has it; and as messages over the carrier take it, on the network that was named. *from:
-// where it was found; *messages: as of model::over.
+// The machine's profile as in its file; and as used for messages over the carrier, on the named network. *from: where
+// it was found; *messages: see model::over.
 model::Profile profile_named(const Arguments& arguments, std::string* from = nullptr);
 model::Profile profile_of(const Arguments& arguments, std::string* from, std::string* messages);
 model::Question question_of(const Arguments& arguments);
@@ -65,7 +66,7 @@ model::Machine machine_of(const Arguments& arguments, const model::Profile& prof
 // "exact" allows no streams; rel:X and abs:X do.
 bool allows_streams(const std::string& bound);
 
-// Throws Problem with the library's message where s is not ok.
+// Throws Problem with the library's message if s is not ok.
 void check(Status s);
 
 }  // namespace stretto::app

@@ -19,10 +19,10 @@ namespace {
 using model::Candidate;
 using model::Question;
 
-constexpr std::size_t most_rows = 12;                         // of the table as text
-constexpr double least_bytes = 8, most_bytes = 4294967296.0;  // of the sweep
+constexpr std::size_t most_rows = 12;                         // in the text table
+constexpr double least_bytes = 8, most_bytes = 4294967296.0;  // of the size sweep
 
-// The profile that a question is answered from.
+// The profile for a question's answer.
 struct Asked {
   std::string from, messages;
   model::Profile profile;
@@ -48,7 +48,7 @@ Json head(const Arguments& a, const Question& q, const Asked& asked) {
   return j;
 }
 
-// ", streams at ratio 8 (assumed)"; nothing where none may travel.
+// ", streams at ratio 8 (assumed)"; empty if none may travel.
 std::string streams_text(const Json& r) {
   const Json& q = r["question"];
   if (!q["compress"].get<bool>() || r.value("payload", "") == "raw") return "";
@@ -56,35 +56,34 @@ std::string streams_text(const Json& r) {
                      q["ratio_assumed"].get<bool>() ? " (assumed)" : "");
 }
 
-// ", S=1" of what splits.
+// ", S=1" for a split tree.
 std::string split_text(const Json& candidate) {
   return candidate.contains("split") ? fmt::format(", S={}", candidate["split"].get<int>()) : "";
 }
 
-// What makes two choices different: not the segment, nor the number of blocks.
-std::string family(const Candidate& c) {
+// Name of a choice without segment and number of blocks, for comparing choices.
+std::string family(const Candidate& c, schedule::Collective collective) {
   Candidate plain = c;
   plain.raw_below = 0;
   plain.segment = 0;
   plain.blocks = 0;
   plain.lanes = 0;
-  return label(plain);
+  return label(plain, collective);
 }
 
-// What a table has one row of: a schedule and its payload, whatever else.
-std::string row_of(const Candidate& c) {
-  return c.native ? label(c) : fmt::format("{} {}", c.schedule, payload::name(c.payload));
+// Name of a table's row: a schedule and its payload.
+std::string row_of(const Candidate& c, schedule::Collective collective) {
+  return c.native ? label(c, collective) : fmt::format("{} {}{}", c.schedule, payload::name(c.payload), c.dense ? ", dense" : "");
 }
 
-// What a schedule that was named may carry: the payload that was named too, else what `explain` has candidates of, of which the
-// cheapest is taken.
+// Payloads for a named schedule: the named payload, or else explain's candidates, of which the cheapest is taken.
 std::vector<payload::Kind> payloads_of(const Question& q) {
   if (q.payload >= 0) return {static_cast<payload::Kind>(q.payload)};
   if (!q.compress) return {payload::Kind::raw};
   return {payload::Kind::raw, payload::Kind::fused, payload::Kind::homomorphic};
 }
 
-// Refuses what does not fit together of a started collective that communication cores drive.
+// Refuses contradictory options of a started collective on communication cores.
 void check_lanes(const Arguments& a, const schedule::Algorithm& algorithm) {
   if (a.comm_cores < 0 || a.comm_cores > 4096)
     throw Problem(fmt::format("{} communication cores; from 0 to 4096", a.comm_cores));
@@ -96,7 +95,7 @@ void check_lanes(const Arguments& a, const schedule::Algorithm& algorithm) {
     throw Problem(fmt::format("{} {} is no tree that splits", schedule::name(algorithm.collective), algorithm.name));
 }
 
-// Levels of a tree that the library gives to the ranks' own cores, where each rank has one.
+// Levels of a tree that the library runs on the ranks' own cores, with a core per rank.
 Json split_of(const Arguments& a, const model::Profile& profile, const Question& q, const Candidate& c) {
   const schedule::Algorithm* algorithm = c.native ? nullptr : schedule::find(q.collective, c.schedule);
   if (a.comm_cores < 1 || algorithm == nullptr || !algorithm->uses_split) return {};
@@ -160,7 +159,7 @@ Json predict(const Arguments& a) {
   request.root = q.root;
   const model::Machine machine = machine_of(a, profile, q.element, q.ratio);
   model::Programs programs;
-  // Communication cores are set aside: each rank has a core of its own.
+  // Communication cores are reserved: each rank has its own core.
   const int cores = a.comm_cores > 0 ? a.per_node + a.comm_cores : profile.cores;
   check(make_programs(*algorithm, request, where, {true, a.hosts_per_switch, cores}, &programs));
   const bool row = q.collective == schedule::Collective::alltoall;
@@ -198,7 +197,7 @@ Json choose(const Arguments& a) {
   model::Decided decided;
   check(model::decide(chooser, q, &decided, true));
   Json j = head(a, q, asked);
-  j["choice"] = to_json(decided.taken);
+  j["choice"] = to_json(decided.taken, q.collective);
   if (const Json split = split_of(a, profile, q, decided.taken); !split.is_null()) j["choice"]["split"] = split;
   return j;
 }
@@ -214,15 +213,15 @@ Json explain(const Arguments& a) {
   j["candidates"] = Json::array();
   std::set<std::string> rows;
   for (const Candidate& c : all) {
-    j["candidates"].push_back(to_json(c));
-    j["candidates"].back()["first_of_row"] = rows.insert(row_of(c)).second;
+    j["candidates"].push_back(to_json(c, q.collective));
+    j["candidates"].back()["first_of_row"] = rows.insert(row_of(c, q.collective)).second;
     if (const Json split = split_of(a, profile, q, c); !split.is_null()) j["candidates"].back()["split"] = split;
   }
   const double mpi = model::Chooser::mpi_seconds(all);
   j["mpi_seconds"] = mpi > 0 ? Json(mpi) : Json();
   model::Decided decided;
   check(model::decide(chooser, q, &decided, true));
-  j["taken"] = label(decided.taken);
+  j["taken"] = label(decided.taken, q.collective);
   j["sweep"] = Json::array();
   j["crossovers"] = Json::array();
   if (q.collective == schedule::Collective::barrier) return j;
@@ -233,15 +232,15 @@ Json explain(const Arguments& a) {
     check(chooser.table(q, &all));
     Json point;
     point["bytes"] = q.bytes;
-    point["best"] = to_json(all.front());
+    point["best"] = to_json(all.front(), q.collective);
     check(model::decide(chooser, q, &decided, true));
-    point["taken"] = label(decided.taken);
+    point["taken"] = label(decided.taken, q.collective);
     point["native"] =
         seconds_of(all, [](const Candidate& c) { return c.native && c.provider == model::Provider::mpi; });
     point["raw"] = seconds_of(all, [](const Candidate& c) { return !c.native && c.payload == payload::Kind::raw; });
     point["compressed"] = seconds_of(all, [](const Candidate& c) { return c.payload != payload::Kind::raw; });
     j["sweep"].push_back(point);
-    const std::string now = family(decided.taken);
+    const std::string now = family(decided.taken, q.collective);
     if (!last.empty() && now != last)
       j["crossovers"].push_back({{"below", below}, {"above", q.bytes}, {"from", last}, {"to", now}});
     last = now;

@@ -1,4 +1,4 @@
-// The table that a choice is made from, and how the choice changes with the size.
+// The table behind a choice, and the choice by size.
 #pragma once
 
 #include "arguments.hpp"
@@ -9,9 +9,9 @@ namespace stretto::app {
 Json predict(const Arguments& arguments);
 Json choose(const Arguments& arguments);
 Json explain(const Arguments& arguments);
-Json profiles(const std::string& one);  // empty: all that are shipped
+Json profiles(const std::string& one);  // empty: all shipped profiles
 
-// The same as text.
+// The results as text.
 std::string predict_text(const Json& result);
 std::string choose_text(const Json& result);
 std::string explain_text(const Json& result);

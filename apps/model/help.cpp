@@ -9,14 +9,14 @@
 namespace stretto::app {
 namespace {
 
-constexpr std::size_t left = 24, width = 79;  // columns of names, and of all
+constexpr std::size_t left = 24, width = 79;  // columns of names, and in total
 
 std::string upper(std::string text) {
   std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return std::toupper(c); });
   return text;
 }
 
-// Words from column `left` on; the first line begins where `line` ends.
+// Wraps words from column `left` on; the first line continues `line`.
 std::string wrapped(std::string line, const std::string& text) {
   std::string all;
   std::istringstream words(text);

@@ -1,4 +1,4 @@
-// The help of stretto-model, in the style of the command `stretto`, which shows it as its own.
+// The help of stretto-model, in the style of `stretto`, which shows it as its own.
 #pragma once
 
 #include <CLI/CLI.hpp>

@@ -1,4 +1,4 @@
-// stretto-model: what a collective takes on a machine, which way to run it is the cheapest, and why.
+// stretto-model: predicts a collective's time on a machine, and explains the cheapest choice.
 #include <cstdio>
 #include <exception>
 
@@ -42,6 +42,8 @@ void add_question(CLI::App* c, Arguments* a) {
   c->add_option("--type", a->type, "f32 or f64");
   c->add_option("--bound", a->bound, "exact (no streams), rel:X of the range of values, or abs:X")->type_name("BOUND");
   add_ratio(c, a, "that compression of one contribution is expected to reach, where there is a bound");
+  c->add_option("--dense-ratio", a->dense_ratio,
+                "and the ratio of dense streams, which are then candidates beside fixed ones; 0: they are none");
   c->add_option("--root", a->root, "of rooted collectives");
   add_machine(c, a);
 }

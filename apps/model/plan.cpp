@@ -15,7 +15,7 @@ namespace {
 
 using schedule::Collective;
 
-// Whether a time is shorter by more than rounding.
+// True if a time is shorter by more than rounding.
 bool shorter(double a, double b) noexcept { return a < b * (1 - 1e-9); }
 
 class Planner {
@@ -23,10 +23,11 @@ class Planner {
   Planner(const model::Machine& machine, const Work& work, int cores, int most)
       : machine_(machine), work_(work), tree_{cores}, most_(std::min(most, tree_.levels(cores))) {}
 
-  // Seconds of the program, by how many levels of each tree run on the ranks' cores. The best of equal ones is the fewest.
+  // Seconds of the program, by the levels of each tree that run on the ranks' cores. The smallest best number of levels
+  // wins.
   Json row(int ranks) const {
     const double computing = work_.compute * tree_.cores / ranks;
-    double blocking = 0, unsplit = 0;  // of blocking calls; of started ones, if they blocked
+    double blocking = 0, unsplit = 0;  // seconds of blocking calls; of started calls, if they blocked
     std::vector<model::Parts> started(ranks < tree_.cores ? static_cast<std::size_t>(most_) + 1 : 0);  // by split
     const int levels = tree_.levels(ranks);
     const auto add = [&](const TreeCall& call, Collective collective) {

@@ -18,7 +18,7 @@ using model::System;
 using payload::Kind;
 using schedule::Collective;
 
-constexpr double published_segment = 1024.0 * 1024;  // of systems that overlap
+constexpr double published_segment = 1024.0 * 1024;  // for systems with overlap
 constexpr double our_segments[] = {0, 262144, 1048576, 4194304};
 constexpr std::string_view plain[] = {"ring", "rabenseifner", "recursive_doubling"};
 constexpr std::string_view two_floors[] = {"hierarchical_ring", "hierarchical_rabenseifner",
@@ -30,7 +30,7 @@ struct Best {
   int walked = 0;
 };
 
-// One number of ranks; schedules are made once for all systems and sizes.
+// One number of ranks; its schedules are built once for all systems and sizes.
 class Job {
  public:
   Job(const Arguments& a, const model::Profile& profile, Collective collective, int ranks)
@@ -40,7 +40,7 @@ class Job {
         where_(topology_of(a, profile, ranks, std::min(a.per_node, ranks))),
         machine_(machine_of(a, profile, 4, a.ratio)) {}
 
-  // Nothing where no schedule of the system can be walked.
+  // Empty if no schedule of the system can be walked.
   std::optional<Best> best(const std::string& name, double bytes) {
     std::optional<Best> best;
     if (name == "mpi" || name == "ours") {
@@ -130,7 +130,8 @@ Json simulate(const Arguments& a, Study study) {
   }
   Json rows = Json::array();
   for (const int ranks : study.ranks) {
-    if (a.per_node > ranks || a.per_node < 1) (void)topology_of(a, profile, ranks, a.per_node);  // says what is wrong
+    // throws the explanation
+    if (a.per_node > ranks || a.per_node < 1) (void)topology_of(a, profile, ranks, a.per_node);
     Job job(a, profile, collective, ranks);
     for (const std::string& size : study.sizes) {
       const double whole = static_cast<double>(parse_size(size));

@@ -9,7 +9,7 @@ namespace stretto::app {
 struct Study {
   std::string kind = "weak";         // weak: `bytes` on each rank; strong: `bytes` / ranks on each
   std::vector<int> ranks;            // empty: 8, 16, ..., 131072
-  std::vector<std::string> sizes;    // empty: the one of the arguments
+  std::vector<std::string> sizes;    // empty: the size in the arguments
   std::vector<std::string> systems;  // empty: all
 };
 

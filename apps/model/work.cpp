@@ -29,7 +29,8 @@ bool runs_on_trees(Collective c) noexcept {
          c == Collective::scatter;
 }
 
-// Nothing where the name is of no collective that runs on trees. Of a report also reduce_start, a persistent one's.
+// Parses a collective's name; empty unless it runs on trees. Accepts reduce_start, a report's name of a persistent
+// start.
 std::optional<TreeCall> call_of(std::string_view name) {
   TreeCall call;
   constexpr std::string_view start = "_start";
@@ -54,7 +55,7 @@ int parse_count(const std::string& text) {
   return count;
 }
 
-// Those between commas; and of one of them the words.
+// The parts between separators.
 std::vector<std::string> split(const std::string& text, std::string_view separators) {
   std::vector<std::string> parts;
   for (std::size_t begin = 0; begin <= text.size();) {
@@ -71,7 +72,7 @@ std::vector<std::string> words_of(const std::string& text) {
   return words;
 }
 
-// A report's number, finite and not negative.
+// A number in a report, finite and not negative.
 double number_of(const std::string& path, const Json& row, const char* key) {
   const auto found = row.find(key);
   if (found == row.end() || !found->is_number() || !std::isfinite(found->get<double>()) || found->get<double>() < 0)

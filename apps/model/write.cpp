@@ -6,13 +6,14 @@
 
 namespace stretto::app {
 
-Json to_json(const model::Candidate& c) {
+Json to_json(const model::Candidate& c, schedule::Collective collective) {
   Json j;
   j["native"] = c.native;
-  j["label"] = label(c);
+  j["label"] = label(c, collective);
   if (!c.native) {
     j["schedule"] = c.schedule;
-    j["payload"] = payload::name(c.payload);
+    j["payload"] = payload_name(c.payload, collective);
+    if (c.payload != payload::Kind::raw) j["coding"] = c.dense ? "dense" : "fixed";
     j["raw_inside"] = c.raw_inside;
     j["raw_below"] = c.raw_below;
     j["segment"] = c.segment;
@@ -31,15 +32,22 @@ Json to_json(const model::Question& q) {
           {"device", q.device},
           {"root", q.root},
           {"compress", q.compress},
-          {"ratio", q.ratio}};
+          {"ratio", q.ratio},
+          {"dense_ratio", q.dense_ratio}};
 }
 
-std::string label(const model::Candidate& c) {
+std::string payload_name(payload::Kind kind, schedule::Collective collective) {
+  const bool once = !schedule::reduces(collective) && kind != payload::Kind::raw && kind != payload::Kind::cprp2p;
+  return once ? "compress_once" : payload::name(kind);
+}
+
+std::string label(const model::Candidate& c, schedule::Collective collective) {
   if (c.native) {
     const char* const name = c.provider == model::Provider::node ? "node" : "native";
-    return c.payload == payload::Kind::raw ? name : fmt::format("{} {}", name, payload::name(c.payload));
+    return c.payload == payload::Kind::raw ? name : fmt::format("{} {}", name, payload_name(c.payload, collective));
   }
-  std::string text = fmt::format("{} {}", c.schedule, payload::name(c.payload));
+  std::string text = fmt::format("{} {}", c.schedule, payload_name(c.payload, collective));
+  if (c.dense) text += ", dense";
   if (c.raw_inside) text += ", raw inside";
   if (c.raw_below > 0) text += ", raw below " + size_text(static_cast<double>(c.raw_below));
   if (c.blocks > 0) text += fmt::format(", {} blocks", c.blocks);

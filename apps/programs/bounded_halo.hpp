@@ -1,4 +1,4 @@
-// The same halo within a bound: each face is packed, compressed once by stretto, and travels as a stream.
+// A halo exchange within a bound: each face is packed, compressed once by stretto, and sent as a stream.
 #pragma once
 
 #include <cstddef>
@@ -11,14 +11,14 @@ namespace stretto::programs {
 
 class BoundedHalo {
  public:
-  // Collective. Each received value is within `bound` of the one that was sent. Throws Refused where a face exceeds a message.
+  // Collective. Each received value is within `bound` of the sent value. Throws Refused if a face exceeds a message.
   BoundedHalo(const Grid& grid, const Halo& halo, stretto_type type, double bound);
 
-  // As Halo's. Both throw std::runtime_error where a stream cannot be made or read.
+  // As in Halo. Both throw std::runtime_error if a stream cannot be made or read.
   void start(const void* field);
   void finish(void* field);
 
-  double bytes() const;  // that this rank sends in an exchange, on average
+  double bytes() const;  // sent per exchange by this rank, on average
 
  private:
   MPI_Comm comm_;

@@ -1,5 +1,5 @@
-// Conjugate gradients on a sparse matrix. A step has two dot products, each of which waits for every rank. The pipelined form
-// (Ghysels and Vanroose 2014) has both in one MPI_Iallreduce, beside the product with the matrix.
+// Conjugate gradients on a sparse matrix. A step has two dot products, each of which waits for every rank. The
+// pipelined form (Ghysels and Vanroose 2014) has both in one MPI_Iallreduce, overlapped with the matrix product.
 #include <mpi.h>
 
 #include <algorithm>
@@ -21,19 +21,19 @@ namespace {
 enum class Form : std::uint8_t {
   blocking,     // MPI_Allreduce for each dot product
   pipelined,    // MPI_Iallreduce for both at once
-  reproducible  // sums of planes are gathered and added in the planes' order: the same bits on any number of ranks
+  reproducible  // sums of planes are gathered and added in the planes' order: equal bits for any number of ranks
 };
 const std::map<std::string, Form> kForms{
     {"blocking", Form::blocking}, {"pipelined", Form::pipelined}, {"reproducible", Form::reproducible}};
 
 struct Options {
   int side = 256, stencil = 5, steps = 100;
-  bool weak = false;  // each rank has so many planes
+  bool weak = false;  // planes per rank instead of in all
   Form form = Form::blocking;
   double tolerance = 0;
 };
 
-// A vector with room for the neighbours' planes; its own points are in the middle.
+// A vector with room for the neighbours' planes around its own points.
 class Vector {
  public:
   explicit Vector(const Slab& slab) : plane_(slab.plane), all_(slab.storage()) {}
@@ -107,7 +107,7 @@ class Solver {
     multiply(matrix_, in.data(), out.own().data());
   }
 
-  // This rank's part: its points one after the other, plane by plane.
+  // This rank's part: its points in order, plane by plane.
   double part_of_plane(const Vector& a, const Vector& b, int plane) const {
     const std::size_t from = static_cast<std::size_t>(plane) * slab_.plane;
     double sum = 0;
@@ -139,7 +139,7 @@ class Solver {
     return sum;
   }
 
-  // Keeps the residual's norm. Whether to end: at the tolerance, or where the residual is 0 and no direction is left.
+  // Records the residual's norm. True: end, at the tolerance, or with a zero residual and no direction left.
   bool note(double square) {
     history_.push_back(std::sqrt(std::max(square, 0.0)));
     converged_ = history_.back() <= options_.tolerance * history_.front();

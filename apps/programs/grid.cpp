@@ -19,7 +19,7 @@ Part part_of(int points, int parts, int index) {
 
 Three process_grid(int processes, int dimensions) {
   Three dims{1, 1, 1};
-  std::fill_n(dims.begin(), dimensions, 0);  // for MPI to choose
+  std::fill_n(dims.begin(), dimensions, 0);  // chosen by MPI
   MPI_Dims_create(processes, dimensions, dims.data());
   return dims;
 }

@@ -1,4 +1,5 @@
-// A box of points cut among the ranks by a Cartesian grid of processes; the last direction is the one in which points lie side by side.
+// A box of points, divided among the ranks by a Cartesian process grid. Points of the last direction are adjacent in
+// memory.
 #pragma once
 
 #include <mpi.h>
@@ -18,20 +19,19 @@ struct Part {
   int first = 0, count = 0;
 };
 
-// The part of one of `parts` processes; the first ones have a point more where the points do not divide.
+// Part `index` of `parts`; the first parts have an additional point if the points do not divide.
 Part part_of(int points, int parts, int index);
 
-// How MPI_Dims_create lays out so many processes in the first `dimensions` directions; 1 in the others.
+// The layout by MPI_Dims_create in the first `dimensions` directions; 1 in the others.
 Three process_grid(int processes, int dimensions);
 
-// "8x3x1", "8x3" or "8": processes of each direction, 1 in those that are not named. Throws Refused where the text is no
-// such grid, or has another number of processes than `processes`.
+// "8x3x1", "8x3" or "8": processes per direction, 1 in missing ones. Throws Refused if the text is malformed, or its
+// processes are not `processes`.
 Three given_grid(const std::string& text, int processes);
 
 class Grid {
  public:
-  // Collective; `dims` has as many processes as there are ranks. Throws Refused where a direction has fewer points than
-  // processes.
+  // Collective; `dims` has a process per rank. Throws Refused if a direction has fewer points than processes.
   Grid(const Three& points, const Three& dims, bool periodic);
   ~Grid();
   Grid(const Grid&) = delete;
@@ -45,7 +45,7 @@ class Grid {
   Part part_of(int rank, int direction) const;
   Block block() const;
 
-  // Side 0 is towards smaller coordinates. MPI_PROC_NULL at an end, and in a direction that is not cut.
+  // Side 0 is towards smaller coordinates. MPI_PROC_NULL at an end, and in an undivided direction.
   int neighbour(int direction, int side) const { return neighbours_[static_cast<std::size_t>(2 * direction + side)]; }
 
  private:

@@ -3,7 +3,7 @@
 namespace stretto::programs {
 namespace {
 
-// One layer of a block, `plane` in `direction`; of the other directions the points without the layer around them.
+// One layer of a block, `plane` in `direction`; in the other directions without the surrounding layer.
 MPI_Datatype layer(const Block& block, int direction, int plane, MPI_Datatype element) {
   Three sizes{}, counts{}, starts{};
   for (std::size_t d = 0; d < 3; ++d) {
@@ -48,7 +48,7 @@ Halo::~Halo() {
 void Halo::exchange(void* field) const {
   for (std::size_t i = 0; i < all_.size(); ++i) {
     const Face &out = all_[i],
-               &in = all_[i ^ 1];  // what leaves by one face of a direction comes in by the opposite one
+               &in = all_[i ^ 1];  // data sent through a face arrive through the opposite face
     MPI_Sendrecv(field, 1, out.sent, out.neighbour, out.sent_tag, field, 1, in.received, in.neighbour, in.received_tag,
                  comm_, MPI_STATUS_IGNORE);
   }

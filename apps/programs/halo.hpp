@@ -1,4 +1,4 @@
-// The layer around a block, filled with the neighbours' outermost points: one message for each face that is shared.
+// The layer around a block, filled with the neighbours' outermost points: one message per shared face.
 #pragma once
 
 #include <mpi.h>
@@ -10,10 +10,10 @@
 
 namespace stretto::programs {
 
-// A face that is shared with a neighbour: the points that are sent, and the layer that is received, as derived datatypes of a field.
+// A face shared with a neighbour: the sent points and the received layer, as derived datatypes of a field.
 struct Face {
   int neighbour = MPI_PROC_NULL;
-  int sent_tag = 0, received_tag = 0;  // the direction in which a message travels
+  int sent_tag = 0, received_tag = 0;  // identifies a message's direction
   std::size_t points = 0;
   MPI_Datatype sent = MPI_DATATYPE_NULL, received = MPI_DATATYPE_NULL;
 };
@@ -28,17 +28,17 @@ class Halo {
   // Direction by direction, by MPI_Sendrecv.
   void exchange(void* field) const;
 
-  // All directions at once. Between the two calls the field is read alone, and its layer not at all.
+  // All directions at once. Between the two calls the field must not be written, and its layer not be accessed.
   void start(void* field);
   void finish();
 
   const std::vector<Face>& faces() const { return faces_; }
-  std::size_t points() const;  // that this rank sends
+  std::size_t points() const;  // sent by this rank
 
  private:
   MPI_Comm comm_;
-  std::array<Face, 6> all_;  // with those that no neighbour shares
-  std::vector<Face> faces_;  // those that one does
+  std::array<Face, 6> all_;  // including faces without a neighbour
+  std::vector<Face> faces_;  // faces with a neighbour
   std::vector<MPI_Request> requests_;
 };
 

@@ -1,5 +1,6 @@
-// Jacobi's method for Poisson's equation in three dimensions: each sweep replaces every point by the mean of its six neighbours and of the
-// source, after an exchange of the blocks' outermost points. The source is that of one sine wave over the box, so the solution is known.
+// Jacobi's method for Poisson's equation in three dimensions: each sweep replaces every point by the mean of its six
+// neighbours and the source, after an exchange of the blocks' outermost points. The source belongs to one sine wave
+// over the box, so the solution is known.
 #include <mpi.h>
 
 #include <algorithm>
@@ -24,10 +25,10 @@ enum class HaloKind : std::uint8_t { blocking, overlapped, bounded };
 
 struct Options {
   int side = 128;
-  std::vector<int> points;  // of the whole box; none: a cube of that side
-  bool weak = false;        // that side is of each rank's block
+  std::vector<int> points;  // of the whole box; empty: a cube of `side`
+  bool weak = false;        // `side` is of each rank's block
   int dimensions = 3;
-  std::vector<std::string> grids;  // of processes, a run each; none: MPI_Dims_create's in so many dimensions
+  std::vector<std::string> grids;  // process grids, a run each; empty: MPI_Dims_create's in `dimensions`
   std::string type = "f64";
   HaloKind halo = HaloKind::overlapped;
   double bound = 0;
@@ -53,7 +54,7 @@ Three points_of(const Options& options, const Three& dims) {
   return points;
 }
 
-// The points of a block that need none of its neighbours', and the boxes of those that do.
+// The points of a block that need no neighbours' points, and the boxes of the others.
 Box interior(const Block& block, const Three& dims) {
   Box box{{}, block.count};
   for (std::size_t d = 0; d < 3; ++d) {
@@ -80,7 +81,7 @@ std::vector<Box> shell(const Block& block, const Box& inside) {
   return boxes;
 }
 
-// Seconds of each sweep, by what they went to; those of reductions, each with the wait for it.
+// Seconds of each sweep by purpose; those of reductions include the wait.
 struct Times {
   std::vector<double> whole, compute, halo, reduction;
 };
@@ -102,7 +103,7 @@ class Solver {
     if (options.halo == HaloKind::bounded) bounded_.emplace(grid, halo_, kType, options.bound);
   }
 
-  // Seconds of a sweep and of a triad over as many points, in turns, on all ranks at once.
+  // Seconds of a sweep and of a triad over as many points, alternating, on all ranks at once.
   std::array<Timing, 2> against_triad() {
     std::vector<double> sweeps, triads;
     const Box all{{}, block_.count};
@@ -112,7 +113,7 @@ class Solver {
       const double swept = MPI_Wtime() - start;
       start = MPI_Wtime();
       triad(block_.points(), in_.data(), source_.data(), out_.data());
-      if (i == 0) continue;  // the first finds no page and no cache ready
+      if (i == 0) continue;  // skips the first, with cold pages and caches
       sweeps.push_back(swept);
       triads.push_back(MPI_Wtime() - start);
     }
@@ -127,7 +128,7 @@ class Solver {
       if (one_sweep() || swept_ == options_.sweeps) break;
       if (swept_ % std::max(options_.sweeps / 10, 1) == 0) report.progress(swept_, options_.sweeps);
     }
-    if (const auto last = reduction_.finish()) change_ = *last;  // that nobody waited for
+    if (const auto last = reduction_.finish()) change_ = *last;  // waits for the last reduction
     report.progress(options_.sweeps, options_.sweeps);
   }
 
@@ -165,7 +166,7 @@ class Solver {
     return values;
   }
 
-  // take(index in the fields, the solution there, a number for the point that does not depend on the blocks)
+  // Calls take(index in the fields, solution, number of the point, independent of the blocks).
   template <class Take>
   void each_point(const Take& take) const {
     const std::vector<double> z = wave(0), y = wave(1), x = wave(2);
@@ -199,8 +200,8 @@ class Solver {
     return 0;
   }
 
-  // Whether the method has converged: the largest change is below the tolerance on all ranks. A reduction that was started is
-  // waited for after the next sweep.
+  // One sweep. True if the method has converged: the largest change is below the tolerance on all ranks. A started
+  // reduction is waited for after the next sweep.
   bool one_sweep() {
     const bool measures = swept_ % options_.check == 0;
     double largest = 0;
@@ -253,7 +254,7 @@ class Solver {
     return all;
   }
 
-  // Of all bits of the field, the same for every number of ranks.
+  // Checksum over all bits of the field, equal for every number of ranks.
   std::string checksum() const {
     std::uint64_t mine = 0, all = 0;
     each_point([&](std::size_t at, double, std::uint64_t point) {

@@ -1,5 +1,5 @@
-// Two matrices, or volumes, are cut over a grid of processes, scattered from rank 0, added, and gathered. Nothing is exchanged between
-// neighbours, so the shape of the grid does not matter; with an exchange after the sum it does.
+// Two matrices, or volumes, are divided over a process grid, scattered from rank 0, added, and gathered. Without
+// exchange between neighbours, the grid's shape does not matter; with an exchange after the sum it does.
 #include <mpi.h>
 
 #include <algorithm>
@@ -20,14 +20,14 @@ namespace {
 
 struct Options {
   std::vector<int> points{256, 256, 256};
-  std::vector<std::string> grids;  // of processes; none: MPI_Dims_create's in each number of dimensions
-  bool weak = false;               // these are of each rank's block
+  std::vector<std::string> grids;  // process grids; empty: MPI_Dims_create's in each number of dimensions
+  bool weak = false;               // `points` are of each rank's block
   int repeats = 5;
 };
 
 using Values = std::vector<double>;
 
-// A block of the whole as a datatype of rank 0's array; and of a block's array with its layer, without that.
+// A subarray type: a block of rank 0's array, or a block's array without its layer.
 MPI_Datatype subarray(const Three& sizes, const Three& counts, const Three& starts) {
   MPI_Datatype type = MPI_DATATYPE_NULL;
   MPI_Type_create_subarray(3, sizes.data(), counts.data(), starts.data(), MPI_ORDER_C, MPI_DOUBLE, &type);
@@ -55,7 +55,7 @@ class Sum {
     for (Values* values : {&whole_a_, &whole_b_, &whole_c_}) values->resize(all);
     for (std::size_t i = 0; i < all; ++i) {
       whole_a_[i] = static_cast<double>(i);
-      whole_b_[i] = static_cast<double>(i % 1000) / 8;  // sums are exact
+      whole_b_[i] = static_cast<double>(i % 1000) / 8;  // so that sums are exact
     }
   }
   ~Sum() {
@@ -95,7 +95,7 @@ class Sum {
 
   double* field() { return c_.data(); }
 
-  // Throws where rank 0's sum is wrong; so does no other rank.
+  // Throws if rank 0's sum is wrong; other ranks check nothing.
   void check() const {
     for (std::size_t i = 0; i < whole_c_.size(); ++i) {
       if (whole_c_[i] != whole_a_[i] + whole_b_[i]) {
@@ -114,7 +114,7 @@ class Sum {
   Values whole_a_, whole_b_, whole_c_;  // on rank 0
 };
 
-// The last direction that is cut, counted from 1.
+// The last divided direction, counted from 1.
 int dimensions_of(const Three& dims) {
   int last = 1;
   for (int d = 2; d <= 3; ++d)

@@ -13,7 +13,7 @@
 namespace stretto::programs {
 namespace {
 
-// How many hosts the ranks are on: each host's first rank counts.
+// Number of hosts: counts each host's first rank.
 int hosts() {
   MPI_Comm host = MPI_COMM_NULL;
   MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &host);
@@ -23,7 +23,7 @@ int hosts() {
   return all;
 }
 
-// "Open MPI 5.0.11" of "Open MPI v5.0.11, ...", and "MPICH 5.0.2" of "MPICH Version:      5.0.2" and further lines.
+// "Open MPI 5.0.11" from "Open MPI v5.0.11, ...", and "MPICH 5.0.2" from "MPICH Version:      5.0.2" and further lines.
 std::string library() {
   char text[MPI_MAX_LIBRARY_VERSION_STRING] = {};
   int length = 0;
@@ -70,7 +70,7 @@ void Report::event(const Json& event) const {
   if (!speaks_) return;
   const std::string line = event.dump() + "\n";
   std::fwrite(line.data(), 1, line.size(), stdout);
-  std::fflush(stdout);  // who reads shows progress
+  std::fflush(stdout);  // a reader shows progress
 }
 
 void Report::row(const Json& fields) const {
@@ -90,7 +90,7 @@ Timing timing(std::vector<double> samples) {
   std::sort(samples.begin(), samples.end());
   t.samples = static_cast<int>(n);
   t.median = n % 2 == 1 ? samples[n / 2] : (samples[n / 2 - 1] + samples[n / 2]) / 2;
-  // Below the k-th smallest sample lies the median with the chance of fewer than k heads in n throws of a coin.
+  // The median lies below the k-th smallest sample with the probability of fewer than k heads in n coin tosses.
   const double spread = 1.96 * std::sqrt(static_cast<double>(n)) / 2;
   const auto below = static_cast<std::size_t>(std::max(0.0, std::floor(static_cast<double>(n) / 2 - spread)));
   t.low = samples[below];
@@ -128,7 +128,7 @@ void check_memory(double bytes, const std::string& what) {
   double here = 0;
   MPI_Allreduce(&bytes, &here, 1, MPI_DOUBLE, MPI_SUM, host);
   MPI_Comm_free(&host);
-  // The host with the least left over speaks for all, so that all refuse alike.
+  // The host with the least memory left decides, so that all ranks refuse alike.
   const double there = static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
   double left = there - here, least = 0;
   MPI_Allreduce(&left, &least, 1, MPI_DOUBLE, MPI_MIN, MPI_COMM_WORLD);
@@ -146,7 +146,7 @@ int program(int argc, char** argv, const std::string& name, const std::string& a
     const double start = MPI_Wtime();
     CLI::App app{about + " Events are JSON lines on standard output."};
     options(app);
-    // All ranks see the same arguments; rank 0 speaks of what is wrong with them.
+    // All ranks see equal arguments; rank 0 reports mistakes.
     try {
       app.parse(count, words);
     } catch (const CLI::ParseError& e) {

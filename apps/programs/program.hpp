@@ -1,7 +1,7 @@
-// What the programs share: arguments, refusals, timing, and what they say.
+// Shared parts of the programs: arguments, refusals, timing, and output.
 //
-// Rank 0 writes events, one JSON object a line on standard output:
-//   {"event": "machine", ...}   first: where this runs
+// Rank 0 writes events, one JSON object per line on standard output:
+//   {"event": "machine", ...}   first: the machine and its software
 //   {"event": "progress", "part": "ring", "done": 3, "total": 5}
 //   {"event": "row", "part": "ring", ...}   a figure
 //   {"event": "end", "seconds": 4.2}   last; without it the run was cut off
@@ -21,7 +21,7 @@ namespace stretto::programs {
 
 using Json = nlohmann::ordered_json;
 
-// What the user asked for cannot be done. All ranks throw it with the same words, or none does; the exit status is 2.
+// An impossible request of the user. All ranks throw it with equal words, or none does; the exit status is 2.
 struct Refused : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
@@ -42,7 +42,7 @@ class Report {
   bool speaks_;
 };
 
-// The median of samples, and the order statistics that hold the true median with 95 % (the extremes of few samples).
+// The median of samples, and the order statistics that contain the true median with 95 % (the extremes of few samples).
 struct Timing {
   double median = 0, low = 0, high = 0;
   int samples = 0;
@@ -52,19 +52,19 @@ Timing timing(std::vector<double> samples);
 // The fields seconds, low, high and samples.
 Json as_json(const Timing& timing);
 
-// Collective. Of each sample the largest over the ranks: work that all share ends with its last rank.
+// Collective. The maximum of each sample over the ranks: shared work ends with its last rank.
 std::vector<double> slowest(const std::vector<double>& mine);
 
-// Collective. Of each sample the mean over the ranks.
+// Collective. The mean of each sample over the ranks.
 std::vector<double> averaged(const std::vector<double>& mine);
 
-// Collective. The timing of `work` on all ranks, which start together. It is run once without being counted.
+// Collective. Times `work` on all ranks, which start together, after one uncounted run.
 Timing measure(int repeats, const std::function<void()>& work);
 
-// Collective. Refuses what takes more than the memory of a host: `bytes` on this rank, `what` for the message.
+// Collective. Refuses more than a host's memory: `bytes` on this rank, `what` for the message.
 void check_memory(double bytes, const std::string& what);
 
-// The main function: MPI, arguments, the events around those of `run`. The name is the part's: "ring" for stretto-ring.
+// The main function: MPI, arguments, and the events around those of `run`. `name` is the part: "ring" for stretto-ring.
 int program(int argc, char** argv, const std::string& name, const std::string& about,
             const std::function<void(CLI::App&)>& options, const std::function<void(Report&)>& run);
 

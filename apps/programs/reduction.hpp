@@ -1,4 +1,4 @@
-// The largest of a value over the ranks: at once, or started and waited for later.
+// The maximum of a value over the ranks: blocking, or started and waited for later.
 #pragma once
 
 #include <mpi.h>
@@ -12,13 +12,13 @@ namespace stretto::programs {
 
 enum class ReductionKind : std::uint8_t {
   blocking,  // MPI_Allreduce
-  started,   // MPI_Iallreduce, which the MPI drives when it is called
-  stretto    // stretto_iallreduce, which communication cores drive where STRETTO_COMM_CORES names some
+  started,   // MPI_Iallreduce, which the MPI progresses during calls
+  stretto    // stretto_iallreduce, which communication cores drive if STRETTO_COMM_CORES names some
 };
 
 class Reduction {
  public:
-  // Collective. Throws std::runtime_error where stretto has no communicator.
+  // Collective. Throws std::runtime_error if stretto cannot make a communicator.
   explicit Reduction(ReductionKind kind);
   ~Reduction();
   Reduction(const Reduction&) = delete;
@@ -26,7 +26,7 @@ class Reduction {
 
   bool blocks() const { return kind_ == ReductionKind::blocking; }
   void start(double mine);
-  std::optional<double> finish();  // of what was started; nothing where nothing was
+  std::optional<double> finish();  // result of start(), if called
 
  private:
   ReductionKind kind_;

@@ -1,5 +1,5 @@
-// Every rank starts one message to the right and one to the left. Each iteration passes all of them on, and after as many
-// iterations as ranks they are home: 2 p^2 messages. The tag of a message is the rank that it started from.
+// Every rank starts one message to the right and one to the left. Each iteration forwards all of them, and after as
+// many iterations as ranks they return: 2 p^2 messages. A message's tag identifies its origin.
 #include <mpi.h>
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace stretto::programs {
 namespace {
 
 using Word = std::uint64_t;
-constexpr int kRight = 0, kLeft = 1;  // where a message goes
+constexpr int kRight = 0, kLeft = 1;  // direction of a message
 
 class Ring {
  public:
@@ -31,7 +31,7 @@ class Ring {
   Ring(const Ring&) = delete;
   Ring& operator=(const Ring&) = delete;
 
-  // This rank's two messages, in the first buffer.
+  // Writes this rank's two messages to the first buffer.
   void start() {
     for (const int way : {kRight, kLeft}) {
       const std::span<Word> message = part(0, way);
@@ -39,7 +39,7 @@ class Ring {
     }
   }
 
-  // After all iterations they are this rank's again.
+  // Checks that this rank's messages have returned unchanged.
   void check(const char* variant) const {
     int wrong = 0;
     for (const int way : {kRight, kLeft}) {
@@ -52,8 +52,8 @@ class Ring {
     }
   }
 
-  // Ranks in turn send first or receive first, or all would wait in MPI_Send. Of an odd number two neighbours send first;
-  // their neighbours on the other side receive, so one after the other gets on.
+  // Even ranks send first and odd ranks receive first; otherwise all would block in MPI_Send. With an odd number, two
+  // neighbours send first, and their other neighbours receive, so the ranks progress one after another.
   void blocking() {
     for (int step = 0; step < size_; ++step) {
       for (const int way : {kRight, kLeft}) {
@@ -88,7 +88,7 @@ class Ring {
     }
   }
 
-  // A persistent request keeps its tag, so each iteration has requests of its own, made once.
+  // A persistent request keeps its tag, so each iteration has its own requests, made once.
   void prepare() {
     requests_.resize(4 * static_cast<std::size_t>(size_));
     for (int step = 0; step < size_; ++step) {
@@ -111,8 +111,8 @@ class Ring {
     requests_.clear();
   }
 
-  // One call an iteration. Its blocks are those of the left and of the right neighbour: what comes from the left goes on
-  // to the right, so it is received where the block for the right lies.
+  // One call per iteration, with the left neighbour's block first. Data from the left continue to the right, so they
+  // are received in place of the block for the right.
   void neighbourhood() {
     const std::array<int, 2> counts{count(), count()};
     const std::array<int, 2> sends{kLeft * count(), kRight * count()}, receives{kRight * count(), kLeft * count()};
@@ -132,7 +132,7 @@ class Ring {
   int count() const { return static_cast<int>(words_); }
   int to(int way) const { return way == kRight ? right_ : left_; }
   int from(int way) const { return way == kRight ? left_ : right_; }
-  // Where the message started that is here before this iteration. Both ways have a communicator's tags of their own.
+  // Origin of the message that is here before this iteration, with separate tags per direction.
   int tag(int step, int way) const {
     const int origin = (way == kRight ? rank_ + size_ - step % size_ : rank_ + step) % size_;
     return 2 * origin + way;
@@ -149,7 +149,7 @@ class Ring {
   std::size_t words_;
   MPI_Comm comm_ = MPI_COMM_NULL;
   int rank_ = 0, size_ = 1, left_ = 0, right_ = 0;
-  std::array<std::vector<Word>, 2> buffers_;  // each has the message to the right, then that to the left
+  std::array<std::vector<Word>, 2> buffers_;  // each has the message to the right, then the message to the left
   std::vector<MPI_Request> requests_;
 };
 

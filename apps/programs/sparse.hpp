@@ -1,5 +1,5 @@
-// A sparse matrix by rows: -laplace by differences, of 5 points in a plane or of 27 in space. Ranks have whole planes of it: rows of a
-// rectangle, or planes of a box.
+// A sparse matrix by rows: -laplace by differences, with 5 points in a plane or 27 in space. Ranks hold whole planes:
+// rows of a rectangle, or planes of a box.
 #pragma once
 
 #include <cstddef>
@@ -8,18 +8,18 @@
 
 namespace stretto::programs {
 
-// What a rank has: planes [first, first + count) of `planes`, of `plane` points each, `side` in a direction.
+// A rank's part: planes [first, first + count) of `planes`, of `plane` points each, `side` in a direction.
 struct Slab {
   int planes = 0, side = 0, first = 0, count = 0;
   std::size_t plane = 0;
 
   std::size_t points() const { return static_cast<std::size_t>(count) * plane; }
-  std::size_t storage() const { return points() + 2 * plane; }  // of a vector, with the neighbours' planes around it
+  std::size_t storage() const { return points() + 2 * plane; }  // of a vector with the neighbours' planes
 };
 
 struct Sparse {
   std::vector<std::size_t> begins;     // of each row, and the end
-  std::vector<std::uint32_t> columns;  // places in a vector with its neighbours' planes
+  std::vector<std::uint32_t> columns;  // indices into a vector with its neighbours' planes
   std::vector<double> values;
 };
 
@@ -28,7 +28,7 @@ double bytes_of(const Slab& slab, int stencil);
 
 Sparse make_matrix(const Slab& slab, int stencil);
 
-// out = A in. The sum of a row is taken in the order of its columns, so its bits are the same on any number of ranks.
+// out = A in. A row's sum has the order of its columns, so its bits are equal for any number of ranks.
 void multiply(const Sparse& matrix, const double* in, double* out);
 
 }  // namespace stretto::programs

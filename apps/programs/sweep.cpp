@@ -1,5 +1,5 @@
-// Loops that the compiler vectorises, for each instruction set that a processor may have. Nothing reorders a point's sum, so all give the
-// same bits.
+// Loops that the compiler vectorises for each instruction set. The order of a point's sum is fixed, so all give equal
+// bits.
 #include "sweep.hpp"
 
 #include <algorithm>
@@ -7,7 +7,7 @@
 
 #if defined(__x86_64__) && defined(__GNUC__)
 #define STRETTO_EACH_SET __attribute__((target_clones("avx512f", "avx2", "default")))
-#define STRETTO_INLINE inline __attribute__((always_inline))  // so that each clone has the loop in its own instructions
+#define STRETTO_INLINE inline __attribute__((always_inline))  // so that each clone inlines the loop
 #else
 #define STRETTO_EACH_SET
 #define STRETTO_INLINE inline
@@ -16,8 +16,8 @@
 namespace stretto::programs {
 namespace {
 
-// Four planes of this many bytes each stay in the last cache while a sweep goes through them. Smaller ones would fit a cache nearer to the
-// core, but end the streams that processors fetch ahead.
+// Four planes of this size stay in the last-level cache during a sweep. Smaller ones would fit an inner cache, but
+// interrupt the hardware prefetcher's streams.
 constexpr std::size_t kPlaneBytes = std::size_t{2} << 20;
 
 template <class T>
@@ -37,7 +37,7 @@ STRETTO_INLINE void row(int count, std::size_t y, std::size_t z, const T* __rest
   }
 }
 
-// The same row of two planes: each point that both need is read once.
+// One row of two adjacent planes: each shared point is read once.
 template <bool Measures, class T>
 STRETTO_INLINE void two_rows(int count, std::size_t y, std::size_t z, const T* __restrict in, const T* __restrict f,
                              T* __restrict out, T* __restrict change) {
@@ -54,7 +54,7 @@ STRETTO_INLINE void two_rows(int count, std::size_t y, std::size_t z, const T* _
   }
 }
 
-// Strips of rows, so that the planes around a point are still in a cache when the next plane needs them.
+// Strips of rows, so that the planes around a point are still cached when the next plane needs them.
 template <bool Measures, class T>
 STRETTO_INLINE double strips(const Block& block, const Box& box, const T* in, const T* f, T* out) {
   if (box.empty()) return 0;

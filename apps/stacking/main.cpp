@@ -1,6 +1,7 @@
-// stacking: partial seismic images, summed on every rank. See --help, and docs/stacking.md.
+// stacking: partial seismic images, summed on every rank. See --help, and docs/command.md.
 //
-// Exit status: 0; 1 when a promise did not hold, a collective failed or what was found cannot be written; 2 when the arguments or the files are wrong.
+// Exit status: 0; 1 if a promise did not hold, a collective failed or the results cannot be written; 2 if the arguments
+// or the files are wrong.
 
 #include <mpi.h>
 
@@ -53,7 +54,7 @@ int run(int argc, char** argv, int rank) {
     code = broken.empty() ? 0 : 1;
     try {
       fmt::print("{}", write_outputs(options, images, result));
-    } catch (const std::exception& e) {  // a full disk, say: there is nothing that the other ranks should do
+    } catch (const std::exception& e) {  // e.g. a full disk; the other ranks need not act
       complain(e);
       code = 1;
     }

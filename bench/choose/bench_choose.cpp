@@ -1,9 +1,9 @@
-// bench_choose: what stretto chooses against the MPI's own collective and against every combination worth a look, over sizes. Started
-// under mpirun, on one host or several (run_choose.py). Calls have check = 0. The profile is the one that --profile names, which is
-// measured first where the file is not there. Contestants of a cell take turns of as many calls each; times are medians of the slowest
-// rank's. One is the MPI's own once more, which shows what the measurement can tell apart. A cell in which more rounds may
-// change what is said of the choice (verdict.hpp) is measured longer. At last come sequences of calls as programs make them
-// (programs.hpp).
+// bench_choose: stretto's choice against the MPI's own collective and against every plausible combination, over sizes.
+// Started under mpirun, on one host or several (run_choose.py). Calls have check = 0. --profile names the profile,
+// which is measured first if the file is missing. Contestants of a cell alternate in turns of as many calls each; times
+// are medians of the slowest rank's. A second entry of the MPI's own shows the resolution of the measurement. A cell is
+// measured longer while more rounds may change its verdict (verdict.hpp). Sequences of calls as in programs
+// (programs.hpp) come last.
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
@@ -35,15 +35,15 @@ using bench::Kind;
 struct Options {
   std::string json, place = "1 host", profile = "choose_profile.json", base;
   std::vector<std::string> only;
-  double seconds_a_cell = 1.0;  // for all contestants together
+  double seconds_a_cell = 1.0;  // total over all contestants
   std::uint64_t least = 8, most = std::uint64_t{64} << 20U;
   int factor = 8;
   double bound = 1e-4;
   bool built_in = false, first_calls = false, ucx = false;
 };
 
-constexpr double hopeless = 2.5;  // contestants that take this many times the least are left out of the rounds
-constexpr int longer = 4;         // a cell that stays open takes this many times its seconds
+constexpr double hopeless = 2.5;  // contestants that take this many times the least are dropped from the rounds
+constexpr int longer = 4;         // an open cell takes this many times its seconds
 
 class Bench {
  public:
@@ -97,10 +97,10 @@ class Bench {
     bool mpi() const { return name == "MPI" || again(); }
     bool again() const { return name == "MPI again"; }
     bool chosen() const { return name.starts_with("chosen"); }
-    // The contestant that the library took, by its name there.
+    // The contestant with the combination that the library chose.
     std::string picked() const {
       const std::string algorithm = report.algorithm;
-      const std::string ran = report.payload;  // what forwards streams is forced as fused
+      const std::string ran = report.payload;  // forwarded streams are forced as fused
       if (algorithm == "native") return "MPI";
       if (algorithm == "node" && ran == "raw") return algorithm;
       return fmt::format("{} {}", algorithm, ran == "compress_once" ? "fused" : ran);
@@ -159,14 +159,15 @@ class Bench {
         calls, bytes);
   }
 
-  // Calls of a sample, for all contestants alike: a sample's begin, which all have, would else weigh less on those with more calls.
+  // Calls per sample, equal for all contestants: otherwise the fixed cost of a sample's start would weigh less on those
+  // with more calls.
   int calls_of_a_sample(const Kind& kind, std::uint64_t bytes, Contestant& mpi) {
     double least = sample(kind, bytes, mpi, 1);
     for (int k = 0; k < 4; ++k) least = std::min(least, sample(kind, bytes, mpi, bench::Calls::calls_for(least)));
     return bench::Calls::calls_for(least);
   }
 
-  // Makes the first calls, of which the first walks schedules, and keeps the last one's report.
+  // Makes the first calls, of which the first walks schedules, and keeps the last call's report.
   void settle(const Kind& kind, std::uint64_t bytes, Contestant& c) {
     for (int k = 0; k < 3; ++k)
       if (once(kind, bytes, c, &c.report) != STRETTO_OK) throw std::runtime_error(stretto_message());
@@ -180,7 +181,7 @@ class Bench {
     std::vector<double> first;
     std::erase_if(all, [&](Contestant& c) {
       if (c.chosen()) settle(kind, bytes, c);
-      if (once(kind, bytes, c, nullptr) != STRETTO_OK) return true;  // not offered here, on all ranks alike
+      if (once(kind, bytes, c, nullptr) != STRETTO_OK) return true;  // unsupported here, on all ranks alike
       first.push_back(sample(kind, bytes, c, calls));
       least = std::min(least, first.back());
       return false;
@@ -194,7 +195,8 @@ class Bench {
     }
     const double budget = o_.seconds_a_cell * 1e3 / round_ms;
     const int rounds = std::clamp(static_cast<int>(budget), 4, 41);
-    // In another order each round, the same on all ranks: what ran before leaves caches and a network's buffers as it likes.
+    // In a different order each round, equal on all ranks, since each contestant affects caches and network buffers for
+    // the next.
     std::mt19937 order(1);
     std::vector<Contestant*> turns;
     for (Contestant& c : kept) turns.push_back(&c);
@@ -205,7 +207,7 @@ class Bench {
     tell(kind, bytes, kept, before, regime());
   }
 
-  // An exact call competes with exact ones, one with a bound with all.
+  // Exact calls compete with exact calls, bounded calls with all.
   static bench::Verdict verdict(const std::vector<Contestant>& all, const Contestant& c) {
     std::vector<bench::Rounds> others;
     for (const Contestant& other : all) {
@@ -214,7 +216,7 @@ class Bench {
     return bench::judge(c.ms, all.front().ms, others, c.picked());
   }
 
-  // Whether more rounds may change a verdict. Samples are the slowest rank's, so all ranks know them and agree.
+  // True if more rounds may change a verdict. Samples are the slowest rank's, so all ranks agree.
   static bool open(const std::vector<Contestant>& all) {
     return std::any_of(all.begin(), all.end(), [&](const Contestant& c) { return c.chosen() && verdict(all, c).open; });
   }

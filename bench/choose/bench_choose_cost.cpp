@@ -1,4 +1,4 @@
-// What a decision costs: for the first time, for another size once the schedules are at hand, and asked again.
+// Cost of a decision: the first, one for another size with existing schedules, and a repeated one.
 #include <chrono>
 
 #include <CLI/CLI.hpp>
@@ -27,7 +27,7 @@ void must(Status s) {
   if (s != Status::ok) throw std::runtime_error(message());
 }
 
-// The decision of an allreduce over an MPI that nobody measured, with a bound and the built-in profile.
+// The decision of an allreduce over an unmeasured MPI, with a bound and the built-in profile.
 void run(const std::string& json) {
   Writer rows(json);
   struct Place {

@@ -1,4 +1,4 @@
-// The collectives that bench_choose compares, as calls of the MPI's own and of stretto's on the same buffers.
+// The collectives of bench_choose, as calls of the MPI's own and of stretto's on the same buffers.
 #pragma once
 
 #include <cstddef>
@@ -14,35 +14,35 @@ namespace stretto::bench {
 struct Kind {
   schedule::Collective collective;
   const char* name;
-  bool bounded;  // measured with a bound, too
-  bool by_rank;  // of blocks, one a rank
+  bool bounded;  // also measured with a bound
+  bool by_rank;  // with one block per rank
   std::vector<const char*> schedules;
 };
 const std::vector<Kind>& kinds();
 
-// Of MPI_COMM_WORLD. `bytes` is the length of the whole vector, all blocks together.
+// Calls on MPI_COMM_WORLD. `bytes` is the length of the whole vector, all blocks together.
 class Calls {
  public:
   explicit Calls(std::uint64_t most_bytes);
 
   int rank() const noexcept { return rank_; }
   int ranks() const noexcept { return ranks_; }
-  float* x() noexcept { return x_.data(); }  // what is sent: sample() writes it anew
+  float* x() noexcept { return x_.data(); }  // input, rewritten by sample()
   float* y() noexcept { return y_.data(); }
 
-  // The least length from `bytes` on that the collective takes: one value, or one a block; 0 for a barrier.
+  // The least valid length from `bytes` on: one value, or one per block; 0 for a barrier.
   std::uint64_t fit(const Kind& kind, std::uint64_t bytes) const noexcept;
 
   void mpi(const Kind& kind, std::uint64_t bytes);
   stretto_status ours(const Kind& kind, std::uint64_t bytes, stretto_comm comm, const stretto_options& options);
 
-  // Milliseconds of one of `calls` calls in a row, after the inputs are written anew, as a program's are; the slowest rank's.
+  // Milliseconds of one of `calls` consecutive calls on rewritten inputs, as in programs; the slowest rank's.
   double sample(const std::function<void()>& call, int calls, std::uint64_t bytes);
 
-  // How many of them make half a millisecond.
+  // Number of calls that take half a millisecond.
   static int calls_for(double ms);
 
-  // Half a round trip between rank 0 and `peer` of `bytes`, in seconds: median of `times`.
+  // Half a round trip of `bytes` between rank 0 and `peer`, in seconds: median of `times`.
   double ping(int peer, int bytes, int times);
 
  private:

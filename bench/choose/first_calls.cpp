@@ -22,15 +22,15 @@
 namespace stretto::bench {
 namespace {
 
-constexpr std::array<int, 4> marks = {1, 10, 100, 1000};  // calls whose total time is told
-constexpr double hopeless = 3;                            // schedules that take so many times the least are left out
-constexpr int probes = 3;                                 // calls that tell
+constexpr std::array<int, 4> marks = {1, 10, 100, 1000};  // numbers of calls whose total time is reported
+constexpr double hopeless = 3;                            // schedules that take this many times the least are dropped
+constexpr int probes = 3;                                 // calls that decide this
 
 struct Contestant {
   std::string name;
   stretto_options options = STRETTO_OPTIONS_INIT;
-  std::vector<std::vector<double>> totals{};  // milliseconds of the first marks[i] calls, a repeat an entry
-  std::string ran{};                          // what its last call ran as
+  std::vector<std::vector<double>> totals{};  // milliseconds of the first marks[i] calls, one entry per repeat
+  std::string ran{};                          // algorithm and payload of its last call
 };
 
 void checked(stretto_status s) {
@@ -125,20 +125,21 @@ class FirstCalls {
   }
 
  private:
-  // `n` calls on a communicator of their own. Returns the milliseconds of the last call.
+  // Makes `n` calls on a new communicator. Returns the milliseconds of the last call.
   double sequence(const Kind& kind, std::uint64_t bytes, Contestant* c, int n) {
     stretto_comm comm = maker_.make();
     stretto_report report = STRETTO_REPORT_INIT;
-    report.size = offsetof(stretto_report, error_with_rounding);  // which reads the whole result in calls with a bound
+    // excludes a field that reads the whole result of bounded calls
+    report.size = offsetof(stretto_report, error_with_rounding);
     std::vector<double> took;
     for (int k = 0; k < n; ++k) {
-      c->options.report = k + 1 < n ? nullptr : &report;  // which has a prediction made
+      c->options.report = k + 1 < n ? nullptr : &report;  // requesting a report makes a prediction
       MPI_Barrier(MPI_COMM_WORLD);
       const double begun = MPI_Wtime();
       const stretto_status s = calls_.ours(kind, bytes, comm, c->options);
       took.push_back((MPI_Wtime() - begun) * 1e3);
       if (s != STRETTO_OK) throw std::runtime_error(fmt::format("{} {}: {}", kind.name, c->name, stretto_message()));
-      calls_.x()[0] += 1;  // a program's values change, and so do caches
+      calls_.x()[0] += 1;  // changes the values, and the caches, like a program
     }
     checked(stretto_comm_free(comm));
     std::vector<double> slowest(took.size());

@@ -1,4 +1,4 @@
-// How fast two cores talk: it differs from minute to minute where a machine is virtual, so timings record it.
+// Latency between two cores. It changes within minutes on virtual machines, so timings record it.
 #pragma once
 
 #include <sched.h>
@@ -11,7 +11,7 @@
 
 namespace stretto::bench {
 
-// Leaves this thread any core but the one that it was started on: ranks may be bound, and a flag travels between two cores.
+// Binds this thread to any core except `core`: ranks may be bound, and the flag must travel between two cores.
 inline void move_away(int core) {
   cpu_set_t set;
   CPU_ZERO(&set);

@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::size_t name_length = 64;
 
-// The ranks' hosts, by name.
+// The ranks' host names.
 std::vector<std::string> host_names() {
   int ranks = 1;
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
@@ -48,13 +48,13 @@ model::Link link_to(Calls& calls, int peer) {
   return link;
 }
 
-// A way to run collectives, and what its calls take.
+// A provider of collectives, and the times of its calls.
 struct Way {
   std::function<void(const Kind&, std::uint64_t bytes)> call;
   model::Native native;
 };
 
-// All ways in turns, since cores, and what runs beside, change from one moment to the next.
+// Alternates between all providers, since core placement and other load change over time.
 void measure(Calls& calls, const Kind& kind, const std::vector<std::uint64_t>& sizes, std::vector<Way>& ways) {
   double longest = -1;
   for (const std::uint64_t size : sizes) {
@@ -65,7 +65,7 @@ void measure(Calls& calls, const Kind& kind, const std::vector<std::uint64_t>& s
     std::vector<double> first;
     for (Way& way : ways) {
       const auto once = [&] { way.call(kind, bytes); };
-      for (int k = 0; k < 3; ++k) once();  // memory that was idle comes back
+      for (int k = 0; k < 3; ++k) once();  // brings idle memory back
       first.push_back(calls.sample(once, 1, bytes));
     }
     for (int round = 0; round < 9; ++round)

@@ -1,7 +1,7 @@
-// A profile of the place that bench_choose runs on, as `stretto tune` would make one: the link between hosts by
-// ping-pong, the MPI's own collectives and those in a host's shared memory. Links inside a host, the codec and the
-// engine are those of a base profile, which `stretto tune` made on this host. Without a base profile these links are
-// measured by ping-pong too, and the rest is the built-in profile's.
+// A profile of the place of bench_choose, as `stretto tune` would make one: the link between hosts by ping-pong, the
+// MPI's own collectives and those in a host's shared memory. Links inside a host, the codec and the engine come from a
+// base profile made by `stretto tune` on this host. Without a base profile these links are measured by ping-pong too,
+// and the rest is the built-in profile's.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@ namespace stretto::bench {
 
 constexpr int most_ping = 4 << 20;  // bytes; Calls must hold them
 
-// How many hosts the ranks are on. Collective.
+// Number of the ranks' hosts. Collective.
 int count_hosts();
 
 // Measures at these lengths, and writes the profile to `path` (rank 0). `base`: a file, or empty. Collective.

@@ -17,7 +17,7 @@
 namespace stretto::bench {
 namespace {
 
-// Who makes the calls: the MPI's functions, or stretto's on a communicator beside the MPI's.
+// A communicator for the MPI's functions, and stretto's beside it.
 struct Comm {
   MPI_Comm mpi = MPI_COMM_NULL;
   stretto_comm ours = nullptr;
@@ -67,7 +67,7 @@ class Caller {
   stretto_options options_ = STRETTO_OPTIONS_INIT;
 };
 
-// A stretto_comm beside each of the MPI's, freed with it.
+// A stretto_comm beside an MPI communicator, freed with it.
 class Made {
  public:
   explicit Made(MPI_Comm comm) {
@@ -86,7 +86,7 @@ class Made {
   Comm c_;
 };
 
-// Rows or columns of the ranks' grid, as near to a square as it goes.
+// Rows or columns of the ranks' grid, as square as possible.
 MPI_Comm line_of_grid(bool row) {
   int rank = 0, ranks = 1, dims[2] = {0, 0};
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -97,7 +97,7 @@ MPI_Comm line_of_grid(bool row) {
   return line;
 }
 
-// A communicator that lives for so many calls. The caller of stretto makes its own of the MPI's world.
+// A communicator that lives for `times` calls. stretto makes its own from MPI_COMM_WORLD.
 void short_lived(Caller& by, std::uint64_t bytes, int times) {
   Comm made;
   if (by.own())
@@ -160,7 +160,7 @@ void measure(Calls& calls, const Program& program, std::uint64_t bytes, const Pr
   for (int k = 0; k < 3; ++k) times = Calls::calls_for(sample(all[0], times));
   for (Contestant& c : all) round_ms += sample(c, times) * times;
   const int rounds = std::clamp(static_cast<int>(options.seconds * 1e3 / round_ms), 7, 201);
-  std::mt19937 order(1);  // the same on all ranks
+  std::mt19937 order(1);  // equal on all ranks
   std::vector<std::size_t> turns{0, 1, 2};
   for (int k = 0; k < rounds; ++k) {
     std::shuffle(turns.begin(), turns.end(), order);

@@ -9,7 +9,7 @@ import json
 import statistics
 import sys
 
-NEAR, FAR = 0.25, 0.35  # microseconds of a flag's round trip: below, and above
+NEAR, FAR = 0.25, 0.35  # limits in microseconds of a flag's round trip
 
 
 def read(paths, bench="choose"):

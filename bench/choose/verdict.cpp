@@ -39,7 +39,7 @@ Verdict judge(const std::vector<double>& chosen, const std::vector<double>& mpi,
   Verdict v;
   v.over = ratio(chosen, mpi);
   std::vector<const Rounds*> rivals;
-  std::vector<double> own = chosen;  // two samples a round where the pick was forced, too
+  std::vector<double> own = chosen;  // two samples per round if the pick was also forced
   const Rounds* twin = nullptr;
   for (const Rounds& other : others) {
     if (other.name == pick) {

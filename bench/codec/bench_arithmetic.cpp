@@ -1,5 +1,5 @@
-// Raw values meeting raw values: bytes of one operand a second, in a core's caches, by the processor's best instructions and by those that every
-// processor of its kind has.
+// Reductions of raw values: bytes of one operand per second, in a core's caches, with the processor's best instructions
+// and with the baseline of its architecture.
 #include <chrono>
 #include <cstdio>
 #include <string>
@@ -20,7 +20,7 @@ using payload::Type;
 using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t bytes = 16 * 1024;
-constexpr int calls = 64;  // timed in a row
+constexpr int calls = 64;  // consecutive, timed together
 
 // GB/s of one run.
 double run(payload::CombineLoop loop, Type type, std::vector<std::byte>& left, std::vector<std::byte>& right,
@@ -30,9 +30,9 @@ double run(payload::CombineLoop loop, Type type, std::vector<std::byte>& left, s
   return static_cast<double>(bytes) * calls / std::chrono::duration<double>(Clock::now() - begin).count() / 1e9;
 }
 
-// What any processor that this library runs on has, as Highway names it.
+// Highway's name of the baseline of this library's processors.
 const char* plain() {
-  for (const char* name : {"SSE2", "SCALAR", "EMU128"})  // as releases of Highway have it
+  for (const char* name : {"SSE2", "SCALAR", "EMU128"})  // names in releases of Highway
     if (payload::choose_loops_target(name)) return name;
   return nullptr;
 }

@@ -1,5 +1,5 @@
-// bench_codec: speed of the codec in GB/s of original data, on one core and on several, beside memcpy and the prototype (where it is
-// there), in one run. docs/measurements.md says how the figures come about.
+// bench_codec: speed of the codec in GB/s of original data, on one core and on several, beside memcpy and the prototype
+// (if present), in one run. docs/measurements.md describes the method.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdlib>
@@ -37,7 +37,7 @@ struct Settings {
 constexpr const char* kMeasurements[] = {"one-core", "dense",     "portable", "threads",
                                          "checksum", "reference", "fills",    "float64"};
 
-// The vector path for any machine, forced to AVX2 where the machine has that; empty if this build lacks it.
+// The portable vector path, forced to AVX2 if available; empty if this build lacks it.
 std::string portable_isa() {
 #ifdef STRETTO_PORTABLE
   if (codec::find_kernels(Isa::portable) == nullptr) return "";
@@ -57,7 +57,7 @@ class Bench {
  public:
   Bench(const Settings& s, bench::Writer* rows) : s_(s), rows_(rows) {}
 
-  // Everything that is measured of one float32 data set.
+  // All measurements of one float32 data set.
   void float32(const std::string& field, std::span<const float> values) {
     if (!s_.wants("one-core") && !s_.wants("dense") && !s_.wants("portable")) return;
     const double range = bench::range_of<float>(values);
@@ -70,8 +70,8 @@ class Bench {
     }
   }
 
-  // The same bound with fills and NaN in their places, beside the data with 0 there; a quarter of the values. Places of the summands
-  // differ, or are the same.
+  // A bound with fills and NaN in place, against the data with 0 there, on a quarter of the values. The summands'
+  // missing places differ, or are equal.
   void fills(const std::string& field, std::span<const float> values, std::span<const float> plain) {
     if (!s_.wants("fills")) return;
     bench::Ours<float> with;
@@ -100,7 +100,7 @@ class Bench {
     }
   }
 
-  // Several threads beside one and beside memcpy with as many; a checksum beside none.
+  // Several threads against one and against memcpy with as many; a checksum against none.
   void variants(const std::string& field, std::span<const float> values) {
     if (!s_.wants("threads") && !s_.wants("checksum")) return;
     const double range = bench::range_of<float>(values);
@@ -167,7 +167,7 @@ class Bench {
     }
   }
 
-  // Dense streams beside fixed ones.
+  // Dense streams beside fixed ones, and of the portable kernels beside those for this processor.
   void dense(std::span<const float> values) {
     dense_.load(values, f32_.count());
     dense_.bound(f32_.eps(), false, codec::Coding::dense);
@@ -175,6 +175,12 @@ class Bench {
     o.coding = codec::Coding::dense;
     against(&dense_, "dense", o, &f32_, "fixed", plain_, Clock::thread, "_dense",
             {{"isa", best_isa()}, {"compression", dense_.ratio()}, {"compression_fixed", f32_.ratio()}});
+    if (best_isa() == "portable") return;
+    const std::string isa = portable_isa();
+    if (isa.empty()) return;
+    codec::Options portable = o;
+    portable.isa = Isa::portable;
+    against(&dense_, "portable", portable, &dense_, best_isa(), o, Clock::thread, "_dense_portable", {{"isa", isa}});
   }
 
   void prepare_prototype() {
@@ -186,7 +192,7 @@ class Bench {
     bench::prototype::compress(f32_.other(), n, eps, p_b_.as<std::uint8_t>(), &broken);
   }
 
-  // What it has: compress, decompress and add.
+  // The prototype's operations: compress, decompress and add.
   void enter_prototype(Contest* contest, const std::string& operation, std::size_t* broken) {
     const std::size_t n = f32_.count();
     const auto eps = static_cast<float>(f32_.eps());
@@ -204,7 +210,7 @@ class Bench {
   }
 
   void portable() {
-    if (best_isa() == "portable") return;  // not beside itself
+    if (best_isa() == "portable") return;  // already measured
     const std::string isa = portable_isa();
     if (isa.empty()) return;
     codec::Options portable;
@@ -243,7 +249,7 @@ class Bench {
     }
   }
 
-  // One way beside another, each with its own data and options; rows of ours.
+  // One variant against another, each with its own data and options; the rows are ours.
   template <class T, class U>
   void against(bench::Ours<T>* ours, const std::string& who, const codec::Options& o, bench::Ours<U>* peer,
                const std::string& peer_name, const codec::Options& peer_options, Clock clock, const std::string& suffix,

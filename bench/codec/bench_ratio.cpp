@@ -1,6 +1,6 @@
-// bench_ratio: how small the codec makes fields at bounds relative to their range, beside what published formats of its class
-// reach on the same fields, and whether the bound held. Ratios are original bytes over stream bytes, header and index included.
-// Missing data (1e20, NaN) are set to 0 first, and the range is taken after that; the rows with fills keep that bound.
+// bench_ratio: compression ratios of fields at bounds relative to their range, beside those of published formats of its
+// class, and whether the bound held. Ratios are original bytes over stream bytes, including header and index. Missing
+// data (1e20, NaN) are first set to 0 and then the range is taken; rows with fills keep that bound.
 #include <CLI/CLI.hpp>
 #include <cmath>
 #include <cstdlib>
@@ -28,7 +28,7 @@ class Bench {
  public:
   explicit Bench(bench::Writer* rows) : rows_(rows) {}
 
-  // The ratios are remembered for the means and for float64.
+  // Keeps the ratios for the means and for float64.
   void float32(const bench::Field<float>& field) {
     const std::vector<float> plain = bench::without_gaps(field.values);
     const double range = bench::range_of<float>(plain);
@@ -102,7 +102,7 @@ class Bench {
                   .unit = "x",
                   .peer = peer,
                   .fields = {{"exceptions", m.exceptions}}});
-    // Once a stream, not once a peer.
+    // once per stream, not per peer
     if (subject + metric == last_) return;
     last_ = subject + metric;
     rows_->write({.bench = "ratio",

@@ -1,4 +1,4 @@
-// Memory for benchmarks: aligned to 2 MiB, in large pages where the system gives them, and touched before anything is timed.
+// Memory for benchmarks: aligned to 2 MiB, in huge pages if available, and touched before any timing.
 #pragma once
 
 #include <sys/mman.h>
@@ -18,7 +18,7 @@ class Buffer {
   Buffer& operator=(const Buffer&) = delete;
   ~Buffer() { std::free(p_); }
 
-  // At least that many bytes; what it held is lost when it grows.
+  // Grows to at least `bytes`, which loses the contents.
   void reserve(std::size_t bytes) {
     if (bytes <= bytes_) return;
     constexpr std::size_t page = std::size_t{2} << 20U;

@@ -1,4 +1,4 @@
-// Calls of the codec for benchmarks: a failure becomes an exception that says what failed, and the bound is checked.
+// Codec calls for benchmarks: a failure becomes an exception with a description, and the bound is checked.
 #pragma once
 
 #include <algorithm>
@@ -19,8 +19,8 @@ inline void require(Status s, const char* doing) {
   if (s != Status::ok) throw std::runtime_error(fmt::format("{}: {}: {}", doing, name(s), message()));
 }
 
-// Largest |x - y|, but 0 where y is x bit for bit (verbatim values, NaN included), and infinite where only one of them is a NaN. The
-// difference is rounded, which is monotone: it exceeds a bound only if the exact one does.
+// Largest |x - y|; 0 if y is x bit for bit (verbatim values, NaN included), and infinite if only one of them is NaN.
+// The difference is rounded, which is monotone: it exceeds a bound only if the exact difference does.
 template <class T>
 double worst_error(std::span<const T> x, std::span<const T> y) {
   double worst = 0;

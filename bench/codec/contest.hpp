@@ -1,5 +1,5 @@
-// Speeds that are to be compared: several actions run in turn, again and again in one process, so that whatever else the machine does
-// falls on all of them; the median of each is its time.
+// Comparison of speeds: several actions alternate repeatedly in one process, so that disturbances affect all of them;
+// each action's time is its median.
 #pragma once
 
 #include <ctime>
@@ -31,7 +31,7 @@ class Contest {
     runs_.push_back({std::move(name), std::move(action), {}});
   }
 
-  // One round to warm up, then `rounds` that count.
+  // One warm-up round, then `rounds` counted rounds.
   void run(Clock clock, int rounds) {
     for (int round = 0; round <= rounds; ++round) {
       for (Run& r : runs_) {

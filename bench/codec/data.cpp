@@ -13,7 +13,7 @@
 namespace stretto::bench {
 namespace {
 
-constexpr std::size_t kSide = 128;  // of computed fields
+constexpr std::size_t kSide = 128;  // of synthetic fields
 constexpr double kFill = 1e20;
 
 template <class T>
@@ -31,7 +31,7 @@ void sines(std::size_t side, std::span<T> out) {
   }
 }
 
-// Smooth in two directions with a jagged coast of fill values, as a map of the sea.
+// Smooth in two directions with a jagged coast of fill values, like a map of the sea.
 template <class T>
 Field<T> map_with_fills() {
   Field<T> f{"computed_map_fills", std::vector<T>(kSide * kSide * kSide)};
@@ -44,7 +44,7 @@ Field<T> map_with_fills() {
   return f;
 }
 
-// Mostly zeros with bursts of values over many decades, as rain.
+// Mostly zeros with bursts of values over many decades, like rain.
 template <class T>
 Field<T> bursts() {
   Field<T> f{"computed_bursts", std::vector<T>(kSide * kSide * kSide)};

@@ -1,4 +1,4 @@
-// What the codec is measured on: three computed kinds of data of any length, and real fields, tiled to any length.
+// Data for measuring the codec: three synthetic kinds of any length, and real fields, tiled to any length.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@ namespace stretto::bench {
 template <class T>
 struct Field {
   std::string name;
-  std::vector<T> values;  // fill values and NaN in place
+  std::vector<T> values;  // including fill values and NaN
 };
 
 template <class T>
@@ -22,8 +22,8 @@ constexpr codec::Type type_of() {
   return sizeof(T) == 4 ? codec::Type::f32 : codec::Type::f64;
 }
 
-// `walk`: a random walk, N(0, 1) a step. `normal`: N(0, 1). `sines`: a product of sines on a cube (row-major, its side the
-// cube root of the count) plus a thousandth of noise.
+// `walk`: a random walk with steps of N(0, 1). `normal`: N(0, 1). `sines`: a product of sines on a cube (row-major, its
+// side the cube root of the count) plus a thousandth of noise.
 enum class Kind : std::uint8_t { walk, normal, sines };
 inline constexpr Kind kKinds[] = {Kind::walk, Kind::normal, Kind::sines};
 const char* name(Kind kind);
@@ -32,9 +32,9 @@ const char* name(Kind kind);
 template <class T>
 void compute(Kind kind, std::span<T> out);
 
-// The fields of `directory`, in the order of docs/measurements.md: as float32 all of them (what is stored as float64 is
-// rounded), as float64 those stored so, whose names end in `_f64`. Where the directory has none: computed stand-ins of the same
-// kinds of data, named `computed_...`. Throws std::runtime_error for a file of the wrong length.
+// The fields of `directory`, in the order of docs/measurements.md. float32: all fields (float64 files are rounded).
+// float64: those stored as float64, with the suffix `_f64`. Without files: synthetic stand-ins of the same kinds, named
+// `computed_...`. Throws std::runtime_error for a file of the wrong length.
 template <class T>
 std::vector<Field<T>> fields(const std::string& directory);
 template <>
@@ -42,7 +42,7 @@ std::vector<Field<float>> fields(const std::string& directory);
 template <>
 std::vector<Field<double>> fields(const std::string& directory);
 
-// Whether x is a number, and not one of the huge values that stand for missing data (1e20 and the like).
+// True if x is a number, and not a huge value that marks missing data (1e20 and the like).
 template <class T>
 bool is_data(T x);
 
@@ -53,11 +53,11 @@ double range_of(std::span<const T> values);
 template <class T>
 bool has_gaps(std::span<const T> values);
 
-// Everything that is not data becomes 0.
+// Replaces everything that is not data by 0.
 template <class T>
 std::vector<T> without_gaps(std::vector<T> values);
 
-// out = values, again and again, starting with values[start % size].
+// Fills `out` with repeated `values`, starting with values[start % size].
 template <class T>
 void tile(std::span<const T> values, std::size_t start, std::span<T> out);
 

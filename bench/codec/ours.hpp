@@ -1,4 +1,4 @@
-// One data set in the codec at one bound: what is timed on our side, and the check that the results are right.
+// One data set in stretto's codec at one bound: the timed operations, and the check of their results.
 #pragma once
 
 #include <algorithm>
@@ -17,18 +17,17 @@ namespace stretto::bench {
 
 inline constexpr std::array<const char*, 4> kOperations{"compress", "decompress", "add", "add_values"};
 
-// The second summand. Either the data from a third on, so that missing data stand in other places too; or three
-// quarters of each value that is not missing. Missing data then stand in the same places, as in ranks' parts of one
-// domain.
+// The second summand: the data from a third on, so that missing data differ in place; or three quarters of each present
+// value. Then missing data have equal places, as in ranks' parts of one domain.
 enum class Other : std::uint8_t { from_a_third, same_places };
 
 template <class T>
 class Ours {
  public:
-  // Data of `count` values: `values` tiled, and the second summand.
+  // Loads `count` values: `values` tiled, and the second summand.
   void load(std::span<const T> values, std::size_t count, Other second = Other::from_a_third) {
     count_ = count;
-    magnitude_ = 0;  // of real values: fills are not what the grid is for
+    magnitude_ = 0;  // of real values: the grid need not cover fill values
     for (const T v : values)
       if (std::fabs(v) < 1e19) magnitude_ = std::max(magnitude_, static_cast<double>(std::fabs(v)));
     for (Buffer* b : {&x_, &other_, &y_}) b->reserve(bytes());
@@ -40,12 +39,12 @@ class Ours {
     }
   }
 
-  // Streams of both at this bound, with a checksum or without; checks what they decode to.
+  // Makes streams of both at this bound, and checks the decoded values.
   void bound(double eps, bool checksum = false, codec::Coding coding = codec::Coding::fixed) {
     codec::Options o;
     o.coding = coding;
     o.checksum = checksum;
-    o.magnitude = magnitude_;  // as a bound relative to the range knows it
+    o.magnitude = magnitude_;  // known with a bound relative to the range
     eps_ = eps;
     for (Buffer* b : {&a_, &b_, &out_}) b->reserve(codec::compress_bound(kType, count_));
     require(codec::compress(kType, x(), count_, eps, a_.bytes(), &a_bytes_, o), "compress");
@@ -59,8 +58,8 @@ class Ours {
     if (!(worst <= eps)) throw std::runtime_error(fmt::format("the bound {} is broken: {}", eps, worst));
   }
 
-  // Throws unless the bytes are those of bound(), whatever the instruction set and number of threads, and the fused sum
-  // is the sum of streams.
+  // Throws unless the bytes equal those of bound(), for any instruction set and number of threads, and the fused sum
+  // equals the sum of streams.
   void check(const codec::Options& o) {
     compress(o);
     if (written_ != a_bytes_ || std::memcmp(out_.bytes().data(), a_.bytes().data(), written_) != 0) {

@@ -10,7 +10,7 @@ std::size_t compress(const float* x, std::size_t count, float eps, std::uint8_t*
   return pc::compress<true>(x, count, eps, out, broken);
 }
 
-// With non-temporal stores, as is best for outputs beyond the caches; they need an aligned output.
+// Uses streaming stores, best for outputs beyond the caches; they need an aligned output.
 void decompress(const std::uint8_t* in, std::size_t count, float eps, float* y) noexcept {
   pc::decompress<true>(in, count, eps, y);
 }

@@ -1,4 +1,4 @@
-// Stands in where the prototype, or a processor for it, is not there; only present() is called then.
+// Replaces a missing prototype, or one for other processors; only present() is called then.
 #include "bench/codec/prototype.hpp"
 
 namespace stretto::bench::prototype {

@@ -1,5 +1,5 @@
-// How small the codec makes an array at an absolute bound, and how far what it decodes to is off: what bench_ratio reports, and
-// tests/bench/ratio_test.cpp holds to the aims.
+// Compression ratio of an array at an absolute bound, and the error of its decoding. bench_ratio reports these, and
+// tests/bench/ratio_test.cpp checks them.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@
 namespace stretto::bench {
 
 struct Measured {
-  double ratio = 0;  // original bytes over those of the stream, header and index included
+  double ratio = 0;  // original bytes over those of the stream, including header and index
   double error_over_bound = 0;
   std::uint64_t exceptions = 0;
 };
@@ -27,7 +27,7 @@ Measured measure(std::span<const T> x, double eps) {
   const auto out = std::make_unique_for_overwrite<std::byte[]>(room);
   const auto y = std::make_unique_for_overwrite<T[]>(x.size());
   std::size_t written = 0;
-  codec::Options options;  // the magnitude of real values, as a bound relative to the range knows it
+  codec::Options options;  // the magnitude of real values, known with a bound relative to the range
   for (const T v : x)
     if (std::fabs(v) < 1e19) options.magnitude = std::max(options.magnitude, static_cast<double>(std::fabs(v)));
   require(codec::compress(type, x.data(), x.size(), eps, {out.get(), room}, &written, options), "compress");

@@ -1,5 +1,6 @@
-// Ratios of published stream formats on the real fields, computed from the definitions of the formats, index and headers included: original
-// float32 bytes over stream bytes, fills and NaN set to 0, bounds relative to the range. docs/measurements.md names the formats.
+// Ratios of published stream formats on the real fields, computed from the formats' definitions, including index and
+// headers: original float32 bytes over stream bytes, fills and NaN set to 0, bounds relative to the range.
+// docs/measurements.md names the formats.
 #pragma once
 
 #include <algorithm>
@@ -12,9 +13,9 @@ namespace stretto::bench {
 struct Published {
   double blocks32;  // cuSZp2: blocks of 32 values, the better of Plain-FLE and Outlier-FLE for each
   double
-      tiles256;  // the newest of the class: tiles of 256, first or second differences, optional mean, chosen for each
+      tiles256;  // the newest of the class: tiles of 256, first or second differences, optional mean, chosen per tile
   double
-      groups;  // groups of 1,024: base, kind, index entry, planes for each 32 values, order 0, 1 or 2 chosen for each
+      groups;  // groups of 1,024: base, kind, index entry, planes for each 32 values, order 0, 1 or 2 chosen per group
   double best() const { return std::max({blocks32, tiles256, groups}); }
 };
 

@@ -1,16 +1,14 @@
-// Times cuSZp, a public codec of the same class (codes of fixed length in blocks of 32 values), beside stretto's on the same
-// GPU, fields, bounds and rounds. Its source is the user's: `PEER_CUSZP=DIR make gpu-bench` compiles it.
+// Times public error-bounded codecs beside stretto's on the same GPU, fields, bounds and rounds: cuSZp (codes of fixed length in blocks of 32
+// values), whose sources the user has (`PEER_CUSZP=DIR make gpu-bench` compiles them), and Bitcomp of nvCOMP (`PEER_NVCOMP=DIR`, its wheel).
 //
-// A round runs every codec once, each behind a read of several times the cache. "us" is the median of its rounds, between
-// events, for what the device does: of cuSZp the memset of its flags and its kernel, in memory made once; of stretto the
-// call. "us_call" is the host's time in cuSZp's own function, which allocates, waits and frees. What each gives back is
-// compared with the field on the device: values beyond the bound are counted, also NaN that became a number ("nan_lost");
-// the largest error of the others is a multiple of the bound.
+// A round runs every codec once, each behind a read of several times the cache. "us" is the median of its rounds, between events, for what
+// the device does: of cuSZp the memset of its flags and its kernel, of Bitcomp its call with a plan, of stretto the call, all in memory made
+// once. "us_call" is the host's time in cuSZp's own function, which allocates, waits and frees. What each gives back is compared with the
+// field on the device: values beyond the bound are counted, also NaN that became a number ("nan_lost"); the largest error of the others is a
+// multiple of the bound. Bounds are rounded down to powers of two, since Bitcomp knows no others.
 // Prints rows of JSON.
 //
 // usage: bench_gpu_peer [--data DIRECTORY] [--bytes N] [--rounds N] [--seconds LIMIT]
-#include <cuSZp/cuSZp_entry_1D_f32.h>
-#include <cuSZp/cuSZp_kernels_1D_f32.h>
 #include <cuda_runtime.h>
 
 #include <algorithm>
@@ -27,6 +25,13 @@
 #include "../../tests/codec/cuda/gpu_support.hpp"
 #include "gpu_fields.hpp"
 #include "gpu_timing.hpp"
+#include "peer_codec.hpp"
+#ifdef STRETTO_PEER_CUSZP
+#include "peer_cuszp.hpp"
+#endif
+#ifdef STRETTO_PEER_NVCOMP
+#include "peer_nvcomp.hpp"
+#endif
 
 namespace {
 
@@ -57,30 +62,6 @@ __global__ void compare(const float* x, const float* y, std::size_t n, double ep
   if (nan_lost) atomicAdd(&errors->nan_lost, nan_lost);
   atomicMax(&errors->largest, static_cast<Count>(__double_as_longlong(largest)));
 }
-
-// What all codecs work on: x, and y as each gives it back.
-struct Work {
-  cudaStream_t stream;
-  std::size_t n;
-  float *x, *y;
-};
-
-class Codec {
- public:
-  Codec(const char* codec, const char* mode, const Work& work) : name(codec), mode(mode), work_(work) {}
-  virtual ~Codec() = default;
-  virtual void compress(float eps) = 0;             // x into the codec's own stream; enqueued
-  virtual std::size_t compressed() = 0;             // waits; the stream's length
-  virtual void decompress(float eps) = 0;           // the stream into y; enqueued
-  virtual void decompressed() = 0;                  // waits
-  virtual bool has_calls() const { return false; }  // the same by functions that allocate and wait
-  virtual void call_compress(float) {}
-  virtual void call_decompress(float) {}
-  const char *const name, *const mode;
-
- protected:
-  const Work& work_;
-};
 
 class Stretto : public Codec {
  public:
@@ -121,73 +102,6 @@ class Stretto : public Codec {
   stretto_cuda_call call_ = STRETTO_CUDA_CALL_INIT;
 };
 
-// A mode of cuSZp for values in one dimension: its kernels, and its functions.
-struct Mode {
-  const char* name;
-  void (*compress)(const float*, unsigned char*, volatile unsigned*, volatile unsigned*, volatile int*, float,
-                   std::size_t);
-  void (*decompress)(float*, const unsigned char*, volatile unsigned*, volatile unsigned*, volatile int*, float,
-                     std::size_t);
-  void (*call_compress)(float*, unsigned char*, std::size_t, std::size_t*, float, cudaStream_t);
-  void (*call_decompress)(float*, unsigned char*, std::size_t, std::size_t, float, cudaStream_t);
-};
-constexpr Mode modes[] = {
-    {"fixed", cuSZp_compress_kernel_1D_fixed_f32, cuSZp_decompress_kernel_1D_fixed_f32, cuSZp_compress_1D_fixed_f32,
-     cuSZp_decompress_1D_fixed_f32},
-    {"plain", cuSZp_compress_kernel_1D_plain_f32, cuSZp_decompress_kernel_1D_plain_f32, cuSZp_compress_1D_plain_f32,
-     cuSZp_decompress_1D_plain_f32},
-    {"outlier", cuSZp_compress_kernel_1D_outlier_f32, cuSZp_decompress_kernel_1D_outlier_f32,
-     cuSZp_compress_1D_outlier_f32, cuSZp_decompress_1D_outlier_f32},
-};
-
-class CuSZp : public Codec {
- public:
-  CuSZp(const Mode& mode, const Work& work) : Codec("cuSZp", mode.name, work), mode_(mode) {
-    const std::size_t a_group = std::size_t{tblock_size} * thread_chunk;
-    groups_ = static_cast<unsigned>((work.n + a_group - 1) / a_group);
-    rates_ = groups_ * a_group / 32;                                          // a byte a block, before the blocks
-    out_ = static_cast<unsigned char*>(device(rates_ + 140 * (rates_ + 1)));  // signs, 32 planes and an outlier a block
-    offsets_ = static_cast<unsigned*>(device(flag_bytes()));
-    local_ = offsets_ + groups_ + 1;
-    flags_ = reinterpret_cast<int*>(local_ + groups_ + 1);
-  }
-  void compress(float eps) override {
-    clear_flags();
-    mode_.compress<<<groups_, tblock_size, shared_bytes, work_.stream>>>(work_.x, out_, offsets_, local_, flags_, eps,
-                                                                         work_.n);
-    must(cudaGetLastError(), "cuSZp");
-  }
-  std::size_t compressed() override {
-    unsigned blocks = 0;
-    decompressed();
-    must(cudaMemcpy(&blocks, offsets_ + groups_, sizeof blocks, cudaMemcpyDeviceToHost), "copy");
-    return bytes_ = rates_ + blocks;
-  }
-  void decompress(float eps) override {
-    clear_flags();
-    mode_.decompress<<<groups_, tblock_size, shared_bytes, work_.stream>>>(work_.y, out_, offsets_, local_, flags_, eps,
-                                                                           work_.n);
-    must(cudaGetLastError(), "cuSZp");
-  }
-  void decompressed() override { must(cudaStreamSynchronize(work_.stream), "cuSZp"); }
-
-  bool has_calls() const override { return true; }
-  void call_compress(float eps) override { mode_.call_compress(work_.x, out_, work_.n, &bytes_, eps, work_.stream); }
-  void call_decompress(float eps) override { mode_.call_decompress(work_.y, out_, work_.n, bytes_, eps, work_.stream); }
-
- private:
-  static constexpr std::size_t shared_bytes = 2 * sizeof(unsigned);  // as cuSZp's functions ask for
-  std::size_t flag_bytes() const { return 3 * sizeof(unsigned) * (groups_ + 1); }
-  void clear_flags() { must(cudaMemsetAsync(offsets_, 0, flag_bytes(), work_.stream), "memset"); }
-
-  const Mode& mode_;
-  unsigned groups_;
-  std::size_t rates_, bytes_ = 0;
-  unsigned char* out_;
-  unsigned *offsets_, *local_;
-  int* flags_;
-};
-
 class Bench {
  public:
   Bench(std::size_t bytes, int rounds) : rounds_(rounds) {
@@ -199,7 +113,13 @@ class Bench {
     auto ours = std::make_unique<Stretto>(work_);
     ours_ = ours.get();
     codecs_.push_back(std::move(ours));
-    for (const Mode& mode : modes) codecs_.push_back(std::make_unique<CuSZp>(mode, work_));
+#ifdef STRETTO_PEER_CUSZP
+    for (const Mode& mode : cuszp_modes) codecs_.push_back(std::make_unique<CuSZp>(mode, work_));
+#endif
+#ifdef STRETTO_PEER_NVCOMP
+    codecs_.push_back(std::make_unique<Bitcomp>("default", BITCOMP_DEFAULT_ALGO, work_));
+    codecs_.push_back(std::make_unique<Bitcomp>("sparse", BITCOMP_SPARSE_ALGO, work_));
+#endif
   }
   void load(const Field& field) { tile(field.x, work_.x, work_.n); }
 
@@ -315,7 +235,7 @@ int main(int count, char** arguments) {
     bench.load(f);
     for (const double rel : {1e-2, 1e-3, 1e-4}) {
       if (since(start) > limit) stop("out of time after " + std::to_string(limit) + " s; rows are missing");
-      bench.rows(f.name, rel, static_cast<float>(rel * f.range));  // cuSZp's bounds are float32
+      bench.rows(f.name, rel, std::exp2(std::floor(std::log2(static_cast<float>(rel * f.range)))));
     }
   }
 }

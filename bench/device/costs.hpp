@@ -1,4 +1,4 @@
-// What a device's work costs, one operation at a time: the figures of a profile's `device` (docs/profile.md).
+// What a device's work costs, one operation at a time: the figures of a profile's `device` (docs/command.md).
 #pragma once
 
 #include <cstddef>

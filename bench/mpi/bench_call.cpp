@@ -1,5 +1,6 @@
-// bench_call: what a small blocking call of stretto's costs over the MPI's own, which it ends in: the way through the C API. The two take
-// turns in batches, and the difference of their medians is the cost. Started under mpirun; calls have check = 0.
+// bench_call: overhead of a small blocking call of stretto over the MPI's own collective, in which it ends: the path
+// through the C API. The two alternate in batches, and the difference of their medians is the overhead. Started under
+// mpirun; calls have check = 0.
 #include <CLI/CLI.hpp>
 
 #include <functional>

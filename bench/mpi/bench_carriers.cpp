@@ -1,7 +1,8 @@
-// bench_carriers, and bench_carriers_FLAVOUR for other MPIs: collectives by the MPI, by stretto over that MPI, and by stretto over UCX, in
-// turns in one run. Started under mpirun by run_carriers.py, on one host and on several; the communicator over UCX meets in STRETTO_STORE.
-// Times are medians of the slowest rank's; inputs are rewritten before each call. With --connections each number between two ranks is a
-// contestant. Lengths are those of all ranks' data together (allreduce, broadcast: of the vector).
+// bench_carriers, and bench_carriers_FLAVOUR for other MPIs: collectives by the MPI, by stretto over that MPI, and by
+// stretto over UCX, alternating in one run. Started under mpirun by run_carriers.py, on one host and on several; the
+// communicator over UCX meets in STRETTO_STORE. Times are medians of the slowest rank's; inputs are rewritten before
+// each call. With --connections each number of connections between two ranks is a contestant. Lengths are of all ranks'
+// data together (allreduce, broadcast: of the vector).
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
@@ -29,8 +30,8 @@ struct Options {
   std::string json, place = "1 host";
   std::vector<std::string> collectives{"allreduce", "reduce_scatter", "allgather", "broadcast"};
   std::vector<std::size_t> sizes{8, 64, 1024, 65536, 1 << 20, 16 << 20, 64 << 20};
-  std::vector<int> connections;  // empty: as many as there are by default
-  double seconds = 0.6;          // a contestant's calls of one length, about
+  std::vector<int> connections;  // empty: the default number
+  double seconds = 0.6;          // approximate, per contestant and length
 };
 
 void checked(stretto_status s) {

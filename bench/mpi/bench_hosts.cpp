@@ -1,6 +1,7 @@
-// bench_hosts: allreduce of float32 fields by MPI_Allreduce and by stretto, every payload and schedule, in one run, in turns.
-// Started under mpirun, on several hosts by run_hosts.py. Each rank adds up its share of a field's arrays (12 images, 8 gradients), tiles the
-// sum to 64 MB, and that is its contribution. Bounds are relative to the range over all contributions.
+// bench_hosts: allreduce of float32 fields by MPI_Allreduce and by stretto, with every payload and schedule,
+// alternating in one run. Started under mpirun, on several hosts by run_hosts.py. Each rank's contribution is the sum
+// of its share of a field's arrays (12 images, 8 gradients), tiled to 64 MB. Bounds are relative to the range over all
+// contributions.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
@@ -31,14 +32,22 @@ struct Options {
   std::vector<std::string> schedules{"ring", "recursive_doubling", "rabenseifner"};
   std::vector<std::string> payloads{"raw", "cprp2p", "recompress", "homomorphic", "fused"};
   std::vector<std::string> bounds{"1e-4", "1e-3"};
-  std::vector<std::uint64_t> segments{0};  // 0: as chosen
+  std::vector<std::uint64_t> segments{0};  // 0: automatic
   std::uint64_t bytes = std::uint64_t{64} << 20U;
   double gbps = 0;
-  int hosts = 0;  // 0: a rank on each
+  int hosts = 0;  // 0: one per rank
   int repeats = 5;
 };
 
-stretto_payload payload_of(const std::string& name) {
+// A payload is given as "fused", or with a coding as "fused:dense".
+stretto_coding coding_of(const std::string& payload) {
+  if (payload.ends_with(":dense")) return STRETTO_CODING_DENSE;
+  if (payload.ends_with(":fixed")) return STRETTO_CODING_FIXED;
+  return STRETTO_CODING_AUTO;
+}
+
+stretto_payload payload_of(const std::string& given) {
+  const std::string name = given.substr(0, given.find(':'));
   if (name == "raw") return STRETTO_PAYLOAD_RAW;
   if (name == "cprp2p") return STRETTO_PAYLOAD_CPRP2P;
   if (name == "recompress") return STRETTO_PAYLOAD_RECOMPRESS;
@@ -52,18 +61,18 @@ void require(stretto_status s, const std::string& doing) {
   if (s != STRETTO_OK) throw Problem(fmt::format("{}: {}: {}", doing, stretto_status_name(s), stretto_message()));
 }
 
-// One rank's contribution of a field, and what is known of all.
+// One rank's contribution of a field, and facts about all.
 struct Contribution {
   std::string name;
   std::vector<float> values;  // tiled
-  std::size_t period = 0;     // values until they repeat
+  std::size_t period = 0;     // period of the tiled values
   double range = 0;           // over all ranks
   stacking::Reference sum;    // of all ranks, over one period, on every rank
 };
 
-// A way to run it, and what its turns took.
+// A contestant, and its times.
 struct Way {
-  std::string payload, schedule, bound;  // no payload: MPI_Allreduce
+  std::string payload, schedule, bound;  // empty payload: MPI_Allreduce
   std::uint64_t segment = 0;
   std::vector<double> ms{}, codec{}, agree{};  // slowest rank
   stretto_report report = STRETTO_REPORT_INIT;
@@ -125,18 +134,19 @@ class Bench {
   static bool hierarchical(const std::string& schedule) {
     return schedule.starts_with("hierarchical") || schedule == "leader";
   }
-  // Raw sums inside hosts need a schedule that has them.
+  // True if the schedule supports the payload: raw sums inside hosts need a hierarchical one.
   static bool fits(const std::string& payload, const std::string& schedule) {
     return payload != "mixed" || hierarchical(schedule);
   }
 
-  // One call, and its result held against the promise; counted or not.
+  // Makes one call, and checks its result against the promise. `counts`: record its times.
   void take_turn(const Contribution& c, Way* w, bool counts) {
     stretto_options options = STRETTO_OPTIONS_INIT;
     options.schedule = w->schedule.c_str();
     options.report = &w->report;
     if (!w->payload.empty()) {
       options.payload = payload_of(w->payload);
+      options.coding = coding_of(w->payload);
       options.bound_kind = STRETTO_BOUND_ABSOLUTE;
       options.scope = STRETTO_SCOPE_CONTRIBUTION;
       options.bound = std::strtod(w->bound.c_str(), nullptr) * c.range;
@@ -161,7 +171,7 @@ class Bench {
   }
 
   void check(const Contribution& c, Way* w) {
-    const bool in_code_space = w->payload == "homomorphic" || w->payload == "fused";
+    const bool in_code_space = w->payload.starts_with("homomorphic") || w->payload.starts_with("fused");
     const stacking::Quality q =
         stacking::compare(STRETTO_F32, result_.data(), c.sum,
                           {w->report.promised_error, in_code_space ? 1.0 : 2.0 * ranks_, !in_code_space});
@@ -186,10 +196,11 @@ class Bench {
                  .unit = "ms",
                  .better = bench::Better::smaller,
                  .peer = bench::Peer{"MPI_Allreduce " + bench::mpi_flavour(), mpi_ms}};
-    // The case without a bound is that of the first one asked for.
+    // Cases without a bound use the first requested bound.
     if (bound != o_.bounds.front()) r.subject += " " + bound;
     if (segment > 0) r.subject += fmt::format(" segment={}", segment);
     r.fields["bound"] = payload == "raw" ? "exact" : bound;
+    r.fields["coding"] = report.coding == STRETTO_CODING_DENSE ? "dense" : "fixed";
     r.fields["mb_sent"] = sent * 1e-6;
     r.fields["compression"] = compression;
     r.fields["codec_ms"] = bench::median(codec);
@@ -197,16 +208,16 @@ class Bench {
     if (o_.gbps > 0 && several().empty()) {
       const double n = static_cast<double>(c.values.size() * sizeof(float));
       const double limit = 2.0 * (ranks_ - 1) / ranks_ * n / compression * 8 / (o_.gbps * 1e9) * 1e3;
-      r.fields["wire_limit_ms"] = limit;  // a ring's bytes at this compression and the full rate
+      r.fields["wire_limit_ms"] = limit;  // a ring's bytes at this compression and the full bandwidth
       r.fields["of_limit"] = limit / ms;
-      r.fields["sent_ms"] = sent * 8 / (o_.gbps * 1e9) * 1e3;  // this schedule's bytes at the full rate
+      r.fields["sent_ms"] = sent * 8 / (o_.gbps * 1e9) * 1e3;  // this schedule's bytes at the full bandwidth
     }
     r.fields["worst_error"] = worst;
     r.fields["promised_error"] = report.promised_error;
     rows_->write(r);
   }
 
-  // "hosts=2 " where hosts have several ranks.
+  // "hosts=2 " if hosts have several ranks.
   std::string several() const { return o_.hosts > 0 && o_.hosts < ranks_ ? fmt::format("hosts={} ", o_.hosts) : ""; }
 
   const Options& o_;
@@ -227,7 +238,8 @@ int run(int argc, char** argv, int rank) {
   app.add_option("--hosts", o.hosts, "that the ranks are on, in the case; 0: one each");
   app.add_option("--fields", o.fields)->delimiter(',');
   app.add_option("--schedules", o.schedules)->delimiter(',');
-  app.add_option("--payloads", o.payloads)->delimiter(',');
+  app.add_option("--payloads", o.payloads, "such as fused, and with a coding fused:dense or fused:fixed")
+      ->delimiter(',');
   app.add_option("--bounds", o.bounds, "of the range over all contributions")->delimiter(',');
   app.add_option("--segments", o.segments, "bytes of values that travel at once; 0: as chosen")
       ->delimiter(',')

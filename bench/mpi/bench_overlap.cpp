@@ -1,13 +1,15 @@
-// bench_overlap: what a program gains that computes while a collective moves. Every way has the same cores and the same work
-// a rank, in turns in one run: the MPI's blocking and nonblocking calls, and stretto's, with the ranks on all cores; and
-// stretto with communication cores, with the ranks on the cores that are left. With --progress-threads the MPI's own threads
-// progress on the communication cores, too. With the profiling library loaded, also a program that only calls the MPI. With
-// --bound, also allreduce within that bound. With --splits, also stretto's binomial tree of ireduce, ibcast and iallreduce, of
-// which the callers do so many levels (STRETTO_SPLIT). Started under mpirun by run_overlap.py.
+// bench_overlap: gain of a program that computes while a collective progresses. All contestants have the same cores and
+// equal work per rank, alternating in one run: the MPI's blocking and nonblocking calls and stretto's, with the ranks
+// on all cores; and stretto with communication cores and the ranks on the other cores. With --progress-threads the
+// MPI's own threads also run on the communication cores. With the profiling library loaded, also an unchanged MPI
+// program. With --bound, also allreduce within that bound. With --splits, also stretto's binomial trees of ireduce,
+// ibcast and iallreduce with that many levels run by the callers (STRETTO_SPLIT). Started under mpirun by
+// run_overlap.py.
 //
-// pure: start and wait; compute: the work alone; total: start, work, wait; each from the first rank's beginning to the last
-// one's end (the hosts' clocks are one), medians over the turns. The work of a rank takes --ratios times as long as the MPI's
-// blocking call where every rank computes on all cores, and 10 ms at least. Two definitions of overlap are printed:
+// pure: start and wait; compute: the work alone; total: start, work, wait. Each lasts from the first rank's start to
+// the last rank's end (the hosts' clocks are one), as medians over the turns. The work of a rank takes --ratios times
+// as long as the MPI's blocking call with every rank computing on all cores, and at least 10 ms. Two definitions of
+// overlap are printed:
 //   OSU (osu_iallreduce): 100 (1 - (total - compute) / pure)
 //   IMB-NBC:              100 (pure + compute - total) / min(pure, compute)
 #include <dlfcn.h>
@@ -42,8 +44,8 @@ struct Options {
   std::vector<std::string> work{"registers", "triad"};
   std::vector<std::size_t> sizes{16 << 20, 64 << 20};
   std::vector<double> ratios{0.5, 2};
-  std::vector<int> all_cores, cores, splits;  // all_cores: of all ranks together; cores: those set aside among them
-  double bound = 0;                           // of the range; 0: exact calls only
+  std::vector<int> all_cores, cores, splits;  // all_cores: of all ranks together; cores: those reserved among them
+  double bound = 0;                           // relative to the range; 0: exact calls only
   bool multiple = false, progress_threads = false;
   int turns = 7;
 };
@@ -52,14 +54,14 @@ void checked(stretto_status s) {
   if (s != STRETTO_OK) throw std::runtime_error(stretto_message());
 }
 
-// Whether the profiling library comes before the MPI.
+// True if the profiling library precedes the MPI.
 bool is_preloaded() {
   Dl_info place{};
   return dladdr(reinterpret_cast<void*>(&MPI_Iallreduce), &place) != 0 &&
          std::string(place.dli_fname).find("libstretto_mpi") != std::string::npos;
 }
 
-// Work of a program, in pieces of some microseconds.
+// Computation of a program, in pieces of some microseconds.
 class Work {
  public:
   Work() : a_(length, 1), b_(length, 2), c_(length, 3) {}
@@ -82,7 +84,7 @@ class Work {
       for (double& v : x) v = v * 0.999999 + 1e-6;
     sink_ = x[0] + x[7];
   }
-  // Of arrays larger than the caches, a part a piece.
+  // Over arrays larger than the caches, a part per piece.
   void triad() {
     const std::size_t from = next();
     for (std::size_t i = from; i < from + part; ++i) a_[i] = b_[i] + 0.5 * c_[i];
@@ -103,7 +105,7 @@ class Work {
   volatile double sink_ = 0;
 };
 
-// Where the ranks compute: on all cores, or on those that are left when some are set aside for communication.
+// Cores of the ranks: all, or those that are not reserved for communication.
 enum class Layout { all_cores, cores_left };
 
 struct Contestant {
@@ -195,7 +197,8 @@ class Bench {
     checked(stretto_request_free(&of_ours_));
   }
 
-  // Binds the calling thread alone: threads that the MPI or the library started stay on their cores. Ranks share the cores in turn.
+  // Binds only the calling thread: threads of the MPI or the library stay on their cores. Ranks share the cores in
+  // turn.
   void bind(Layout layout) {
     std::vector<int> on;
     for (const int core : o_.all_cores)
@@ -275,7 +278,7 @@ class Bench {
       checked(stretto_iallreduce(x_.data(), y_.data(), n, STRETTO_F32, STRETTO_SUM, comm, &options, &of_ours_));
     };
   }
-  // By the info key, on a communicator of its own: other rows are exact.
+  // A bound by info key, on a separate communicator: other rows are exact.
   std::function<void()> unchanged_bounded(int n) {
     if (within_ == MPI_COMM_NULL) {
       MPI_Info info = MPI_INFO_NULL;
@@ -315,7 +318,8 @@ class Bench {
       const double ms = timed([&] { all[0].start(), all[0].wait(); });
       if (k > 0) alone.push_back(ms);
     }
-    // Ranks that share a core get it in slices of milliseconds: the work is long beside those, and each rank knows it alike.
+    // Ranks that share a core get it in time slices of milliseconds: the work is long compared with those, and equal on
+    // all ranks.
     const double wanted = std::max(ratio * bench::median(alone), 10.0);
     double best = 1e30;
     constexpr std::size_t sample = 2000;
@@ -366,7 +370,7 @@ class Bench {
 
   const Options& o_;
   int rank_ = 0, ranks_ = 1;
-  stretto_comm on_all_ = nullptr, beside_ = nullptr;  // made where the ranks are on all cores, and on the cores left
+  stretto_comm on_all_ = nullptr, beside_ = nullptr;  // made with the ranks on all cores, and on the unreserved cores
   std::map<int, stretto_comm> split_comms_;
   MPI_Comm within_ = MPI_COMM_NULL;
   MPI_Request of_mpi_ = MPI_REQUEST_NULL;

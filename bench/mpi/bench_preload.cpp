@@ -1,7 +1,7 @@
-// Collectives as a program calls them, with the profiling library preloaded (bench/run_preload.py), beside the MPI's own by their PMPI names:
-// what it adds to a short call, and what it takes off a long one. The two take turns, with buffers rewritten before each; and the MPI's own
-// once more, to tell how far two of the same are apart. Beside single collectives there are what programs do: rows and columns of a grid in
-// turns, communicators that live for ten or a hundred calls, and calls of different shapes in alternation.
+// Collectives of a program under the profiling library (bench/run_preload.py), against the MPI's own by their PMPI
+// names: the overhead on a short call, and the gain on a long one. The two alternate, with buffers rewritten before
+// each; a second entry of the MPI's own shows the resolution. Besides single collectives, patterns of programs: rows
+// and columns of a grid, communicators that live for ten or a hundred calls, and calls of different shapes.
 #include <CLI/CLI.hpp>
 #include <array>
 #include <vector>
@@ -25,7 +25,7 @@ void allreduce(double* x, double* y, int n, bool own) {
   (own ? PMPI_Allreduce : MPI_Allreduce)(x, y, n, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
 }
 void bcast(double* x, double*, int n, bool own) { (own ? PMPI_Bcast : MPI_Bcast)(x, n, MPI_DOUBLE, 0, MPI_COMM_WORLD); }
-// Rows and columns of a grid of ranks, as near to a square as it goes.
+// Rows and columns of a grid of ranks, as square as possible.
 struct Grid {
   MPI_Comm row = MPI_COMM_NULL, column = MPI_COMM_NULL;
 
@@ -53,7 +53,7 @@ void short_lived(double* x, double* y, int n, bool own) {
   (own ? PMPI_Comm_free : MPI_Comm_free)(&made);
 }
 
-// `n` is the length of the longest.
+// `n` is the length of the longest vector.
 void alternating(double* x, double* y, int n, bool own) {
   (own ? PMPI_Allreduce : MPI_Allreduce)(x, y, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
   (own ? PMPI_Bcast : MPI_Bcast)(x, n, MPI_DOUBLE, 0, MPI_COMM_WORLD);
@@ -64,7 +64,7 @@ void alternating(double* x, double* y, int n, bool own) {
 
 void barrier(double*, double*, int, bool own) { (own ? PMPI_Barrier : MPI_Barrier)(MPI_COMM_WORLD); }
 
-// Seconds of one call: the slowest rank's mean over `batch` of them.
+// Seconds of one call: the slowest rank's mean over `batch` calls.
 double once(const Case& c, std::vector<double>& x, std::vector<double>& y, int batch, bool own) {
   for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<double>(i % 17) + y[i] * 1e-9;
   PMPI_Barrier(MPI_COMM_WORLD);
@@ -78,12 +78,12 @@ double once(const Case& c, std::vector<double>& x, std::vector<double>& y, int b
 Row measure(const Case& c, std::size_t bytes, int repeats, int ranks) {
   std::vector<double> x(bytes / sizeof(double)), y(x.size());
   const int batch = bytes <= 1024 ? 200 : 1;
-  std::array<std::vector<double>, 3> seconds;  // with the library; the MPI's own; the same again
+  std::array<std::vector<double>, 3> seconds;  // with the library; the MPI's own; the MPI's own again
   // The first calls of a communicator, before stretto makes its own for it.
   for (int k = 0; k < (bytes <= 65536 ? 400 : 60); ++k) once(c, x, y, 1, false);
   for (int k = 0; k < repeats; ++k)
     for (int turn = 0; turn < 3; ++turn) {
-      const auto who = static_cast<std::size_t>((k + turn) % 3);  // each comes first as often
+      const auto who = static_cast<std::size_t>((k + turn) % 3);  // each comes first equally often
       seconds[who].push_back(once(c, x, y, batch, who > 0));
     }
   Row row;
@@ -115,7 +115,7 @@ int run(int argc, char** argv, int rank) {
     for (const std::size_t bytes : {8u, 1024u, 65536u, 1u << 20, 16u << 20})
       if (bytes <= largest) rows.push_back(measure(c, bytes, repeats, ranks));
   for (const std::size_t bytes : {8u, 1024u, 65536u}) rows.push_back(measure({"grid", grid}, bytes, repeats, ranks));
-  // Of 10 calls, which are the MPI's; and of 100, among which the library makes its own communicator.
+  // 10 calls, all served by the MPI; and 100, among which the library makes its own communicator.
   rows.push_back(measure({"short_lived", short_lived<10>}, 8, repeats, ranks));
   rows.push_back(measure({"short_lived_100", short_lived<100>}, 8, repeats, ranks));
   rows.push_back(measure({"alternating", alternating}, 65536, repeats, ranks));

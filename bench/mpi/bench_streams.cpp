@@ -1,6 +1,6 @@
-// bench_streams: an allreduce within a relative bound on one host: in the host's shared memory as streams and as values, by the engine as
-// streams, and the MPI's own. The four take turns; times are medians of the slowest rank's. Started under mpirun (run_streams.py); calls have
-// check = 0, so the bound is agreed on by its range alone.
+// bench_streams: an allreduce within a relative bound on one host: in shared memory as streams and as values, by the
+// engine as streams, and the MPI's own. The four alternate; times are medians of the slowest rank's. Started under
+// mpirun (run_streams.py); calls have check = 0, so the agreement is only about the range.
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
@@ -36,7 +36,7 @@ void checked(stretto_status s) {
   if (s != STRETTO_OK) throw std::runtime_error(stretto_message());
 }
 
-// Waves of a few lengths, as a field in space has them, which differ between ranks.
+// Waves of several lengths, like a field in space, which differ between ranks.
 std::vector<float> smooth(std::size_t n, int rank) {
   std::vector<float> v(n);
   for (std::size_t i = 0; i < n; ++i) {
@@ -107,7 +107,7 @@ class Bench {
         {"node raw", ours(node_, exact), &raw},
         {"node fused", ours(node_, options("node", &node)), &node},
         {"engine fused", ours(engine_, options(nullptr, &engine)), &engine}};
-    for (int k = -1; k < o_.repeats; ++k) {  // the first round is not counted
+    for (int k = -1; k < o_.repeats; ++k) {  // the first round is uncounted
       for (Contestant& c : all) {
         MPI_Barrier(MPI_COMM_WORLD);
         const double begun = MPI_Wtime();

@@ -1,8 +1,8 @@
-// A program as users have them, which knows nothing of stretto: workers that sum their gradients in every step of a training, and wait for it.
-// run_training.py runs it as it is and with the profiling library preloaded.
+// An ordinary program without knowledge of stretto: workers that sum their gradients in every training step, and wait
+// for the sum. run_training.py runs it plain and under the profiling library.
 //
-// usage: bench_training FLOATS STEPS     prints "step MS sum VALUE": the median time of a step of the slowest rank, and a sum over the
-// model, which tells an exact result from one within a bound.
+// usage: bench_training FLOATS STEPS     prints "step MS sum VALUE": the median time of a step of the slowest rank, and
+// a sum over the model, which differs between an exact result and a bounded one.
 #include <mpi.h>
 
 #include <cmath>
@@ -15,7 +15,7 @@
 
 namespace {
 
-// A worker's gradient: small numbers around zero, their scale changing slowly over the layers.
+// A worker's gradient: small numbers around zero, whose scale changes slowly over the layers.
 void gradient(std::vector<float>* g, int rank, int step) {
   std::uint64_t state = 0x9E3779B97F4A7C15u * static_cast<std::uint64_t>(1 + rank) + static_cast<std::uint64_t>(step);
   const double n = static_cast<double>(g->size());

@@ -1,8 +1,11 @@
-// Collectives between ranks of one node: ours against the MPI's own and against what the machine allows, in one run, row by row.
+// Collectives between ranks of one node: stretto's against the MPI's own and against the machine's limits, in one run,
+// row by row.
 //
-// Ranks should be bound, two of them to two cores (make bench-node does so). Each row takes turns between the contestants, so that
-// they see the same moments, and has buffers of its own and two calls that are not timed first, so that it finds the caches as it left them itself; inputs are rewritten and outputs read between iterations unless buffers=unmodified. The flag's round
-// trip is taken before and after each row: `regime` is near, far, remote or mixed by it (regime.hpp), and only rows of one regime compare.
+// Ranks should be bound, two of them to two cores (make bench-node does so). In each row the contestants alternate, so
+// that they see the same conditions. Each has its own buffers and two untimed calls first, so that it finds its own
+// cache state. Inputs are rewritten and outputs read between iterations unless buffers=unmodified. The flag's round
+// trip is taken before and after each row: `regime` is near, far, remote or mixed by it (regime.hpp), and only rows of
+// one regime are comparable.
 #include <mpi.h>
 
 #include <algorithm>
@@ -34,19 +37,19 @@ struct Contest {
   float *in = nullptr, *out = nullptr;          // ours
   float *mpi_in = nullptr, *mpi_out = nullptr;  // the MPI's
   std::size_t repeats = 0;
-  bool by_kernel = false;  // copies between the two ranks
+  bool by_kernel = false;  // the kernel copies between the two ranks
   std::string memory, peer, version, through, regime;
 };
 
 struct Contestant {
   std::string name;
   std::function<void()> call;
-  float* input = nullptr;  // of limits: theirs
+  float* input = nullptr;  // for limits: their own buffer
   const float* output = nullptr;
   std::optional<bench::Way> limit{};
 };
 
-// Milliseconds of one row: enough for medians of long vectors, and bounded.
+// Number of repeats per row: enough for medians of long vectors, and bounded.
 std::size_t repeats_for(std::size_t bytes, std::size_t asked) {
   if (asked > 0) return asked;
   return std::clamp<std::size_t>((std::size_t{1} << 28) / std::max<std::size_t>(bytes, 1), 9, 301);
@@ -64,7 +67,7 @@ void read_output(const Contestant& c, std::size_t floats) {
   sink = read;
 }
 
-// Median microseconds of each contestant, of the slowest rank. Short collectives are timed several in a row.
+// Median microseconds of each contestant, of the slowest rank. Short collectives are timed in batches.
 std::vector<double> measure(Contest& c, std::vector<Contestant>& contestants, std::size_t floats, std::size_t bytes,
                             bool rewrite) {
   const std::size_t inner = bytes <= 1024 ? 32 : 1, repeats = repeats_for(bytes, c.repeats);
@@ -81,7 +84,7 @@ std::vector<double> measure(Contest& c, std::vector<Contestant>& contestants, st
         for (std::size_t n = 0; n < inner; ++n) contestants[i].call();
         const double us =
             std::chrono::duration<double, std::micro>(Clock::now() - begin).count() / static_cast<double>(inner);
-        MPI_Barrier(MPI_COMM_WORLD);  // who is back does nothing else yet, on a core that another may share
+        MPI_Barrier(MPI_COMM_WORLD);  // a rank that returns early stays idle, on a possibly shared core
         if (rewrite) read_output(contestants[i], floats);
         if (timed && k >= 2) samples[i].push_back(us);
       }
@@ -92,7 +95,7 @@ std::vector<double> measure(Contest& c, std::vector<Contestant>& contestants, st
   return medians;
 }
 
-// Ours beside each other contestant, and beside the best of the limits.
+// Rows of ours against each other contestant, and against the best of the limits.
 void write(Contest& c, const std::string& operation, std::size_t bytes, const std::vector<Contestant>& contestants,
            const std::vector<double>& us, const nlohmann::ordered_json& fields) {
   std::size_t limit = 0;
@@ -114,7 +117,7 @@ void write(Contest& c, const std::string& operation, std::size_t bytes, const st
   }
 }
 
-// In the regime that is asked for, at both ends: tried again where it changed meanwhile.
+// Measures in the requested regime, before and after; repeats if it changed meanwhile.
 void row(Contest& c, const std::string& operation, std::size_t bytes, std::vector<Contestant> contestants) {
   const std::size_t floats = bytes / sizeof(float);
   for (const bool rewrite : {true, false}) {
@@ -146,7 +149,7 @@ void check(Status s) {
   MPI_Abort(MPI_COMM_WORLD, 1);
 }
 
-// Ours and the MPI's, and with two ranks the limits of such memory.
+// Ours against the MPI's, and with two ranks the limits of such memory.
 void contest(Contest& c, bench::Operation operation, std::size_t bytes) {
   using bench::Operation;
   bench::Ours& o = *c.ours;
@@ -184,7 +187,7 @@ void contest(Contest& c, bench::Operation operation, std::size_t bytes) {
     for (const bench::Way way : bench::ways(c.memory == "mapped")) {
       if (bench::combines(way) && !bench::combines(operation)) continue;
       const bool kernel = way == bench::Way::kernel || way == bench::Way::kernel_halves;
-      if (kernel && (!c.by_kernel || bytes < 4096)) continue;  // a system call a word says nothing
+      if (kernel && (!c.by_kernel || bytes < 4096)) continue;  // a system call per word says nothing
       all.push_back(
           {"limit", [&c, operation, way, n] { c.limits->run(operation, way, n); }, nullptr, c.limits->output(), way});
     }
@@ -239,12 +242,12 @@ int main(int argc, char** argv) {
     MPI_Comm_size(MPI_COMM_WORLD, &c.ranks);
     c.repeats = repeats;
     c.version = bench::mpi_version();
-    c.peer = c.version.substr(0, c.version.find('.'));  // the flavour and its first number
+    c.peer = c.version.substr(0, c.version.find('.'));  // the flavour and its major version
     std::unique_ptr<carrier::Carrier> carrier;
     check(stretto::modules::make_mpi_carrier(MPI_COMM_WORLD, {}, &carrier));
     node::CarrierExchange exchange(*carrier);
     node::Options options;
-    if (kernel > 0) options.kernel = options.kernel_streams = kernel;
+    if (kernel > 0) options.kernel = kernel;
     options.group.slot = slot;
     std::unique_ptr<node::Collectives> collectives;
     check(node::Collectives::create(exchange, options, &collectives));
@@ -273,7 +276,7 @@ int main(int argc, char** argv) {
         void* made = nullptr;
         if (kind == "private")
           made = heap.emplace_back(room / sizeof(float)).data();
-        else if (through == "node")  // the library's arena is not that of src/node in this program
+        else if (through == "node")  // src/node in this program has its own arena, not the library's
           made = node::arena::allocate(room, 64);
         else if (stretto_alloc(room, &made) != STRETTO_OK)
           made = nullptr;

@@ -17,8 +17,8 @@
 namespace stretto::bench {
 namespace {
 
-constexpr std::size_t piece = 8192;        // floats copied in turn
-constexpr std::size_t summed = 2 * piece;  // copied, added and copied in turn: the fewer meetings the better
+constexpr std::size_t piece = 8192;        // floats copied at a time
+constexpr std::size_t summed = 2 * piece;  // copied, added and copied at a time: fewer synchronisations are better
 
 void spin_until(const std::atomic<std::uint64_t>& value, std::uint64_t least) noexcept {
   while (value.load(std::memory_order_acquire) < least) pause();
@@ -138,7 +138,7 @@ void Limits::run(Operation operation, Way way, std::size_t n) noexcept {
     }
   }
   if (operation == Operation::bcast) return move({rank_ == 0, rank_ == 1, 0, 0, n, out_}, way);
-  // Two blocks, of which this rank's own moves at home.
+  // Two blocks, of which this rank's own is copied locally.
   const std::size_t block = n / 2, mine = rank_ == 0 ? 0 : block, theirs = block - mine;
   const bool exchange = operation == Operation::alltoall;
   std::memcpy(out_ + mine, in_ + (exchange ? mine : 0), block * sizeof(float));
@@ -148,7 +148,7 @@ void Limits::run(Operation operation, Way way, std::size_t n) noexcept {
 void Limits::combine_mapped(bool all, node::Stores stores, std::size_t n) noexcept {
   meet();
   const std::size_t half = n / 2, first = rank_ == 0 ? 0 : half, end = rank_ == 0 ? half : n;
-  // At the operands' place within a page, as ours (src/node/collectives/reduction.cpp).
+  // At the operands' offset within a page, as in src/node/collectives/reduction.cpp.
   alignas(4096) float room[2048];
   float* const sum = room + reinterpret_cast<std::uintptr_t>(in_ + first) / 64 * 64 % 4096 / sizeof(float);
   for (std::size_t at = first; at < end; at += 1024) {
@@ -176,7 +176,8 @@ void Limits::combine_staged(bool all, node::Stores stores, std::size_t n) noexce
   }
 }
 
-// The same with fewer lines taken from the other core: it has an operand's lines when it has read them, and the sum goes back in them.
+// combine_staged() with fewer cache-line transfers: the other core holds an operand's lines after reading them, and
+// writes the sum back into them.
 void Limits::combine_staged_back(bool all, std::size_t n) noexcept {
   constexpr std::size_t whole = 2 * summed, block = 512;
   const bool wants = all || rank_ == 0, passes_on = all || rank_ == 1;
@@ -210,7 +211,7 @@ void Limits::read(std::uint64_t address, float* to, std::size_t n) const noexcep
   std::abort();
 }
 
-// Who wants the sum reads all of the other's values.
+// Receivers of the sum read all of the other's values.
 void Limits::combine_by_kernel(bool all, std::size_t n) noexcept {
   alignas(64) float theirs[piece];
   meet();
@@ -222,7 +223,7 @@ void Limits::combine_by_kernel(bool all, std::size_t n) noexcept {
   meet();
 }
 
-// Each adds its half, and who wants the sum reads the other one where the other left it.
+// Each adds its half, and receivers of the sum read the other half from its owner.
 void Limits::combine_halves_by_kernel(bool all, std::size_t n) noexcept {
   alignas(64) float theirs[piece];
   const std::size_t half = n / 2, first = rank_ == 0 ? 0 : half, end = rank_ == 0 ? half : n;
@@ -256,7 +257,7 @@ void Limits::move(const Move& m, Way way) noexcept {
     case Way::staged_streaming:
     case Way::staged_back:
       for (std::size_t at = 0, k = 0; at < m.n + piece;
-           at += piece, k ^= 1) {  // a piece comes out while the next goes in
+           at += piece, k ^= 1) {  // one piece is read while the next is written
         if (m.gives && at < m.n)
           node::copy(stage_ + k * piece, in_ + m.give + at, std::min(piece, m.n - at) * sizeof(float), stores);
         if (m.takes && at > 0) {

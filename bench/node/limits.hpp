@@ -1,5 +1,5 @@
-// What the machine itself allows between two ranks of a node: the plainest programs that do the same as a collective,
-// without its promises (two ranks, one buffer, one length, nothing checked). Collectives are compared with them.
+// The machine's limits between two ranks of a node: minimal programs for the work of a collective, without its
+// guarantees (two ranks, one buffer, one length, no checks). Collectives are compared with them.
 #pragma once
 
 #include <sys/types.h>
@@ -20,9 +20,9 @@ enum class Operation : std::uint8_t { bcast, reduce, allreduce, allgather, allto
 const char* name(Operation operation) noexcept;
 constexpr bool combines(Operation o) noexcept { return o == Operation::reduce || o == Operation::allreduce; }
 
-// How bytes get from one rank to the other. Loaded and stored in place, in memory that both see. Or copied through
-// shared memory in pieces that stay in cache, with sums written over the operand. Or copied by the kernel, a sum's
-// operands by each rank that wants it, or half by half.
+// How bytes move between the ranks: loaded and stored in place, in shared memory; or copied through shared memory in
+// pieces that stay in cache, with sums written over the operand; or copied by the kernel, a sum's operands by each
+// receiving rank, or half by half.
 enum class Way : std::uint8_t {
   mapped_plain,
   mapped_streaming,
@@ -32,29 +32,30 @@ enum class Way : std::uint8_t {
   kernel,
   kernel_halves
 };
-// Is of use to those operations alone.
+// True if only those operations use it.
 constexpr bool combines(Way w) noexcept { return w == Way::staged_back || w == Way::kernel_halves; }
 const char* name(Way way) noexcept;
-// Those that buffers in the arena allow, and those of private buffers.
+// The ways for buffers in the arena (mapped), and for private buffers.
 std::span<const Way> ways(bool mapped) noexcept;
 
-// Memory that both ranks see: two flags, and room for the buffers.
+// Memory shared by both ranks: two flags, and room for the buffers.
 class Limits {
  public:
   // Collective over two ranks; `bytes` of the longest vector.
   Limits(node::Exchange& exchange, std::size_t bytes);
 
-  // Input and output are from now on in memory that both see, or in what a program's allocator gives: at least 16 bytes
-  // past a page's beginning, which costs the plainest program what it costs all others.
+  // Places input and output in shared memory, or in memory of a program's allocator: at least 16 bytes past the start
+  // of a page, an offset with the same cost for all contestants.
   void use(bool mapped) noexcept;
 
-  // Microseconds of a round trip of a flag, the median of some: tells the placement regime.
+  // Median microseconds of a flag's round trip, which shows the placement regime.
   double flag_round_trip();
 
-  // Makes `n` floats of this rank's input anew, as a program would between two collectives.
+  // Rewrites `n` floats of this rank's input, as a program would between two collectives.
   void rewrite(std::size_t n, float by) noexcept;
 
-  // One collective on a vector of n floats a rank (of allgather and alltoall: of all blocks). Sums are those of floats; the root is rank 0.
+  // One collective on a vector of n floats per rank (allgather and alltoall: of all blocks). Sums are of floats; the
+  // root is rank 0.
   void run(Operation operation, Way way, std::size_t n) noexcept;
 
   float* output() noexcept { return out_; }
@@ -69,27 +70,28 @@ class Limits {
   void combine_staged_back(bool all, std::size_t n) noexcept;
   void combine_by_kernel(bool all, std::size_t n) noexcept;
   void combine_halves_by_kernel(bool all, std::size_t n) noexcept;
-  // n floats from `give` on of this rank's input, if it gives; and to `to`, if it takes, as many from `take` on of the other's.
+  // If this rank gives: n floats of its input from `give` on. If it takes: n floats of the other's from `take` on,
+  // stored at `to`.
   struct Move {
     bool gives, takes;
     std::size_t give, take, n;
     float* to;
   };
   void move(const Move& m, Way way) noexcept;
-  // n floats from the other process; ends this one where the kernel copies none.
+  // Reads n floats from the other process; aborts if the kernel refuses.
   void read(std::uint64_t address, float* to, std::size_t n) const noexcept;
 
   int rank_;
   std::shared_ptr<node::Mapping> memory_;
   Flag* flags_;
   std::uint64_t turn_ = 0;
-  float *in_ = nullptr, *out_ = nullptr;             // those in use
+  float *in_ = nullptr, *out_ = nullptr;             // current buffers
   float *mapped_in_ = nullptr, *peer_in_ = nullptr;  // mapped
   float *mapped_out_ = nullptr, *peer_out_ = nullptr;
   std::vector<float> private_in_, private_out_;
   float *stage_ = nullptr, *peer_stage_ = nullptr;
   pid_t peer_ = 0;
-  std::uint64_t peer_address_ = 0, peer_output_ = 0;  // of its private input and output, in its own process
+  std::uint64_t peer_address_ = 0, peer_output_ = 0;  // addresses of its private input and output, in its own process
 };
 
 }  // namespace stretto::bench

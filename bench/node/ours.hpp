@@ -1,4 +1,4 @@
-// Our collectives on floats, as bench_node measures them.
+// stretto's collectives on floats, for bench_node.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 namespace stretto::bench {
 
-// Those of src/node, or the same through the C API.
+// The collectives of src/node, directly or through the C API.
 class Ours {
  public:
   virtual ~Ours() = default;

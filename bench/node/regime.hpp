@@ -1,5 +1,5 @@
-// How near each other two ranks run, by the round trip of a flag between them. On a virtual machine the placement
-// changes within seconds, unseen, and so does the fastest copy: only rows of one regime compare.
+// Distance of two ranks' cores, by the round trip of a flag. On a virtual machine the placement changes within seconds,
+// unseen, and so does the fastest copy: only rows of one regime are comparable.
 #pragma once
 
 #include <algorithm>
@@ -12,15 +12,15 @@
 
 namespace stretto::bench {
 
-// Microseconds of the round trip: 0.1 to 0.3 where cores share a cache, 0.35 to 0.6 across a processor or with its caches slowed down, and
-// about 1.1 across sockets.
+// Microseconds of the round trip: 0.1 to 0.3 where cores share a cache, 0.35 to 0.6 across a processor or with its
+// caches slowed down, and about 1.1 across sockets.
 constexpr double near_limit = 0.33, far_limit = 0.8;
 
 inline const char* regime_of(double flag_us) noexcept {
   return flag_us < near_limit ? "near" : flag_us < far_limit ? "far" : "remote";
 }
 
-// Before and after a row.
+// For a row: the regime, if equal before and after, else "mixed".
 inline std::string regime_of(double before, double after) {
   return regime_of(before) == std::string(regime_of(after)) ? regime_of(before) : "mixed";
 }
@@ -28,8 +28,8 @@ inline std::string regime_of(double before, double after) {
 // The slowest of the ranks' measurements. Collective.
 inline double flag_between(Limits& limits) { return largest(MPI_COMM_WORLD, limits.flag_round_trip()); }
 
-// Waits up to 8 seconds for a regime, and returns the round trip by then: busy cores come near each other in time, and
-// idle cores may be placed anew. Collective.
+// Waits up to 8 seconds for a regime, and returns the final round trip: the scheduler moves busy cores together in
+// time, and may place idle cores anew. Collective.
 inline double await_regime(Limits& limits, const std::string& wanted) {
   double spent = 0, flag = flag_between(limits);
   while (!wanted.empty() && regime_of(flag) != wanted && spent < 8) {

@@ -21,14 +21,16 @@ constexpr int filter_id = 451;  // of the range 256 to 511, which is for private
 enum Word : unsigned { kind, bound_low, bound_high, type, values_low, values_high, words };
 constexpr unsigned marks_at = words + 1, most_words = marks_at + 2 * STRETTO_MARKS_MAX;
 enum Kind : unsigned { lossless, absolute, relative, kinds };
+constexpr unsigned dense = 256;  // added to the kind: streams are dense
 
 constexpr int refused = -1;
 constexpr double exact =
     5e-324;  // what a bound relative to a range of 0 asks for: values go into the stream as they are
-constexpr std::size_t values_a_byte = 512;  // that a stream can hold at most
+constexpr std::size_t values_a_byte = 4096;  // that a stream can hold at most
 
 struct Settings {
   Kind kind;
+  unsigned coding;  // a flag of stretto_stream.h
   double bound;
   stretto_type type;
   std::uint64_t values;  // in a chunk
@@ -43,12 +45,14 @@ bool fails(const Library& hdf5, const char* message) noexcept {
 }
 
 bool read_user_settings(const Library& hdf5, std::size_t n, const unsigned* told, Settings& settings) noexcept {
-  if (n < type || told[kind] >= kinds)
-    return fails(
-        hdf5,
-        "stretto's filter takes three numbers: 0 lossless, 1 absolute or 2 relative; the bound, a float64, as its "
-        "lower and its upper 32 bits");
-  settings.kind = static_cast<Kind>(told[kind]);
+  const unsigned told_kind = n < type ? kinds : told[kind] % dense;
+  if (told_kind >= kinds || told[kind] / dense > 1)
+    return fails(hdf5,
+                 "stretto's filter takes three numbers: 0 lossless, 1 absolute or 2 relative, and 256 more for dense "
+                 "streams; the "
+                 "bound, a float64, as its lower and its upper 32 bits");
+  settings.kind = static_cast<Kind>(told_kind);
+  settings.coding = told[kind] >= dense ? STRETTO_DENSE : STRETTO_FIXED;
   settings.bound = std::bit_cast<double>(joined(told[bound_low], told[bound_high]));
   if (settings.kind != lossless && !(settings.bound > 0 && settings.bound <= 1.7976931348623157e308))
     return fails(hdf5, "the bound of stretto's filter is not finite and positive");
@@ -173,8 +177,8 @@ std::size_t encode(const Library& hdf5, const Settings& s, std::size_t bytes, st
   if (!made) return fails(hdf5, "no memory for a stream");
   std::size_t written = 0;
   const stretto_missing kept = missing(s);
-  if (stretto_compress_missing(of, values, n, eps_of(s, values), &kept, made, room, &written, STRETTO_CHECKSUM) !=
-      STRETTO_OK) {
+  if (stretto_compress_missing(of, values, n, eps_of(s, values), &kept, made, room, &written,
+                               STRETTO_CHECKSUM | s.coding) != STRETTO_OK) {
     hdf5.error(stretto_message());
     hdf5.free(made);
     return 0;

@@ -186,6 +186,13 @@ typedef enum stretto_payload {
   STRETTO_PAYLOAD_QUANTISED_AHEAD = 8
 } stretto_payload;
 
+/* How streams store their codes (docs/format.md). Values, errors and sums have the same bits with either. */
+typedef enum stretto_coding {
+  STRETTO_CODING_AUTO = 0,
+  STRETTO_CODING_FIXED = 1, /* a block of codes in the width of the widest: at the speed of memory */
+  STRETTO_CODING_DENSE = 2  /* entropy-coded: half to two thirds of the bytes, at a third of the speed */
+} stretto_coding;
+
 #define STRETTO_NAME_MAX 32
 
 /* What ran, on this rank. Filled when the collective completes; on failure only `size` keeps its meaning. */
@@ -236,7 +243,7 @@ typedef struct stretto_report {
   /* |result - exact| <= error_with_rounding for every finite value of this rank's result, with all rounding: that of
    * promised_error, of additions in the values' own type, and of the result to its type. A check by hand finds it kept.
    * 0 where nothing rounds. Infinite where nobody looked at the values: floating reductions without a bound (but
-   * minimum and maximum), and what docs/bounds.md lists. Costs a pass over the result of a reduction with a bound, which
+   * minimum and maximum), and what docs/semantics.md lists. Costs a pass over the result of a reduction with a bound, which
    * is left out where `size` ends before this field. */
   double error_with_rounding;
   /* Of a started tree that communication cores drive: levels from its leaves that the caller's core did (S in
@@ -248,17 +255,18 @@ typedef struct stretto_report {
   /* What moved messages where a rank's buffers were in memory of a device: "peer", "peer (CUDA IPC)", NCCL and its version,
    * "MPI with device pointers", "UCX with device memory"; "host": through pinned memory. "": no such call, or one rank. */
   char device_carrier[STRETTO_NAME_MAX];
+  stretto_coding coding; /* of the streams in this rank's messages; AUTO: there were none */
 } stretto_report;
 
 #define STRETTO_REPORT_INIT                                                                                           \
   {                                                                                                                   \
     sizeof(stretto_report), "", "", 0, 0, 0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0, "", 0.0, 0, 0, 0.0, 0.0, 0.0, \
-        0.0, "", 0.0, 0, 0.0, ""                                                                                      \
+        0.0, "", 0.0, 0, 0.0, "", STRETTO_CODING_AUTO                                                                 \
   }
 
 /* How a collective runs. NULL means STRETTO_OPTIONS_INIT: exact, everything chosen. The call copies the struct. All
- * ranks pass equal bound_kind, bound, scope, ignore_above, schedule, payload, segment, raw_below and reproducible (with
- * USER also user_commutes), else every rank returns STRETTO_INCOMPATIBLE. Ranks with different check wait for different
+ * ranks pass equal bound_kind, bound, scope, ignore_above, schedule, payload, segment, raw_below, reproducible and coding
+ * (with USER also user_commutes), else every rank returns STRETTO_INCOMPATIBLE. Ranks with different check wait for different
  * exchanges until the timeout, or get STRETTO_INCOMPATIBLE sooner. */
 typedef struct stretto_options {
   size_t size; /* sizeof(stretto_options), set by the initialiser: older callers keep working */
@@ -297,12 +305,16 @@ typedef struct stretto_options {
    *  - STRETTO_UNSUPPORTED: RECOMPRESS, CPRP2P and MIXED; "native", "node" and schedules that group ranks; reductions
    *    with reproducible; stretto_allreduce_multi; memory of a device. */
   size_t raw_below;
+  /* Of streams in messages. AUTO: the coding that the model expects to be faster. Streams in a host's shared memory, in
+   * memory of a device, and beside it are fixed; DENSE gives STRETTO_UNSUPPORTED for memory of a device. No result
+   * depends on the coding. */
+  stretto_coding coding;
 } stretto_options;
 
 #define STRETTO_OPTIONS_INIT                                                                                       \
   {                                                                                                                \
     sizeof(stretto_options), STRETTO_BOUND_NONE, 0.0, STRETTO_SCOPE_RESULT, NULL, STRETTO_PAYLOAD_AUTO, 0, 0.0, 1, \
-        NULL, NULL, 0, NULL, 0, 0.0, 0                                                                             \
+        NULL, NULL, 0, NULL, 0, 0.0, 0, STRETTO_CODING_AUTO                                                        \
   }
 
 /* check = 1: before data move, ranks agree by exchanging a signature of their call. The exchange takes ceil(log2 p)

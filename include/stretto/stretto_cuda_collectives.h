@@ -8,8 +8,9 @@
  * stretto_allreduce_on_stream; with options.check = 0 all ranks then force one schedule.
  *
  * The other collectives (stretto.h, stretto_nonblocking.h, stretto_persistent.h) take device memory too, if before the
- * communicator was made a function of stretto_cuda.h had found a device, or CUDA's driver was loaded. There the input
- * must be ready when the call is made, and the result is ready when it ends.
+ * communicator was made a function of stretto_cuda.h had found a device, or CUDA's driver was loaded, or once a function
+ * of this file, or stretto_cuda_wait(), was called with the communicator. There the input must be ready when the call is
+ * made, and the result is ready when it ends.
  *
  * Rules for every ..._on_stream function:
  *  - The call comes after what was enqueued on the stream, and before what is enqueued there once it has returned.
@@ -49,6 +50,36 @@ STRETTO_API stretto_status stretto_bcast_on_stream(void* buffer, size_t count, s
 STRETTO_API stretto_status stretto_alltoall_on_stream(const void* sendbuf, void* recvbuf, size_t count,
                                                       stretto_type type, stretto_comm comm,
                                                       const stretto_options* options, void* stream);
+
+STRETTO_API stretto_status stretto_scatter_on_stream(const void* sendbuf, void* recvbuf, size_t count,
+                                                     stretto_type type, int root, stretto_comm comm,
+                                                     const stretto_options* options, void* stream);
+STRETTO_API stretto_status stretto_gather_on_stream(const void* sendbuf, void* recvbuf, size_t count,
+                                                    stretto_type type, int root, stretto_comm comm,
+                                                    const stretto_options* options, void* stream);
+
+/* Counts, displacements and contributions are arrays of the host, which the call has read when it returns. */
+STRETTO_API stretto_status stretto_allreduce_multi_on_stream(const void* const* contributions, int k, void* recvbuf,
+                                                             size_t count, stretto_type type, stretto_op op,
+                                                             stretto_comm comm, const stretto_options* options,
+                                                             void* stream);
+STRETTO_API stretto_status stretto_reduce_scatter_on_stream(const void* sendbuf, void* recvbuf, const size_t* counts,
+                                                            stretto_type type, stretto_op op, stretto_comm comm,
+                                                            const stretto_options* options, void* stream);
+STRETTO_API stretto_status stretto_allgatherv_on_stream(const void* sendbuf, void* recvbuf, const size_t* counts,
+                                                        const size_t* displs, stretto_type type, stretto_comm comm,
+                                                        const stretto_options* options, void* stream);
+STRETTO_API stretto_status stretto_scatterv_on_stream(const void* sendbuf, const size_t* counts, const size_t* displs,
+                                                      void* recvbuf, size_t recvcount, stretto_type type, int root,
+                                                      stretto_comm comm, const stretto_options* options, void* stream);
+STRETTO_API stretto_status stretto_gatherv_on_stream(const void* sendbuf, size_t sendcount, void* recvbuf,
+                                                     const size_t* counts, const size_t* displs, stretto_type type,
+                                                     int root, stretto_comm comm, const stretto_options* options,
+                                                     void* stream);
+STRETTO_API stretto_status stretto_alltoallv_on_stream(const void* sendbuf, const size_t* sendcounts,
+                                                       const size_t* sdispls, void* recvbuf, const size_t* recvcounts,
+                                                       const size_t* rdispls, stretto_type type, stretto_comm comm,
+                                                       const stretto_options* options, void* stream);
 
 /* *done = 1: the device has done all that collectives of `comm` enqueued. The status is then that of their last steps,
  * once: STRETTO_CORRUPT_STREAM, say. STRETTO_INTERNAL: the device was lost. */

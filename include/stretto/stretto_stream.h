@@ -12,7 +12,8 @@
  *  - An input stream lies in `bytes` bytes of any alignment; bytes after its end are legal.
  *  - *written receives the length of the output. On failure it is 0 and the output is unspecified.
  *  - Output never overlaps input.
- *  - Nothing is allocated, but for threads that stretto_use_threads asks for.
+ *  - Nothing is allocated, but for threads that stretto_use_threads asks for, and for dense streams: a thread that reads
+ *    or writes one keeps up to 20 MB until it ends, mostly below 1 MB. STRETTO_OUT_OF_MEMORY where there are none.
  *  - Any bytes given as a stream yield an error or values, never an access outside the buffers. */
 #ifndef STRETTO_STRETTO_STREAM_H
 #define STRETTO_STRETTO_STREAM_H
@@ -35,10 +36,16 @@ typedef struct stretto_stream_info {
   double width;           /* grid: value = code * width */
   double promised_error;  /* eps * contributions */
   int checksum;           /* 1: carries a checksum */
+  stretto_coding coding;  /* fixed or dense */
 } stretto_stream_info;
 
 /* Flags of the functions that write a stream. */
 #define STRETTO_CHECKSUM 1u /* store a CRC-32C of the whole stream, verified when the stream is read */
+/* The coding of the stream. With neither flag a stream of values is fixed, and a stream made of streams is dense if one
+ * of them is. Both give STRETTO_INVALID_ARGUMENT. A fixed stream made of dense streams may need all the room of
+ * stretto_combine_bound(). */
+#define STRETTO_DENSE 2u
+#define STRETTO_FIXED 4u
 
 /* Largest output in bytes for a result of `count` values: of stretto_compress, and of any function that makes a stream
  * from streams. Sums of verbatim values are exact and take more bytes, so the second is larger. 0 for a type without

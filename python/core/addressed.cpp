@@ -1,10 +1,13 @@
-// Blocking calls on memory that Python names by its address, as torch does by data_ptr(): no buffer protocol, no allocation and no report in a call.
+// Blocking calls on memory given by its address, as torch's data_ptr() returns it: no buffer protocol, no allocation
+// and no report per call.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "collectives.hpp"
@@ -21,7 +24,8 @@ namespace {
 
 using Sizes = std::vector<std::size_t>;
 
-// A collective with all of its arguments but the buffers and the count, for any number of calls. One thread at a time calls it.
+// A collective with all arguments except the buffers and the count, for any number of calls. Used by one thread at a
+// time.
 class Addressed {
  public:
   Addressed(std::shared_ptr<Communicator> comm, std::shared_ptr<Options> options, Collective collective,
@@ -38,13 +42,32 @@ class Addressed {
     call_.received.counts = std::move(received);
   }
 
-  // `count` is that of the C function. `sends` and `receives` are elements at the addresses, which the caller keeps alive.
+  // `count` is the C function's. `sends` and `receives` count the elements at the addresses; the caller keeps the
+  // memory alive.
   void run(std::uintptr_t send, std::size_t sends, std::uintptr_t recv, std::size_t receives, std::size_t count) {
     call_.count = count;
     call_.send = View::at(reinterpret_cast<void*>(send), sends * size_);
     call_.recv = View::at(reinterpret_cast<void*>(recv), receives * size_);
     call_.check_buffers(comm_->rank(), comm_->size());
     go();
+  }
+
+  // The same on memory of a device, in the order of a stream of it. Returns what carried messages between devices.
+  std::string run_on(const Place& place, std::uintptr_t send, std::size_t sends, std::uintptr_t recv, std::size_t receives,
+              std::size_t count) {
+    call_.place = place;
+    stretto_report report = STRETTO_REPORT_INIT;
+    report_ = &report;
+    try {
+      run(send, sends, recv, receives, count);
+    } catch (...) {
+      call_.place = {};
+      report_ = nullptr;
+      throw;
+    }
+    call_.place = {};
+    report_ = nullptr;
+    return report.device_carrier;
   }
 
   // Runs a collective in place on `count` elements: its send buffer is IN_PLACE, or it has none.
@@ -57,7 +80,7 @@ class Addressed {
  private:
   void go() const {
     const stretto_comm c = comm_->get();
-    const stretto_options o = options_->with(nullptr);
+    const stretto_options o = options_->with(report_);
     check(interruptible(comm_.get(), [&] { return call_.run(c, &o, nullptr); }));
   }
 
@@ -65,6 +88,7 @@ class Addressed {
   std::shared_ptr<Options> options_;
   std::size_t size_;
   Call call_{};
+  stretto_report* report_ = nullptr;  // of a call on a device
 };
 
 }  // namespace
@@ -76,6 +100,7 @@ void add_addressed(nb::module_& m) {
            nb::arg("comm"), nb::arg("options"), nb::arg("collective"), nb::arg("type"), nb::arg("op"), nb::arg("root"),
            nb::arg("send_in_place"), nb::arg("recv_in_place"), nb::arg("sent"), nb::arg("received"))
       .def("run", &Addressed::run)
+      .def("run_on", &Addressed::run_on)
       .def("run_in_place", &Addressed::run_in_place);
 }
 

@@ -4,6 +4,8 @@
 #include <string>
 
 #include "errors.hpp"
+#include "stretto/stretto_cuda_collectives.h"
+#include "stretto/stretto_cuda_memory.h"
 
 namespace stretto::python {
 namespace {
@@ -108,6 +110,52 @@ void Call::check_buffers(int rank, int size) const {
 }
 
 stretto_status Call::run(stretto_comm comm, const stretto_options* o, stretto_request* r) const noexcept {
+  if (!place.on_device()) return run_on_host(comm, o, r);
+  const Visit visit(place);
+  stretto_status s = visit.status();
+  if (s == STRETTO_OK) s = place.begin();
+  if (s == STRETTO_OK && r) s = stretto_cuda_wait(comm, place.stream);
+  if (s != STRETTO_OK) return s;
+  if (r) return run_on_host(comm, o, r);
+  s = run_on_stream(comm, o);
+  return s == STRETTO_OK ? place.end() : s;
+}
+
+stretto_status Call::run_on_stream(stretto_comm comm, const stretto_options* o) const noexcept {
+  const void* const s = send_in_place ? STRETTO_IN_PLACE : send.data();
+  void* const d = recv_in_place ? STRETTO_IN_PLACE : recv.data();
+  const std::size_t n = count;
+  void* const stream = place.stream;
+  switch (collective) {
+    case Collective::allreduce: return stretto_allreduce_on_stream(s, d, n, type, op, comm, o, stream);
+    case Collective::allreduce_multi:
+      return stretto_allreduce_multi_on_stream(addresses.data(), static_cast<int>(addresses.size()), d, n, type, op,
+                                               comm, o, stream);
+    case Collective::reduce: return stretto_reduce_on_stream(s, d, n, type, op, root, comm, o, stream);
+    case Collective::reduce_scatter_block:
+      return stretto_reduce_scatter_block_on_stream(s, d, n, type, op, comm, o, stream);
+    case Collective::reduce_scatter:
+      return stretto_reduce_scatter_on_stream(s, d, received.sizes(), type, op, comm, o, stream);
+    case Collective::allgather: return stretto_allgather_on_stream(s, d, n, type, comm, o, stream);
+    case Collective::allgatherv:
+      return stretto_allgatherv_on_stream(s, d, received.sizes(), received.places(), type, comm, o, stream);
+    case Collective::bcast: return stretto_bcast_on_stream(d, n, type, root, comm, o, stream);
+    case Collective::scatter: return stretto_scatter_on_stream(s, d, n, type, root, comm, o, stream);
+    case Collective::scatterv:
+      return stretto_scatterv_on_stream(s, sent.sizes(), sent.places(), d, n, type, root, comm, o, stream);
+    case Collective::gather: return stretto_gather_on_stream(s, d, n, type, root, comm, o, stream);
+    case Collective::gatherv:
+      return stretto_gatherv_on_stream(s, n, d, received.sizes(), received.places(), type, root, comm, o, stream);
+    case Collective::alltoall: return stretto_alltoall_on_stream(s, d, n, type, comm, o, stream);
+    case Collective::alltoallv:
+      return stretto_alltoallv_on_stream(s, sent.sizes(), sent.places(), d, received.sizes(), received.places(), type,
+                                         comm, o, stream);
+    case Collective::barrier: return stretto_barrier(comm, o);
+  }
+  return STRETTO_INTERNAL;
+}
+
+stretto_status Call::run_on_host(stretto_comm comm, const stretto_options* o, stretto_request* r) const noexcept {
   const void* const s = send_in_place ? STRETTO_IN_PLACE : send.data();
   void* const d = recv_in_place ? STRETTO_IN_PLACE : recv.data();
   const std::size_t n = count;

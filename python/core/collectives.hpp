@@ -1,9 +1,10 @@
-// One collective call, with the buffers that it borrows.
+// One collective call with its borrowed buffers.
 #pragma once
 
 #include <cstddef>
 #include <vector>
 
+#include "place.hpp"
 #include "stretto/stretto.h"
 #include "stretto/stretto_nonblocking.h"
 #include "view.hpp"
@@ -28,7 +29,7 @@ enum class Collective {
   barrier
 };
 
-// Elements of each rank, and where they lie; without displacements end to end.
+// Number and position of each rank's elements; consecutive without displacements.
 struct Blocks {
   std::vector<std::size_t> counts, displacements;
 
@@ -42,19 +43,26 @@ struct Call {
   stretto_type type;
   stretto_op op;
   int root;
-  std::size_t count;  // as the C function takes it
+  std::size_t count;  // in the unit of the C function
   bool send_in_place, recv_in_place;
   View send, recv;
   std::vector<View> contributions;     // of allreduce_multi
   std::vector<const void*> addresses;  // of these
   Blocks sent, received;
+  Place place{};
 
-  // Throws where a buffer is shorter than what the C function would read or write, where what is read and what is written overlap, or where blocks
-  // are not one for each rank.
+  // Throws if a buffer is shorter than the C function's accesses, if read and written memory overlap, or if the number
+  // of blocks differs from the number of ranks.
   void check_buffers(int rank, int size) const;
 
-  // The C function, blocking where `request` is NULL.
+  // Calls the C function; blocking if `request` is NULL. On device memory a blocking call runs in the order of the
+  // place's stream, and a started one waits for the work already enqueued on that stream.
   stretto_status run(stretto_comm comm, const stretto_options* options, stretto_request* request) const noexcept;
+
+ private:
+  stretto_status run_on_stream(stretto_comm comm, const stretto_options* options) const noexcept;
+  stretto_status run_on_host(stretto_comm comm, const stretto_options* options,
+                             stretto_request* request) const noexcept;
 };
 
 }  // namespace stretto::python

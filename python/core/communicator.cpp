@@ -10,6 +10,7 @@
 #include "errors.hpp"
 #include "interrupt.hpp"
 #include "parts.hpp"
+#include "stretto/stretto_cuda_collectives.h"
 #include "stretto/stretto_nonblocking.h"
 
 namespace nb = nanobind;
@@ -19,7 +20,7 @@ namespace stretto::python {
 ThreadGroup::ThreadGroup(int ranks) { check(stretto_thread_group_create(ranks, &group_)); }
 
 ThreadGroup::~ThreadGroup() {
-  // Ranks that were cancelled left communicators behind, on which others may still look at this memory.
+  // Cancelled ranks leave communicators behind, whose other ranks may still access this memory.
   if (!cancelled_) static_cast<void>(stretto_thread_group_free(group_));
 }
 
@@ -27,7 +28,9 @@ Communicator::Communicator(stretto_comm comm, std::shared_ptr<ThreadGroup> group
     : comm_(comm), group_(std::move(group)) {}
 
 Communicator::~Communicator() {
-  if (comm_ && group_ && !group_->cancelled()) static_cast<void>(stretto_comm_free(comm_));
+  if (!comm_ || !group_ || group_->cancelled()) return;
+  const nb::gil_scoped_release others;  // ranks that used devices wait for one another
+  static_cast<void>(stretto_comm_free(comm_));
 }
 
 stretto_comm Communicator::get() const {
@@ -60,7 +63,7 @@ std::shared_ptr<Communicator> of_threads(std::shared_ptr<ThreadGroup> group, int
 
 std::shared_ptr<Communicator> of_mpi(std::uintptr_t address) {
   stretto_comm comm = nullptr;
-  // mpi4py's MPI_Comm is that of the MPI which it loaded.
+  // mpi4py's MPI_Comm belongs to the MPI that mpi4py loaded.
   const void* const parent = reinterpret_cast<const void*>(address);
   check(interruptible(nullptr, [&] { return stretto_comm_create_from(parent, STRETTO_MPI_LOADED, &comm); }));
   return std::make_shared<Communicator>(comm, nullptr);
@@ -76,6 +79,12 @@ void add_communicators(nb::module_& m) {
   nb::class_<ThreadGroup>(m, "ThreadGroup").def(nb::init<int>()).def("cancel", &ThreadGroup::cancel);
   nb::class_<Communicator>(m, "Communicator")
       .def("free", &Communicator::free)
+      .def("device_done",
+           [](const Communicator& self) {
+             int done = 0;
+             check(stretto_cuda_query(self.get(), &done));
+             return done != 0;
+           })
       .def_prop_ro("rank", &Communicator::rank)
       .def_prop_ro("size", &Communicator::size);
   m.def("of_threads", &of_threads);

@@ -1,4 +1,4 @@
-// Communicators as Python owns them.
+// Communicators owned by Python.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -12,7 +12,7 @@
 
 namespace stretto::python {
 
-// Ranks that are threads. Freed after its communicators, which share it.
+// A group of ranks that are threads. Freed after its communicators, which share it.
 class ThreadGroup {
  public:
   explicit ThreadGroup(int ranks);
@@ -22,7 +22,7 @@ class ThreadGroup {
 
   stretto_thread_group get() const noexcept { return group_; }
 
-  // One rank has failed: what the others wait for will not come.
+  // Call when a rank has failed, so that the others stop waiting for it.
   void cancel() noexcept { cancelled_ = true; }
   bool cancelled() const noexcept { return cancelled_; }
 
@@ -34,11 +34,12 @@ class ThreadGroup {
 class Communicator {
  public:
   Communicator(stretto_comm comm, std::shared_ptr<ThreadGroup> group) noexcept;
-  ~Communicator();  // frees one of threads; of processes it would be collective, and nobody else may be there
+  // frees a communicator of threads; for processes freeing is collective, and other ranks may be absent
+  ~Communicator();
   Communicator(const Communicator&) = delete;
   Communicator& operator=(const Communicator&) = delete;
 
-  // Throws when it was freed.
+  // Throws if it has been freed.
   stretto_comm get() const;
 
   void free();

@@ -7,10 +7,10 @@
 
 namespace stretto::python {
 
-// Nothing for STRETTO_OK; else throws the exception of that status with this thread's message. Needs the GIL.
+// Throws the exception of the status with this thread's message, unless it is STRETTO_OK. Needs the GIL.
 void check(stretto_status status);
 
-// Throws the exception of a status, with a message of our own. Needs the GIL.
+// Throws the exception of a status with a given message. Needs the GIL.
 [[noreturn]] void raise(stretto_status status, const std::string& message);
 
 }  // namespace stretto::python

@@ -1,4 +1,4 @@
-// Calls of the library that wait, ended by Python's signals.
+// Blocking calls of the library that Python's signals can end.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -13,7 +13,7 @@ class Interrupt {
  public:
   explicit Interrupt(const Communicator* comm) noexcept : comm_(comm) {}
 
-  // Asked by waits of the library: whether a handler of a signal raised, or another rank failed.
+  // Callback of the library's waits: true if a signal handler raised, or another rank failed.
   static int asked(void* self) {
     auto& i = *static_cast<Interrupt*>(self);
     if (i.raised_ || (i.comm_ && i.comm_->cancelled())) return 1;
@@ -31,7 +31,8 @@ class Interrupt {
   std::optional<nanobind::python_error> raised_;
 };
 
-// Runs work() without the GIL; what a handler of a signal raised is thrown. `comm`: whose ranks may fail, or NULL.
+// Runs work() without the GIL, and throws the exception of a signal handler. `comm`: the communicator whose ranks may
+// fail, or NULL.
 template <class Work>
 stretto_status interruptible(const Communicator* comm, const Work& work) {
   Interrupt interrupt(comm);

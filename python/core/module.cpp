@@ -1,5 +1,5 @@
-// stretto._core: the C interface as Python sees it. Arrays come as buffers and numbers as the C interface has them; shapes, types of NumPy and
-// words for options are the package's (python/stretto/api).
+// stretto._core: the C interface for Python, with arrays as buffers and numbers as in C. The package
+// (python/stretto/api) adds shapes, NumPy types and option names.
 #include <nanobind/nanobind.h>
 
 #include "parts.hpp"
@@ -8,7 +8,7 @@
 namespace nb = nanobind;
 
 NB_MODULE(_core, m) {
-  nb::set_leak_warnings(false);  // what a call that was given up still uses is left on purpose
+  nb::set_leak_warnings(false);  // abandoned calls leak their memory on purpose
   m.doc() = "The C interface of stretto.";
   m.def("version", &stretto_version, "The version of libstretto.so.");
 
@@ -57,8 +57,14 @@ NB_MODULE(_core, m) {
       .value("mixed", STRETTO_PAYLOAD_MIXED)
       .value("quantised", STRETTO_PAYLOAD_QUANTISED)
       .value("quantised_ahead", STRETTO_PAYLOAD_QUANTISED_AHEAD);
+  nb::enum_<stretto_coding>(m, "Coding")
+      .value("auto", STRETTO_CODING_AUTO)
+      .value("fixed", STRETTO_CODING_FIXED)
+      .value("dense", STRETTO_CODING_DENSE);
 
   stretto::python::add_streams(m);
+  stretto::python::add_places(m);
+  stretto::python::add_device_streams(m);
   stretto::python::add_options(m);
   stretto::python::add_communicators(m);
   stretto::python::add_requests(m);

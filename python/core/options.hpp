@@ -1,4 +1,4 @@
-// How a collective runs and what ran, kept where C borrows them.
+// Options and report of a collective, kept while C borrows them.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -14,9 +14,9 @@ class Options {
  public:
   Options(stretto_bound bound_kind, double bound, stretto_scope scope, std::optional<std::string> schedule,
           stretto_payload payload, std::size_t segment, double timeout, bool check, bool reproducible,
-          double ignore_above, std::size_t raw_below);
+          double ignore_above, std::size_t raw_below, stretto_coding coding);
 
-  // For a call whose report goes to `report`; valid as long as this is.
+  // Options for a call that fills `report`; valid as long as this object.
   stretto_options with(stretto_report* report) const noexcept;
 
   double timeout() const noexcept { return options_.timeout; }

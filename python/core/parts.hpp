@@ -1,4 +1,4 @@
-// What the module is made of: each part puts its names into the module.
+// The parts of the module. Each adds its names to the module.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -6,6 +6,8 @@
 namespace stretto::python {
 
 void add_streams(nanobind::module_& m);
+void add_places(nanobind::module_& m);
+void add_device_streams(nanobind::module_& m);
 void add_communicators(nanobind::module_& m);
 void add_options(nanobind::module_& m);
 void add_requests(nanobind::module_& m);

@@ -19,12 +19,7 @@ Request::Request(std::shared_ptr<Communicator> comm, Call call, std::shared_ptr<
       report_(new stretto_report STRETTO_REPORT_INIT) {
   const stretto_comm c = comm_->get();
   const stretto_options o = options_->with(report_.get());
-  stretto_status status;
-  {
-    const nb::gil_scoped_release others;
-    status = call_.run(c, &o, &request_);
-  }
-  check(status);
+  check(interruptible(comm_.get(), [&] { return call_.run(c, &o, &request_); }));
 }
 
 Request::~Request() {
@@ -35,7 +30,7 @@ Request::~Request() {
     static_cast<void>(stretto_request_free(&request_));
     return;
   }
-  // The library still reads and writes these, and has no word to end a call that other ranks may be in.
+  // The library still reads and writes these buffers, and cannot abort a call that other ranks may be in.
   call_.send.abandon();
   call_.recv.abandon();
   for (View& one : call_.contributions) one.abandon();
@@ -89,7 +84,8 @@ using Sizes = std::vector<std::size_t>;
 
 std::unique_ptr<Call> call_of(const Communicator& comm, Collective collective, nb::object send, nb::object recv,
                               bool send_in_place, bool recv_in_place, std::size_t count, stretto_type type,
-                              stretto_op op, int root, Sizes sent, Sizes sent_at, Sizes received, Sizes received_at) {
+                              stretto_op op, int root, Sizes sent, Sizes sent_at, Sizes received, Sizes received_at,
+                              const Place* place) {
   auto made = std::make_unique<Call>();
   Call& c = *made;
   c.collective = collective;
@@ -105,11 +101,12 @@ std::unique_ptr<Call> call_of(const Communicator& comm, Collective collective, n
   } else if (!send.is_none()) {
     c.send = View::read(send);
   }
-  // The root's values of a broadcast may be read-only.
+  // The root's values in a broadcast may be read-only.
   if (!recv.is_none())
     c.recv = collective == Collective::bcast && comm.rank() == root ? View::read(recv) : View::write(recv);
   c.sent = {std::move(sent), std::move(sent_at)};
   c.received = {std::move(received), std::move(received_at)};
+  if (place) c.place = *place;
   c.check_buffers(comm.rank(), comm.size());
   return made;
 }
@@ -153,7 +150,8 @@ void add_requests(nb::module_& m) {
   nb::class_<Call>(m, "Call");
   m.def("call", &call_of, nb::arg("comm"), nb::arg("collective"), nb::arg("send").none(), nb::arg("recv").none(),
         nb::arg("send_in_place"), nb::arg("recv_in_place"), nb::arg("count"), nb::arg("type"), nb::arg("op"),
-        nb::arg("root"), nb::arg("sent"), nb::arg("sent_at"), nb::arg("received"), nb::arg("received_at"));
+        nb::arg("root"), nb::arg("sent"), nb::arg("sent_at"), nb::arg("received"), nb::arg("received_at"),
+        nb::arg("place").none() = nb::none());
   m.def("start", &start);
   m.def("run", &run);
 }

@@ -1,4 +1,4 @@
-// A started collective: its buffers, options and report stay where they are until it is complete.
+// A started collective. Keeps its buffers, options and report in place until it is complete.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -13,19 +13,19 @@ namespace stretto::python {
 
 class Request {
  public:
-  // Starts the call. `options` lives as long as this.
+  // Starts the call. `options` outlives this object.
   Request(std::shared_ptr<Communicator> comm, Call call, std::shared_ptr<Options> options);
-  ~Request();  // of one that is not complete: leaves it to the library, and its buffers with it
+  ~Request();  // an incomplete request is left to the library, with its buffers
   Request(const Request&) = delete;
   Request& operator=(const Request&) = delete;
 
-  // Whether it is complete; throws the collective's failure.
+  // True if complete; throws the collective's failure.
   bool test();
 
-  // To its end, or to the exception that a handler of a signal raises; the communicator is unusable then.
+  // Waits for completion, or until a signal handler raises; the communicator is unusable then.
   void wait();
 
-  // Of a complete call.
+  // Precondition: complete.
   nanobind::tuple report() const;
 
  private:

@@ -1,4 +1,5 @@
-// Communicators of processes that meet in a store: a directory that the environment names, or an object of Python with set, get and remove.
+// Communicators of processes that meet in a store: a directory named in the environment, or a Python object with set,
+// get and remove.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>
 
@@ -14,13 +15,13 @@ namespace nb = nanobind;
 namespace stretto::python {
 namespace {
 
-// What the functions of a store get: the object, and the first exception that it raised.
+// Context of a store's functions: the object, and the first exception that it raised.
 struct Context {
   nb::object store;
   std::exception_ptr raised;
 };
 
-// Calls work(store) with the GIL. What it raises ends the creation, and is raised again by it.
+// Calls work(store) with the GIL. An exception ends the creation, which raises it again.
 template <class Work>
 stretto_status call(void* context, const Work& work) noexcept {
   auto& c = *static_cast<Context*>(context);

@@ -1,4 +1,4 @@
-// The codec: streams are objects of type bytes, written in place and shortened.
+// The codec: streams are bytes objects, written in place and shortened.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/vector.h>
 
@@ -19,7 +19,7 @@ namespace nb = nanobind;
 namespace stretto::python {
 namespace {
 
-// The codec's threads during one call of this thread.
+// Sets the codec's threads during one call of this thread.
 class Threads {
  public:
   explicit Threads(int threads) noexcept : threads_(threads) {
@@ -37,7 +37,7 @@ class Threads {
   stretto_status status_ = STRETTO_OK;
 };
 
-// work() without the GIL.
+// Runs work() without the GIL.
 template <class Work>
 stretto_status work_aside(int threads, const Work& work) {
   const nb::gil_scoped_release others;
@@ -45,8 +45,9 @@ stretto_status work_aside(int threads, const Work& work) {
   return shared.status() == STRETTO_OK ? work() : shared.status();
 }
 
-// A stream that work(out, capacity, &written) writes. `bound` bytes suffice; `likely` are tried first. Memory of about the stream's size is what the
-// allocator has at hand from streams that are gone, while fresh memory of the whole bound costs more than the codec's work.
+// A stream written by work(out, capacity, &written). `bound` bytes suffice; `likely` bytes are tried first. The
+// allocator reuses memory of about the stream's size from freed streams, while fresh memory of the whole bound costs
+// more than the codec's work.
 template <class Work>
 nb::object stream(std::size_t likely, std::size_t bound, int threads, const Work& work) {
   for (std::size_t capacity = std::min(likely, bound);; capacity = bound) {
@@ -64,14 +65,19 @@ nb::object stream(std::size_t likely, std::size_t bound, int threads, const Work
   }
 }
 
-constexpr std::size_t slack = 8192;  // bytes that the codec wants beyond what it writes, and some groups
+constexpr std::size_t slack = 8192;  // bytes that the codec needs past its output, and some groups
 
-// Bits of a value in the streams that this thread compressed lately: the most, forgotten by and by.
+// Largest bits per value of this thread's recent streams, decaying.
 thread_local double lately = 64;
 
 std::size_t elements(const View& values, stretto_type type) { return values.bytes() / stretto_type_size(type); }
 
-unsigned flags(bool checksum) { return checksum ? STRETTO_CHECKSUM : 0; }
+unsigned flags(bool checksum, stretto_coding coding = STRETTO_CODING_AUTO) {
+  const unsigned of_coding = coding == STRETTO_CODING_DENSE   ? STRETTO_DENSE
+                             : coding == STRETTO_CODING_FIXED ? STRETTO_FIXED
+                                                              : 0;
+  return (checksum ? STRETTO_CHECKSUM : 0) | of_coding;
+}
 
 stretto_stream_info inspected(const View& s) {
   stretto_stream_info info;
@@ -85,15 +91,15 @@ stretto_missing missing(const std::vector<double>& marks, double ignore_above) {
 
 // ignore_above: 0 for the default, infinity for none.
 nb::object compress(stretto_type type, nb::handle values, double eps, bool checksum, int threads,
-                    const std::vector<double>& marks, double ignore_above) {
+                    const std::vector<double>& marks, double ignore_above, stretto_coding coding) {
   const stretto_missing kept = missing(marks, ignore_above);
   const View v = View::read(values);
   const std::size_t n = elements(v, type), bound = stretto_compress_bound(type, n);
-  // Several threads share the room by what each may need at most.
+  // Several threads divide the room by their bounds.
   const double likely = threads == 1 ? lately * 1.05 / 8 * static_cast<double>(n) + slack : static_cast<double>(bound);
   nb::object made =
       stream(static_cast<std::size_t>(likely), bound, threads, [&](void* out, std::size_t room, std::size_t* written) {
-        return stretto_compress_missing(type, v.data(), n, eps, &kept, out, room, written, flags(checksum));
+        return stretto_compress_missing(type, v.data(), n, eps, &kept, out, room, written, flags(checksum, coding));
       });
   if (n > slack) {
     const double bits = 8 * static_cast<double>(nb::len(made)) / static_cast<double>(n);
@@ -111,7 +117,7 @@ void decompress(nb::handle bytes, nb::handle out, unsigned divisor, int threads)
 nb::tuple inspect(nb::handle bytes) {
   const stretto_stream_info i = inspected(View::read(bytes));
   return nb::make_tuple(i.type, i.contributions, i.count, i.bytes, i.code_bound, i.eps, i.width, i.promised_error,
-                        i.checksum != 0);
+                        i.checksum != 0, i.coding == STRETTO_CODING_DENSE ? "dense" : "fixed");
 }
 
 void validate(nb::handle bytes) {
@@ -181,7 +187,7 @@ nb::tuple value_range(stretto_type type, nb::handle values, double ignore_above,
 void add_streams(nb::module_& m) {
   m.def("compress", &compress, nb::arg("type"), nb::arg("values"), nb::arg("eps"), nb::arg("checksum"),
         nb::arg("threads"), nb::arg("marks") = std::vector<double>(),
-        nb::arg("ignore_above") = std::numeric_limits<double>::infinity());
+        nb::arg("ignore_above") = std::numeric_limits<double>::infinity(), nb::arg("coding") = STRETTO_CODING_AUTO);
   m.def("decompress", &decompress);
   m.def("inspect", &inspect);
   m.def("validate", &validate);

@@ -1,4 +1,4 @@
-// The memory of a Python object that has the buffer protocol, borrowed until the view ends.
+// The borrowed memory of a Python object with the buffer protocol.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -13,7 +13,7 @@ class View {
  public:
   View() noexcept = default;
 
-  // Throws Python's BufferError for memory that is not contiguous or, to be written, is read-only.
+  // Throws Python's BufferError for memory that is not contiguous or, for writing, is read-only.
   static View read(nanobind::handle object) { return View(object, PyBUF_SIMPLE); }
   static View write(nanobind::handle object) { return View(object, PyBUF_SIMPLE | PyBUF_WRITABLE); }
 
@@ -33,7 +33,7 @@ class View {
     return bytes() > 0 && other.bytes() > 0 && std::less<>()(a, b + other.bytes()) && std::less<>()(b, a + bytes());
   }
 
-  // Never gives the memory back: somebody else may still read or write it.
+  // Leaks the buffer: the library may still access it.
   void abandon() noexcept { static_cast<void>(buffer_.release()); }
 
  private:
@@ -50,9 +50,9 @@ class View {
     buffer_.reset(buffer.release());
   }
 
-  void* data_ = nullptr;  // of a view without a buffer
+  void* data_ = nullptr;  // for a view without a buffer
   std::size_t bytes_ = 0;
-  std::unique_ptr<Py_buffer, Release> buffer_;  // where it lies is what its exporter knows
+  std::unique_ptr<Py_buffer, Release> buffer_;  // at a fixed address, which its exporter may know
 };
 
 }  // namespace stretto::python

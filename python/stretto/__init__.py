@@ -26,14 +26,14 @@ if TYPE_CHECKING:
 
     __version__: str
 
-# What `import stretto` offers, for people and type checkers, in the order of sorted().
+# The public names of the package, for people and type checkers, in the order of sorted().
 __all__ = [
     "ArgumentError", "Array", "BoundError", "BufferTooSmallError", "CallOptions", "CarrierError", "Comm", "File", "IN_PLACE", "IncompatibleError", "InternalError",
     "NoMemoryError", "Report", "Request", "Stream", "StreamError", "StreamOverflowError", "StrettoError", "UnsupportedError", "WaitTimeoutError",
     "communication_cores", "compress", "concatenate", "init", "load", "open", "save", "sum", "threads",
 ]
 
-# Loaded when they are asked for: the command needs neither NumPy nor the extension.
+# Loaded on first use: the command needs neither NumPy nor the extension.
 _WHERE = {
     **dict.fromkeys(("Comm", "IN_PLACE"), "stretto.api.collectives"),
     **dict.fromkeys(("communication_cores", "init", "threads"), "stretto.api.ranks"),

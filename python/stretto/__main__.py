@@ -8,7 +8,7 @@ from stretto.errors import Failure, printable
 
 
 def main():
-    from stretto.cli import app  # noqa: PLC0415  what is imported there may itself say what is missing
+    from stretto.cli import app  # noqa: PLC0415  an import may raise a message about a missing package
 
     try:
         app(prog_name="stretto")

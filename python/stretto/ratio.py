@@ -25,6 +25,7 @@ class Row:
     eps: float
     ratio: float
     ratio_in_sum: float  # of each rank's part of a sum within the bound, which has an equal share of the bound
+    dense_in_sum: float  # the same of dense streams
     largest: float
     rms: float
     psnr: float
@@ -105,18 +106,19 @@ def read(path, type_=None, shape=None):
 class Codec:
     """The codec of the extension, on one core, as `import stretto` offers it."""
 
-    def __init__(self):
+    def __init__(self, coding="fixed"):
         try:
             from stretto.api import arrays  # noqa: PLC0415  it may not be there
         except ImportError as error:
             raise Failure(f"stretto ratio compresses the data by Python's extension. {error}") from None
         self.arrays, self.core = arrays, arrays._core
+        self.coding = getattr(self.core.Coding, coding)
 
     def compress(self, values, eps, marks=()):
         """The stream, and seconds of a call."""
         kind, _ = self.arrays.type_of(values.dtype)
         try:
-            return timed(lambda: self.core.compress(kind, self.arrays.buffer(values), eps, False, 1, list(marks)))
+            return timed(lambda: self.core.compress(kind, self.arrays.buffer(values), eps, False, 1, list(marks), coding=self.coding))
         except StrettoError as error:
             raise Failure(str(error)) from None
 
@@ -157,8 +159,8 @@ def bounds(text, kind):
         yield f"{kind}:{word}", number
 
 
-def measure(values, rel, abs_, ranks, marks=()):
-    span, codec = extent(values, marks), Codec()
+def measure(values, rel, abs_, ranks, marks=(), coding="fixed"):
+    span, codec = extent(values, marks), Codec(coding)
     asked = [(name, number * span) for name, number in bounds(rel, "rel")] if rel else []
     asked += bounds(abs_, "abs") if abs_ else []
     finite = np.isfinite(values)
@@ -171,8 +173,8 @@ def measure(values, rel, abs_, ranks, marks=()):
         error = decoded[finite].astype(np.float64) - values[finite].astype(np.float64)
         rms = float(np.sqrt(np.mean(error * error)))
         psnr = 20 * math.log10(span / rms) if rms > 0 else math.inf
-        of_part = values.nbytes / len(codec.compress(values, eps / ranks, marks)[0])
-        rows.append(Row(name, eps, values.nbytes / len(stream), of_part, float(np.abs(error).max()), rms, psnr, values.nbytes / compressing,
+        of_part = [values.nbytes / len(Codec(one).compress(values, eps / ranks, marks)[0]) for one in ("fixed", "dense")]
+        rows.append(Row(name, eps, values.nbytes / len(stream), *of_part, float(np.abs(error).max()), rms, psnr, values.nbytes / compressing,
                         values.nbytes / decompressing, decoded))
     return rows
 
@@ -183,22 +185,23 @@ def times(rows, values, ranks, rate):
     for place, options in (("here", ["--per-node", str(ranks)]), ("hosts", ["--rate", f"{rate:g}"])):
         for row in rows:
             answer = model.ask("explain", ["allreduce", "-n", str(ranks), "--bytes", str(values.nbytes), "--type", "f64" if values.itemsize == 8 else "f32",
-                                           "--bound", row.bound, "--ratio", f"{max(row.ratio_in_sum, 1):.4g}", *options])
+                                           "--bound", row.bound, "--ratio", f"{max(row.ratio_in_sum, 1):.4g}",
+                                           "--dense-ratio", f"{max(row.dense_in_sum, 1):.4g}", *options])
             found[place, row.bound] = {"seconds": answer["candidates"][0]["seconds"], "mpi": answer["mpi_seconds"],
                                        "way": answer["candidates"][0]["label"], "profile": answer["machine"]}
     return found
 
 
-def as_json(name, values, rows, predicted, ranks, rate, marks=()):
-    return {"data": name, "shape": list(values.shape), "type": str(values.dtype), "range": extent(values, marks), "ranks": ranks, "gigabits": rate,
+def as_json(name, values, rows, predicted, ranks, rate, marks=(), coding="fixed"):
+    return {"data": name, "coding": coding, "shape": list(values.shape), "type": str(values.dtype), "range": extent(values, marks), "ranks": ranks, "gigabits": rate,
             "bounds": [{**{key: value for key, value in vars(row).items() if key != "decoded"}, "psnr": row.psnr if math.isfinite(row.psnr) else None,
                         "here": predicted["here", row.bound], "between_hosts": predicted["hosts", row.bound]} for row in rows]}
 
 
-def show(console, name, values, rows, predicted, ranks, rate, marks=()):
+def show(console, name, values, rows, predicted, ranks, rate, marks=(), coding="fixed"):
     console.print(f"[bold]{name}[/]: {'x'.join(map(str, values.shape))} {values.dtype}, {units.size(values.nbytes)}, range {extent(values, marks):.4g}",
                   highlight=False)
-    table = new_table("What a bound leaves of the data", "bound", "ratio", "largest error", "RMS error", "PSNR")
+    table = new_table(f"What a bound leaves of the data in {coding} streams", "bound", "ratio", "largest error", "RMS error", "PSNR")
     for row in rows:
         table.add_row(row.bound, units.digits(row.ratio), f"{row.largest:.3g}", f"{row.rms:.3g}", "exact" if row.psnr == math.inf else f"{row.psnr:.1f} dB")
     console.print(table)
@@ -208,10 +211,11 @@ def show(console, name, values, rows, predicted, ranks, rate, marks=()):
     console.print(table)
     table = new_table(f"Predicted: the sum of {ranks} such arrays, and times the MPI's", "bound", "ratio", "on this host", "×", f"{ranks} hosts, {rate:g} Gb/s", "×")
     for row in rows:
-        cells = [units.digits(row.ratio_in_sum)]
+        dense = any("dense" in predicted[place, row.bound]["way"] for place in ("here", "hosts"))
+        cells = [units.digits(row.dense_in_sum if dense else row.ratio_in_sum)]
         for place in ("here", "hosts"):
             one = predicted[place, row.bound]
             cells += [units.seconds(one["seconds"]), f"{one['seconds'] / one['mpi']:.2f}"]
         table.add_row(row.bound, *cells)
     console.print(table)
-    console.print(f"The sum is within the bound: each array has 1/{ranks} of it, and the ratio of that (docs/bounds.md).", highlight=False)
+    console.print(f"The sum is within the bound: each array has 1/{ranks} of it, and the ratio of that (docs/semantics.md).", highlight=False)

@@ -23,7 +23,7 @@ const char* payload_of(const Outcome& o) noexcept {
   return once ? "compress_once" : call::payload_name(o.payload);
 }
 
-// Of no value at all 0 to 0.
+// Without values, ranges are 0 to 0.
 void tell_range(const codec::Ranges& values, stretto_report* r) noexcept {
   r->ignored = values.ignored;
   if (!values.below.empty()) r->range_lo = values.below.lo, r->range_hi = values.below.hi;
@@ -59,6 +59,7 @@ void report(const Outcome& o, stretto_report* out) noexcept {
   set_name(r.profile, o.profile);
   r.expected_ratio = o.expected_ratio;
   r.raw_below = o.raw_below;
+  r.coding = o.coding;
   r.split = o.split;
   set_name(r.device_carrier, o.device_carrier);
   if (o.ranges) tell_range(*o.ranges, &r);

@@ -22,6 +22,7 @@ struct Outcome {
   double eps = 0, error = 0, expected_ratio = 1;
   double rounding = 0;  // beyond `error`, of additions and of the result; infinite: not known
   std::uint64_t raw_below = 0;
+  stretto_coding coding = STRETTO_CODING_AUTO;
   int split = 0;
   select::Why why;
   const char* profile = "";               // whose times of messages were taken

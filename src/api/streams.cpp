@@ -21,6 +21,8 @@ codec::Options codec_options(unsigned flags = 0) {
   codec::Options o;
   o.parallel = &sharing;
   o.checksum = (flags & STRETTO_CHECKSUM) != 0;
+  if (flags & STRETTO_DENSE) o.coding = codec::Coding::dense;
+  if (flags & STRETTO_FIXED) o.coding = codec::Coding::fixed;
   return o;
 }
 
@@ -76,8 +78,10 @@ template <class Work>
 stretto_status writing(Status before, const void* out, std::size_t* written, unsigned flags, Work work) {
   if (written) *written = 0;
   Status s = check_pointer(check_pointer(before, out, "out"), written, "written");
-  if (s == Status::ok && (flags & ~STRETTO_CHECKSUM))
+  if (s == Status::ok && (flags & ~(STRETTO_CHECKSUM | STRETTO_DENSE | STRETTO_FIXED)))
     s = fail(Status::invalid_argument, "flags {:#x} has unknown bits", flags);
+  if (s == Status::ok && (flags & STRETTO_DENSE) && (flags & STRETTO_FIXED))
+    s = fail(Status::invalid_argument, "flags {:#x} asks for dense and for fixed codes", flags);
   if (s == Status::ok) {
     s = work();
     if (s != Status::ok) *written = 0;
@@ -197,7 +201,8 @@ stretto_status stretto_inspect(const void* stream, size_t bytes, stretto_stream_
            i.eps,
            i.width,
            i.promised(),
-           i.checksum};
+           i.checksum,
+           to_c(i.coding)};
   return STRETTO_OK;
 }
 

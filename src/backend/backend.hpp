@@ -73,10 +73,10 @@ class Backend {
   // True if a started call must wait for all earlier calls of other backends, and for those of its own that hold up later calls.
   virtual bool in_turn() const noexcept { return false; }
 
-  // Precondition of both: the backend serves the call, and `decision` names it and is complete, or made for raw values.
-  // Every rank uses the same backend, and all ranks call in the same order. The buffers of `call` are borrowed until
-  // the end; start() also borrows `call` itself. run() fills *ran where bytes are counted. A backend implements the one
-  // of the two that starts() names.
+  // Precondition of run() and start(): the backend serves the call, and `decision` names it and is complete, or made
+  // for raw values. Every rank uses the same backend, and all ranks call in the same order. The buffers of `call` are
+  // borrowed until the end; start() also borrows `call` itself. run() fills *ran if bytes are counted. starts() tells
+  // which of the two a backend implements.
   virtual Status run(const Call& call, const Decision& decision, engine::Report* ran) noexcept;
   virtual Status start(const Call& call, const Decision& decision, std::unique_ptr<Pending>* pending) noexcept;
 
@@ -96,7 +96,7 @@ inline Status Backend::start(const Call& call, const Decision&, std::unique_ptr<
 // A nonblocking call in a host's shared memory.
 class Meeting : public Pending {
  public:
-  // Once complete, with ok: whether all ranks gave the same word.
+  // After success: true if all ranks gave the same word.
   virtual bool same() const noexcept = 0;
 };
 

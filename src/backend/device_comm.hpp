@@ -32,10 +32,11 @@ class DeviceComm : public carrier::DeviceMessages {
   // messages are in flight, and all collectives begun before are enqueued. Every rank begins the same collectives in the same order.
   virtual Status begin(const call::Call& call, void* stream) noexcept = 0;
 
-  // Sets *enqueued to true once the collective is enqueued. It may have to wait for other ranks' calls, and nothing else may begin before.
+  // Sets *enqueued to true once the collective is enqueued. Enqueuing may wait for other ranks' calls, and nothing else may
+  // begin before.
   virtual Status begun(bool* enqueued) noexcept = 0;
 
-  // ok, or what has gone wrong since: nothing more is to be waited for then.
+  // ok, or a failure since: do not wait any longer then.
   virtual Status check() noexcept = 0;
 };
 

@@ -17,7 +17,7 @@ namespace stretto {
 namespace {
 
 constexpr int most_cpus = 8192;
-// How often a thread looks before it sleeps for a moment, where what is in flight waits for other ranks; some hundred microseconds.
+// Polls before a short sleep while work in flight waits for other ranks; some hundred microseconds.
 constexpr int looks = 500;
 constexpr timespec moment{0, 20'000};
 
@@ -29,7 +29,8 @@ struct Cpus {
   bool has(int cpu) const noexcept { return CPU_ISSET_S(static_cast<std::size_t>(cpu), sizeof sets, sets); }
 };
 
-// What the system lets threads of this process use, whatever it is bound to: found by asking for all of it on a thread of its own.
+// Finds the CPUs that the system allows to this process, regardless of bindings: a separate thread asks for all of
+// them.
 Status allowed(Cpus* found) noexcept try {
   std::thread([found] {
     Cpus all;
@@ -92,7 +93,7 @@ struct CommunicationCores::Thread {
   std::thread thread;
 };
 
-// Never destroyed: programs end late. Takes no memory: who waits has perhaps none.
+// Never destroyed: programs end late. Allocates nothing, since a waiting thread may have no memory.
 CommunicationCores& CommunicationCores::mine() noexcept {
   alignas(CommunicationCores) static std::byte place[sizeof(CommunicationCores)];
   static CommunicationCores* const only = [] {
@@ -127,14 +128,14 @@ void CommunicationCores::after_fork() noexcept {
   using_.unlock();
 }
 
-// The thread, where there are cores and work. The program's signals go to the program's threads.
+// Starts the thread if there are cores and work. It blocks signals, which the program's threads handle.
 Status CommunicationCores::begin() noexcept {
   if (cores_.empty() || all_.empty() || thread_) return Status::ok;
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
   Status s = Status::ok;
-  threads_.store(1, std::memory_order_release);  // before it may sleep, so that wake() wakes it
+  threads_.store(1, std::memory_order_release);  // before the thread may sleep, so that wake() wakes it
   try {
     auto made = std::make_unique<Thread>();
     for (const int cpu : cores_) made->cpus.add(cpu);
@@ -193,7 +194,7 @@ void CommunicationCores::attach(Driven& work, bool by_any_thread) {
     const std::lock_guard driving(work_);
     all_.push_back(&work);
   }
-  static_cast<void>(begin());  // else callers drive
+  static_cast<void>(begin());  // otherwise callers drive
 }
 
 void CommunicationCores::detach(Driven& work) noexcept {
@@ -231,7 +232,7 @@ bool CommunicationCores::drive_here(bool as_caller) noexcept {
 
 void CommunicationCores::run(Thread& t) noexcept {
   int idle = 0;
-  std::optional<unsigned> spare;  // since that wake nothing else was to do
+  std::optional<unsigned> spare;  // since that wake the core was idle
   while (!t.ends.load(std::memory_order_acquire)) {
     const unsigned seen = wakes_.load(std::memory_order_acquire);
     bool busy = false, moved = false;

@@ -1,5 +1,6 @@
-// Communication cores: cores set aside, on which a thread of this process drives what was started (driven.hpp) while the program computes.
-// The thread is there while anything is attached, and sleeps while nothing is in flight. Without such cores, whoever tests or waits drives.
+// Communication cores: reserved cores, on which a thread of this process drives started work (driven.hpp) while the
+// program computes. The thread exists while work is attached, and sleeps while none is in flight. Without such cores,
+// threads that test or wait drive the work.
 #pragma once
 
 #include <atomic>
@@ -15,37 +16,38 @@
 
 namespace stretto {
 
-// "14,15" or "8-11,14": numbers of Linux's CPUs. Empty: none. invalid_argument names what is no number.
+// Parses "14,15" or "8-11,14": Linux CPU numbers. Empty: none. invalid_argument names malformed text.
 Status parse_cores(std::string_view text, std::vector<int>* cores) noexcept;
 
 class CommunicationCores {
  public:
   static CommunicationCores& mine() noexcept;
 
-  // From now on these, in place of those before; none: nobody but callers drives. `of_host`: cores that serve this host's ranks, in
-  // all their processes; 0: these. invalid_argument names one that is given twice, or is not
-  // there for this process; nothing has changed then. Where there is no thread to be had, nobody drives, and the status says so.
+  // Replaces the cores; none: only callers drive. `of_host`: cores that serve this host's ranks, in all their
+  // processes; 0: these cores. invalid_argument names a core that is given twice or unavailable to this process, and
+  // changes nothing. If no thread can be started, nothing is driven, and the status reports it.
   Status use(std::vector<int> cores, int of_host = 0) noexcept;
   std::vector<int> used() const;
   int of_host() const noexcept { return of_host_.load(std::memory_order_relaxed); }
 
-  // What is driven, from now on; throws std::bad_alloc. detach() waits until nobody drives it. Without `by_any_thread`,
-  // only callers drive it: its messages are those of an MPI that does not take calls from other threads.
+  // Attaches work to drive; throws std::bad_alloc. detach() waits until no thread drives it. by_any_thread == false:
+  // only callers drive it, as for messages of an MPI that rejects calls from other threads.
   void attach(Driven& work, bool by_any_thread = true);
   void detach(Driven& work) noexcept;
 
-  // Whether a thread drives.
+  // True if a communication core's thread runs.
   bool on() const noexcept { return threads_.load(std::memory_order_acquire) != 0; }
 
-  // Work has come.
+  // Call when new work has been started.
   void wake() noexcept {
     if (!on()) return;
     wakes_.fetch_add(1, std::memory_order_release);
     wakes_.notify_all();
   }
 
-  // Drives all that is attached, on this thread; not where another thread does. Takes some nanoseconds where nothing is in
-  // flight. `as_caller`: also what only callers drive. Its caller may call that MPI then. True: something has moved.
+  // Drives all attached work on this thread, unless another thread does. Takes some nanoseconds if nothing is in
+  // flight. `as_caller`: also drives work for callers alone; the calling thread may then call that MPI. True: something
+  // has moved.
   bool drive_here(bool as_caller = false) noexcept;
 
  private:
@@ -57,15 +59,15 @@ class CommunicationCores {
   static bool drive_all(std::vector<Driven*>& all, bool spare, bool* busy) noexcept;
   void after_fork() noexcept;
 
-  mutable std::mutex using_;  // held while the thread may come or go
+  mutable std::mutex using_;  // held while the thread may start or end
   std::unique_ptr<Thread> thread_;
   std::vector<int> cores_;
   std::atomic<int> of_host_{0};
   std::atomic<int> threads_{0};
   std::atomic<unsigned> wakes_{0};
 
-  Exclusive work_, callers_work_;       // held by who drives
-  std::vector<Driven*> all_, callers_;  // by any thread, and by callers alone
+  Exclusive work_, callers_work_;       // held by the driving thread
+  std::vector<Driven*> all_, callers_;  // work for any thread, and for callers alone
 };
 
 }  // namespace stretto

@@ -1,5 +1,5 @@
-// A lock for what one thread drives at a time and others do not wait for: they try, and go on. Whoever must have it gives its core away
-// meanwhile. To try it is allowed to its holder, too, and fails.
+// A lock for work that one thread drives at a time: other threads usually try it and go on. lock() yields the core
+// while it waits. The holder may call try_lock(), which fails.
 #pragma once
 
 #include <atomic>

@@ -1,4 +1,4 @@
-// A function on a stack of its own, that may stop in its middle and go on later, on the same thread or another.
+// A function on its own stack that can suspend and resume later, on any thread.
 #pragma once
 
 #include <ucontext.h>
@@ -11,33 +11,36 @@ class Fiber {
  public:
   using Body = void (*)(void*) noexcept;
 
-  // Throws std::bad_alloc. The stack is reserved, and takes memory as it is used; below it lies a page that traps.
+  // Throws std::bad_alloc. The stack's memory is reserved and committed on use; a guard page lies below it.
   explicit Fiber(std::size_t stack = std::size_t{256} << 10);
-  ~Fiber();  // precondition: it has ended, or was never begun
+  ~Fiber();  // precondition: ended or never begun
   Fiber(const Fiber&) = delete;
   Fiber& operator=(const Fiber&) = delete;
 
-  // Makes `body(argument)` what resume() runs, in the floating-point environment of the caller. Precondition: as of the destructor.
+  // Sets the function that resume() runs, in the caller's floating-point environment. Precondition: as for the
+  // destructor.
   void begin(Body body, void* argument) noexcept;
 
-  // Runs until it suspends or ends; true: it has ended. By one thread at a time. The thread's own signal mask holds meanwhile.
+  // Runs until the fiber suspends or ends; true: it has ended. By one thread at a time. The thread's signal mask stays
+  // in force.
   bool resume() noexcept;
 
-  // Within it: goes back to who resumed it. It must hold no lock, and be in no catch block: both belong to a thread. Nor may a function use
-  // errno, or another thread-local, before and after it suspends: the compiler finds out once where it is.
+  // Called inside the fiber: returns control to the resuming thread. It must hold no lock and be in no catch block,
+  // since both belong to a thread. A function must not use errno or another thread-local both before and after
+  // suspending: the compiler may cache its address.
   void suspend() noexcept;
 
  private:
   static void enter(unsigned high, unsigned low) noexcept;
   void switch_out(bool for_good) noexcept;
 
-  std::byte* stack_ = nullptr;  // with the page below
+  std::byte* stack_ = nullptr;  // includes the guard page
   std::size_t bytes_ = 0;
   ucontext_t inside_{}, outside_{};
   Body body_ = nullptr;
   void* argument_ = nullptr;
   bool ended_ = true;
-  // Of sanitizers, which keep books on stacks.
+  // State for sanitizers, which track stacks.
   void* inner_fake_ = nullptr;
   void* outer_fake_ = nullptr;
   const void* outer_bottom_ = nullptr;

@@ -1,5 +1,5 @@
-// The floating-point environment in which everything is computed that ranks must find alike: codes, bounds, choices. Compilers
-// know nothing of it and may move arithmetic over its ends: what is computed within is stored, or decides where to go, within.
+// The floating-point environment for results that must be equal on all ranks: codes, bounds, choices. Compilers ignore
+// it and may move arithmetic across its scope: results must be stored, or used in a branch, inside the scope.
 #pragma once
 
 #include <cfenv>
@@ -10,8 +10,8 @@
 
 namespace stretto {
 
-// Round to nearest, denormals kept, whatever the caller (or -ffast-math somewhere in the program) had set; restored after. Of all units that the C
-// library knows, on x86-64 also the x87, by which strtod rounds.
+// Scope with rounding to nearest and denormals kept, whatever the caller (or -ffast-math somewhere in the program) had
+// set. Covers all units that the C library knows; on x86-64 also the x87, by which strtod rounds.
 class WholeFloatEnvironment {
  public:
   WholeFloatEnvironment() noexcept {
@@ -26,7 +26,7 @@ class WholeFloatEnvironment {
   std::fenv_t saved_;
 };
 
-// The same of the unit that computes here.
+// Scope for the unit that computes here only: cheaper.
 #if defined(__x86_64__)
 class FloatEnvironment {
  public:

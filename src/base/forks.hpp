@@ -1,17 +1,17 @@
-// Forks between this process and the one that first asked: a child tells by them that something is its parent's.
+// Detection of forks: a child recognises objects of its parent.
 #pragma once
 
 #include <atomic>
 
 namespace stretto {
 
-// Begins to count, and gives the number of now.
+// Number of forks between the first calling process and this one. The first call starts counting.
 unsigned fork_generation() noexcept;
 
 // Where the number is.
 extern std::atomic<unsigned> fork_counter;
 
-// Whether this process is the one that fork_generation() gave `born` to.
+// True if fork_generation() returned `born` in this process.
 inline bool is_of_generation(unsigned born) noexcept { return fork_counter.load(std::memory_order_relaxed) == born; }
 
 }  // namespace stretto

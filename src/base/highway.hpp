@@ -1,6 +1,6 @@
-// The functions of files that Highway compiles once for each instruction set (foreach_target.h), and the choice among
-// them. Highway's headers alone: its library, which could choose, measures its clock where it is loaded, 4 ms in every
-// process. To be included after foreach_target.h.
+// Dispatch of functions that Highway compiles once per instruction set (foreach_target.h). Uses Highway's headers
+// alone: its library could dispatch, but calibrates its clock at load time, 4 ms in every process. Include it after
+// foreach_target.h.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ inline bool runs_avx2() noexcept {
          __builtin_cpu_supports("fma") && __builtin_cpu_supports("avx2");
 }
 
-// Whether this processor and its system have the instructions of a target of Highway.
+// True if this processor and its system support a Highway target.
 inline bool runs(std::int64_t target) noexcept {
   switch (target) {
     case HWY_AVX3:
@@ -47,8 +47,8 @@ struct Compiled {
   Function* function;  // null: not compiled
 };
 
-// The best that this processor runs of `all`, the best first; of that name (hwy::TargetName) alone, if one is given. Null:
-// there is none. The last is what the whole build is for, and is not asked about.
+// The best supported function of `all`, ordered best first, or null. `name` (hwy::TargetName) restricts the choice. The
+// last entry is the build's own target, and always supported.
 template <class Function, std::size_t n>
 Function* best_of(const Compiled<Function> (&all)[n], const char* name = nullptr) noexcept {
   for (const Compiled<Function>& c : all) {
@@ -60,7 +60,7 @@ Function* best_of(const Compiled<Function> (&all)[n], const char* name = nullptr
 
 }  // namespace stretto
 
-// Those of one name, as an initialiser of Compiled[].
+// All compiled versions of a function, as an initialiser of Compiled[].
 #if HWY_ARCH_X86
 #define STRETTO_COMPILED(name)                                                                               \
   {                                                                                                          \

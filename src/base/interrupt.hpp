@@ -1,4 +1,4 @@
-// What may end the waits of a thread before their limit: a question that long waits ask now and then.
+// A callback that may end this thread's long waits before their limit.
 #pragma once
 
 namespace stretto {
@@ -8,10 +8,10 @@ struct Interrupt {
   void* context = nullptr;
 };
 
-// From now on the waits of this thread ask it.
+// Sets the callback of this thread's waits.
 void interrupt_by(Interrupt interrupt) noexcept;
 
-// Asks it, for which 20 times a second is often enough. True: the wait is over, and fails with Status::timeout.
+// Calls it; 20 times a second is enough. True: the wait is over, and fails with Status::timeout.
 bool interrupted() noexcept;
 
 }  // namespace stretto

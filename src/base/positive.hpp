@@ -1,11 +1,11 @@
-// Numbers that users give in the environment.
+// Numbers in environment variables.
 #pragma once
 
 #include <string_view>
 
 namespace stretto {
 
-// Of all of `text`, "inf" included. False: that is no positive number, and *number is unspecified.
+// Parses all of `text`, "inf" included. False if it is no positive number; *number is then unspecified.
 bool read_positive(std::string_view text, double* number) noexcept;
 
 }  // namespace stretto

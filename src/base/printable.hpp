@@ -1,4 +1,4 @@
-// Text from outside (the environment, files, names that a program gives) on its way to a terminal.
+// Sanitises outside text (the environment, files, names from a program) for a terminal.
 #pragma once
 
 #include <cstddef>
@@ -7,10 +7,11 @@
 
 namespace stretto {
 
-// `text` with control characters, and bytes that are no UTF-8, as \xHH. Printable text stays as it is.
+// `text` with control characters and invalid UTF-8 bytes as \xHH. Printable text is unchanged.
 std::string printable(std::string_view text);
 
-// As above, into `room` bytes: as many whole characters as fit, not terminated. Returns their length. `text` may begin at `out` if printable.
+// printable() into a buffer of `room` bytes: as many whole characters as fit, not terminated. Returns the length.
+// `text` may begin at `out` if it is printable.
 std::size_t printable(std::string_view text, char* out, std::size_t room) noexcept;
 
 }  // namespace stretto

@@ -38,7 +38,7 @@ Status fail(Status s, std::string_view text) noexcept {
 }
 
 Status fail_with(Status s, fmt::string_view f, fmt::format_args args) {
-  char text[512];  // no more is kept; formatting into it does not allocate
+  char text[512];  // as long as a stored message; formatting into it does not allocate
   const auto all = fmt::vformat_to_n(text, sizeof text, f, args);
   return fail(s, std::string_view(text, all.size < sizeof text ? all.size : sizeof text));
 }

@@ -17,10 +17,10 @@ namespace stretto {
 // clang-format off
 enum class [[nodiscard]] Status : int {
   ok = 0,
-  invalid_argument = 1,   // a null pointer, a negative count, a type that the call does not take
-  invalid_bound = 2,      // not finite, not positive, or a bound that no grid can hold
-  buffer_too_small = 3,   // the output does not fit; nothing usable was written
-  corrupt_stream = 4,     // bytes that are no stream, or a truncated or altered one
+  invalid_argument = 1,  // a null pointer, a negative count, an unsupported type
+  invalid_bound = 2,  // not finite, not positive, or no grid can represent the bound
+  buffer_too_small = 3,  // the output does not fit; nothing usable was written
+  corrupt_stream = 4,  // not a stream, or a truncated or altered stream
   incompatible = 5,       // streams (or ranks) that differ in type, bound, count or operation
   overflow = 6,           // the exact result does not fit the widest code
   unsupported = 7,        // a legal request that this build or this operation does not offer
@@ -37,10 +37,10 @@ const char* name(Status s) noexcept;
 // The message of this thread's last failure; empty when there was none.
 const char* message() noexcept;
 
-// Record `text`, made printable (base/printable.hpp), as this thread's message and return `s`.
+// Stores `text`, made printable (base/printable.hpp), as this thread's message and returns `s`.
 Status fail(Status s, std::string_view text) noexcept;
 
-// As above, with the text of `f` and `args`. The arguments are no parameter pack, so no caller compiles the formatting.
+// fail() with formatted text. format_args instead of a parameter pack keeps the formatting code out of callers.
 Status fail_with(Status s, fmt::string_view f, fmt::format_args args);
 
 template <class... Args>

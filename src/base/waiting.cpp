@@ -16,29 +16,29 @@ namespace stretto {
 namespace {
 
 // Times in seconds.
-constexpr double awake = 300e-6;    // A wait spins or yields for so long before it sleeps, where something wakes it.
-constexpr double shortest = 50e-6;  // A sleep takes no less, unless it is woken.
-constexpr double share = 1.0 / 50;  // A sleep takes this part of the time waited so far.
+constexpr double awake = 300e-6;    // A wait spins or yields this long before it sleeps, if an event wakes it.
+constexpr double shortest = 50e-6;  // Shortest sleep without a wake-up.
+constexpr double share = 1.0 / 50;  // A sleep takes this fraction of the time waited so far.
 
-// A rank in mode spin with a core of its own gives the core away so seldom, since a scheduler hands such a core to other
-// programs for milliseconds.
+// Interval of yields in mode spin on a core of its own. Each yield may give the core to other programs for
+// milliseconds.
 constexpr double between_yields = 10e-3;
 
-// A core that was away for so long went to another program. Slices of Linux take 0.7 ms or more.
+// A core that was away this long went to another program. Slices of Linux take 0.7 ms or more.
 constexpr double long_slice = 0.4e-3;
-constexpr double together = 20e-3;      // One sign may be chance, two within this time are not.
-constexpr double least_wanted = 50e-3;  // The core counts as wanted for so long after two signs,
-constexpr double most_wanted = 1;       // and for so long after many.
-constexpr double quiet = 0.1;           // After so long without signs the next two count as the first.
+constexpr double together = 20e-3;      // One sign may be chance; two within this time count.
+constexpr double least_wanted = 50e-3;  // The core counts as wanted this long after two signs,
+constexpr double most_wanted = 1;       // and at most this long after many.
+constexpr double quiet = 0.1;           // After this long without signs the duration starts at the minimum again.
 
 std::atomic<std::uint64_t> slept{0};
 
-// Signs that another program wants the core of this thread.
+// Evidence that another program wants this thread's core.
 struct Wish {
-  double sign = 0;             // when the latest one was seen
-  double until = 0;            // the core counts as wanted until then
-  double last = least_wanted;  // how long it did the last time
-  Turns turns;                 // of this thread, as last seen
+  double sign = 0;             // time of the latest sign
+  double until = 0;            // the core counts as wanted until this time
+  double last = least_wanted;  // previous duration
+  Turns turns;                 // this thread's latest reading
 
   void note(double now) noexcept {
     const bool second = now - sign <= together;
@@ -56,8 +56,8 @@ long involuntary_switches() noexcept {
   return getrusage(RUSAGE_THREAD, &used) == 0 ? used.ru_nivcsw : 0;
 }
 
-// Seconds that this thread has been ready to run without a core: the second number of schedstat, in ns. Negative where the
-// kernel does not tell. Takes 5 µs.
+// Seconds that this thread has been runnable without a core: the second number of schedstat, in ns. Negative if not
+// available. Takes 5 µs.
 double queued_seconds() noexcept {
   const int saved = errno;
   std::array<char, 96> text{};
@@ -126,7 +126,7 @@ bool core_is_wanted() noexcept {
   return wish.until > 0 && Waiting::clock() < wish.until;
 }
 
-// A rank with a core of its own loses it to other programs alone. Ranks that share cores take them from each other.
+// A rank with its own core loses it only to other programs. Ranks that share cores take them from each other.
 void Waiting::begin(double now) noexcept {
   began_ = yielded_ = now;
   if (wait_mode() != WaitMode::automatic) return;

@@ -1,6 +1,6 @@
-// How a waiting rank passes the time between two looks: it spins, gives its core away, and then sleeps.
+// How a waiting rank passes the time between two checks: it spins, yields its core, and then sleeps.
 //
-// Every wait of the library asks a Waiting what to do next. The wait itself knows how to sleep: on a bell of shared
+// Every wait of the library asks a Waiting for its next step. The wait itself knows how to sleep: on a bell of shared
 // memory (node/group/bell.hpp), on a descriptor of the transport, or for a time.
 #pragma once
 
@@ -12,7 +12,7 @@
 namespace stretto {
 
 enum class WaitMode : std::uint8_t {
-  automatic,  // spins for a moment, then sleeps; sleeps at once where other programs want the core
+  automatic,  // spins briefly, then sleeps; sleeps at once if other programs want the core
   spin,       // never sleeps
   sleep       // sleeps at once
 };
@@ -20,10 +20,10 @@ enum class WaitMode : std::uint8_t {
 // "auto", "spin" or "sleep"; empty: automatic. invalid_argument names the text.
 Status parse_wait_mode(std::string_view text, WaitMode* mode) noexcept;
 
-// STRETTO_WAIT, read once; automatic where it cannot be read.
+// STRETTO_WAIT, read once; automatic if it is malformed.
 WaitMode wait_mode() noexcept;
 
-// invalid_argument where STRETTO_WAIT cannot be read.
+// invalid_argument if STRETTO_WAIT is malformed.
 Status check_wait_mode() noexcept;
 
 // A pause of the processor within a spin.
@@ -35,51 +35,51 @@ inline void pause() noexcept {
 #endif
 }
 
-// True if this thread saw another program take its core lately, so that a spin would cost it a time slice. Always true in
-// mode sleep, and false in mode spin. Takes some ten nanoseconds.
+// True if this thread recently saw another program take its core, so that a spin would cost it a time slice. Always
+// true in mode sleep, and false in mode spin. Takes about ten nanoseconds.
 bool core_is_wanted() noexcept;
 
-// How often the kernel took the core from a thread that could run, and for how long. One reading.
+// A reading of how often, and how long, the kernel took the core from this runnable thread.
 struct Turns {
-  long switches = -1;  // involuntary ones
-  double queued = -1;  // seconds that the thread was ready to run without a core; negative: the kernel does not tell
+  long switches = -1;  // involuntary switches
+  double queued = -1;  // seconds runnable without a core; negative: not available
   double when = 0;     // seconds of CLOCK_MONOTONIC
 };
 
-// True if another program had the core for a time slice between two readings, and for a quarter of the time. Interruptions
-// of microseconds are none: threads of the kernel cause them, and each waking.
+// True if another program had the core for a time slice between two readings, and for a quarter of the time.
+// Interruptions of microseconds do not count: kernel threads cause them, as does each waking.
 bool core_was_taken(const Turns& before, const Turns& after) noexcept;
 
-// The events that end a sleep of a wait before its time.
+// The events that end a sleep early.
 enum class Wakes : std::uint8_t {
   by_nothing,   // a wait without a descriptor or a bell, as for an MPI
   by_the_peer,  // the awaited store; but a transport must progress meanwhile
   by_all        // every event that the wait serves
 };
 
-// Seconds of a sleep at most, unless all wakes it.
+// Longest sleep in seconds, unless every event wakes it.
 constexpr double longest_sleep = 2e-3;
 
-// One wait. A sleep that something might miss takes a fiftieth of the time waited so far, 50 µs at least. So it delays
-// nothing by much, and a wait of a second sleeps some hundred times. Where nothing wakes the rank, it sleeps only after
-// 2.5 ms; else after 0.3 ms.
+// One wait. A sleep that may miss an event takes a fiftieth of the time waited so far, at least 50 µs. So it adds
+// little delay, and a wait of a second sleeps some hundred times. Sleeps begin after 2.5 ms if nothing wakes the rank,
+// else after 0.3 ms.
 class Waiting {
  public:
-  // `shares`: ranks may outnumber cores, so the core goes to the others at each look.
+  // `shares`: ranks may outnumber cores, so each check yields the core.
   explicit Waiting(bool shares, Wakes wakes = Wakes::by_nothing, double longest = longest_sleep) noexcept
       : shares_(shares), wakes_(wakes), longest_(longest) {}
 
-  // The wait has had success, so the next call of next() begins another one.
+  // Call after success: the next next() begins another wait.
   void reset() noexcept { began_ = -1; }
 
-  // After a look in vain, at time `now`. Positive: seconds to sleep before the next look. 0: look again, since this
-  // function has paused or given the core away.
+  // Call after a failed check, at time `now`. Positive: seconds to sleep before the next check. 0: check again; this
+  // function has paused or yielded.
   double next(double now) noexcept;
 
-  // After a look in vain, where nothing but time ends a sleep: does what next() says.
+  // Call after a failed check, if only time ends a sleep: does as next() says.
   void rest() noexcept;
 
-  // How many seconds of CLOCK_MONOTONIC there are.
+  // Seconds of CLOCK_MONOTONIC.
   static double clock() noexcept;
 
  private:
@@ -93,10 +93,9 @@ class Waiting {
   double yielded_ = 0;
 };
 
-// Sleeps for so long.
 void sleep_for(double seconds) noexcept;
 
-// How often this process slept in waits, for tests.
+// Number of this process' sleeps in waits, for tests.
 std::uint64_t sleeps() noexcept;
 void count_sleep() noexcept;
 

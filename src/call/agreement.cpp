@@ -33,6 +33,7 @@ const char* field_name(Field f) noexcept {
     case Field::segment: return "segment";
     case Field::raw_below: return "raw_below";
     case Field::reproducible: return "reproducible";
+    case Field::coding: return "coding";
   }
   return "?";
 }
@@ -58,6 +59,7 @@ std::string field_value(Field f, std::uint64_t v) {
     case Field::scope: return scope_name(static_cast<stretto_scope>(i));
     case Field::schedule: return schedule_name(i);
     case Field::payload: return payload_name(static_cast<stretto_payload>(i));
+    case Field::coding: return coding_name(static_cast<stretto_coding>(i));
   }
   return "?";
 }
@@ -150,10 +152,12 @@ void Signature::set_failure(Status s, const char* message, int rank) noexcept {
   if (!fits) std::copy(cut.begin(), cut.end(), text.begin() + static_cast<std::ptrdiff_t>(n));
 }
 
-void Signature::add_sample(double ratio) noexcept {
-  if (!(ratio > 0)) return;
+void Signature::add_sample(const Shrinks& ratios) noexcept {
+  if (!(ratios.fixed > 0) || !(ratios.dense > 0)) return;
+  const auto share = [](double ratio) { return static_cast<std::uint64_t>(std::max(1.0, 65536 / ratio)); };
   ++samples;
-  shrunk += static_cast<std::uint64_t>(std::max(1.0, 65536 / ratio));
+  shrunk += share(ratios.fixed);
+  shrunk_dense += share(ratios.dense);
 }
 
 // Weights are odd and as good as random, so that differences of several pairs do not cancel.
@@ -170,9 +174,11 @@ void Signature::add_pairs(const std::vector<std::size_t>& sends, const std::vect
   largest = std::max({largest, sent, expected});
 }
 
-double Signature::ratio() const noexcept {
+Shrinks Signature::ratios() const noexcept {
   const FloatEnvironment environment;
-  return samples > 0 ? 65536 * static_cast<double>(samples) / static_cast<double>(shrunk) : 0;
+  if (samples == 0) return {};
+  const double whole = 65536 * static_cast<double>(samples);
+  return {whole / static_cast<double>(shrunk), whole / static_cast<double>(shrunk_dense)};
 }
 
 std::uint64_t digest(const Signature& s) noexcept {
@@ -207,6 +213,7 @@ void merge(const Signature& from, Signature& into) noexcept {
   into.captured += from.captured;
   into.samples += from.samples;
   into.shrunk += from.shrunk;
+  into.shrunk_dense += from.shrunk_dense;
 }
 
 Status verdict(const Signature& merged, const Signature& own, const char* message) noexcept {

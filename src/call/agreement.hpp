@@ -37,9 +37,10 @@ enum class Field : std::uint8_t {
   payload,
   segment,
   raw_below,
-  reproducible
+  reproducible,
+  coding
 };
-inline constexpr int fields = 16;
+inline constexpr int fields = 17;
 
 // Added to the value of Field::collective when the call was started as a request. An MPI's blocking and nonblocking
 // collectives do not match.
@@ -49,6 +50,12 @@ inline constexpr std::uint64_t nonblocking_form = 0x100;
 struct Span {
   std::uint64_t lo = 0, hi = 0;
   std::uint32_t lo_rank = 0, hi_rank = 0;
+};
+
+// By how much a vector shrinks in fixed and in dense streams. 0: not known.
+struct Shrinks {
+  double fixed = 0, dense = 0;
+  friend bool operator==(const Shrinks&, const Shrinks&) = default;
 };
 
 struct Signature {
@@ -61,21 +68,22 @@ struct Signature {
   // For counts by pair. balance: 0 when all pairs match (each pair has a weight of its own). surplus: elements sent
   // beyond those expected. largest: elements that the busiest rank sends or receives.
   std::uint64_t balance = 0, surplus = 0, largest = 0;
-  std::uint32_t devices = 0;              // ranks whose buffers are in the memory of a device
-  std::uint32_t captured = 0;             // ranks whose stream is captured in a graph
-  std::uint64_t samples = 0, shrunk = 0;  // ranks that took one, and the sum of their compressed shares in 2^-16
+  std::uint32_t devices = 0;   // ranks whose buffers are in the memory of a device
+  std::uint32_t captured = 0;  // ranks whose stream is captured in a graph
+  // Ranks that took a sample, and the sums of the shares, in 2^-16, that are left of it in fixed and in dense streams.
+  std::uint64_t samples = 0, shrunk = 0, shrunk_dense = 0;
 
   void set(Field f, std::uint64_t value, int rank) noexcept;
   void set(Field f, double value, int rank) noexcept;  // orders as the numbers do, NaN included
-  void add_sample(double ratio) noexcept;
-  double ratio() const noexcept;  // of all samples together; 0: there are none
+  void add_sample(const Shrinks& ratios) noexcept;
+  Shrinks ratios() const noexcept;  // of all samples together; 0: there are none
   // For counts by pair: the count that this rank sends to each rank, and the count that it expects from each.
   void add_pairs(const std::vector<std::size_t>& sends, const std::vector<std::size_t>& expects, int rank) noexcept;
   void set_failure(Status s, const char* message, int rank) noexcept;
 };
 
 inline constexpr std::size_t signature_words = sizeof(Signature) / sizeof(std::uint64_t);
-static_assert(sizeof(Signature) == 600);  // whole words; docs/architecture.md tells it
+static_assert(sizeof(Signature) == 632);  // whole words; docs/architecture.md tells it
 
 // A hash of the arguments, equal on all ranks whose arguments are equal, and never 0.
 std::uint64_t digest(const Signature& s) noexcept;

@@ -98,8 +98,16 @@ Status check_raw_below(const Call& c) {
   return Status::ok;
 }
 
+Status check_coding(const Call& c) {
+  const stretto_options& o = c.settings.options;
+  if (o.coding < STRETTO_CODING_AUTO || o.coding > STRETTO_CODING_DENSE)
+    return fail(Status::invalid_argument, "coding {} is no stretto_coding", int(o.coding));
+  return Status::ok;
+}
+
 Status check_options(const Call& c) {
   const stretto_options& o = c.settings.options;
+  if (const Status s = check_coding(c); s != Status::ok) return s;
   if (std::isnan(o.timeout)) return fail(Status::invalid_argument, "timeout is NaN");
   if (!(o.ignore_above >= 0)) return fail(Status::invalid_argument, "ignore_above is {}; 0 or more", o.ignore_above);
   if (o.report && o.report->size < sizeof o.report->size)

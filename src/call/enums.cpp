@@ -16,6 +16,10 @@ static_assert(int(STRETTO_F32) == int(codec::Type::f32) && int(STRETTO_F64) == i
               int(STRETTO_I32) == int(codec::Type::i32) && int(STRETTO_I64) == int(codec::Type::i64) &&
               int(STRETTO_F16) == int(codec::Type::f16) && int(STRETTO_BF16) == int(codec::Type::bf16));
 
+static_assert(int(STRETTO_CODING_AUTO) == int(codec::Coding::automatic) &&
+              int(STRETTO_CODING_FIXED) == int(codec::Coding::fixed) &&
+              int(STRETTO_CODING_DENSE) == int(codec::Coding::dense));
+
 namespace {
 constexpr const char* type_names[] = {"f32", "f64", "i32", "i64", "f16", "bf16",
                                       "i8",  "u8",  "i16", "u16", "u32", "u64"};
@@ -65,6 +69,15 @@ const char* payload_name(stretto_payload p) noexcept {
     case STRETTO_PAYLOAD_MIXED: return "mixed";
     case STRETTO_PAYLOAD_QUANTISED: return "quantised";
     case STRETTO_PAYLOAD_QUANTISED_AHEAD: return "quantised_ahead";
+  }
+  return "?";
+}
+
+const char* coding_name(stretto_coding c) noexcept {
+  switch (c) {
+    case STRETTO_CODING_AUTO: return "auto";
+    case STRETTO_CODING_FIXED: return "fixed";
+    case STRETTO_CODING_DENSE: return "dense";
   }
   return "?";
 }

@@ -25,6 +25,8 @@ payload::Type payload_type(stretto_type t) noexcept;
 payload::Op payload_op(stretto_op op) noexcept;
 payload::Kind payload_kind(stretto_payload p) noexcept;
 
+inline stretto_coding to_c(codec::Coding c) noexcept { return static_cast<stretto_coding>(static_cast<int>(c)); }
+
 stretto_payload payload_of(payload::Kind k) noexcept;
 
 const char* type_name(stretto_type t) noexcept;        // "f32"; "?" for a number that is none
@@ -32,5 +34,6 @@ const char* op_name(stretto_op op) noexcept;           // "sum"
 const char* bound_name(stretto_bound b) noexcept;      // "absolute"
 const char* scope_name(stretto_scope s) noexcept;      // "result"
 const char* payload_name(stretto_payload p) noexcept;  // "fused"
+const char* coding_name(stretto_coding c) noexcept;    // "dense"
 
 }  // namespace stretto::call

@@ -122,13 +122,13 @@ Status input_values(const Call& call, int rank, int ranks, codec::Ranges* values
   return Status::ok;
 }
 
-double sampled_ratio(const Call& call, int rank, int ranks, double eps) noexcept {
-  if (call.device != nullptr) return 0;
+Shrinks sampled_ratios(const Call& call, int rank, int ranks, double eps) noexcept {
+  if (call.device != nullptr) return {};
   std::array<std::byte, 16384> out;
   const codec::Type type = codec_type(call.type);
   const std::size_t size = stretto_type_size(call.type);
-  if (codec::compress_bound(type, group) > out.size()) return 0;
-  std::size_t raw = 0, packed = 0;
+  if (codec::compress_bound(type, group) > out.size()) return {};
+  double raw = 0, packed = 0, dense = 0;
   Piece piece;
   for (std::size_t i = 0; i < samples && input_piece(call, rank, ranks, i, &piece); ++i) {
     // The first piece in several places, further ones in one.
@@ -137,12 +137,15 @@ double sampled_ratio(const Call& call, int rank, int ranks, double eps) noexcept
       const std::size_t n = std::min(piece.count, group);
       const std::size_t first = places > 1 ? (piece.count - n) / (places - 1) * k : 0;
       std::size_t bytes = 0;
-      if (codec::compress(type, at(piece.first, first, call.type), n, eps, out, &bytes, {}) != Status::ok) return 0;
-      raw += n * size;
-      packed += bytes;
+      if (codec::compress(type, at(piece.first, first, call.type), n, eps, out, &bytes, {}) != Status::ok) return {};
+      double of_fixed = 0, of_dense = 0;
+      if (!codec::estimate_dense({out.data(), bytes}, &of_fixed, &of_dense)) return {};
+      raw += static_cast<double>(n * size);
+      packed += static_cast<double>(bytes);
+      dense += static_cast<double>(bytes) - of_fixed + of_dense;
     }
   }
-  return packed > 0 ? static_cast<double>(raw) / static_cast<double>(packed) : 0;
+  return packed > 0 ? Shrinks{raw / packed, raw / dense} : Shrinks{};
 }
 
 }  // namespace stretto::call

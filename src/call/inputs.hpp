@@ -5,6 +5,7 @@
 #include <cstddef>
 
 #include "base/status.hpp"
+#include "call/agreement.hpp"
 #include "call/call.hpp"
 #include "codec/codec.hpp"
 
@@ -32,14 +33,14 @@ bool input_piece(const Call& call, int rank, int ranks, std::size_t i, Piece* pi
 std::size_t vector_bytes(const Call& call, int ranks) noexcept;
 
 // Ranges of the finite values of this rank's input. One pass, or two where a value reaches ignore_above(). Precondition
-// of this and of sampled_ratio(): the arguments are checked. For counts_at_root() collectives only the root needs
+// of this and of sampled_ratios(): the arguments are checked. For counts_at_root() collectives only the root needs
 // counts.
 Status input_values(const Call& call, int rank, int ranks, codec::Ranges* values) noexcept;
 
 // Values of this magnitude and more are left out of the range of the bound; infinite where it is not relative.
 double ignore_above(const stretto_options& o) noexcept;
 
-// The compression ratio within `eps` of a few groups spread over this rank's input. 0: there is no input, or no answer.
-double sampled_ratio(const Call& call, int rank, int ranks, double eps) noexcept;
+// The compression ratios within `eps` of a few groups spread over this rank's input. 0: there is no input, or no answer.
+Shrinks sampled_ratios(const Call& call, int rank, int ranks, double eps) noexcept;
 
 }  // namespace stretto::call

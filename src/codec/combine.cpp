@@ -13,7 +13,7 @@ std::size_t exact_sum_room(Type t) noexcept {
   return value_bytes(t) == 8 ? ExactSum<double>::kMaxBytes : ExactSum<float>::kMaxBytes;
 }
 
-// A group of codes alone: wide codes with all their planes.
+// Largest group of codes: wide codes with all their planes.
 constexpr std::size_t kWidestCodes = 4 + 16 + 32 + kBlocks * 4 * 64;
 constexpr std::size_t kExceptionMap = 12 + 4 * kBlocks;
 
@@ -37,7 +37,7 @@ Status check_pair(Combine op, const Info& a, const Info& b) noexcept {
   return Status::ok;
 }
 
-// The result's header; refuses what cannot be represented.
+// The result's header; fails if it cannot be represented.
 Status result_info(Combine op, const Info& a, const Info& b, Info* info) noexcept {
   *info = a;
   info->eps = std::max(a.eps, b.eps);
@@ -135,7 +135,7 @@ std::size_t combine_bound(const Info& a, const Info& b) noexcept {
 
 Status combine(Combine op, Bytes a, Bytes b, MutableBytes out, std::size_t* written, const Options& options) noexcept {
   if (!written) return fail(Status::invalid_argument, "{}: written is null", op_name(op));
-  const FloatEnvironment environment;  // for the bounds, too
+  const FloatEnvironment environment;  // also for the bounds
   StreamView va, vb;
   if (const Status s = open_stream(a, &va, true); s != Status::ok) return s;
   if (const Status s = open_stream(b, &vb, true); s != Status::ok) return s;
@@ -152,7 +152,7 @@ Status combine(Combine op, Bytes a, Bytes b, MutableBytes out, std::size_t* writ
   const auto encode = [&](std::uint64_t first, std::uint64_t last, std::uint8_t* p, std::uint8_t* end) {
     return combine_part(op, va, vb, spec, *kernels, writer, first, last, p, end);
   };
-  // Without the kernels' room: that is left over from the slack of the part's other groups.
+  // Excludes the kernels' room, which the slack of other groups provides.
   const auto reserve = [&](std::uint64_t first, std::uint64_t last) {
     return likely_bytes(va, first, last) + likely_bytes(vb, first, last) + (last - first) * kCombineSlack;
   };

@@ -14,7 +14,7 @@ namespace {
 std::size_t largest_group(Type t, int m) noexcept {
   const int value = value_bytes(t);
   if (!is_integer(t)) return 4 + static_cast<std::size_t>(m) * static_cast<std::size_t>(value);
-  // Word, base, slope, 32 full planes a block, widths. Differences of wide codes may need all 64 planes.
+  // Word, base, slope, 32 full planes per block, widths. Differences of wide codes may need all 64 planes.
   return 4 + 16 + 32 + static_cast<std::size_t>(kBlocks) * kBlock / 8 * (value == 4 ? 34 : 64);
 }
 
@@ -30,7 +30,8 @@ Grid<T> grid_for(Type t, double eps, double width) noexcept {
     return {};
 }
 
-// Kernels multiply by the reciprocal of the width. Where that is infinite, as only others' streams have it, all values are the reference's.
+// Kernels multiply by the reciprocal of the width. If it is infinite, which only foreign streams cause, the reference
+// takes all values.
 template <class T>
 const Kernels& kernels_for(const Grid<T>& grid, const Kernels& chosen) noexcept {
   if constexpr (std::is_floating_point_v<T>)
@@ -45,7 +46,7 @@ struct GroupEncoder {
   GroupEncoder(const Info& info, const Kernels& chosen) noexcept
       : grid(grid_for<T>(info.type, info.eps, info.width)), kernels(kernels_for(grid, chosen)) {}
 
-  // With marks. A group with one kept value is the kernels', with a NaN in its places: the bytes differ in that value alone.
+  // Encodes a group with marks. Kernels serve a group with one kept value, which a NaN replaces during encoding.
   std::size_t encode(const T* x, int m, std::uint8_t* out, std::size_t room, Tally* tally,
                      const Marks<T>& marks) const noexcept {
     T others[kGroup], kept = 0;
@@ -136,7 +137,7 @@ Status compress_as(Type t, const void* x, std::size_t count, Info info, MutableB
     r.end = sink.end();
     return r;
   };
-  // All together compress_bound, which always suffices.
+  // The sum over all parts is compress_bound, which always suffices.
   const auto reserve = [&](std::uint64_t first, std::uint64_t last) {
     const std::uint64_t full = last - first - (first < last && last == writer.layout.groups);
     return full * largest_group(t, kGroup) + (full < last - first ? last_group_room(t, writer.layout) : 0);
@@ -159,7 +160,7 @@ Status add_values_as(const StreamView& a, const void* x, MutableBytes out, std::
     return fail(Status::buffer_too_small, "add_values: an output of {} bytes is too small", out.size());
   const GroupEncoder<T> encoder(a.info, kernels);
   const Type t = a.info.type;
-  // The code bound of all of x, known only at the end, decides if groups are wide. Narrow is nearly always right; otherwise a
+  // The code bound of x, known only at the end, decides if groups are wide. Narrow is nearly always right; otherwise a
   // second pass writes wide groups.
   ResultSpec spec{stored_type(t), a.info.width, a.info.code_bound > kNarrowLimit};
   const auto pass = [&] {
@@ -173,11 +174,11 @@ Status add_values_as(const StreamView& a, const void* x, MutableBytes out, std::
       GroupSink sink(writer, spec.type, kernels, p, end);
       r.status = sink.status();
       if (r.status != Status::ok) return r;
-      Tally own, sums, fast;  // of x; of the sums; as kernels report
+      Tally own, sums, fast;  // tallies of x, of the sums, and of the kernels
       for (std::uint64_t g = first; g < last; ++g) {
         const int m = writer.layout.group_size(g);
         const T* v = group_values<T>(t, x, g * kGroup, m, buffer);
-        if (r.status != Status::ok) {  // narrow sums lacked room; whether wide ones are due is up to all values
+        if (r.status != Status::ok) {  // narrow sums exceeded the room; the remaining values decide if wide sums follow
           encoder.encode(v, m, compressed, sizeof compressed, &own);
           continue;
         }
@@ -223,7 +224,7 @@ Status add_values_as(const StreamView& a, const void* x, MutableBytes out, std::
     return writer.write(options.parallel, encode, reserve);
   };
   PartResult r = pass();
-  // Groups taken for narrow may need more room than wide ones: bases that do not suit the summed codes stay.
+  // Narrow groups may need more room than wide groups, since their bases may not suit the summed codes.
   const bool ended = r.status == Status::ok || lacks_room(r.status);
   if (ended && !spec.wide && a.info.code_bound + r.tally.bound > kNarrowLimit) {
     spec.wide = true;
@@ -257,7 +258,7 @@ Status compress(Type t, const void* x, std::size_t count, double eps, MutableByt
                 const Options& options) noexcept {
   if (size_of(t) == 0) return fail(Status::invalid_argument, "compress: {} is no type", static_cast<int>(t));
   if (const Status s = check_input("compress", x, count, written); s != Status::ok) return s;
-  const FloatEnvironment environment;  // for the bound and the grid, too
+  const FloatEnvironment environment;  // also for the bound and the grid
   if (!is_integer(t) && !(std::isfinite(eps) && eps > 0))
     return fail(Status::invalid_bound, "compress: the bound {} is not a positive finite number", eps);
   if (options.marks.size() > kMaxMarks)
@@ -288,7 +289,7 @@ Status add_values(Bytes a, const void* x, std::size_t count, MutableBytes out, s
     return fail(Status::incompatible, "add_values: a stream of {} values and {} values", view.info.count, count);
   const Kernels* kernels = chosen_kernels(options);
   if (!kernels) return Status::unsupported;
-  const FloatEnvironment environment;  // for the grid, too
+  const FloatEnvironment environment;  // also for the grid
   return with_stored_type(view.info.type, [&](auto* tag) {
     using T = std::remove_pointer_t<decltype(tag)>;
     return add_values_as<T>(view, x, out, written, *kernels, options);

@@ -11,7 +11,7 @@
 namespace stretto::codec {
 namespace {
 
-// Outputs from this size on are written past the caches: they would not stay there anyway.
+// Outputs from this size on use streaming stores, since they exceed the caches.
 constexpr std::size_t kStreamingBytes = std::size_t{4} << 20;
 
 template <class T>
@@ -60,8 +60,8 @@ Status overflow_in(const StreamView& s, std::uint64_t g, std::uint32_t divisor) 
   return fail(Status::overflow, "decompress: the result does not fit its type at group {}", g);
 }
 
-// The kernels' means are exact for usual widths: float32's times a narrow code are exact in float64, and float64's are far
-// from its ends. Of other widths means are the reference's.
+// The kernels' means are exact for usual widths: float32's width times a narrow code is exact in float64, and float64's
+// products are far from overflow and underflow. The reference computes means for other widths.
 template <class T>
 const Kernels& kernels_for_means(const Info& info, const Kernels& chosen) noexcept {
   const bool usual =
@@ -69,7 +69,7 @@ const Kernels& kernels_for_means(const Info& info, const Kernels& chosen) noexce
   return usual ? chosen : *find_kernels(Isa::reference);
 }
 
-// Values [first, first + n) into y; whole groups of the stored type go straight there.
+// Decodes values [first, first + n) into y; whole groups of the stored type directly.
 template <class T>
 Status decode_range(const StreamView& s, std::uint64_t first, std::size_t n, void* y, const Kernels& kernels,
                     const Options& options, std::uint32_t divisor) noexcept {
@@ -98,8 +98,7 @@ Status decode_range(const StreamView& s, std::uint64_t first, std::size_t n, voi
       if (!whole)
         put_values(s.info.type, buffer + (begin - at), y, begin - first, static_cast<std::size_t>(stop - begin));
     }
-    if (decoder.stream)
-      std::atomic_thread_fence(std::memory_order_seq_cst);  // stores past the caches are weakly ordered
+    if (decoder.stream) std::atomic_thread_fence(std::memory_order_seq_cst);  // streaming stores are weakly ordered
   };
   run_parts(groups, parts, options.parallel, part);
   for (int i = 0; i < parts; ++i)
@@ -121,7 +120,7 @@ Status decompress_slice(Bytes in, std::uint64_t first, std::size_t n, void* y, c
   if (const Status status = open_stream(in, &s, true); status != Status::ok) return status;
   if (first > s.info.count || n > s.info.count - first)
     return fail(Status::invalid_argument, "decompress: {} values from {} on of a stream of {}", n, first, s.info.count);
-  const FloatEnvironment environment;  // for the grid, too
+  const FloatEnvironment environment;  // also for the grid
   return with_stored_type(s.info.type, [&](auto* tag) {
     using T = std::remove_pointer_t<decltype(tag)>;
     return decode_range<T>(s, first, n, y, *kernels, options, divisor);

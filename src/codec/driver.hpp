@@ -1,4 +1,4 @@
-// Common to all operations on whole streams: cutting the work into parts, and assembling the stream.
+// Shared by all operations on whole streams: cutting the work into parts, and assembling the stream.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace stretto::codec {
 
-// How a part of the work ended.
+// Result of one part of the work.
 struct PartResult {
   Status status = Status::ok;
   std::uint64_t group = 0;  // where it failed
@@ -24,7 +24,7 @@ inline constexpr int kMaxParts = 256;
 // Number of parts for this many groups: whole chunks, at most the executor's width.
 int parts_of(std::uint64_t groups, const Parallel* parallel) noexcept;
 
-// First group of part i of n; that of part n is `groups`.
+// First group of part i of n; part_begin(groups, n, n) is `groups`.
 constexpr std::uint64_t part_begin(std::uint64_t groups, int n, int i) noexcept {
   const std::uint64_t g = chunks_of(groups) * static_cast<std::uint64_t>(i) / static_cast<std::uint64_t>(n) * kChunk;
   return g < groups ? g : groups;
@@ -49,25 +49,25 @@ void run_parts(std::uint64_t groups, int parts, const Parallel* parallel, F& f) 
   parallel->run(parallel->self, parts, task, &context);
 }
 
-// Bytes that a part wrote, and where they belong, which is before them.
+// Bytes written by a part, and their destination, which lies before them.
 struct Piece {
   std::uint8_t* to;
   const std::uint8_t* from;
   std::size_t bytes;
 };
 
-// Where `parts` parts that are likely to need need[0], need[1], ... bytes begin in [begin, end); start[parts] is the last one's end. Each has up
-// to four times what it needs, if there is room for that, and its share of the room if there is too little.
+// Start of each part's output in [begin, end); start[parts] is the end of the last. need[i] is the likely size of part
+// i. A part gets up to four times its need if there is room, or a proportional share if there is too little.
 void share_room(const std::size_t* need, int parts, std::uint8_t* begin, std::uint8_t* end,
                 std::uint8_t** start) noexcept;
 
-// Moves the pieces, which are in order of both, to where they belong: at once if none is to go where one still stands, else piece by piece.
-// All threads take part, where a piece is long and moves far enough for that.
+// Moves the pieces, ordered by source and destination, to their destinations. Moves them all at once if no destination
+// overlaps a pending source, else piece by piece. All threads take part if a piece is long and moves far enough.
 void close_up(const Piece* pieces, int count, const Parallel* parallel) noexcept;
 
 // Assembles a stream. encode(first, last, out, end) encodes groups [first, last) to out, sets their lengths by
-// set_words, and says where it ended. reserve(first, last) is the room that these groups are likely to need; parts
-// share the room by it. Where a part needs more than its share, the work starts again in one part.
+// set_words, and returns its end. reserve(first, last) is the likely size of these groups; parts share the room in
+// proportion. If a part needs more than its share, the work restarts in one part.
 class StreamWriter {
  public:
   StreamWriter(MutableBytes out, std::uint64_t count, Coding coding = Coding::fixed) noexcept
@@ -77,7 +77,7 @@ class StreamWriter {
   void set_words(std::uint64_t g, std::size_t words) noexcept {
     store(base + layout.lengths + 2 * g, static_cast<std::uint16_t>(words));
   }
-  // In place of set_words, of dense streams.
+  // Replaces set_words in dense streams.
   void set_chunk(std::uint64_t c, std::size_t bytes, bool dense) noexcept {
     store(base + kHeaderBytes + 8 * c, std::uint64_t{bytes} | (dense ? kDenseBit : 0));
   }
@@ -92,7 +92,7 @@ class StreamWriter {
     return encode(0, layout.groups, base + layout.body, base + size_);
   }
 
-  // Chunk table, header and checksum; the stream's length.
+  // Writes chunk table, header and checksum. Returns the stream's length.
   std::size_t finish(std::uint8_t* end, Info info) noexcept;
 
   Layout layout;
@@ -114,7 +114,7 @@ class StreamWriter {
     PartResult total = results[0];
     Piece pieces[kMaxParts];
     for (int i = 1; i < parts; ++i) {
-      total.tally.merge(results[i].tally);  // of all parts, whether or not one failed
+      total.tally.merge(results[i].tally);  // over all parts, also failed ones
       if (total.status == Status::ok) {
         total.status = results[i].status;
         total.group = results[i].group;
@@ -131,7 +131,7 @@ class StreamWriter {
   std::size_t size_;
 };
 
-// Gives kernels their slack: groups near the end of the memory that may be read are copied.
+// Provides the bytes that kernels may read past a group: copies groups near the end of readable memory.
 class ReadableGroup {
  public:
   const std::uint8_t* at(const std::uint8_t* p, std::size_t words, const std::uint8_t* end) noexcept {
@@ -145,8 +145,8 @@ class ReadableGroup {
   std::uint8_t buffer_[kKernelRoom + kReadSlack];
 };
 
-// Prefetches memory that will be read, or written, about a group from now. Groups are short and are read from both
-// ends, which the processor's own prefetching does not foresee. Sums became a fifth faster.
+// Prefetches memory for reads or writes about one group ahead. Groups are short and read from both ends, which defeats
+// hardware prefetching. Sums became a fifth faster.
 inline void prefetch_read(const std::uint8_t* p, std::size_t bytes) noexcept {
   for (std::size_t i = 0; i < bytes; i += 64) __builtin_prefetch(p + bytes + 1024 + i);
 }
@@ -154,20 +154,21 @@ inline void prefetch_write(const std::uint8_t* p, std::size_t bytes) noexcept {
   for (std::size_t i = 0; i < bytes; i += 64) __builtin_prefetch(p + bytes + 1024 + i, 1);
 }
 
-// The kernels that options ask for; null and a message if they are not to be had.
+// Kernels for the options; null, with a message, if unavailable.
 const Kernels* chosen_kernels(const Options& options) noexcept;
 
-// The status and message of a part that failed.
+// Status and message of a failed part.
 Status report(const PartResult& r, const char* what, std::size_t capacity) noexcept;
 
-// The coding of a stream that is made of values, and of one that is made of streams.
+// Coding of a stream made from values, and of one made from two streams.
 inline Coding coding_of(const Options& o) noexcept { return o.coding == Coding::dense ? Coding::dense : Coding::fixed; }
 inline Coding coding_of(const Options& o, const Info& a, const Info& b) noexcept {
   if (o.coding != Coding::automatic) return coding_of(o);
   return a.coding == Coding::dense ? a.coding : b.coding;
 }
 
-// Bytes of the groups [first, last) of a stream, at both of which chunks begin; for dense ones an estimate of their fixed form's bytes.
+// Bytes of the groups [first, last) of a stream, both at chunk boundaries; for dense streams an estimate of the fixed
+// size.
 inline std::size_t likely_bytes(const StreamView& s, std::uint64_t first, std::uint64_t last) noexcept {
   const auto bytes = static_cast<std::size_t>(s.chunk(chunks_of(last)) - s.chunk(first / kChunk));
   return s.layout.coding == Coding::dense ? 2 * bytes : bytes;

@@ -7,7 +7,8 @@
 namespace stretto::codec {
 namespace {
 
-// Encodes the groups of the result one after another: make(sources of a and b, g, m, out, room, tally, words) gives words, or kNoRoom.
+// Encodes the groups of the result in order. make(sources of a and b, g, m, out, room, tally, words) sets the words, or
+// kNoRoom.
 template <class Make>
 Status write_groups(const char* what, const StreamView& a, const StreamView& b, MutableBytes out, std::size_t* written,
                     Info info, const Options& options, std::size_t group_room, Make make) noexcept {
@@ -47,7 +48,7 @@ struct Run {
   std::uint64_t count;
 };
 
-// A group of m values that starts at value `at` of the two runs, one after the other.
+// Encodes m values from value `at` of the two concatenated runs on.
 Status join_group(const Run (&runs)[2], GroupSource* from, std::uint64_t at, int m, const ResultSpec& spec,
                   std::uint8_t* out, std::size_t room, Tally* tally, std::size_t* result) noexcept {
   GroupView views[4];
@@ -63,7 +64,7 @@ Status join_group(const Run (&runs)[2], GroupSource* from, std::uint64_t at, int
     GroupSource& source = from[second];
     if (const Status status = source.read(g); status != Status::ok) return status;
     const std::size_t words = source.words();
-    // A whole group as it stands: copied.
+    // Fast path: copies a whole group.
     if (sources == 0 && begin == 0 && n == m && n == run.s->layout.group_size(g)) {
       if (!source.view(&views[0])) return Status::corrupt_stream;
       *result = kNoRoom;
@@ -132,7 +133,7 @@ Status slice(Bytes a, std::uint64_t first, std::size_t n, MutableBytes out, std:
 
 Status concatenate(Bytes a, Bytes b, MutableBytes out, std::size_t* written, const Options& options) noexcept {
   if (!written) return fail(Status::invalid_argument, "concatenate: written is null");
-  const FloatEnvironment environment;  // for the bounds, too
+  const FloatEnvironment environment;  // also for the bounds
   StreamView sa, sb;
   if (const Status status = open_stream(a, &sa, true); status != Status::ok) return status;
   if (const Status status = open_stream(b, &sb, true); status != Status::ok) return status;

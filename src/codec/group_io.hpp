@@ -1,4 +1,4 @@
-// Groups of a stream one after another, read and written alike whether their chunks are fixed or dense.
+// Sequential readers and writers of a stream's groups, for fixed and dense chunks alike.
 #pragma once
 
 #include "codec/driver.hpp"
@@ -12,11 +12,12 @@ class Writer;
 
 class GroupSource {
  public:
-  // A thread has at most two sources at a time, numbers 0 and 1.
+  // A thread uses at most two sources at a time, numbers 0 and 1.
   GroupSource(const StreamView& s, const Kernels& kernels, int number) noexcept
       : s_(s), kernels_(kernels), number_(number) {}
 
-  // Moves to group g: fast if it follows the last group. The bytes of a dense chunk's group stay valid until the next call but one.
+  // Moves to group g; fast if g follows the last group. The bytes of a dense chunk's group stay valid until the next
+  // call but one.
   Status read(std::uint64_t g) noexcept {
     if (direct_ && g == next_ && g % kChunk != 0) {
       data_ += 4 * words_;
@@ -41,19 +42,19 @@ class GroupSource {
   int number_;
   bool direct_ = false;
   std::uint64_t next_ = 0;
-  std::uint64_t chunk_ = ~std::uint64_t{0};  // the dense chunk that is open
+  std::uint64_t chunk_ = ~std::uint64_t{0};  // index of the open dense chunk
   const std::uint8_t *data_ = nullptr, *lengths_ = nullptr, *end_ = nullptr;
   std::size_t words_ = 0;
   dense::Reader* reader_ = nullptr;
 };
 
-// Takes the groups of a part of a stream and writes them to [begin, end). A thread has at most one at a time.
+// Writes the groups of a part of a stream to [begin, end). A thread uses at most one at a time.
 class GroupSink {
  public:
   GroupSink(StreamWriter& writer, Type stored, const Kernels& kernels, std::uint8_t* begin, std::uint8_t* end) noexcept;
   // The failure of the constructor, if any.
   Status status() const noexcept { return status_; }
-  // Where the next group belongs.
+  // Destination of the next group.
   std::uint8_t* at() const noexcept { return at_; }
   std::size_t room() const noexcept { return room_; }
   // Takes group g, of `words` words at at().
@@ -64,7 +65,7 @@ class GroupSink {
     room_ -= 4 * words;
     return Status::ok;
   }
-  // Where the bytes end, after the last group.
+  // End of the bytes, after the last group.
   std::uint8_t* end() const noexcept { return dense_ ? to_ : at_; }
 
  private:
@@ -77,7 +78,7 @@ class GroupSink {
   std::size_t room_;
 };
 
-// The status of a group that did not fit in `room` bytes.
+// Status for a group that does not fit in `room` bytes.
 inline Status no_room(std::size_t room) noexcept {
   return room >= 4 * kMaxGroupWords ? Status::overflow : Status::buffer_too_small;
 }

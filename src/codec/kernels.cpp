@@ -3,7 +3,7 @@
 namespace stretto::codec {
 
 #ifdef STRETTO_AVX512
-const Kernels* avx512_kernels() noexcept;  // null where the processor lacks it
+const Kernels* avx512_kernels() noexcept;  // null if the processor lacks it
 #endif
 #ifdef STRETTO_PORTABLE
 const Kernels* portable_kernels() noexcept;

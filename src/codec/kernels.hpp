@@ -1,5 +1,5 @@
-// The fast kernels: each works on one full group (1,024 values), and may decline. The scalar code takes groups that a
-// kernel declines, or that have no kernel. Where a kernel does not decline it gives the very bytes of the scalar code.
+// The fast kernels. Each works on one full group (1,024 values) and may decline; the scalar code serves declined
+// groups. A kernel's result equals the scalar code's, byte for byte.
 #pragma once
 
 #include <cstdint>
@@ -14,25 +14,26 @@ namespace stretto::codec {
 inline constexpr std::size_t kDeclined = ~std::size_t{0} - 1;
 // Bytes that a kernel may write at `out`: a verbatim group of float64 and whole vectors past its end.
 inline constexpr std::size_t kKernelRoom = 4 * (1 + 2 * kGroup) + 512;
-// Bytes behind a group's words that a kernel may read (and ignore). Of values it reads just those of the group.
+// Bytes past a group's words that a kernel may read (and ignore). Reads of values are exact.
 inline constexpr std::size_t kReadSlack = 64;
 
 template <class T>
 struct FloatKernels {
   std::size_t (*compress)(const T* x, const Grid<T>& grid, std::uint8_t* out, Tally* tally) = nullptr;
-  // a's group plus compressed x. Reports the bound of x's codes and the exceptions of the sum. `room` is that of out, at least kKernelRoom.
+  // a's group plus compressed x. Reports the bound of x's codes and the exceptions of the sum. `room` is the size of
+  // out, at least kKernelRoom.
   std::size_t (*add_values)(const std::uint8_t* a, std::size_t words, const T* x, const Grid<T>& grid,
                             std::uint8_t* out, std::size_t room, Tally* tally) = nullptr;
-  // False: declined. code_bound is the stream's (a lie gives wrong values, not wrong accesses).
-  // `stream`: all of the output is larger than the caches, so stores had better bypass them.
+  // False: declined. code_bound is the stream's (a wrong bound gives wrong values, never wrong accesses). `stream`: the
+  // whole output exceeds the caches, so use streaming stores.
   bool (*decompress)(const std::uint8_t* p, std::size_t words, const Grid<T>& grid, std::uint64_t code_bound,
                      std::uint32_t divisor, bool stream, T* y) = nullptr;
   // Smallest and largest finite value of n; lo > hi if there is none.
   void (*range)(const T* x, std::size_t n, T* lo, T* hi) = nullptr;
-  // Sums of narrow groups of which one at least has exceptions: fields with missing data. Reports the exceptions of the sum.
+  // Sums of narrow groups, at least one with exceptions: fields with missing data. Reports the exceptions of the sum.
   std::size_t (*add_filled)(const std::uint8_t* a, std::size_t a_words, const std::uint8_t* b, std::size_t b_words,
                             bool negate_b, double width, std::uint8_t* out, std::size_t room, Tally* tally) = nullptr;
-  // As Marks::survey; never declines. Where no value is near a mark, `out` is filled in for Kept::several, too.
+  // Like Marks::survey; never declines. If no value is near a mark, `out` is also valid for Kept::several.
   Kept (*survey)(const T* x, const MarkSet<T>& marks, T* out, T* kept) = nullptr;
 };
 
@@ -45,7 +46,7 @@ struct Tables;
 struct Widths;
 }  // namespace dense
 
-// The entropy stage of dense chunks: contracts as those of the functions of dense/coder.hpp, which stand in for absent ones.
+// The entropy stage of dense chunks. Contracts: dense/coder.hpp, whose functions replace absent kernels.
 struct DenseKernels {
   void (*scan)(const std::uint8_t* planes, const dense::Widths& widths, bool is_unsigned, std::uint8_t* classes,
                dense::Counts* counts, dense::BitWriter* low) = nullptr;
@@ -58,7 +59,7 @@ struct DenseKernels {
 struct Kernels {
   FloatKernels<float> f32;
   FloatKernels<double> f64;
-  // Narrow groups without exceptions; the result is narrow.
+  // Sums of narrow groups without exceptions, with narrow results.
   std::size_t (*add)(const std::uint8_t* a, std::size_t a_words, const std::uint8_t* b, std::size_t b_words,
                      bool negate_b, std::uint8_t* out) = nullptr;
   DenseKernels dense;
@@ -72,8 +73,8 @@ const FloatKernels<T>& float_kernels(const Kernels& k) noexcept {
     return k.f64;
 }
 
-// The kernels of an instruction set; those of `reference` are all absent. An instruction set that this processor or this build
-// lacks, or that is none, gives null.
+// Kernels of an instruction set; all are absent in `reference`. Null if this processor or build lacks the set, or it is
+// invalid.
 const Kernels* find_kernels(Isa isa) noexcept;
 
 }  // namespace stretto::codec

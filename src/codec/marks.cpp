@@ -49,8 +49,9 @@ Marks<T>::Marks(Type t, const Grid<T>& grid, const Options& options) noexcept : 
   for (const double told : options.marks) {
     const T mark = as_caller_has(static_cast<T>(told));
     if (!std::isfinite(mark) || set_.count == kMaxMarks) continue;
-    // A decoded float32 or float64 equals the mark for at most the two codes around it, since a code's step is at least the distance of
-    // neighbouring numbers wherever a value other than the mark may decode to the mark. A half is reached by many codes.
+    // At most the two nearest codes of a decoded float32 or float64 equal the mark: a code's step is at least the
+    // distance of neighbouring numbers wherever another value may decode to the mark. Many codes may decode to the mark
+    // in a half.
     const bool half = stored_type(t) != t;
     std::int64_t q = 0;
     bool reached = half || !nearest_code(mark, grid, &q);
@@ -90,7 +91,7 @@ Kept Marks<T>::survey(const T* x, int m, T* out, T* kept, const Kernels& kernels
   return fast && m == kGroup ? fast(x, set_, out, kept) : survey(x, m, out, kept);
 }
 
-// A survey of the marks alone finds no value near a mark, so it fills `out` in. The placeholder is a NaN.
+// With marks alone no value is near a mark, so survey() fills in `out`. The placeholder is a NaN.
 template <class T>
 const T* Marks<T>::without(const T* x, int m, T* out, const Kernels& kernels) const noexcept {
   if (const auto fast = float_kernels<T>(kernels).survey; fast && m == kGroup) {
@@ -129,7 +130,7 @@ Kept Marks<T>::survey(const T* x, int m, T* out, T* kept) const noexcept {
   if (kept_count == 0) return Kept::none;
   const int first = static_cast<int>(std::find(is_kept, is_kept + m, Bits{1}) - is_kept);
   const Bits value = std::bit_cast<Bits>(element(x, first));
-  int others = 0;  // places that have another kept value, or the placeholder
+  int others = 0;  // places with another kept value, or with the placeholder
   for (int i = 0; i < m; ++i) {
     const Bits bits = std::bit_cast<Bits>(element(x, i));
     others += static_cast<int>((is_kept[i] != 0) & (bits != value)) | static_cast<int>(bits == placeholder_bits<T>());

@@ -1,5 +1,5 @@
-// Values that compress() keeps bit for bit: marks of missing data, and magnitudes that a range ignores. In a stream they are exceptions, as NaN is,
-// so the format knows no marks (docs/format.md, section 5).
+// Values that compress() keeps bit for bit: marks of missing data, and magnitudes that a range ignores. A stream stores
+// them as exceptions, like NaN, so the format has no marks (docs/format.md, section 5).
 #pragma once
 
 #include <cstdint>
@@ -20,13 +20,13 @@ enum class Kept : std::uint8_t {
   several,  // anything else
 };
 
-// The marks as a kernel takes them. T: float or double.
+// Marks in a form for kernels. T: float or double.
 template <class T>
 struct MarkSet {
   int count = 0;
   T least = std::numeric_limits<T>::infinity();  // magnitudes from here on are kept
   T mark[kMaxMarks] = {};
-  T reach[kMaxMarks] = {};  // values this near to the mark may decode to it; negative: none but the mark itself
+  T reach[kMaxMarks] = {};  // other values within this distance may decode to the mark; negative: no other value does
 };
 
 struct Kernels;
@@ -35,21 +35,21 @@ struct Kernels;
 template <class T>
 class Marks {
  public:
-  // The options' marks, rounded to t. Marks that t holds as NaN or infinity are left out: these are always kept.
+  // The options' marks, rounded to t. Drops marks that t rounds to NaN or infinity, which are always kept.
   Marks(Type t, const Grid<T>& grid, const Options& options) noexcept;
 
   bool any() const noexcept { return set_.count > 0 || set_.least < infinite; }
-  // True if x itself is kept: a mark, or a finite value that the range ignores.
+  // True if x is kept: a mark, or a finite value that the range ignores.
   bool keeps(T x) const noexcept;
   // True if y, a decoded float32 or float64, is a mark in the caller's type.
   bool is_mark(T y) const noexcept;
-  // Searches m values for kept ones. Kept::one: *kept is the value, and out has the values with `placeholder` in its places. `kernels`
-  // serve full groups.
+  // Finds kept values among m values. Kept::one: *kept is the value, and `out` has the values with `placeholder` in its
+  // places. `kernels` serve full groups.
   Kept survey(const T* x, int m, T* out, T* kept, const Kernels& kernels) const noexcept;
-  // The values with NaN in the places of marks: x itself where it has none, or `out`.
+  // The values with NaN in the places of marks: x itself if it has none, else `out`.
   const T* without(const T* x, int m, T* out, const Kernels& kernels) const noexcept;
 
-  // A NaN whose payload is rare: survey() gives Kept::several where the data have it.
+  // A NaN with a rare payload. survey() returns Kept::several if the data contain it.
   static T placeholder() noexcept;
 
  private:
@@ -61,7 +61,7 @@ class Marks {
   MarkSet<T> set_, equal_;  // equal_: the marks alone, without `least` and reach
 };
 
-// Puts `kept` in the place of each placeholder among the exceptions of a freshly compressed group of m values.
+// Replaces each placeholder among the exceptions of a newly compressed group of m values by `kept`.
 template <class T>
 void replace_placeholder(std::uint8_t* group, std::size_t words, int m, T kept) noexcept;
 

@@ -1,4 +1,4 @@
-// The range of finite values, and that of those below a threshold, which relative bounds are a fraction of.
+// Ranges of finite values, and of those below a threshold, for relative bounds.
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -36,8 +36,9 @@ void widen(const T* x, std::size_t n, const Kernels& kernels, Interval* range) n
   widen(x, n, range);
 }
 
-// The values below `above` of m <= kGroup ones at x, at out; how many these are. *ignored counts the finite others. Magnitudes of floats order as
-// their bits do. In the places of those that are left out stands NaN, which no range takes: so the compiler makes vectors of it.
+// Replaces values that reach `above`, among m <= kGroup values at x, by NaN at out, which ranges ignore. *ignored
+// counts the finite values among them. Magnitudes of floats order as their bits do, so the loop vectorises. Returns the
+// number of values at out.
 template <std::floating_point T>
 std::size_t keep_below(const T* x, int m, double above, T* out, std::uint64_t* ignored) noexcept {
   using Bits = std::conditional_t<sizeof(T) == 4, std::int32_t, std::int64_t>;
@@ -55,7 +56,7 @@ std::size_t keep_below(const T* x, int m, double above, T* out, std::uint64_t* i
   return static_cast<std::size_t>(m);
 }
 
-// Of integers, whose magnitudes reach 2^63, without gaps.
+// For integers, whose magnitudes reach 2^63: packs the values without gaps.
 template <std::signed_integral T>
 std::size_t keep_below(const T* x, int m, double above, T* out, std::uint64_t* ignored) noexcept {
   const std::uint64_t threshold =
@@ -70,7 +71,7 @@ std::size_t keep_below(const T* x, int m, double above, T* out, std::uint64_t* i
   return kept;
 }
 
-// What each part of the values adds to the whole.
+// Merges the ranges of all parts of the values.
 template <class Part>
 Ranges merged(std::size_t count, const Parallel* parallel, const Part& of_part) noexcept {
   struct alignas(64) Own {
@@ -88,7 +89,7 @@ Ranges merged(std::size_t count, const Parallel* parallel, const Part& of_part) 
   return total;
 }
 
-// Group by group, in the type that streams store: f(values, how many), and room for as many.
+// Calls f(values, count, room) for each group, in the stored type, with room for a group.
 template <class T, class F>
 void each_group(Type t, const void* x, std::uint64_t begin, std::uint64_t end, const F& f) noexcept {
   T widened[kGroup], room[kGroup];
@@ -116,7 +117,7 @@ Interval finite_range(Type t, const void* x, std::size_t count, const Kernels& k
       .all;
 }
 
-// Both ranges of floats that have marks.
+// Both ranges of floats, excluding marks.
 template <std::floating_point T>
 Ranges ranges_without_marks(Type t, const void* x, std::size_t count, double ignore_above, const Kernels& kernels,
                             const Options& options) noexcept {

@@ -85,6 +85,10 @@ void Executor::ended(std::uint32_t unit, Status status, std::size_t) noexcept {
 Status Executor::failed(std::uint32_t* unit) const noexcept {
   if (failure_ == Status::ok) return Status::ok;
   *unit = failed_unit_;
+  if (failure_ == Status::unsupported)
+    return fail(failure_,
+                "device {} met a stream of integers or of version 2 (dense); devices read version 1 of floats",
+                device_.number());
   return fail(failure_, "the codec ended in {} on device {}", name(failure_), device_.number());
 }
 

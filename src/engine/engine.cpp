@@ -24,6 +24,9 @@ constexpr double look_every = 0.05;
 // Each further wait takes twice as long, until something moves there.
 constexpr double first_beside = 1e-3;
 
+// After an error of the transport an alarm is awaited for so many seconds.
+constexpr double alarm_patience = 0.2;
+
 // Seconds between two looks at limits and interruptions, at least: a host that waits for a device spins.
 constexpr double least_between_looks = 1e-3;
 
@@ -104,6 +107,7 @@ struct Engine::Impl {
   void tell(std::uint64_t from, Status status, const char* text) noexcept;
   std::string own_call(const carrier::Alarm& alarm) const noexcept;
   void listen() noexcept;
+  void listen_for_cause() noexcept;
   void compare_calls() noexcept;
   bool may_go(const Run& run) const noexcept;
   bool turn_all(Lanes taken) noexcept;
@@ -202,6 +206,15 @@ void Engine::Impl::listen() noexcept {
   }
 }
 
+// A rank that gave up may have freed values that this rank was about to read in place (process_vm_readv). Its alarm, sent
+// before that, tells more than the transport's error.
+void Engine::Impl::listen_for_cause() noexcept {
+  const Clock::time_point begun = Clock::now();
+  const std::uint64_t before = told;
+  Waiting waiting(true);
+  for (listen(); told == before && seconds_since(begun) < alarm_patience; listen()) waiting.rest();
+}
+
 // Ends the runs whose calls differ between ranks, here and, by an alarm, on the other ranks.
 void Engine::Impl::compare_calls() noexcept {
   for (const auto& run : runs) {
@@ -234,9 +247,12 @@ std::size_t Engine::Impl::fetch(double seconds) noexcept {
   if (const Status s = carrier.wait_any(done, &n, seconds); s != Status::ok) {
     std::array<char, sizeof(carrier::Alarm::text)> cause{};
     std::strncpy(cause.data(), message(), cause.size() - 1);
+    listen_for_cause();
     tell(0, s, cause.data());
     return 0;
   }
+  const auto fails = [](const carrier::Completion& c) { return c.status == Status::mpi_error; };
+  if (std::any_of(done.begin(), done.begin() + static_cast<std::ptrdiff_t>(n), fails)) listen_for_cause();
   for (std::size_t i = 0; i < n; ++i) complete(done[i]);
   return n + crossed;
 }

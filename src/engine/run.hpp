@@ -48,9 +48,9 @@ struct Notice {
 constexpr std::uint64_t announcement_mark = 0xFD;
 constexpr std::size_t announcement_bytes(std::uint32_t parts) noexcept { return sizeof(std::uint64_t) * (1 + parts); }
 
-// How many messages to a peer may be sent before one that the schedule names earlier. A peer takes what comes from one rank in the
-// schedule's order, and some transports hold only so many messages that nobody has asked for yet (libfabric's over TCP: 64) before they
-// look at no further one, so at most that many may precede the message that the peer waits for.
+// Number of messages to a peer that may overtake a message that is earlier in the schedule. A peer receives from a rank
+// in the schedule's order. Some transports hold a limited number of unexpected messages (libfabric's over TCP: 64) and
+// then read no further, so no more may precede the awaited message.
 constexpr std::uint32_t most_ahead = 32;
 
 // In the id of a transfer: it is a notice, not the message.
@@ -86,7 +86,7 @@ class Run {
   // True while units of the lane before the work are left.
   bool leads() const noexcept { return left_before_ > 0 && !ended(); }
 
-  // True while messages between devices are still to begin. They may begin once no earlier run has any left.
+  // True while messages between devices are still to begin. Such messages begin once no earlier run has any left.
   bool crosses() const noexcept { return next_crossing_ < crossings_.size(); }
   void may_cross(bool may) noexcept { may_cross_ = may; }
 

@@ -1,14 +1,14 @@
-// A run whose blocks lie in the memory of a device. It has the units of any run. The worker's operations are enqueued on
-// lanes (device/device.hpp), and the host polls how far the device is:
+// A run whose blocks lie in device memory. Such a run has the units of any run. The worker's operations are enqueued on lanes
+// (device/device.hpp), and the host polls the device's progress:
 //
-//   a send      the worker packs the cells; once their lengths are known, they are copied to pinned memory; once that is
-//               over, the message begins
+//   a send      the worker packs the cells; once their lengths are known, they are copied to pinned memory; when the
+//               copy is complete, the message begins
 //   a receive   arrives in pinned memory and is copied to the device, where the worker takes it: done when enqueued
 //   others      done when enqueued
 //
-// Messages between devices (run_crossings.cpp) do not pass through pinned memory.
+// Messages between devices (run_crossings.cpp) bypass pinned memory.
 //
-// The run has ended when the device has passed all of it, or, where it leaves early, when all of it is enqueued.
+// The run has ended when the device has executed all of it, or, if it leaves early, when all of it is enqueued.
 #include <algorithm>
 
 #include "engine/run.hpp"

@@ -20,8 +20,8 @@ struct Option {
 
 // Algorithms that fit the question and the topology. Each has the numbers of pieces and arities to be tried, the
 // payloads that the question allows, and segments shorter than a block. For collectives that combine nothing all
-// compressed payloads are alike; fused stands for them. Empty where forced options contradict each other; `why` then names
-// them.
+// compressed payloads are alike; fused stands for them. Empty where forced options contradict each other; `why` then
+// names them.
 std::vector<Option> options_for(const Question& question, const topology::Topology& topology, std::string* why);
 
 // True if the algorithm may carry this payload: raw sums of a schedule whose ranks bracket differently must be exact;

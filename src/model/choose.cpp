@@ -13,8 +13,8 @@
 namespace stretto::model {
 namespace {
 
-// Cells of the cache: eight a factor of two. The answer of a cell is that of its middle, so it does not depend on earlier
-// questions.
+// Cells of the cache: eight a factor of two. The answer of a cell is that of its middle, so it does not depend on
+// earlier questions.
 constexpr double cells = 8;                // power_of_two has as many
 constexpr std::uint64_t exact_below = 16;  // bytes that are cells of their own
 
@@ -31,7 +31,7 @@ int ratio_cell_of(double ratio) noexcept {
 }
 
 struct Key {
-  int bytes, ratio, root, payload, reaching;
+  int bytes, ratio, dense_ratio, root, payload, reaching;
   std::uint64_t segment, raw_below;
   std::uint32_t element;
   std::uint8_t collective;
@@ -45,7 +45,7 @@ struct Hash {
     std::size_t h = std::hash<std::string>{}(k.schedule);
     const auto mix = [&h](std::uint64_t x) { h = (h ^ x) * 0x9E3779B97F4A7C15u + (h >> 29); };
     mix(static_cast<std::uint32_t>(k.bytes));
-    mix(static_cast<std::uint32_t>(k.ratio));
+    mix(static_cast<std::uint32_t>(k.ratio) | std::uint64_t{static_cast<std::uint32_t>(k.dense_ratio)} << 32);
     mix(static_cast<std::uint32_t>(k.root));
     mix(static_cast<std::uint32_t>(k.payload));
     mix(static_cast<std::uint32_t>(k.reaching));
@@ -62,6 +62,7 @@ Key key_of(const Question& q) {
   return {
       cell_of(q.bytes),
       q.compress ? ratio_cell_of(q.ratio) : 0,
+      q.compress ? ratio_cell_of(q.dense_ratio) : 0,
       schedule::rooted(q.collective) ? q.root : 0,
       q.payload,
       q.reaching,
@@ -71,8 +72,20 @@ Key key_of(const Question& q) {
       static_cast<std::uint8_t>(q.collective),
       static_cast<std::uint16_t>(bit(q.keeps_order, 0) | bit(q.compress, 1) | bit(q.code_space, 2) | bit(q.native, 3) |
                                  bit(q.node, 4) | bit(q.node_streams, 5) | bit(q.rank_by_rank, 6) | bit(q.exact, 7) |
-                                 bit(q.device, 8) | bit(q.staged, 9) | bit(q.natives, 10) | bit(q.contest, 11)),
+                                 bit(q.device, 8) | bit(q.staged, 9) | bit(q.natives, 10) | bit(q.contest, 11) |
+                                 bit(q.started, 12) | bit(q.fixed, 13) | bit(q.dense_ratio > 0, 14)),
       q.schedule};
+}
+
+// Times of dense streams are estimates (machine_of_dense). They replace fixed ones for a clear gain alone.
+constexpr double clear_gain = 0.8;
+
+// Of candidates in ascending order of their times.
+const Candidate& taken_of(const Question& q, const std::vector<Candidate>& all) {
+  const Candidate& first = all.front();
+  if (!first.dense || !q.fixed) return first;
+  const auto other = std::find_if(all.begin(), all.end(), [](const Candidate& c) { return !c.dense; });
+  return other != all.end() && first.seconds > clear_gain * other->seconds ? *other : first;
 }
 
 constexpr std::size_t most_answers = 4096;  // kept; then all are forgotten
@@ -97,6 +110,14 @@ struct Chooser::Impl {
   Status table(const Question& q, bool all_of_them, std::vector<Candidate>* all) const;
 };
 
+// Keeps the candidates of raw values, or those of streams.
+std::vector<Option> ways_of(std::vector<Option> options, bool streams) {
+  for (Option& option : options)
+    std::erase_if(option.ways, [streams](const Candidate& c) { return (c.payload != payload::Kind::raw) != streams; });
+  std::erase_if(options, [](const Option& option) { return option.ways.empty(); });
+  return options;
+}
+
 // Lists candidates, the cheapest first. Without `all_of_them` some of the more expensive ones are missing.
 Status Chooser::Impl::table(const Question& q, bool all_of_them, std::vector<Candidate>* all) const {
   all->clear();
@@ -113,28 +134,47 @@ Status Chooser::Impl::table(const Question& q, bool all_of_them, std::vector<Can
     return q.device ? nccl_seconds(profile, topology, q.collective, bytes)
                     : measured_by(Provider::mpi).value_or(INFINITY);
   };
-  const double measured = native ? own_seconds() : INFINITY;
+  programs.forget_if_full();
+  // The first call of most communicators on one host is answered without a search.
+  std::optional<Search> made;
+  const auto search = [&]() -> Search& { return made ? *made : made.emplace(programs, profile, q); };
+  const double whole = native && q.native && q.started && topology.hosts() > 1 ? search().whole_vectors_of_mpi() : 0;
+  const double measured = native ? std::max(own_seconds(), whole) : INFINITY;
   const std::optional<double> node_measured = measured_by(Provider::node);
   const bool guessed = native && !q.device && !std::isfinite(measured);
   // The guess of the node's collective is a fixed part of the guess of the MPI's.
   const bool too_short = q.contest && q.native && longest_worthwhile(measured) <= 0;
   const bool natives_alone = (q.natives || too_short) && native && !q.device && !(guessed && node_measured);
-  const std::vector<Option> options = natives_alone ? std::vector<Option>() : options_for(q, topology, &why);
-  programs.forget_if_full();
-  Search search(programs, profile, q);
+  std::vector<Option> options = natives_alone ? std::vector<Option>() : options_for(q, topology, &why);
+  // Inside one host nothing is gained by dense streams.
+  const bool dense = q.compress && q.dense_ratio > 0 && !q.device && (!q.fixed || topology.hosts() > 1);
+  const std::vector<Option> dense_options = dense ? ways_of(options, true) : std::vector<Option>();
+  if (!q.fixed) options = ways_of(std::move(options), false);
   // A call that no schedule is worth replacing needs no more than a bound of its time.
   const double enough = q.contest && q.native && !q.node ? longest_unbeaten : -1;
   if (guessed && !natives_alone)
-    native_seconds = all_of_them ? search.least_of_mpi(options) : search.guess_of_mpi(options, enough);
+    native_seconds =
+        std::max(whole, all_of_them ? search().least_of_mpi(options) : search().guess_of_mpi(options, enough));
   const bool unknown = guessed && (natives_alone || native_seconds <= enough);
   native_seconds = std::min(native_seconds, measured);
   if (all_of_them) {
-    *all = search.all(options);
-  } else {
-    // A raw way that MPIs have does not undercut the guess of the MPI.
+    *all = search().all(options);
+  } else if (!options.empty()) {
+    // A raw path that MPIs have does not undercut the guess of the MPI, unless the MPI is known to take a slower one.
     const bool beside_mpi = native && q.native;
     const double least = !beside_mpi ? INFINITY : q.contest ? longest_worthwhile(native_seconds) : native_seconds;
-    if (least > 0 || !q.contest) *all = search.cheapest(options, least, guessed && beside_mpi);
+    if (least > 0 || !q.contest) *all = search().cheapest(options, least, guessed && beside_mpi && whole == 0);
+  }
+  if (!dense_options.empty()) {
+    double least = INFINITY;
+    for (const Candidate& c : *all) least = std::min(least, c.seconds);
+    Search densely(programs, profile, q, true);
+    std::vector<Candidate> found =
+        all_of_them ? densely.all(dense_options) : densely.cheapest(dense_options, least, false);
+    for (Candidate& c : found) {
+      c.dense = true;
+      all->push_back(std::move(c));
+    }
   }
   if (natives_alone && guessed) native_seconds = 1;
   if (native && q.native && std::isfinite(native_seconds)) {
@@ -196,6 +236,7 @@ double power_of_two(long eighths) noexcept {
 Question on_grid(Question q) noexcept {
   q.bytes = middle_of(cell_of(q.bytes));
   if (q.compress) q.ratio = power_of_two(ratio_cell_of(q.ratio));
+  if (q.dense_ratio > 0) q.dense_ratio = power_of_two(ratio_cell_of(q.dense_ratio));
   return q;
 }
 
@@ -220,7 +261,8 @@ Status Chooser::choose(const Question& question, Candidate* best, Candidate* own
     if (impl_->answers.size() >= most_answers) impl_->answers.clear();
     const auto native = std::find_if(all.begin(), all.end(),
                                      [](const Candidate& c) { return c.native && c.payload == payload::Kind::raw; });
-    Impl::Answer answer{all.front(), native != all.end() ? *native : Candidate{}, Chooser::mpi_seconds(all)};
+    Impl::Answer answer{taken_of(question, all), native != all.end() ? *native : Candidate{},
+                        Chooser::mpi_seconds(all)};
     found = impl_->answers.emplace(std::move(key), std::move(answer)).first;
   }
   *best = found->second.best;

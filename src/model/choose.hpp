@@ -31,9 +31,12 @@ struct Question {
   bool native = false;        // the MPI's own collective can serve
   bool node = false;          // so can that of the ranks' shared memory: they are on one host
   bool node_streams = false;  // and it can with streams
+  bool started = false;       // as a request: the MPI's own is its nonblocking collective
   bool natives = false;       // where a native collective can serve, no schedule is wanted
   bool contest = false;       // only schedules below longest_worthwhile() of the MPI's time are wanted (native.hpp)
   double ratio = 1;           // expected of a compressed contribution
+  double dense_ratio = 0;     // and of one in dense streams; 0: streams are fixed
+  bool fixed = true;          // streams may be fixed
   std::string schedule;       // forced; empty: any
   int payload = -1;           // forced payload::Kind; -1: any
   std::uint64_t segment = 0;  // forced; 0: any
@@ -46,6 +49,7 @@ struct Candidate {
   Provider provider = Provider::schedules;
   std::string schedule;
   payload::Kind payload = payload::Kind::raw;
+  bool dense = false;           // streams are
   bool raw_inside = false;      // hierarchical: raw in the node, `payload` between
   std::uint64_t raw_below = 0;  // bytes: messages of fewer travel raw, whatever `payload`; 0: none do
   std::uint64_t segment = 0;    // bytes; 0: uncut
@@ -56,12 +60,12 @@ struct Candidate {
   bool assumed = false;  // of the node's: nobody measured it here, so it is a part of the MPI's time (unmeasured_node)
 };
 
-// The question that stands for those of its cell: bytes and ratio on a logarithmic grid, eight cells a factor of two. Below 16 every
-// number of bytes is a cell of its own.
+// The question that stands for those of its cell: bytes and ratio on a logarithmic grid, eight cells a factor of two.
+// Below 16 every number of bytes is a cell of its own.
 Question on_grid(Question q) noexcept;
 
-// 2 to the power of so many eighths, the same bits on every machine: what ranks conclude from it is the same on all of them, which the last
-// bit of a library's function need not be.
+// 2 to the power of so many eighths, the same bits on every machine: what ranks conclude from it is the same on all of
+// them, which the last bit of a library's function need not be.
 double power_of_two(long eighths) noexcept;
 
 class Chooser {
@@ -71,9 +75,9 @@ class Chooser {
   Chooser(Chooser&&) noexcept;
   Chooser& operator=(Chooser&&) noexcept;
 
-  // The cheapest candidate for on_grid(question), kept, so that a repeated question takes well under 2 microseconds. *own, where it is
-  // wanted: the cheapest native collective of raw values; `native` is false where none can serve; *mpi_seconds: of the
-  // MPI's own, 0 where it cannot. unsupported where forced options contradict each other.
+  // The cheapest candidate for on_grid(question), kept, so that a repeated question takes well under 2 microseconds.
+  // *own, where it is wanted: the cheapest native collective of raw values; `native` is false where none can serve;
+  // *mpi_seconds: of the MPI's own, 0 where it cannot. unsupported where forced options contradict each other.
   Status choose(const Question& question, Candidate* best, Candidate* own = nullptr, double* mpi_seconds = nullptr);
 
   // All candidates, the cheapest first.

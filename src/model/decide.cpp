@@ -1,7 +1,10 @@
 #include "model/decide.hpp"
 
+#include <algorithm>
+#include <vector>
+
+#include "model/candidates.hpp"
 #include "model/native.hpp"
-#include "model/profile/machine.hpp"
 #include "payload/payload.hpp"
 
 namespace stretto::model {
@@ -17,12 +20,21 @@ bool stays_in_memory(const Question& q, int hosts) noexcept {
 
 // A rough time of a call in shared memory that no profile has: values are copied in and out.
 double seconds_in_memory(const Profile& profile, const Question& q) {
-  return machine_of(profile, q.element, 1).copy.of(2 * static_cast<double>(q.bytes));
+  return profile.device.launch + 2 * static_cast<double>(q.bytes) * profile.copy;
 }
 
 // True if a native collective serves without a prediction of schedules: for short vectors; and
 // on one host in shared memory, which is faster than messages, and faster for exact values than for streams.
 bool natives_suffice(const Question& q, int hosts) noexcept { return is_short(q) || stays_in_memory(q, hosts); }
+
+// True if the answer is the node's collective without a look at candidates, as it is for most calls on one host: nothing was
+// measured, and memory takes a part of the MPI's time. The first call of a communicator is a tenth shorter for it.
+bool node_alone(const Chooser& chooser, const Question& q) noexcept {
+  const auto measures = [&q](const Native& n) { return n.collective == q.collective; };
+  const std::vector<Native>& natives = chooser.profile().natives;
+  return q.natives && q.node && !q.device && own_may_serve(q) && unmeasured_node(chooser.topology().ranks()) < 1 &&
+         std::none_of(natives.begin(), natives.end(), measures);
+}
 
 }  // namespace
 
@@ -32,7 +44,15 @@ Status decide(Chooser& chooser, const Question& question, Decided* decided, bool
   q.contest = true;
   Candidate best;
   Candidate& own = decided->own;
-  if (const Status s = chooser.choose(q, &best, &own, &decided->mpi_seconds); s != Status::ok) return s;
+  if (node_alone(chooser, q)) {
+    own = {};
+    own.native = own.assumed = true;
+    own.provider = Provider::node;
+    best = own;
+    decided->mpi_seconds = 0;
+  } else if (const Status s = chooser.choose(q, &best, &own, &decided->mpi_seconds); s != Status::ok) {
+    return s;
+  }
   if (own.native && own.seconds == 0 && stays_in_memory(q, chooser.topology().hosts()) && !is_short(q)) {
     best.seconds = own.seconds = seconds_in_memory(chooser.profile(), q);
     const double part = own.provider == Provider::node ? unmeasured_node(chooser.topology().ranks()) : 1;

@@ -1,5 +1,5 @@
-// The library's choice for a question: the model's cheapest candidate, or the native collective where predictions do not
-// justify another. The library, `stretto choose` and `stretto explain` ask this one function.
+// The library's choice for a question: the model's cheapest candidate, or the native collective where predictions do
+// not justify another. The library, `stretto choose` and `stretto explain` ask this one function.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +18,8 @@ struct Decided {
   double mpi_seconds = 0;  // of the MPI's own; 0: not predicted
 };
 
-// unsupported where forced options contradict each other. A native collective that serves without a prediction has 0 seconds,
-// unless `predicts` asks for them, at the cost of more walks. The choice does not depend on `predicts`.
+// unsupported where forced options contradict each other. A native collective that serves without a prediction has 0
+// seconds, unless `predicts` asks for them, at the cost of more walks. The choice does not depend on `predicts`.
 Status decide(Chooser& chooser, const Question& question, Decided* decided, bool predicts = false);
 
 }  // namespace stretto::model

@@ -11,22 +11,24 @@
 namespace stretto::model {
 namespace {
 
-constexpr std::size_t most_programs = 128;         // kept; then all are forgotten
-constexpr std::size_t steps_a_choice = 1'000'000;  // a schedule with more to walk is no candidate;
-constexpr std::size_t steps_of_many = 50'000;      // nor one that does not fold and has more than that;
-constexpr std::size_t steps_for_all = 20'000;      // with more steps only few segments are walked
+constexpr std::size_t most_programs = 128;         // cache limit; a full cache is cleared
+constexpr std::size_t steps_a_choice = 1'000'000;  // a schedule with more steps is no candidate
+constexpr std::size_t steps_of_many = 50'000;      // limit for schedules that do not fold
+constexpr std::size_t steps_for_all = 20'000;      // with more steps only a few segments are walked
 
-// Nothing would hide the copies of a longer message through pinned memory, which the walk does not see (docs/gpu.md). The longest segment.
+// Longest segment through pinned memory. Nothing would hide the copies of longer messages, which the walk does not
+// model (docs/gpu.md).
 constexpr double longest_staged = 4.0 * 1024 * 1024;
 
-// Ranks that are walked one by one where they do not fold; more are taken for a job of as many hosts, all as full as the fullest.
+// Most ranks that are walked one by one if they do not fold. Larger jobs count as hosts that are all as full as the
+// fullest.
 constexpr int most_irregular = 96;
 
-// A line is left when the way that is walked first takes this many times the least so far. Other segments gain less,
-// but for those of a device, whose kernels have a least time.
+// A line is dropped if its first candidate takes this many times the best time. Other segments gain less, except on
+// devices, whose kernels have a least time.
 constexpr double near_on_host = 1.25, near_on_device = 1e6;
 
-// Other numbers of pieces are left when a moderate one takes this many times the least so far.
+// Other numbers of pieces are dropped if a moderate number takes this many times the best time.
 constexpr double near_in_pieces = 1.6;
 constexpr int moderate_pieces = 16;
 
@@ -49,8 +51,9 @@ topology::Topology stand_in(const topology::Topology& t) {
   return topology::Topology::regular(t.hosts() * static_cast<int>(most), static_cast<int>(most));
 }
 
-// And where messages of a schedule grow or shrink, as those of recursive halving do: streams, but for the shorter ones. Not where
-// floors decide what travels raw. For sums that raw values would round only where that is asked for: those of streams are exact.
+// Adds candidates for schedules whose messages grow or shrink, such as recursive halving: streams, with shorter
+// messages raw. Not for schedules that send raw inside hosts. Sums that raw values would round only on request, since
+// sums of streams are exact.
 std::vector<Candidate> with_short_messages_raw(const Option& option, const Question& q, const Programs& programs,
                                                double block, double even_cost) {
   std::vector<Candidate> ways = option.ways;
@@ -63,7 +66,7 @@ std::vector<Candidate> with_short_messages_raw(const Option& option, const Quest
     const auto streams = [](const Candidate& c) { return c.payload != payload::Kind::raw; };
     if (unsuited) std::erase_if(ways, streams);
     for (Candidate& c : ways)
-      // Blocks on the grid may be a little longer than those of the call.
+      // Blocks on the grid may be slightly longer than the call's.
       if (streams(c) && 1.1 * static_cast<double>(q.raw_below) > shortest * block) c.raw_below = q.raw_below;
     return ways;
   }
@@ -86,8 +89,8 @@ bool of_one_schedule(const Option& a, const Option& b) noexcept {
   return a.algorithm == b.algorithm && a.radix == b.radix;
 }
 
-// Options without numbers of pieces come first: most of them fold, and the best of them is seldom far from the least time. Of one
-// schedule's numbers of pieces a moderate number comes first, then fewer, then more, which have more steps.
+// Options without numbers of pieces come first: most of them fold, and the best is seldom far from the optimum. Then,
+// per schedule: a moderate number of pieces, fewer, and more, which have more steps.
 std::vector<const Option*> in_order(const std::vector<Option>& options) {
   std::vector<const Option*> order;
   order.reserve(options.size());
@@ -130,19 +133,20 @@ void ProgramsKept::forget_if_full() {
   if (kept_.size() >= most_programs) kept_.clear();
 }
 
-Search::Search(ProgramsKept& kept, const Profile& profile, const Question& question)
+Search::Search(ProgramsKept& kept, const Profile& profile, const Question& question, bool dense)
     : kept_(kept),
       profile_(profile),
       question_(question),
       machine_(question.device
                    ? machine_on_device(profile, question.element, question.ratio, 1, question.staged, question.reaching)
-                   : machine_of(profile, question.element, question.ratio)),
+               : dense ? machine_of_dense(profile, question.element, question.ratio, question.dense_ratio)
+                       : machine_of(profile, question.element, question.ratio)),
       stepless_(machine_),
       even_cost_(break_even(machine_)) {
   stepless_.step = 0;
 }
 
-// Bytes that a rank holds of the vector: in an alltoall the blocks of one row.
+// Bytes of the vector that a rank holds: for alltoall the blocks of one row.
 double Search::whole() const noexcept {
   const bool row = question_.collective == schedule::Collective::alltoall;
   return static_cast<double>(question_.bytes) * (row ? kept_.ranks() : 1);
@@ -174,7 +178,7 @@ std::vector<Search::Line> Search::lines_of(const Option& option) {
 
 namespace {
 
-// Collectives with blocks of their own cut nothing at grains; in those with ours, folded programs have even blocks.
+// Only reductions and broadcasts cut blocks at grains, and folded programs have even blocks.
 Run run_of(const Question& q, const Programs& programs, double whole, std::uint64_t segment, double enough) {
   using schedule::Collective;
   const bool cuts = schedule::reduces(q.collective) || q.collective == Collective::bcast;
@@ -192,7 +196,7 @@ double Search::seconds(const Line& line, Candidate& way, double enough) const {
   const Run run = run_of(q, *line.programs, whole(), way.segment, enough);
   const System system = system_of(way.payload, way.raw_inside, static_cast<double>(way.raw_below));
   if (!q.device) return predict(*line.programs, system, machine_, run).seconds;
-  // A device's costs depend on the streams that segments are on.
+  // Device costs depend on the number of streams for the segments.
   const double block = line.programs->blocks > 0 ? whole() / line.programs->blocks : 0;
   way.lanes = lanes_for(profile_, q.element, q.ratio, way.payload != payload::Kind::raw, block, run.segment);
   const Machine machine = machine_on_device(profile_, q.element, q.ratio, way.lanes, q.staged, q.reaching);
@@ -204,9 +208,9 @@ double Search::mpi_seconds(const Line& line, const Candidate& way, double enough
       .seconds;
 }
 
-// First one way of each line, a middle segment, and then the other segments of the lines that came near. Other numbers
-// of pieces are walked where a moderate one came near, and streams that are added to streams where those that are added
-// to values did. Ends at the first way of at most `enough` seconds.
+// Walks one candidate of each line, a middle segment, and then the other segments of promising lines. Walks other
+// numbers of pieces only if a moderate number was promising, and homomorphic only if fused was. Stops at the first
+// candidate of at most `enough` seconds.
 template <class Walk, class Wanted>
 std::vector<Candidate> Search::search(const std::vector<Option>& options, double least, double enough, const Walk& walk,
                                       const Wanted& wanted) {
@@ -216,7 +220,7 @@ std::vector<Candidate> Search::search(const std::vector<Option>& options, double
   };
   std::vector<Begun> begun;
   const double near = question_.device ? near_on_device : near_on_host;
-  const Option* first = nullptr;  // of a schedule's numbers of pieces
+  const Option* first = nullptr;  // first of a schedule's numbers of pieces
   double seconds_of_first = 0;
   for (const Option* option : in_order(options)) {
     const bool pieces = option->blocks > 0, again = first && of_one_schedule(*first, *option);
@@ -292,6 +296,17 @@ double Search::guess_of_mpi(const std::vector<Option>& options, double enough) {
       [this](const Line& line, const Candidate& way, double limit) { return mpi_seconds(line, way, limit); },
       [](const Line& line) { return line.an_mpi_has_it; });
   return found.empty() ? INFINITY : found.back().seconds;
+}
+
+double Search::whole_vectors_of_mpi() {
+  using schedule::Collective;
+  const Collective c = question_.collective;
+  if (question_.device || !profile_.mpi.starts_with("Open MPI")) return 0;
+  const bool tree = (c == Collective::allreduce && kept_.ranks() < 4) || c == Collective::reduce_scatter;
+  if (!tree) return 0;
+  const Option option{schedule::find(c == Collective::allreduce ? c : Collective::reduce, "binomial"), 0, 0, {}};
+  const Programs* programs = kept_.of(option, 0);
+  return programs ? predict(*programs, {}, stepless_, run_of(question_, *programs, whole(), 0, INFINITY)).seconds : 0;
 }
 
 }  // namespace stretto::model

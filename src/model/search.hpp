@@ -39,8 +39,8 @@ class ProgramsKept {
 // A search over the options of one question.
 class Search {
  public:
-  // Borrows all of them.
-  Search(ProgramsKept& kept, const Profile& profile, const Question& question);
+  // Borrows all of them. `dense`: streams are, and shrink by Question::dense_ratio.
+  Search(ProgramsKept& kept, const Profile& profile, const Question& question, bool dense = false);
 
   // Every way of every option, with its time.
   std::vector<Candidate> all(const std::vector<Option>& options);
@@ -54,8 +54,14 @@ class Search {
   // in an engine whose steps take no time. Infinite: there is none.
   double least_of_mpi(const std::vector<Option>& options);
 
-  // Like least_of_mpi(), by the search of cheapest(). Ends at the first time of at most `enough` seconds, if there is one.
+  // Like least_of_mpi(), by the search of cheapest(). Ends at the first time of at most `enough` seconds, if there is
+  // one.
   double guess_of_mpi(const std::vector<Option>& options, double enough);
+
+  // Least seconds of a started sum that the profile's MPI is known to run on whole vectors; 0: not known of this sum.
+  // Open MPI 4 and 5 (coll/libnbc): iallreduce of fewer than 4 ranks is a binomial tree up and down, and
+  // ireduce_scatter of any number a binomial reduce before a scatter, which is not counted.
+  double whole_vectors_of_mpi();
 
  private:
   // A schedule with one payload: ways that differ in the segment alone, the uncut one first.

@@ -71,7 +71,7 @@ void startall(const char* name, Startall& next, MPI_Fint* count, MPI_Fint* reque
 
 void request_free(const char* name, RequestFree& next, MPI_Fint* request, MPI_Fint* ierror) noexcept {
   const MPI_Request freed = PMPI_Request_f2c(*request);
-  if (attends()) before_freed(freed);
+  if (has_own_requests()) before_freed(freed);
   released(freed);
   deliver(go_on(name, next, request), ierror);
 }

@@ -1,5 +1,5 @@
-// Fortran's procedures, for MPIs whose own go past the C functions of their public names: all of Open MPI's, and those of MPICH's module
-// mpi_f08 that have no choice buffer. Others call those functions, which are wrapped.
+// Fortran procedures for MPIs whose own bypass the public C functions: all of Open MPI's, and those of MPICH's module
+// mpi_f08 without choice buffers. Other procedures call the wrapped C functions.
 #pragma once
 
 #include <dlfcn.h>
@@ -15,7 +15,8 @@
 
 namespace stretto::mpi::fortran {
 
-// A variable of the MPI's in the program that Fortran's procedures know by its address, under the names that linkers give it.
+// A variable of the MPI in the program that Fortran procedures recognise by its address, under the linkers' names for
+// it.
 class Constant {
  public:
   template <class... Names>
@@ -30,13 +31,14 @@ class Constant {
   std::array<const void*, 5> at_;
 };
 
-// The address that C means where Fortran gives MPI_IN_PLACE or MPI_BOTTOM, which are variables there.
+// C's address for MPI_IN_PLACE and MPI_BOTTOM, which are variables in Fortran.
 void* buffer(void* given) noexcept;
 
-// The procedure `name` in the libraries after this one; null where there is none.
+// The procedure `name` in the libraries after this one, or null.
 void* find_next(const char* name) noexcept;
 
-// Calls it, with `ierror` of our own last: the caller's may be absent. `next` keeps what was found.
+// Calls the procedure with our own `ierror` as its last argument: the caller's may be absent. `next` caches the
+// procedure.
 template <class... Parameters, class... Arguments>
 int go_on(const char* name, void (*&next)(Parameters...), Arguments... arguments) noexcept {
   if (!next) next = reinterpret_cast<void (*)(Parameters...)>(find_next(name));
@@ -46,7 +48,7 @@ int go_on(const char* name, void (*&next)(Parameters...), Arguments... arguments
   return code;
 }
 
-// The same of a procedure with one text among its arguments, whose length comes last.
+// go_on() for a procedure with one text among its arguments, whose length comes last.
 template <class... Parameters, class... Arguments>
 int go_on_with(std::size_t length, const char* name, void (*&next)(Parameters...), Arguments... arguments) noexcept {
   if (!next) next = reinterpret_cast<void (*)(Parameters...)>(find_next(name));
@@ -60,7 +62,7 @@ inline void deliver(int code, MPI_Fint* ierror) noexcept {
   if (ierror) *ierror = code;
 }
 
-// As the C functions of these names do.
+// Implementations; they correspond to the C functions of these names.
 using Init = void (*)(MPI_Fint*);
 using InitThread = void (*)(MPI_Fint*, MPI_Fint*, MPI_Fint*);
 using Finalize = void (*)(MPI_Fint*);

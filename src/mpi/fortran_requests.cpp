@@ -1,4 +1,4 @@
-// Fortran's procedures that complete requests: as those of C, where a request is stretto's.
+// Fortran procedures that complete requests, for when a request is stretto's.
 #include <algorithm>
 #include <cstring>
 #include <vector>
@@ -14,7 +14,7 @@ void give_status(MPI_Fint* at, const MPI_Status& status) noexcept {
   static const Constant none("mpi_fortran_status_ignore_", "mpi_fortran_status_ignore", "mpi_fortran_status_ignore__",
                              "MPI_FORTRAN_STATUS_IGNORE");
   if (!none.is(at)) PMPI_Status_c2f(&status, at);
-#else  // by the module mpi_f08, whose statuses are those of C
+#else  // by the module mpi_f08, with C's statuses
   static const Constant none("MPIR_F08_MPI_STATUS_IGNORE_OBJ", "mpir_f08_mpi_status_ignore_obj");
   if (!none.is(at)) std::memcpy(at, &status, sizeof status);
 #endif
@@ -22,7 +22,7 @@ void give_status(MPI_Fint* at, const MPI_Status& status) noexcept {
 
 constexpr std::size_t status_length = sizeof(MPI_Status) / sizeof(MPI_Fint);
 
-// An array of them, as Fortran has it; `places`: which are set.
+// Writes `places` statuses to a Fortran array.
 void give_statuses(MPI_Fint* at, const std::vector<MPI_Status>& statuses, int places) noexcept {
 #ifdef OPEN_MPI
   static const Constant none("mpi_fortran_statuses_ignore_", "mpi_fortran_statuses_ignore",
@@ -35,7 +35,7 @@ void give_statuses(MPI_Fint* at, const std::vector<MPI_Status>& statuses, int pl
     give_status(at + static_cast<std::size_t>(i) * status_length, statuses[static_cast<std::size_t>(i)]);
 }
 
-// Requests of the program's, which go back to it as the function leaves them.
+// Requests of the program, converted from Fortran and back.
 class Requests {
  public:
   Requests(MPI_Fint n, MPI_Fint* given) : given_(given), own_(static_cast<std::size_t>(std::max<MPI_Fint>(n, 0))) {
@@ -55,7 +55,7 @@ class Requests {
   std::vector<MPI_Request> own_;
 };
 
-// `f` of the requests, with memory for what it returns.
+// Calls `f` with the converted requests.
 template <class Function>
 void complete(MPI_Fint n, MPI_Fint* given, MPI_Fint* ierror, const Function& f) noexcept {
   try {
@@ -66,10 +66,10 @@ void complete(MPI_Fint n, MPI_Fint* given, MPI_Fint* ierror, const Function& f) 
   }
 }
 
-// From 1 on, as Fortran counts.
+// Fortran's indices start at 1.
 MPI_Fint position(int index) noexcept { return index == MPI_UNDEFINED ? index : index + 1; }
 
-// wait() and test() of one that completes: any().
+// Implements wait() and test() of one request, and of any of several.
 template <class Any>
 void complete_any(MPI_Fint n, MPI_Fint* requests, MPI_Fint* index, MPI_Fint* flag, MPI_Fint* status, MPI_Fint* ierror,
                   const Any& any) noexcept {
@@ -117,7 +117,7 @@ void complete_some(MPI_Fint n, MPI_Fint* requests, MPI_Fint* done, MPI_Fint* ind
 }  // namespace
 
 void wait(const char* name, Wait& next, MPI_Fint* request, MPI_Fint* status, MPI_Fint* ierror) noexcept {
-  if (!attends()) return deliver(go_on(name, next, request, status), ierror);
+  if (!has_own_requests()) return deliver(go_on(name, next, request, status), ierror);
   complete_any(1, request, nullptr, nullptr, status, ierror, [](Requests& r, int*, int* done, MPI_Status* s) {
     *done = 1;
     return mpi::wait(r.at(), s);
@@ -126,7 +126,7 @@ void wait(const char* name, Wait& next, MPI_Fint* request, MPI_Fint* status, MPI
 
 void waitall(const char* name, Waitall& next, MPI_Fint* count, MPI_Fint* requests, MPI_Fint* statuses,
              MPI_Fint* ierror) noexcept {
-  if (!attends()) return deliver(go_on(name, next, count, requests, statuses), ierror);
+  if (!has_own_requests()) return deliver(go_on(name, next, count, requests, statuses), ierror);
   complete_all(*count, requests, nullptr, statuses, ierror, [](Requests& r, int* done, MPI_Status* s) {
     *done = 1;
     return mpi::waitall(r.n(), r.at(), s);
@@ -135,7 +135,7 @@ void waitall(const char* name, Waitall& next, MPI_Fint* count, MPI_Fint* request
 
 void waitany(const char* name, Waitany& next, MPI_Fint* count, MPI_Fint* requests, MPI_Fint* index, MPI_Fint* status,
              MPI_Fint* ierror) noexcept {
-  if (!attends()) return deliver(go_on(name, next, count, requests, index, status), ierror);
+  if (!has_own_requests()) return deliver(go_on(name, next, count, requests, index, status), ierror);
   complete_any(*count, requests, index, nullptr, status, ierror, [](Requests& r, int* at, int* done, MPI_Status* s) {
     *done = 1;
     return mpi::waitany(r.n(), r.at(), at, s);
@@ -144,42 +144,42 @@ void waitany(const char* name, Waitany& next, MPI_Fint* count, MPI_Fint* request
 
 void waitsome(const char* name, Waitsome& next, MPI_Fint* count, MPI_Fint* requests, MPI_Fint* done, MPI_Fint* indices,
               MPI_Fint* statuses, MPI_Fint* ierror) noexcept {
-  if (!attends()) return deliver(go_on(name, next, count, requests, done, indices, statuses), ierror);
+  if (!has_own_requests()) return deliver(go_on(name, next, count, requests, done, indices, statuses), ierror);
   complete_some(*count, requests, done, indices, statuses, ierror,
                 [](Requests& r, int* n, int* at, MPI_Status* s) { return mpi::waitsome(r.n(), r.at(), n, at, s); });
 }
 
 void test(const char* name, Test& next, MPI_Fint* request, MPI_Fint* flag, MPI_Fint* status,
           MPI_Fint* ierror) noexcept {
-  if (!attends()) return deliver(go_on(name, next, request, flag, status), ierror);
+  if (!has_own_requests()) return deliver(go_on(name, next, request, flag, status), ierror);
   complete_any(1, request, nullptr, flag, status, ierror,
                [](Requests& r, int*, int* done, MPI_Status* s) { return mpi::test(r.at(), done, s); });
 }
 
 void testall(const char* name, Testall& next, MPI_Fint* count, MPI_Fint* requests, MPI_Fint* flag, MPI_Fint* statuses,
              MPI_Fint* ierror) noexcept {
-  if (!attends()) return deliver(go_on(name, next, count, requests, flag, statuses), ierror);
+  if (!has_own_requests()) return deliver(go_on(name, next, count, requests, flag, statuses), ierror);
   complete_all(*count, requests, flag, statuses, ierror,
                [](Requests& r, int* done, MPI_Status* s) { return mpi::testall(r.n(), r.at(), done, s); });
 }
 
 void testany(const char* name, Testany& next, MPI_Fint* count, MPI_Fint* requests, MPI_Fint* index, MPI_Fint* flag,
              MPI_Fint* status, MPI_Fint* ierror) noexcept {
-  if (!attends()) return deliver(go_on(name, next, count, requests, index, flag, status), ierror);
+  if (!has_own_requests()) return deliver(go_on(name, next, count, requests, index, flag, status), ierror);
   complete_any(*count, requests, index, flag, status, ierror,
                [](Requests& r, int* at, int* done, MPI_Status* s) { return mpi::testany(r.n(), r.at(), at, done, s); });
 }
 
 void testsome(const char* name, Testsome& next, MPI_Fint* count, MPI_Fint* requests, MPI_Fint* done, MPI_Fint* indices,
               MPI_Fint* statuses, MPI_Fint* ierror) noexcept {
-  if (!attends()) return deliver(go_on(name, next, count, requests, done, indices, statuses), ierror);
+  if (!has_own_requests()) return deliver(go_on(name, next, count, requests, done, indices, statuses), ierror);
   complete_some(*count, requests, done, indices, statuses, ierror,
                 [](Requests& r, int* n, int* at, MPI_Status* s) { return mpi::testsome(r.n(), r.at(), n, at, s); });
 }
 
 void request_get_status(const char* name, Test& next, MPI_Fint* request, MPI_Fint* flag, MPI_Fint* status,
                         MPI_Fint* ierror) noexcept {
-  if (!attends()) return deliver(go_on(name, next, request, flag, status), ierror);
+  if (!has_own_requests()) return deliver(go_on(name, next, request, flag, status), ierror);
   complete_any(1, request, nullptr, flag, status, ierror,
                [](Requests& r, int*, int* done, MPI_Status* s) { return mpi::request_get_status(*r.at(), done, s); });
 }
@@ -187,7 +187,7 @@ void request_get_status(const char* name, Test& next, MPI_Fint* request, MPI_Fin
 #ifdef STRETTO_ASKS_SEVERAL
 void request_get_status_all(const char* name, Testall& next, MPI_Fint* count, MPI_Fint* requests, MPI_Fint* flag,
                             MPI_Fint* statuses, MPI_Fint* ierror) noexcept {
-  if (!attends()) return deliver(go_on(name, next, count, requests, flag, statuses), ierror);
+  if (!has_own_requests()) return deliver(go_on(name, next, count, requests, flag, statuses), ierror);
   complete_all(*count, requests, flag, statuses, ierror, [](Requests& r, int* done, MPI_Status* s) {
     return mpi::request_get_status_all(r.n(), r.at(), done, s);
   });
@@ -195,7 +195,7 @@ void request_get_status_all(const char* name, Testall& next, MPI_Fint* count, MP
 
 void request_get_status_any(const char* name, Testany& next, MPI_Fint* count, MPI_Fint* requests, MPI_Fint* index,
                             MPI_Fint* flag, MPI_Fint* status, MPI_Fint* ierror) noexcept {
-  if (!attends()) return deliver(go_on(name, next, count, requests, index, flag, status), ierror);
+  if (!has_own_requests()) return deliver(go_on(name, next, count, requests, index, flag, status), ierror);
   complete_any(*count, requests, index, flag, status, ierror, [](Requests& r, int* at, int* done, MPI_Status* s) {
     return mpi::request_get_status_any(r.n(), r.at(), at, done, s);
   });
@@ -203,7 +203,7 @@ void request_get_status_any(const char* name, Testany& next, MPI_Fint* count, MP
 
 void request_get_status_some(const char* name, Testsome& next, MPI_Fint* count, MPI_Fint* requests, MPI_Fint* done,
                              MPI_Fint* indices, MPI_Fint* statuses, MPI_Fint* ierror) noexcept {
-  if (!attends()) return deliver(go_on(name, next, count, requests, done, indices, statuses), ierror);
+  if (!has_own_requests()) return deliver(go_on(name, next, count, requests, done, indices, statuses), ierror);
   complete_some(*count, requests, done, indices, statuses, ierror, [](Requests& r, int* n, int* at, MPI_Status* s) {
     return mpi::request_get_status_some(r.n(), r.at(), n, at, s);
   });

@@ -19,13 +19,13 @@ from dataclasses import dataclass
 
 HEAD = "// Written by src/mpi/generate.py.\n"
 FORMS = {"blocking": "{}", "nonblocking": "I{}", "persistent": "{}_init"}
-# What linkers call a Fortran procedure, by compiler, and in the module mpi_f08.
+# Linker names of a Fortran procedure, by compiler, and in the module mpi_f08.
 FORTRAN_NAMES, F08_NAME = ["{}", "{}_", "{}__"], "{}_f08_"
 
 BUFFERS = {"sendbuf", "recvbuf", "buffer"}
 NUMBERS = {"count", "sendcount", "recvcount"}
 ARRAYS = {"sendcounts", "recvcounts", "displs", "sdispls", "rdispls", "sdispls_bytes", "rdispls_bytes"}
-# Where a role goes in a WrappedCall, if that is not the member of its name.
+# Members of WrappedCall for a role, if not the member of its name.
 MEMBERS = {
     "buffer": ["recvbuf"],
     "count": ["sendcount", "recvcount"],
@@ -54,7 +54,7 @@ TYPES = {
     "request": "MPI_Request*",
 }
 
-# Functions that make a communicator, those with a request some time later: what they take.
+# Parameters of functions that make a communicator, including nonblocking forms.
 MAKERS = {
     "cart_create": "MPI_Comm comm, int n, const int* dims, const int* periods, int reorder, MPI_Comm* made",
     "cart_sub": "MPI_Comm comm, const int* remain, MPI_Comm* made",
@@ -73,8 +73,8 @@ MAKERS = {
     "dist_graph_create_adjacent": "MPI_Comm comm, int in, const int* from, const int* in_weights, int out, const int* to, "
     "const int* out_weights, MPI_Info info, int reorder, MPI_Comm* made",
 }
-# Other procedures of Fortran that concern the library (src/mpi/fortran.cpp): what they take but for ierror, and whether MPICH's module mpi_f08
-# goes past the C function.
+# Parameters (except ierror) of other Fortran procedures that concern the library (src/mpi/fortran.cpp). The flag is
+# true if MPICH's module mpi_f08 bypasses the C function.
 OTHERS = {
     "init": ([], True),
     "init_thread": (["required", "provided"], True),
@@ -265,7 +265,7 @@ def entries(c_name, goes_past, lines):
     yield "#endif"
 
 
-def fortran_maker(name, c_parameters):  # the length of a text comes last, and not by reference
+def fortran_maker(name, c_parameters):  # the length of a text comes last, by value
     arguments = names_in(c_parameters)
     text = "tag" if "const char* tag" in c_parameters else None
     length = ["length"] if text else []

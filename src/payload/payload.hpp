@@ -53,6 +53,8 @@ struct Spec {
   // adds up the contributions of a node before any of it leaves; 0: none do), and those with fewer bytes of values than this.
   int nodes = 0;
   std::size_t raw_below = 0;
+  codec::Coding coding =
+      codec::Coding::fixed;  // of streams in messages; memory of a host and of devices has fixed ones
 };
 
 // Some messages travel raw and others as streams.

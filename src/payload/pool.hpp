@@ -1,5 +1,5 @@
-// A pool of memory for streams and scratch values, kept for reuse: in a steady state nothing is allocated. It comes from the
-// heap, or from a Memory of another kind.
+// A pool of memory for streams and scratch values, kept for reuse: in a steady state nothing is allocated. The memory
+// comes from the heap, or from a Memory of another kind.
 #pragma once
 
 #include <array>

@@ -28,6 +28,7 @@ void Worker::begin(const Spec& spec, bool reduces, Pool* pool, const codec::Para
   executor_ = executor;
   options_ = {};
   options_.checksum = spec.checksum;
+  options_.coding = spec.coding;
   options_.magnitude = spec.magnitude;
   options_.parallel = parallel;
   seconds_ = {};

@@ -29,8 +29,8 @@ class Program {
   // Ranks bracket a sum differently (Schedule::ranks_differ).
   void let_ranks_differ() { s_.ranks_differ = true; }
 
-  // Gives the `of_leaves` rounds next to the leaves to the application (Lane). Of all `rounds` the first `up` go up a tree, and the
-  // last `down` go down a tree, whose leaves come last. Precondition: there is no step yet.
+  // Gives the `of_leaves` rounds next to the leaves to the application (Lane). Of all `rounds` the first `up` go up a
+  // tree, and the last `down` go down a tree, with the leaves at the end. Precondition: there is no step yet.
   void split(int of_leaves, int rounds, int up, int down) {
     if (of_leaves <= 0) return;
     begin_ = std::min(of_leaves, up);

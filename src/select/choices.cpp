@@ -16,7 +16,7 @@ constexpr std::size_t most_answers = 1024;
 
 constexpr std::size_t default_segment = std::size_t{256} << 10;
 
-// A node's streams are forced by their payload, too; where only exact values will do, there are none.
+// A forced node uses streams if a payload is forced and the values need not be exact.
 const Choice& forced_by(Provider p, const Call& call, bool compress) {
   using payload::Kind;
   static const auto of = [](Provider provider, Kind kind) {
@@ -39,6 +39,7 @@ Choice choice_of(const model::Candidate& c, Reason reason = Reason::forced, doub
   choice.payload = c.payload;
   choice.schedule = c.schedule;
   choice.raw_inside = c.raw_inside;
+  choice.coding = c.dense ? codec::Coding::dense : codec::Coding::fixed;
   choice.raw_below = static_cast<std::size_t>(c.raw_below);
   choice.segment = static_cast<std::size_t>(c.segment);
   choice.blocks = c.blocks;
@@ -55,7 +56,7 @@ Reason reason_of(const model::Question& q, bool raw, const model::Candidate& tak
   return q.code_space && (q.native || q.node) ? Reason::rounding : Reason::alone;
 }
 
-// Where the model knows no way, what is right at any size.
+// A choice that is right at any size, for when the model has no answer.
 Choice plain(const model::Question& q) {
   Choice c;
   c.schedule =
@@ -63,17 +64,18 @@ Choice plain(const model::Question& q) {
   if (q.compress) c.payload = q.payload >= 0 ? static_cast<payload::Kind>(q.payload) : payload::Kind::fused;
   c.segment = q.segment > 0 ? static_cast<std::size_t>(q.segment) : default_segment;
   if (q.compress) c.raw_below = static_cast<std::size_t>(q.raw_below);
+  if (!q.fixed && c.payload != payload::Kind::raw) c.coding = codec::Coding::dense;
   c.why.reason = q.schedule.empty() ? Reason::unpredicted : Reason::forced;
   return c;
 }
 
-// Raw inside a host, streams between.
+// The best choice with raw values inside hosts and streams between hosts.
 Choice mixed(const model::Chooser& chooser, const model::Question& q) {
   std::vector<model::Candidate> all;
   const Status s = chooser.table(q, &all);
   const auto found = std::find_if(all.begin(), all.end(), [](const model::Candidate& c) { return c.raw_inside; });
   if (s == Status::ok && found != all.end()) return choice_of(*found);
-  // On one host there is nothing between: the same schedule, raw.
+  // On one host there are no links between hosts: the same schedule, raw.
   Choice c = plain(q);
   if (q.schedule.empty() && schedule::find(q.collective, "hierarchical_ring")) c.schedule = "hierarchical_ring";
   const schedule::Algorithm* a = schedule::find(q.collective, c.schedule);
@@ -86,8 +88,9 @@ Choice mixed(const model::Chooser& chooser, const model::Question& q) {
 Choices::Choices(std::shared_ptr<SharedChooser> shared)
     : shared_(std::move(shared)), groups_(model::groups_of(shared_->chooser.topology())) {}
 
-Asked Choices::put(const Call& call, std::size_t bytes, Streaming streaming, double ratio, Served served) const {
-  Asked asked = ask(call, bytes, streaming, ratio, served);
+Asked Choices::put(const Call& call, std::size_t bytes, Streaming streaming, const call::Shrinks& ratios,
+                   Served served) const {
+  Asked asked = ask(call, bytes, streaming, ratios, served);
   // Some native collectives are predicted for a report alone, which decides nothing: ranks may differ in it.
   asked.reported = asked.reported && (asked.question.native || asked.question.node);
   if (asked.reported) asked.cell = mix(asked.cell, 1);
@@ -116,14 +119,15 @@ Choices::Answer& Choices::answer(Asked&& asked) {
   return answers_.insert_or_assign(cell, std::move(fresh)).first->second;
 }
 
-const Choice& Choices::choose(const Call& call, std::size_t bytes, Streaming streaming, double ratio, Served served) {
+const Choice& Choices::choose(const Call& call, std::size_t bytes, Streaming streaming, const call::Shrinks& ratios,
+                              Served served) {
   if (const auto forced = forced_provider(call)) return forced_by(*forced, call, streaming.may);
-  return answer(put(call, bytes, streaming, ratio, served)).choice;
+  return answer(put(call, bytes, streaming, ratios, served)).choice;
 }
 
-bool Choices::may_stream(const Call& call, std::size_t bytes, double ratio, Served served) {
+bool Choices::may_stream(const Call& call, std::size_t bytes, const call::Shrinks& ratios, Served served) {
   if (forced_provider(call)) return false;
-  return answer(put(call, bytes, {true}, ratio, served)).choice.payload != payload::Kind::raw;
+  return answer(put(call, bytes, {true}, ratios, served)).choice.payload != payload::Kind::raw;
 }
 
 }  // namespace stretto::select

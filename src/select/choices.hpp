@@ -1,5 +1,5 @@
 // Chooses the schedule, payload and segment of a collective: the cheapest by the model among those that the caller
-// leaves open. A choice depends only on what all ranks agree on, so every rank chooses alike.
+// leaves open. A choice depends only on values that all ranks agree on, so every rank chooses alike.
 #pragma once
 
 #include <cstddef>
@@ -18,22 +18,23 @@
 
 namespace stretto::select {
 
-// The compression ratio assumed before anything is known of a vector, and the best one assumed.
+// Compression ratio assumed before the first measurement of a kind of vector, and the best ratio assumed.
 inline constexpr double usual_ratio = 4, best_ratio = 32;
+inline constexpr call::Shrinks usual_ratios{usual_ratio, 6}, best_ratios{best_ratio, 64};
 
-// One model for the ranks of a process that share it.
+// The model, shared by the ranks of a process.
 struct SharedChooser {
   SharedChooser(model::Profile profile, topology::Topology topology)
       : chooser(std::move(profile), std::move(topology)) {}
   std::mutex mutex;
   model::Chooser chooser;
-  // The longest message to another host that is not announced first (Transport::eager_limit); 0: length makes no
-  // difference.
+  // Longest message to another host without a rendezvous (Transport::eager_limit); 0: no such limit.
   std::size_t eager_limit = 0;
-  std::string messages = "built-in";  // the name of the profile whose times of messages the model has
+  std::string messages = "built-in";  // name of the profile that provides the model's message times
 };
 
-// The choices of one rank of a communicator: a pure function of the question's cell in the model's grid, cached by cell.
+// The choices of one rank of a communicator: a pure function of the question's cell in the model's grid, cached by
+// cell.
 class Choices {
  public:
   explicit Choices(std::shared_ptr<SharedChooser> shared);
@@ -43,24 +44,25 @@ class Choices {
   const char* messages() const noexcept { return shared_->messages.c_str(); }
 
   // The cheapest by prediction. `bytes` is the length of the whole vector (of all blocks). With `streaming`, streams
-  // may shrink the vector by about `ratio`. The result is valid until the next call. Never fails: where the model has
+  // may shrink the vector by about `ratios`. The result is valid until the next call. Never fails: where the model has
   // no answer, the collective's default serves.
-  const Choice& choose(const Call& call, std::size_t bytes, Streaming streaming, double ratio, Served served);
+  const Choice& choose(const Call& call, std::size_t bytes, Streaming streaming, const call::Shrinks& ratios,
+                       Served served);
 
   // Whether the call may run with streams.
-  bool may_stream(const Call& call, std::size_t bytes, double ratio, Served served);
+  bool may_stream(const Call& call, std::size_t bytes, const call::Shrinks& ratios, Served served);
 
  private:
   struct Answer {
     Asked asked;
     Choice choice;
   };
-  Asked put(const Call& call, std::size_t bytes, Streaming streaming, double ratio, Served served) const;
+  Asked put(const Call& call, std::size_t bytes, Streaming streaming, const call::Shrinks& ratios, Served served) const;
   Answer& answer(Asked&& asked);
 
   std::shared_ptr<SharedChooser> shared_;
   schedule::Groups groups_;
-  std::unordered_map<std::uint64_t, Answer> answers_;  // by cell, at most most_answers; then all are forgotten
+  std::unordered_map<std::uint64_t, Answer> answers_;  // by cell, at most most_answers; a full cache is cleared
 };
 
 }  // namespace stretto::select

@@ -17,8 +17,8 @@ using namespace call;
 
 namespace {
 
-// Streams may travel: a bound allows it, or a payload of streams asks for it where types are lossless. A native collective that is forced
-// moves values as they are, unless it is the node's and a payload is forced with it.
+// Streams may travel: a bound allows it, or a payload of streams requests it for lossless types. A forced native
+// collective moves raw values, unless it is the node's and a payload is forced with it.
 bool may_compress(const Call& c) noexcept {
   const stretto_options& o = c.settings.options;
   if (c.collective == Collective::barrier || o.payload == STRETTO_PAYLOAD_RAW) return false;
@@ -40,22 +40,23 @@ payload::Spec spec_of(const Call& call, payload::Kind kind, const Agreed& agreed
   return spec;
 }
 
-// Of sums of as many values as each host has ranks.
+// Rounding error of each host's raw sum, added up over the hosts.
 double roundings_inside(const schedule::Groups& groups) noexcept {
   double n = 0;
   for (const auto& members : groups.members) n += roundings(static_cast<double>(members.size()));
   return n;
 }
 
-// Enumerations and the root are what they should be.
+// True if enumerations and root are valid.
 bool fit_to_choose(const Call& c, int ranks) noexcept {
   const auto payload = int(c.settings.options.payload);
   return is_type(c.type) && (!reduces(c.collective) || is_op(c.op)) &&
          (!rooted(c.collective) || (c.root >= 0 && c.root < ranks)) && payload >= STRETTO_PAYLOAD_AUTO &&
-         payload <= STRETTO_PAYLOAD_MIXED;
+         payload <= STRETTO_PAYLOAD_MIXED && c.settings.options.coding >= STRETTO_CODING_AUTO &&
+         c.settings.options.coding <= STRETTO_CODING_DENSE;
 }
 
-// What a decision's error depends on, as far as it is chosen.
+// Terms of a decision's error, as far as it is chosen.
 Terms terms_of(const Decision& d, int ranks, const schedule::Groups& groups) noexcept {
   Terms t;
   t.hosts = d.choice.raw_inside ? static_cast<int>(groups.members.size()) : 0;
@@ -72,13 +73,13 @@ Terms terms_of(const Decision& d, int ranks, const schedule::Groups& groups) noe
 Selector::Selector(std::shared_ptr<SharedChooser> chooser, int ranks, std::uint32_t messages)
     : choices_(chooser), splits_(std::move(chooser)), ranks_(ranks), limits_{choices_.eager_limit(), messages} {}
 
-// Of arguments that are not fit to choose with, only the needs are found that all ranks have.
+// For arguments that are not fit to choose with, sets only the needs that all ranks have.
 Decision Selector::decide(const Call& call, Served served) noexcept {
   const FloatEnvironment environment;
   const stretto_options& o = call.settings.options;
   Decision d;
   Needs& needs = d.needs;
-  needs.check = o.check && ranks_ > 1;  // one rank agrees with itself
+  needs.check = o.check && ranks_ > 1;  // a single rank agrees with itself
   const bool multi = call.collective == Collective::allreduce_multi;
   const bool open_counts = counts_at_root(call.collective) || counts_by_pair(call.collective);
   needs.counts = open_counts || multi;
@@ -86,19 +87,22 @@ Decision Selector::decide(const Call& call, Served served) noexcept {
   const bool relative = o.bound_kind == STRETTO_BOUND_RELATIVE && is_floating(call.type);
   needs.range = (streams && relative) || rounded;
   d.ratio = streams ? usual_ratio : 1;
+  d.shrinks = usual_ratios;
   if (open_counts || !fit_to_choose(call, ranks_)) return d;
   try {
     const std::size_t bytes = vector_bytes(call, ranks_);
     if (streams && o.payload == STRETTO_PAYLOAD_AUTO && !multi) {
-      const auto may_stream = [&](double ratio) { return choices_.may_stream(call, bytes, ratio, served); };
-      if (!may_stream(best_ratio)) {
+      const auto may_stream = [&](const Shrinks& ratios) { return choices_.may_stream(call, bytes, ratios, served); };
+      if (!may_stream(best_ratios)) {
         d.ratio = best_ratio;  // not even then a stream
+        d.shrinks = best_ratios;
         needs.range = rounded;
       } else {
-        const std::optional<double> known = ratios_.recall(call, bytes);
+        const std::optional<Shrinks> known = ratios_.recall(call, bytes);
         needs.sample = o.check || !known;
-        d.ratio = known.value_or(usual_ratio);
-        needs.range = rounded || (needs.range && (needs.sample || may_stream(d.ratio)));
+        d.shrinks = known.value_or(usual_ratios);
+        d.ratio = d.shrinks.fixed;
+        needs.range = rounded || (needs.range && (needs.sample || may_stream(d.shrinks)));
       }
     }
     d.made = !needs.values();
@@ -110,9 +114,13 @@ Decision Selector::decide(const Call& call, Served served) noexcept {
 }
 
 void Selector::choose(const Call& call, std::size_t bytes, Streaming streaming, Served served, Decision* d) {
-  // What is started runs in the node's memory in the order of the calls, and not in that in which their agreements end.
+  // Started calls run in the node's memory in the order of the calls, but agreements end in any order.
   if (call.nonblocking && d->needs.values()) served.node = served.streams = false;
-  d->choice = choices_.choose(call, bytes, streaming, d->ratio, served);
+  // Without an exchange a rank does not know that all others lack devices, which have no dense streams.
+  Shrinks ratios = d->shrinks;
+  const bool forced = call.settings.options.coding == STRETTO_CODING_DENSE;
+  if (!forced && !d->needs.any()) ratios.dense = 0;
+  d->choice = choices_.choose(call, bytes, streaming, ratios, served);
 }
 
 Status Selector::complete(const Call& call, const Agreed& agreed, Served served, Decision* d) noexcept {
@@ -124,11 +132,14 @@ Status Selector::complete(const Call& call, const Agreed& agreed, Served served,
       return fail(Status::invalid_argument, "no rank gives a contribution: k is 0 on all {} ranks", ranks_);
     if (d->inputs > 0x7fffffffu) return fail(Status::unsupported, "{} contributions; at most 2147483647", d->inputs);
     const std::size_t bytes = vector_bytes(call, ranks_);
-    if (agreed.ratio > 0) d->ratio = agreed.ratio;
+    if (agreed.ratios.fixed > 0) {
+      d->shrinks = agreed.ratios;
+      d->ratio = agreed.ratios.fixed;
+    }
     bool streams = may_compress(call);
     double bound = 0;
     const bool found = streams && d->needs.range && absolute_bound(call, agreed, &bound) == Status::ok;
-    if (found && bound == 0 && is_floating(call.type)) {  // of a range of 0: only exact values will do
+    if (found && bound == 0 && is_floating(call.type)) {  // a range of 0 requires exact values
       streams = false;
       d->ratio = 1;
     }
@@ -172,9 +183,11 @@ Status Selector::settle(const Call& call, const Agreed& agreed, Served served, s
     if (reduces(call.collective)) d->contributions = static_cast<std::uint64_t>(terms.hosts);
   }
   d->spec.codes = call.settings.codes;
+  d->spec.coding = raw || served.device ? codec::Coding::fixed : c.coding;
+  if (d->spec.coding == codec::Coding::dense) d->ratio = d->shrinks.dense;
   d->spec.nodes = d->hosts;
   d->spec.raw_below = c.raw_below;
-  // A segment of a device costs more than an announcement.
+  // A segment of a device costs more than a rendezvous.
   const std::size_t eager_limit = served.device ? 0 : limits_.eager_limit;
   c.segment = segment_for(call, c, bytes, static_cast<std::size_t>(ranks_), eager_limit);
   const std::size_t grain = (raw ? 1 : codec::kGroup) * stretto_type_size(call.type);
@@ -185,8 +198,8 @@ int Selector::split(const Call& call, const Choice& choice, int comm_cores) noex
   return splits_.of(call, vector_bytes(call, ranks_), choice, comm_cores);
 }
 
-void Selector::remember(const Call& call, double ratio) noexcept {
-  if (ratio > 0 && !call.nonblocking) ratios_.remember(call, vector_bytes(call, ranks_), ratio);
+void Selector::remember(const Call& call, const Shrinks& ratios) noexcept {
+  if (ratios.fixed > 0 && !call.nonblocking) ratios_.remember(call, vector_bytes(call, ranks_), ratios);
 }
 
 }  // namespace stretto::select

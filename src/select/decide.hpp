@@ -1,4 +1,4 @@
-// Decides how a call runs: once from the arguments alone, and once more, for what was left open, when the ranks agree.
+// Decides how a call runs: first by its arguments alone, and again, for anything left open, when the ranks agree.
 #pragma once
 
 #include <cstddef>
@@ -14,26 +14,26 @@
 
 namespace stretto::select {
 
-// The decisions of one rank of a communicator. All ranks that call alike decide alike.
+// The decisions of one rank of a communicator. Ranks with equal calls decide alike.
 class Selector {
  public:
-  // `messages`: as of CarrierLimits.
+  // `messages`: see CarrierLimits.
   Selector(std::shared_ptr<SharedChooser> chooser, int ranks, std::uint32_t messages);
 
-  // From the arguments alone, valid or not. Changes no state that ranks keep in step: a rank whose arguments differ
-  // would change it differently.
+  // Decides by the arguments alone, valid or not. Changes no state that must be equal on all ranks, since a rank's
+  // arguments may differ.
   Decision decide(const Call& call, Served served) noexcept;
 
-  // With what all ranks agreed on: turns the bound into an eps for each contribution, and makes a choice that was left
-  // open. Every rank gets the same status: invalid_argument, unsupported or invalid_bound. Only out_of_memory may be
-  // this rank's alone.
+  // Completes a decision with the ranks' agreement: turns the bound into an eps per contribution, and makes an open
+  // choice. Every rank gets the same status: invalid_argument, unsupported or invalid_bound. Only out_of_memory may be
+  // local.
   Status complete(const Call& call, const Agreed& agreed, Served served, Decision* decision) noexcept;
 
-  // Keeps the ratio on which the ranks of a blocking call agreed, for later calls without an agreement. 0: none was
+  // Keeps the ratios on which the ranks of a blocking call agreed, for later calls without an agreement. 0: none were
   // found.
-  void remember(const Call& call, double ratio) noexcept;
+  void remember(const Call& call, const call::Shrinks& ratios) noexcept;
 
-  // As Splits: of a started call that is decided, where communication cores drive.
+  // As Splits::of(), for a decided started call with communication cores.
   int split(const Call& call, const Choice& choice, int comm_cores) noexcept;
   void force_split(std::optional<int> levels) noexcept { splits_.force(levels); }
 

@@ -1,4 +1,4 @@
-// How a call runs: what follows from its arguments alone, and what the ranks' agreement adds.
+// A decision: how a call runs, by its arguments and by the ranks' agreement.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,7 @@ using call::Collective;
 
 using model::Provider;
 
-// Which providers serve a call, beside schedules, which serve all.
+// Providers that serve a call. Schedules serve every call.
 struct Served {
   bool mpi = false, node = false;
   bool streams = false;  // by the node's, within a bound
@@ -30,27 +30,28 @@ struct Served {
   }
 };
 
-// One way to run a collective. With the providers mpi and node only `payload` and `why` have a meaning.
+// A way to run a collective. For the providers mpi and node only `payload` and `why` are used.
 struct Choice {
   Provider provider = Provider::schedules;
   payload::Kind payload = payload::Kind::raw;
   std::string schedule;
-  bool raw_inside = false;    // raw inside a host, `payload` between hosts
-  std::size_t raw_below = 0;  // bytes: messages of fewer travel raw, whatever `payload`
-  std::size_t segment = 0;    // bytes; 0: uncut
-  int blocks = 0;             // pieces of a pipelined schedule; 0: what it needs
+  codec::Coding coding = codec::Coding::fixed;  // of streams in messages
+  bool raw_inside = false;                      // raw inside a host, `payload` between hosts
+  std::size_t raw_below = 0;                    // bytes: messages of fewer travel raw, whatever `payload`
+  std::size_t segment = 0;                      // bytes; 0: uncut
+  int blocks = 0;                               // pieces of a pipelined schedule; 0: what it needs
   int radix = 2;
-  int split = 0;  // levels of a tree that the application's core does (schedule::Lane)
-  int lanes = 0;  // streams of a device that segments are on; 0: as usual
+  int split = 0;  // levels of a tree run by the application's core (schedule::Lane)
+  int lanes = 0;  // device streams for the segments; 0: the default
   Why why;
 };
 
-// What a call needs from the agreement before its data may move.
+// Values that a call needs from the agreement before its data may move.
 struct Needs {
   bool counts = false;  // of other ranks
   bool range = false;   // of the values, for a bound
-  bool sample = false;  // how well the values compress
-  bool check = false;   // whether all ranks call alike
+  bool sample = false;  // compressibility of the values
+  bool check = false;   // comparison of all ranks' calls
   bool values() const noexcept { return counts || range || sample; }
   bool any() const noexcept { return values() || check; }
 };
@@ -58,29 +59,30 @@ struct Needs {
 // decide() sets `choice` and `made` unless the agreement can still change the choice. complete() then makes the choice,
 // and fills in the rest.
 struct Decision {
-  bool known = true;  // false: there was no memory to find out
+  bool known = true;  // false: out of memory
   Needs needs;
   bool made = false;
   Choice choice;
-  double ratio = 1;  // by which the vector is expected to shrink
+  double ratio = 1;       // by which the vector is expected to shrink
+  call::Shrinks shrinks;  // by coding
 
   stretto_payload payload = STRETTO_PAYLOAD_RAW;
-  std::uint64_t contributions = 1;  // K; with raw sums inside hosts, the hosts
-  std::uint64_t inputs = 1;         // K in all
-  int hosts = 0;                    // with raw sums inside each of so many; 0: all is added as `payload` says
-  double eps = 0;                   // of each contribution
-  double error = 0;                 // |result - exact| <= this, and
-  double rounding = 0;              // this more, by additions in the values' own type; infinite: not known
+  std::uint64_t contributions = 1;  // K; with raw sums inside hosts, the number of hosts
+  std::uint64_t inputs = 1;         // total K
+  int hosts = 0;                    // number of hosts with raw sums inside; 0: every sum uses `payload`
+  double eps = 0;                   // per contribution
+  double error = 0;                 // bound of |result - exact|, except for
+  double rounding = 0;              // the error by additions in the values' own type; infinite: unknown
   payload::Spec spec;
 
   bool streams() const noexcept { return choice.payload != payload::Kind::raw; }
 };
 
-// What the agreement brought, the same on every rank.
+// The result of the agreement, equal on every rank.
 struct Agreed {
-  codec::Ranges values;  // of the finite values; empty: there are none, or it was not asked for
+  codec::Ranges values;  // of the finite values; empty: none, or not requested
   std::uint64_t contributions = 1;
-  double ratio = 0;  // of samples; 0: none were taken
+  call::Shrinks ratios;  // of samples; 0: none were taken
 };
 
 }  // namespace stretto::select

@@ -16,14 +16,14 @@ using payload::Kind;
 
 bool sums(const Call& c) noexcept { return c.op == STRETTO_SUM || c.op == STRETTO_DIFFERENCE || c.op == STRETTO_MEAN; }
 
-// Streams beside which short messages are to travel raw.
+// True if short messages travel raw beside streams.
 bool adds_some_raw(const Call& c) noexcept {
   return c.settings.options.raw_below > 0 && c.settings.options.payload != STRETTO_PAYLOAD_RAW;
 }
 
 bool meets_in_code_space(Kind k) noexcept { return k == Kind::homomorphic || k == Kind::fused; }
 
-// A floating type as additions see it: they round by `unit` of their result at most.
+// A floating-point type's rounding: relative error `unit` per addition.
 struct Adding {
   double unit, largest;
 };
@@ -34,29 +34,29 @@ Adding adding(stretto_type t) noexcept {
   return {0x1p-53, std::numeric_limits<double>::max()};
 }
 
-// What values of at most 1 round by in all, in units, but for the rounding of the result itself.
+// Accumulated rounding of values of at most 1, in units, without the rounding of the result itself.
 double units(const Call& c, const Terms& t) noexcept {
   const auto K = static_cast<double>(t.contributions);
   if (K < 2) return 0;
   const bool half = c.type == STRETTO_F16 || c.type == STRETTO_BF16, mean = c.op == STRETTO_MEAN;
   double n = 0;
   if (t.kind == Kind::raw)
-    n = roundings(K) - (mean ? 0 : K);  // the last sum is the result, or what is divided
+    n = roundings(K) - (mean ? 0 : K);  // the last sum is the result, or the dividend
   else if (meets_in_code_space(t.kind) && !t.some_raw)
     n = t.hosts > 0 ? t.inside + (mean ? K : 0) : 0;
   else if (t.some_raw)
-    n = (half ? 2 : 1) * roundings(K) + K;  // a sum of codes is rounded where it is first added to raw values
+    n = (half ? 2 : 1) * roundings(K) + K;  // a sum of codes is rounded when it is first added to raw values
   else
     n = half ? 2 * roundings(K) + K : roundings(K);  // a stream is within eps before it is rounded to 16 bits
   return mean ? n / K : n;
 }
 
-// The same times the type's unit: by how much a sum is off, in parts of the largest value. Infinite where that says nothing.
+// units() times the type's unit: the error of a sum, relative to the largest value. Infinite if the estimate is void.
 double unit_of(const Call& c, const Terms& t) noexcept {
   const double n = units(c, t), all = static_cast<double>(t.contributions) * adding(c.type).unit;
   if (n == 0) return 0;
   return all > 0.5 ? INFINITY
-                   : n * adding(c.type).unit * (1 + 4 * all);  // sums so far are off by what they were rounded by
+                   : n * adding(c.type).unit * (1 + 4 * all);  // intermediate sums carry their own rounding errors
 }
 
 double largest_of(const Agreed& a) noexcept {
@@ -64,19 +64,19 @@ double largest_of(const Agreed& a) noexcept {
   return all.empty() ? 0 : std::max(std::fabs(all.lo), std::fabs(all.hi));
 }
 
-// The largest values whose sums do not overflow.
+// Largest values whose sums do not overflow.
 double largest_added(const Call& c, const Terms& t, double unit) noexcept {
   return adding(c.type).largest / (static_cast<double>(t.contributions) * (1 + unit)) * (1 - 0x1p-50);
 }
 
-// By how much sums of values that are as large as agreed are rounded, each off by eps twice at most. Infinite: they may overflow.
+// Rounding error of sums of values with the agreed magnitude, each off by at most 2 eps. Infinite: they may overflow.
 double rounding(const Call& c, const Terms& t, const Agreed& agreed, double eps) noexcept {
   const double unit = unit_of(c, t), largest = largest_of(agreed) + 2 * eps;
   if (unit == 0 || largest == 0) return 0;
   return largest <= largest_added(c, t, unit) ? unit * largest : INFINITY;
 }
 
-// The largest eps with which they do not overflow.
+// Largest eps without overflow.
 double most_eps(const Call& c, const Terms& t, const Agreed& agreed) noexcept {
   return (largest_added(c, t, unit_of(c, t)) - largest_of(agreed)) / 2 * (1 - 0x1p-50);
 }
@@ -161,7 +161,7 @@ Status eps_of(const Call& call, const Terms& terms, const Agreed& agreed, double
     return Status::ok;
   }
   const double rounded = within ? rounding(call, terms, agreed, 0) : 0;
-  // What remains of the bound; a hair less, where it is a difference, than its own rounding takes.
+  // The remaining bound. A difference is reduced by a margin for its own rounding.
   const double left = rounded > 0 ? bound * (1 - 0x1p-50) - rounded : bound;
   if (raw ? rounded > bound : !(left > 0)) return refuse(call, terms, agreed, bound, rounded);
   if (raw) return Status::ok;
@@ -169,7 +169,8 @@ Status eps_of(const Call& call, const Terms& terms, const Agreed& agreed, double
   double e = left / (error_factor(call, terms) + 2 * unit);
   e = std::isfinite(e) ? e : bound;
   if (unit > 0) e = std::min(e, most_eps(call, terms, agreed));
-  while (e > 0 && error_of(call, terms, agreed, e) > bound) e = std::nextafter(e, 0.0);  // rounding must not break it
+  // rounding must not break the bound
+  while (e > 0 && error_of(call, terms, agreed, e) > bound) e = std::nextafter(e, 0.0);
   if (!(e > 0))
     return fail(Status::invalid_bound, "bound {} for the result leaves nothing for each of {} contributions", bound,
                 terms.contributions);
@@ -187,7 +188,7 @@ bool rounds(const Call& call, int ranks) noexcept {
     case STRETTO_PAYLOAD_QUANTISED_AHEAD:
     case STRETTO_PAYLOAD_FUSED: return false;
     case STRETTO_PAYLOAD_AUTO:
-      if (several) return false;  // as codes, always
+      if (several) return false;  // always as codes
       [[fallthrough]];
     case STRETTO_PAYLOAD_RAW: return several || ranks > (call.op == STRETTO_MEAN ? 1 : 2);
     case STRETTO_PAYLOAD_RECOMPRESS:

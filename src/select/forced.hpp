@@ -1,4 +1,4 @@
-// What a caller forces by options.schedule.
+// Forced schedules (options.schedule).
 #pragma once
 
 #include <optional>
@@ -15,18 +15,17 @@ std::optional<Provider> forced_provider(const Call& call) noexcept;
 
 // The providers of a communicator, and those that serve a call.
 struct Providers {
-  bool mpi = false, node = false;  // there is such a one
-  std::string no_node;             // why there is none
+  bool mpi = false, node = false;  // the communicator has the provider
+  std::string no_node;             // reason why there is no node
   Served served;
 };
 
-// Checks a forced schedule. It must exist, offer the collective, and keep the order of an operation that does not
-// commute (with ranks in these groups; null: each rank is a group). A forced provider must exist and serve the call
-// exactly. gatherv, scatterv and alltoallv are checked by what is known before their counts; complete() checks them
-// again.
+// Checks a forced schedule: it exists, offers the collective, and keeps the order of non-commutative operations (with
+// ranks in these groups; null: each rank is a group). A forced provider must exist and serve the call exactly. gatherv,
+// scatterv and alltoallv are checked without their counts; complete() checks them again.
 Status check_forced(const Call& call, const Providers& providers, const schedule::Groups* groups);
 
-// The part of check_forced() about a schedule that exists.
+// The part of check_forced() about an existing schedule.
 Status check_algorithm(const Call& call, const schedule::Algorithm& algorithm, const schedule::Groups* groups);
 
 }  // namespace stretto::select

@@ -1,5 +1,6 @@
 #include "select/question.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 
@@ -13,9 +14,9 @@ bool same(const model::Question& a, const model::Question& b) noexcept {
   return a.collective == b.collective && a.bytes == b.bytes && a.element == b.element && a.root == b.root &&
          a.keeps_order == b.keeps_order && a.rank_by_rank == b.rank_by_rank && a.exact == b.exact &&
          a.compress == b.compress && a.code_space == b.code_space && a.native == b.native && a.node == b.node &&
-         a.node_streams == b.node_streams && a.ratio == b.ratio && a.payload == b.payload && a.segment == b.segment &&
-         a.raw_below == b.raw_below && a.device == b.device && a.staged == b.staged && a.reaching == b.reaching &&
-         a.schedule == b.schedule;
+         a.started == b.started && a.node_streams == b.node_streams && a.ratio == b.ratio && a.payload == b.payload &&
+         a.segment == b.segment && a.raw_below == b.raw_below && a.dense_ratio == b.dense_ratio && a.fixed == b.fixed &&
+         a.device == b.device && a.staged == b.staged && a.reaching == b.reaching && a.schedule == b.schedule;
 }
 
 }  // namespace
@@ -24,7 +25,7 @@ bool Asked::same_answer(const Asked& o) const noexcept {
   return mixed == o.mixed && reported == o.reported && same(question, o.question);
 }
 
-Asked ask(const Call& call, std::size_t bytes, Streaming streaming, double ratio, Served served) {
+Asked ask(const Call& call, std::size_t bytes, Streaming streaming, const call::Shrinks& ratios, Served served) {
   const stretto_options& o = call.settings.options;
   const bool compress = streaming.may;
   Asked a;
@@ -34,11 +35,18 @@ Asked ask(const Call& call, std::size_t bytes, Streaming streaming, double ratio
   q.element = static_cast<std::uint32_t>(call.collective == Collective::barrier ? 1 : stretto_type_size(call.type));
   q.root = rooted(call.collective) ? call.root : 0;
   q.keeps_order = call::needs_order(call);
-  q.rank_by_rank = !compress && call::rank_by_rank(call);  // sums of codes are the same in any order
+  q.rank_by_rank = !compress && call::rank_by_rank(call);  // sums of codes are equal in any order
   q.exact = reduces(call.collective) && call::is_exact(call);
   q.compress = compress;
-  q.ratio = compress ? model::power_of_two(4 * std::lround(2 * std::log2(ratio)))
-                     : 1;  // data that change a little ask the same
+  // Data that change a little ask the same.
+  const auto rounded = [](double ratio) { return model::power_of_two(4 * std::lround(2 * std::log2(ratio))); };
+  q.ratio = compress ? rounded(ratios.fixed) : 1;
+  if (compress && !served.device && o.coding != STRETTO_CODING_FIXED && ratios.dense > 0) {
+    // The gain has eight steps a factor of two: it decides between two codings, while an error of `ratio` is one of both.
+    const double gain = std::max(1.0, ratios.dense / ratios.fixed);
+    q.dense_ratio = q.ratio * model::power_of_two(std::lround(8 * std::log2(gain)));
+    q.fixed = o.coding == STRETTO_CODING_AUTO;
+  }
   q.segment = o.segment;
   q.raw_below = compress && !streaming.alone ? o.raw_below : 0;
   a.mixed = compress && o.payload == STRETTO_PAYLOAD_MIXED;
@@ -48,8 +56,8 @@ Asked ask(const Call& call, std::size_t bytes, Streaming streaming, double ratio
     q.payload = static_cast<int>(call::payload_kind(o.payload));
   else if (!compress)
     q.payload = static_cast<int>(payload::Kind::raw);
-  // A payload that adds codes promises the same bits for every schedule, where it is asked for; and several inputs a rank are
-  // always added as codes, or the result would depend on how they are shared out.
+  // A requested payload that adds codes promises equal bits for every schedule. Several inputs per rank are always
+  // added as codes, since otherwise the result would depend on their distribution.
   const bool adds_codes = o.payload == STRETTO_PAYLOAD_HOMOMORPHIC || o.payload == STRETTO_PAYLOAD_FUSED;
   q.code_space = compress && ((adds_codes && q.raw_below == 0) || streaming.alone ||
                               call.collective == Collective::allreduce_multi);
@@ -60,6 +68,7 @@ Asked ask(const Call& call, std::size_t bytes, Streaming streaming, double ratio
   q.native = others && served.mpi;
   q.node = others && served.node;
   q.node_streams = others && compress && served.streams;
+  q.started = call.nonblocking;
   q.schedule = call.settings.schedule;
   q = model::on_grid(std::move(q));
   a.reported = o.report != nullptr;
@@ -69,10 +78,11 @@ Asked ask(const Call& call, std::size_t bytes, Streaming streaming, double ratio
   h = mix(h, std::bit_cast<std::uint64_t>(q.ratio));
   h = mix(h, static_cast<std::uint64_t>(q.payload + 1) << 16 | std::uint64_t{q.staged} << 12 |
                  std::uint64_t{q.device} << 13 | std::uint64_t{q.rank_by_rank} << 15 | std::uint64_t{q.exact} << 14 |
-                 std::uint64_t{q.native} << 7 | std::uint64_t{a.mixed} << 5 | std::uint64_t{q.code_space} << 4 |
-                 std::uint64_t{q.keeps_order} << 3 | std::uint64_t{q.node} << 2 | std::uint64_t{q.compress} << 1 |
-                 std::uint64_t{q.node_streams});
+                 std::uint64_t{q.native} << 7 | std::uint64_t{q.started} << 6 | std::uint64_t{a.mixed} << 5 |
+                 std::uint64_t{q.code_space} << 4 | std::uint64_t{q.keeps_order} << 3 | std::uint64_t{q.node} << 2 |
+                 std::uint64_t{q.compress} << 1 | std::uint64_t{q.node_streams});
   if (q.raw_below > 0) h = mix(h, q.raw_below);
+  if (q.dense_ratio > 0) h = mix(h, std::bit_cast<std::uint64_t>(q.dense_ratio) + std::uint64_t{q.fixed});
   if (q.reaching > 0) h = mix(h, static_cast<std::uint64_t>(q.reaching));
   a.cell = mix(h, q.segment ^ q.schedule.size());
   return a;

@@ -1,4 +1,4 @@
-// A call as the model is asked about it.
+// A call as a question to the model.
 #pragma once
 
 #include <cstddef>
@@ -16,15 +16,15 @@ struct Streaming {
 
 struct Asked {
   model::Question question;  // on the model's grid
-  bool mixed = false;        // raw inside hosts and streams between were asked for
-  std::uint64_t cell = 0;    // of all this
-  bool reported = false;     // on this rank: a report tells what is predicted
+  bool mixed = false;        // raw inside hosts and streams between hosts were requested
+  std::uint64_t cell = 0;    // hash of question and mixed
+  bool reported = false;     // on this rank: a report shows the predictions
 
-  // Whether cell and question are the same: two questions may share a cell by chance.
+  // True if cell and question are equal: two questions may share a cell by chance.
   bool same_answer(const Asked& other) const noexcept;
 };
 
 // `bytes`: of the whole vector.
-Asked ask(const Call& call, std::size_t bytes, Streaming streaming, double ratio, Served served);
+Asked ask(const Call& call, std::size_t bytes, Streaming streaming, const call::Shrinks& ratios, Served served);
 
 }  // namespace stretto::select

@@ -1,4 +1,4 @@
-// The compression ratios seen so far, by kind of vector.
+// Compression ratios observed so far, by kind of vector.
 #pragma once
 
 #include <array>
@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "call/agreement.hpp"
 #include "call/call.hpp"
 
 namespace stretto::select {
@@ -15,16 +16,16 @@ namespace stretto::select {
 class Ratios {
  public:
   // Of vectors like this one.
-  std::optional<double> recall(const call::Call& call, std::size_t bytes) const noexcept;
-  void remember(const call::Call& call, std::size_t bytes, double ratio) noexcept;
+  std::optional<call::Shrinks> recall(const call::Call& call, std::size_t bytes) const noexcept;
+  void remember(const call::Call& call, std::size_t bytes, const call::Shrinks& ratios) noexcept;
 
-  // Grows whenever something else is remembered.
+  // Increases with each changed ratio.
   std::uint64_t changes() const noexcept { return changes_; }
 
  private:
   struct Entry {
     std::uint64_t key = 0;
-    double ratio = 0;
+    call::Shrinks ratios;
   };
   std::array<Entry, 64> entries_;
   std::uint64_t changes_ = 0;

@@ -10,10 +10,10 @@ using namespace call;
 
 namespace {
 
-// Of blocks that are far from equal, from where on one is worth a ring in segments; and how long these are.
+// Ratio of the largest to the mean block from which a segmented ring pays off, and its segment.
 constexpr std::size_t uneven = 4, ring_segment = std::size_t{64} << 10;
 
-// The engine keeps a few hundred bytes for each segment, and posts the receives of all that land where they belong at once.
+// The engine keeps a few hundred bytes per segment, and posts all receives into final buffers at once.
 constexpr std::size_t most_segments = std::size_t{1} << 12;
 
 }  // namespace
@@ -23,7 +23,7 @@ std::size_t segment_for(const Call& call, const Choice& choice, std::size_t byte
   const bool fits = choice.segment > 0 && choice.segment <= eager_limit;
   if (choice.payload != payload::Kind::raw || eager_limit == 0 || fits || call.settings.options.segment > 0)
     return choice.segment;
-  // Of an alltoall `bytes` is what one rank sends, and all ranks' blocks are cut.
+  // For alltoall, `bytes` is one rank's data, and all ranks' blocks are cut.
   const std::size_t rows = counts_by_pair(call.collective) || call.collective == Collective::alltoall ? ranks : 1;
   return bytes / eager_limit < most_segments / rows ? eager_limit : choice.segment;
 }
@@ -43,11 +43,11 @@ Status fit_segment(const Call& call, std::size_t bytes, std::size_t grain, std::
 
 void suit_counts(const Call& c, std::size_t bytes, Choice* choice) {
   if (choice->provider != Provider::schedules || !c.settings.schedule.empty()) return;
-  // A rank knows the lengths of its own blocks alone.
+  // A rank knows only the lengths of its own blocks.
   if (counts_by_pair(c.collective) &&
       schedule::find(schedule::family(c.collective), choice->schedule)->passes_blocks_on)
     choice->schedule = "linear", choice->why = {.reason = Reason::counts};
-  // Whatever the counts, a ring in segments takes what its busiest link has to carry, and once around.
+  // For any counts, a segmented ring takes the time of its busiest link, plus one lap.
   if ((c.collective != Collective::allgatherv && c.collective != Collective::reduce_scatter) || needs_order(c)) return;
   const std::size_t p = c.counts.size(), most = *std::max_element(c.counts.begin(), c.counts.end());
   if (rank_by_rank(c) && choice->payload == payload::Kind::raw) return;

@@ -15,7 +15,7 @@ using namespace call;
 
 namespace {
 
-// FNV-1a over the words of the counts: ranks compare arrays by it.
+// FNV-1a over the words of the counts, to compare the ranks' arrays.
 std::uint64_t checksum(const std::vector<std::size_t>& v) noexcept {
   std::uint64_t h = 0xcbf29ce484222325u;
   for (std::size_t x : v)
@@ -38,8 +38,8 @@ Signature signature_of(const Call& c, const Needs& needs, Status own, int rank, 
   if (own == Status::ok && needs.sample) {
     double eps = 0;
     const auto terms = Terms{payload::Kind::fused, static_cast<std::uint64_t>(ranks), ranks};
-    if (eps_of(c, terms, {s.values, 1}, &eps) == Status::ok)
-      s.add_sample(eps > 0 || !is_floating(c.type) ? sampled_ratio(c, rank, ranks, eps) : best_ratio);
+    if (eps_of(c, terms, {s.values, 1, {}}, &eps) == Status::ok)
+      s.add_sample(eps > 0 || !is_floating(c.type) ? sampled_ratios(c, rank, ranks, eps) : best_ratios);
   }
   if (own != Status::ok) s.set_failure(own, message(), rank);
   if (!c.settings.schedule.empty())
@@ -70,6 +70,7 @@ Signature signature_of(const Call& c, const Needs& needs, Status own, int rank, 
   s.set(Field::segment, std::uint64_t{o.segment}, rank);
   s.set(Field::raw_below, std::uint64_t{o.raw_below}, rank);
   s.set(Field::reproducible, std::uint64_t{o.reproducible != 0}, rank);
+  s.set(Field::coding, unsigned_value(o.coding), rank);
   return s;
 }
 

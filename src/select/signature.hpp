@@ -1,4 +1,4 @@
-// What a rank brings to the agreement.
+// A rank's contribution to the agreement.
 #pragma once
 
 #include "base/status.hpp"
@@ -7,8 +7,8 @@
 
 namespace stretto::select {
 
-// The rank's arguments; its own failure, if any, with this thread's message; and what the call needs: the range of its
-// input, and how well a sample of it compresses.
+// Signature of the rank's arguments; its own failure, if any, with this thread's message; and the needed values: the
+// range of its input, and how well a sample compresses.
 call::Signature signature_of(const Call& call, const Needs& needs, Status own, int rank, int ranks) noexcept;
 
 }  // namespace stretto::select

@@ -15,7 +15,7 @@ int Splits::of(const Call& call, std::size_t bytes, const Choice& choice, int co
   const topology::Topology& topology = shared_->chooser.topology();
   int ranks = 0;  // of the fullest host
   for (int h = 0; h < topology.hosts(); ++h) ranks = std::max(ranks, static_cast<int>(topology.ranks_of(h).size()));
-  const int serving = std::min(comm_cores, ranks);  // a thread of each
+  const int serving = std::min(comm_cores, ranks);  // one thread per process
   if (serving == 0 || ranks + serving > topology.cores_per_host()) return 0;
   const int radix = algorithm->uses_radix ? choice.radix : 2;
   const auto known = std::find_if(answers_.begin(), answers_.end(), [&](const Answer& a) {

@@ -1,4 +1,5 @@
-// How many levels of a tree the application's core does, where communication cores drive the rest (schedule::Lane).
+// Number of levels of a tree that the application's core runs, while communication cores drive the rest
+// (schedule::Lane).
 #pragma once
 
 #include <cstddef>
@@ -12,16 +13,16 @@
 
 namespace stretto::select {
 
-// Of one rank of a communicator. Ranks need not agree: who does a step changes nothing that others see.
+// Per rank of a communicator. Ranks need not agree: the choice of the core changes nothing that others see.
 class Splits {
  public:
   explicit Splits(std::shared_ptr<SharedChooser> shared) : shared_(std::move(shared)) {}
 
-  // So many in every tree, whatever the model says; nothing: as it says.
+  // Fixes the levels in every tree; empty: by the model.
   void force(std::optional<int> levels) noexcept { forced_ = levels; }
 
-  // By the model (model::best_split), for `bytes` of the whole vector and so many communication cores of the host. 0 for
-  // what is no tree of ours, where ranks share cores, or it is not known whether they do, and where no memory is left.
+  // Levels by the model (model::best_split), for `bytes` of the whole vector and `comm_cores` communication cores of
+  // the host. 0 if it is no tree of ours, if ranks share cores or may do so, or without memory.
   int of(const Call& call, std::size_t bytes, const Choice& choice, int comm_cores) noexcept;
 
  private:
@@ -33,7 +34,7 @@ class Splits {
 
   std::shared_ptr<SharedChooser> shared_;
   std::optional<int> forced_;
-  std::vector<Answer> answers_;  // the latest last, at most most_answers
+  std::vector<Answer> answers_;  // latest last, at most most_answers
   static constexpr std::size_t most_answers = 16;
 };
 

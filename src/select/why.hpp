@@ -14,14 +14,14 @@ enum class Reason : std::uint8_t {
   forced,
   counts,
   agreement,
-  refused  // a bound, schedule or payload: the call runs without
+  refused  // a bound, schedule or payload was refused: the call runs without it
 };
 
 struct Why {
   Reason reason = Reason::predicted;
-  float seconds = 0, mpi = 0;  // predicted: of that way, and of the MPI's own collective; 0: no opinion
+  float seconds = 0, mpi = 0;  // predicted seconds of this choice, and of the MPI's own collective; 0: none
 
-  // Of a short call without a report, whose predictions nobody asked for.
+  // True for a short call whose predictions were skipped, since it had no report.
   bool lacks_prediction() const noexcept {
     return seconds == 0 && (reason == Reason::predicted || reason == Reason::assumed);
   }

@@ -1,5 +1,5 @@
-// Counts by pair of ranks: each block arrives, with any schedule that the ranks' own counts suffice for, in place or not, within the
-// bound; and ranks whose counts do not match are told so.
+// Counts by pair of ranks: each block arrives, with any schedule that works with the ranks' own counts, in place or
+// not, within the bound. Ranks with mismatched counts get an error.
 #include <cmath>
 #include <string>
 
@@ -10,7 +10,8 @@ using namespace api_test;
 
 namespace {
 
-// Elements that `from` has for `to`: none, few, many. `symmetric`: as many the other way, as an exchange in place needs.
+// Elements that `from` has for `to`: none, few, many. `symmetric`: as many the other way, as an exchange in place
+// needs.
 std::size_t length(int from, int to, bool symmetric) {
   const std::size_t lengths[] = {3, 0, 700, 1, 20000, 0, 12};
   const int key = symmetric ? from + to : 2 * from + 5 * to;
@@ -32,7 +33,7 @@ struct Side {
 int element(int from, int to, std::size_t i) { return sample(from * 7 + to, i); }
 
 struct Case {
-  Side out, in;  // what is sent, what is received
+  Side out, in;  // sent and received blocks
   std::vector<float> send, expected;
   Case(int rank, int ranks, std::size_t gap, bool symmetric) {
     for (int r = 0; r < ranks; ++r) {

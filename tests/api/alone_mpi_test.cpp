@@ -1,5 +1,5 @@
-// As alone_test.cpp over an MPI, on the ranks that the program was launched with: also in a node's memory, and where the MPI's own
-// collective is under way. Every failure ends a communicator, and further ones are made and freed.
+// alone_test.cpp over an MPI, on the launched ranks: also in a node's memory, and during the MPI's own collective.
+// Every failure ends a communicator, and further ones are made and freed.
 #include <string>
 #include <utility>
 
@@ -23,7 +23,7 @@ bool anywhere(bool here) {
   return all != 0;
 }
 
-// Which call of a communicator it is that lacks memory. In a node's memory a second one like the first needs none.
+// Index of the communicator's call that lacks memory. In a node's memory a second equal call allocates nothing.
 enum class Which { first, second };
 
 // The last rank has no memory for its n-th allocation inside call(comm, rank). False: it made fewer.
@@ -111,7 +111,7 @@ TEST(Alone, AStartedAllreduceOfTheMpi) {
     stretto_status s = stretto_iallreduce(x.data(), y.data(), x.size(), STRETTO_F32, STRETTO_SUM, comm, &o, &request);
     if (s == STRETTO_OK) s = stretto_wait(request);
     EXPECT_EQ(stretto_request_free(&request), STRETTO_OK);
-    const Plenty plenty;  // what the MPI may still touch outlives the call
+    const Plenty plenty;  // the MPI may still access it after the call
     static std::vector<std::vector<float>> kept;
     kept.push_back(std::move(x));
     kept.push_back(std::move(y));

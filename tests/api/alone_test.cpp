@@ -1,5 +1,5 @@
-// A rank that fails by itself where others have nothing wrong: all learn soon which and why, whatever they wait in, and the communicator
-// says so from then on.
+// A rank fails alone while the others are fine: all soon learn the rank and the reason, whatever they wait in, and the
+// communicator reports it from then on.
 #include <atomic>
 #include <barrier>
 #include <string>
@@ -35,7 +35,7 @@ bool lacks_memory(long n, const Make& make) {
   on_ranks(ranks, [&](stretto_comm comm, int rank, int) {
     SCOPED_TRACE(testing::Message() << "allocation " << n << ", rank " << rank);
     auto call = make(comm, rank);
-    ASSERT_STRETTO_OK(call());  // what is learned once is known
+    ASSERT_STRETTO_OK(call());  // a learned failure is sticky
     stretto_status s = STRETTO_OK;
     if (rank == 1) {
       const Scarce scarce(n);
@@ -51,7 +51,7 @@ bool lacks_memory(long n, const Make& make) {
     EXPECT_TRUE(s == STRETTO_OK || rank == 1 || contains(text, "rank ")) << text;
     met.arrive_and_wait();
     EXPECT_TRUE(struck || s == STRETTO_OK) << text;
-    // A failure ends in an error everywhere, at once or in the next call. Some memory was not needed at any cost.
+    // A failure ends in an error everywhere, at once or in the next call. Some allocations are optional.
     const stretto_status next = call();
     const std::string later = stretto_message();
     EXPECT_FALSE(contains(later, "nothing came")) << later;
@@ -107,7 +107,7 @@ TEST(Alone, AStartedReduceWithoutMemoryOnOneRank) {
   });
 }
 
-// What the others wait in is no exchange that this rank could tell them in.
+// The others wait outside of any exchange in which this rank could report its failure.
 TEST(Alone, AnAllreduceWithoutAnAgreementOrMemoryOnOneRank) {
   lacks_any_memory("allreduce, check = 0", [](stretto_comm comm, int rank) {
     return [=, x = wave(rank, 5000), y = std::vector<float>(5000)]() mutable {

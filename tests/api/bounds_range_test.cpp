@@ -37,7 +37,7 @@ TEST(Bounds, RelativeBoundIsTheSameHoweverARankRoundsAndFlushes) {
   on_all_ranks([](stretto_comm comm, int rank, int ranks) {
     constexpr unsigned flush_to_zero = 0x8000, denormals_are_zero = 0x0040, upward = 0x4000, downward = 0x2000;
     constexpr unsigned modes[] = {0, flush_to_zero | denormals_are_zero, upward, downward};
-    // The smaller ones are denormal numbers; what a third of the range is, is rounded.
+    // Smaller values are denormal numbers; a third of the range is rounded.
     std::vector<double> x(n), y(n), values;
     for (std::size_t i = 0; i < n; ++i) x[i] = static_cast<double>(i * 7 % 1001 + 1) * 1e-310;
     for (const auto payload : {STRETTO_PAYLOAD_FUSED, STRETTO_PAYLOAD_HOMOMORPHIC})

@@ -80,7 +80,7 @@ TEST(Bounds, ForTheResultTheSumItselfKeepsTheBound) {
   });
 }
 
-TEST(Bounds, StatisticalUniformScopeHoldsForNineteenOfTwentyElementsOfRoughData) {
+TEST(Bounds, StatisticalScopeHoldsForNineteenOfTwentyElements) {
   on_ranks(7, [](stretto_comm comm, int rank, int ranks) {
     std::vector<double> exact(n, 0.0);
     std::vector<float> x(n), y(n);
@@ -101,14 +101,15 @@ TEST(Bounds, StatisticalUniformScopeHoldsForNineteenOfTwentyElementsOfRoughData)
     for (std::size_t i = 0; i < n; ++i) within += std::fabs(double{y[i]} - exact[i]) <= 1e-3;
     EXPECT_GE(static_cast<double>(within), 0.94 * n);  // 95.4 % expected; six standard deviations are 0.7 %
     EXPECT_NEAR(report.promised_error, 1e-3, 1e-15);
-    EXPECT_GT(report.eps, 2 * 1e-3 / ranks);  // what the statistics buy over the guarantee
+    EXPECT_GT(report.eps, 2 * 1e-3 / ranks);  // the gain of the statistical scope over the guarantee
     o.scope = STRETTO_SCOPE_RESULT_STATISTICAL_95;
     ASSERT_STRETTO_OK(stretto_allreduce(x.data(), y.data(), n, STRETTO_F32, STRETTO_SUM, comm, &o));
     EXPECT_NEAR(report.eps, 1e-3 / (2.0 / 3.0 * std::sqrt(ranks)), 1e-15);
   });
 }
 
-// A value is a point of the grid and a normal error of a third of eps, cut off at eps: quantisation takes back this error.
+// A value is a point of the grid plus a normal error of a third of eps, clamped to eps: quantisation removes this
+// error.
 TEST(Bounds, StatisticalNormalScopeHoldsFor95PercentOfNormalErrors) {
   on_ranks(7, [](stretto_comm comm, int rank, int ranks) {
     const double bound = 1e-3, eps = bound / (2.0 / 3.0 * std::sqrt(ranks));
@@ -175,7 +176,7 @@ TEST(Bounds, IntegersTravelLosslessly) {
 
 TEST(Bounds, HalfPrecisionAddsHalfAnUlpOfItsOwn) {
   on_all_ranks([](stretto_comm comm, int rank, int ranks) {
-    // bfloat16 values k/8 with k < 64 are exact, and so is what the test reads back.
+    // bfloat16 values k/8 with k < 64 are exact, and so are the decoded values.
     const auto to_bf16 = [](float v) {
       std::uint32_t b;
       std::memcpy(&b, &v, 4);

@@ -1,4 +1,5 @@
-// What a report says of bytes, over an MPI: what was sent, or that nobody counted, alike at every call of a shape, repeated or not.
+// Bytes in reports over an MPI: the sent bytes, or that they are unknown, alike in every call of a shape, repeated or
+// not.
 #include <string>
 
 #include "../launched.hpp"

@@ -17,7 +17,7 @@ int sum_of_ranks(int ranks, std::size_t i) {
   return s;
 }
 
-// What rank r holds for rank d at element i, where a call has a block for each rank.
+// Element i of rank r's block for rank d, for calls with a block per rank.
 int pair_sample(int r, int d, std::size_t i) { return sample(r * 3 + d, i); }
 
 std::vector<int> blocks(int rank, int ranks, std::size_t count) {

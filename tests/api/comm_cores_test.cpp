@@ -1,4 +1,5 @@
-// Communication cores under ranks that are threads: what is started moves without its caller, beside whatever else the ranks do.
+// Communication cores with ranks as threads: started collectives progress without their caller, whatever else the ranks
+// do.
 #include <sched.h>
 
 #include <atomic>
@@ -21,7 +22,7 @@ class CommCores : public testing::Test {
   void TearDown() override { EXPECT_EQ(stretto_comm_cores(nullptr, 0), STRETTO_OK); }
 };
 
-// Looks at what another thread may be writing, which the program below would not do.
+// Reads memory that another thread may be writing, as the program below does not.
 __attribute__((no_sanitize("thread"))) double peek(const volatile double* at) { return *at; }
 
 void end(stretto_request* r) {

@@ -20,7 +20,7 @@ TEST(Communicators, CreationFailsOnAllRanksWhenOneIsTakenTwice) {
   ASSERT_STRETTO_OK(stretto_thread_group_free(group));
 }
 
-TEST(Communicators, CreationFailsOnAllRanksWhenOneIsOutOfRangeOrGivesNowhereToPutIt) {
+TEST(Communicators, BadArgumentOfOneRankFailsCreationOnAllRanks) {
   stretto_thread_group group = nullptr;
   ASSERT_STRETTO_OK(stretto_thread_group_create(2, &group));
   for (bool null : {false, true}) {

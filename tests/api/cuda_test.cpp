@@ -1,7 +1,7 @@
-// The C functions for a GPU: what they say where there is none, and, with a plugin whose device is emulated, that they
-// pass on what they are given. Each part runs in a process of its own, since a plugin is looked for once
-// (CMakeLists.txt).
+// The C functions for a GPU: their errors without a GPU, and their arguments to a plugin with an emulated device. Each
+// part has its own process, since a plugin is searched for once (CMakeLists.txt).
 #include "stretto/stretto_cuda.h"
+#include "stretto/stretto_cuda_memory.h"
 
 #include <cmath>
 #include <cstdlib>
@@ -55,6 +55,14 @@ void every_function_is_unsupported(const std::string& because) {
   check(stretto_quantise_on_stream(STRETTO_F32, x, 4, 1e-3, x, &call));
   check(stretto_value_range_on_stream(STRETTO_F32, x, 4, range, &call));
   check(stretto_value_range_below_on_stream(STRETTO_F32, x, 4, 0, range, &call));
+  int device = 0;
+  void* p = nullptr;
+  check(stretto_cuda_locate(x, &kind, &device));
+  check(stretto_cuda_use_device(0, &device));
+  check(stretto_cuda_allocate(STRETTO_MEMORY_DEVICE, 8, &p));
+  check(stretto_cuda_release(STRETTO_MEMORY_DEVICE, x));
+  check(stretto_cuda_copy(x, x + 2, 8, nullptr));
+  check(stretto_cuda_wait(nullptr, nullptr));
 }
 
 TEST(CudaMissing, APluginThatIsNotThereIsNamed) { every_function_is_unsupported("/nowhere/libstretto_cuda.so"); }

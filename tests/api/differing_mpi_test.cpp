@@ -1,5 +1,5 @@
-// With check = 0, launched ranks that call differently get a status that says so, and nothing behind a receive buffer is
-// written. Each case ends a communicator of its own.
+// With check = 0, launched ranks with different calls get an error status, and nothing behind a receive buffer is
+// written. Each case ends its own communicator.
 #include <string>
 
 #include "../launched.hpp"
@@ -28,7 +28,7 @@ Given by(const char* schedule) {
   return g;
 }
 
-// The last rank calls `last`, the others `most`: the status of this rank, whose message has `text` where it is not empty.
+// The last rank calls `last`, the others `most`. Expects this rank's status, and `text` in its message unless empty.
 stretto_status call(const Given& most, const Given& last, const std::string& text) {
   stretto_comm comm = nullptr;
   EXPECT_EQ(stretto_comm_create(MPI_COMM_WORLD, &comm), STRETTO_OK) << stretto_message();

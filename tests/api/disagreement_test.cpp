@@ -1,5 +1,5 @@
-// Ranks that call differently are told so, all of them, with what differs, both values and a rank for each; what is wrong on
-// one rank is told to all; and the communicator works on.
+// All ranks with different calls get an error that names the difference, both values and a rank for each. All learn of
+// a failure on one rank, and the communicator remains usable.
 #include <functional>
 #include <string>
 
@@ -124,6 +124,11 @@ TEST(Disagreement, Payload) {
 TEST(Disagreement, Segment) {
   expect_told(nothing, [](Given& g) { g.options.segment = 4096; }, STRETTO_INCOMPATIBLE,
               {"segment differs", "0 on rank 0", "4096 on rank 1"});
+}
+
+TEST(Disagreement, Coding) {
+  expect_told(nothing, [](Given& g) { g.options.coding = STRETTO_CODING_DENSE; }, STRETTO_INCOMPATIBLE,
+              {"coding differs", "auto on rank 0", "dense on rank 1"});
 }
 
 TEST(Disagreement, SeveralFieldsAreAllNamed) {

@@ -1,4 +1,5 @@
-// Sums of floating numbers without error, to judge others by: types by their bits, arbitrary values of them, and whether a result is within a bound.
+// Error-free sums of floating-point numbers, as a reference: types by their bits, arbitrary values of them, and bound
+// checks.
 #pragma once
 
 #include <algorithm>
@@ -16,8 +17,8 @@
 
 namespace api_test {
 
-// Numbers of a type by their bits: value(), the bits of what a double is cut to, and half the way to the next larger magnitude, beside what
-// results of 16 bits are rounded to first.
+// Numbers of a type by their bits: value(), the bits of a truncated double, and half the distance to the next larger
+// magnitude. `first` is the unit of a preceding rounding of 16-bit results.
 struct F16 {
   using Bits = std::uint16_t;
   static constexpr stretto_type type = STRETTO_F16;
@@ -77,7 +78,7 @@ double half_ulp_in(typename T::Bits b) {
   }
 }
 
-// A sum of doubles without error, as an expansion of numbers that do not overlap; its sign is that of the largest.
+// An error-free sum of doubles, as a non-overlapping expansion; its sign is that of the largest number.
 class Exact {
  public:
   void add(double x) {
@@ -106,7 +107,7 @@ class Exact {
   std::vector<double> parts_;
 };
 
-// Whether |y - exact| <= the sum of `bounds`.
+// True if |y - exact| <= the sum of `bounds`.
 template <class T>
 bool within_all(typename T::Bits y, const std::vector<double>& terms, stretto_op op,
                 std::initializer_list<double> bounds) {
@@ -123,7 +124,7 @@ bool within_all(typename T::Bits y, const std::vector<double>& terms, stretto_op
   return excess.sign() <= 0;
 }
 
-// Whether |y - exact| <= bound + half an ulp of y. Sums of f16 and bf16 are rounded to f32 before that.
+// True if |y - exact| <= bound + half an ulp of y. Sums of f16 and bf16 are rounded to f32 before that.
 template <class T>
 bool within(typename T::Bits y, const std::vector<double>& terms, stretto_op op, double bound) {
   return within_all<T>(y, terms, op, {bound, half_ulp_in<T>(y), T::first * std::fabs(T::value(y))});

@@ -30,7 +30,7 @@ struct Ends {
   double width() const { return hi - lo; }
 };
 
-// Of the values of all ranks below `threshold`.
+// Range of all ranks' values below `threshold`.
 inline Ends ends_of(const std::vector<std::vector<float>>& all, double threshold = 1e15) {
   Ends e;
   for (const auto& x : all)
@@ -52,7 +52,8 @@ inline std::vector<float> sea_surface() {
   return x;
 }
 
-// A sum of the ranks' values: fill values exactly, where any rank has one, all else within `each` of every rank's, and rounding.
+// Checks a sum of the ranks' values: fill values are exact if any rank has one, all else is within `each` per rank, and
+// rounding.
 inline void expect_sum(const std::vector<float>& y, const std::vector<std::vector<float>>& all, double each) {
   for (std::size_t i = 0; i < y.size(); ++i) {
     double exact = 0;

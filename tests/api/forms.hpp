@@ -1,5 +1,5 @@
-// A collective of the C API in any of its forms. Forms are drawn from a seed, the same on every rank, and run over threads and over MPI alike;
-// what each rank gets is compared with arithmetic, and errors with what stretto.h promises.
+// A collective of the C API in any of its forms. Forms are drawn from a seed, equal on every rank, and run over threads
+// and over MPI alike. Results are compared with arithmetic, and errors with the promises of stretto.h.
 #pragma once
 
 #include <cstddef>
@@ -50,23 +50,23 @@ struct Form {
   std::uint64_t seed = 0;  // of the values
 };
 
-// Every collective in place and not, blocking and started, without a bound and with either kind; types, operations, counts (zero and fewer than
-// ranks too), roots, schedules, payloads and what else there is drawn.
+// Every collective in place and not, blocking and started, without a bound and with either kind. Types, operations,
+// counts (zero and fewer than ranks too), roots, schedules, payloads and other options are drawn.
 std::vector<Form> draw_forms(int ranks, std::uint64_t seed);
 
 std::string describe(const Form& form);
 
-// What rank r contributes, input j of several, element i: of 16 bits and a sign, so that sums of raw values are exact.
+// Contribution of rank r, input j of several, element i: of 16 bits and a sign, so that sums of raw values are exact.
 double value(const Form& form, int r, int j, std::size_t i);
 
 // How many inputs rank r has for allreduce_multi; 1 for all others.
 int inputs(const Form& form, int ranks, int r);
 
-// Runs it on this rank; returns what is wrong, or nothing.
+// Runs the form on this rank. Returns a description of a failure, or "".
 std::string run_form(const Form& form, stretto_comm comm);
 
-// All that are drawn from this seed (STRETTO_TEST_SEED in the environment, where it is set, takes its place). What is wrong with the first five
-// that are.
+// Runs all forms of this seed (or of STRETTO_TEST_SEED in the environment). Returns descriptions of the first five
+// failures.
 std::vector<std::string> run_forms(stretto_comm comm, std::uint64_t seed);
 
 }  // namespace api_test

@@ -163,7 +163,7 @@ class Arranger {
     for (std::size_t i = 0; i < f_.count; ++i) want(i, v[i], rank_ == f_.root);
   }
 
-  // Rank s has counts[(s + d) % p] elements for rank d: as many as come back, as an exchange in place needs.
+  // Rank s has counts[(s + d) % p] elements for rank d: equal in both directions, as an in-place exchange requires.
   void exchange() {
     const auto lengths = [&](int s) {
       std::vector<std::size_t> all;

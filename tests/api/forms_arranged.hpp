@@ -1,4 +1,4 @@
-// What a rank calls a form with, and what it must get, as numbers.
+// A rank's input to a form, and its expected result, as numbers.
 #pragma once
 
 #include "forms.hpp"
@@ -8,12 +8,12 @@ namespace api_test {
 inline constexpr double untouched = -77;  // in buffers, where nothing else is
 
 struct Arrangement {
-  std::vector<double> send, recv;             // what the buffers hold before
+  std::vector<double> send, recv;             // contents of the buffers before the call
   std::vector<std::vector<double>> several;   // of allreduce_multi
   bool send_given = true, recv_given = true;  // else null
   bool send_in_place = false, recv_in_place = false;
 
-  // Of recv: results, and what must stay as it was, exactly. What is in neither may be anything.
+  // Expected elements of recv: results, and elements that must be unchanged (exact). Other elements are unspecified.
   struct Wanted {
     std::size_t at;
     double number;

@@ -109,7 +109,7 @@ bool decodes_between(const Form& f) {
   return f.options.payload == STRETTO_PAYLOAD_RECOMPRESS || f.options.payload == STRETTO_PAYLOAD_CPRP2P;
 }
 
-// What stretto.h lets quantisation move a result by.
+// The quantisation error that stretto.h allows in a result.
 double promise(const Form& f, const Arrangement& a, int ranks) {
   if (f.options.bound_kind == STRETTO_BOUND_NONE || !is_float(f.type)) return 0;
   const double eps = f.options.bound * (f.options.bound_kind == STRETTO_BOUND_RELATIVE ? a.range : 1);
@@ -134,7 +134,7 @@ std::string judge(const Form& f, const Arrangement& a, int ranks, const stretto_
   if (report.promised_error > promised * (1 + 1e-12))
     return fmt::format("the report promises {}, and the header {}", report.promised_error, promised);
   const bool divides = reduces(f.collective) && f.op == STRETTO_MEAN;
-  // Sums of what was decoded round at each addition; no contribution exceeds 2.
+  // Sums of decoded values round at each addition; no contribution exceeds 2.
   const bool rounds = reduces(f.collective) && decodes_between(f) && f.options.scope == STRETTO_SCOPE_CONTRIBUTION;
   const double additions = rounds ? a.contributions * half_ulp<T>(2.0 * a.contributions) : 0;
   for (const auto& w : a.wanted) {
@@ -195,7 +195,7 @@ std::vector<std::string> run_forms(stretto_comm comm, std::uint64_t seed) {
   std::vector<std::string> failures;
   int number = 0;
   for (const Form& f : draw_forms(stretto_comm_size(comm), seed)) {
-    // What went wrong on this rank may have gone well on others: they need it for what follows.
+    // A form that fails on this rank may succeed on others, which need this rank for the next forms.
     const std::string wrong = run_form(f, comm);
     if (!wrong.empty() && failures.size() < 5)
       failures.push_back(fmt::format("rank {} of {}, seed {}, form {}, {}: {}", stretto_comm_rank(comm),

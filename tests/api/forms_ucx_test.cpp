@@ -1,4 +1,4 @@
-// Every collective in every form over UCX, on the ranks that the program was started on: between processes alone, and in a host's memory.
+// Every collective in every form over UCX, on the started ranks: between processes alone, and in a host's memory.
 #include <cstdlib>
 
 #include "forms.hpp"

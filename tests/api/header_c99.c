@@ -5,6 +5,7 @@
 #endif
 #include "stretto/stretto_cuda.h"
 #include "stretto/stretto_cuda_collectives.h"
+#include "stretto/stretto_cuda_memory.h"
 #include "stretto/stretto_nonblocking.h"
 #include "stretto/stretto_persistent.h"
 #include "stretto/stretto_stream.h"

@@ -1,4 +1,5 @@
-// Over an MPI, in messages and in a host's memory: fill values of one rank are left out of the range of a relative bound on all.
+// Over an MPI, in messages and in a host's memory: the range of a relative bound excludes fill values of one rank on
+// all ranks.
 #include <numeric>
 
 #include "../launched.hpp"

@@ -1,5 +1,5 @@
-// A relative bound is a fraction of the range of the values below ignore_above, over all ranks. The others arrive exactly, and the report
-// says how many there are and what range they would make.
+// A relative bound is a fraction of the range of the values below ignore_above, over all ranks. The other values arrive
+// exactly, and the report has their number and the range that includes them.
 #include <bit>
 #include <string>
 
@@ -27,7 +27,7 @@ stretto_options relative(double bound, stretto_payload payload, stretto_report* 
   return o;
 }
 
-// One allreduce of these; what was reported to rank 0, and its result.
+// One allreduce: rank 0's report, and its result.
 struct Ran {
   stretto_report report = STRETTO_REPORT_INIT;
   std::vector<float> y;

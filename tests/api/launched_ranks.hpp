@@ -1,4 +1,4 @@
-// What the tests over an MPI share: a communicator of all ranks that the program was launched with.
+// Shared by tests over an MPI: a communicator of all launched ranks.
 #pragma once
 
 #include <cstdlib>

@@ -1,5 +1,5 @@
-// Vectors of more than 2^31 bytes: moved as one message by a schedule and through a node's memory, and summed as streams. Each element is
-// right. Skipped (status 77) where the host lacks the memory.
+// Vectors of more than 2^31 bytes: moved as one message by a schedule and through a node's memory, and summed as
+// streams. Each element is checked. Skipped (status 77) if the host lacks the memory.
 #include <sys/mman.h>
 
 #include <cmath>

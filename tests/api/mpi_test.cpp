@@ -1,4 +1,4 @@
-// The C API over MPI, on the ranks it was launched with: exact and bounded collectives, disagreement, requests, several
+// The C API over MPI, on the launched ranks: exact and bounded collectives, disagreement, requests, several
 // communicators. Each rank runs the same tests; the program fails on all ranks when a test fails on one.
 #include <dlfcn.h>
 
@@ -34,7 +34,7 @@ int tool_inits = 0;                // of the MPI's interface for tools, on this 
 
 }  // namespace
 
-// What the module calls: a broadcast that took part and yet reports failure.
+// Called by the module: a broadcast that takes part and yet reports failure.
 extern "C" int PMPI_Bcast(void* buffer, int count, MPI_Datatype type, int root, MPI_Comm comm) {
   static const auto real = reinterpret_cast<decltype(&PMPI_Bcast)>(dlsym(RTLD_NEXT, "PMPI_Bcast"));
   const int result = real(buffer, count, type, root, comm);
@@ -173,7 +173,7 @@ TEST_F(Mpi, CommunicatorsOfPartsOfTheWorldAreIndependent) {
   ASSERT_STRETTO_OK(stretto_comm_free(part));
 }
 
-TEST_F(Mpi, LevelsOfHierarchiesAreRankZerosAndAnUnknownOneIsNamedOnAllRanks) {
+TEST_F(Mpi, RankZeroSetsLevelsAndAllRanksNameAnUnknownLevel) {
   setenv("STRETTO_LEVELS", rank == 0 ? "l3,die" : "l3", 1);
   stretto_comm none = nullptr;
   EXPECT_EQ(stretto_comm_create(MPI_COMM_WORLD, &none), STRETTO_INVALID_ARGUMENT);

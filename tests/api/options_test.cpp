@@ -56,7 +56,7 @@ TEST(Options, AShorterReportIsFilledAsFarAsItGoes) {
 }
 
 // Found alike on every rank, before anything moves: the next call is as ever.
-TEST(Options, SegmentsThatAreTooShortToBeNumberedAreRefusedOnEveryRankAndTheNextCallIsWhole) {
+TEST(Options, EveryRankRefusesTooManySegmentsAndTheNextCallSucceeds) {
   on_ranks(3, [](stretto_comm comm, int rank, int) {
     const std::size_t n = 300000;
     const auto x = samples<float>(rank, n);

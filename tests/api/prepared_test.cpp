@@ -1,5 +1,5 @@
-// Calls that repeat take a shorter way to the MPI's own collective: what they give, refuse and report must not change by it. On the ranks
-// that the program was launched with.
+// Repeated calls take a fast path to the MPI's own collective, with equal results, errors and reports. On the launched
+// ranks.
 #include <array>
 #include <cmath>
 #include <cstddef>
@@ -114,7 +114,7 @@ TEST_F(PreparedCalls, BuffersAndOptionsOfARepetitionAreCheckedAsThoseOfTheFirst)
   wrong = o;
   wrong.size = 1;
   EXPECT_EQ(sum(x.data(), y.data(), wrong), STRETTO_INVALID_ARGUMENT);
-  // Of an earlier version of the struct nothing lies behind its end.
+  // A struct of an earlier version has no memory behind its end.
   constexpr std::size_t shorter = offsetof(stretto_options, reproducible);
   const std::unique_ptr<std::byte[]> old(new std::byte[shorter]);
   stretto_options known = o;

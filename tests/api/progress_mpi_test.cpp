@@ -1,5 +1,5 @@
-// Ranks that wait for each other on two communicators, without communication cores: whoever waits on one communicator
-// advances what was started on the other. A fault ends at the timeout. `progress_mpi_test multiple`: with
+// Ranks that wait for each other on two communicators, without communication cores: a wait on one communicator advances
+// collectives started on the other. A fault ends at the timeout. `progress_mpi_test multiple`: with
 // MPI_THREAD_MULTIPLE.
 #include <cstring>
 

@@ -1,4 +1,4 @@
-// Ranks as threads for the tests of the C API: each gets a communicator of one group, runs the body and frees it.
+// Ranks as threads for tests of the C API: each gets a communicator of one group, runs the body and frees it.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -36,7 +36,7 @@ void on_ranks(int ranks, const Body& body) {
   EXPECT_EQ(stretto_thread_group_free(group), STRETTO_OK);
 }
 
-// The same on 1, 2, 3, 5 and 7 ranks.
+// Runs the body on 1, 2, 3, 5 and 7 ranks.
 template <class Body>
 void on_all_ranks(const Body& body) {
   for (int ranks : rank_counts) {
@@ -82,7 +82,7 @@ inline stretto_options bounded(double bound, stretto_bound kind = STRETTO_BOUND_
   return o;
 }
 
-// Half a unit in the last place of a float of this size: what rounding the result may add to a bound.
+// Half a unit in the last place of a float of this size: the allowance for rounding the result.
 inline double half_ulp(float y) {
   const float a = std::fabs(y);
   return 0.5 * (static_cast<double>(std::nextafterf(a, INFINITY)) - static_cast<double>(a));

@@ -118,7 +118,7 @@ TEST(Reproducible, WithinABoundOnlyFloatingReductionsAreOfCodesWhateverTheyGain)
   });
 }
 
-TEST(Reproducible, APayloadThatRoundsAsItsScheduleHasItIsRefusedForFloatingReductionsAlone) {
+TEST(Reproducible, FloatingReductionsRefusePayloadsThatRoundPerSchedule) {
   on_ranks(3, [](stretto_comm comm, int rank, int) {
     const std::vector<float> x(15, static_cast<float>(rank));
     std::vector<float> y(15);

@@ -1,5 +1,5 @@
-// A bound for the result is kept against exact arithmetic, rounded additions included, whatever runs: values are arbitrary ones of their type, and
-// bounds come near its rounding.
+// A bound for the result holds against exact arithmetic, including rounded additions, for every path: values are
+// arbitrary, and bounds are near the type's rounding.
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -68,7 +68,7 @@ TYPED_TEST(Rounding, ABoundForTheResultIsKeptExactlyOrRefusedByWhatWasForced) {
     }
 }
 
-TYPED_TEST(Rounding, IsAllInTheReportsSecondErrorWhateverRunsAndWhateverTheBoundIsOf) {
+TYPED_TEST(Rounding, ReportsSecondErrorHoldsAllRoundingForEveryBound) {
   using T = TypeParam;
   for (int ranks : {2, 3, 7}) {
     constexpr std::size_t part = 60;

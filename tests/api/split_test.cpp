@@ -1,5 +1,5 @@
-// Trees that are split between the callers and a communication core: results are those of the blocking call, bit for bit,
-// whoever does which level, and no call that starts waits for other ranks.
+// Trees split between the callers and a communication core: results equal the blocking call's bit for bit, for any
+// split, and no starting call waits for other ranks.
 #include <sched.h>
 
 #include <atomic>
@@ -36,7 +36,7 @@ void end(stretto_request* r) {
   ASSERT_STRETTO_OK(stretto_request_free(r));
 }
 
-// The collective `kind` on this rank; `result` is what it leaves there, empty where it leaves nothing.
+// Runs collective `kind` on this rank; `result` is its output, empty if it has none.
 void run(int kind, Form form, stretto_comm comm, int rank, int ranks, const stretto_options* o,
          std::vector<float>* result) {
   constexpr std::size_t n = 20'000;
@@ -150,7 +150,7 @@ TEST(Split, ManyInFlightEndInAnyOrder) {
   });
 }
 
-// Rank 0, which is above the other, starts while that has not come, and does not come before rank 0 is back.
+// Rank 0, the root, returns from its starting call before rank 1 starts.
 TEST(Split, ACallThatStartsReturnsThoughAnotherRankHasNotCome) {
   const Split split(3);
   const Core core(true);

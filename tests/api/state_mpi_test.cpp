@@ -1,4 +1,5 @@
-// What a program can ask its MPI and its process for is the same before and after communicators of ours and calls of every form on them.
+// The queryable state of MPI and process is equal before and after communicators of ours, and calls of every form on
+// them.
 #include <fenv.h>
 #include <mpi.h>
 #include <sched.h>
@@ -29,7 +30,7 @@ std::string bytes_of(const T& value) {
   return {reinterpret_cast<const char*>(&value), sizeof value};
 }
 
-// By what it is called, so that a test that fails names it.
+// By name, for failure messages.
 using State = std::map<std::string, std::string>;
 
 void ask_mpi(State* state) {

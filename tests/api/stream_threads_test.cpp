@@ -1,4 +1,5 @@
-// Calls on streams that threads share: the bytes of one, for every number and also where the system gives no thread; for the thread alone that asked.
+// Calls on streams with several threads: equal bytes for every number of threads, also if the system gives none. The
+// number applies only to the requesting thread.
 #include <dlfcn.h>
 #include <pthread.h>
 

@@ -1,5 +1,5 @@
-// Sums that run as streams are within what their report promises, against exact arithmetic: by every schedule, and on a machine
-// where a call of the codec takes as long as some kilobytes take to travel.
+// Sums of streams keep their report's promise against exact arithmetic: by every schedule, and on a machine where a
+// codec call takes as long as the transfer of some kilobytes.
 #include <algorithm>
 #include <cstdlib>
 #include <fstream>
@@ -36,7 +36,8 @@ class StreamedSums : public testing::Test {
 using All = testing::Types<F16, BF16, F32, F64>;
 TYPED_TEST_SUITE(StreamedSums, All, TypeNames);
 
-// A vector of one value a rank: large ones that cancel, and small ones. Sums in the type would round by more than the bound.
+// A vector with one value per rank: large ones that cancel, and small ones. Sums in the type would round by more than
+// the bound.
 template <class T>
 std::vector<std::vector<typename T::Bits>> cancelling(std::mt19937_64& random, int ranks, std::size_t count) {
   std::uniform_real_distribution<double> uniform(-1, 1);

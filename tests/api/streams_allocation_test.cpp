@@ -1,4 +1,4 @@
-// "No allocation", as the header says of the functions on streams: neither when they succeed, nor when they say what is wrong.
+// The header's promise "No allocation" for functions on streams: on success and on failure.
 #include "../allocations.hpp"
 
 #include <gtest/gtest.h>

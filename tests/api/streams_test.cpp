@@ -111,6 +111,33 @@ TEST(Streams, ScaleSliceAndConcatenateCarryCodesOver) {
   EXPECT_EQ(decoded({out.begin(), out.begin() + static_cast<std::ptrdiff_t>(written)}), y);
 }
 
+TEST(Streams, HaveTheCodingThatTheirFlagsAskFor) {
+  std::vector<float> x(n);
+  for (std::size_t i = 0; i < n; ++i)
+    x[i] = static_cast<float>(std::sin(static_cast<double>(i) * 1e-3) +
+                              (i % 7 == 0 ? 0.02 * static_cast<double>(i % 11) : 0));
+  const auto coding = [](const Stream& s) {
+    stretto_stream_info info;
+    EXPECT_EQ(stretto_inspect(s.data(), s.size(), &info), STRETTO_OK) << stretto_message();
+    return info.coding;
+  };
+  const Stream fixed = compressed(x), dense = compressed(x, STRETTO_DENSE | STRETTO_CHECKSUM);
+  EXPECT_EQ(coding(fixed), STRETTO_CODING_FIXED);
+  EXPECT_EQ(coding(compressed(x, STRETTO_FIXED)), STRETTO_CODING_FIXED);
+  EXPECT_EQ(coding(dense), STRETTO_CODING_DENSE);
+  EXPECT_LT(dense.size(), fixed.size());
+  EXPECT_EQ(decoded(dense), decoded(fixed));
+  const Stream sum = combined(&stretto_stream_add, fixed, dense);
+  EXPECT_EQ(coding(sum), STRETTO_CODING_DENSE) << "of one dense operand";
+  EXPECT_EQ(decoded(sum), decoded(combined(&stretto_stream_add, fixed, fixed)));
+  Stream out(stretto_compress_bound(STRETTO_F32, n));
+  std::size_t written = 0;
+  EXPECT_EQ(
+      stretto_compress(STRETTO_F32, x.data(), n, eps, out.data(), out.size(), &written, STRETTO_DENSE | STRETTO_FIXED),
+      STRETTO_INVALID_ARGUMENT);
+  EXPECT_NE(std::string(stretto_message()).find("dense"), std::string::npos) << stretto_message();
+}
+
 TEST(Streams, RangeIsThatOfTheFiniteValues) {
   std::vector<float> x = wave(0, n);
   const auto [lo_at, hi_at] = std::minmax_element(x.begin(), x.end());

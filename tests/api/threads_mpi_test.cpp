@@ -1,5 +1,6 @@
-// Distinct communicators over MPI, each used by a thread of its own at the same time: every form on each gives what it gives alone. And a
-// communication core beside a caller that blocks. Skipped (status 77) where the MPI does not let several threads call it.
+// Distinct communicators over MPI, each used by its own thread at the same time: every form on each gives the same
+// result as alone. Also a communication core beside a blocked caller. Skipped (status 77) unless the MPI supports
+// several threads.
 #include <mpi.h>
 #include <sched.h>
 
@@ -33,8 +34,8 @@ TEST(Threads, UseDistinctCommunicatorsAtTheSameTime) {
   }
 }
 
-// A communication core holds nobody up: it leaves what can only block to its caller. Ranks call it before and after they wait
-// for a long collective, which must move meanwhile.
+// A communication core blocks no rank: it leaves blocking steps to its caller. Ranks call it before and after they wait
+// for a long collective, which must progress meanwhile.
 TEST(Threads, ACommunicationCoreDoesNotBlock) {
   const int core = sched_getcpu();
   stretto_comm x = nullptr, y = nullptr;

@@ -1,5 +1,5 @@
-// What `stretto doctor` finds out about devices, with stand-ins for the driver's libraries. DRIVER says which of them the loader finds: both, the
-// driver's alone, or none.
+// `stretto doctor` on devices, with stand-ins for the driver's libraries. DRIVER selects the libraries that the loader
+// finds: both, the driver's alone, or none.
 #include <gtest/gtest.h>
 
 #include <dlfcn.h>

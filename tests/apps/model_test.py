@@ -200,14 +200,14 @@ class SplitTrees(unittest.TestCase):
         self.assertLess(max(few[2:]), min(few[:2]))
         self.assertAlmostEqual(few[3], 9.194e-3)
 
-    def test_an_allreduce_of_a_plan_is_two_trees_and_what_blocks_hides_nothing(self):
+    def test_planned_allreduce_is_two_trees_and_blocking_hides_nothing(self):
         def seconds(calls):
             return self.plan(f"compute 6ms, {calls}", "-n", 48)["rows"][0]["seconds"]
 
         self.assertAlmostEqual(seconds("iallreduce 1000000"), seconds("ireduce 1000000, ibcast 1000000"))
         self.assertAlmostEqual(seconds("ireduce 1000, bcast 1000000"), seconds("ireduce 1000") + 6 * 6e-4)
 
-    def test_a_program_with_little_to_hide_is_planned_without_communication_cores(self):
+    def test_programs_with_little_overlap_get_no_communication_cores(self):
         planned = self.plan("compute 20ms, ireduce 1000")
         self.assertEqual(planned["best"], planned["blocking"])
         self.assertIn("best: 64 ranks and 0 communication cores: 20.01 ms", run("plan", "--work", "compute 20ms, ireduce 1000", "--machine", self.machine)[1])
@@ -296,7 +296,7 @@ class Answers(unittest.TestCase):
         times = [p["best"]["seconds"] for p in r["sweep"]]
         self.assertGreater(times[-1], times[0])
 
-    def test_explain_shows_the_mpis_time_and_a_row_for_each_schedule_and_payload(self):
+    def test_explain_shows_the_mpis_time_and_all_schedules_and_payloads(self):
         question = ("explain", "allreduce", "-n", 16, "--per-node", 4, "--bytes", "64M", "--bound", "rel:1e-4", "--rate", 1)
         r = result(*question)
         native = [c for c in r["candidates"] if c["label"] == "native"]
@@ -320,7 +320,7 @@ class Answers(unittest.TestCase):
                     question = ("allreduce", *place, "--bytes", size, *bound)
                     self.assertEqual(result("choose", *question)["choice"]["label"], result("explain", *question)["taken"], question)
 
-    def test_on_one_host_the_nodes_memory_is_taken_and_short_calls_are_native(self):
+    def test_one_host_uses_shared_memory_and_the_mpi_for_short_calls(self):
         r = result("explain", "allreduce", "-n", 2, "--per-node", 2, "--bytes", "1M")
         self.assertEqual(r["taken"], "node")
         self.assertIn("node", [c["label"] for c in r["candidates"]])
@@ -358,7 +358,7 @@ class Answers(unittest.TestCase):
             self.assertEqual(result(*question, "--machine", path, "--network", "flat")["seconds"], flat["seconds"])
             self.assertEqual(json.loads(run("profiles", path)[1])["torus"], {"sides": [8, 8], "hop": 4e-7})
 
-    def test_a_profile_without_a_network_takes_the_built_in_one_and_says_so(self):
+    def test_a_profile_without_a_network_reports_the_built_in_one(self):
         with tempfile.TemporaryDirectory() as directory:
             path = pathlib.Path(directory, "one-host.json")
             path.write_text(json.dumps({"version": 1, "name": "one-host", "mpi": "Open MPI 5", "gamma": 1e-10,

@@ -8,7 +8,7 @@
 namespace stretto::stacking {
 namespace {
 
-// Whether the words are accepted; *o is what they ask for.
+// True if the words are accepted; *o has the options.
 bool parse(std::vector<std::string> words, Options* o, int* code) {
   words.insert(words.begin(), "stacking");
   std::vector<char*> argv;

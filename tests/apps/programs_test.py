@@ -65,7 +65,7 @@ class Jacobi(Programs):
         top = math.prod(max(math.sin(angle * i) for i in range(1, n + 1)) for angle, n in zip(angles, self.POINTS))
         return abs(height - 1) * top
 
-    def test_every_grid_gives_the_bits_of_one_rank_and_the_error_of_the_analytic_solution(self):
+    def test_every_grid_has_the_bits_of_one_rank_and_the_analytic_error(self):
         alone = self.solved(1, "--halo", "blocking")
         self.assertAlmostEqual(alone["error"], self.error_after(self.SWEEPS), delta=1e-12)
         for ranks, dimensions, halo, dims in ((2, 3, "overlapped", [2, 1, 1]), (3, 1, "blocking", [3, 1, 1]), (4, 2, "overlapped", [2, 2, 1]),
@@ -83,12 +83,13 @@ class Jacobi(Programs):
             row = self.solved(2, *until, "--reduction", kind, sweeps=2000)
             self.assertEqual((row["converged"], row["sweeps"]), (True, alone["sweeps"] + 1), kind)
 
-    def test_halos_within_a_bound_are_shorter_and_stay_near_the_exact_solution(self):
+    def test_bounded_halos_are_shorter_and_near_the_exact_solution(self):
         exact, bounded = (rows("jacobi", 2, "--side", 24, "--sweeps", 3000, "--tolerance", 1e-7, "--type", type_, "--halo", *halo)[0]
                           for type_, halo in (("f64", ["overlapped"]), ("f64", ["bounded", "--bound", "1e-5"])))
         self.assertTrue(exact["converged"] and bounded["converged"])
         self.assertLess(bounded["sent_bytes"], exact["sent_bytes"] / 2)
-        # The layer on each side is wrong by at most the bound, and a wrong layer pulls the whole no further than itself times its sweeps' mean.
+        # The layer on each side has at most the bound as error, and shifts the whole by at most the mean over its
+        # sweeps.
         self.assertLess(abs(bounded["error"] - exact["error"]), 24 * 1e-5)
 
     def test_impossible_grids_and_bounds_are_refused(self):
@@ -108,7 +109,7 @@ class ConjugateGradients(Programs):
             self.assertTrue(row["converged"], form)
             self.assertLess(row["error"], 1e-8, form)
 
-    def test_reproducible_residuals_have_the_same_bits_on_any_number_of_ranks(self):
+    def test_reproducible_residuals_have_equal_bits_on_any_rank_count(self):
         found = [rows("cg", ranks, "--side", 19, "--form", "reproducible", "--steps", 30)[0]["residuals"] for ranks in (1, 2, 5, 8)]
         self.assertEqual(len(found[0]), 31)
         for residuals in found:
@@ -126,7 +127,7 @@ class ConjugateGradients(Programs):
 
 
 class Matrix(Programs):
-    def test_sums_are_right_on_every_grid_and_exchanges_have_the_volume_of_their_faces(self):
+    def test_sums_are_right_and_exchanges_have_the_volume_of_faces(self):
         """The program checks every value of the sum."""
         for ranks, points in ((5, (7, 6, 5)), (4, (9, 5))):
             found = rows("matrix", ranks, "--points", ",".join(map(str, points)), "--repeats", 1)

@@ -91,7 +91,7 @@ TEST(Quality, FillValuesKeepTheirPromiseAndAreInNoFigure) {
 constexpr float huge = 3e38F;
 constexpr float infinite = std::numeric_limits<float>::infinity();
 
-// Sums of two images that float32 cannot hold, nor below zero, that it holds only as a whole, and that are small.
+// Sums of two images that overflow float32 upwards or downwards, that overflow only in parts, and small sums.
 Reference beyond() {
   const std::vector<float> two{huge, -huge, huge, 1, huge, -huge, -huge, 2};
   Reference r;
@@ -120,7 +120,7 @@ TEST(Quality, OnlyPartialSumsOverflowWhereTheSumDoesNot) {
   EXPECT_FALSE(compare(STRETTO_F32, small.data(), beyond(), {1e30, 1, true}).excess <= 0);
 }
 
-TEST(Quality, WhatOverflowsIsNeitherInThePromiseThatIsShownNorInTheErrorMap) {
+TEST(Quality, OverflowsAreInNeitherPromiseNorErrorMap) {
   EXPECT_LE(largest_promise(STRETTO_F32, beyond(), {0, 1}), 6e38 * 0x1.1p-24);
   const std::vector<float> two{huge, 1, huge, 2};
   Reference r;

@@ -61,7 +61,7 @@ TEST(Row, RanksThatDisagreeAreNamedWhateverThePayload) {
   EXPECT_EQ(violations(rows).size(), 1U);
 }
 
-TEST(Row, ValuesThatAreNotFiniteFillValuesAndABoundAboveHalfOfTheValuesAreNoted) {
+TEST(Row, NonFiniteValuesFillValuesAndTooLargeBoundsAreNoted) {
   Setting s;
   s.count = 2;
   s.values = 100;

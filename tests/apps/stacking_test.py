@@ -128,7 +128,7 @@ class FillValues(Program):
             self.skipTest(f"{SEA_SURFACE.name} is not there")
         self.expect_data(SEA_SURFACE, SEA_SURFACE_SHAPE)
 
-    def test_that_are_too_small_to_be_told_leave_a_word_that_the_bound_is_too_large(self):
+    def test_bounds_too_large_for_the_values_are_noted(self):
         def spoil(values):
             for i in range(0, len(values), 3):
                 values[i] = 1e9
@@ -267,7 +267,7 @@ class Refusals(Program):
         file.write_bytes(bytes(2 * 3 * 4 * 4))
         self.assertIn("range of 0", self.refused("--images", file, "--shape", "2,3,4"))
 
-    def test_images_without_a_finite_value_have_no_range_but_do_with_an_absolute_bound(self):
+    def test_images_without_finite_values_need_an_absolute_bound(self):
         for value in (math.nan, math.inf):
             file = self.here / "images.f32"
             array.array("f", [value] * 24).tofile(open(file, "wb"))

@@ -1,5 +1,5 @@
-// Stands in for libcuda.so.1: STAND_IN_DEVICES devices (2 unless set; negative: cuInit fails), of which the first has all that a
-// new one has, and the second is an old one.
+// Stand-in for libcuda.so.1: STAND_IN_DEVICES devices (2 unless set; negative: cuInit fails). The first has all
+// features of a new device, the second is an old device.
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>

@@ -22,7 +22,7 @@ TEST(Velocity, ModelIsWaterOverManyLayersWithinItsLimits) {
 }
 
 TEST(Velocity, ModelIsCutByTwoFaults) {
-  // Across a fault, a few columns wide for its dip, a layer moves by 15 rows or more; folds alone move it by two.
+  // Across a fault, which its dip makes a few columns wide, a layer moves by 15 rows or more; folds move it by two.
   const Field m = layered_faulted_model(256, 512);
   const auto depth_of = [&](int x) {
     int z = 255;

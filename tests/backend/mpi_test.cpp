@@ -1,5 +1,5 @@
-// The MPI's own collectives under our names, on the ranks that the program was launched with: each gives what ours gives, blocking
-// and started, in place and not; what they do not serve is an error when forced and ours when not.
+// The MPI's own collectives as a backend, on the launched ranks: results equal stretto's, blocking and started, in
+// place and not. An unsupported call is an error if forced, else stretto serves it.
 #include <sys/mman.h>
 
 #include <algorithm>
@@ -225,7 +225,7 @@ TEST_F(MpiBackend, ASmallVectorWithABoundTakesItAndStaysExact) {
   }
 }
 
-// Whether it is left to the MPI follows from the values of all ranks, call by call.
+// The values of all ranks decide, call by call, if the MPI serves it.
 TEST_F(MpiBackend, ServesABoundForTheResultAsFarAsItsRoundingLeavesRoom) {
   constexpr std::size_t n = 60;
   std::vector<float> x(n), y(n);

@@ -1,4 +1,4 @@
-// A host's shared memory beside what else is under way: collectives that were started, and the MPI's own messages, which progress while ranks
+// A host's shared memory beside other work: started collectives, and the MPI's own messages, which progress while ranks
 // wait.
 #include "one_backend.hpp"
 #include "stretto/stretto_nonblocking.h"
@@ -65,8 +65,8 @@ TEST_F(NodeBackend, BarriersMeetWhetherOrNotSomethingIsInFlight) {
   }
 }
 
-// Rank 0 posts a receive and broadcasts; rank 1, the root, sends something long before it comes. Its send ends only while rank 0 lets
-// the MPI progress inside its wait.
+// Rank 0 posts a receive and broadcasts; rank 1, the root, first sends a long message. Its send completes only if rank
+// 0 progresses the MPI inside its wait.
 TEST_F(NodeBackend, TheMpiProgressesWhileARankWaits) {
   if (ranks == 1) GTEST_SKIP() << "nobody sends";
   constexpr int n = 1 << 22;

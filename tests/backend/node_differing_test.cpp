@@ -4,7 +4,8 @@
 
 using namespace api_test;
 
-// Where each rank gives, and takes another for the root, it need not find out in that call. The next agreement tells all of them.
+// Where each rank sends, and assumes another root, it need not detect the difference in that call. The next agreement
+// informs all of them.
 TEST_F(NodeBackend, CallsThatDifferedWithoutAgreementAreToldAtTheNextOne) {
   if (ranks == 1) GTEST_SKIP() << "one rank does not differ";
   std::int32_t x = 1, sum = 0;
@@ -28,7 +29,7 @@ TEST_F(NodeBackend, RanksThatDifferAreToldWithoutAnExchange) {
   const std::string why = stretto_message();
   EXPECT_NE(why.find("bytes 36"), std::string::npos) << why;
   EXPECT_NE(why.find("bytes 20"), std::string::npos) << why;
-  EXPECT_NE(stretto_barrier(comm, &node), STRETTO_OK);  // what the others have done is uncertain
+  EXPECT_NE(stretto_barrier(comm, &node), STRETTO_OK);  // the state of the others is uncertain
   MPI_Barrier(MPI_COMM_WORLD);
 }
 
@@ -76,7 +77,7 @@ TEST_F(NodeBackend, BlockingAndStartedFormsThatMeetAreToldOnAllRanks) {
   }
   EXPECT_EQ(s, STRETTO_INCOMPATIBLE);
   EXPECT_NE(std::string(stretto_message()).find("collective differs"), std::string::npos) << stretto_message();
-  // What follows runs without the shared memory.
+  // Later calls run without the shared memory.
   stretto_options o = STRETTO_OPTIONS_INIT;
   o.report = &report;
   for (int again = 0; again < 3; ++again) {
@@ -86,7 +87,7 @@ TEST_F(NodeBackend, BlockingAndStartedFormsThatMeetAreToldOnAllRanks) {
   }
 }
 
-// The memory ends while a blocking call of rank 0 waits in line, that the others make when they know of the end.
+// The memory ends while a blocking call of rank 0 waits in line; the others make that call when they know of the end.
 TEST_F(NodeBackend, ACallThatWaitsInLineWhileTheMemoryEndsRunsAsTheOthersRunIt) {
   if (ranks == 1) GTEST_SKIP() << "one rank agrees with itself";
   const std::size_t count = 100000;

@@ -1,5 +1,5 @@
-// Started collectives in a host's memory: every form, many in flight, in any order of waiting, beside blocking ones, driven by the caller or by
-// a communication core.
+// Started collectives in a host's memory: every form, many in flight, waited for in any order, beside blocking ones,
+// driven by the caller or by a communication core.
 #include <sched.h>
 
 #include <atomic>
@@ -121,7 +121,7 @@ TEST_P(StartedNode, ABarrierLetsNobodyThroughBeforeAllHaveCome) {
   }
 }
 
-// The same program on all ranks, with choices of its own on each: whom to wait for, and when to test.
+// An equal program on all ranks, except for each rank's own order of waits and tests.
 TEST_P(StartedNode, ManyInFlightAmongBlockingCallsOfTwoCommunicators) {
   stretto_comm other = nullptr;
   ASSERT_STRETTO_OK(stretto_comm_create(MPI_COMM_WORLD, &other));
@@ -165,7 +165,7 @@ TEST_P(StartedNode, ManyInFlightAmongBlockingCallsOfTwoCommunicators) {
   ASSERT_STRETTO_OK(stretto_comm_free(other));
 }
 
-// Rank 0 waits in another communicator's blocking call, the others for what it started before.
+// Rank 0 waits in another communicator's blocking call, the others for a collective that it started before.
 TEST_P(StartedNode, MoveWhileARankBlocksElsewhere) {
   stretto_comm other = nullptr;
   ASSERT_STRETTO_OK(stretto_comm_create(MPI_COMM_WORLD, &other));

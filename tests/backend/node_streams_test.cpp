@@ -1,5 +1,6 @@
-// Bounded collectives in a host's shared memory, on the ranks that the program was launched with: the engine's bytes under the same bound,
-// whatever the collective, type, operation, bound and scope; forced, chosen and tried; what has no streams there is refused by name.
+// Bounded collectives in a host's shared memory, on the launched ranks. Bytes equal the engine's under the same bound,
+// for every collective, type, operation, bound and scope; forced, chosen and tried. Unsupported streams are refused by
+// name.
 #include <unistd.h>
 #include <algorithm>
 #include <bit>
@@ -21,7 +22,7 @@ namespace {
 using Bytes = std::vector<std::byte>;
 enum class What { allreduce, reduce, reduce_scatter_block, reduce_scatter, bcast, allgather };
 
-// Of a value between 1/16 and 8, exact in that many bits or cut.
+// Converts a value between 1/16 and 8 to a half; exact or truncated.
 std::uint16_t half_of(float x) {
   const auto b = std::bit_cast<std::uint32_t>(x);
   return static_cast<std::uint16_t>((b >> 16 & 0x8000u) | ((b >> 13 & 0x3ffffu) - (112u << 10)));
@@ -93,7 +94,7 @@ class NodeStreams : public testing::Test {
     return s;
   }
 
-  // The same bytes from the node's memory and from the engine, and what both report.
+  // Expects equal bytes from the node's memory and from the engine, and consistent reports.
   void expect_alike(What what, stretto_type t, stretto_op op, std::size_t n, bool in_place, stretto_options o) {
     SCOPED_TRACE(testing::Message() << "collective " << static_cast<int>(what) << ", type " << t << ", op " << op
                                     << ", " << n << " elements, in place " << in_place);

@@ -1,5 +1,5 @@
-// The collectives of a host's shared memory under our names, on the ranks that the program was launched with, all on this host: each
-// gives what the MPI's gives, at lengths of every protocol; what is served, and when it is chosen.
+// The collectives of a host's shared memory as a backend, on the launched ranks, all on this host: results equal the
+// MPI's, at lengths of every protocol. Also which calls are served, and when the backend is chosen.
 #include <algorithm>
 #include <cstdlib>
 
@@ -92,7 +92,7 @@ TEST_F(NodeBackend, IsChosenForFewRanksWhereNothingWasMeasured) {
         EXPECT_STREQ(report.algorithm, ranks > 1 ? "node" : "native");
       }
     }
-    // What it does not serve goes on as before.
+    // Unsupported calls run as before.
     std::vector<std::size_t> counts(static_cast<std::size_t>(ranks), 3);
     counts[0] = 4;
     std::size_t total = 0;

@@ -1,4 +1,4 @@
-// What the tests of the backends share: all launched ranks, and every collective by one of them.
+// Shared by tests of the backends: all launched ranks, and every collective by one backend.
 #pragma once
 
 #include <algorithm>

@@ -52,7 +52,7 @@ struct Attached {
   }
 };
 
-TEST(CommunicationCores, drive_what_is_attached_on_the_core_that_was_named) {
+TEST(CommunicationCores, DriveAttachedWorkOnTheNamedCore) {
   Attached a;
   const int core = some_core();
   ASSERT_EQ(CommunicationCores::mine().use({core}), Status::ok) << message();
@@ -64,7 +64,7 @@ TEST(CommunicationCores, drive_what_is_attached_on_the_core_that_was_named) {
   EXPECT_EQ(CommunicationCores::mine().used(), std::vector<int>{core});
 }
 
-TEST(CommunicationCores, are_switched_off_and_on_while_work_is_in_flight) {
+TEST(CommunicationCores, SwitchOffAndOnWhileWorkIsInFlight) {
   Attached a;
   for (int i = 0; i < 20; ++i) {
     ASSERT_EQ(CommunicationCores::mine().use({some_core()}), Status::ok);
@@ -75,7 +75,7 @@ TEST(CommunicationCores, are_switched_off_and_on_while_work_is_in_flight) {
   }
 }
 
-TEST(CommunicationCores, have_a_thread_only_while_something_is_attached) {
+TEST(CommunicationCores, HaveAThreadOnlyWhileWorkIsAttached) {
   std::thread([] {}).join();  // ThreadSanitizer begins a thread of its own beside the first
   const auto before = threads();
   ASSERT_EQ(CommunicationCores::mine().use({some_core()}), Status::ok);
@@ -87,7 +87,7 @@ TEST(CommunicationCores, have_a_thread_only_while_something_is_attached) {
   EXPECT_EQ(threads(), before);
 }
 
-TEST(CommunicationCores, take_no_core_time_while_nothing_is_in_flight) {
+TEST(CommunicationCores, UseNoCpuTimeWhileNothingIsInFlight) {
   Attached a;
   ASSERT_EQ(CommunicationCores::mine().use({some_core()}), Status::ok);
   a.do_all(10);
@@ -101,7 +101,7 @@ TEST(CommunicationCores, take_no_core_time_while_nothing_is_in_flight) {
   EXPECT_LT(used() - before, 0.01);
 }
 
-TEST(CommunicationCores, that_are_not_there_or_named_twice_are_refused_with_their_number) {
+TEST(CommunicationCores, RefuseMissingAndRepeatedCoresByNumber) {
   auto& cores = CommunicationCores::mine();
   const int here = some_core();
   EXPECT_EQ(cores.use({here, 8000}), Status::invalid_argument);
@@ -113,7 +113,7 @@ TEST(CommunicationCores, that_are_not_there_or_named_twice_are_refused_with_thei
   EXPECT_TRUE(cores.used().empty());
 }
 
-TEST(CommunicationCores, are_read_as_numbers_and_ranges) {
+TEST(CommunicationCores, AreParsedAsNumbersAndRanges) {
   std::vector<int> found;
   EXPECT_EQ(parse_cores("", &found), Status::ok);
   EXPECT_TRUE(found.empty());
@@ -127,7 +127,7 @@ TEST(CommunicationCores, are_read_as_numbers_and_ranges) {
   }
 }
 
-TEST(CommunicationCores, are_the_parents_alone_after_a_fork) {
+TEST(CommunicationCores, StayWithTheParentAfterAFork) {
 #ifdef __SANITIZE_THREAD__
   GTEST_SKIP() << "ThreadSanitizer ends a child that begins a thread where its parent had several";
 #endif

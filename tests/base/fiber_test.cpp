@@ -37,7 +37,7 @@ struct Counter {
   }
 };
 
-TEST(Fiber, goes_on_where_it_suspended_until_it_ends) {
+TEST(Fiber, ResumesWhereItSuspendedUntilItEnds) {
   Counter c;
   c.begin();
   EXPECT_EQ(c.count, 0);
@@ -48,7 +48,7 @@ TEST(Fiber, goes_on_where_it_suspended_until_it_ends) {
   EXPECT_EQ(c.count, 3);
 }
 
-TEST(Fiber, is_begun_again_after_its_end) {
+TEST(Fiber, StartsAgainAfterItsEnd) {
   Counter c;
   for (int i = 0; i < 100; ++i) {
     c.count = 0;
@@ -59,7 +59,7 @@ TEST(Fiber, is_begun_again_after_its_end) {
   }
 }
 
-TEST(Fiber, goes_on_on_any_thread) {
+TEST(Fiber, ResumesOnAnyThread) {
   Counter c;
   c.begin();
   c.fiber.resume();
@@ -69,7 +69,7 @@ TEST(Fiber, goes_on_on_any_thread) {
   EXPECT_TRUE(c.fiber.resume());
 }
 
-TEST(Fiber, rounds_as_who_began_it_and_leaves_others_their_rounding) {
+TEST(Fiber, KeepsItsCallersRoundingModeAndNoOtherThreads) {
   Counter c;
   c.begin();
   std::fesetround(FE_DOWNWARD);
@@ -82,7 +82,7 @@ TEST(Fiber, rounds_as_who_began_it_and_leaves_others_their_rounding) {
 }
 
 // As deep as the codec and the reductions go, with room to spare.
-TEST(Fiber, has_a_stack_of_its_own) {
+TEST(Fiber, HasItsOwnStack) {
   struct Deep {
     Fiber fiber;
     int sum = 0;

@@ -1,4 +1,4 @@
-// What bench_choose concludes from samples: with known distributions, so that the right answer is known.
+// Verdicts of bench_choose on samples of known distributions, whose right answers are known.
 #include "bench/choose/verdict.hpp"
 
 #include <gtest/gtest.h>
@@ -58,7 +58,8 @@ TEST(Verdict, RegretIsOfTheBestRival) {
   EXPECT_FALSE(v.open);
 }
 
-// Ten rivals that all take what the choice takes: the least of their medians is less, by luck, and must not count as regret.
+// Ten rivals that take as long as the choice: the least of their medians is smaller by luck, and must not count as
+// regret.
 TEST(Verdict, TheLuckOfManyRivalsIsNoRegret) {
   double regret = 0, naive = 0;
   for (unsigned seed = 0; seed < 100; ++seed) {
@@ -71,7 +72,7 @@ TEST(Verdict, TheLuckOfManyRivalsIsNoRegret) {
     naive += (1 / v.best_ms - 1) / 100;
   }
   EXPECT_GT(naive, 0.15);
-  EXPECT_LT(regret, naive / 1.5);  // what is left is of the floor at 0
+  EXPECT_LT(regret, naive / 1.5);  // the rest comes from the floor at 0
 }
 
 TEST(Verdict, StaysOpenWhileATolerenceLiesInTheInterval) {

@@ -1,5 +1,5 @@
-// The ratios that the codec aims at, on real fields where they are (STRETTO_DATA_DIR), and on computed ones always: no figure of a clock, so that
-// a test can hold them.
+// The target ratios of the codec, on real fields if available (STRETTO_DATA_DIR), and always on synthetic ones. Ratios
+// do not depend on time, so a test can check them.
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
@@ -54,7 +54,7 @@ void expect_float64_to_halve(const Field<double>& field) {
   }
 }
 
-TEST(Ratio, OfEveryRealFieldIsNearThatOfTheBestPublishedFormatAndTheirMeanAboveTheNewest) {
+TEST(Ratio, RealFieldsAreNearTheBestPublishedFormatsRatio) {
   if (data().empty()) GTEST_SKIP() << "no real fields: STRETTO_DATA_DIR names no directory";
   double log_ours[kRatioBounds.size()] = {}, log_newest[kRatioBounds.size()] = {};
   int compared = 0;

@@ -1,5 +1,5 @@
-// A filter (seccomp) denies one rank a system call before its first use of stretto: collectives go on, without shared
-// memory where that cannot be, and the reason is told. Arguments: the call's name, and the rank.
+// A filter (seccomp) denies one rank a system call before its first use of stretto: collectives work, without shared
+// memory if need be, and the reason is reported. Arguments: the call's name, and the rank.
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -44,7 +44,7 @@ bool deny(unsigned number, unsigned error) {
   return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
 }
 
-TEST(Denied, collectives_go_on_and_the_reason_is_told) {
+TEST(Denied, CollectivesContinueAndReportTheReason) {
   for (int round = 0; round < 2; ++round) {
     Life life;
     ASSERT_TRUE(life.made()) << life.text();

@@ -1,6 +1,6 @@
-// Each system call that stretto makes fails once, on one rank, in a communicator's life: it is made on all ranks or on
-// none, collectives give right results or a status, nobody waits in vain, and nothing is left. tests/node has the same
-// where processes meet afresh.
+// Each system call of stretto fails once, on one rank, in a communicator's life. The communicator is made on all ranks
+// or on none, collectives give right results or a status, no rank hangs, and nothing leaks. tests/node has this test
+// for processes that meet anew.
 #include <chrono>
 #include <optional>
 
@@ -44,8 +44,8 @@ bool one_life(const Fault& fault, long n, int who) {
   return any > 0;
 }
 
-TEST(EveryCall, that_fails_once_ends_in_a_result_or_a_status) {
-  {  // what a process has once
+TEST(EveryCall, ThatFailsOnceEndsInAResultOrAStatus) {
+  {  // objects that a process makes once
     Life life;
     ASSERT_TRUE(life.made()) << life.text();
     ASSERT_TRUE(life.allgather(100000)) << life.text();

@@ -65,7 +65,7 @@ bool from_stretto(const void* caller) noexcept {
   return counts_program && dladdr(&counts_program, &own) != 0 && place.dli_fbase == own.dli_fbase;
 }
 
-// What the call returns in errno; 0: it is to be done.
+// The errno that the call should fail with; 0: execute it.
 [[gnu::noinline]] int refusal(const char* call, const void* caller) noexcept {
   const Fault* const f = armed.load(std::memory_order_acquire);
   const auto is = [call](const Fault* fault) { return fault != nullptr && std::strcmp(fault->call, call) == 0; };
@@ -165,7 +165,7 @@ int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*
   return error != 0 ? error : REAL(pthread_create)(thread, attributes, run, argument);
 }
 
-// Those with a list of arguments: as many of it as any such call takes, of which the C library reads what there is.
+// Variadic functions: reads as many arguments as any such call takes; the C library uses those that exist.
 void* mremap(void* at, size_t n, size_t bytes, int flags, ...) noexcept {
   va_list list;
   va_start(list, flags);

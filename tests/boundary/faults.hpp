@@ -1,7 +1,7 @@
-// System calls that fail on purpose: the n-th of one kind that stretto asks the C library for, once.
+// Injected system call failures: the n-th call of one kind that stretto makes to the C library fails, once.
 //
-// A program that links this has functions of its own in place of the C library's. They count calls of stretto's
-// libraries, or of the program where it holds stretto's floors itself. Calls by an MPI pass uncounted.
+// A program that links this file overrides the C library's functions. They count calls of stretto's libraries, or of
+// the program if it contains stretto's floors. Calls by an MPI are not counted.
 #pragma once
 
 #include <span>

@@ -15,7 +15,7 @@ using namespace boundary;
 
 namespace {
 
-// What the child returned, 0 where all that it expected is so; a signal's number + 1000.
+// The child's exit status, 0 if all its expectations hold; a signal's number + 1000.
 template <class Body>
 int in_child(const Body& body) {
   const pid_t child = fork();
@@ -46,20 +46,20 @@ void is_refused(Life& life, std::size_t count) {
   for (int call = 0; call < 6; ++call) EXPECT_TRUE(life.allreduce(count)) << life.text();
 }
 
-TEST(Fork, a_child_is_refused_a_short_call) {
+TEST(Fork, ChildIsRefusedAShortCall) {
   Life life;
   ASSERT_TRUE(life.made()) << life.text();
   is_refused(life, 2);
 }
 
-TEST(Fork, a_child_is_refused_a_long_call) {
+TEST(Fork, ChildIsRefusedALongCall) {
   Life life;
   ASSERT_TRUE(life.made()) << life.text();
   is_refused(life, 300000);
 }
 
 #ifndef PRELOADED
-TEST(Fork, a_child_is_refused_each_schedule) {
+TEST(Fork, ChildIsRefusedEachSchedule) {
   for (const char* schedule : {"node", "native", "ring"}) {
     Life life;
     ASSERT_TRUE(life.made()) << life.text();
@@ -68,7 +68,7 @@ TEST(Fork, a_child_is_refused_each_schedule) {
   }
 }
 
-TEST(Fork, a_child_is_refused_requests_and_the_end_of_a_communicator) {
+TEST(Fork, ChildIsRefusedRequestsAndFreeingACommunicator) {
   Life life;
   ASSERT_TRUE(life.made()) << life.text();
   const stretto_options o = STRETTO_OPTIONS_INIT;
@@ -92,7 +92,7 @@ TEST(Fork, a_child_is_refused_requests_and_the_end_of_a_communicator) {
   EXPECT_EQ(stretto_request_free(&request), STRETTO_OK);
 }
 
-TEST(Fork, a_child_is_refused_a_communicator_of_threads) {
+TEST(Fork, ChildIsRefusedACommunicatorOfThreads) {
   stretto_thread_group group = nullptr;
   ASSERT_EQ(stretto_thread_group_create(1, &group), STRETTO_OK);
   stretto_comm comm = nullptr;
@@ -104,7 +104,7 @@ TEST(Fork, a_child_is_refused_a_communicator_of_threads) {
 }
 #endif
 
-TEST(Fork, a_child_that_calls_nothing_leaves_the_ranks_as_they_are) {
+TEST(Fork, ChildWithoutCallsLeavesTheRanksUnchanged) {
   Life life;
   ASSERT_TRUE(life.made()) << life.text();
   for (int call = 0; call < 6; ++call) {

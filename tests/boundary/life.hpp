@@ -1,6 +1,5 @@
-// What tests of the boundary do with a communicator, by the C API or, in a program that knows nothing of stretto, by
-// MPI alone with the profiling library preloaded. The names are alike, so that a test is written once and built for
-// both.
+// Operations of boundary tests on a communicator, by the C API or, in a program unaware of stretto, by MPI alone with
+// the profiling library preloaded. Names are equal, so a test is written once and built for both.
 #pragma once
 
 #include <dirent.h>
@@ -53,7 +52,8 @@ inline int shared_mappings() {
   return n;
 }
 
-// A communicator of all ranks, and calls on it. Each call is true with a right result; false with the reason in text().
+// A communicator of all ranks, and calls on it. Each call returns true for a right result; false, with the reason in
+// text().
 class Life {
  public:
 #ifdef PRELOADED
@@ -67,7 +67,7 @@ class Life {
   Life() { ended(stretto_comm_create(MPI_COMM_WORLD, &comm_)); }
   ~Life() { stretto_comm_free(comm_); }
   bool made() const { return comm_ != nullptr; }
-  // Of the calls that follow: negative, for ever.
+  // Timeout of the following calls; negative: none.
   void limit(double seconds) { options_.timeout = seconds; }
   void schedule(const char* name) { options_.schedule = name; }
   stretto_comm comm() const { return comm_; }

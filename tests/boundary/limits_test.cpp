@@ -1,5 +1,6 @@
-// Limits of a process (setrlimit) that are reached while a communicator is made or used: it is made on all ranks or on
-// none, and calls give right results or a status. Nothing is left, and once the limit is gone all is as ever.
+// Limits of a process (setrlimit) are reached while a communicator is made or used. The communicator is made on all
+// ranks or on none, and calls give right results or a status. Nothing leaks, and without the limit everything works
+// again.
 #include <sys/resource.h>
 
 #include <algorithm>
@@ -69,28 +70,28 @@ void as_ever() {
 // On rank 0, which makes the memory, and on the last.
 template <class Most>
 void on_either(__rlimit_resource_t resource, int steps, const Most& most) {
-  as_ever();  // with what a process makes once
+  as_ever();  // including objects that a process makes once
   for (const int who : {0, world_size() - 1})
     for (int step = 0; step < steps && count_of(testing::Test::HasFailure()) == 0; ++step)
       live(world_rank() == who, resource, most(step));
   as_ever();
 }
 
-TEST(Limits, of_descriptors) {
+TEST(Limits, OfDescriptors) {
   const auto open = static_cast<rlim_t>(descriptors());
   on_either(RLIMIT_NOFILE, 6, [&](int step) { return open + static_cast<rlim_t>(step) - 3; });
 }
 
-TEST(Limits, of_a_files_length) {
+TEST(Limits, OfFileSize) {
   on_either(RLIMIT_FSIZE, 3, [](int step) { return rlim_t{4096} << (8 * step); });
 }
 
-TEST(Limits, of_locked_memory) {
+TEST(Limits, OfLockedMemory) {
   on_either(RLIMIT_MEMLOCK, 2, [](int step) { return static_cast<rlim_t>(step) * 4096; });
 }
 
-// What is left is enough for the C library, which a program without memory does not outlive, and for the MPI.
-TEST(Limits, of_the_address_space) {
+// The remaining memory suffices for the C library, which crashes a program without memory, and for the MPI.
+TEST(Limits, OfAddressSpace) {
   on_either(RLIMIT_AS, 4, [](int step) { return address_space() + (rlim_t{1} << (20 + 2 * step)); });
 }
 

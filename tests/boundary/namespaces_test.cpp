@@ -1,5 +1,5 @@
-// Rank 1 has a namespace of its own, as a container beside the others: collectives go on, in shared memory or without.
-// Arguments: which namespaces (pid, ipc, mount, user, network).
+// Rank 1 has its own namespaces, like a container beside the others: collectives work, in shared memory or without.
+// Arguments: the namespaces (pid, ipc, mount, user, network).
 #include <sched.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -17,9 +17,9 @@ using namespace boundary;
 
 namespace {
 
-bool shares = true;  // what is expected
+bool shares = true;  // expected result
 
-TEST(Namespaces, collectives_go_on) {
+TEST(Namespaces, CollectivesContinue) {
   for (int round = 0; round < 2; ++round) {
     Life life;
     ASSERT_TRUE(life.made()) << life.text();

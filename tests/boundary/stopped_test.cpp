@@ -1,5 +1,5 @@
-// A rank is stopped (SIGSTOP) while the others call: within the limit they wait for it, beyond it they say whom they
-// miss. Where it goes on after that, it learns of the end, and a new communicator serves all.
+// A rank is stopped (SIGSTOP) while the others call: within the limit they wait for it, beyond it they name the missing
+// rank. If it continues after that, it learns of the end, and a new communicator works.
 #include <sys/types.h>
 #include <unistd.h>
 
@@ -69,20 +69,20 @@ void ends_beyond_the_limit(Life& life, const std::string& whom) {
 
 #ifdef PRELOADED
 // STRETTO_TIMEOUT is set, or waits have no limit.
-TEST(Stopped, a_rank_beyond_the_limit_is_an_error_of_the_call) {
+TEST(Stopped, RankBeyondTheLimitFailsTheCall) {
   if (std::getenv("STRETTO_TIMEOUT") == nullptr) GTEST_SKIP() << "without a limit";
   Life life;
   for (int call = 0; call < 6; ++call) ASSERT_TRUE(life.allreduce(2)) << life.text();
   ends_beyond_the_limit(life, "");
 }
 
-TEST(Stopped, a_rank_is_waited_for_without_a_limit) {
+TEST(Stopped, RankIsAwaitedWithoutALimit) {
   if (std::getenv("STRETTO_TIMEOUT") != nullptr) GTEST_SKIP() << "with a limit";
   Life life;
   goes_on_within_the_limit(life);
 }
 #else
-TEST(Stopped, a_rank_within_the_limit_is_waited_for) {
+TEST(Stopped, RankWithinTheLimitIsAwaited) {
   for (const char* schedule : {"node", "ring"}) {
     Life life;
     ASSERT_TRUE(life.made()) << life.text();
@@ -92,7 +92,7 @@ TEST(Stopped, a_rank_within_the_limit_is_waited_for) {
   }
 }
 
-TEST(Stopped, a_rank_beyond_the_limit_is_named_and_learns_of_it) {
+TEST(Stopped, RankBeyondTheLimitIsNamedAndLearnsOfIt) {
   const std::string last = "rank " + std::to_string(world_size() - 1);
   for (const char* schedule : {"node", "ring"}) {
     SCOPED_TRACE(schedule);

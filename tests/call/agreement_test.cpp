@@ -81,7 +81,7 @@ TEST(Agreement, DoublesOrderAsNumbersAndComeBack) {
   EXPECT_TRUE(std::isnan(from_ordered(ordered(NAN))));
 }
 
-TEST(Agreement, AMessageThatIsTooLongIsWholeOnItsRankAndEndsInAnEllipsisOnOthers) {
+TEST(Agreement, LongMessageIsCompleteOnItsRankAndCutOnOtherRanks) {
   const std::string whole(400, 'x');
   for (const std::size_t length :
        {std::size_t{1}, sizeof(Signature::text) - 1, sizeof(Signature::text), whole.size()}) {

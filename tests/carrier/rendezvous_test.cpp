@@ -1,4 +1,5 @@
-// Ranks that meet in a store: a directory, one in memory, and one that fails; what an earlier program left there; ranks that differ.
+// Ranks meet in a store: a directory, one in memory, and one that fails; with leftovers of an earlier program; and
+// ranks that differ.
 #include "carrier/rendezvous.hpp"
 
 #include <gtest/gtest.h>
@@ -101,7 +102,7 @@ std::vector<Outcome> meet(Store& store, const std::vector<Newcomer>& all, double
   return outcomes;
 }
 
-// What one leaves that comes, and ends before the others come.
+// The hello of a rank that ends before the others come.
 std::string hello_of(const Newcomer& one) {
   Memory store;
   static_cast<void>(meet(store, {one}, 0.01));
@@ -129,7 +130,7 @@ void expect_met(const std::vector<Outcome>& all) {
 
 bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
-// What has to happen within a limit comes too late on a machine that stalls: it is tried with longer limits then.
+// Events with a limit are late on a machine that stalls, so the attempt repeats with longer limits.
 template <class Attempt>
 void expect_within(double limit, Attempt attempt) {
   testing::AssertionResult result = attempt(limit);
@@ -161,7 +162,7 @@ TEST(Rendezvous, RanksLearnWhereAllAreAndLeaveNothing) {
 
 TEST(Rendezvous, WhatAnEarlierProgramLeftIsToldFromThisOnes) {
   Memory store;
-  // Of a program that ended at its beginning, and of one that met and left all.
+  // Leftovers of a program that ended at its beginning, and of one that met and left everything.
   EXPECT_EQ(meet(store, {rank(1, 3), rank(2, 3)}, 0.1)[0].status, Status::timeout);
   auto first = meet(store, ranks(3));
   expect_met(first);
@@ -304,7 +305,7 @@ TEST(Rendezvous, AStoreThatCannotGetIsAnErrorThatNamesTheKey) {
     });
 }
 
-// Values that are none. Rank 0 does not read what it says at the end, so it alone may take the ranks for met then.
+// Malformed values. Rank 0 does not read its own final value, so it alone may consider the ranks met.
 TEST(Rendezvous, AStoreThatLiesIsNoMeeting) {
   const std::string cut = "20:stretto rendezvous 1,5:1.2.", huge = "99999999999999999999:x,";
   std::vector<std::thread> threads;  // each lie has to wait for the limit

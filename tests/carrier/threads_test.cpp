@@ -16,7 +16,7 @@ Completion next(Carrier& c) {
   return done;
 }
 
-TEST(Threads, MessagesMeetByTagInAnyOrderOfStartingAndReportTheirRealLength) {
+TEST(Threads, MessagesMatchByTagInAnyOrderAndReportTheirLength) {
   auto group = make_thread_group(2);
   auto a = make_thread_carrier(group, 0), b = make_thread_carrier(group, 1);
   const char first[] = "first", second[] = "second one";

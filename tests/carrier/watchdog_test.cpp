@@ -48,7 +48,7 @@ class Reported {
   std::atomic<int> count_{0};
 };
 
-TEST(Watchdog, reports_a_call_that_lasts_longer_than_its_limit_from_a_thread_without_signals) {
+TEST(Watchdog, ReportsALateCallFromAThreadWithoutSignals) {
   Reported reported;
   Watchdog watchdog(reported.late());
   const Limited limited(&watchdog, "barrier", brief);
@@ -58,13 +58,13 @@ TEST(Watchdog, reports_a_call_that_lasts_longer_than_its_limit_from_a_thread_wit
   EXPECT_FALSE(report.takes_signals);
 }
 
-TEST(Watchdog, reports_a_call_once_and_the_next_one_again) {
+TEST(Watchdog, ReportsEachLateCallOnce) {
   Reported reported, other;
   Watchdog watchdog(reported.late()), beside(other.late());
   watchdog.begin("bcast", brief);
   reported.get();
   const Limited limited(&beside, "gather", brief);
-  other.get();  // by then the thread has looked at both again
+  other.get();  // by then the thread has checked both again
   EXPECT_EQ(reported.count(), 1);
   watchdog.end();
   watchdog.begin("bcast", brief);
@@ -73,7 +73,7 @@ TEST(Watchdog, reports_a_call_once_and_the_next_one_again) {
 }
 
 // Together they last longer than the limit.
-TEST(Watchdog, reports_no_short_call_of_many) {
+TEST(Watchdog, ReportsNoShortCallOfMany) {
   Reported reported, other;
   Watchdog watchdog(reported.late()), beside(other.late());
   const double limit = 1;
@@ -96,7 +96,7 @@ TEST(Watchdog, reports_no_short_call_of_many) {
   }
 }
 
-TEST(Watchdog, reports_by_what_was_set_last) {
+TEST(Watchdog, UsesTheLastSetting) {
   Reported first, second;
   Watchdog watchdog(first.late());
   watchdog.set_late(second.late());
@@ -105,7 +105,7 @@ TEST(Watchdog, reports_by_what_was_set_last) {
   EXPECT_EQ(first.count(), 0);
 }
 
-TEST(Watchdog, has_a_thread_only_where_a_limit_was_given_and_while_who_gave_it_is_there) {
+TEST(Watchdog, HasAThreadOnlyWhileAnOwnerSetsALimit) {
   std::thread([] {}).join();  // ThreadSanitizer begins a thread of its own beside the first
   const auto before = threads();
   Watchdog without(Late{});
@@ -121,7 +121,7 @@ TEST(Watchdog, has_a_thread_only_where_a_limit_was_given_and_while_who_gave_it_i
   EXPECT_EQ(threads(), before);
 }
 
-TEST(Watchdog, leaves_forked_children_alone) {
+TEST(Watchdog, LeavesForkedChildrenAlone) {
 #ifdef __SANITIZE_THREAD__
   GTEST_SKIP() << "ThreadSanitizer ends a child that begins a thread where its parent had several";
 #endif

@@ -1,4 +1,4 @@
-// Values begin at any address: the undefined behaviour sanitizer looks at each access besides.
+// Values at any address; the undefined behaviour sanitizer also checks each access.
 #include <bit>
 #include <cmath>
 #include <cstring>

@@ -19,7 +19,7 @@ void quiet(const char* what, bool can, F f) {
   EXPECT_TRUE(s == Status::ok || !can) << what << ": " << message();
 }
 
-// Every call on streams of x and y, into room made before: as large as the codec says, and too small by half.
+// Every call on streams of x and y, with preallocated output: large enough, and half as long as the stream.
 void expect_no_allocation(Type t, const void* x, const void* y, std::size_t n, double eps, const Options& o) {
   Stream a(compress_bound(t, n)), b(a.size()), out(2 * combine_bound(t, n)), values(n * size_of(t));
   std::size_t length_of_a = 0, length_of_b = 0, written = 0;
@@ -50,7 +50,7 @@ void expect_no_allocation(Type t, const void* x, const void* y, std::size_t n, d
   quiet("value_range", true, [&] { return value_range(t, x, n, &lo, &hi, o); });
 }
 
-// The same by each set of instructions, with a checksum, and in parts, which one thread runs in turns.
+// Repeats the calls for each instruction set, with a checksum, and in parts, which one thread runs in turns.
 void expect_no_allocation_anyhow(Type t, const void* x, const void* y, std::size_t n, double eps) {
   Parallel turns;
   turns.width = 3;

@@ -10,8 +10,8 @@ namespace {
 
 using Call = std::function<Status(MutableBytes, std::size_t*, const Options&)>;
 
-// At every capacity (of the last `near` below the length, and some below those) the call says that the output is too small, or
-// gives the same stream; at its length it succeeds. The buffers have exactly that size.
+// At every capacity (of the last `near` below the length, and some below those) the call reports that the output is too
+// small, or gives the same stream; at the stream's length it succeeds. The buffers have exactly that size.
 void expect_refusals(const Call& call, std::size_t bound, std::size_t near) {
   Stream whole(bound);
   std::size_t length = 0;
@@ -109,7 +109,7 @@ TEST(Capacity, OfIntegersIsRefusedToo) {
   expect_refusals_of_all(x, y, 0, 60);
 }
 
-// What holds verbatim values grows when they become exact sums, or stand beside such.
+// Verbatim values grow when they become exact sums, or stand beside some.
 TEST(Capacity, OfTheResultsCountDoesForMultiplesSlicesAndConcatenations) {
   Random r(2);
   std::vector<double> x(2048);

@@ -37,8 +37,8 @@ std::vector<Stream> samples(bool checksum) {
   return all;
 }
 
-// Everything that reads a stream; each call must come back, and stay inside buffers of the exact size (sanitizers watch).
-// True if the stream was taken for valid.
+// Calls every reader of a stream; each must return, and stay inside buffers of the exact size (sanitizers check). True
+// if the stream was accepted.
 bool read_all(const Stream& s) {
   Info info;
   if (inspect(s, &info) != Status::ok || info.count > 5000) return false;

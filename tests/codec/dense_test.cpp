@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 
 #include "every_target.hpp"
@@ -22,7 +23,7 @@ Options fixed(Options o = {}) {
 
 Stream recoded(const Stream& s, const Options& o) { return sliced(s, 0, info_of(s).count, o); }
 
-// What a dense stream of these values must be to the fixed one.
+// Expected relations of a dense stream of these values to the fixed one.
 void expect_same(Type t, const void* x, std::size_t n, double eps) {
   const Stream f = compress_raw(t, x, n, eps), d = compress_raw(t, x, n, eps, dense());
   EXPECT_EQ(validate(d), Status::ok) << message();
@@ -179,6 +180,24 @@ TEST(DensePages, NothingOutsideTheStreamIsRead) {
       }
     }
     munmap(mapped, room + 2 * page);
+  }
+}
+
+TEST(DenseEstimate, IsNearTheBytesOfDenseStreams) {
+  Random r(21);
+  for (const int bits : {1, 3, 6, 12}) {
+    SCOPED_TRACE(bits);
+    std::vector<float> x(200000);
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      const double noise = static_cast<double>(r.below(std::uint64_t{1} << bits)) * (r.below(4) ? 0.1 : 1);
+      x[i] = static_cast<float>(noise + std::sin(static_cast<double>(i) * 1e-3));
+    }
+    const Stream f = compressed(x, 0.5), d = compressed(x, 0.5, dense());
+    double of_fixed = 0, of_dense = 0;
+    ASSERT_TRUE(estimate_dense(f, &of_fixed, &of_dense));
+    EXPECT_NEAR(of_fixed, static_cast<double>(f.size()), 64 + 0.01 * static_cast<double>(f.size()));
+    EXPECT_NEAR(of_dense, static_cast<double>(d.size()), 0.05 * static_cast<double>(d.size()));
+    EXPECT_FALSE(estimate_dense(d, &of_fixed, &of_dense)) << "of fixed streams alone";
   }
 }
 

@@ -1,4 +1,5 @@
-// Groups that no encoder writes, at, just below and just above the limits up to which kernels work in 16 bits: all give what the reference gives.
+// Groups that no encoder writes, at, just below and just above the limits up to which kernels work in 16 bits: all give
+// the reference's result.
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
@@ -62,8 +63,8 @@ class Edges : public testing::Test {};
 using Floats = testing::Types<float, double>;
 TYPED_TEST_SUITE(Edges, Floats);
 
-// Every predictor with each of these widths, and residuals that are the largest and least of that width: one after another, so that
-// differences of them are as large as they get; by twos; and in some blocks alone.
+// Every predictor with each of these widths, and extreme residuals of that width: alternating, so that differences are
+// largest; in pairs; and in some blocks alone.
 constexpr std::initializer_list<int> kAbout16 = {8, 12, 13, 14, 15, 16};
 std::vector<EdgeGroup> widest_groups(std::initializer_list<int> widths = kAbout16) {
   std::vector<EdgeGroup> all;
@@ -83,7 +84,7 @@ std::vector<EdgeGroup> widest_groups(std::initializer_list<int> widths = kAbout1
   return all;
 }
 
-// Of each of these groups with each.
+// Sums of each of these groups with each.
 template <class T>
 void expect_same_sums(std::vector<EdgeGroup> groups) {
   const Stream a = stream_of<T>(groups);
@@ -103,12 +104,12 @@ void expect_same_sums(std::vector<EdgeGroup> groups) {
 TYPED_TEST(Edges, SumsOfGroupsOfAllOrdersAgreeWhereResidualsJustFit16Bits) {
   expect_same_sums<TypeParam>(widest_groups());
 }
-TYPED_TEST(Edges, SumsOfGroupsOfAllOrdersAgreeWhereTheyJustFitMultiplesOfFourPlanes) {
+TYPED_TEST(Edges, SumsOfAllOrdersAgreeAtMultiplesOfFourPlanes) {
   expect_same_sums<TypeParam>(widest_groups({1, 2, 3, 6, 7, 20}));
 }
 
-// Blocks of many widths beside one another, most alike within eight: what is raised in an eight of narrow blocks goes on from the last
-// residuals of the one before, which may be wide.
+// Blocks of many widths beside one another, mostly equal within eight. Raising eight narrow blocks continues from the
+// last residuals of the previous eight, which may be wide.
 std::vector<EdgeGroup> groups_of_eights(Random& r) {
   static constexpr int kWidths[] = {1, 2, 5, 6, 7, 8, 9, 13, 14, 15, 16, 18, 20};
   const auto any = [&] { return kWidths[r.below(std::size(kWidths))]; };
@@ -153,7 +154,7 @@ TYPED_TEST(Edges, SumsOfGroupsOfAllOrdersAgreeWhereNarrowBlocksFollowWideOnes) {
   }
 }
 
-TYPED_TEST(Edges, ValuesAddedToGroupsOfAllOrdersAgreeWhereResidualsJustFit16Bits) {
+TYPED_TEST(Edges, AddedValuesAgreeWhereResidualsJustFit16Bits) {
   const auto groups = widest_groups();
   const Stream a = stream_of<TypeParam>(groups);
   Random r(91);
@@ -171,8 +172,8 @@ TYPED_TEST(Edges, ValuesAddedToGroupsOfAllOrdersAgreeWhereResidualsJustFit16Bits
     }
 }
 
-// Where sums of 16 bits are still certain, and what is beyond: their limit, that of their starts, 2^15, 2^16 less the limit (which wraps to
-// it), and 2^16 (which wraps to 0).
+// Limits of certain 16-bit sums, and values beyond: the sums' limit, that of their starts, 2^15, 2^16 less the limit
+// (which wraps to it), and 2^16 (which wraps to 0).
 std::vector<std::int64_t> limits() {
   std::vector<std::int64_t> all = {0};
   for (const std::int64_t limit :

@@ -10,8 +10,9 @@
 
 namespace stretto::codec {
 
-// |x - y| <= eps, exactly, for finite x and y and eps > 0. The difference is s + t exactly (Knuth's two-sum, in a type wide
-// enough not to overflow), s being the nearest number to it: so it exceeds eps if s does, and where s equals eps the sign of t decides.
+// |x - y| <= eps, exactly, for finite x and y and eps > 0. The difference is s + t exactly (Knuth's two-sum, in a type
+// that cannot overflow), with s the nearest number: so it exceeds eps if s does, and if s equals eps the sign of t
+// decides.
 template <class T>
 bool within(T x, T y, double eps) {
   using W = std::conditional_t<sizeof(T) == 4, double, long double>;
@@ -29,7 +30,8 @@ bool same_bits(T x, T y) {
   return std::memcmp(&x, &y, sizeof x) == 0;
 }
 
-// A sum of numbers m * 2^e, exact: fixed point from 2^-1280 on, each limb of 32 bits kept in 64 so that carries can wait.
+// An exact sum of numbers m * 2^e: fixed point from 2^-1280 on, each limb of 32 bits in 64, so that carries can be
+// delayed.
 class Exact {
  public:
   void add(double v, bool negate = false) {
@@ -85,7 +87,7 @@ void add_half_ulp(Exact& sum, T y) {
   sum.add_scaled(1, (y == 0 || e < lowest ? lowest : e) - std::numeric_limits<T>::digits - 1);
 }
 
-// The same for a mean, which reaches float32 by way of float64: there the half grows by its 2^-29th.
+// Half an ulp of a mean, which reaches float32 through float64: there the half grows by its 2^-29th.
 template <class T>
 void add_half_ulp_of_mean(Exact& sum, T y) {
   add_half_ulp(sum, y);

@@ -100,8 +100,8 @@ TEST(ExceptionMap, TakesRunsAboutTheLengthsThatFillAByte) {
       }
 }
 
-// Single places in nearly all blocks, which make lanes of 128 bytes and more: as many as runs may have to be no longer, and one too many. And
-// more than a map could count.
+// Single places in nearly all blocks, whose lanes take 128 bytes and more: the largest number for which runs are no
+// longer, and one more. Also more runs than a map can count.
 TEST(ExceptionMap, TakesRunsWhereTheyAreNoLongerThanLanes) {
   for (const int changes : {130, 134, 135, 136, 137, 138, 139, 140, 144, 252, 253, 254, 255, 256, 257, 258})
     for (const int begin : {0, 1})

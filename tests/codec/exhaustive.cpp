@@ -2,8 +2,8 @@
 //
 //   exhaustive [--stride N] [--threads N] [--isa best|reference|portable|avx512]
 //
-// Patterns are taken twice: in order, so that groups are smooth, and scrambled, so that groups mix all magnitudes and NaN. With a stride, every
-// N-th is taken (a different residue for each order and bound).
+// Patterns are taken twice: in order, so that groups are smooth, and scrambled, so that groups mix all magnitudes and
+// NaN. With a stride, every N-th is taken (a different residue for each order and bound).
 #include <algorithm>
 #include <atomic>
 #include <bit>
@@ -43,7 +43,7 @@ struct Pass {
   Options options;
 };
 
-// Patterns offset + stride * i for i in [first, last). An empty text, or what is wrong.
+// Patterns offset + stride * i for i in [first, last). Returns "" or a description of the failure.
 std::string check(const Pass& pass, std::uint64_t first, std::uint64_t last, std::uint64_t* exceptions) {
   std::vector<std::uint32_t> x(static_cast<std::size_t>(last - first)), y(x.size());
   for (std::uint64_t i = first; i < last; ++i) {

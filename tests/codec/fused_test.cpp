@@ -40,7 +40,7 @@ TYPED_TEST(Fused, AddValuesUsesTheGridOfTheStream) {
   EXPECT_TRUE(with_values(a, all[1].data(), all[1].size()) == combined(Combine::add, a, compressed(all[1], 1e-4, o)));
 }
 
-// Codes of 1.5e9 in both: the first pass, which takes the sums for narrow, may need more room than they do when they are wide.
+// Codes of 1.5e9 in both: the first pass, which assumes narrow sums, may need more room than wide sums.
 TEST(Fused, AddValuesThatWidenNeedNoMoreRoomThanTheirResult) {
   std::vector<float> x(128), y(128);
   x[39] = y[78] = 1500.0f;
@@ -58,7 +58,7 @@ TEST(Fused, AddValuesThatWidenNeedNoMoreRoomThanTheirResult) {
   }
 }
 
-// The group that is longer as long as the sums are taken for narrow comes before the one that says that they are wide.
+// The group that is longer as a narrow sum precedes the group that reveals wide sums.
 TEST(Fused, AddValuesThatWidenLaterNeedNoMoreRoomThanTheirResult) {
   std::vector<float> x(2 * 1024, 1500.0f), y(2 * 1024, 1500.0f);
   for (std::size_t i = 0; i < 1024; ++i) {
@@ -74,8 +74,8 @@ TEST(Fused, AddValuesThatWidenLaterNeedNoMoreRoomThanTheirResult) {
   }
 }
 
-// Taken for narrow, the sum of the first group keeps the base of a's and outgrows what a group may have; wide, it has one of its own and does not.
-// Which it is may be up to another group, that another thread adds.
+// As a narrow sum, the first group keeps a's base and exceeds the longest group; as a wide sum, it has its own base and
+// fits. Another group, added by another thread, may decide this.
 TEST(Fused, AddValuesThatWidenMayFillTheLongestGroup) {
   const Parallel two = threads(2);
   for (const std::size_t groups : {1, 65}) {

@@ -1,4 +1,5 @@
-// Missing data: every pattern of gaps, alone and against every other one, through every operation, gives the bytes and values of the reference.
+// Missing data: every pattern of gaps, alone and against every other, through every operation, gives the bytes and
+// values of the reference.
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -31,7 +32,7 @@ constexpr Gaps kGaps[] = {
 };
 constexpr std::size_t kPatterns = std::size(kGaps);
 
-// What stands in the gaps: one fill, NaN, or several things.
+// The value in the gaps: one fill, NaN, or several.
 float fill(std::size_t kind, Random& r) {
   constexpr float nan = std::numeric_limits<float>::quiet_NaN(), inf = std::numeric_limits<float>::infinity();
   constexpr float several[] = {1e20f, -1e20f, nan, inf, -inf, 3e38f, 1e30f};
@@ -81,7 +82,7 @@ std::vector<std::byte> values_of(const Stream& s, const Options& options) {
   return y;
 }
 
-// f(options, name) gives, on every instruction set, what it gives on the reference; returns that.
+// Expects f(options, name) to be equal on every instruction set; returns the reference's result.
 template <class F>
 Stream expect_same(const std::string& what, F f) {
   const Stream wanted = f(with(Isa::reference));
@@ -97,7 +98,7 @@ TEST_P(EveryGap, GivesTheBytesOfTheReferenceInEveryOperation) {
   const double eps = GetParam().eps;
   for (std::size_t pattern = 0; pattern < kPatterns; ++pattern)
     for (std::size_t other = 0; other < kPatterns; ++other) {
-      // All pairs once; where the same kernels are to show no more than that they take other types or longer codes too, a quarter of them.
+      // All pairs once; a quarter of them for tests that only show other types or longer codes with the same kernels.
       if (pattern != other && (type != Type::f32 || eps < 1e-5) && (pattern + other) % 4 != 0) continue;
       const std::size_t fills = (pattern + other) % 3, other_fills = other % 3;
       const auto x = field(type, pattern, fills, 0), y = field(type, other, other_fills, 1 + other % 4);
@@ -123,7 +124,8 @@ TEST_P(EveryGap, GivesTheBytesOfTheReferenceInEveryOperation) {
     }
 }
 
-// A sum's exact numbers stand at any bit of any word, as the grid's width has it, and carries and borrows run through all their words.
+// A sum's exact numbers lie at any bit of any word, depending on the grid's width, and carries and borrows cross all
+// their words.
 TEST(GapsOfOneFill, SumsWithOneFillEachAreExactOnGridsOfEveryWidth) {
   constexpr float nan = std::numeric_limits<float>::quiet_NaN();
   constexpr float fills[][2] = {{nan, nan},      {1e20f, 1e20f}, {-9999.0f, -9999.0f},

@@ -1,4 +1,4 @@
-// The golden streams: what the format, once published, must go on meaning.
+// The golden streams, which fix the meaning of the published format.
 #pragma once
 
 #include <map>
@@ -11,7 +11,7 @@ namespace stretto::codec {
 
 struct Golden {
   std::map<std::string, Stream> accept;  // `NAME`, or `NAME.meanN`: decoded with divisor N
-  std::map<std::string, Stream> refuse;  // malformed in the one way that the name says
+  std::map<std::string, Stream> refuse;  // malformed as the name says
 };
 
 // Made by the reference kernels from numbers that need no library of mathematics; the same on every machine.

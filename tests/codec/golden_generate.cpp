@@ -1,5 +1,5 @@
-// golden_generate DIR: writes the golden streams to DIR/accept and DIR/refuse. The format is frozen: what is there already must
-// come out the same again (golden_test.cpp). Values that are all zero, and many, have no file.
+// golden_generate DIR: writes the golden streams to DIR/accept and DIR/refuse. The format is frozen: existing files
+// must be reproduced exactly (golden_test.cpp). Long streams of zeros have no file.
 #include <cstdio>
 #include <filesystem>
 #include <fstream>

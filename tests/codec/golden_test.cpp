@@ -108,7 +108,8 @@ TEST(Golden, StreamsCoverEveryPartOfTheFormat) {
     EXPECT_TRUE(seen.contains(part)) << part;
 }
 
-// The hex of docs/format.md's last section: in a fenced block, an offset, bytes, two spaces or more, and a remark on each line.
+// The hex of docs/format.md's last section: in a fenced block, an offset, bytes, two spaces or more, and a remark on
+// each line.
 TEST(Golden, TheWorkedExampleOfTheTextIsWhatIsWritten) {
   std::ifstream in(kFormat);
   std::string line;

@@ -49,7 +49,8 @@ TEST_P(Halves, EveryOneIsWithinEpsAndHalfAnUlpOrBitForBit) {
     }
 }
 
-// Grid points between the largest half and the number from which on halves are infinite decode to the former, those beyond to the latter.
+// Grid points between the largest half and the smallest number that rounds to infinity decode to the former; larger
+// ones decode to infinity.
 TEST_P(Halves, TheLargestStayFiniteAndHaveTheReferencesBytes) {
   const Type t = GetParam();
   const std::uint16_t largest = t == Type::f16 ? 0x7bff : 0x7f7f;

@@ -15,7 +15,7 @@
 
 namespace stretto::codec {
 
-// The words of a full narrow group without exceptions; no block is wider than `widest`, at most 32. (32 is too much without sign.)
+// The words of a full narrow group without exceptions; no block is wider than `widest`, at most 32 (31 without sign).
 inline std::vector<std::uint32_t> hand_made_group(std::mt19937_64& random, int widest) {
   std::vector<std::uint32_t> words;
   const auto predictor = static_cast<std::uint32_t>(random() % 4);
@@ -63,8 +63,9 @@ std::vector<std::byte> hand_made_stream(Type type, double width, const std::vect
   return s;
 }
 
-// A float64 stream of `groups` groups, all codes zero, bound 2^31 - 2, on the grid that compress() has for eps 1. The first one has 65,535 words, as many as there may be: 960
-// exact sums behind 64 codes, and a base far from the first of these, which costs 31 planes. Groups behind it are empty.
+// A float64 stream of `groups` groups, all codes zero, bound 2^31 - 2, on compress()'s grid for eps 1. The first group
+// has the maximum of 65,535 words: 960 exact sums behind 64 codes, and a base far from the first of these, which costs
+// 31 planes. Later groups are empty.
 inline std::vector<std::byte> longest_group(std::size_t groups) {
   constexpr std::size_t kSums = 960, kOthers = 36, kLonger = kMaxGroupWords - kOthers - 68 * kSums;
   std::vector<std::uint32_t> words = {0xc2, 1u << 30, 0x00400106};  // first differences; base; a run of 64

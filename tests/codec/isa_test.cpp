@@ -75,8 +75,8 @@ TYPED_TEST(EveryIsa, AddsValuesToTheBytesOfTheReference) {
   }
 }
 
-// Missing data in the same places, in others, in one summand only and in all places; sums of such sums; values far beyond each other, for
-// which exact sums take their full length.
+// Missing data in equal places, in others, in one summand only and in all places; sums of such sums; values of very
+// different magnitude, for which exact sums take their full length.
 TYPED_TEST(EveryIsa, AddsMissingDataToTheBytesOfTheReference) {
   using T = TypeParam;
   constexpr T inf = std::numeric_limits<T>::infinity(), nan = std::numeric_limits<T>::quiet_NaN(),
@@ -146,7 +146,7 @@ TYPED_TEST(EveryIsa, FollowsLongSumsToTheByte) {
   }
 }
 
-// Codes of 32 bits take as much room as float32 values, which then travel as they are: also where they are added on the way.
+// Codes of 32 bits take as much room as float32 values, which are then stored verbatim, also in fused sums.
 TYPED_TEST(EveryIsa, AddsValuesThatWouldTravelVerbatim) {
   constexpr double eps = 1e-3;
   Random r(85);
@@ -232,7 +232,7 @@ TYPED_TEST(EveryIsa, AgreesAtTheEndsOf16Bits) {
         for (const Isa isa : isas())
           ASSERT_TRUE(compressed(x, 1, at(isa)) == streams.back()) << range << ", " << least << ", " << name(isa);
       }
-  // Sums that leave 16 bits for single places, by differences that look as if they did not; the spikes keep off the samples.
+  // Sums that leave 16 bits in single places, by differences that seem to fit; the spikes avoid the sampled places.
   std::vector<TypeParam> noise(1024), spikes(1024, static_cast<TypeParam>(16384 * width));
   for (auto& v : noise) v = static_cast<TypeParam>((r.below(2) ? 16383 : -16383) * width);
   for (std::size_t i = 1; i < 1023; ++i)

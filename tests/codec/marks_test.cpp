@@ -1,4 +1,4 @@
-// Marks of missing data: they keep their bits, no other value decodes to one, all others keep the bound, and every
+// Marks of missing data: they keep their bits, no other value decodes to a mark, all others keep the bound, and every
 // instruction set gives the bytes of the reference.
 #include <algorithm>
 #include <bit>

@@ -24,8 +24,8 @@ void add_product(Exact& sum, std::int64_t a, double b) {
   add_product(sum, a, static_cast<std::int64_t>(std::ldexp(m, 53)), e - 53);
 }
 
-// Units in the last place between y and sum / n, in quarters and rounded up: 2 is the nearest. From float64 to float32 a
-// half may grow by its 2^-29th.
+// Units in the last place between y and sum / n, in quarters and rounded up: 2 is the nearest. From float64 to float32
+// a half may grow by its 2^-29th.
 template <class T>
 int quarters_off(const Exact& sum, std::uint32_t n, T y) {
   constexpr int lowest = std::numeric_limits<T>::min_exponent;

@@ -149,7 +149,7 @@ TYPED_TEST(Operations, MeansAreWithinEpsAndHalfAnUlp) {
   }
 }
 
-// The sum of the two has no float64, their mean has: of codes, of a fill and a code, and of values that are stored as they are.
+// The sum of the two overflows float64, but not their mean: of codes, of a fill and a code, and of verbatim values.
 TEST(Operations, MeansOfLargeNumbersAreFinite) {
   for (const double eps : {1e300, 1e291, 1e-3}) {
     std::vector<double> x(2000, 1.5e308), y(x.size(), 1.6e308);

@@ -61,7 +61,7 @@ Parallel counted(int width, int* runs) {
   return parallel;
 }
 
-// Where room is scarce all is done in one part, and gives the same bytes: so it must be seen that it is not.
+// With scarce room the work runs in one part with the same bytes, so the test must check that it does not.
 TEST(Parallel, WorkIsSharedOutWhereTheOutputHasTheRoomThatIsSaidToSuffice) {
   const std::size_t n = 2 * 64 * 1024 + 12345;
   const auto all = summands<float>(n, 1e-3, 2, 5);
@@ -91,7 +91,8 @@ TEST(Parallel, WorkIsSharedOutWhereTheOutputHasTheRoomThatIsSaidToSuffice) {
   }
 }
 
-// What the parts wrote closes up at the end: by all threads, unless pieces stand where others belong, as they do with many parts.
+// The parts' outputs close up at the end: by all threads, unless destinations overlap pending sources, as with many
+// parts.
 TEST(Parallel, LongStreamsCloseUpToTheBytesOfSerialWork) {
   constexpr double kEps = 1.5e-4;
   Random r(72);
@@ -108,8 +109,8 @@ TEST(Parallel, LongStreamsCloseUpToTheBytesOfSerialWork) {
   }
 }
 
-// The parts' shares of a tight output are those of what they were thought to need, and so too little for some: the second half of the second
-// field takes far more than the first.
+// Parts share a tight output by their estimated need, too little for some: the second half of the second field takes
+// far more than the first.
 TEST(Parallel, OutputsTooSmallAreRefusedAndTightOnesServe) {
   const std::size_t n = 8 * 64 * 1024 + 100;
   auto all = summands<float>(n, 1e-3, 6, 5);

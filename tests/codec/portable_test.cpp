@@ -1,4 +1,5 @@
-// The portable kernels give the bytes and values of the scalar reference, on every instruction set that this build and processor have.
+// The portable kernels give the bytes and values of the scalar reference, on every instruction set that this build and
+// processor have.
 #include "codec/portable/portable.hpp"
 
 #include <gtest/gtest.h>
@@ -342,7 +343,7 @@ TEST_P(PortableKernels, DeclineNoMissingData) {
     for (const auto& f : all) {
       if (f.name != "fills" && f.name != "not numbers") continue;
       const auto& kernels = float_kernels<T>(*portable_kernels());
-      // The same places twice, and the places of two groups of the field.
+      // Equal places in both, and the places of two groups of the field.
       std::vector<std::uint8_t> a(kKernelRoom), b(kKernelRoom), sum(4 * kMaxGroupWords);
       Tally tally;
       const T* const x = f.x.data();

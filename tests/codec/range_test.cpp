@@ -45,7 +45,8 @@ TYPED_TEST(Range, ABoundRelativeToItHolds) {
     }
 }
 
-// Large values among them, in front, at the end and in whole groups; each magnitude at the threshold, beside the next one below it.
+// Large values inside, in front, at the end and in whole groups; each magnitude at the threshold, beside the next
+// smaller number.
 TYPED_TEST(Range, BelowAThresholdLeavesOutAndCountsWhatReachesIt) {
   using T = TypeParam;
   const T threshold = static_cast<T>(1e15), below = std::nextafter(threshold, T{0});
@@ -139,7 +140,7 @@ TEST(Range, BelowAThresholdOfIntegersAndHalves) {
   ASSERT_EQ(value_ranges(Type::i64, least.data(), least.size(), 0x1p64, &found), Status::ok);
   EXPECT_EQ(found.below.lo, -0x1p63);
   const std::vector<std::uint16_t> h{
-      0x3f80, 0x60ad, 0x5864, 0x5863};  // 1, 1e20, the least of 1e15 or more, and what is below that, in bfloat16
+      0x3f80, 0x60ad, 0x5864, 0x5863};  // 1, 1e20, the least number of 1e15 or more, and the number below, in bfloat16
   ASSERT_EQ(value_ranges(Type::bf16, h.data(), h.size(), kIgnoreAbove, &found), Status::ok);
   EXPECT_EQ(found.below.lo, 1);
   EXPECT_LT(found.below.hi, kIgnoreAbove);

@@ -9,8 +9,8 @@
 namespace stretto::codec {
 namespace {
 
-// Each sum y of the fields' values v must have |y - sum v| <= p eps + half an ulp of y. Where there are NaN or infinities,
-// it is what IEEE arithmetic gives; where the sum is within p eps of the largest number, an infinity will do (docs/limits.md).
+// Each sum y of the fields' values v must have |y - sum v| <= p eps + half an ulp of y. With NaN or infinities it must
+// equal IEEE arithmetic; if the sum is within p eps of the largest number, it may be infinite (docs/limits.md).
 template <class T>
 void expect_sum(const std::vector<std::vector<T>>& fields, double eps, const std::vector<T>& y) {
   std::size_t broken = 0;
@@ -49,7 +49,8 @@ void expect_sum(const std::vector<std::vector<T>>& fields, double eps, const std
   EXPECT_EQ(broken, 0u);
 }
 
-// Two contributions whose sum is within twice the bound of the largest number, or beyond it: infinite where their codes' sum is.
+// Two contributions whose sum is within twice the bound of the largest number, or beyond it: infinite if their codes'
+// sum is.
 TEST(Sums, CloseToTheLargestNumberMayBeInfiniteAndOthersAreNot) {
   const std::vector<float> x(1500, 1.7014118e38f);  // twice that is less than the largest number
   std::size_t infinite = 0;
@@ -101,7 +102,7 @@ TYPED_TEST(Sums, OfBenignFieldsHoldNoExceptions) {
   expect_sum(fields, 1e-4, decoded<TypeParam>(sum));
 }
 
-// Codes so large that their sum has more bits than a float64 holds, each value as far below its code's as may be.
+// Codes whose sum has more bits than a float64 holds, with each value as far below its code's as possible.
 TEST(Sums, OfCodesBeyondFiftyThreeBitsKeepThePromise) {
   const double eps = 1.001, width = 2 * eps * (1 - 0x1p-9);
   Random r(5);

@@ -1,4 +1,4 @@
-// What the codec's tests share: streams as vectors, calls that must succeed, every instruction set there is.
+// Shared by the codec's tests: streams as vectors, calls that must succeed, all instruction sets.
 #pragma once
 
 #include <cstddef>
@@ -32,8 +32,8 @@ inline Options with(Isa isa) {
   return o;
 }
 
-// Each of these expects success, and fails the test with the library's message otherwise. The output has no byte to spare beyond
-// the bound of its size, so that a sanitizer sees a write past it.
+// These functions expect success, and otherwise fail the test with the library's message. The output has exactly the
+// bound's size, so that a sanitizer detects writes past it.
 Stream compress_raw(Type t, const void* x, std::size_t n, double eps, const Options& options = {});
 Stream combined(Combine op, const Stream& a, const Stream& b, const Options& options = {});
 Stream with_values(const Stream& a, const void* x, std::size_t n, const Options& options = {});

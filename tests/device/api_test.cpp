@@ -10,6 +10,7 @@
 #include <string>
 
 #include "collectives.hpp"
+#include "stretto/stretto_cuda_memory.h"
 #include "stretto/stretto_nonblocking.h"
 #include "stretto/stretto_persistent.h"
 
@@ -37,6 +38,69 @@ stretto_options exact() {
 TEST(DeviceApi, ExactCollectivesGiveTheHostsBits) {
   for (const What w : all)
     for (int ranks = 1; ranks <= 9; ++ranks) expect_as_on_host(w, 3000, ranks, exact());
+}
+
+TEST(DeviceApi, ScatterAndGatherGiveTheHostsBits) {
+  for (const What w : rooted)
+    for (const int ranks : {1, 2, 3, 5}) {
+      expect_as_on_host(w, 3000, ranks, exact());
+      stretto_options o = bounded(1e-3);
+      o.payload = STRETTO_PAYLOAD_RECOMPRESS;
+      expect_as_on_host(w, 3000, ranks, o);
+    }
+}
+
+TEST(DeviceApi, AWaitForAStreamWaitsForItsWork) {
+  emulation().reset(4);
+  on_ranks(2, [&](stretto_comm comm, int rank, int) {
+    const std::size_t n = 4000;
+    const auto in = api_test::wave(rank, n);
+    int before = -1, device = -1;
+    ASSERT_STRETTO_OK(stretto_cuda_use_device(rank, &before));
+    stretto_memory kind{};
+    void *stream = nullptr, *x = nullptr, *pinned = nullptr;
+    check(plugin().create_stream(&stream));
+    ASSERT_STRETTO_OK(stretto_cuda_allocate(STRETTO_MEMORY_DEVICE, n * sizeof(float), &x));
+    ASSERT_STRETTO_OK(stretto_cuda_allocate(STRETTO_MEMORY_PINNED, n * sizeof(float), &pinned));
+    ASSERT_STRETTO_OK(stretto_cuda_locate(x, &kind, &device));
+    EXPECT_EQ(kind, STRETTO_MEMORY_DEVICE);
+    EXPECT_EQ(device, rank);
+    ASSERT_STRETTO_OK(stretto_cuda_locate(pinned, &kind, &device));
+    EXPECT_EQ(kind, STRETTO_MEMORY_PINNED);
+    EXPECT_EQ(device, -1);
+    auto* const values = static_cast<float*>(pinned);
+    std::copy(in.begin(), in.end(), values);
+    ASSERT_STRETTO_OK(stretto_cuda_use_device(before, nullptr));  // a stream is used whatever the current device is
+    ASSERT_STRETTO_OK(stretto_cuda_copy(x, pinned, n * sizeof(float), stream));
+    ASSERT_STRETTO_OK(stretto_cuda_wait(comm, stream));
+    std::fill_n(values, n, 0.0f);
+    ASSERT_STRETTO_OK(stretto_cuda_copy(pinned, x, n * sizeof(float), stream));
+    ASSERT_STRETTO_OK(stretto_cuda_wait(nullptr, stream));
+    EXPECT_EQ(std::vector<float>(values, values + n), in);
+    emulation().capture(stream, true);
+    EXPECT_EQ(stretto_cuda_wait(nullptr, stream), STRETTO_UNSUPPORTED);
+    emulation().capture(stream, false);
+    ASSERT_STRETTO_OK(stretto_cuda_use_device(rank, nullptr));
+    ASSERT_STRETTO_OK(stretto_cuda_release(STRETTO_MEMORY_DEVICE, x));
+    ASSERT_STRETTO_OK(stretto_cuda_release(STRETTO_MEMORY_PINNED, pinned));
+    check(plugin().destroy_stream(stream));
+  });
+  EXPECT_EQ(emulation().races(), 0) << emulation().first_race();
+}
+
+TEST(DeviceApi, MemoryOfWrongKindsAndDevicesIsRefused) {
+  void* p = nullptr;
+  EXPECT_EQ(stretto_cuda_allocate(STRETTO_MEMORY_MANAGED, 8, &p), STRETTO_INVALID_ARGUMENT);
+  EXPECT_EQ(stretto_cuda_release(STRETTO_MEMORY_HOST, &p), STRETTO_INVALID_ARGUMENT);
+  EXPECT_EQ(stretto_cuda_use_device(99, nullptr), STRETTO_INVALID_ARGUMENT);
+  EXPECT_NE(std::string(stretto_message()).find("device 99 is none of the 9 devices"), std::string::npos)
+      << stretto_message();
+  emulation().refuse_memory(0);
+  EXPECT_EQ(stretto_cuda_allocate(STRETTO_MEMORY_DEVICE, 12345, &p), STRETTO_OUT_OF_MEMORY);
+  EXPECT_NE(std::string(stretto_message()).find("12345 bytes"), std::string::npos) << stretto_message();
+  emulation().refuse_memory(-1);
+  EXPECT_EQ(stretto_cuda_copy(nullptr, &p, 8, nullptr), STRETTO_INVALID_ARGUMENT);
+  EXPECT_EQ(stretto_cuda_wait(nullptr, &p), STRETTO_INTERNAL);  // no stream
 }
 
 TEST(DeviceApi, CollectivesWithinABoundGiveTheHostsBits) {

@@ -17,16 +17,19 @@ using api_test::on_ranks;
 
 enum class Way { host, on_stream, ordinary, started };
 
-// The six collectives that have a form on a stream.
-enum class What { allreduce, reduce, reduce_scatter, allgather, bcast, alltoall };
+// Collectives that have a form on a stream. Those from scatter on NCCL does not have.
+enum class What { allreduce, reduce, reduce_scatter, allgather, bcast, alltoall, scatter, gather };
 inline constexpr What all[] = {What::allreduce, What::reduce, What::reduce_scatter,
                                What::allgather, What::bcast,  What::alltoall};
+inline constexpr What rooted[] = {What::scatter, What::gather};
 
 inline std::size_t in_length(What w, std::size_t n, int p) {
-  return w == What::reduce_scatter || w == What::alltoall ? n * static_cast<std::size_t>(p) : n;
+  const bool all = w == What::reduce_scatter || w == What::alltoall || w == What::scatter;
+  return all ? n * static_cast<std::size_t>(p) : n;
 }
 inline std::size_t out_length(What w, std::size_t n, int p) {
-  return w == What::allgather || w == What::alltoall ? n * static_cast<std::size_t>(p) : n;
+  const bool all = w == What::allgather || w == What::alltoall || w == What::gather;
+  return all ? n * static_cast<std::size_t>(p) : n;
 }
 
 inline stretto_status call(What w, const float* in, float* out, std::size_t n, int root, stretto_comm comm,
@@ -38,6 +41,8 @@ inline stretto_status call(What w, const float* in, float* out, std::size_t n, i
     case What::allgather: return stretto_allgather(in, out, n, STRETTO_F32, comm, o);
     case What::bcast: return stretto_bcast(out, n, STRETTO_F32, root, comm, o);
     case What::alltoall: return stretto_alltoall(in, out, n, STRETTO_F32, comm, o);
+    case What::scatter: return stretto_scatter(in, out, n, STRETTO_F32, root, comm, o);
+    case What::gather: return stretto_gather(in, out, n, STRETTO_F32, root, comm, o);
   }
   return STRETTO_INTERNAL;
 }
@@ -52,6 +57,8 @@ inline stretto_status call_on_stream(What w, const float* in, float* out, std::s
     case What::allgather: return stretto_allgather_on_stream(in, out, n, STRETTO_F32, comm, o, stream);
     case What::bcast: return stretto_bcast_on_stream(out, n, STRETTO_F32, root, comm, o, stream);
     case What::alltoall: return stretto_alltoall_on_stream(in, out, n, STRETTO_F32, comm, o, stream);
+    case What::scatter: return stretto_scatter_on_stream(in, out, n, STRETTO_F32, root, comm, o, stream);
+    case What::gather: return stretto_gather_on_stream(in, out, n, STRETTO_F32, root, comm, o, stream);
   }
   return STRETTO_INTERNAL;
 }
@@ -87,7 +94,7 @@ inline Results results(What w, std::size_t n, int ranks, const stretto_options& 
       }
       static_cast<void>(plugin().destroy_stream(stream));
     }
-    if (w == What::reduce && rank != root) result.clear();
+    if ((w == What::reduce || w == What::gather) && rank != root) result.clear();
   });
   return found;
 }

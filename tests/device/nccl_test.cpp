@@ -182,6 +182,8 @@ stretto_status start_call(What w, const float* in, float* out, std::size_t n, in
     case What::allgather: return stretto_iallgather(in, out, n, STRETTO_F32, comm, o, r);
     case What::bcast: return stretto_ibcast(out, n, STRETTO_F32, root, comm, o, r);
     case What::alltoall: return stretto_ialltoall(in, out, n, STRETTO_F32, comm, o, r);
+    case What::scatter: return stretto_iscatter(in, out, n, STRETTO_F32, root, comm, o, r);
+    case What::gather: return stretto_igather(in, out, n, STRETTO_F32, root, comm, o, r);
   }
   return STRETTO_INTERNAL;
 }

@@ -1,4 +1,5 @@
-// A rank that fails by itself, before it has sent anything, tells the others: nobody waits until the timeout, and all learn who and why.
+// A rank that fails alone, before it has sent anything, informs the others: no rank waits until the timeout, and all
+// learn the rank and the reason.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -66,7 +67,7 @@ bool lacks_memory(const Way& way, int ranks, long n) {
     EXPECT_TRUE(s == Status::ok || s == Status::out_of_memory) << text;
     EXPECT_TRUE(s == Status::ok || rank == 1 || contains(text, "rank 1")) << text;
     met.arrive_and_wait();
-    // What comes next ends as soon, also on a rank that needed nothing of rank 1, or needs nothing of it again.
+    // The next run ends as soon, also on a rank that needs nothing of rank 1.
     s = engine.run(call);
     EXPECT_TRUE(struck ? s != Status::ok || way.collective == Collective::reduce : s == Status::ok) << message();
     EXPECT_TRUE(s == Status::ok || !contains(message(), "nothing came")) << message();

@@ -29,7 +29,8 @@ std::vector<Shape> shapes(const schedule::Algorithm& algorithm, int ranks, std::
   return all;
 }
 
-// What does not multiply the number of cases: each is drawn by itself, so that no stride through the cases leaves any out.
+// Properties that do not multiply the number of cases: each is drawn separately, so that no stride through the cases
+// omits any.
 void draw(Case* c, std::uint64_t turn) {
   constexpr int hosts[] = {2, -2, 3, 0};
   const auto drawn = [turn](std::uint64_t what, std::size_t of) { return mix(turn * 16 + what) % of; };

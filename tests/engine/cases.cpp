@@ -36,7 +36,7 @@ double reduce(double a, double b, Op op) {
   return a + b;
 }
 
-// What one rank calls with and what it must get, element by element (in exact arithmetic, nearly: double).
+// A rank's input and expected result, element by element (almost exact, in double).
 template <class T>
 struct Arrangement {
   std::vector<T> in, out;
@@ -177,7 +177,7 @@ std::string compare(const Case& c, int p, const Arrangement<T>& a, double promis
   const bool raw_sums = adds && (mixes || c.kind == Kind::raw || c.kind == Kind::cprp2p || c.kind == Kind::recompress);
   for (std::size_t i = 0; i < a.expected.size(); ++i) {
     const double error = std::abs(static_cast<double>(a.out[i]) - a.expected[i]);
-    // The result's own rounding; sums of p floats round p - 1 times more, each at no more than the magnitude p.
+    // The result's own rounding; sums of p floats round p - 1 times more, each at a magnitude of at most p.
     double allowed = promised + (c.kind == Kind::raw && !adds ? 0 : half_ulp(a.out[i]));
     if (raw_sums) allowed += p * half_ulp(static_cast<T>(p));
     allowed += 1e-15 * p;  // of the reference, in double

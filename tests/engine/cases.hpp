@@ -1,4 +1,5 @@
-// One collective, run on this rank and compared with what it must give. The same cases (case_list.hpp) run over threads and over MPI.
+// One collective, run on this rank and compared with its expected result. Equal cases (case_list.hpp) run over
+// threads and over MPI.
 #pragma once
 
 #include <cstddef>
@@ -34,12 +35,12 @@ std::string describe(const Case& c, int ranks);
 // Element i of what rank r contributes; between -1 and 1, smooth and noisy by turns, the same in both types.
 double input(int rank, std::size_t i);
 
-// Runs the case on this rank; all ranks call it. Returns what is wrong, or nothing. *fingerprint is of the result's bytes
-// (0 where the rank expects none); that the bytes are the same on every rank, where they must be, is checked here.
+// Runs the case on this rank; all ranks call it. Returns a description of a failure, or "". *fingerprint is a hash of
+// the result's bytes (0 if the rank expects none). Also checks that bytes are equal on every rank where they must be.
 std::string run_case(engine::Engine& engine, const Case& c, std::uint64_t* fingerprint);
 
-// Runs them all on this rank; also checks that homomorphic and fused give the same bytes for every algorithm. Returns the
-// first few failures, and in *done how many ran.
+// Runs all cases on this rank; also checks that homomorphic and fused give equal bytes for every algorithm. Returns the
+// first few failures; *done counts the cases run.
 std::vector<std::string> run_all(engine::Engine& engine, const std::vector<Case>& cases, std::size_t* done);
 
 }  // namespace stretto::tests

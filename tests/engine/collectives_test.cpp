@@ -34,7 +34,7 @@ TEST_P(Collectives, EveryScheduleWithEveryPayloadGivesItsResultOnAllRanks) {
 
 INSTANTIATE_TEST_SUITE_P(Ranks, Collectives, testing::Values(1, 2, 3, 4, 5, 7, 8, 13));
 
-TEST(Cases, HaveEveryOperationWithEveryScheduleAndPayloadAndEveryCutWithEveryType) {
+TEST(Cases, CoverEveryOperationScheduleAndPayloadAndEveryCutAndType) {
   for (const int p : {1, 2, 3, 4, 5, 7, 8, 13}) {
     std::set<std::tuple<const schedule::Algorithm*, payload::Kind, payload::Op>> wanted;
     std::set<std::pair<const schedule::Algorithm*, payload::Kind>> pairs;

@@ -1,4 +1,5 @@
-// Ranks that call differently, and have not compared their calls before, are told so; nothing beyond a buffer is written.
+// Ranks that call differently, and have not compared their calls before, are told so; nothing beyond a buffer is
+// written.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -22,7 +23,7 @@ using schedule::Collective;
 constexpr std::size_t room = 9000;  // elements of each vector, more than any call has
 constexpr float unused = -77;
 
-// What a rank calls.
+// A rank's call.
 struct Call {
   Collective collective = Collective::allreduce;
   const char* algorithm = "ring";
@@ -56,7 +57,7 @@ struct Outcome {
   std::string texts;
 };
 
-// The last rank makes another call than the others. What is written lies in each rank's own count.
+// The last rank makes a different call. Writes stay within each rank's own count.
 Outcome outcome(int ranks, const Call& most, const Call& last) {
   Outcome all;
   std::mutex mutex;
@@ -208,7 +209,8 @@ class Counting final : public Forwarding {
   std::size_t* most_;
 };
 
-// A run begins when the one that had its tags before has ended: here each rank has one message a run, and waits for a late rank.
+// A run begins when the previous user of its tags has ended: here each rank has one message per run, and waits for a
+// late rank.
 TEST(Tags, OfARunAreUsedAgainWhenItHasEnded) {
   constexpr std::uint64_t few = std::uint64_t{1} << 15;
   const auto runs = static_cast<std::size_t>(engine::Tags(few).runs());

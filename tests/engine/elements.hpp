@@ -20,7 +20,8 @@ Pair fetch(payload::Type t, const std::byte* at);
 // Element i of a rank: small integers, of which every type holds sums and products exactly.
 Pair contribution(payload::Type t, int rank, std::size_t i);
 
-// Element i of the reduction over p ranks, over the integers, modulo 2^bits where the type is an integer. A mean is not divided yet.
+// Element i of the reduction over p ranks, over the integers, modulo 2^bits for integer types. A mean is not divided
+// yet.
 Pair reduced(payload::Op op, payload::Type t, int p, std::size_t i);
 
 }  // namespace stretto::tests

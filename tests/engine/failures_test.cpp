@@ -1,8 +1,9 @@
-// What goes wrong ends in an error that says what, on every rank that depends on it; nobody waits for ever.
+// Failures end in a descriptive error on every dependent rank, and no rank hangs.
 #include <gtest/gtest.h>
 
 #include <atomic>
 #include <cstring>
+#include <optional>
 
 #include "calls.hpp"
 #include "forwarding.hpp"
@@ -116,6 +117,53 @@ TEST(Failures, ALostMessageEndsInADiagnosisThatNamesThePeerAndTheStep) {
         return std::make_unique<Faulty>(std::move(c), rank == 1 ? Faulty::Fault::drop : Faulty::Fault::none, 0);
       });
   EXPECT_GE(named.load(), 1);
+}
+
+// Fails each receive as soon as another rank's alarm has come, which it hands on at the third question only.
+class Unreadable final : public Forwarding {
+ public:
+  explicit Unreadable(std::unique_ptr<carrier::Carrier> inner) : Forwarding(std::move(inner)) {}
+
+  Status start_recv(int peer, std::uint64_t tag, void* data, std::size_t capacity, std::uint64_t id) noexcept override {
+    receives_ = id;
+    return Forwarding::start_recv(peer, tag, data, capacity, id);
+  }
+  Status wait_any(std::span<carrier::Completion> done, std::size_t* n, double seconds) noexcept override {
+    if (!raised_ && receives_ && Forwarding::hear(&alarm_)) {
+      raised_ = true;
+      static_cast<void>(Forwarding::cancel(*receives_));
+      done[0] = {*receives_, 0, fail(Status::mpi_error, "process_vm_readv failed (Bad address)")};
+      *n = 1;
+      return Status::ok;
+    }
+    return Forwarding::wait_any(done, n, std::min(seconds, 1e-3));
+  }
+  bool hear(carrier::Alarm* alarm) noexcept override {
+    if (!raised_ || ++questions_ != 3) return false;
+    *alarm = alarm_;
+    return true;
+  }
+
+ private:
+  std::optional<std::uint64_t> receives_;
+  bool raised_ = false;
+  int questions_ = 0;
+  carrier::Alarm alarm_;
+};
+
+TEST(Failures, AnAlarmExplainsAnErrorOfTheTransport) {
+  on_ranks(
+      2,
+      [&](int rank, engine::Engine& engine) {
+        auto in = numbers(3000), out = in;
+        EXPECT_EQ(engine.run(allreduce(engine, "recursive_doubling", Kind::raw, in, out)), Status::out_of_memory);
+        const std::string text = message();
+        EXPECT_TRUE(rank == 1 || text.find("rank 1 gave up: ") != std::string::npos) << text;
+      },
+      [](int rank, std::unique_ptr<carrier::Carrier> c) -> std::unique_ptr<carrier::Carrier> {
+        if (rank == 0) return std::make_unique<Unreadable>(std::move(c));
+        return std::make_unique<Refusing>(std::move(c), [] { return true; });
+      });
 }
 
 TEST(Failures, APeerThatNeverComesEndsInATimeoutAlsoForARequestThatIsOnlyTested) {

@@ -12,7 +12,7 @@ namespace {
 using payload::Kind;
 using schedule::Collective;
 
-// Whether a rank of a binomial tree has steps after the work: it meets others on one of the first `split` levels.
+// True if a rank of a binomial tree has steps after the work: it communicates on one of the first `split` levels.
 bool has_after(int rank, int ranks, int split) {
   for (int level = 0; level < split; ++level) {
     const int reach = 1 << level, place = rank % (2 * reach);
@@ -61,7 +61,7 @@ TEST(Lanes, ADriverTakesItsOwnAlone) {
   }
 }
 
-// A rank that waits does what is left of every lane.
+// A waiting rank runs the remaining steps of every lane.
 TEST(Lanes, WhoWaitsTakesAll) {
   on_ranks(5, [](int rank, engine::Engine& engine) {
     const std::vector<float> in(100, static_cast<float>(rank));

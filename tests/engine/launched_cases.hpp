@@ -1,4 +1,5 @@
-// Every schedule with every payload and operation over a carrier between processes, on as many ranks as there are. Prints failures.
+// Every schedule with every payload and operation over a carrier between processes, on as many ranks as there are.
+// Prints failures.
 #pragma once
 
 #include <cstdio>
@@ -11,7 +12,7 @@ namespace stretto::tests {
 
 inline std::size_t done = 0;
 
-// Whether all went well.
+// Prints the failures; true if there is none.
 inline bool told(int rank, const std::vector<std::string>& failures) {
   for (const auto& f : failures) std::fprintf(stderr, "rank %d: %s\n", rank, f.c_str());
   return failures.empty();

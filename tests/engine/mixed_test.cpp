@@ -1,5 +1,5 @@
-// Messages that travel raw beside others that travel as streams: over links inside nodes of any shape, below a size, and both. The
-// results keep their promise and are the same bytes on every rank where they were with streams alone.
+// Raw messages beside streams: over links inside nodes of any shape, below a size, and both. The results keep their
+// promise, and are equal bytes on every rank wherever pure streams are.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::size_t stride = sanitized ? 37 : 5;
 
-// Nodes of unequal size whose ranks are not in a row; each has a rank at least, numbered by their lowest rank.
+// Nodes of unequal size with scattered ranks; each has at least one rank, and they are numbered by their lowest ranks.
 std::vector<std::int32_t> scattered(int ranks, int nodes, unsigned seed) {
   std::vector<std::int32_t> node_of(static_cast<std::size_t>(ranks));
   std::mt19937 random(seed);
@@ -94,7 +94,8 @@ TEST(RawInside, WhatLeavesANodeIsCompressedAndWhatStaysIsNot) {
   });
 }
 
-// Hosts of five and four ranks, in them sockets of unequal size: where every contribution is summed as codes, the way does not show.
+// Hosts of five and four ranks, with sockets of unequal size: if every contribution is summed as codes, results do not
+// depend on the path.
 TEST(Nested, SumsInCodeSpaceHaveTheBitsOfAFlatRing) {
   const auto groups = schedule::groups_of(
       std::vector<std::vector<std::int32_t>>{{0, 0, 0, 0, 0, 1, 1, 1, 1}, {0, 0, 0, 1, 1, 0, 1, 0, 1}});

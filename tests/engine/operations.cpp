@@ -37,7 +37,7 @@ struct Reduction {
   std::size_t segment_bytes = 256;
 };
 
-// What of the result this rank gets: elements [first, first + count).
+// This rank's part of the result: elements [first, first + count).
 struct Share {
   std::size_t first = 0, count = 0;
 };
@@ -203,7 +203,7 @@ Walk walk_operations(engine::Engine& engine, std::size_t most_types) {
         r.groups = algorithm.uses_groups ? &groups[turn % std::size(groups)] : nullptr;
         r.root = static_cast<int>(turn % static_cast<std::size_t>(p));
         r.in_place = turn % 2 == 1;
-        // Of two types, one in either half of the list: integers come first.
+        // Two types, one from either half of the list: integers come first.
         r.spec.type = types[(turn + i * types.size() / some) % types.size()];
         r.spec.op = op;
         r.count = 101;

@@ -1,4 +1,5 @@
-// Reductions of raw payloads by every predefined operation and by user operations, on this rank; the same over threads and over MPI.
+// Reductions of raw payloads by every predefined operation and by user operations, on this rank; over threads and over
+// MPI alike.
 #pragma once
 
 #include <cstddef>
@@ -18,11 +19,12 @@ struct Walk {
   std::vector<std::string> failures;
 };
 
-// Every operation by every schedule that reduces, on all types, or on so many of those that it is defined on, which differ between schedules.
+// Every operation by every schedule that reduces, on all types, or on `some` of the types for which it is defined,
+// which differ between schedules.
 Walk walk_operations(engine::Engine& engine, std::size_t most_types);
 
-// An operation that does not commute by every schedule that reduces, flat and with groups of several kinds, first and last root, in place and not:
-// in rank order, or refused where that is not kept.
+// A non-commutative operation by every schedule that reduces, flat and with groups of several kinds, first and last
+// root, in place and not: in rank order, or refused if the schedule does not keep it.
 Walk walk_user_operation(engine::Engine& engine);
 
 }  // namespace stretto::tests

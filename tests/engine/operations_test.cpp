@@ -1,4 +1,5 @@
-// Every predefined operation on raw payloads and user operations that keep order, by every schedule that reduces, over threads.
+// Every predefined operation on raw payloads and user operations that keep order, by every schedule that reduces, over
+// threads.
 #include "operations.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,5 @@
-// Requests: several in flight on one engine, waited for in any order; several inputs on a rank; buffers in a steady state.
+// Requests: several in flight on one engine, waited for in any order; several inputs on a rank; buffers in a steady
+// state.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -115,7 +116,7 @@ TEST(Engine, AllocatesNoBuffersInASteadyState) {
       ASSERT_EQ(engine.run(call_of(engine, Collective::allreduce, "ring", Kind::fused, in, out)), Status::ok);
       bytes = engine.pooled_bytes();
     }
-    // What is in use at one time depends on who is faster; it is bounded, and nothing leaks.
+    // Memory in use depends on the ranks' timing; it is bounded, and nothing leaks.
     EXPECT_GT(after[0], 0u);
     EXPECT_LT(after[7], 4 * after[0]);
     engine.trim();
@@ -123,7 +124,7 @@ TEST(Engine, AllocatesNoBuffersInASteadyState) {
   });
 }
 
-// The same twelve inputs, shared out among any number of ranks, some of which hold none.
+// Twelve inputs, distributed over any number of ranks, some of which hold none.
 TEST(SeveralInputs, GiveTheSameBytesHoweverTheyAreSharedOut) {
   constexpr std::size_t n = 9000;
   constexpr int total = 12;
@@ -176,7 +177,8 @@ TEST(SeveralInputs, GiveTheSameBytesHoweverTheyAreSharedOut) {
   }
 }
 
-// Values off the grid add as exact sums, which take many times their space: messages longer than receives have room for.
+// Values off the grid add as exact sums, which take many times their space: messages longer than receives have room
+// for.
 TEST(LongSums, ArriveWhole) {
   constexpr std::size_t n = 6000;
   for (const int p : {2, 3, 5}) {

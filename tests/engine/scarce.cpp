@@ -10,7 +10,7 @@ namespace {
 thread_local long left = -1;  // allocations until one fails; negative: none does
 thread_local bool counts = false, failed = false;
 
-// Whether this allocation is the one that fails.
+// True if this allocation must fail.
 bool fails() noexcept {
   if (!counts || left < 0 || left-- != 0) return false;
   failed = true;

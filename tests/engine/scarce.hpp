@@ -1,10 +1,10 @@
-// Memory that runs out on purpose: an allocation fails, once, on the thread that asked for it: by operator new, and (not under
+// Injected allocation failures: one allocation fails on the requesting thread, by operator new and (not under
 // sanitizers) by aligned_alloc and posix_memalign.
 #pragma once
 
 namespace stretto::tests {
 
-// While one lives, the n-th allocation (from 0) that this thread makes from now on finds no memory; others are as ever.
+// While an object lives, the n-th allocation (from 0) of this thread fails; others succeed.
 class Scarce {
  public:
   explicit Scarce(long n) noexcept;

@@ -1,5 +1,5 @@
-// Messages to a peer begin in the order of the schedule, but for a few: some transports stop looking at a connection when many messages
-// have come that nobody asked for, and what is asked for stands behind them.
+// Messages to a peer begin nearly in the order of the schedule: some transports stop reading a connection after many
+// unexpected messages, with the expected message behind them.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 namespace stretto::tests {
 namespace {
 
-// Passes everything on, and writes down the tags of what is sent to each peer.
+// Forwards everything, and records the tags of the messages sent to each peer.
 class Listening final : public Forwarding {
  public:
   using Sent = std::map<int, std::vector<std::uint64_t>>;
@@ -30,7 +30,7 @@ class Listening final : public Forwarding {
   Sent* sent_;
 };
 
-// Of messages numbered by their tags: how many had been sent at most while an earlier one had not.
+// Tags number the messages: the largest number that had been sent before an earlier message.
 std::size_t furthest_ahead(const std::vector<std::uint64_t>& tags) {
   std::set<std::uint64_t> missing(tags.begin(), tags.end());
   std::size_t most = 0, sent = 0;

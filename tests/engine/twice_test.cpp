@@ -1,4 +1,4 @@
-// A second failure, in a collective that began before the one in which the first was: that is told as well, whoever told what before.
+// A second failure, in a collective that began before the first failed one: it is announced as well.
 #include <gtest/gtest.h>
 
 #include <barrier>
@@ -97,7 +97,7 @@ TEST(Twice, WhoGivesUpWhatTakesPlaceElsewhereNamesItsNumber) {
   });
 }
 
-// A transfer does not begin, and then there is no memory for what is to be said of it. False: it made fewer than n allocations.
+// A transfer fails to start, and then there is no memory for its message. False: fewer than n allocations.
 bool lacks_words(long n) {
   bool struck = false;
   on_ranks(

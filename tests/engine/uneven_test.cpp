@@ -32,7 +32,7 @@ engine::Work call_of(const schedule::Algorithm& algorithm, int p, int rank, int 
   return call;
 }
 
-// What rank s has for rank d.
+// Length of rank s's block for rank d.
 std::size_t length(int s, int d, int p) {
   return lengths[static_cast<std::size_t>(s * 3 + d * 5 + p) % std::size(lengths)];
 }

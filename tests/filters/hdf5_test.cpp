@@ -1,4 +1,5 @@
-// The filter's callback on chunks in memory of malloc: values come back, and bytes from anywhere give an error or values, never an access outside.
+// The filter's callback on chunks in malloc memory: values come back, and arbitrary bytes give an error or values,
+// never an access outside.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -30,7 +31,7 @@ std::vector<unsigned> settings(Kind kind, double bound, unsigned type, std::uint
           type, static_cast<unsigned>(values), static_cast<unsigned>(values >> 32)};
 }
 
-// What HDF5 has in memory of malloc: a chunk, or its stream.
+// A chunk, or its stream, in malloc memory, as HDF5 passes it.
 class Chunk {
  public:
   explicit Chunk(const std::vector<std::uint8_t>& content) : bytes_(content.size()), capacity_(content.size()) {

@@ -13,7 +13,7 @@ namespace stretto::codec {
 
 inline float widened(Type t, std::uint16_t h) { return t == Type::f16 ? widen_f16(h) : widen_bf16(h); }
 
-// True if a decoded value keeps the bound, and half a unit in the last place of a half. Integers have no bound.
+// True if a decoded value keeps the bound, plus half a unit in the last place for halves. Integers have no bound.
 template <class T>
 bool kept(Type, T x, T y, double eps) {
   if constexpr (std::is_integral_v<T>)

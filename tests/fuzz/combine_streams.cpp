@@ -1,5 +1,6 @@
-// Property: combining any two streams, valid or not, yields an error or a stream, touches nothing outside the buffers, and gives the same on every
-// instruction set; what valid streams combine to is valid, has a checksum if one is asked for, and does not depend on the order of the two.
+// Property: combining any two streams, valid or not, yields an error or a stream, accesses nothing outside the buffers,
+// and is equal on every instruction set. Valid streams give a valid stream, with a checksum if requested, independent
+// of the operands' order.
 #include "common.hpp"
 
 using namespace stretto;

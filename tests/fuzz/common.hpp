@@ -1,4 +1,4 @@
-// What the fuzz targets of the codec share.
+// Shared by the fuzz targets of the codec.
 #pragma once
 
 #include <algorithm>
@@ -76,7 +76,8 @@ class Blob {
   std::size_t left_;
 };
 
-// The first byte chooses the type and whether there is a checksum: f of a value of the type in memory, its Type, and that.
+// The first byte selects the type and the checksum: calls f with a value of the type in memory, its Type, and the
+// checksum flag.
 template <class F>
 void of_chosen_type(Blob& blob, const F& f) {
   const auto choice = blob.take<std::uint8_t>();
@@ -92,8 +93,9 @@ void of_chosen_type(Blob& blob, const F& f) {
   }
 }
 
-// Values for compressing: all that is left of the blob, repeated up to a count that it chooses (so that full groups, where the
-// fast kernels work, occur in small inputs; some have more than one chunk, unless `most` forbids it), perhaps as a smooth curve through them.
+// Values for compressing: the rest of the blob, repeated up to a count that it chooses, so that small inputs have full
+// groups, which the fast kernels need. Some inputs have more than one chunk, unless `most` forbids it. Optionally as a smooth
+// curve through the values.
 template <class T>
 std::vector<T> values(Blob& blob, std::size_t most = 70000) {
   std::size_t count = blob.take<std::uint16_t>() % std::min<std::size_t>(3000, most);

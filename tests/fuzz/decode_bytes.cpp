@@ -1,5 +1,5 @@
-// Property: any bytes given as a stream yield an error or values, nothing outside the buffers is touched, what validate accepts decodes, and
-// every instruction set gives the same.
+// Property: arbitrary bytes as a stream yield an error or values, and nothing outside the buffers is accessed. Streams
+// that validate() accepts decode, equally on every instruction set.
 #include "common.hpp"
 
 using namespace stretto;

@@ -1,6 +1,6 @@
-// Property: each instruction set of the build that the processor has, every width of the portable kernels by itself, gives what the scalar reference gives,
-// bit for bit: streams of values, of sums, of extremes and of fused sums, and values of streams. An input chooses one instruction set and one operation on
-// streams, so that hundreds of inputs run in a second.
+// Property: each instruction set of the build and processor, with every width of the portable kernels, equals the
+// scalar reference bit for bit: streams of values, of sums, of extremes and of fused sums, and values of streams. An
+// input chooses one instruction set and one operation, so that hundreds of inputs run per second.
 #include <cmath>
 #include <iterator>
 
@@ -13,7 +13,7 @@ using namespace stretto::codec;
 
 namespace {
 
-// What `f` writes into so much room; empty where it fails, as the same inputs do on every instruction set.
+// The output of `f` in `room` bytes; empty if it fails, which must happen on every instruction set.
 template <class F>
 Stream written(std::size_t room, F f) {
   Stream out(room);
@@ -26,7 +26,7 @@ Stream written(std::size_t room, F f) {
 // An instruction set, of the portable kernels one width.
 struct Way {
   Isa isa;
-  const char* target;  // null: what the processor's kernels are chosen to be
+  const char* target;  // null: the processor's default
 };
 
 const std::vector<Way>& ways() {

@@ -1,6 +1,6 @@
-// Property: with any values, marks and bound, marked values keep their bits, and no other value decodes to a mark. Magnitudes from
-// keep_from on keep their bits, too. All other values keep the bound. Every instruction set writes the reference's stream, and
-// finds the ranges of the same values with NaN in the places of the marks.
+// Property: with any values, marks and bound, marked values keep their bits, and no other value decodes to a mark.
+// Magnitudes from keep_from on keep their bits, too. All other values keep the bound. Every instruction set writes the
+// reference's stream, and finds the ranges of the values with NaN in place of the marks.
 #include <cmath>
 #include <limits>
 

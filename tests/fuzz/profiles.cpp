@@ -1,5 +1,5 @@
-// Property: any text is a profile, or refused with a printable message; a profile's texts are printable and its figures finite and not negative; what is
-// written of one that was read is read back alike, to the last bit.
+// Property: any text is a profile, or refused with a printable message. A profile's texts are printable and its figures
+// finite and not negative. Writing and rereading a profile keeps every bit.
 #include <cmath>
 #include <string>
 

@@ -1,5 +1,5 @@
-// Property: any bytes in a store are a hello or a verdict, or refused; what is read is written as it was read, and takes no more memory than the
-// bytes could mean.
+// Property: any bytes in a store are a hello or a verdict, or refused. Accepted bytes are reproduced by writing, and
+// take no more memory than they could describe.
 #include "carrier/rendezvous_text.hpp"
 #include "require.hpp"
 

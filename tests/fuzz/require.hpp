@@ -16,7 +16,7 @@ inline void require(bool condition, const char* promise) {
   std::abort();
 }
 
-// What was refused has a message that a terminal can show.
+// A refusal has a printable message.
 inline void require_told() {
   const std::string_view told = message();
   require(!told.empty(), "a refusal has a message");

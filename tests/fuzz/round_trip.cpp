@@ -1,6 +1,7 @@
-// Property: whatever the values and the bound, each decoded value is within the bound in exact arithmetic (halves: and half a unit in their last
-// place) or equal bit for bit, integers always so; the stream is valid and within its size; every instruction set writes the same stream and reads
-// the same values, in one part or two. With a checksum, a stream with one bit flipped is refused.
+// Property: for any values and bound, each decoded value is within the bound in exact arithmetic (halves: plus half a
+// unit in their last place) or equal bit for bit; integers are equal. The stream is valid and within its size bound.
+// Every instruction set writes the same stream and reads the same values, in one part or two. With a checksum, a stream
+// with a flipped bit is refused.
 #include <cmath>
 
 #include "bounds.hpp"

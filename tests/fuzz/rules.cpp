@@ -1,5 +1,5 @@
-// Property: any text is rules, or refused with a printable message that names a line of it, and then no rule is left; rules depend on the text alone;
-// what they decide is a line of the text, and a call as long as the line's range.
+// Property: any text is rules, or refused with a printable message that names a line, leaving no rule. Rules depend on
+// the text alone. A decision is a line of the text, for a call within the line's range.
 #include <algorithm>
 #include <cmath>
 #include <string>

@@ -1,5 +1,5 @@
-// Property: whatever the environment holds, settings are ones that a run can have; a value is taken, or a complaint names its variable; what it means depends
-// on the value alone; and a name that is told as misspelt is one of stretto's but for a slip.
+// Property: any environment gives valid settings; a value is accepted, or a complaint names its variable; its meaning
+// depends on the value alone; and a name reported as misspelt is a slip away from one of stretto's.
 #include <array>
 #include <cmath>
 #include <cstring>

@@ -1,5 +1,5 @@
-// Property: an output of any size is never written past; the call says that it is too small, or gives the very stream that a large one gets, with a
-// checksum or without.
+// Property: no call writes past an output of any size; it reports that the output is too small, or gives the same
+// stream as with a large output, with a checksum or without.
 #include <cmath>
 
 #include "common.hpp"

@@ -120,8 +120,8 @@ class Hosts:
             where = "" if os.path.dirname(str(mpirun)) else " on the PATH"
             raise FileNotFoundError(f"no launcher of MPI programs `{mpirun}`{where}; name one with --mpirun or $MPIRUN")
         mpirun = os.path.abspath(found)
-        # Neither MPI can know that the hosts share cores, so Open MPI is told that a waiting rank gives way, and MPICH, where there are
-        # more ranks than cores, that it sleeps. With a core a rank it is as fast without.
+        # Neither MPI knows that the hosts share cores, so Open MPI is told to yield while waiting, and MPICH, with more
+        # ranks than cores, to sleep. With a core per rank it is as fast without.
         version = subprocess.run([mpirun, "--version"], capture_output=True, text=True, check=False).stdout
         if "HYDRA" in version:
             environment = ["FI_PROVIDER=tcp", "FI_TCP_IFACE=eth0", "MPICH_CH4_NETMOD=ofi"]
@@ -153,7 +153,7 @@ class Hosts:
         unshare = [_tool("unshare"), "--mount", "--net", "--pid", "--fork", "--kill-child"]
         if os.geteuid() != 0:
             unshare += ["--user", "--map-root-user"]
-        # The shell tells its own number as /proc has it before the world's own /proc covers it, and ends with the pipe.
+        # The shell prints its process id in /proc before a new /proc is mounted over it, and ends with the pipe.
         first = ("read -r pid rest </proc/self/stat && mount -t proc proc /proc && mount -t tmpfs -o mode=755 run /run && "
                  f"mkdir {SHARED} {TMPDIR} && echo $pid && exec cat >/dev/null")
         # A session of its own, so that a Ctrl-C reaches the owner and the MPI launcher before the world ends.

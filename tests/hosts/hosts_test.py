@@ -63,7 +63,7 @@ class OneWorld(unittest.TestCase):
         cls.hosts = Hosts(3, rate="5gbit", slots=2).__enter__()
         cls.addClassCleanup(cls.hosts.close)
 
-    def test_ranks_fill_the_hosts_in_order_and_share_memory_only_within_one(self):
+    def test_ranks_fill_hosts_in_order_and_share_memory_per_host(self):
         self.assertEqual(lines(self.hosts, 5), [["0", "node0", "2"], ["1", "node0", "2"], ["2", "node1", "2"],
                                                 ["3", "node1", "2"], ["4", "node2", "1"]])
 
@@ -146,7 +146,7 @@ class Connections(unittest.TestCase):
 
 
 class SideBySide(unittest.TestCase):
-    def test_two_worlds_run_at_the_same_time_without_knowing_of_each_other(self):
+    def test_two_worlds_run_at_the_same_time_independently(self):
         def ranks_and_hosts():
             with Hosts(3, rate="1gbit") as hosts:
                 return [lines(hosts, 3, "100000") for _ in range(2)]
@@ -185,7 +185,7 @@ class Ending(unittest.TestCase):
             _ = 1 / 0
         self.assertIsNotNone(world.returncode)
 
-    def test_where_namespaces_are_refused_the_reason_is_printed_and_the_status_is_that_of_a_skip(self):
+    def test_refused_namespaces_print_the_reason_and_exit_as_a_skip(self):
         deny = ["unshare", "--user", "--map-root-user", "sh", "-c",
                 'echo 0 >/proc/sys/user/max_net_namespaces && exec "$0" "$@"', sys.executable, str(HARNESS), "run",
                 "--mpirun", MPIRUN, "--", WHERE]

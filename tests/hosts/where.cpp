@@ -1,5 +1,6 @@
-// Says where each rank is, for the tests of the hosts harness: rank 0 prints one line a rank, `rank host ranks-that-share-memory`.
-// An argument is a number of bytes that rank 0 broadcasts first; then a second one is the exit status.
+// Prints each rank's place, for the tests of the hosts harness: rank 0 prints one line per rank, `rank host
+// ranks-that-share-memory`. The first argument is a number of bytes that rank 0 broadcasts first; the second is the
+// exit status.
 #include <cstdio>
 #include <cstdlib>
 #include <string>

@@ -102,7 +102,7 @@ class Test(unittest.TestCase):
         status, text = self.run_test(passes=True, parts="all", mpi="none")
         self.assertEqual(status, 0, text)
         ran = re.findall(r"^([\w-]+)(?:, none)?: (?:100% tests )?passed", text, re.MULTILINE)
-        self.assertEqual(ran, ["release", "long", "wide", "torch", "wheel", "asan", "asan-long", "corpora", "fuzz", "tsan"])
+        self.assertEqual(ran, ["release", "long", "wide", "torch", "wheel", "asan", "asan-long", "corpora", "fuzz", "tsan", "tsan-long"])
 
     def test_a_wheel_that_fails_is_a_failure(self):
         self.assertEqual(self.run_test(passes=True, parts="wheel")[0], 0)
@@ -226,7 +226,7 @@ class Demo(unittest.TestCase):
         self.assertEqual(self.demo(), (0, ["stacked", "python -m stretto draw build/demo", "== to look at: build/demo/stack.html"]))
         self.assertEqual(self.demo("--out", "a b", "--repeat", "1"), (0, ["stacked", "python -m stretto draw a b", "== to look at: a b/stack.html"]))
 
-    def test_the_same_is_shown_between_hosts_where_the_machine_permits_them(self):
+    def test_the_demo_runs_between_emulated_hosts_where_permitted(self):
         for hosts, ends in ((0, 0), (77, 0), (3, 3)):
             status, lines = self.demo("--repeat", "1", hosts=hosts)
             self.assertEqual(status, ends)
@@ -235,7 +235,7 @@ class Demo(unittest.TestCase):
             drawn = ["python -m stretto draw build/demo/hosts", "== to look at: build/demo/stack.html build/demo/hosts/stack.html"]
             self.assertEqual(lines[:2] + lines[3:], ran + (drawn if hosts == 0 else ["== to look at: build/demo/stack.html"]))
 
-    def test_without_matplotlib_one_line_says_so_and_the_demo_has_succeeded(self):
+    def test_without_matplotlib_the_demo_succeeds_with_one_line(self):
         status, lines = self.demo(matplotlib=False)
         self.assertEqual((status, lines[0], len(lines)), (0, "stacked", 3))
         self.assertRegex(lines[1], "^no picture: .* has no matplotlib .*stretto draw build/demo")
@@ -244,7 +244,7 @@ class Demo(unittest.TestCase):
         self.assertEqual(self.demo("--help", program="echo helped"), (0, ["helped"]))
         self.assertEqual(self.demo(program="echo refused", status=2), (2, ["refused"]))
 
-    def test_a_promise_that_is_broken_is_drawn_and_is_a_failure_as_one_of_the_drawing_is(self):
+    def test_broken_promises_are_drawn_and_fail_as_drawing_errors_do(self):
         drawn = ["stacked", "python -m stretto draw build/demo", "== to look at: build/demo/stack.html"]
         self.assertEqual(self.demo(status=1), (1, drawn))
         self.assertEqual(self.demo(draws=3), (1, drawn))
@@ -275,7 +275,7 @@ class Figures(unittest.TestCase):
                                   capture_output=True, text=True, timeout=30, check=False)
             return done.returncode, re.findall("^drawn (.*)", done.stdout, re.MULTILINE), done.stdout + done.stderr
 
-    def test_without_its_images_one_picture_stays_and_the_others_are_drawn(self):
+    def test_missing_images_keep_one_picture_and_draw_the_others(self):
         status, drawn, said = self.figures()
         self.assertEqual((status, drawn), (0, ["bounds.png", "comparison.png"]), said)
         self.assertIn("marmousi_rtm_12x286x941.f32, which docs/stacking.png shows", said)
@@ -393,7 +393,7 @@ class Table(unittest.TestCase):
 
 
 class Sources(unittest.TestCase):
-    def test_the_environment_is_read_by_what_is_blind_in_a_program_with_more_rights_than_its_user(self):
+    def test_src_and_apps_read_the_environment_by_secure_getenv(self):
         plain = re.compile(r"(?<!secure_)\bgetenv\s*\(")
         self.assertTrue(plain.search("std::getenv(name)"))
         self.assertFalse(plain.search("secure_getenv(name) fegetenv(&e)"))
@@ -502,15 +502,17 @@ no device
 
 
 class Documents(unittest.TestCase):
+    # All pages but gpu.md, format.md and torch.md.
     USERS = ("README.md", *(f"docs/{name}.md" for name in (
-        "start", "python", "mpi", "bounds", "glossary", "slow-networks", "semantics", "limits", "troubleshooting", "doctor", "report", "tune", "profile", "pingpong", "measuring", "slurm", "stacking", "programs", "files")))
+        "start", "command", "mpi", "python", "semantics", "limits", "overlap", "carriers", "glossary", "measurements", "architecture", "algorithms", "codec",
+        "model", "node")))
 
     def test_the_readme_fits_one_screen_and_a_half(self):
         text = (ROOT / "README.md").read_text(encoding="utf-8")
         self.assertLessEqual(len(text.splitlines()), 75)
         self.assertLessEqual(len(text.split()), 500)
 
-    def test_users_pages_open_with_what_the_reader_can_do_and_have_lines_of_120_columns(self):
+    def test_users_pages_open_with_a_use_and_have_120_column_lines(self):
         for page in self.USERS:
             text = (ROOT / page).read_text(encoding="utf-8")
             if page.startswith("docs/"):

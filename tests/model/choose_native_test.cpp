@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "chooser.hpp"
+#include "model/decide.hpp"
 #include "model/native.hpp"
 #include "schedule/names.hpp"
 #include "schedule/registry.hpp"
@@ -61,7 +62,7 @@ TEST(Choose, StreamsInsideANodeTakeWhatItsValuesTakeAndTheCodec) {
   Candidate found, own;
   ASSERT_EQ(chooser.choose(q, &found, &own), Status::ok);
   EXPECT_TRUE(own.native);
-  EXPECT_EQ(own.payload, Kind::raw);  // what a program would have had
+  EXPECT_EQ(own.payload, Kind::raw);  // the baseline of a program
   q.code_space = true;
   for (const Kind kind : {Kind::fused, Kind::homomorphic}) {
     q.payload = static_cast<int>(kind);
@@ -117,6 +118,66 @@ TEST(Choose, NativeThatWasNotMeasuredWinsOverTheSameOnRawValues) {
   }
 }
 
+// Open MPI's started sums: a tree of whole vectors up and down for 2 and 3 ranks, a reduce of them before each scatter.
+TEST(Choose, AStartedSumAvoidsWholeVectorsOfTheMpi) {
+  const auto taken = [](int ranks, Collective collective, const char* mpi, bool started, Profile p = profile()) {
+    p.mpi = mpi;
+    Chooser chooser(std::move(p), topology::Topology::regular(ranks, 1));
+    Question q = allreduce(32 << 20);
+    q.collective = collective;
+    q.native = true;
+    q.started = started;
+    Decided decided;
+    EXPECT_EQ(decide(chooser, q, &decided), Status::ok) << message();
+    EXPECT_EQ(decided.taken.payload, Kind::raw);
+    return decided;
+  };
+  const char* const open = "Open MPI 5.0.11";
+  for (const int ranks : {2, 3}) {
+    const Decided sum = taken(ranks, Collective::allreduce, open, true);
+    EXPECT_EQ(sum.taken.provider, Provider::schedules) << ranks;
+    EXPECT_GT(sum.mpi_seconds, (32 << 20) * 2e-9);  // up and down at 1 GB/s
+    EXPECT_TRUE(taken(ranks, Collective::allreduce, open, false).taken.native) << ranks;
+    EXPECT_TRUE(taken(ranks, Collective::allreduce, "MPICH 5.0.0", true).taken.native) << ranks;
+    EXPECT_TRUE(taken(ranks, Collective::allreduce, "", true).taken.native) << ranks;
+  }
+  EXPECT_TRUE(taken(4, Collective::allreduce, open, true).taken.native);
+  for (const int ranks : {2, 3, 5}) {
+    EXPECT_FALSE(taken(ranks, Collective::reduce_scatter, open, true).taken.native) << ranks;
+    EXPECT_TRUE(taken(ranks, Collective::bcast, open, true).taken.native) << ranks;
+  }
+  // Natives of a profile are those of blocking calls.
+  Profile measured = profile();
+  measured.natives = {{Collective::allreduce, 3, 3, {{1 << 20, 1e-3}, {1 << 26, 0.064}}}};
+  EXPECT_TRUE(taken(3, Collective::allreduce, open, false, measured).taken.native);
+  EXPECT_FALSE(taken(3, Collective::allreduce, open, true, measured).taken.native);
+}
+
+TEST(Choose, WhereNothingWasMeasuredMemoryIsTakenAsAmongCandidates) {
+  for (const int ranks : {1, 2, 3, 8, 9}) {
+    Chooser chooser(profile(), topology::Topology::regular(ranks, ranks));
+    for (const Collective collective : {Collective::allreduce, Collective::bcast, Collective::barrier})
+      for (const double ratio : {0.0, 8.0})
+        for (const bool native : {true, false}) {
+          Question q = allreduce(collective == Collective::barrier ? 0 : 1 << 20, ratio);
+          q.collective = collective;
+          q.node = true;
+          q.native = native;
+          q.node_streams = ratio > 0;
+          Decided decided;
+          ASSERT_EQ(decide(chooser, q, &decided), Status::ok) << message();
+          q.natives = q.contest = true;
+          Candidate best, own;
+          double mpi = 0;
+          ASSERT_EQ(chooser.choose(q, &best, &own, &mpi), Status::ok) << message();
+          EXPECT_EQ(decided.taken.provider, best.provider) << ranks;
+          EXPECT_EQ(decided.taken.payload, best.payload) << ranks;
+          EXPECT_EQ(decided.own.provider, own.provider) << ranks;
+          EXPECT_EQ(decided.own.assumed, own.assumed) << ranks;
+        }
+  }
+}
+
 TEST(Choose, ANodesCollectiveIsTakenWhereItWasMeasuredToBeTheFastest) {
   Profile p = profile();
   p.natives = {{Collective::allreduce, 3, 1, {{8, 2e-9}, {1 << 20, 1e-9}}},
@@ -144,7 +205,7 @@ TEST(Choose, ANodesCollectiveThatWasNotMeasuredIsTakenForAFewRanks) {
   }
 }
 
-TEST(Choose, WhereRanksShareCoresAShortCallThatWasMeasuredIsTakenForNoMoreThanWithout) {
+TEST(Choose, MeasuringAShortCallOnSharedCoresRaisesNoEstimate) {
   Profile p = profile();
   p.natives = {{Collective::allreduce, 3, 1, {{8, 1e-9}, {1 << 20, 1e-9}}},
                {Collective::allreduce, 3, 1, {{8, 2e-9}, {1 << 20, 2e-9}}, Provider::node}};

@@ -1,4 +1,4 @@
-// What tests of the choice share: a machine whose costs are easy to tell apart, questions about it, and the answer.
+// Shared by tests of the choice: a machine with distinct costs, questions about it, and answers.
 #pragma once
 
 #include <gtest/gtest.h>

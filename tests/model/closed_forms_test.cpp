@@ -31,7 +31,7 @@ Machine machine() {
 
 class ClosedForm : public testing::TestWithParam<int> {
  protected:
-  // What the walk takes, and costs of the block that p ranks cut the vector into, or of the whole vector.
+  // Predicted time of the walk, and costs of a rank's block, or of the whole vector.
   double walk(Collective collective, std::string_view algorithm, const System& system) const {
     const auto where = topology::Topology::regular(GetParam(), 1);
     return predict(programs_of(collective, algorithm, where), system, machine(), {bytes, 0, 0, false}).seconds;
@@ -105,8 +105,8 @@ TEST_P(ClosedForm, HomCompFusedAllreduce) {
   if (p > 1) same(known(Collective::allreduce, "homcomp-f"), (p - 1) * (f + d + 2 * wire + 2 * alpha) + c);
 }
 
-// The formula counts p - 1 decodings: that of the block which a rank completes itself goes on beside the first transfer of the
-// allgather, as long as it takes no longer.
+// The formula counts p - 1 decodings: a rank's own block is decoded during the first transfer of the allgather, if that
+// takes long enough.
 TEST_P(ClosedForm, HomCompFusedAllreduceOnAFastNetworkWaitsForItsOwnBlock) {
   if (p == 1) return;
   Machine fast = machine();

@@ -1,5 +1,5 @@
-// The cost line of every row of the registry, evaluated: rounds against the schedule, bytes against the walk; and its place in
-// docs/algorithms.md.
+// Evaluates the cost line of every row of the registry: rounds against the schedule, bytes against the walk; and checks
+// its place in docs/algorithms.md.
 #include <array>
 #include <bit>
 #include <cctype>
@@ -163,7 +163,7 @@ TEST_P(Row, CostsWhatItsLineSays) {
     Machine sums = uniform(0, 0);
     sums.combine = {0, 1};
     constexpr double n = 5040 * 1024;
-    const double whole = a.collective == schedule::Collective::alltoall ? n * p : n;  // n: what a rank has
+    const double whole = a.collective == schedule::Collective::alltoall ? n * p : n;  // n: bytes of a rank
     const Prediction walked = predict(programs, {}, sums, {whole, 0, 0, false});
 
     double sent = 0;

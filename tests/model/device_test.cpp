@@ -1,4 +1,4 @@
-// Collectives of device memory: what the model takes for their costs, and on how many streams it puts their segments.
+// Collectives of device memory: the model's costs, and its number of streams for segments.
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -183,7 +183,8 @@ TEST(Nccl, TakesTheProfilesLinksAndCardsWhereItWasNotMeasured) {
   EXPECT_DOUBLE_EQ(seconds(8, 4), 5e-6 + 6 * 5e-7 + 1e-5 + n * 1e-9 / 4);
 }
 
-// A device whose links have the rate of NCCL's. A message, which the host announces, begins later than a step inside NCCL's kernel.
+// A device whose links have NCCL's bandwidth. A message, which the host announces, begins later than a step inside
+// NCCL's kernel.
 Candidate chosen_at(double byte, std::uint64_t bytes) {
   Profile p = measured(2e-5);
   p.device.nccl_between = {2e-6, byte};
@@ -202,8 +203,9 @@ TEST(Nccl, IsChosenOverNvlinkAndStreamsOverSlowLinks) {
   EXPECT_TRUE(chosen_at(8 / 25e9, 1024).native);  // of which latency is all
 }
 
-// A rank of the ring compresses 1/p, adds (p-1)/p and decompresses (p-1)/p of the vector. Where that takes longer than NCCL's bytes, NCCL is
-// faster whatever is hidden; where NCCL's bytes take longer than it and the streams' bytes one after the other, streams are.
+// A rank of the ring compresses 1/p, adds (p-1)/p and decompresses (p-1)/p of the vector. If that takes longer than
+// NCCL's bytes, NCCL is faster whatever is hidden; if NCCL's bytes take longer than it plus the streams' bytes, streams
+// are faster.
 TEST(Nccl, TheCrossoverIsWhereTheCodecsWorkMeetsTheBytesSaved) {
   const double p = 8, ratio = 8, around = (p - 1) / p;
   const double work = 1e-12 / p + around * (4e-12 + 2e-12);

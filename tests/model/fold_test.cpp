@@ -1,4 +1,4 @@
-// Folded programs against all of them, and what a walk promises whatever the schedule.
+// Folded programs against the complete ones, and properties of walks over any schedule.
 #include <cmath>
 
 #include "world.hpp"
@@ -71,7 +71,7 @@ INSTANTIATE_TEST_SUITE_P(Jobs, Folded,
                            return fmt::format("p{}d{}k{}", i.param.ranks, i.param.per_host, i.param.hosts_per_leaf);
                          });
 
-// Hosts of two sockets of two caches of three ranks: the groups nest, and a folded walk is that of all ranks.
+// Hosts of two sockets of two caches of three ranks: the groups nest, and a folded walk equals that of all ranks.
 TEST(Nested, HostsWithLevelsInsideFoldAndMessagesKeepTheirDistance) {
   std::vector<topology::Place> places;
   for (int r = 0; r < 48; ++r) places.push_back({.host = r / 12, .socket = r / 6 % 2, .cache = r / 3 % 4});
@@ -84,7 +84,8 @@ TEST(Nested, HostsWithLevelsInsideFoldAndMessagesKeepTheirDistance) {
     const model::Run run{3.3e6, 0, 0, true};
     EXPECT_NEAR(predict(few, System{}, machine(), run).seconds, predict(all, System{}, machine(), run).seconds, 1e-12);
   }
-  // What a rank sends between sockets, of the vector: in a sixth of what it is without levels inside, as its socket has six ranks.
+  // Blocks of the vector that a rank sends between sockets: a sixth of those without inner levels, as its socket has
+  // six ranks.
   const auto crossing = [](const Programs& programs) {
     int blocks = 0;
     for (const Act& a : programs.all[0].acts) {
@@ -138,7 +139,7 @@ TEST(Walk, PipelinesPiecesDownALine) {
   }
 }
 
-// The same pipeline made of segments of one block, which a walk does not take one by one.
+// That pipeline as segments of one block, which a walk does not take one by one.
 TEST(Walk, SegmentsFlowAsPiecesDo) {
   Machine m = uniform(0, 1e-9);
   m.ratio = 1;

@@ -1,4 +1,4 @@
-// Split trees, walked: their lanes give the times of the closed model, or better ones where its levels wait for each other.
+// Walks over split trees: times equal the closed-form model's, or are better where its levels wait for each other.
 #include <algorithm>
 #include <map>
 
@@ -27,7 +27,7 @@ double walked(Collective collective, int ranks, int split, double work, bool joi
       .seconds;
 }
 
-TEST(Lanes, AWalkTakesNoLongerThanTheClosedModelAndNoLessThanItsCoresNeed) {
+TEST(Lanes, WalkLiesBetweenTheCoresNeedAndTheClosedModel) {
   const SplitTree tree{cores};
   for (const Collective c : {Collective::reduce, Collective::bcast}) {
     for (int n = cores / 2; n < cores; ++n) {
@@ -44,7 +44,8 @@ TEST(Lanes, AWalkTakesNoLongerThanTheClosedModelAndNoLessThanItsCoresNeed) {
   }
 }
 
-// No level waits for the one below it to be over everywhere, and who waits joins in: splits pay later than in the closed model.
+// No level waits until the level below is complete everywhere, and waiting ranks help: splits pay off later than in the
+// closed-form model.
 TEST(Lanes, TheBestSplitOfAWalk) {
   for (const bool joins : {false, true}) {
     std::map<int, int> begins;

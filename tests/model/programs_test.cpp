@@ -1,4 +1,4 @@
-// What a walk holds of schedules: slots, and how many ranks it can take.
+// Memory of a walk: slots, and the number of ranks that it can take.
 #include "model/walk/programs.hpp"
 
 #include <string>

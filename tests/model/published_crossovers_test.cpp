@@ -1,5 +1,5 @@
-// Where curves of published measurements cross: nodes of 4 A100, two HDR InfiniBand cards, bound 1e-4. docs/model.md ("Against what others
-// measured") has the figures and the two assumptions beside the shipped profile.
+// Crossings of curves in published measurements: nodes of 4 A100, two HDR InfiniBand cards, bound 1e-4. docs/model.md
+// ("Against what others measured") has the figures and the two assumptions beside the shipped profile.
 #include <algorithm>
 
 #include "model/profile/profile.hpp"

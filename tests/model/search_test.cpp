@@ -1,4 +1,4 @@
-// A choice looks at some ways only. What it takes is as good as what a look at all of them would take.
+// A choice walks only some candidates, and its result is as good as that of an exhaustive search.
 #include "model/search.hpp"
 
 #include <algorithm>

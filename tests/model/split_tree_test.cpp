@@ -72,7 +72,7 @@ Machine of_bytes_alone() {
   return machine_of(profile, 4, 1);
 }
 
-// 15 ranks that give a byte each: edges of 1, 2, 4 and 7 bytes, of which there are 7, 4, 2 and 1; 14 16/15 of work.
+// 15 ranks with a byte each: edges of 1, 2, 4 and 7 bytes, 7, 4, 2 and 1 of them; 14 16/15 of work.
 TEST(SplitTree, AGatherSplitsWhereItsBytesSay) {
   using schedule::Collective;
   const Machine machine = of_bytes_alone();

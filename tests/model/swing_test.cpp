@@ -1,4 +1,4 @@
-// Where Swing wins: between recursive doubling, which is for short vectors, and the ring, which is for long ones, on a torus.
+// Lengths at which Swing wins on a torus: between recursive doubling for short vectors and the ring for long ones.
 #include <algorithm>
 
 #include "chooser.hpp"

@@ -34,7 +34,7 @@ TEST(Torus, HopsAreTheShorterWayAroundInEachDimension) {
   }
 }
 
-// Every host to the one that is next in one dimension: no two messages share a link, and each link is one of so many.
+// Every host sends to its neighbour in one dimension: no two messages share a link.
 TEST(Torus, NeighboursHaveLinksOfTheirOwn) {
   const Sides sides{3, 4};
   const Routes routes(sides);

@@ -1,5 +1,5 @@
-// What every carrier between processes does, on as many ranks as there are: lengths around a chunk, empty messages, what does not fit,
-// withdrawal, alarms. Prints what fails, and counts it.
+// The contract of carriers between processes, on any number of ranks: lengths around a chunk, empty messages,
+// truncation, cancellation, alarms. Prints and counts failures.
 #pragma once
 
 #include <sched.h>
@@ -101,7 +101,7 @@ inline void around(Carrier& c, std::size_t chunk) {
   }
 }
 
-// A message as long as the room for it, which is a whole number of chunks: the empty chunk at its end needs no room.
+// A message that fills its buffer, a whole number of chunks: the empty chunk at its end needs no room.
 inline void exact_fit(Carrier& c, std::size_t chunk) {
   const int next = (c.rank() + 1) % c.size(), previous = (c.rank() + c.size() - 1) % c.size();
   std::vector<unsigned char> out(2 * chunk, 5), in(2 * chunk);
@@ -121,8 +121,8 @@ inline void too_long(Carrier& c, std::size_t bytes, std::size_t room) {
   expect(in[room] == 0, "memory beyond the room was written", room);
 }
 
-// Messages of one tag and length meet receives in the order of starting. Those of another length, perhaps on another connection, come
-// when every rank has these.
+// Messages of one tag and length match receives in the order of starting. Messages of another length, perhaps on
+// another connection, are sent when every rank has received these.
 inline void of_one_tag(Carrier& c, std::size_t bytes) {
   const int next = (c.rank() + 1) % c.size(), previous = (c.rank() + c.size() - 1) % c.size();
   constexpr std::size_t n = 5;

@@ -1,7 +1,7 @@
-// A library that is linked to an MPI and to stretto, as a Python extension is, and that a program loads for itself alone.
+// A library linked to an MPI and to stretto, like a Python extension, which a program loads privately.
 #include "stretto/stretto_mpi.h"
 
-// 0: ranks added up what they should. Leaves why not in stretto_message().
+// Returns 0 if the ranks' sum is right; otherwise stretto_message() has the reason.
 extern "C" [[gnu::visibility("default")]] int sum_of_ranks(const char** why) {
   MPI_Init(nullptr, nullptr);
   stretto_comm comm = nullptr;

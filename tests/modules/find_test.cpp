@@ -1,5 +1,5 @@
-// Which module is taken for the MPI of a process, in a program that is linked to no MPI: it loads one, for itself alone, as Python does.
-// One test, since a process finds its module once.
+// Choice of the module for a process' MPI, in a program without an MPI: it loads one privately, like Python. A single
+// test, since a process searches its module once.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
-// Between hosts: a message within the eager limit ends although nobody receives it yet. Where that is not so, this hangs.
-// Exit status 1 if something else is wrong.
+// Between hosts: a message within the eager limit completes without a receive. Hangs if it does not. Exit status 1 for
+// other failures.
 #include <mpi.h>
 
 #include <cstdio>

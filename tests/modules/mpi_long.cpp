@@ -1,5 +1,5 @@
-// One message of more than 2^31 bytes through the MPI carrier as programs use it, from rank 0 to rank 1. Skipped (status 77) where the
-// host lacks the memory. Exit status 1 if anything is wrong, and what is on standard error.
+// One message of more than 2^31 bytes through the MPI carrier, from rank 0 to rank 1. Skipped (status 77) if the host
+// lacks the memory. Exit status 1, with a message on standard error, on failure.
 #include <sys/mman.h>
 
 #include <algorithm>
@@ -18,7 +18,7 @@ using stretto::carrier::Carrier;
 using stretto::carrier::Completion;
 
 constexpr std::size_t length = (std::size_t{1} << 31) + 12345;
-constexpr std::size_t needed = 2 * length + (std::size_t{1} << 30);  // both ranks' and what the MPI takes
+constexpr std::size_t needed = 2 * length + (std::size_t{1} << 30);  // of both ranks, and of the MPI
 constexpr int skipped = 77;
 constexpr double limit = 300;  // seconds
 
@@ -27,7 +27,7 @@ int complain(const char* what) {
   return 1;
 }
 
-// What is at byte i: no two chunks, pages or words of them are alike.
+// Word at byte i: all chunks, pages and words differ.
 std::uint64_t word_at(std::size_t i) { return (i / 8 + 1) * 0x9e3779b97f4a7c15; }
 
 void fill(unsigned char* data) {

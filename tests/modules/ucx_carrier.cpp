@@ -67,7 +67,7 @@ int latest_connection() {
   return -1;
 }
 
-// Of several connections between two ranks one breaks: that ends what is under way on all.
+// One of several connections between two ranks breaks: transfers in flight on all of them fail.
 void one_breaks(Carrier& c) {
   const int other = 1 - c.rank();
   std::vector<unsigned char> in(1000000), out(in.size());
@@ -90,8 +90,8 @@ void one_breaks(Carrier& c) {
   for (const Completion& end : last) expect(end.status == Status::mpi_error, "a transfer did not fail", end.id);
 }
 
-// What was reported as sent comes to a rank that takes it later, while the sender is elsewhere: UCX holds bytes of sends that it says have
-// ended where a socket is full.
+// A message reported as sent reaches a rank that receives it later, while the sender is elsewhere: UCX holds back bytes
+// of completed sends when a socket is full.
 void leaves(Carrier& c) {
   const std::string_view store = std::getenv("STRETTO_STORE");
   const std::filesystem::path told = std::filesystem::path(store.substr(store.find("//") + 2)) / "sent";
@@ -120,7 +120,7 @@ void leaves(Carrier& c) {
   expect(got == sent, "messages that were reported as sent do not come", sent - got);
   std::filesystem::remove(told);
   for (; n == 0; ++got) expect(c.wait_any({&done, 1}, &n, 60) == Status::ok, "wait_any fails");
-  for (; got <= sent && sent < 5000; ++got) {  // the one that waited
+  for (; got <= sent && sent < 5000; ++got) {  // the message that was held back
     expect(c.start_recv(1, 20, message.data(), message.size(), got) == Status::ok, "start_recv fails");
     expect(c.wait_any({&done, 1}, &n, 60) == Status::ok && n == 1, "the last message does not come");
   }

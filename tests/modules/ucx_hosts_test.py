@@ -70,7 +70,7 @@ class SeveralHosts(unittest.TestCase):
         self.assertLess(named, 2)  # 25 Gb/s
         self.assertGreater(looked, 3 * named)  # 1 Gb/s, of which a burst may pass faster
 
-    def test_a_rank_that_dies_on_another_host_ends_the_others_waits_and_is_named(self):
+    def test_a_dead_rank_of_another_host_ends_waits_and_is_named(self):
         dead = len(PLACES) - 1
         started = self.start("job", "die", str(dead))
         text, _ = started[dead].communicate(timeout=120)

@@ -1,9 +1,10 @@
-// A job over UCX, for ucx_test.py: what each rank does is its arguments, what it saw goes to standard output.
+// A job over UCX, for ucx_test.py: the arguments select each rank's work, and its observations go to standard output.
 //   sum                  one allreduce
-//   die RANK [NAME]      allreduces until rank RANK kills itself; the others tell what they got, how long after its end it was at most, and,
-//                        with a NAME, make a communicator of themselves under it
-//   hold SECONDS         allreduces for so long
-//   choice               one allreduce, and by what schedule it ran, with which profile's times of messages, and the time that was predicted
+//   die RANK [NAME]      allreduces until rank RANK kills itself; the others print their status and the longest delay
+//   after its end,
+//                        and, with a NAME, make a communicator of the survivors under it
+//   hold SECONDS         allreduces for that time
+//   choice               one allreduce; prints its schedule, the profile of the message times, and the predicted time
 //   early                rank 0 broadcasts, frees its communicator and ends; the others come half a second later
 #include <unistd.h>
 

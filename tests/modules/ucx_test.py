@@ -129,7 +129,7 @@ class Jobs(unittest.TestCase):
                 self.assertEqual(status, 1, text)
                 self.assertIn(said, text)
 
-    def test_a_rank_that_cannot_take_part_is_named_on_all_with_what_it_was_told(self):
+    def test_a_failed_rank_is_named_on_all_ranks_with_its_error(self):
         modules = tempfile.TemporaryDirectory()
         self.addCleanup(modules.cleanup)
         os.symlink(OTHER_VERSION, os.path.join(modules.name, "libstretto_ucx.so"))

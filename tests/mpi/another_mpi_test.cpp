@@ -1,4 +1,5 @@
-// A program under the library for another MPI: its call that begins MPI returns an error, in C and in Fortran, and the MPI is not called.
+// A program under the library for another MPI: its call that begins MPI returns an error, in C and in Fortran, and the
+// MPI is not called.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <mpi.h>

@@ -1,5 +1,5 @@
-// Sums of floating numbers under STRETTO_BOUND (the first argument: the bound, absolute) are within it, and nothing else is touched. The launcher's
-// rules have streams travel. "Later" tests run without that bound, by rules of their own.
+// Floating-point sums under STRETTO_BOUND (the first argument: the bound, absolute) are within it, and nothing else
+// changes. The launcher's rules force streams. "Later" tests run without that bound, by their own rules.
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
@@ -129,7 +129,8 @@ TEST(Bounded, ACommunicatorHasNothingOfOneThatBoreItsHandle) {
 }
 #endif
 
-// 1,000 bytes a block are more than 1 KiB a vector. Values are so large that sums in float32 are far beyond the bound.
+// 1,000 bytes per block make a vector of more than 1 KiB. Values are so large that sums in float32 would exceed the
+// bound.
 TEST(Blocks, ABoundHoldsForVectorsOfSeveralShortBlocks) {
   constexpr int block = 250;
   int rank = 0, ranks = 1;

@@ -1,4 +1,4 @@
-/* A stand-in for CUDA's driver (libcuda.so.1): what it gives out is called a device's memory, though any program can read it. */
+/* A stand-in for CUDA's driver (libcuda.so.1): reports its allocations as device memory, though any program can read them. */
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>

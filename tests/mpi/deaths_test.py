@@ -16,9 +16,9 @@ LAUNCH, MPIRUN, LIBRARY, PROGRAM, C_PROGRAM = sys.argv[1:6]
 RANKS, LIMIT = 3, 1
 OUTLIVED = (
     'if [ -n "$1" ]; then LD_PRELOAD="$1" "$2" "$3" "$4"; else "$2" "$3" "$4"; fi; ended=$?; '
-    '[ "$3" = unfinished ] || [ "${OMPI_COMM_WORLD_RANK:-$PMI_RANK}" != 1 ] || sleep 300; exit $ended'
+    '[ "$3" = unfinished ] || [ "$3" = stopped ] || [ "${OMPI_COMM_WORLD_RANK:-$PMI_RANK}" != 1 ] || sleep 30; exit $ended'
 )
-HANG = 60  # seconds; far more than the limit and what an MPI takes to start
+HANG = 60  # seconds; far longer than the limit, the start of an MPI, and the life of a stopped rank
 scratch = tempfile.TemporaryDirectory()
 NATIVE = pathlib.Path(scratch.name, "native")
 NATIVE.write_text("* native\n")
@@ -33,8 +33,12 @@ def run(how, calls, library=LIBRARY, program=PROGRAM, well=False, **variables):
         try:
             printed, _ = started.communicate(timeout=HANG)
         except subprocess.TimeoutExpired:
-            started.terminate()  # the launcher ends its ranks
-            printed, _ = started.communicate()
+            started.terminate()  # the launcher ends its ranks, unless one of them is stopped: that one may keep the pipe open
+            try:
+                printed, _ = started.communicate(timeout=10)
+            except subprocess.TimeoutExpired as error:
+                started.kill()
+                printed = error.stdout
             raise AssertionError(f"{command} hangs: {printed}") from None
     assert (started.returncode == 0) == well, printed
     assert ("came back" in printed) == well, printed

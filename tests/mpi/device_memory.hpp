@@ -1,4 +1,4 @@
-// What the programs on memory of emulated devices share: vectors there, and values of each rank.
+// Shared by programs on memory of emulated devices: vectors there, and values of each rank.
 #pragma once
 
 #include <dlfcn.h>
@@ -84,7 +84,7 @@ class Copies {
   void *pinned_ = nullptr, *event_ = nullptr;
 };
 
-// Of the host or of a device.
+// A vector in host or device memory.
 class Vector {
  public:
   Vector(bool device, std::size_t count) : device_(device), host_(count) {

@@ -1,6 +1,7 @@
-// A program that knows nothing of stretto: started and persistent reductions, and what moves, in memory of an emulated device on all ranks, on
-// rank 1 alone, on a device and the host in one call, and on a second device. Compared with blocking calls on the host: by forced schedules results have the same
-// bits, else they are within the program's first argument. With a second one no blocking call has memory of a device.
+// A program unaware of stretto: started and persistent reductions and data movement, in memory of an emulated device on
+// all ranks, on rank 1 alone, on a device and the host in one call, and on a second device. Compared with blocking
+// calls on the host: with forced schedules results have equal bits, else they are within the program's first argument.
+// A second argument keeps device memory out of blocking calls.
 #include <array>
 #include <functional>
 
@@ -62,7 +63,7 @@ void expect(const std::vector<float>& got, const std::vector<float>& host, const
   if (tolerance == 0 && std::memcmp(got.data(), host.data(), got.size() * sizeof(float)) != 0) stop(what);
 }
 
-// What a rank has of each collective.
+// A rank's buffers of each collective.
 struct Results {
   explicit Results(bool device)
       : sum(device, n),

@@ -1,7 +1,7 @@
-// A program that knows nothing of stretto; its sums lie in memory of a device, which the host cannot touch: on all ranks,
-// then on rank 1 alone. The last ones lie in memory that only the driver's stand-in calls a device's.
+// A program unaware of stretto. Its sums lie in device memory, which the host cannot access: on all ranks, then on rank
+// 1 alone. The last sums lie in memory that only the driver's stand-in attributes to a device.
 //
-// usage: mpi_device_sums [gpu]    on a GPU the driver is the real one, and the last ones are left out
+// usage: mpi_device_sums [gpu]    on a GPU the driver is real, and the last sums are skipped
 #include "device_memory.hpp"
 
 using namespace mpi_test;

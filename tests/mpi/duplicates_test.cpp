@@ -1,5 +1,5 @@
-// Communicators of the program that the library duplicates in advance or at their use, where the MPI fails on a rank: the
-// program goes on over its MPI, and finds its error handlers as before. `duplicates_test multiple`: MPI_THREAD_MULTIPLE.
+// Communicators that the library duplicates in advance or on use, with the MPI failing on a rank: the program goes on
+// over its MPI, with unchanged error handlers. `duplicates_test multiple`: MPI_THREAD_MULTIPLE.
 #include <dlfcn.h>
 
 #include <cstring>

@@ -1,5 +1,5 @@
-// Collectives that only move data, with types that differ from rank to rank and do not lie dense: what the library gives is what the MPI's
-// own functions give, and nothing else is written.
+// Collectives that only move data, with types that differ between ranks and are not dense: results equal the MPI's own
+// functions', and nothing else is written.
 #include <algorithm>
 #include <numeric>
 
@@ -9,7 +9,7 @@ using namespace mpi_test;
 
 namespace {
 
-// The same three ints a message element, laid out in different ways.
+// Three ints per message element, in different layouts.
 struct Layout {
   const char* name;
   MPI_Datatype type = MPI_DATATYPE_NULL;  // one element
@@ -97,8 +97,8 @@ TEST(Moves, AllgatherIsThatOfTheMpi) {
   });
 }
 
-// MPICH cuts the blocks of its ring by the extent of a rank's own type, so that ranks of different layouts truncate each other's
-// messages, once 80 KiB are gathered.
+// MPICH cuts the blocks of its ring by the extent of a rank's own type, so ranks of different layouts truncate each
+// other's messages from 80 KiB on.
 constexpr int longest_gathered() {
 #ifdef MPICH_NUMVERSION
   return 1000;
@@ -224,7 +224,8 @@ TEST(Moves, BarrierReturns) {
   for (const Comm& c : communicators()) EXPECT_EQ(MPI_Barrier(c.comm), MPI_SUCCESS);
 }
 
-// MPI forbids it, programs do it, and an MPI may let it pass: the block of a rank where all blocks are. Only some ranks then look odd.
+// MPI forbids, but some programs do it and an MPI may accept it: a rank's block passed in place of the block in the
+// whole. Only some ranks then differ.
 TEST(Moves, OneBufferOnBothSidesIsInPlace) {
   for (const Comm& c : communicators()) {
     if (c.size == 1) continue;  // left to the MPI

@@ -1,7 +1,7 @@
-// A program that knows nothing of stretto, on whose rank $WITHOUT all C++ in the library runs out of memory at the $FROM'th request of MPI_Init,
-// with AT_END=1 of MPI_Finalize, or of a collective that it starts, and stays so until that returns: with STARTS=1 a nonblocking one, with
-// STARTS=2 a persistent one, prepared before. Messages of the MPI's own are
-// C's and come and go.
+// A program unaware of stretto. On rank $WITHOUT, all C++ allocations in the library fail from the $FROM'th on: of
+// MPI_Init, with AT_END=1 of MPI_Finalize, or of a collective that it starts, until that returns. STARTS=1: a
+// nonblocking collective; STARTS=2: a persistent one, prepared before. The MPI's own messages allocate in C and
+// succeed.
 #include <dlfcn.h>
 #include <mpi.h>
 #include <sched.h>
@@ -32,7 +32,8 @@ long number(const char* name) {
   return text ? std::atol(text) : 0;
 }
 
-// Of three in flight, the rank runs out of memory in the first: a later one is not that on other ranks. True: none was another one.
+// The rank runs out of memory in the first of three collectives in flight: other ranks must not match it with a later
+// one. True if none did.
 bool start_collectives(bool here, int ranks, bool persistent) {
   constexpr int n = 10'000, calls = 3;
   static double in[calls][n], sum[calls][n];

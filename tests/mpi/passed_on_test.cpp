@@ -1,4 +1,4 @@
-// What the library leaves to the MPI runs as before, and it comes and goes with the program's communicators.
+// Calls left to the MPI run as before, and the library's state comes and goes with the program's communicators.
 #include <dlfcn.h>
 
 #include <algorithm>
@@ -110,7 +110,7 @@ TEST(PassedOn, MemoryOfTheMpiIsUsedAndGivenBack) {
 #ifndef MPI_ABI  // which knows no Fortran
 namespace {
 
-// Whether it lies in memory that peers see.
+// True if `at` lies in memory that peers can see.
 bool in_arena(const void* at) {
   std::ifstream maps("/proc/self/maps");
   const auto address = reinterpret_cast<std::uintptr_t>(at);
@@ -185,8 +185,8 @@ TEST(PassedOn, CommunicatorsComeAndGo) {
 
 namespace {
 
-// Where rules force a way (STRETTO_RULES) and the report lies in a file (STRETTO_REPORT): the collectives that no call ran that way, or
-// the tests compared the MPI with itself.
+// With rules that force a path (STRETTO_RULES) and a report in a file (STRETTO_REPORT): the collectives without a call
+// on that path, for which the tests compared the MPI with itself.
 std::string not_served() {
   const char *rules = std::getenv("STRETTO_RULES"), *report = std::getenv("STRETTO_REPORT");
   if (!rules || !report) return "";

@@ -1,5 +1,5 @@
-// Which calls are kept, and for how long: on ranks that the program was launched with, by the parts of the library themselves, since in a
-// program the two ways give the same.
+// Lifetime and choice of cached calls, on the launched ranks, using parts of the library directly, since in a program
+// both paths give equal results.
 #include "mpi/calls/prepared.hpp"
 
 #include <gtest/gtest.h>
@@ -58,7 +58,7 @@ class PreparedCalls : public testing::Test {
     return passed;
   }
 
-  // As the library does. Whether it was kept.
+  // Runs a call like the library. True if it was cached.
   bool perform(const WrappedCall& call) {
     stretto_status s = STRETTO_OK;
     if (prepared.again(call, c, limit, &s)) {

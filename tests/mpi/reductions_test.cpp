@@ -1,4 +1,4 @@
-// Reductions: what the library gives is what the MPI's own functions, by their PMPI names, give.
+// Reductions: results equal those of the MPI's own functions, by their PMPI names.
 #include <complex>
 #include <functional>
 #include <limits>
@@ -26,7 +26,7 @@ const std::vector<NamedOp>& operations() {
 
 enum class Side { apart, in_place };
 
-// A reduction by the library and by the MPI, of `n` elements a rank (or a block) with `width` vectors of them going in.
+// A reduction by the library and by the MPI, of `n` elements per rank (or block) with `width` input vectors of them.
 template <class T>
 struct Case {
   MPI_Datatype type;
@@ -143,7 +143,7 @@ struct Pair {
   bool operator==(const Pair&) const = default;
 };
 
-// x y -> x + 2 y, which is not associative but for what a test of order needs: it does not commute.
+// x y -> x + 2 y, which does not commute; associative enough for a test of order.
 void ordered(void* in, void* inout, int* n, MPI_Datatype*) {
   auto* a = static_cast<std::uint64_t*>(in);
   auto* b = static_cast<std::uint64_t*>(inout);
@@ -171,8 +171,8 @@ TEST(Reductions, OfSignedCharsAreThoseOfTheMpi) { all_operations<signed char>(MP
 TEST(Reductions, OfUint8AreThoseOfTheMpi) { all_operations<std::uint8_t>(MPI_UINT8_T); }
 TEST(Reductions, OfInt64AreThoseOfTheMpi) { all_operations<std::int64_t>(MPI_INT64_T); }
 
-// Open MPI saturates sums of 8 and 16 bits, but not at the end of a vector. More calls than a communicator has before it
-// is served.
+// Open MPI saturates sums of 8 and 16 bits, but not at the end of a vector. More calls than a communicator needs before
+// it is served.
 template <class T>
 void overflows(MPI_Datatype type) {
   constexpr int n = 20'003, calls = 10;

@@ -1,5 +1,5 @@
-// Calls that repeat take a shorter way, once the library has seen enough like them: what they give must not change by it, whatever they share
-// with calls that it must not take for the same.
+// Repeated calls take a fast path, once the library has seen enough of them. Results must not change, however similar
+// the other calls are.
 #include <algorithm>
 #include <functional>
 
@@ -151,7 +151,7 @@ TEST(Repeated, TypesThatComeAndGo) {
     }
 }
 
-// The same with communicators, of which the next may have other ranks.
+// Communicators that come and go; the next may have other ranks.
 TEST(Repeated, CommunicatorsThatComeAndGo) {
   const Comm& world = communicators().front();
   for (int round = 0; round < 6; ++round) {

@@ -56,7 +56,7 @@ def everything_is_counted():
     assert sum(row["bytes"] for row in sums) == RANKS * (17 * 5000 * 8 + 5 * 4), sums
     assert all(row["seconds"] > 0 for row in data["calls"]), data
     assert data["stretch_seconds"] > 0 and all(sum(row["calls_over_time"]) == row["calls"] for row in data["calls"]), data
-    # Of the slowest rank there, and of all ranks together here.
+    # `seconds` is the slowest rank's, the sum is over all ranks.
     assert all(row["seconds"] * (1 - 1e-9) <= sum(row["seconds_over_time"]) <= RANKS * row["seconds"] * (1 + 1e-9) for row in data["calls"]), data
 
 
@@ -112,7 +112,7 @@ def savings_are_told_against_calls_of_the_mpi():
 
 
 def values_left_out_of_the_range_are_told():
-    # Of i % 13 + rank on 5000 places, from 10 on.
+    # Sums of i % 13 + rank on 5000 places, from 10 on.
     left = 384 * (3 + 4 + 5)
     bound = {"STRETTO_BOUND": "rel:1e-3", "STRETTO_IGNORE_ABOVE": "10"}
     _, _, data = report(**bound)
@@ -132,6 +132,22 @@ def errors_are_told_with_all_rounding_too():
     _, _, exact = report()
     assert all(row["error_with_rounding"] == 0 for row in exact["calls"]), exact
     assert " rounded  path: why" in run(STRETTO_REPORT=1).stderr
+
+
+def a_rule_sends_short_messages_raw_beside_streams():
+    # Rabenseifner's allreduce of 40000 bytes on 3 ranks has messages of the whole vector and of its half.
+    share = {}
+    for raw_below in ("", " raw_below:30K", " raw_below:64K"):
+        _, _, data = report(STRETTO_RULES=rules(f"allreduce 8.. abs:0.5 payload:fused schedule:rabenseifner{raw_below}\n"))
+        rows = [row for row in data["calls"] if row["path"] == "rabenseifner, fused"]
+        assert sum(row["calls"] for row in rows) == 17 * RANKS, data
+        share[raw_below] = sum(row["sent_bytes"] for row in rows) / sum(row["raw_bytes"] for row in rows)
+        assert all(0 < row["promised_error"] <= 0.5 for row in rows), rows
+    none, halves, everything = share.values()
+    assert none < halves < everything == 1, share
+    # No messages of its own: the call is refused, and the MPI serves it.
+    _, ways, _ = report(STRETTO_RULES=rules("allreduce 8.. abs:0.5 schedule:hierarchical_ring raw_below:64K\n"))
+    assert any("groups ranks, and raw_below is" in why for _, _, why in ways), ways
 
 
 def rules_choose_by_size_name_and_place():
@@ -250,6 +266,7 @@ if __name__ == "__main__":
         a_bad_value_is_told_once,
         savings_are_told_against_calls_of_the_mpi,
         values_left_out_of_the_range_are_told,
+        a_rule_sends_short_messages_raw_beside_streams,
         rules_choose_by_size_name_and_place,
         a_schedule_of_another_collective_falls_through,
         what_would_be_without_effect_is_told_at_the_beginning,

@@ -1,7 +1,7 @@
-// A program that knows nothing of stretto, under STRETTO_REPRODUCIBLE=1: every floating sum is ((x0 + x1) + x2) + ..., however the ranks lie, how
-// long it is, and whether it is a communicator's first call or a later one.
+// A program unaware of stretto, under STRETTO_REPRODUCIBLE=1: every floating-point sum is ((x0 + x1) + x2) + ..., for
+// any placement of the ranks, any length, and first or later calls of a communicator.
 //
-// usage: mpi_reproducible_test [LIBRARY]    LIBRARY: the program is not preloaded yet, and preloads that itself
+// usage: mpi_reproducible_test [LIBRARY]    LIBRARY: the program is not preloaded yet, and preloads this library
 #include <gtest/gtest.h>
 #include <mpi.h>
 #include <unistd.h>

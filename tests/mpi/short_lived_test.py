@@ -22,7 +22,8 @@ def main():
     early = sum(row["calls"] for row in calls if row["why"] == "the first calls of a communicator") // RANKS
     served = sum(row["calls"] for row in calls if row["path"] != "MPI") // RANKS
     assert early + served == COMMUNICATORS * CALLS + LAST, calls
-    # The MPI takes 64 of the first and of the last, and all of some others: which, is a matter of how fast they are made.
+    # The MPI serves 64 calls of the first and of the last communicator, and all of some others, depending on the time
+    # of making them.
     assert early > (COMMUNICATORS + 1) * FIRST + CALLS, calls
     assert served > LAST // 2 - 1, calls
 

@@ -39,7 +39,8 @@ def what_is_not_all_ours_is_the_mpis():
         if counts is None:
             print("skipped: this MPI opens no ports")
             continue
-        # Of each meeting a merged communicator, with one sum more, and its duplicate; each has its first calls. The world agrees on the port.
+        # Each meeting has a merged communicator, with one more sum, and its duplicate; each has its first calls. The
+        # world agrees on the port.
         together = meetings * (2 * 3 * TIMES + 1 - 2 * FIRST)
         assert counts.pop("processes outside MPI_COMM_WORLD") == RANKS * together, counts
         assert counts.pop("the first calls of a communicator") == RANKS * FIRST * (1 + 2 * meetings), counts

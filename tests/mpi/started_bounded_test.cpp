@@ -1,5 +1,5 @@
-// Started sums within a bound (the launcher's STRETTO_BOUND, and its rules have streams travel), which communication cores
-// move by messages. What is refused at the end of a start, and what ranks do not agree on, comes exactly.
+// Started sums within a bound (the launcher's STRETTO_BOUND, with rules that force streams), which communication cores
+// move by messages. Calls refused at the end of a start, or with disagreeing ranks, give exact sums.
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -39,7 +39,7 @@ struct Info {
   MPI_Info info = MPI_INFO_NULL;
 };
 
-// A duplicate of the world with a bound of its own, never freed: one that a program frees soon leaves the next to the MPI.
+// A duplicate of the world with its own bound, never freed: if a program frees one early, the MPI serves the next.
 Comm with_bound(const std::string& value) {
   const Info info(value);
   Comm c = communicators().front();
@@ -102,8 +102,8 @@ TEST(Streams, ManyInFlightBetweenBlockingAndExactOnes) {
   }
 }
 
-// One rank is late before and after its start, so that others wait in the blocking call while the started one has not met
-// yet. By the launcher's rules both agree on a range.
+// One rank is late before and after its start, so that others wait in the blocking call before the started one has
+// matched. By the launcher's rules both agree on a range.
 TEST(Streams, SignaturesComeInTheOrderOfTheCalls) {
   const Comm& c = communicators().front();
   const auto x = rough<double>(c.rank), y = rough<double>(c.rank + 1);
@@ -212,7 +212,7 @@ TEST(Streams, PersistentSumsAreWithinTheBoundAtEachStart) {
 }
 #endif
 
-// By rules that look at names.
+// By rules with names.
 TEST(Names, RanksWhoseRulesDifferGetTheSumExactly) {
   Comm c = communicators()[1];
   const auto named = [&](const char* name, bool streams) {
@@ -257,7 +257,7 @@ TEST(Fixed, ReproducibleSumsAreThoseOfBlockingCalls) {
 
 namespace {
 
-// What the report should say and does not; empty: all is well. `memory`: of sums in the host's memory.
+// Rows that the report should have and lacks; "": none. `memory`: rows of sums in host memory.
 std::string missing(const char* file, bool memory) {
   std::ifstream rows(file);
   if (!rows) return std::string("no ") + file;

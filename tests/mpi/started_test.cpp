@@ -1,5 +1,5 @@
-// Nonblocking and persistent collectives that communication cores move: every form of those that stretto serves, in every function of MPI that
-// completes requests, beside messages, blocking calls, and what frees communicators and types meanwhile.
+// Nonblocking and persistent collectives that communication cores move: every form that stretto serves, in every MPI
+// function that completes requests, beside messages, blocking calls, and frees of communicators and types.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -84,7 +84,7 @@ const std::vector<Completes>& ways() {
           }
         },
 #endif
-        [](auto& r) {  // looked at before
+        [](auto& r) {  // checked before
           for (MPI_Request& one : r) {
             for (int done = 0; !done;) MPI_Request_get_status(one, &done, MPI_STATUS_IGNORE);
             MPI_Wait(&one, MPI_STATUS_IGNORE);
@@ -294,7 +294,7 @@ TEST(Started, TypesWithGapsAndFreedAtOnce) {
   }
 }
 
-// Of the first that a program frees, for one after that is the MPI's for a while, and Open MPI 5 does not survive it.
+// Only for the first communicator that a program frees: later ones are the MPI's for a while, and Open MPI 5 crashes.
 TEST(Started, ACommunicatorIsFreedMeanwhile) {
   const Comm& world = communicators().front();
   MPI_Comm copy = MPI_COMM_NULL;
@@ -451,7 +451,7 @@ TEST(Persistent, StartedAgainAndAgainInEveryWay) {
 
 namespace {
 
-// Of the collectives that must be served: those that communication cores moved in no call, by the report.
+// Collectives that must be served and that communication cores moved in no call, according to the report.
 std::string not_served(const char* report, [[maybe_unused]] bool persistent) {
   std::ifstream rows(report);
   if (!rows) return std::string("no ") + report;
@@ -473,7 +473,7 @@ std::string not_served(const char* report, [[maybe_unused]] bool persistent) {
   return missing;
 }
 
-// Of the rows of trees: those that do not tell how many levels the ranks' own cores did, and what that took.
+// Rows of trees that lack the levels run by the ranks' own cores, or their time.
 std::string not_split(const char* report) {
   std::ifstream rows(report);
   if (!rows) return std::string("no ") + report;

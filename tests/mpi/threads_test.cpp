@@ -1,5 +1,5 @@
-// Waits that other ranks depend on: messages of the program, requests of other threads, and communicators that threads
-// make. Each of these is a program that MPI's rules of progress let end, so a fault is a hang.
+// Waits on which other ranks depend: messages of the program, requests of other threads, and communicators made by
+// threads. By MPI's progress rule each of these programs ends, so a fault is a hang.
 #include <dlfcn.h>
 
 #include <algorithm>
@@ -88,7 +88,7 @@ TEST(Progress, ASynchronousSendEndsBesideABlockingCollective) {
   MPI_Comm_free(&comm);
 }
 
-// Rank 0's blocking call on X ends only after a message that its other thread sends once its request on Y is complete.
+// Rank 0's blocking call on X ends only after a message that its other thread sends when its request on Y is complete.
 TEST(Threads, ARequestEndsWhileAnotherThreadBlocks) {
   const Comm& w = world();
   if (w.size == 1 || !any_thread()) return;

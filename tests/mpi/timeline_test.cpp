@@ -1,4 +1,5 @@
-// Property: a timeline loses no call and no second, however long the program runs and however timelines are put together.
+// Property: a timeline loses no call and no second, however long the program runs and however timelines are put
+// together.
 #include "mpi/process/timeline.hpp"
 
 #include <gtest/gtest.h>

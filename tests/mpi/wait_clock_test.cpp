@@ -8,7 +8,7 @@ using stretto::mpi::WaitClock;
 
 namespace {
 
-// The hidden part of a collective of 8 s, which begins at 100 after a start of no time, and whose wait begins `work`
+// The hidden part of a collective of 8 s that begins at 100, with a start of no time, and a wait that begins `work`
 // seconds later. Its end is noticed inside that wait.
 double share(WaitClock& clock, double work) {
   const double begun = clock.total(100);

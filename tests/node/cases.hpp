@@ -1,5 +1,5 @@
-// Every collective once, on buffers of given lengths, compared with what it promises. Shared by ranks that are threads and ranks that
-// are processes, so it reports failures itself: expect() counts them and says what differed.
+// Every collective once, on buffers of given lengths, compared with its contract. For ranks as threads and as
+// processes, so it reports failures itself: expect() counts and describes them.
 #pragma once
 
 #include <cstdio>
@@ -40,7 +40,7 @@ class Cases {
   Cases(Collectives& c, Buffers buffers) : c_(c), b_(std::move(buffers)), me_(c.rank()), p_(c.size()) {}
 
   int failures() const { return failures_; }
-  // Whether reductions are to be the rank-ordered ones to the last bit.
+  // True: reductions must be in rank order, to the last bit.
   void expect_rank_order(bool yes) { rank_order_ = yes; }
 
   void all(std::size_t n) {

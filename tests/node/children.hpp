@@ -1,4 +1,4 @@
-// What tests in forked children share.
+// Shared by tests in forked children.
 #pragma once
 
 #include <sys/types.h>
@@ -12,7 +12,7 @@
 
 namespace stretto::node {
 
-// A child has no gtest to report to: it says what is not so on standard error, and exits with how often.
+// Expectations in a child without gtest: prints failures on standard error, and the exit status counts them.
 struct Expect {
   int failures = 0;
   void operator()(bool holds, const char* what) {

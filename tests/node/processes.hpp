@@ -16,7 +16,7 @@
 
 namespace stretto::node {
 
-// What children and parent share from before the fork.
+// Memory shared by parent and children, made before the fork.
 class Inherited {
  public:
   static constexpr std::size_t kBlock = 4096;  // longest contribution to an exchange
@@ -61,8 +61,8 @@ class InheritedExchange final : public Exchange {
   int target_ = 0;
 };
 
-// A child for each rank: body(exchange) returns what the child exits with. `meanwhile(pids)` runs in the parent. The result: how
-// each ended.
+// Forks a child per rank; its exit status is the result of body(exchange). `meanwhile(pids)` runs in the parent.
+// Returns the exit statuses.
 template <class Body, class Meanwhile>
 std::vector<int> on_processes(int ranks, Inherited& memory, const Body& body, const Meanwhile& meanwhile) {
   std::vector<pid_t> children;

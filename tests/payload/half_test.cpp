@@ -38,7 +38,7 @@ TEST(F16, EveryPatternWidensToItsValueAndComesBack) {
 }
 
 #if defined(__SSE__)
-TEST(F16, SubnormalsWidenAndComeBackWhereTheProcessorTakesThoseOfFloat32ForZero) {
+TEST(F16, SubnormalsRoundTripWithDenormalsAreZero) {
   const unsigned before = _mm_getcsr();
   _mm_setcsr(before | 0x8040);  // denormals are zero, flush to zero
   unsigned wrong = 0;

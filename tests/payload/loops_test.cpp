@@ -1,4 +1,4 @@
-// Every instruction set gives what the operations are by definition, bit for bit.
+// Every instruction set matches the operations' definitions, bit for bit.
 #include "payload/loops.hpp"
 
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@
 namespace stretto::payload {
 namespace {
 
-// Of whatever Highway may name; those that this build and processor have.
+// Highway's possible targets that this build and processor have.
 std::vector<const char*> targets() {
   std::vector<const char*> there;
   for (const char* name : {"SSE2", "AVX2", "AVX3", "AVX3_ZEN4", "AVX3_SPR", "NEON", "NEON_WITHOUT_AES", "SVE", "SVE2",
@@ -44,7 +44,7 @@ bool is_nan(double x) { return std::isnan(x); }
 bool is_nan(F16 x) { return (x.bits & 0x7FFF) > 0x7C00; }
 bool is_nan(BF16 x) { return (x.bits & 0x7FFF) > 0x7F80; }
 
-// The same bits, or, where an operation leaves it open which NaN comes out, a NaN in both.
+// True for equal bits or, if an operation leaves the choice of NaN open, for two NaN.
 template <class T>
 bool alike(const T& a, const T& b, bool any_nan) {
   if constexpr (Complex<T>) {
@@ -56,7 +56,7 @@ bool alike(const T& a, const T& b, bool any_nan) {
   }
 }
 
-// Random bits, so every kind of number of every type, and among them runs of equal values and zeros of both signs.
+// Random bits, so every kind of number of every type, with runs of equal values and zeros of both signs.
 template <class T>
 std::vector<T> values(std::size_t n, unsigned seed) {
   std::mt19937_64 random(seed);
@@ -70,7 +70,7 @@ std::vector<T> values(std::size_t n, unsigned seed) {
   return x;
 }
 
-// The longest covers whole vectors and what is left of them, the in-place forms among them.
+// The longest covers whole vectors and a remainder, also in place.
 template <class O, class T>
 void expect_as_defined(CombineLoop loop, bool any_nan) {
   for (const std::size_t n : {std::size_t{0}, std::size_t{1}, std::size_t{7}, std::size_t{64}, std::size_t{4099}}) {
@@ -123,7 +123,8 @@ TEST_P(Loops, HalvesMeetEveryPatternOfTheOther) {
   for (unsigned b = 0; b < 65536; ++b) all[b].bits = static_cast<std::uint16_t>(b);
   std::vector<BF16> other(65536), z(65536);
   for (unsigned b = 0; b < 65536; ++b) other[b].bits = static_cast<std::uint16_t>(b);
-  // 1, the smallest subnormal, the largest number, the smallest normal one and its negative, infinity, a signalling NaN.
+  // 1, the smallest subnormal, the largest number, the smallest normal one and its negative, infinity, a signalling
+  // NaN.
   for (const std::uint16_t with : {0x3C00, 0x0001, 0x7BFF, 0x0400, 0x8400, 0x7C00, 0x7D01}) {
     const std::vector<F16> a(65536, F16{with});
     sum(all.data(), a.data(), y.data(), all.size());
@@ -158,7 +159,7 @@ TEST_P(Loops, MeansAreDividedAsDefined) {
 }
 
 #if defined(__SSE__)
-TEST_P(Loops, SubnormalHalvesAreSummedWhereTheProcessorTakesThoseOfFloat32ForZero) {
+TEST_P(Loops, SubnormalHalvesAreSummedWithDenormalsAreZero) {
   std::vector<F16> a(1024), b(1024, F16{1}), y(1024);
   for (unsigned i = 0; i < 1024; ++i) a[i].bits = static_cast<std::uint16_t>(i);
   const unsigned before = _mm_getcsr();

@@ -48,7 +48,7 @@ struct Bench {
 
 std::vector<std::byte> bytes_of(const Stream& s) { return {s.bytes().begin(), s.bytes().end()}; }
 
-TEST(Worker, FusedNeverCompressesTheLocalBlockAndGivesTheBytesOfHomomorphic) {
+TEST(Worker, FusedSkipsLocalCompressionAndMatchesHomomorphic) {
   const auto x = wave(0), y = wave(1);
   std::vector<std::byte> sums[2];
   for (const Kind kind : {Kind::homomorphic, Kind::fused}) {

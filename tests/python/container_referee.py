@@ -49,7 +49,7 @@ def array(content, end, one, decompress):
     values = []
     for offset, length, elements, checksum in one["chunks"]:
         need(offset >= 40 and length >= 64 and offset + length <= end and elements > 0, "a chunk outside the file")
-        need(elements * parts <= 512 * length, "more elements than a stream of the length holds")
+        need(elements * parts <= (4096 if content[offset + 4] == 2 else 512) * length, "more elements than a stream of the length holds")
         stream = content[offset:offset + length]
         _, _, its_type, flags, _, count, eps, _, contributions, its_checksum, _, its_length, _ = struct.unpack("<4sBBBBQddIIQQQ", stream[:64])
         need((its_type, count, its_length) == (kind, elements * parts, length), "a stream of another type or length")

@@ -409,7 +409,7 @@ def call(seed, number):
             raise
         return type(error).__name__
     except AttributeError as error:
-        if action in (combining, making):  # what the language says of an attribute
+        if action in (combining, making):  # the language's own error for an attribute
             return type(error).__name__
         raise error
     return "result"

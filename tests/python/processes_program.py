@@ -21,7 +21,7 @@ def interrupt(seconds=0.2):
 
 def interrupted_while_made(world):
     """Rank 0 alone makes a communicator, and hears Ctrl-C. Then all ranks are as before: the barrier that it left has one on every rank."""
-    stretto.Comm(MPI.COMM_SELF)  # what is slow the first time lies behind it: it is the barrier that hears Ctrl-C
+    stretto.Comm(MPI.COMM_SELF)  # takes the slow first steps, so that the barrier hears Ctrl-C
     if world.rank == 0:
         interrupt(1)
         try:
@@ -59,7 +59,7 @@ for n in (1, 1000, 200_000):
     started = comm.iallreduce(x, op="max")
     assert np.array_equal(started.wait()[0], np.max(every, axis=0))
 
-# What a rank lets into a sum in a host's memory, or over UCX, is its stream; parts of a vector have bounds of their own.
+# A rank's contribution to a sum in a host's memory, or over UCX, is its stream; parts of a vector have separate bounds.
 left = np.empty(n, np.float32)
 total, report = comm.allreduce(x, rel=1e-3, residual=left)
 streams = [stretto.compress(one, abs=report.eps) for one in every]
@@ -94,7 +94,7 @@ except stretto.WaitTimeoutError as error:
 else:
     sys.exit("the call of an interrupted communicator succeeded")
 print("fine", flush=True)
-# An MPI's end would wait for what was given up; and a launcher ends the others where one rank has left without that end.
+# The MPI's end would wait for abandoned calls, and a launcher kills the others when a rank leaves without that end.
 heard.with_name(f"fine{rank}").touch()
 while not all(heard.with_name(f"fine{r}").exists() for r in range(p)):
     time.sleep(0.01)

@@ -133,10 +133,10 @@ def test_tables_fit_80_columns_and_cut_no_word(program):
     assert set(wide.getvalue().split()) <= set(narrow.getvalue().replace(",", " ").split()) | set(narrow.getvalue().split())
 
 
-def test_where_the_whole_grows_with_the_ranks_a_penalty_of_1_is_the_same_time():
+def test_penalty_of_1_is_equal_time_where_the_whole_grows():
     rows = result("cg", cg, RESULTS["cg"][1])["rows"]
     assert [row["penalty"] for row in rows if row["form"] == "blocking"] == pytest.approx([1, 1, 1])
-    alone = 1e-3 - 1e-5 - 2e-6  # a rank's planes, without what it waits for
+    alone = 1e-3 - 1e-5 - 2e-6  # a rank's planes, without waiting
     assert rows[-1]["model"] == pytest.approx(alone + formulas.halo_seconds(2 * 2 * 512, 2, 1e-6, 1e9) + 2 * formulas.reduction_seconds(3, 1e-6))
     matrices = result("matrix", matrix, [{**row, "points": [8 * row["ranks"], 8, 8]} for row in RESULTS["matrix"][1]])["rows"]
     assert matrices[1]["model"] == pytest.approx(1e-4 + formulas.matrix_seconds(2 * 4096, 2, *running.link_at(LINK, 4096)))
@@ -149,7 +149,7 @@ def test_histories_are_the_same_where_all_bits_are():
     assert formulas.reduction_seconds(1, 1e-6) == 0
 
 
-def test_the_root_sends_two_blocks_to_each_other_rank_and_receives_one():
+def test_the_root_sends_two_blocks_per_rank_and_receives_one():
     assert formulas.matrix_seconds(4000, 4, 1e-6, 1e9) == pytest.approx(3 * (3e-6 + 3e-6))
     assert formulas.matrix_seconds(4000, 1, 1e-6, 1e9) == 0
 
@@ -177,7 +177,7 @@ def test_every_command_has_help_with_examples(stretto, program):
     assert f"stretto bench {program} --ranks" in stretto.succeeds("bench", program, "--help")
 
 
-def test_grids_say_how_many_ranks_there_are_and_must_fit_those_that_are_given():
+def test_grids_give_the_rank_count_and_must_match_a_given_one():
     grids = running.grids_of(["8x3x1,4x6", "2x3", "4x6"])
     assert grids == ("8x3x1", "4x6", "2x3")
     assert running.ranks_of_grids(grids, None, None) == (6, 24)
@@ -194,7 +194,7 @@ def test_grids_that_are_none_are_refused(text):
         running.grids_of([text])
 
 
-def test_several_grids_of_one_number_of_ranks_are_told_apart_in_the_picture(tmp_path):
+def test_grids_with_equal_rank_counts_have_distinct_labels(tmp_path):
     module, rows = RESULTS["matrix"]
     made = result("matrix", module, [{**rows[1], "dims": dims} for dims in ([2, 1, 1], [1, 2, 1])])
     plots.save(figures.DRAW["matrix"](made), [tmp_path / "p.svg"])

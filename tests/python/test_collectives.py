@@ -170,7 +170,7 @@ def test_a_future_and_callbacks_complete_while_nobody_waits():
     on_ranks(body)
 
 
-def test_a_future_has_the_failure_and_a_callback_that_raises_harms_nobody(caplog):
+def test_a_future_has_the_error_and_survives_raising_callbacks(caplog):
     def body(comm):
         if comm.rank:
             return
@@ -270,7 +270,7 @@ def test_error_feedback_keeps_the_mean_of_many_sums_exact():
     assert np.allclose(results[0][2] + sum(left for _, left, _ in results), 50 * sum(x for x, _, _ in results), rtol=0, atol=1e-9)
 
 
-def test_a_relative_residual_leaves_ranks_without_values_out_of_the_range():
+def test_relative_residuals_ignore_ranks_without_values():
     def body(comm):
         x = np.array([[np.nan] * 4, [5, 6, 7, 8], [6, 6, 6, np.inf]][comm.rank], float)
         left = np.empty(4)
@@ -320,7 +320,7 @@ def test_ranks_that_differ_each_raise_what_differs():
         assert all(words in told for told in stretto.threads(RANKS)(body)(call)), words
 
 
-def test_a_rank_that_does_not_come_is_named_and_one_that_raises_ends_the_others():
+def test_missing_ranks_are_named_and_raising_ranks_end_others():
     def late(comm):
         if comm.rank:
             return

@@ -67,7 +67,7 @@ def test_tune_measures_again_what_was_disturbed(stretto):
     assert written["step"] == 5e-7 and written["quality"]["doubts"] == [] and "engine" in written["quality"]["repeated"]
 
 
-def test_tune_refuses_to_save_what_stays_implausible_unless_it_is_told_to(stretto):
+def test_tune_saves_implausible_profiles_only_when_forced(stretto):
     launcher = disturbed_by(stretto, 9)
     said = stretto.refused("tune", "--mpirun", launcher, "-o", "p.json", status=1)
     assert "engine: a step of the engine took 4.7 ms" in said.partition("not saved")[2]
@@ -90,7 +90,7 @@ def test_what_no_undisturbed_machine_shows_is_doubted(change, said):
     assert line.startswith(said)
 
 
-def test_a_stream_shorter_than_a_group_may_take_longer_than_several_groups():
+def test_a_stream_below_one_group_may_take_longer_than_several():
     """It is the scalar code's, here with times of an undisturbed machine."""
     measurement = measuring.Measurement()
     for size, seconds in ((4096, 24.2e-6), (32768, 4e-6)):
@@ -167,7 +167,7 @@ def test_without_a_launcher_it_is_said_how_to_name_one(stretto):
     assert "--mpirun is empty" in stretto.refused("tune", "--mpirun", " ")
 
 
-def test_without_the_measuring_program_it_is_said_where_it_was_looked_for(stretto, monkeypatch):
+def test_a_missing_measuring_program_reports_the_searched_paths(stretto, monkeypatch):
     monkeypatch.setattr(programs, "CHECKOUT", stretto.home)
     stretto.set("STRETTO_LIBEXEC", "/nowhere/at/all")
     launcher = stretto.executable("mpirun", "")

@@ -166,7 +166,7 @@ def test_shapes_without_many_elements(path, shape):
     assert judged(path)[1]["b"][0].shape == shape
 
 
-def test_a_relative_bound_of_an_empty_array_never_becomes_an_absolute_one(path):
+def test_a_relative_bound_of_an_empty_array_stays_relative(path):
     x = 1e-6 * field(20, 3)
     with stretto.open(path, "x") as file:
         file.add("w", x[:0], rel=1e-3).append(x)
@@ -198,12 +198,12 @@ def test_an_addition_that_ends_anywhere_leaves_the_former_content(path):
     with stretto.open(path, "a") as file:
         file["data"].append(x)
     after = path.read_bytes()
-    assert after[40:len(before)] == before[40:]  # what was there is not touched, but for the header
+    assert after[40:len(before)] == before[40:]  # the old content is unchanged, except for the header
     for end in range(len(before), len(after) + 1):
         path.write_bytes(before + after[len(before):end])
         with stretto.open(path) as file:
             assert len(file["data"]) == 100
-    with stretto.open(path, "a") as file:  # what was left is overwritten
+    with stretto.open(path, "a") as file:  # overwrites the leftover
         file["data"].append(x[:1])
     assert len(stretto.load(path)["data"]) == 101 and path.stat().st_size < len(after)
 
@@ -599,3 +599,38 @@ def test_a_file_that_is_written_or_closed_has_no_copies(tmp_path):
                 copy.copy(one)
         with pytest.raises(TypeError, match="descriptor has one owner"):
             copy.copy(new._output)
+
+
+def test_codings_differ_in_bytes_alone(path):
+    x = field(40, 3000) + np.random.default_rng(5).standard_normal((40, 3000)).astype(np.float32)
+    stored, found = {}, {}
+    for coding in (None, "dense", "fixed"):
+        stretto.save(path, {"x": x, "n": np.arange(5)}, abs={"x": 0.05}, coding=coding, overwrite=True)
+        with stretto.open(path) as file:
+            stored[coding], found[coding] = file["x"].nbytes, file["x"].read()
+            assert file["x"].coding == (coding or "dense") and file["n"].coding == (coding or "fixed")
+        assert np.array_equal(judged(path)[1]["x"][0], found[coding])
+    assert np.array_equal(found["dense"], found["fixed"])
+    assert stored[None] == stored["dense"] < stored["fixed"]
+
+
+def test_what_is_appended_has_the_coding_of_what_is_there(path):
+    x = field(400, 300) + np.random.default_rng(5).standard_normal((400, 300)).astype(np.float32)
+    for coding in ("fixed", "dense"):
+        with stretto.open(path, "w") as file:
+            file.create("x", 300, np.float32, abs=0.05, coding=coding).append(x)
+            assert file["x"].coding == coding
+        with stretto.open(path, "a") as file:
+            file["x"].append(x)
+        with stretto.open(path) as file:
+            assert file["x"].coding == coding and file["x"].chunks == 2
+
+
+def test_a_stream_keeps_its_coding_and_others_are_refused(path):
+    s = stretto.compress(field(3000), abs=0.05)
+    with stretto.open(path, "w") as file:
+        assert file.add("x", s).coding == "fixed"
+        with pytest.raises(stretto.ArgumentError, match="a Stream, which is fixed"):
+            file.add("y", s, coding="dense")
+        with pytest.raises(stretto.ArgumentError, match="coding is 'packed'; it takes fixed, dense or None"):
+            file.add("y", field(30), abs=0.05, coding="packed")

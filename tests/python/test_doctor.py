@@ -172,7 +172,7 @@ def test_links_that_nobody_tells_are_not_known():
     assert bare[2:4] == ("not known: no NVML", "not known: no NVML")
 
 
-def test_the_reason_of_each_module_fits_120_columns_where_output_is_piped():
+def test_module_reasons_fit_120_columns_in_piped_output():
     report = copy.deepcopy(HEALTHY)
     missing = "no module for nccl: /opt/a/rather/deep/prefix/of/some/cluster/lib/stretto/libstretto_nccl.so: cannot open shared object file: No such file or directory"
     report["modules"].append({"name": "nccl", "there": False, "built_for": None, "used": False, "reason": missing})
@@ -222,7 +222,7 @@ def test_the_report_is_shown_with_who_is_refused_and_why(stretto):
     assert json.loads(stretto.succeeds("doctor", "--mpirun", launcher, "--json"))["advice"]
 
 
-def test_the_launcher_is_that_of_the_helpers_mpi_where_none_is_at_hand(stretto):
+def test_without_a_launcher_the_helpers_mpi_provides_it(stretto):
     (stretto.home / "report").write_text(json.dumps(HEALTHY) + "\n", encoding="utf-8")
     helper = stretto.executable("bin/stretto-doctor", f'cat "{stretto.home}/report"\n')
     stretto.executable("mpi/bin/mpirun", '[ "$1" = --version ] && echo "Open MPI" && exit\nwhile [ "${1##*/}" != stretto-doctor ]; do shift; done; exec "$@"\n')
@@ -239,7 +239,7 @@ def test_a_rank_that_fails_is_named(stretto):
     assert "the examination failed (status 1): rank 1 on node7: no memory" in said
 
 
-def test_fewer_ranks_than_were_started_and_jobs_beside_one_another_are_told(stretto):
+def test_missing_ranks_and_separate_jobs_are_reported(stretto):
     (stretto.home / "report").write_text(json.dumps(HEALTHY) + "\n", encoding="utf-8")
     launcher = examined_by(stretto, f'cat "{stretto.home}/report"\n')
     assert "5 ranks were started, and 2 came" in stretto.refused("doctor", "--mpirun", launcher, "-n", "5", status=1)

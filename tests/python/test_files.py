@@ -49,6 +49,23 @@ def test_npy_there_and_back(stretto, small_pieces, order, dtype):
     assert y.dtype == x.dtype.newbyteorder("=") and y.shape == x.shape and np.abs(y - x).max() <= (0 if dtype == "int16" else 0.0151)
 
 
+def test_the_coding_of_a_file_is_chosen_and_told(stretto):
+    x = field(40, 3000) + np.random.default_rng(5).standard_normal((40, 3000)).astype(np.float32)
+    np.save(stretto.home / "x.npy", x)
+    sizes, read = {}, {}
+    for coding in (None, "dense", "fixed"):
+        words = () if coding is None else ("--coding", coding)
+        told = json.loads(stretto.succeeds("compress", "x.npy", "--abs", "0.05", "--force", "--json", *words))
+        sizes[coding], one = told["bytes"], told["arrays"]["x"]
+        assert one["coding"] == (coding or "dense")
+        assert json.loads(stretto.succeeds("inspect", "x.stretto", "--json"))["arrays"]["x"]["coding"] == one["coding"]
+        stretto.succeeds("decompress", "x.stretto", "-o", "y.npy", "--force")
+        read[coding] = np.load(stretto.home / "y.npy")
+    assert sizes[None] == sizes["dense"] < sizes["fixed"] and np.array_equal(read["dense"], read["fixed"])
+    said = stretto.refused("compress", "x.npy", "--abs", "0.05", "--force", "--coding", "packed")
+    assert "--coding is 'packed'; it takes fixed or dense" in said
+
+
 def test_npz_keeps_names_and_each_array_has_its_bound(stretto, small_pieces):
     x = {"a": field(50, 9), "b": field(300, dtype=np.float64), "n": np.arange(7, dtype=np.uint8), "f": np.asfortranarray(field(6, 70)), "one": np.float32(3)}
     np.savez_compressed(stretto.home / "x.npz", **x, text=np.array(["no"]))
@@ -76,7 +93,7 @@ def test_raw_values_take_shape_and_dtype_or_have_them_in_their_name(stretto, sma
     assert (stretto.home / "back.raw").read_bytes() == big.tobytes()
 
 
-def test_a_relative_bound_is_of_the_whole_array_and_leaves_out_fill_values(stretto, small_pieces):
+def test_relative_bounds_use_the_whole_array_without_fill_values(stretto, small_pieces):
     x = field(2000)
     x[:1000] /= 1000  # a range of each piece would be far smaller here
     x[5], x[6] = 1e20, np.nan

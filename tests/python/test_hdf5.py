@@ -143,3 +143,20 @@ def test_real_fields_keep_their_bound(tmp_path, path):
     found, size = kept(tmp_path / "x.h5", x, Stretto(abs=eps), chunks=(100_000,))
     there = np.isfinite(x)
     assert np.abs(found[there].astype(np.longdouble) - x[there]).max() <= eps and np.array_equal(np.isnan(found), np.isnan(x)) and size < x.nbytes / 1.5
+
+
+def test_datasets_of_both_codings_are_read_and_told_apart(tmp_path):
+    x = wave().repeat(20, axis=1) + np.random.default_rng(5).standard_normal((60, 2000)).astype(np.float32)
+    found, sizes = {}, {}
+    for coding in (None, "dense", "fixed"):
+        found[coding], sizes[coding] = kept(tmp_path / "x.h5", x, Stretto(abs=0.05, coding=coding), chunks=(60, 2000))
+    assert np.array_equal(found["dense"], found["fixed"]) and sizes["dense"] < sizes["fixed"] and sizes[None] == sizes["dense"]
+    # Three numbers of an older release: fixed, and read as ever.
+    filter_ = {"compression": FILTER, "compression_opts": (1, *Stretto(abs=0.05).filter_options[1:])}
+    old, size = kept(tmp_path / "x.h5", x, filter_, chunks=(60, 2000))
+    assert np.array_equal(old, found["fixed"]) and size == sizes["fixed"]
+    with h5py.File(tmp_path / "y.h5", "w") as file:
+        file.create_dataset("x", data=x, chunks=(60, 2000), **Stretto(abs=0.05))
+        assert Stretto.of(file["x"]) == ("abs", 0.05)
+    with pytest.raises(stretto.ArgumentError, match="coding is 'packed'"):
+        Stretto(abs=0.05, coding="packed")

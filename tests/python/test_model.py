@@ -82,7 +82,7 @@ def test_answers_are_shown_as_tables_and_on_request_as_json(answering, name, wor
     assert json.loads(answering.succeeds(name, "--json")) == ANSWERS[name]
 
 
-def test_a_table_of_ways_has_a_row_a_schedule_and_payload_and_the_mpis_own(answering):
+def test_the_table_has_a_row_per_schedule_and_payload_and_the_mpi(answering):
     shown = answering.succeeds("explain")
     assert "ring fused, 1M" not in shown and "spiral6" in shown and "spiral7" not in shown, shown
 

@@ -104,7 +104,7 @@ def hand_made(records, values, version=1):
 
 
 @pytest.mark.parametrize("version", (1, 2))
-def test_a_file_that_is_written_as_a_stream_has_the_records_that_are_there(version, tmp_path, stretto):
+def test_a_file_in_writing_has_the_records_written_so_far(version, tmp_path, stretto):
     values = np.sin(np.arange(100)).astype(np.float32)
     for records in (100, 0xffffffff):
         (tmp_path / "a.nc").write_bytes(hand_made(records, values, version))

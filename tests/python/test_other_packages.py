@@ -1,4 +1,4 @@
-"""The snippets of docs/files.md: each runs, its errors stay within the bound, and masks are kept."""
+"""The snippets of docs/python.md, Other packages: each runs, its errors stay within the bound, and masks are kept."""
 
 import pathlib
 import re
@@ -12,8 +12,8 @@ pytest.importorskip("zarr", minversion="3.1")
 
 import stretto  # noqa: E402
 
-PAGE = (pathlib.Path(__file__).parents[2] / "docs" / "files.md").read_text(encoding="utf-8")
-SECTIONS = {title: re.search(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL) for title, text in re.findall(r"^## (.*?)\n(.*?)(?=^## |\Z)", PAGE, re.M | re.S)}
+PAGE = (pathlib.Path(__file__).parents[2] / "docs" / "python.md").read_text(encoding="utf-8").partition("\n## Other packages\n")[2]
+SECTIONS = {title: re.search(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL) for title, text in re.findall(r"^### (.*?)\n(.*?)(?=^### |\Z)", PAGE, re.M | re.S)}
 DATA = re.search(r"^```python\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL).group(1)
 
 
@@ -26,7 +26,7 @@ def run(title, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     names = {}
     try:
-        exec(compile(DATA + code, f"docs/files.md, {title}", "exec"), names)
+        exec(compile(DATA + code, f"docs/python.md, {title}", "exec"), names)
     except stretto.UnsupportedError as error:
         pytest.skip(str(error))
     return names

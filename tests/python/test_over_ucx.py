@@ -69,7 +69,7 @@ def started(stretto):
 THREE = ["rank 0 of 3", "rank 1 of 3", "rank 2 of 3"]
 
 
-def test_ssh_starts_the_ranks_of_other_hosts_and_nothing_is_left_in_the_cache(stretto, job):
+def test_ssh_starts_ranks_of_other_hosts_and_cleans_the_cache(stretto, job):
     assert ended(job("-n", 3, "--hosts", "a:2,b", os.environ["JOB"], "sum")) == (0, THREE, "")
     assert sorted(started(stretto)) == ["ssh a", "ssh a", "ssh b"]
     assert os.listdir(stretto.home / "cache") == []

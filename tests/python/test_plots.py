@@ -7,7 +7,7 @@ import pytest
 
 from stretto.pictures import plots
 
-# What is left of linear red, green and blue to eyes without one kind of cones (Machado, Oliveira, Fernandes 2009, severity 1).
+# Linear red, green and blue seen without one kind of cones (Machado, Oliveira, Fernandes 2009, severity 1).
 EYES = {
     "all cones": np.eye(3),
     "no long": np.array([[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]]),

@@ -31,7 +31,7 @@ def test_ranks_of_mpi4py_sum_and_hear_ctrl_c(form, tmp_path):
         pytest.skip("mpi4py does not load this MPI")
     done = subprocess.run([os.environ["LAUNCH"], os.environ["MPIRUN"], "2", sys.executable, PROGRAM, "mpi", "2", form, f"{tmp_path}/heard"], env=environment, capture_output=True,
                           text=True, timeout=120, check=False)
-    assert done.stdout.split().count("fine") == 2, done.stdout + done.stderr
+    assert done.stdout.count("fine") == 2, done.stdout + done.stderr
 
 
 class Store(dict):

@@ -25,7 +25,7 @@ def test_links_have_the_ranges_that_made_them(made):
     assert made["links"]["network"] == [{"from": 0, "alpha": 3e-6, "beta": 4e-9}, {"from": 4096, "alpha": 2e-5, "beta": 2e-9}]
 
 
-def test_codec_costs_are_those_of_all_cores_at_work_by_ascending_ratio(made):
+def test_codec_costs_are_of_busy_cores_by_ascending_ratio(made):
     assert [cost["ratio"] for cost in made["codec"]["f64"]] == [3.0, 9.0]
     assert made["codec"]["f32"][1] == {"ratio": 9.0, "call": 5e-7, "compress": 2e-10, "decompress": 4e-10, "add": 6e-10,
                                        "fused": 8e-10}
@@ -47,7 +47,7 @@ def test_switches_part_protocols_where_least_is_lost():
     assert profile.switch(rows(2, 0.95, 1.2, 0.9, 0.8), upwards=False) == 8192  # one that was disturbed
     assert profile.switch(rows(0.5, 0.9), upwards=False) == 0
     assert profile.switch(rows(2, 1.5, 0.8), upwards=True) == 8192
-    assert profile.switch(rows(2, 1.5), upwards=True) == 8192  # beyond what was measured
+    assert profile.switch(rows(2, 1.5), upwards=True) == 8192  # beyond the measured lengths
 
 
 def test_what_only_the_former_profile_knows_is_kept(made):
@@ -106,7 +106,7 @@ def test_a_file_that_is_no_profile_of_ours_is_refused(text, said, tmp_path):
         profile.read(path)
 
 
-def test_what_is_no_regular_file_of_a_few_megabytes_is_refused_without_waiting(tmp_path):
+def test_irregular_and_large_files_are_refused_without_waiting(tmp_path):
     os.mkfifo(tmp_path / "fifo")
     with open(tmp_path / "long", "wb") as file:
         file.truncate(files.LONGEST + 1)

@@ -140,7 +140,7 @@ def test_run_preloads_the_library_and_the_report_tells_what_it_served(stretto):
     assert "MPI: nonblocking" in done.stderr
 
 
-def test_run_emulates_hosts_of_a_network_where_the_machine_permits_them(stretto):
+def test_run_emulates_hosts_of_a_network_where_permitted(stretto):
     done = stretto.run("run", "--emulate", "2@1gbit", "--mpirun", os.environ["MPIRUN"], "--report-to", stretto.home / "report.json", os.environ["CALLS"])
     if "does not permit several hosts" in done.stderr:
         pytest.skip(done.stderr)
@@ -148,7 +148,7 @@ def test_run_emulates_hosts_of_a_network_where_the_machine_permits_them(stretto)
     assert json.loads((stretto.home / "report.json").read_text(encoding="utf-8"))["ranks"] == 2
 
 
-def test_a_program_measures_between_emulated_hosts_beside_their_network(stretto):
+def test_programs_measure_between_emulated_hosts(stretto):
     done = stretto.run("bench", "ring", "--emulate", "2@1gbit", "--mpirun", os.environ["MPIRUN"], "--bytes", 80000, "--repeats", 1, "--json")
     if "does not permit several hosts" in done.stderr:
         pytest.skip(done.stderr)
@@ -164,8 +164,8 @@ def test_a_program_measures_between_emulated_hosts_beside_their_network(stretto)
     ("cg", ("--side", 6, "--steps", 2, "--form", "blocking")),
 ])
 def test_json_has_the_fields_of_its_page_and_no_others(stretto, program, arguments):
-    page = (pathlib.Path(__file__).resolve().parents[2] / "docs" / "measuring.md").read_text(encoding="utf-8")
-    section = page.partition("## JSON\n")[2].partition("\n## ")[0]
+    page = (pathlib.Path(__file__).resolve().parents[2] / "docs" / "command.md").read_text(encoding="utf-8")
+    section = page.partition("## JSON of bench\n")[2].partition("\n## ")[0]
     (row,) = [line for line in section.splitlines() if line.startswith(f"| {program} |")]
     of_all = section.partition("A row of any program has ")[2].partition("Further:")[0]
     words = set(re.findall(r"`(\w+)`", row + of_all)) - {"alone", "stretto"}
@@ -176,7 +176,7 @@ def test_json_has_the_fields_of_its_page_and_no_others(stretto, program, argumen
     assert set(found["comparison"][0]) == keys
 
 
-def test_the_same_program_runs_with_and_without_the_profiling_library_in_turns(stretto):
+def test_runs_alternate_with_and_without_the_profiling_library(stretto):
     result = json.loads(stretto.succeeds("bench", "cg", "--mpirun", launched(2), "--side", 16, "--steps", 5, "--form", "reproducible", "--compare", 2,
                                          "--profile", "built-in", "--json"))
     assert [(row["library"], row["ranks"], row["steps"]) for row in result["rows"]] == [("alone", 2, 5), ("stretto", 2, 5)]

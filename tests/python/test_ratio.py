@@ -50,7 +50,7 @@ def test_errors_are_within_each_bound_and_ratios_fall_with_it(answering):
     assert len(asked) == 6 and "-n 8 --bytes 131072 --type f32 --bound rel:1e-2" in asked[0] and "--per-node 8" in asked[0] and "--rate 10" in asked[3]
 
 
-def test_a_file_of_values_has_the_shape_of_its_name_and_fill_values_count_in_no_range(answering):
+def test_raw_files_have_their_names_shape_and_skip_fill_values(answering):
     values = field(30, 40, dtype=np.float64)
     values[3, 4], values[5, 6] = 1e20, np.nan
     values.tofile(answering.home / "velocity_30x40.f64")
@@ -62,7 +62,7 @@ def test_a_file_of_values_has_the_shape_of_its_name_and_fill_values_count_in_no_
 
 def test_rows_of_values_are_drawn_too(tmp_path):
     values = field(1000)
-    row = ratio.Row("rel:1e-3", 1e-3, 9.0, 8.0, 9e-4, 5e-4, 70.0, 1e9, 1e9, values + np.float32(5e-4))
+    row = ratio.Row("rel:1e-3", 1e-3, 9.0, 8.0, 12.0, 9e-4, 5e-4, 70.0, 1e9, 1e9, values + np.float32(5e-4))
     plots.ratio("row", values, [row], [tmp_path / "p.svg"])
     assert "</svg>" in (tmp_path / "p.svg").read_text(encoding="utf-8")
 

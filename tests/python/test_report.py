@@ -133,7 +133,7 @@ def test_everything_that_was_given_is_shown(answering):
         assert words in said, words
     for one in RUN["calls"]:
         assert f"{one['calls']:,}" in said and one["path"] in said
-    assert said.count("allreduce ≤ 16 MiB: ring, fused, 1,200 calls") == 1  # of the picture of what was saved
+    assert said.count("allreduce ≤ 16 MiB: ring, fused, 1,200 calls") == 1  # label in the picture of the savings
 
 
 def test_sizes_and_hosts_of_the_run_are_shown(answering):
@@ -147,7 +147,7 @@ def test_sizes_and_hosts_of_the_run_are_shown(answering):
         assert words in said, words
     same = " ".join(Reader(made(answering, run=RUN, doctor=two_hosts())).words)
     assert "The program ran on" not in same
-    # Of a file of an older version, that says neither.
+    # A file of an older version lacks both.
     old = copy.deepcopy(RUN)
     del old["hosts"]
     for one in old["calls"]:
@@ -230,7 +230,8 @@ def test_every_two_ranks_have_the_way_of_their_hosts():
     assert ways == {(0, 1): "arena", (1, 0): "arena", (2, 3): "staged", (3, 2): "staged",
                     **{(a, b): "messages" for a in range(4) for b in range(4) if (a < 2) != (b < 2)}}
     drawn = placement.matrix(report)
-    assert [drawn.count(placement.COLOURS[way]) for way in ("arena", "staged", "messages")] == [2 + 1, 2 + 1, 8 + 1]  # each once more to say what it is
+    # one more each in the legend
+    assert [drawn.count(placement.COLOURS[way]) for way in ("arena", "staged", "messages")] == [2 + 1, 2 + 1, 8 + 1]
     assert placement.matrix({**report, "ranks": report["ranks"][:1]}) is None
 
 

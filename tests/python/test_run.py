@@ -46,7 +46,7 @@ def test_settings_are_handed_on_in_the_launchers_own_words(stretto, libraries):
     assert printed(stretto, "", "./app", "--report").startswith("env LD_PRELOAD=~/libraries/libstretto_mpi.so mpirun ./app --report")
 
 
-def test_open_mpi_starts_as_root_in_containers_and_is_refused_elsewhere_before_anything_runs(stretto, libraries):
+def test_open_mpi_starts_as_root_in_containers_only(stretto, libraries):
     stretto.monkeypatch.setattr("os.geteuid", lambda: 0)
     for name in (*programs.ROOT, "CI", "container"):
         stretto.monkeypatch.delenv(name, raising=False)
@@ -91,7 +91,7 @@ def without_launchers(stretto):
     return lambda *arguments: stretto.succeeds("run", "--print", "--carrier", "ucx", *arguments).splitlines()
 
 
-def test_over_ucx_without_an_mpis_launcher_slurm_starts_inside_its_allocation(stretto, libraries):
+def test_ucx_without_mpi_launcher_starts_by_slurm_in_an_allocation(stretto, libraries):
     lines = without_launchers(stretto)
     srun = stretto.executable("bin/srun", '[ "$1" = --version ] && echo "slurm 23.11.4"\n')
     stretto.set("PATH", f"{srun.parent}:/usr/bin:/bin")
@@ -100,7 +100,7 @@ def test_over_ucx_without_an_mpis_launcher_slurm_starts_inside_its_allocation(st
     assert lines("-n", "4", "--hosts", "a,b", "./app") == ["env STRETTO_STORE=file:///shared/job srun --nodelist a,b -n 4 ./app"]
 
 
-def test_over_ucx_without_any_launcher_each_rank_has_a_shell_and_ssh_where_its_host_is_another(stretto, libraries):
+def test_ucx_without_launcher_starts_ranks_by_shell_or_ssh(stretto, libraries):
     lines = without_launchers(stretto)
     stretto.set("PATH", f"{stretto.executable('bin/ssh', '').parent}:/usr/bin:/bin")
     found = lines("-n", "3", "--hosts", "a:2,localhost", "./app", "x y")
@@ -257,7 +257,7 @@ def of_mpi(stretto, text):
 
 
 @pytest.mark.parametrize("text, mpi", [(OPENMPI_APP, "openmpi"), (MPICH_APP, "mpich")])
-def test_launcher_and_library_are_those_of_the_programs_mpi_whatever_was_built_last(stretto, text, mpi):
+def test_launcher_and_library_match_the_programs_mpi(stretto, text, mpi):
     for order in (("openmpi", "mpich"), ("mpich", "openmpi")):
         built(stretto, *order)
         line = stretto.succeeds("run", "--print", "-n", "2", of_mpi(stretto, text))
@@ -265,7 +265,7 @@ def test_launcher_and_library_are_those_of_the_programs_mpi_whatever_was_built_l
         assert f"build/release-{mpi}/src/mpi/libstretto_mpi.so" in line
 
 
-def test_under_a_launcher_that_is_of_no_mpi_the_library_is_the_programs(stretto):
+def test_a_launcher_of_no_mpi_uses_the_programs_library(stretto):
     built(stretto, "openmpi", "mpich")
     line = stretto.succeeds("run", "--print", "--mpirun", stretto.executable("srun", ""), of_mpi(stretto, OPENMPI_APP))
     assert "build/release-openmpi/src/mpi/libstretto_mpi.so" in line
@@ -276,13 +276,13 @@ def test_a_script_that_tells_no_mpi_takes_the_newest_build(stretto):
     assert f"{stretto.home}/mpich/mpirun" in stretto.succeeds("run", "--print", of_mpi(stretto, "\tnot a dynamic executable\n"))
 
 
-def test_without_a_build_for_the_launchers_mpi_it_is_said_how_to_make_one(stretto):
+def test_a_missing_build_for_the_launchers_mpi_names_the_command(stretto):
     built(stretto, "mpich")
     said = stretto.refused("run", "--print", "--mpirun", stretto.executable("o/mpirun", OPENMPI), of_mpi(stretto, OPENMPI_APP))
     assert "no build for this launcher" in said and "make build MPI=openmpi" in said
 
 
-def test_without_launcher_and_build_for_the_programs_mpi_it_is_said_how_to_make_them(stretto):
+def test_missing_launcher_and_build_name_their_commands(stretto):
     built(stretto, "openmpi")
     assert "nothing was built for it: make build MPI=mpich" in stretto.refused("run", "--print", of_mpi(stretto, MPICH_APP))
 
@@ -304,7 +304,7 @@ def test_a_library_of_another_mpi_is_passed_by_wherever_it_lies(stretto, librari
     assert "the library libstretto_mpi.so is not there" in said
 
 
-def test_files_that_cannot_be_read_or_written_are_told_before_anything_starts(stretto, libraries):
+def test_unusable_files_are_reported_before_any_start(stretto, libraries):
     launcher = stretto.executable("mpirun", OPENMPI)
     assert "--rules /tmp is a directory" in stretto.refused("run", "--mpirun", launcher, "--rules", "/tmp", "./app")
     assert "--report-to /no/x: no file can" in stretto.refused("run", "--mpirun", launcher, "--report-to", "/no/x", "./app")
@@ -327,7 +327,7 @@ def test_the_launcher_beside_the_programs_libmpi_needs_no_path(stretto, librarie
     assert stretto.succeeds("run", "--print", "-n", "1", of_mpi(stretto, text)).startswith(f"'{stretto.home}/an mpi/bin/mpirun' -n 1 ")
 
 
-def test_the_launcher_beside_the_programs_libmpi_goes_before_the_paths(stretto, libraries):
+def test_the_launcher_beside_libmpi_precedes_the_search_path(stretto, libraries):
     text = mpi_elsewhere(stretto)
     stretto.set("PATH", f"{stretto.executable('other/mpirun', OPENMPI).parent}:/usr/bin:/bin")
     app = of_mpi(stretto, text)
@@ -365,7 +365,7 @@ def test_an_installed_command_says_what_emulated_hosts_need(tmp_path, monkeypatc
     assert str(failure.value) == "--emulate needs a checkout of stretto: use the command .venv/bin/stretto of one"
 
 
-def test_the_commands_own_python_in_a_prefix_finds_what_is_installed_there(monkeypatch):
+def test_a_prefixs_own_python_finds_its_installed_packages(monkeypatch):
     monkeypatch.setattr("sys.prefix", "/opt/stretto/libexec/stretto/python")
     assert pathlib.Path("/opt/stretto") in programs.prefixes()
     monkeypatch.setattr("sys.prefix", "/home/a/python")

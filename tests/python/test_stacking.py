@@ -128,7 +128,7 @@ def test_large_images_are_thinned_to_a_page_and_keep_their_outliers(tmp_path):
 
 @pytest.mark.parametrize(("shape", "pixels"), [((1, 1), (96, 96)), ((2, 3), (48, 32)), ((30, 50), (8, 8)), ((286, 941), (1, 1)),
                                                ((2, 1000), (48, 1)), ((1200, 64), (1, 2))])
-def test_small_images_are_enlarged_and_no_panel_is_too_thin_to_be_seen(shape, pixels):
+def test_small_images_are_enlarged_and_panels_have_a_least_width(shape, pixels):
     assert stacking.enlarged(shape) == pixels
 
 
@@ -171,7 +171,7 @@ def test_without_errors_or_values_a_picture_is_drawn_all_the_same(tmp_path):
         assert len(np.unique(drawn(tmp_path).reshape(-1, 3), axis=0)) > 20
 
 
-def test_the_command_draws_both_formats_and_puts_the_picture_into_the_page(stretto, arrays):
+def test_the_command_draws_both_formats_and_embeds_the_picture(stretto, arrays):
     leave(stretto.home / "out", *arrays)
     for _ in range(2):  # the second time over the first
         assert stretto.succeeds("draw", "out") == "out/stack.png\nout/stack.svg\n"

@@ -231,3 +231,14 @@ def test_memory_of_a_device_is_refused():
 
     with pytest.raises(stretto.UnsupportedError, match=r"device \(2, 0\)"):
         stretto.compress(OnADevice(), abs=1)
+
+
+def test_codings_differ_in_bytes_alone():
+    x = (np.sin(np.arange(200_000) / 300) + np.random.default_rng(3).standard_normal(200_000) * 1e-2).astype(np.float32)
+    fixed, dense = stretto.compress(x, abs=1e-3), stretto.compress(x, abs=1e-3, coding="dense")
+    assert (fixed.coding, dense.coding, stretto.compress(x, abs=1e-3, coding="auto")) == ("fixed", "dense", fixed)
+    assert dense.nbytes < fixed.nbytes and np.array_equal(dense.decompress(), fixed.decompress())
+    assert (fixed + dense).coding == dense[:1000].coding == (dense * 2).coding == "dense"
+    assert np.array_equal((fixed + dense).decompress(), (fixed + fixed).decompress())
+    with pytest.raises(stretto.ArgumentError, match="coding is 'packed'; it takes auto, fixed, dense"):
+        stretto.compress(x, abs=1e-3, coding="packed")

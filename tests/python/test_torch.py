@@ -56,6 +56,17 @@ def test_killed_rank_is_named_by_the_others(tmp_path):
     assert [words.split()[-1:] for words in said[:2]] == [["fine"]] * 2, said
 
 
+@pytest.mark.parametrize(("size", "mode"), ((3, ""), (2, "staged")))
+def test_tensors_of_cuda_are_served_on_emulated_devices(tmp_path, size, mode):
+    plugin = os.environ.get("EMULATED_PLUGIN") or pytest.skip("no emulated device: EMULATED_PLUGIN names none")
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "EMULATED": "1", "STRETTO_CUDA_PLUGIN": plugin}
+    started = [subprocess.Popen([sys.executable, PROGRAMS / "cuda_program.py", tmp_path / "store", str(rank), str(size), *filter(None, [mode])], text=True,
+                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=environment) for rank in range(size)]
+    said = [rank.communicate(timeout=240)[0] for rank in started]
+    assert all(words.endswith("fine\n") for words in said), said
+    assert ("staged through pinned memory" if mode else "messages by peer (CUDA IPC)") in said[0], said[0]
+
+
 def test_rank_killed_in_backward_is_named_by_the_others(tmp_path):
     said = separate(tmp_path, "killed_program.py", "backward")
     assert [words.split()[-1:] for words in said[:2]] == [["fine"]] * 2, said

@@ -135,3 +135,17 @@ def test_a_chunk_is_written_in_part_where_that_is_asked_for(tmp_path):
     made[:] = wave()
     zarr.open_array(str(tmp_path / "a.zarr"))[3:5] = 7
     assert np.abs(made[3:5] - 7).max() <= 0.2
+
+
+@pytest.mark.parametrize("how", ("3", "2"))
+def test_chunks_of_both_codings_are_read(tmp_path, how):
+    x = wave() + np.random.default_rng(5).standard_normal((60, 100)).astype(np.float32)
+    sizes = {}
+    for coding in (None, "dense", "fixed"):
+        one = {"serializer": Stretto(abs=0.05, coding=coding), "compressors": None} if how == "3" else {
+            "compressors": numcodecs.Stretto(abs=0.05, coding=coding), "zarr_format": 2}
+        found, sizes[coding] = kept(tmp_path / str(coding), x, **one)
+        assert np.abs(found - x).max() <= 0.0501
+    assert sizes["dense"] < sizes["fixed"]
+    with pytest.raises(stretto.ArgumentError, match="coding is 'packed'"):
+        Stretto(abs=0.05, coding="packed")

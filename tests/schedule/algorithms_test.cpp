@@ -16,7 +16,8 @@ namespace {
 constexpr int most_ranks = 130;
 constexpr int most_ranks_with_every_root = sanitized ? 9 : 33;
 
-// Without groups an algorithm of two floors is the flat one that it has between groups; groups_test.cpp gives it groups.
+// Without groups an algorithm of two floors is the flat one that it has between groups; groups_test.cpp gives it
+// groups.
 int most_ranks_of(const Algorithm& a) { return a.uses_groups ? most_ranks_with_every_root : most_ranks; }
 
 constexpr int stride = stride_if_sanitized(23);
@@ -49,7 +50,7 @@ class AlgorithmTest : public testing::TestWithParam<Algorithm> {
   }
 };
 
-TEST_P(AlgorithmTest, EveryBlockEndsWithEveryContributionOnceAndNothingWaitsForever) {
+TEST_P(AlgorithmTest, EveryBlockHasEveryContributionOnceWithoutDeadlock) {
   const Algorithm& a = GetParam();
   for (int ranks = 1; ranks <= most_ranks_of(a); ranks += ranks < most_ranks_with_every_root ? 1 : stride) {
     for_each_request(ranks, [&](const Request& request) {

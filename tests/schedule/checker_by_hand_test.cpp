@@ -1,4 +1,4 @@
-// The checker on schedules written by hand, of two ranks and one block: what is in flight, what waits for what, what a complaint names.
+// The checker on hand-written schedules of two ranks and one block: messages in flight, dependencies, and complaints.
 #include "schedule/check/checker.hpp"
 
 #include <gtest/gtest.h>
@@ -66,8 +66,8 @@ TEST(Checker, RefusesTwoRanksThatWaitForEachOther) {
       "waits; back to rank 0");
 }
 
-// Free of deadlock when all that may start starts, but not when steps are issued as listed. The
-// copy waits for the peer's message, which is listed behind the copy that waits for this rank's.
+// Free of deadlock if every ready step may start, but not if steps are issued in order. The copy waits for the peer's
+// message, which comes after the copy that waits for this rank's.
 TEST(Checker, RefusesASendThatIsListedBehindWhatWaitsForIt) {
   All all;
   for (int r = 0; r < 2; ++r) {
@@ -112,7 +112,7 @@ TEST(Checker, RefusesToCopyTheInputWhereAResultHasReplacedIt) {
 }
 
 TEST(Checker, RefusesABarrierThatLetsARankGoEarly) {
-  // A round trip of signals by way of rank 0, but rank 2 is let go before rank 1 has been heard.
+  // A round trip of signals through rank 0, which releases rank 2 before it hears from rank 1.
   const Request q{.ranks = 3};
   All all;
   Program zero(q, Collective::barrier, "by_hand", 0, true);
@@ -133,7 +133,7 @@ TEST(Checker, RefusesABarrierThatLetsARankGoEarly) {
       << message();
 }
 
-// Each of four ranks adds the others' values as they come by: all have the sum, none brackets it as another does.
+// Each of four ranks adds the others' values in order of arrival: all have the sum, each with different brackets.
 TEST(Checker, RefusesRanksThatBracketASumDifferently) {
   All all;
   for (int r = 0; r < 4; ++r) {
@@ -153,7 +153,7 @@ TEST(Checker, RefusesRanksThatBracketASumDifferently) {
       "1 + (2 + (0 + 3)): ranks would have different bits");
   for (Schedule& s : all) s.ranks_differ = true;
   EXPECT_EQ(check(all), Status::ok) << message();
-  all[2].ranks_differ = false;  // each says of itself what the others say
+  all[2].ranks_differ = false;  // contradicts the other ranks
   EXPECT_EQ(check(all), Status::internal);
 }
 

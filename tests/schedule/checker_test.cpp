@@ -1,4 +1,4 @@
-// The checker refuses what is wrong: right schedules broken in every way that we can think of.
+// The checker refuses wrong schedules: right schedules broken in every known way.
 #include "schedule/check/checker.hpp"
 
 #include <gtest/gtest.h>
@@ -170,7 +170,7 @@ TEST(Checker, RefusesARingThatClaimsToKeepOrder) {
   EXPECT_NE(std::string(message()).find("out of rank order"), std::string::npos) << message();
 }
 
-// A step that waits for the one before it is put before that. Two combinations into one block may be exchanged.
+// Moves a step before the step on which it depends. Two combinations into one block may be exchanged.
 TEST(Checker, RefusesStepsInTheWrongOrder) {
   const auto conflict = [](const Step& a, const Step& b) {
     const auto touches = [](const Range& w, const Range& x) {

@@ -1,6 +1,6 @@
-// Ground truth for the checker: schedules are run on real values, strings that are concatenated, in random order. Nothing of the
-// library decides what may run when: any step may start as soon as no earlier step of its rank that is not over conflicts with it,
-// as schedule.hpp says, pair by pair.
+// Ground truth for the checker: schedules run on real values, strings that are concatenated, in random order,
+// independently of the library. A step may start once no earlier unfinished step of its rank conflicts with it, as in
+// schedule.hpp, pair by pair.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -35,8 +35,8 @@ bool conflict(const Step& a, const Step& b) {
 
 class Machine {
  public:
-  // `eager`: a send is over when it starts; else when it is received. `in_place`: in and out are one memory.
-  // `brackets`: each combination is written in its own.
+  // `eager`: a send completes when it starts; else when it is received. `in_place`: in and out are one memory.
+  // `brackets`: each combination is written in brackets.
   Machine(const std::vector<Schedule>& all, bool eager, bool in_place, unsigned seed, bool brackets = false)
       : all_(all),
         eager_(eager),

@@ -1,4 +1,5 @@
-// Algorithms of two floors, checked symbolically over groups of any sizes: of one rank, of all, unequal, and interleaved.
+// Algorithms of two floors, checked symbolically over groups of any sizes: of one rank, of all, unequal, and
+// interleaved.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -171,7 +172,7 @@ TEST(Groups, AHierarchicalAllreduceSendsAPartOfTheVectorBetweenGroups) {
   }
 }
 
-TEST(Groups, ReduceScatterAndAllgatherCrossOnceAndSendNoMessageMoreThanARing) {
+TEST(Groups, ReduceScatterAndAllgatherCrossOnceWithARingsMessages) {
   for (const int H : {1, 2, 3, 7}) {
     for (const int D : {1, 2, 3, 5}) {
       for (const Collective c : {Collective::reduce_scatter, Collective::allgather}) {
@@ -186,7 +187,7 @@ TEST(Groups, ReduceScatterAndAllgatherCrossOnceAndSendNoMessageMoreThanARing) {
   }
 }
 
-TEST(Groups, LeadersTakeALogarithmOfRoundsAndCrossWithALogarithmOfMessages) {
+TEST(Groups, LeadersTakeLogarithmicRoundsAndMessages) {
   for (const int H : {1, 2, 4, 8}) {
     for (const int D : {1, 2, 3, 6}) {
       const int l = log2_ceil(D), h = log2_ceil(H);

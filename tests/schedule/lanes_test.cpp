@@ -72,8 +72,8 @@ TEST(Lanes, OnlyAlgorithmsThatSaySoTakeASplit) {
   }
 }
 
-// Leaves come first in reductions and gathers, last in broadcasts and scatters; an allreduce is both. As many levels as
-// there are: the whole.
+// Leaves come first in reductions and gathers, last in broadcasts and scatters, and both in an allreduce. A split of
+// all levels is the whole tree.
 TEST(Lanes, TheLevelsNextToTheLeavesAreTheApplications) {
   for (int ranks = 1; ranks <= most_ranks; ++ranks) {
     for (const Collective c :

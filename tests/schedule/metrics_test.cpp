@@ -247,7 +247,7 @@ TEST(Metrics, ALineTakesAPieceToEveryRankAndThenToItsOwner) {
   }
 }
 
-// What a model of large machines builds: the schedule of one rank takes no more than its steps.
+// As built by a model of large machines: the schedule of one rank takes only the memory of its steps.
 TEST(Metrics, ARankOfManyHasFewStepsWhereRoundsAreFew) {
   constexpr int ranks = 131072;
   std::vector<std::int32_t> host(ranks);

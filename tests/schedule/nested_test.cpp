@@ -1,5 +1,5 @@
-// Groups in groups: hosts, in them sockets, in them caches, of any sizes. Every algorithm of groups is right on them, and what crosses
-// from one inner group to another crosses once.
+// Nested groups: hosts with sockets with caches, of any sizes. Every algorithm of groups is right on them, and data
+// cross between inner groups once.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,4 +1,5 @@
-// Swing on tori: what the schedules owe to them. On a ring of ranks they are checked as all others are (algorithms_test.cpp).
+// Swing on tori: properties of the schedules. On a ring of ranks they are checked like all others
+// (algorithms_test.cpp).
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -57,7 +58,7 @@ INSTANTIATE_TEST_SUITE_P(Sides, SwingOnATorus,
                            return text;
                          });
 
-// The order that is published: partners 1, 1 and 3 away. Ranks 0 and 1 add up 6, 7, 0, 1 and 0, 1, 2, 3.
+// The published order: partners 1, 1 and 3 away. Ranks 0 and 1 add up 6, 7, 0, 1 and 0, 1, 2, 3.
 TEST(Swing, WithNearPartnersFirstRanksBracketASumDifferently) {
   const int reach[] = {1, -1, 3};
   for (const bool far_first : {false, true}) {

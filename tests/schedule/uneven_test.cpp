@@ -1,5 +1,6 @@
-// Blocks of very unequal lengths: what segments make of it. The engine cuts blocks into segments, and a segment moves on as soon as it is
-// there. So here: a step over a block of m segments becomes m steps, and ranks send and receive a segment a tick.
+// Blocks of very unequal lengths, in segments. The engine cuts blocks into segments and forwards each on arrival. This
+// model does the same: a step over a block of m segments becomes m steps, and ranks send and receive a segment per
+// tick.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -39,7 +40,8 @@ Schedule cut(const Schedule& whole, const Lengths& lengths) {
   return fine;
 }
 
-// Ticks until all is done, when a message takes one and local steps none; ranks take what is ready, the earliest first.
+// Ticks until completion, with one tick per message and none for local steps; ranks take ready steps, the earliest
+// first.
 class Ticks {
  public:
   explicit Ticks(std::vector<Schedule> all) : all_(std::move(all)) {
@@ -146,8 +148,8 @@ TEST(Uneven, ARingIsDoneSoonAfterTheTimeThatItsBytesTakeOverOneLink) {
   }
 }
 
-// What a block of one rank costs where its owner deals it out itself.
-TEST(Uneven, OneBlockCostsItsOwnerALogarithmOrAllRanksTimesInOtherAllgathers) {
+// Cost of a single rank's block if its owner distributes it.
+TEST(Uneven, SingleBlockCostsLogarithmicOrLinearTime) {
   for (const int p : {4, 8}) {
     const int segments = 24;
     for (const char* name : {"dissemination", "recursive_doubling"}) {

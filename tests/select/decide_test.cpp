@@ -1,4 +1,4 @@
-// What is chosen when nothing is forced, and how it is cut.
+// Choices without forced options, and their segments.
 #include "select/decide.hpp"
 
 #include <gtest/gtest.h>
@@ -52,10 +52,10 @@ TEST(Choices, ARepeatedQuestionHasTheSameAnswerAndEveryCollectiveHasOne) {
         Choices choices = on_hosts(ranks, 3);
         Call c;
         c.collective = static_cast<Collective>(i);
-        const Choice first = choices.choose(c, bytes, {false}, 1, {false});
+        const Choice first = choices.choose(c, bytes, {false}, {1, 1}, {false});
         EXPECT_EQ(first.provider, Provider::schedules);
         EXPECT_NE(schedule::find(schedule::family(c.collective), first.schedule), nullptr) << first.schedule;
-        EXPECT_EQ(choices.choose(c, bytes, {false}, 1, {false}).schedule, first.schedule);
+        EXPECT_EQ(choices.choose(c, bytes, {false}, {1, 1}, {false}).schedule, first.schedule);
       }
 }
 
@@ -64,44 +64,45 @@ TEST(Choices, ANodesStreamsAreForcedByScheduleAndPayloadTogether) {
   Call c = allreduce(10000, 1e-3);
   const Served all{true, true, true};
   c.settings.schedule = "node";
-  EXPECT_EQ(choices.choose(c, 40000, {false}, 1, all).payload, payload::Kind::raw);
+  EXPECT_EQ(choices.choose(c, 40000, {false}, {1, 1}, all).payload, payload::Kind::raw);
   for (const auto& [forced, kind] : {std::pair(STRETTO_PAYLOAD_FUSED, payload::Kind::fused),
                                      {STRETTO_PAYLOAD_HOMOMORPHIC, payload::Kind::homomorphic}}) {
     c.settings.options.payload = forced;
-    const Choice choice = choices.choose(c, 40000, {true}, 4, all);
+    const Choice choice = choices.choose(c, 40000, {true}, {4, 4}, all);
     EXPECT_NE(choice.provider, Provider::schedules);
     EXPECT_EQ(choice.provider, Provider::node);
     EXPECT_EQ(choice.payload, kind);
-    EXPECT_EQ(choices.choose(c, 40000, {false}, 1, all).payload, payload::Kind::raw);  // only exact values will do
+    EXPECT_EQ(choices.choose(c, 40000, {false}, {1, 1}, all).payload, payload::Kind::raw);  // only exact values will do
   }
   c.settings.schedule.clear();
-  EXPECT_EQ(choices.choose(c, 40000, {true}, 4, Served{true, true}).provider, Provider::schedules);  // no streams there
+  EXPECT_EQ(choices.choose(c, 40000, {true}, {4, 4}, Served{true, true}).provider,
+            Provider::schedules);  // no streams there
 }
 
 TEST(Choices, EachHasItsReason) {
   Choices choices = on_hosts(4, 2);
   Call c = allreduce(1000);
-  EXPECT_EQ(choices.choose(c, 4000, {false}, 1, {true}).why.reason, Reason::predicted);
+  EXPECT_EQ(choices.choose(c, 4000, {false}, {1, 1}, {true}).why.reason, Reason::predicted);
   stretto_report report = STRETTO_REPORT_INIT;
   c.settings.options.report = &report;
-  const Choice native = choices.choose(c, 4000, {false}, 1, {true});
+  const Choice native = choices.choose(c, 4000, {false}, {1, 1}, {true});
   EXPECT_EQ(native.why.reason, Reason::predicted);
   EXPECT_GT(native.why.mpi, 0);
   EXPECT_EQ(native.why.seconds, native.why.mpi);
-  const Choice alone = choices.choose(c, 4000, {false}, 1, {false});
+  const Choice alone = choices.choose(c, 4000, {false}, {1, 1}, {false});
   EXPECT_EQ(alone.why.reason, Reason::alone);
   EXPECT_EQ(alone.why.mpi, 0);
   for (const char* schedule : {"ring", "native", "node"}) {
     c.settings.schedule = schedule;
-    EXPECT_EQ(choices.choose(c, 4000, {false}, 1, Served{true, true}).why.reason, Reason::forced) << schedule;
+    EXPECT_EQ(choices.choose(c, 4000, {false}, {1, 1}, Served{true, true}).why.reason, Reason::forced) << schedule;
   }
 }
 
-TEST(Choices, StreamsAreForLargeVectorsOverANetworkAndNativeForWhatGainsNothing) {
+TEST(Choices, LargeVectorsOverANetworkUseStreamsAndOthersNative) {
   Choices choices = on_hosts(4, 1);
   const Call c = allreduce(1, 1e-3);
-  EXPECT_NE(choices.choose(c, 8, {true}, best_ratio, {true}).provider, Provider::schedules);
-  const Choice large = choices.choose(c, 64 * kib * kib, {true}, 8, {true});
+  EXPECT_NE(choices.choose(c, 8, {true}, best_ratios, {true}).provider, Provider::schedules);
+  const Choice large = choices.choose(c, 64 * kib * kib, {true}, {8, 8}, {true});
   EXPECT_EQ(large.provider, Provider::schedules);
   EXPECT_NE(large.payload, payload::Kind::raw);
 }
@@ -111,9 +112,10 @@ TEST(Choices, NoScheduleIsTakenForShortVectors) {
   model::Profile slow = model::built_in();
   slow.natives.push_back({schedule::Collective::allreduce, 4, 4, {{8, 1.0}, {1e6, 1.0}}, model::Provider::mpi});
   Choices choices(std::make_shared<SharedChooser>(std::move(slow), topology::Topology::regular(4, 1)));
-  EXPECT_NE(choices.choose(allreduce(256), kib, {false}, 1, {true}).provider, Provider::schedules);
-  EXPECT_EQ(choices.choose(allreduce(256), kib, {false}, 1, {false}).provider, Provider::schedules);  // there is none
-  EXPECT_EQ(choices.choose(allreduce(2 * 256), 2 * kib, {false}, 1, {true}).provider, Provider::schedules);
+  EXPECT_NE(choices.choose(allreduce(256), kib, {false}, {1, 1}, {true}).provider, Provider::schedules);
+  EXPECT_EQ(choices.choose(allreduce(256), kib, {false}, {1, 1}, {false}).provider,
+            Provider::schedules);  // there is none
+  EXPECT_EQ(choices.choose(allreduce(2 * 256), 2 * kib, {false}, {1, 1}, {true}).provider, Provider::schedules);
 }
 
 // Ranks need not ask for reports alike.
@@ -124,9 +126,9 @@ TEST(Choices, AReportOnOneRankChangesNoChoice) {
       stretto_report report = STRETTO_REPORT_INIT;
       for (int k = 0; k < 15; ++k) {
         Call c = allreduce(bytes / 4, bytes > kib ? 1e-3 : 0);
-        const Choice without = silent.choose(c, bytes, {bytes > kib}, 8, served);
+        const Choice without = silent.choose(c, bytes, {bytes > kib}, {8, 8}, served);
         if (k % 7 == 0) c.settings.options.report = &report;
-        const Choice with = told.choose(c, bytes, {bytes > kib}, 8, served);
+        const Choice with = told.choose(c, bytes, {bytes > kib}, {8, 8}, served);
         EXPECT_EQ(without.provider, with.provider) << bytes << " B, call " << k;
         EXPECT_EQ(without.schedule, with.schedule) << bytes << " B, call " << k;
         EXPECT_EQ(without.why.reason, with.why.reason) << bytes << " B, call " << k;
@@ -139,9 +141,9 @@ TEST(Choices, InsideAHostExactValuesMoveInMemoryWithinABoundToo) {
   Choices choices = on_hosts(4, 4);
   for (const double bound : {0.0, 1e-3}) {
     const Call c = allreduce(kib * kib, bound);
-    const std::string name = name_of(choices.choose(c, 4 * kib * kib, {bound > 0}, 8, {true, true, true}));
+    const std::string name = name_of(choices.choose(c, 4 * kib * kib, {bound > 0}, {8, 8}, {true, true, true}));
     EXPECT_TRUE(name == "native" || name == "node") << name;
-    EXPECT_FALSE(choices.may_stream(c, 4 * kib * kib, best_ratio, {true, true, true}));
+    EXPECT_FALSE(choices.may_stream(c, 4 * kib * kib, best_ratios, {true, true, true}));
   }
 }
 
@@ -149,17 +151,17 @@ TEST(Choices, LengthsOfOneCellHaveOneAnswerWhateverWasAskedBetween) {
   Choices choices = on_hosts(4, 1);
   const Call c = allreduce(kib * kib, 1e-3);
   constexpr std::size_t bytes = 4 * kib * kib;
-  const std::string first = name_of(choices.choose(c, bytes, {true}, 8, {true}));
+  const std::string first = name_of(choices.choose(c, bytes, {true}, {8, 8}, {true}));
   for (std::size_t k = 0; k < 5000; ++k)  // more than are kept at hand
-    static_cast<void>(choices.choose(allreduce(1), k * 61, {false}, 1, {false}));
-  for (std::size_t k = 0; k < 24; ++k) EXPECT_EQ(name_of(choices.choose(c, bytes + k, {true}, 8, {true})), first);
+    static_cast<void>(choices.choose(allreduce(1), k * 61, {false}, {1, 1}, {false}));
+  for (std::size_t k = 0; k < 24; ++k) EXPECT_EQ(name_of(choices.choose(c, bytes + k, {true}, {8, 8}, {true})), first);
 }
 
 TEST(Choices, ABarrierIsTheMpisOwnWhereThereIsOne) {
   Choices choices = on_hosts(4, 1);
   Call barrier = allreduce(0);
   barrier.collective = Collective::barrier;
-  EXPECT_NE(choices.choose(barrier, 0, {false}, 1, {true}).provider, Provider::schedules);
+  EXPECT_NE(choices.choose(barrier, 0, {false}, {1, 1}, {true}).provider, Provider::schedules);
 }
 
 TEST(Choices, PayloadsThatAddCodesNeverAddRawInsideAHostAndMixedAlwaysDoes) {
@@ -169,14 +171,14 @@ TEST(Choices, PayloadsThatAddCodesNeverAddRawInsideAHostAndMixedAlwaysDoes) {
     for (const char* schedule : {"", "hierarchical_ring"}) {
       c.settings.options.payload = p;
       c.settings.schedule = schedule;
-      const Choice choice = choices.choose(c, 4096 * kib, {true}, 8, {true});
+      const Choice choice = choices.choose(c, 4096 * kib, {true}, {8, 8}, {true});
       EXPECT_EQ(choice.provider, Provider::schedules);
       EXPECT_NE(choice.payload, payload::Kind::raw);
       EXPECT_EQ(choice.raw_inside, p == STRETTO_PAYLOAD_MIXED);
     }
   c.collective = Collective::allreduce_multi;
   c.settings = {};
-  EXPECT_NE(choices.choose(c, 8, {true}, 8, {true}).payload, payload::Kind::raw);
+  EXPECT_NE(choices.choose(c, 8, {true}, {8, 8}, {true}).payload, payload::Kind::raw);
 }
 
 TEST(Choices, SumsOfStreamsAloneAddNothingRaw) {
@@ -185,7 +187,7 @@ TEST(Choices, SumsOfStreamsAloneAddNothingRaw) {
       Choices choices = on_hosts(6, per_host);
       const Call c = allreduce(bytes / 4, 1e-3);
       const Served all{true, true, true};
-      const Choice choice = choices.choose(c, bytes, {true, true}, 8, all);
+      const Choice choice = choices.choose(c, bytes, {true, true}, {8, 8}, all);
       EXPECT_NE(choice.payload, payload::Kind::raw);
       EXPECT_FALSE(choice.raw_inside);
       EXPECT_EQ(choice.raw_below, 0u);
@@ -200,7 +202,7 @@ TEST(Choices, AnOperationThatDoesNotCommuteGetsAScheduleThatKeepsOrder) {
       c.collective = collective;
       c.op = STRETTO_USER;
       const auto* a =
-          schedule::find(schedule::family(collective), choices.choose(c, bytes, {false}, 1, {false}).schedule);
+          schedule::find(schedule::family(collective), choices.choose(c, bytes, {false}, {1, 1}, {false}).schedule);
       ASSERT_NE(a, nullptr);
       EXPECT_TRUE(schedule::keeps_order(*a, &choices.groups())) << a->name;
     }
@@ -220,12 +222,36 @@ TEST(Selector, WhatIsCutForTheHostsMessagesIsNotCutForADevice) {
   }
 }
 
+TEST(Selector, StreamsAreDenseWhereTheLinkIsSlowAndTheGainIsLarge) {
+  model::Profile slow = model::built_in();
+  slow.links[static_cast<std::size_t>(topology::Distance::network)] = {{0, 3e-5, 8e-8, 0}};  // 100 Mb/s
+  const Served served{};
+  const auto coding = [&](const model::Profile& profile, int per_host, const Shrinks& ratios, stretto_coding asked) {
+    Choices choices(std::make_shared<SharedChooser>(profile, topology::Topology::regular(2, per_host)));
+    Call c = allreduce(16 * kib * kib, 1e-3);
+    c.settings.options.coding = asked;
+    const Choice choice = choices.choose(c, 64 * kib * kib, {true}, ratios, served);
+    EXPECT_NE(choice.payload, payload::Kind::raw);
+    return choice.coding;
+  };
+  using codec::Coding;
+  EXPECT_EQ(coding(slow, 1, {10, 20}, STRETTO_CODING_AUTO), Coding::dense);
+  EXPECT_EQ(coding(slow, 1, {10, 10}, STRETTO_CODING_AUTO), Coding::fixed) << "nothing is gained";
+  EXPECT_EQ(coding(slow, 1, {10, 0}, STRETTO_CODING_AUTO), Coding::fixed) << "the gain is not known";
+  EXPECT_EQ(coding(slow, 1, {10, 20}, STRETTO_CODING_FIXED), Coding::fixed);
+  model::Profile fast = model::built_in();
+  fast.links[static_cast<std::size_t>(topology::Distance::network)] = {{0, 3e-6, 8e-10, 0}};  // 10 Gb/s
+  EXPECT_EQ(coding(fast, 1, {10, 20}, STRETTO_CODING_AUTO), Coding::fixed);
+  EXPECT_EQ(coding(fast, 1, {10, 20}, STRETTO_CODING_DENSE), Coding::dense);
+}
+
 TEST(Ratios, AreRememberedForCallsLikeTheirs) {
   Ratios ratios;
   Call c = allreduce(1, 1e-3);
   EXPECT_EQ(ratios.recall(c, 1000), std::nullopt);
-  ratios.remember(c, 1000, 7);
-  EXPECT_EQ(ratios.recall(c, 1000), 7);
+  const Shrinks seen{7, 11};
+  ratios.remember(c, 1000, seen);
+  EXPECT_EQ(ratios.recall(c, 1000), seen);
   EXPECT_EQ(ratios.recall(c, 2000), std::nullopt);
   c.settings.options.bound = 1e-4;
   EXPECT_EQ(ratios.recall(c, 1000), std::nullopt);
@@ -243,7 +269,7 @@ TEST(Forced, AForcedScheduleMustExistAndKeepOrder) {
   EXPECT_EQ(check_forced(c, {}, nullptr), Status::ok);
 }
 
-TEST(Forced, AScheduleWhoseRanksBracketDifferentlyTakesOnlyWhatBracketsDoNotChange) {
+TEST(Forced, ScheduleOfDifferentBracketsTakesOnlyAssociativeCalls) {
   schedule::Algorithm differ = *schedule::find(schedule::Collective::allreduce, "recursive_doubling");
   Call integers = allreduce(8), relative = allreduce(8, 1e-3);
   integers.type = STRETTO_I32;

@@ -1,4 +1,5 @@
-// What is promised of sums in which raw values meet beside streams is kept against exact arithmetic, by every schedule that may run so.
+// Promises of sums that add raw values beside streams hold against exact arithmetic, by every schedule that supports
+// them.
 #include <gtest/gtest.h>
 
 #include "../api/exact.hpp"

@@ -46,7 +46,7 @@ TEST(Segments, NoScheduleSendsARankWhatItHasMoreOftenThanIsReckonedWith) {
           r.blocks = blocks;
           r.groups = &groups;
           for (const schedule::Schedule& s : schedule::build_all(a, r)) {
-            // Of an alltoall the vector is what one rank has for all.
+            // An alltoall's vector is one rank's data for all.
             const std::int64_t vector = a.collective == schedule::Collective::alltoall ? ranks : s.blocks;
             EXPECT_LE(busiest(s), static_cast<std::int64_t>(most_passes) * vector)
                 << a.name << " on " << ranks << " ranks, " << per_host << " a host, " << blocks << " blocks";

@@ -50,7 +50,7 @@ TEST(Splits, BeginWhereTheirSourceHasThem) {
   }
 }
 
-// Transfers between hosts are one a host and level, and long: work hides more of what is inside.
+// Transfers between hosts are one per host and level, and long: work hides more of the transfers inside.
 TEST(Splits, AcrossHostsBeginNoEarlierThanOnOne) {
   const auto one = begins(64, Collective::reduce), four = begins(64, Collective::reduce, 4);
   EXPECT_EQ(four.begin()->first, 0);

@@ -1,5 +1,5 @@
-// The C interface for long: in each cycle a communicator of all ranks or of some is made, runs forms that are drawn, and
-// is freed. Wrong results are printed. Where a rank dies, one communicator serves until a call on it fails.
+// Soak test of the C interface: each cycle makes a communicator of all or some ranks, runs drawn forms, and frees it.
+// Prints wrong results. If a rank dies, one communicator serves until a call on it fails.
 #include "../api/forms.hpp"
 
 #include "ranks.hpp"

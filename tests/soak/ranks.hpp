@@ -1,4 +1,4 @@
-// What both programs of a soak share: arguments, the rank that dies, cycles, and the line that rank 0 prints at the end.
+// Shared by both soak programs: arguments, the dying rank, cycles, and rank 0's final line.
 #pragma once
 
 #include <mpi.h>
@@ -28,7 +28,7 @@ inline int ranks_in(MPI_Comm comm) {
   return ranks;
 }
 
-// SECONDS SEED [DIES_AFTER]: how long, what is drawn, and after how many seconds the last rank kills itself.
+// SECONDS SEED [DIES_AFTER]: duration, random seed, and the seconds after which the last rank kills itself.
 struct Arguments {
   Arguments(int argc, char** argv)
       : seconds(argc > 1 ? std::atof(argv[1]) : 1),
@@ -88,8 +88,8 @@ inline void print(const Usage& usage, long calls, long communicators) {
   std::fflush(stdout);
 }
 
-// The program. Where a rank dies, doomed(draws) is called until it ends the program. Else each cycle splits all ranks into
-// parts, in a number that is drawn, and wrong(comm, draws, &calls) gives the wrong results of a part. Returns its status.
+// The program. If a rank dies, doomed(draws) runs until it ends the program. Otherwise each cycle splits all ranks into
+// a drawn number of parts, and wrong(comm, draws, &calls) returns a part's wrong results. Returns the exit status.
 template <class Doomed, class Wrong>
 int soak(const Arguments& arguments, const Doomed& doomed, const Wrong& wrong) {
   const int rank = rank_in(MPI_COMM_WORLD), ranks = ranks_in(MPI_COMM_WORLD);

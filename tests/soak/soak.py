@@ -22,8 +22,8 @@ import time
 OUTLIVED = '"$@"; ended=$?; [ $ended -lt 128 ] || sleep 60; exit $ended'
 LIMIT = 5  # seconds that a rank waits for one that died
 MIB = 1 << 20
-# What a job may gain: the model keeps up to 4,096 answers and 128 programs for the process, which fill up. Nothing else
-# grows with calls or communicators.
+# Allowed growth of a job: the model's cache of 4,096 answers and 128 programs per process fills up. Nothing else grows
+# with calls or communicators.
 LIVE, RESIDENT = MIB, 8 * MIB
 LONG_ENOUGH = 200  # cycles after which growth is judged
 

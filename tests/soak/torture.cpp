@@ -1,8 +1,8 @@
-// Random MPI programs for the profiling library: from 1 to 3 threads, each with communicators of its own, run sequences of
-// blocking, started and persistent collectives, with synchronous messages and windows between. Every result is compared
-// with arithmetic, so the same program without the library is the control. All is drawn from SEED.
+// Random MPI programs for the profiling library: 1 to 3 threads, each with its own communicators, run sequences of
+// blocking, started and persistent collectives, with synchronous messages and windows in between. Every result is
+// compared with arithmetic, so the program without the library is the control. SEED determines everything.
 //
-// usage: torture SECONDS SEED [BOUND]: the bound within which sums of doubles are right; 0: exact.
+// usage: torture SECONDS SEED [BOUND]: the bound for sums of doubles; 0: exact.
 #include <algorithm>
 #include <array>
 #include <atomic>

@@ -1,5 +1,5 @@
-// A program that knows MPI alone, for the profiling library: communicators come and go, and collectives of drawn shapes
-// give what arithmetic says.
+// A plain MPI program for the profiling library: communicators come and go, and collectives of drawn shapes match
+// arithmetic.
 #include <vector>
 
 #include "ranks.hpp"

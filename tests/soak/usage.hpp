@@ -1,4 +1,4 @@
-// What a process holds while it runs for long: memory and descriptors, looked at after each cycle.
+// Resources of a long-running process: memory and descriptors, recorded after each cycle.
 #pragma once
 
 #include <dirent.h>
@@ -34,8 +34,8 @@ inline Held held_now() {
   return held;
 }
 
-// Compares the last fifth of the cycles with the second one. The first warms up. Takes no memory while it looks: of many
-// cycles every second, fourth, ... is kept.
+// Compares the last fifth of the cycles with the second fifth; the first warms up. Recording allocates nothing: with
+// many cycles every second, fourth, ... is kept.
 class Usage {
  public:
   Usage() { looks_.reserve(most); }

@@ -1,4 +1,4 @@
-// Places in machines that hwloc makes up, and in the one that the test runs on.
+// Places in hwloc's synthetic machines, and in the test's machine.
 #include "topology/locate.hpp"
 
 #include <gtest/gtest.h>

@@ -85,7 +85,7 @@ std::vector<Place> places() {
   return all;
 }
 
-TEST(Topology, LevelsAreFromTheOutermostInwardsInWhateverOrderTheyAreAskedFor) {
+TEST(Topology, LevelsRunInwardsInAnyRequestedOrder) {
   const Topology t(places());
   const std::vector<std::int32_t> hosts = {0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1},
                                   sockets = {0, 0, 0, 0, 1, 1, 1, 1, 0, 0, 0},
@@ -98,7 +98,7 @@ TEST(Topology, LevelsAreFromTheOutermostInwardsInWhateverOrderTheyAreAskedFor) {
   EXPECT_EQ(levels(t, ""), Levels{hosts});
 }
 
-TEST(Topology, LevelsThatSeparateNobodyAndRanksThatMayRunAnywhereMakeNoLevel) {
+TEST(Topology, TrivialLevelsAndUnboundRanksMakeNoLevel) {
   EXPECT_EQ(levels(Topology::regular(6, 3), all_levels).size(), 1u);
   std::vector<Place> all = places();
   all[3].socket = all[9].cache = -1;

@@ -1,4 +1,4 @@
-// Where a rank's images come from.
+// Sources of a rank's images.
 #pragma once
 
 #include <mpi.h>
@@ -12,18 +12,18 @@
 
 namespace stretto::stacking {
 
-// One rank's images, and what is known of all.
+// One rank's images, and facts about all images.
 struct Images {
   Shape shape;  // of all images together
   stretto_type type = STRETTO_F32;
   Share share;                  // this rank's
   std::vector<std::byte> data;  // share.count arrays of `values` values
   std::size_t values = 0;       // of an image, tiling included
-  std::string origin;           // in words
-  double cell_km = 0;           // size of a pixel; 0: not known
+  std::string origin;           // description of the source
+  double cell_km = 0;           // size of a pixel; 0: unknown
 };
 
-// Collective. Where rank 0 finds the file or the output directory wrong, it throws a Problem, and the others throw an
+// Collective. If rank 0 finds the file or the output directory wrong, it throws a Problem, and the others throw an
 // empty Problem, before any rank computes or reads.
 void check_together(MPI_Comm comm, const Options& options);
 

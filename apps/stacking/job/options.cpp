@@ -23,7 +23,7 @@ const std::vector<Payload>& known_payloads() {
   return all;
 }
 
-// Throws for what the images, whatever they are, are too many or too large for.
+// Throws if the images are too many or too large.
 void check_size(const Options& o) {
   constexpr std::uint64_t most = std::numeric_limits<int>::max();
   const std::uint64_t values = values_of(o);

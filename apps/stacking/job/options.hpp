@@ -1,4 +1,4 @@
-// What the user asks for.
+// The user's options.
 #pragma once
 
 #include <cstdint>
@@ -20,11 +20,11 @@ struct Bound {
 // "rel:X" or "abs:X" with X finite and positive; throws Problem otherwise.
 Bound parse_bound(std::string_view text);
 
-// A payload by the name that the table shows; throws Problem for one that there is not.
+// A payload by its name in the table; throws Problem for an unknown name.
 struct Payload {
   std::string name;
   stretto_payload kind = STRETTO_PAYLOAD_AUTO;
-  bool in_code_space = false;  // sums codes, so that order and sharing do not show
+  bool in_code_space = false;  // adds codes, so that order and grouping do not matter
 };
 Payload parse_payload(std::string_view name);
 
@@ -32,7 +32,7 @@ struct Options {
   std::string file;  // the user's images; empty: migrate shots
   Shape shape;       // of that file
   stretto_type type = STRETTO_F32;
-  int shots = 12;   // migrated when there is no file
+  int shots = 12;   // number of migrated shots, without a file
   int depth = 224;  // of the model, in cells
   int width = 448;
   Bound bound;
@@ -41,14 +41,14 @@ struct Options {
   std::vector<Payload> payloads;
   std::string out = "stacking-out";
   std::string json;
-  std::uint64_t tile = 0;  // bytes; 0: images as they are
+  std::uint64_t tile = 0;  // bytes; 0: untiled
 };
 
-// Values of a stack: of an image, or of as many whole ones as fit the bytes it is tiled to.
+// Values per stack: of an image, or of the values that fill the tiled bytes.
 std::uint64_t values_of(const Options& options);
 
-// Parses the command line. Returns true and fills *options, or false and sets *exit_code when the program is to end at once; then, if
-// `speak`, the help or the complaint has been printed.
+// Parses the command line. Returns true and fills *options; or false, and sets *exit_code, if the program should end.
+// The help or the complaint is then printed if `speak`.
 bool parse_options(int argc, char** argv, bool speak, Options* options, int* exit_code);
 
 }  // namespace stretto::stacking

@@ -17,7 +17,7 @@ namespace {
 
 std::string stack_file(const Options& o) { return fmt::format("{}/stack.{}", o.out, type_name(o.type)); }
 
-// Throws unless the file can be opened to be written; leaves it as it is, absent if it is.
+// Throws unless the file can be opened for writing; leaves it unchanged, and absent if it is.
 void check_writable(const std::string& path) {
   const bool there = std::filesystem::exists(path);
   std::FILE* file = std::fopen(path.c_str(), "ab");
@@ -26,7 +26,7 @@ void check_writable(const std::string& path) {
   if (!there) std::filesystem::remove(path);
 }
 
-// What `stretto draw` needs beside the arrays: their shape, and the figures for the titles.
+// Input of `stretto draw` beside the arrays: their shape, and the figures for the titles.
 std::string describe(const Options& o, const Images& im, const Result& r) {
   const nlohmann::ordered_json description{{"stack", std::filesystem::path(stack_file(o)).filename().string()},
                                            {"error", "error.f32"},
@@ -96,7 +96,7 @@ std::string write_outputs(const Options& o, const Images& im, const Result& r) {
   const std::string description = o.out + "/stack.json";
   const std::string page = o.out + "/stack.html";
   for (const char* former : {"stack.png", "stack.svg"}) {
-    std::error_code ignored;  // a picture of other data would be taken for that of these
+    std::error_code ignored;  // an old picture would be mistaken for these data's
     std::filesystem::remove(o.out + "/" + former, ignored);
   }
   write_file(raw, r.stack.data(), r.stack.size());

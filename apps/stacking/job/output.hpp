@@ -1,4 +1,4 @@
-// What rank 0 leaves behind: the stack, its error, what `stretto draw` makes a picture of, the page, rows of JSON.
+// Rank 0's output files: the stack, its error, the input of `stretto draw`, the page, rows of JSON.
 #pragma once
 
 #include <string>
@@ -9,17 +9,17 @@
 
 namespace stretto::stacking {
 
-// Makes options.out, and throws Problem unless everything that write_outputs() writes can be.
+// Creates options.out, and throws Problem unless write_outputs() can write all its files.
 void check_outputs(const Options& options);
 
-// Writes everything into options.out, and rows to options.json when it is named. Returns the files, one a line. Removes
-// the pictures of former data there.
+// Writes everything into options.out, and rows to options.json if named. Returns the files, one per line. Removes old
+// pictures there.
 std::string write_outputs(const Options& options, const Images& images, const Result& result);
 
-// The heading over the table: what was stacked, how, with which bound.
+// The heading over the table: images, method, bound.
 std::string heading(const Setting& setting);
 
-// What the reader of the times should know; may be empty.
+// A note for readers of the times; may be empty.
 std::string note(const Setting& setting);
 
 }  // namespace stretto::stacking

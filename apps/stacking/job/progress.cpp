@@ -16,7 +16,7 @@ Progress::Progress(MPI_Comm comm, std::string what, int total)
 
 void Progress::advance() {
   if (rank_ != 0) {
-    // Empty and at most a few hundred in all: no buffer to manage, and rank 0 takes each in.
+    // An empty message without a buffer; at most a few hundred in all.
     MPI_Send(nullptr, 0, MPI_BYTE, 0, 0, comm_);
     return;
   }

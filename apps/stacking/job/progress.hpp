@@ -1,4 +1,4 @@
-// Progress of work that all ranks share, shown by rank 0 on standard error: a bar on a terminal, four lines elsewhere.
+// Progress of work shared by all ranks, shown by rank 0 on standard error: a bar on a terminal, four lines elsewhere.
 #pragma once
 
 #include <mpi.h>
@@ -10,13 +10,13 @@ namespace stretto::stacking {
 
 class Progress {
  public:
-  // Collective over comm. `total` units over all ranks together; comm is borrowed, and its messages are this object's alone.
+  // Collective over comm. `total` units over all ranks. comm is borrowed, and carries no other messages.
   Progress(MPI_Comm comm, std::string what, int total);
 
-  // This rank has done one unit more. On rank 0 it also takes in what others have sent, and draws.
+  // Adds a finished unit of this rank. Rank 0 also receives others' units, and draws.
   void advance();
 
-  // Collective: returns when all units of all ranks are in.
+  // Collective: returns when rank 0 has received all units.
   void finish();
 
  private:

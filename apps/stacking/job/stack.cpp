@@ -15,7 +15,7 @@
 namespace stretto::stacking {
 namespace {
 
-// Values of this magnitude and more are taken for fill values, as stretto does where nobody says otherwise.
+// Values of this magnitude count as fill values, stretto's default.
 constexpr double fill_value = 1e15;
 
 void require(stretto_status s, const std::string& doing) {
@@ -45,7 +45,7 @@ void add_images(const T* images, std::uint64_t count, std::size_t values, T* out
   }
 }
 
-// What MPI alone needs before its allreduce: the rank's images added as floats.
+// The rank's images added as floats, which plain MPI needs before its allreduce.
 void add_own(const Images& im, std::vector<std::byte>& out) {
   if (im.type == STRETTO_F64) {
     add_images(reinterpret_cast<const double*>(im.data.data()), im.share.count, im.values,
@@ -56,7 +56,7 @@ void add_own(const Images& im, std::vector<std::byte>& out) {
   }
 }
 
-// Groups of ranks that share memory.
+// Number of groups of ranks that share memory.
 int hosts_of(MPI_Comm comm) {
   MPI_Comm host = MPI_COMM_NULL;
   int rank = 0;
@@ -68,7 +68,7 @@ int hosts_of(MPI_Comm comm) {
   return first;
 }
 
-// What the reference, where it is, says of the values.
+// Describes the values by the reference, if present.
 void describe(const Reference& reference, Setting* s) {
   if (reference.sum.empty()) return;
   std::vector<double> known;
@@ -104,7 +104,7 @@ Reference reference_of_all(MPI_Comm comm, const Images& im, double fills_from) {
   return own;
 }
 
-// Fills in what the result's bytes say.
+// Fills in the figures derived from the result's bytes.
 void judge(MPI_Comm comm, const Images& im, const std::vector<std::byte>& result, const Reference& ref,
            const Promise& promise, Row* row) {
   int rank = 0;
@@ -136,10 +136,10 @@ Row with_mpi(MPI_Comm comm, const Options& o, const Images& im, const Reference&
   return row;
 }
 
-// What stretto promises, and the roundings of a value on its way that this does not cover.
+// stretto's promise, and the roundings that it does not cover.
 Promise promise_of(const Payload& p, double promised, std::uint64_t images) {
   if (p.in_code_space) return {.bound = promised, .roundings = 1};  // of the decoded sum to its type
-  // Of each raw sum, and of each decoding between.
+  // Roundings of each raw sum, and of each decoding in between.
   return {.bound = promised, .roundings = 2 * static_cast<double>(images), .partial_sums = true};
 }
 
@@ -222,7 +222,7 @@ Budget budget_of_all(MPI_Comm comm, const Options& o, const Images& im) {
         bound.text, im.origin, fill_value));
   }
   const double range = hi - lo;
-  // A range that is no double still has fractions that are.
+  // A range may overflow a double while its fraction does not.
   out.eps = std::isfinite(range) ? bound.value * range : bound.value * hi - bound.value * lo;
   if (!(out.eps > 0) || !std::isfinite(out.eps)) {
     throw Problem(fmt::format("bound {} of a range of {} (of the images, {}: {} to {}) is {}, no bound to work with",

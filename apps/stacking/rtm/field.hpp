@@ -1,4 +1,4 @@
-// A 2-D field of float32 on a regular grid: `nz` rows in depth, `nx` columns, x fastest, as image files are laid out.
+// A 2-D field of float32 on a regular grid: `nz` rows in depth, `nx` columns, x fastest, as in image files.
 #pragma once
 
 #include <cstddef>

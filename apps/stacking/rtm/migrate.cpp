@@ -30,7 +30,8 @@ class Ticker {
   int reported_ = 0;
 };
 
-// The source side: the wavefield every imaging_interval steps, one under the other, and what the receivers hear of it.
+// The source side: the wavefield at every imaging_interval steps, stacked vertically, and the receivers' recordings of
+// it.
 struct SourceSide {
   Field snapshots;
   Field heard;
@@ -53,7 +54,7 @@ SourceSide propagate_source(const Field& velocity, const Survey& s, int column, 
   return out;
 }
 
-// What the receivers recorded of the reflections: true data less those of the smooth model.
+// The recorded reflections: true data less those of the smooth model.
 Field reflections(const Field& truth, const Field& heard_smooth, const Survey& s, int column, Ticker& ticker) {
   Field data(s.steps, truth.nx);
   Wave wave(truth, s.dx, s.dt);
@@ -82,7 +83,7 @@ void accumulate(Field& image, Field& illumination, const Field& snapshots, int s
   }
 }
 
-// Part of the strongest illumination below which a point counts as dark.
+// Fraction of the strongest illumination below which a point counts as dark.
 constexpr float darkness = 2e-4F;
 
 // 1 within `flat`, 0 beyond `end`, a cosine between.
@@ -92,8 +93,9 @@ double taper(double x, double flat, double end) {
   return 0.5 + 0.5 * std::cos(std::numbers::pi * (x - flat) / (end - flat));
 }
 
-// What a single shot images well is a cone under it; beyond lie the smiles of wide angles. Amplitude grows with depth, for the
-// spreading on the way back, and the rows about the sources, where everything correlates, are left out.
+// Weights of one shot's image. A shot images a cone below it well; outside are wide-angle artifacts. Amplitude grows
+// with depth, against the spreading on the way back. The rows around the sources, where everything correlates, are
+// removed.
 void weigh(Field& image, const Survey& s, int column) {
   const double quiet = 0.06 * image.nz;
   for (int z = 0; z < image.nz; ++z) {

@@ -15,7 +15,7 @@ Survey plan(const Field& model, int shots) {
   s.dt = 0.95 * Wave::courant_limit * s.dx / *fast;
   // A Ricker wavelet has little above 2.5 times its peak frequency; the stencil is accurate from 4 cells a wavelength.
   s.peak_hz = *slow / (2.5 * 3.6 * s.dx);
-  double vertical = 0;  // two-way time along the slowest of all columns, bounded by the row-wise slowest
+  double vertical = 0;  // two-way time along the slowest column, by row means
   for (int z = 0; z < model.nz; ++z) {
     const float* row = model.row(z);
     double mean = 0;

@@ -1,4 +1,4 @@
-// A marine survey over a model: where the shots are, what they send, what is recorded.
+// A marine survey over a model: shots, source wavelet, receivers.
 #pragma once
 
 #include <vector>
@@ -17,8 +17,8 @@ struct Survey {
   int imaging_interval = 6;  // steps between samples of the correlation
 };
 
-// A survey that fits `model`: the step just stable, a source that the slowest cells resolve, a recording long
-// enough for the deepest reflection at vertical incidence and moderate offset.
+// A survey that fits `model`: a step just below instability, a source that the slowest cells resolve, and a recording
+// long enough for the deepest reflection at vertical incidence and moderate offset.
 Survey plan(const Field& model, int shots);
 
 // Column of a shot. Shots are spread evenly, half a spacing from the edges.
@@ -27,7 +27,7 @@ int shot_column(const Survey& s, int nx, int shot);
 // Ricker wavelet of unit peak at time t, delayed so that it begins near zero.
 double ricker(double peak_hz, double t);
 
-// Seconds of that delay: the wavelet's peak.
+// The delay in seconds: the time of the wavelet's peak.
 double ricker_delay(double peak_hz);
 
 // Pressure recorded by the receivers: data.at(step, column).

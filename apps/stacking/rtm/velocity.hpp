@@ -1,4 +1,4 @@
-// Velocity models in m/s: the subsurface that the program builds for itself, and the smooth version that migration uses.
+// Velocity models in m/s: the program's synthetic subsurface, and the smooth version for migration.
 #pragma once
 
 #include "rtm/field.hpp"
@@ -13,8 +13,8 @@ Field layered_faulted_model(int nz, int nx);
 // Rows of water (1500 m/s) at the top of that model.
 int water_rows(int nz);
 
-// `model` with its slowness smoothed by `passes` box filters of half width `radius`, the first `keep_rows` rows untouched. Travel
-// times survive; reflections do not.
+// `model` with its slowness smoothed by `passes` box filters of half width `radius`, the first `keep_rows` rows
+// untouched. Travel times survive; reflections do not.
 Field smooth_slowness(const Field& model, int radius, int passes, int keep_rows);
 
 }  // namespace stretto::stacking::rtm

@@ -14,12 +14,12 @@ constexpr float c2 = -1.0F / 5.0F;
 constexpr float c3 = 8.0F / 315.0F;
 constexpr float c4 = -1.0F / 560.0F;
 
-// Damping of the outermost sponge cell, s dt. Stronger reflects from the sponge itself, weaker lets waves return
-// from behind it.
+// Damping of the outermost sponge cell, s dt. More reflects at the sponge itself, less lets waves return from behind
+// it.
 constexpr double strongest = 0.11;
 
-// One row of the update. u: field now, rows n apart; w: field before, becomes the field after; the rest as in Wave. Pointers to
-// the first updated cell; no two overlap, which is what lets the compiler use vectors.
+// One row of the update. u: current field, rows n apart; w: previous field, becomes the next field; the others as in
+// Wave. All point to the first updated cell and do not overlap, which allows vectorisation.
 void step_row(const float* __restrict u, float* __restrict w, const float* __restrict courant2,
               const float* __restrict gain, const float* __restrict decay, std::ptrdiff_t n, int count) {
   for (int x = 0; x < count; ++x) {

@@ -111,7 +111,7 @@ Share share_of(std::uint64_t images, int ranks, int rank) noexcept {
   const auto p = static_cast<std::uint64_t>(ranks);
   const auto r = static_cast<std::uint64_t>(rank);
   const std::uint64_t each = images / p;
-  const std::uint64_t more = images % p;  // the first `more` ranks hold one image more
+  const std::uint64_t more = images % p;  // the first `more` ranks hold an additional image
   return {r * each + std::min(r, more), each + (r < more ? 1 : 0)};
 }
 

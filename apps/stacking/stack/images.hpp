@@ -28,12 +28,12 @@ struct Shape {
 // "N,H,W", three positive integers whose bytes can be addressed.
 Shape parse_shape(std::string_view text);
 
-// "f32" or "f64", the types that images have.
+// "f32" or "f64", the types of images.
 stretto_type parse_type(std::string_view text);
 const char* type_name(stretto_type type) noexcept;
 
-// Throws unless the file exists, is a regular file that can be opened, and has exactly the bytes of `shape`; the message names
-// expected and found. Looks at the file's metadata alone.
+// Throws unless the file exists, is a regular file that can be opened, and has exactly the bytes of `shape`; the
+// message names expected and actual bytes. Reads only the file's metadata.
 void check_file(const std::string& path, const Shape& shape, stretto_type type);
 
 // Images [first, first + count) of a file that check_file accepted.
@@ -42,20 +42,20 @@ std::vector<std::byte> read_images(const std::string& path, const Shape& shape, 
 
 void write_file(const std::string& path, const void* data, std::size_t bytes);
 
-// Which images rank `rank` of `ranks` holds: [first, first + count). Contiguous shares, sizes differ by at most one,
-// possibly none.
+// Images of rank `rank` of `ranks`: [first, first + count). Contiguous shares, whose sizes differ by at most one; may
+// be empty.
 struct Share {
   std::uint64_t first = 0;
   std::uint64_t count = 0;
 };
 Share share_of(std::uint64_t images, int ranks, int rank) noexcept;
 
-// Each of `count` images of `bytes` bytes repeated until it has `target` bytes (cut to whole elements of `element` bytes).
-// target < bytes leaves them alone.
+// Repeats each of `count` images of `bytes` bytes until it has `target` bytes (cut to whole elements of `element`
+// bytes). target < bytes leaves them unchanged.
 std::vector<std::byte> tile(const std::vector<std::byte>& images, std::size_t bytes, std::size_t target,
                             std::size_t element);
 
-// FNV-1a of the bytes, taken eight at a time (a short tail is padded with zeros): equal bytes give equal hashes.
+// FNV-1a over eight bytes at a time (a short tail is padded with zeros).
 std::uint64_t hash(const void* data, std::size_t bytes) noexcept;
 
 }  // namespace stretto::stacking

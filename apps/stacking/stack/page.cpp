@@ -13,7 +13,7 @@ th, td { padding: .25em .7em; text-align: right; border-bottom: 1px solid #d8dbe
 td.w { text-align: left; } figure { margin: 1em 0; } img { max-width: 100%; } .bad { color: #b2182b; } .scroll { overflow-x: auto; }
 )";
 
-// Promised and seen, in a sentence for the row that uses most of its promise.
+// Promised and observed error, in a sentence for the row that uses most of its promise.
 std::string closest(const std::vector<Row>& rows) {
   const Row* most = nullptr;
   for (const Row& r : rows) {

@@ -1,4 +1,4 @@
-// The result as one HTML page that needs no other file, once its picture is drawn into it.
+// The result as a self-contained HTML page, once its picture is drawn into it.
 #pragma once
 
 #include <string>
@@ -9,8 +9,8 @@
 
 namespace stretto::stacking {
 
-// The page has one element <figure>, whose content `stretto draw DIRECTORY` replaces by the picture. Until then the
-// element names that command, with the page's `directory`.
+// The page has one element <figure>, whose content `stretto draw DIRECTORY` replaces by the picture. Until then it
+// names that command, with the page's `directory`.
 std::string html_page(const Setting& setting, const std::vector<Row>& rows, const std::string& directory);
 
 // &, <, > and quotes as entities.

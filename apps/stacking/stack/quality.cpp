@@ -12,7 +12,7 @@ double value(stretto_type type, const void* data, std::size_t i) {
                              : static_cast<double>(static_cast<const float*>(data)[i]);
 }
 
-// Half a unit in the last place of a number of size 1, at most.
+// Half a unit in the last place of a number of size 1.
 double unit_roundoff(stretto_type type) { return type == STRETTO_F64 ? 0x1p-53 : 0x1p-24; }
 
 double largest_value(stretto_type type) {
@@ -20,10 +20,10 @@ double largest_value(stretto_type type) {
                              : static_cast<double>(std::numeric_limits<float>::max());
 }
 
-// Whether the images are finite at a pixel, and their sum in double precision says what it should be.
+// True if the images are finite at a pixel, and so is the sum of their magnitudes.
 bool known(const Reference& ref, std::size_t i) { return ref.finite[i] != 0 && std::isfinite(ref.magnitude[i]); }
 
-// The larger of two, and NaN once there was one.
+// The larger of two; NaN is sticky.
 void raise(double* worst, double v) {
   if (v > *worst || std::isnan(v)) *worst = v;
 }
@@ -36,7 +36,7 @@ double promised(stretto_type type, const Reference& ref, std::size_t i, const Pr
   return promise.bound + promise.roundings * (unit_roundoff(type) * size + smallest) + ref.terms * 0x1p-53 * size;
 }
 
-// Whether `got`, which is not finite, is what became of a sum that the type does not hold, or may not hold so near its largest value.
+// True if `got`, which is not finite, is legitimate: the sum is beyond the type's range, or too near its largest value.
 bool overflows(stretto_type type, const Reference& ref, std::size_t i, const Promise& promise, double got) {
   const double most = largest_value(type) - promised(type, ref, i, promise);
   if (promise.partial_sums && ref.magnitude[i] > most) return true;

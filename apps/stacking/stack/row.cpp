@@ -87,7 +87,7 @@ std::string notes(const Setting& s, const std::vector<Row>& rows) {
         "The bound is larger than half of the values: a stack may be off by {:.3e}, and half of what is not 0 in it is "
         "of magnitude {:.3e} or less. ",
         bound, s.usual);
-    // A small part of the range that is as large as the values: few of these make it.
+    // A small fraction of the range is as large as the values, which means that a few large values dominate it.
     out +=
         s.eps < 0.01 * s.range
             ? fmt::format("Few large values make such a range ({:.3e}); abs:X is a bound that does not depend on it.\n",

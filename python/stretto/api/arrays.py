@@ -19,6 +19,7 @@ TYPES = {
 }
 DTYPES = {kind: dtype for dtype, (kind, parts) in TYPES.items() if parts == 1}
 DLPACK_CPU = (1, 3, 11, 13)  # devices of DLPack whose memory the host reads: its own, and that which CUDA and ROCm pinned or share
+DLPACK_CUDA = 2
 
 
 # The elements of a bfloat16 tensor where ml_dtypes is not installed: their bits, under a dtype that equals no other.
@@ -67,8 +68,10 @@ def is_tensor(x):
 def _of_tensor(x, what, bits):
     """The memory of a tensor, borrowed. `bits`: without ml_dtypes the elements of a bfloat16 tensor have the dtype BITS; else UnsupportedError."""
     torch = sys.modules["torch"]
+    if x.device.type == "cuda":
+        return _devices().of_tensor(x.detach(), what, bits)
     if x.device.type != "cpu":
-        raise UnsupportedError(f"{what} is a tensor on the device {str(x.device)!r}; tensors in the host's memory are served")
+        raise UnsupportedError(f"{what} is a tensor on the device {str(x.device)!r}; tensors in the host's memory and in CUDA's are served")
     try:
         if x.dtype != torch.bfloat16:
             return x.detach().numpy()
@@ -81,17 +84,36 @@ def _of_tensor(x, what, bits):
     return values.view(BITS if dtype is None else dtype)
 
 
+def _devices():
+    """The module for arrays of a GPU, which nothing else needs."""
+    from stretto.api import devices  # noqa: PLC0415
+
+    return devices
+
+
+def on_device(values):
+    """Whether an array is an OnDevice of stretto.api.devices."""
+    return type(values) is not np.ndarray and hasattr(values, "memory")
+
+
 def array(x, what="x", *, bits=False):
-    """`x` as a NumPy array: one, a tensor of torch, an object with DLPack or the buffer protocol, or a sequence of numbers. Nothing is copied but the last."""
+    """`x` as a NumPy array: one, a tensor of torch, an object with DLPack or the buffer protocol, or a sequence of numbers. Nothing is copied but the last.
+
+    In the memory of a GPU it is an OnDevice of stretto.api.devices, whose values the host cannot read.
+    """
     if type(x) is np.ndarray:
         return x
     if is_tensor(x):
         return _of_tensor(x, what, bits)
+    if hasattr(x, "__cuda_array_interface__"):
+        return _devices().of_interface(x, what)
     if isinstance(x, np.ma.MaskedArray) and np.ma.is_masked(x):
         raise TypeError(f"{what} is a masked array with masked values; fill them, as by x.filled(numpy.nan)")
     device = getattr(x, "__dlpack_device__", None)
     if device is not None and device()[0] not in DLPACK_CPU:
-        raise UnsupportedError(f"{what} is on the device {tuple(map(int, device()))} of DLPack; arrays in the host's memory are served")
+        if device()[0] == DLPACK_CUDA:
+            return _devices().of_dlpack(x, what)
+        raise UnsupportedError(f"{what} is on the device {tuple(map(int, device()))} of DLPack; arrays in the host's memory and in CUDA's are served")
     try:
         return np.from_dlpack(x) if device is not None and not hasattr(x, "__array__") else np.asarray(x)
     except (ValueError, BufferError, RuntimeError) as error:
@@ -124,7 +146,9 @@ def readable(x, what="x", *, bits=False):
     values = array(x, what, bits=bits)
     if values.dtype not in TYPES:
         type_of(values.dtype)
-    return values if values.flags.c_contiguous else np.ascontiguousarray(values)
+    if values.flags.c_contiguous:
+        return values
+    return _devices().contiguous(x, values, what) if on_device(values) else np.ascontiguousarray(values)
 
 
 def writable(out, what="out", *, bits=False):
@@ -138,7 +162,7 @@ def writable(out, what="out", *, bits=False):
 
 
 def _borrowed(out, what, bits):
-    if is_tensor(out) or hasattr(out, "__dlpack_device__"):
+    if is_tensor(out) or hasattr(out, "__dlpack_device__") or hasattr(out, "__cuda_array_interface__"):
         return array(out, what, bits=bits)
     try:
         return np.asarray(memoryview(out))
@@ -149,12 +173,14 @@ def _borrowed(out, what, bits):
 
 def of_bytes(values, out, dtype):
     """The array of `out`, whose memory is `values`; bytes without a type of their own (bytearray, mmap) are elements of `dtype`."""
-    untyped = values.dtype == np.uint8 and dtype != np.uint8 and not isinstance(out, np.ndarray) and not is_tensor(out)
+    untyped = values.dtype == np.uint8 and dtype != np.uint8 and not isinstance(out, np.ndarray) and not is_tensor(out) and not on_device(values)
     return values.reshape(-1).view(dtype) if untyped and values.size % dtype.itemsize == 0 else values
 
 
-def result(like, shape, dtype):
-    """(array, object) of a new result: a tensor where `like` is one, else an array."""
+def result(like, shape, dtype, values=None):
+    """(array, object) of a new result: a tensor where `like` is one, an array of the same GPU where `values`, its array, are there, else an array."""
+    if values is not None and on_device(values):
+        return _devices().empty(like, values.memory, shape, None)
     if not is_tensor(like):
         made = empty(shape, dtype)
         return made, made

@@ -32,7 +32,7 @@ Segments = Sequence[tuple[int, CallOptions]]  # elements of a part of a vector, 
 KINDS = _core.Collective
 SUM = _core.Op.sum
 NO_TYPE = _core.Type.u8  # of calls without data
-COMPLEX_OPS = ("sum", "difference", "mean")  # what works on real and imaginary parts alone
+COMPLEX_OPS = ("sum", "difference", "mean")  # operations on real and imaginary parts separately
 
 
 class Comm:
@@ -45,6 +45,9 @@ class Comm:
     - Each returns (result, report), and its form with an i before it a Request.
     - Arrays are those that stretto.compress takes, and also of integers of 8 to 64 bits. Contiguous ones are used in place; of others a copy is sent.
       `out` is a contiguous, writable array; without one the result is a new array.
+    - Arrays of a GPU are tensors of torch, arrays of CuPy, and others with __cuda_array_interface__ or DLPack. A blocking call comes after what was enqueued
+      on the array's stream (torch's and CuPy's current one, or the interface's), and before what is enqueued there afterwards. A request first waits for
+      that stream, and its result is ready when it is complete. A new result is made by torch or CuPy; other libraries give out=.
     - One communicator is used by one thread at a time.
     - All ranks call the same collectives in the same order, with equal dtypes, shapes and options. Where they differ, each rank raises an
       IncompatibleError that names the field and both values.
@@ -55,8 +58,8 @@ class Comm:
       blocking collective (report.algorithm "native") does not hear it.
     """
 
-    _when_freed = None  # a function of this communicator: whoever made it may keep it until then
-    _subset = None  # subset(members, number): the communicator of these of its ranks, which is one of its split of that number
+    _when_freed = None  # called with the communicator when it is freed
+    _subset = None  # subset(members, number): makes the communicator of these ranks for split `number`
     _splits = 0
 
     def __init__(self, comm):
@@ -66,7 +69,8 @@ class Comm:
             self._comm = _core.of_mpi(_address(comm))
             self._subset = functools.partial(_subset_of_mpi, comm)
         self.rank, self.size = self._comm.rank, self._comm.size
-        self._lock = threading.RLock()  # held while a thread uses the communicator: another one may advance its requests
+        # held while a thread uses the communicator, since another may advance its requests
+        self._lock = threading.RLock()
 
     def free(self):
         """Frees it, collectively over processes; over MPI before MPI_Finalize. No request of it may be left."""
@@ -177,7 +181,7 @@ class Comm:
         for one in values:
             if one.dtype != like.dtype or one.shape != like.shape:
                 raise ArgumentError(f"contributions differ: {like.dtype} {like.shape} and {one.dtype} {one.shape}")
-        recv, result = _out(out, like.shape, like.dtype, given[0] if given else None)
+        recv, result = _out(out, like.shape, like, given[0] if given else None)
         return self._call(KINDS.allreduce_multi, values, recv, _count(like), like.dtype, op=_op(op, like.dtype)), result
 
     def reduce(self, x, out=None, op: Operation = "sum", root: int = 0, **how: Unpack[CallOptions]) -> tuple[np.ndarray | None, Report]:
@@ -203,7 +207,7 @@ class Comm:
             arrays.type_of(recv.dtype)
             return IN_PLACE, recv, out, recv
         values = _readable(x)
-        return values, *_out(out, values.shape, values.dtype, x), values
+        return values, *_out(out, values.shape, values, x), values
 
     def reduce_scatter(self, x, out=None, op: Operation = "sum", counts=None, **how: Unpack[CallOptions]) -> tuple[np.ndarray, Report]:
         """x is reduced, and rank r gets part r of it.
@@ -227,14 +231,18 @@ class Comm:
             if sum(counts) != values.size:
                 raise ArgumentError(f"counts are {sum(counts)} elements together; x has {values.size}")
             shape = (counts[self.rank],)
-        recv, result = (values, out) if in_place else _out(out, shape, values.dtype, x)
+        recv, result = (values, out) if in_place else _out(out, shape, values, x)
         send, op = (IN_PLACE if in_place else values), _op(op, values.dtype)
         count = math.prod(shape) * arrays.type_of(values.dtype)[1]
         if counts is None:
             call = self._call(KINDS.reduce_scatter_block, send, recv, count, values.dtype, op=op)
         else:
             call = self._call(KINDS.reduce_scatter, send, recv, count, values.dtype, op=op, received=counts)
-        return call, (out if hasattr(out, "reshape") else values).reshape(-1)[:math.prod(shape)].reshape(shape) if in_place else result
+        if not in_place:
+            return call, result
+        if arrays.on_device(values) and not hasattr(out, "reshape"):
+            return call, out
+        return call, (out if hasattr(out, "reshape") else values).reshape(-1)[:math.prod(shape)].reshape(shape)
 
     # ---- collectives that move
 
@@ -264,7 +272,7 @@ class Comm:
             count = math.prod(self._part(recv, "out")) * arrays.type_of(recv.dtype)[1]
             return self._call(kind, IN_PLACE, recv, count, recv.dtype, root=root or 0), out
         values = _readable(_no_in_place(x, "root"))
-        recv, result = _out(out, (self.size, *values.shape), values.dtype, x) if receives else (None, None)
+        recv, result = _out(out, (self.size, *values.shape), values, x) if receives else (None, None)
         return self._call(kind, values, recv, _count(values), values.dtype, root=root or 0), result
 
     def allgatherv(self, x, counts, out=None, displacements=None, **how: Unpack[CallOptions]) -> tuple[np.ndarray, Report]:
@@ -288,7 +296,7 @@ class Comm:
         in_place = x is IN_PLACE and receives
         values = _writable(out) if in_place else _readable(_no_in_place(x, "root"))
         blocks = _blocks(counts, displacements, self.size) if receives else ([], [])
-        recv, result = (values, out) if in_place else _out(out, (_extent(*blocks),), values.dtype, x, exactly=False) if receives else (None, None)
+        recv, result = (values, out) if in_place else _out(out, (_extent(*blocks),), values, x, exactly=False) if receives else (None, None)
         count = blocks[0][self.rank] if in_place else values.size
         call = self._call(kind, IN_PLACE if in_place else values, recv, count * arrays.type_of(values.dtype)[1], values.dtype, root=root or 0,
                           received=blocks[0], received_at=blocks[1])
@@ -322,7 +330,7 @@ class Comm:
             return self._call(KINDS.scatter, None, recv, _count(recv), recv.dtype, root=root), out
         values = _readable(_given(x, "x"))
         shape = values.shape[1:] if values.ndim and values.shape[0] == self.size else self._part(values, "x")
-        recv, result = (IN_PLACE, x) if out is IN_PLACE else _out(out, shape, values.dtype, x, exactly=False)
+        recv, result = (IN_PLACE, x) if out is IN_PLACE else _out(out, shape, values, x, exactly=False)
         count = math.prod(shape) * arrays.type_of(values.dtype)[1]
         return self._call(KINDS.scatter, values, recv, count, values.dtype, root=root), result
 
@@ -341,7 +349,7 @@ class Comm:
             return self._call(KINDS.scatterv, None, recv, _count(recv), recv.dtype, root=root), out
         values = _readable(_given(x, "x"))
         own, at = _blocks(counts, displacements, self.size)
-        recv, result = (IN_PLACE, x) if out is IN_PLACE else _out(out, (own[self.rank],), values.dtype, x, exactly=False)
+        recv, result = (IN_PLACE, x) if out is IN_PLACE else _out(out, (own[self.rank],), values, x, exactly=False)
         call = self._call(KINDS.scatterv, values, recv, own[self.rank] * arrays.type_of(values.dtype)[1], values.dtype, root=root, sent=own, sent_at=at)
         return call, result
 
@@ -371,7 +379,7 @@ class Comm:
         values = _writable(out) if in_place else _readable(x)
         sent = ([], []) if in_place else _blocks(sendcounts, senddisplacements, self.size, "send")
         received = _blocks(recvcounts, recvdisplacements, self.size, "recv")
-        recv, result = (values, out) if in_place else _out(out, (_extent(*received),), values.dtype, x, exactly=False)
+        recv, result = (values, out) if in_place else _out(out, (_extent(*received),), values, x, exactly=False)
         call = self._call(KINDS.alltoallv, IN_PLACE if in_place else values, recv, 0, values.dtype, sent=sent[0], sent_at=sent[1], received=received[0],
                           received_at=received[1])
         return call, result
@@ -384,7 +392,12 @@ class Comm:
         """Starts barrier."""
         return self._start(self._call(KINDS.barrier, None, None, 0, None), None, how)
 
-    # ---- what they share
+    def device_done(self) -> bool:
+        """True if the devices have completed all work of blocking calls. Raises an error of a call's last step once, such as StreamError."""
+        with self._lock:
+            return self._comm.device_done()
+
+    # ---- shared helpers
 
     def _root(self, root):
         if not isinstance(root, numbers.Integral) or not -(2**31) <= root < 2**31:
@@ -404,7 +417,7 @@ class Comm:
         else:
             borrowed = None if send is None or send is IN_PLACE else arrays.buffer(send)
         return _core.call(self._comm, kind, borrowed, None if recv is None or recv is IN_PLACE else arrays.buffer(recv), send is IN_PLACE, recv is IN_PLACE,
-                          count, kind_of, op, root, *([n * parts for n in one] for one in (sent, sent_at, received, received_at)))
+                          count, kind_of, op, root, *([n * parts for n in one] for one in (sent, sent_at, received, received_at)), _place(send, recv))
 
     def _run(self, call, result, how):
         with self._lock:
@@ -424,6 +437,15 @@ def _address(comm):
     if mpi is None or not isinstance(comm, mpi.Comm):
         raise TypeError(f"{comm!r} is no communicator of mpi4py; without an MPI stretto.init() makes one")
     return mpi._addressof(comm)
+
+
+def _place(send, recv):
+    """Where a call's arrays are, if on a device. Nothing is asked where no array of a device has come yet."""
+    devices = sys.modules.get("stretto.api.devices")
+    if devices is None:
+        return None
+    sent = [("a contribution", one) for one in send] if isinstance(send, list) else [("x", send)]
+    return devices.place([(name, one) for name, one in (*sent, ("out", recv)) if one is not IN_PLACE])
 
 
 def _readable(x, what="x"):
@@ -490,10 +512,11 @@ def _no_in_place(x, where):
     return x
 
 
-def _out(out, shape, dtype, like, exactly=True):
-    """(array, object) of `out`, or of a new result like `like`. `exactly`: of this shape; else of at least as many elements."""
+def _out(out, shape, values, like, exactly=True):
+    """(array, object) of `out`, or of a new result like `like`, whose array is `values`. `exactly`: of this shape; else of at least as many elements."""
+    dtype = values.dtype
     if out is None:
-        return arrays.result(like, shape, dtype)
+        return arrays.result(like, shape, dtype, values)
     recv = _writable(out)
     if type(out) is not np.ndarray:
         recv = arrays.of_bytes(recv, out, dtype)

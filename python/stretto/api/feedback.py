@@ -26,6 +26,9 @@ def residual_of(values, recv, residual, op):
     left = arrays.writable(residual, "residual")
     if left.dtype != values.dtype or left.shape != values.shape:
         raise ArgumentError(f"residual has dtype {left.dtype} and shape {left.shape}; x {values.dtype} and {values.shape}")
+    if arrays.on_device(left) != arrays.on_device(values):
+        where = [one.memory if arrays.on_device(one) else "memory of the host" for one in (left, values)]
+        raise ArgumentError(f"residual is {where[0]}, and x {where[1]}")
     if np.may_share_memory(left, values) or np.may_share_memory(left, recv):
         raise ArgumentError("residual overlaps x or out")
     return left
@@ -35,7 +38,7 @@ def prepared(comm, values, in_place, left, how):
     """(options, finish) of a call with a residual; finish(report) fills it in once the call is complete."""
     options(how)
     if how.get("abs") is None and how.get("rel") is None:
-        return how, lambda report: left.fill(0)
+        return how, lambda report: _clear(left)
     payload = how.get("payload", "auto")
     if payload == "auto":
         how = {**how, "payload": "fused"}
@@ -43,11 +46,15 @@ def prepared(comm, values, in_place, left, how):
         raise UnsupportedError(f"residual with payload {payload!r}, which rounds more than once; there is one with {', '.join(PAYLOADS)}")
     if how.get("rel") is not None:
         how = _absolute(comm, values, how)
-    kept = values.copy() if in_place else values
+    on_device = arrays.on_device(values)
+    kept = values if not in_place else _devices().copied(values) if on_device else values.copy()
 
     def finish(report):
         if report.eps == 0 or values.dtype.kind in "iu":
-            left.fill(0)
+            _clear(left)
+            return
+        if on_device:
+            _device_streams().residual(kept, left, report.eps)
             return
         kind, _ = arrays.type_of(kept.dtype)
         _core.decompress(_core.compress(kind, arrays.buffer(kept), report.eps, False, 1), arrays.buffer(left), 1, 1)
@@ -58,12 +65,37 @@ def prepared(comm, values, in_place, left, how):
     return how, finish
 
 
+def _clear(left):
+    if arrays.on_device(left):
+        _devices().clear(left)
+    else:
+        left.fill(0)
+
+
+def _devices():
+    from stretto.api import devices  # noqa: PLC0415  for arrays of a GPU alone
+
+    return devices
+
+
+def _device_streams():
+    from stretto.api import device_streams  # noqa: PLC0415
+
+    return device_streams
+
+
 def _absolute(comm, values, how):
     """The options with a relative bound turned into an absolute one, of the range of all ranks' values; exact where that is 0."""
-    kind, _ = arrays.type_of(values.dtype)
+    kind, parts = arrays.type_of(values.dtype)
     rel, how = positive(how["rel"], "rel"), {name: value for name, value in how.items() if name not in ("abs", "rel")}
-    lo, hi, _ = _core.value_range(kind, arrays.buffer(values), number(how.get("ignore_above", 0.0), "ignore_above"), 1)
-    none = lo == hi == 0 and not (values == 0).any()  # no value is in the range
+    above = number(how.get("ignore_above", 0.0), "ignore_above")
+    if arrays.on_device(values):
+        work = _device_streams().Work(values.memory.owner, [values], kind, values.size * parts)
+        lo, hi, _ = _device_streams().value_range(work, values, above)
+        none = lo > hi
+    else:
+        lo, hi, _ = _core.value_range(kind, arrays.buffer(values), above, 1)
+        none = lo == hi == 0 and not (values == 0).any()  # no value is in the range
     ends = np.array([-np.inf, -np.inf] if none else [-lo, hi])
     waits = {name: how[name] for name in ("timeout", "check") if name in how}
     comm.allreduce(ends, out=ends, op="max", **waits)

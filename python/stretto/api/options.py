@@ -16,12 +16,13 @@ if sys.version_info >= (3, 11):
 else:
     from typing_extensions import Unpack
 
-__all__ = ["CallOptions", "Number", "Operation", "Unpack", "member", "number", "options", "positive"]
+__all__ = ["CallOptions", "Coding", "Number", "Operation", "Unpack", "member", "number", "options", "positive"]
 
 Number = SupportsFloat  # of Python or NumPy
 Operation = Literal["sum", "prod", "min", "max", "land", "lor", "lxor", "band", "bor", "bxor", "mean", "avg", "difference"]
 Scope = Literal["contribution", "result", "result_statistical_95", "result_statistical_95_uniform"]
 Payload = Literal["auto", "raw", "recompress", "homomorphic", "fused", "cprp2p", "mixed", "quantised", "quantised_ahead"]
+Coding = Literal["auto", "fixed", "dense"]
 
 
 class CallOptions(TypedDict, total=False):
@@ -38,6 +39,7 @@ class CallOptions(TypedDict, total=False):
     reproducible: bool  # the same bits of floating reductions wherever the ranks are; False unless given
     ignore_above: Number  # magnitudes from here on are left out of the range of `rel`; 0: 1e15
     raw_below: int  # bytes: shorter messages travel raw beside streams; 0: chosen
+    coding: Coding  # how streams in messages store their codes; "auto": chosen; no result depends on it
 
 
 NAMES = tuple(CallOptions.__annotations__)
@@ -64,7 +66,7 @@ def options(given):
 
 @functools.lru_cache(maxsize=256, typed=True)
 def _options(abs=None, rel=None, scope="result", schedule=None, payload="auto", segment=0, timeout=0.0, check=True, reproducible=False,
-             ignore_above=0.0, raw_below=0):
+             ignore_above=0.0, raw_below=0, coding="auto"):
     kind, bound = _core.Bound.none, 0.0
     if abs is not None and rel is not None:
         raise BoundError(f"the bound is given twice: abs={abs} and rel={rel}")
@@ -78,7 +80,8 @@ def _options(abs=None, rel=None, scope="result", schedule=None, payload="auto", 
             raise ArgumentError(f"{name} is {value!r}; it takes bytes, or 0")
     return _core.Options(bound_kind=kind, bound=bound, scope=member(_core.Scope, scope, "scope"), schedule=schedule,
                          payload=member(_core.Payload, payload, "payload"), segment=int(segment), timeout=number(timeout, "timeout"), check=bool(check),
-                         reproducible=bool(reproducible), ignore_above=number(ignore_above, "ignore_above"), raw_below=int(raw_below))
+                         reproducible=bool(reproducible), ignore_above=number(ignore_above, "ignore_above"), raw_below=int(raw_below),
+                         coding=member(_core.Coding, coding, "coding"))
 
 
 def positive(value, what):

@@ -20,8 +20,8 @@ from stretto.api.directory_store import DirectoryStore
 from stretto.api.torch_store import adapted, of_group, of_torchrun
 from stretto.errors import ArgumentError
 
-LOOK = 0.1  # seconds between looks at signals
-GRACE = 1  # seconds in which a rank that was interrupted leaves its collective
+LOOK = 0.1  # seconds between checks for signals
+GRACE = 1  # grace period in seconds of an interrupted rank in a collective
 
 
 def init(store=None, rank: int | None = None, size: int | None = None, *, name: str | None = None, timeout: float = 300.0,

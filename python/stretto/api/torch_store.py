@@ -9,7 +9,7 @@ import time
 
 from stretto.errors import ArgumentError
 
-LOOK = 0.005  # seconds between looks at a key that is not there yet
+LOOK = 0.005  # seconds between polls of a missing key
 
 
 class TorchStore:
@@ -23,7 +23,7 @@ class TorchStore:
 
     def get(self, key: str, seconds: float) -> bytes | None:
         end = time.monotonic() + seconds
-        while not self._store.check([key]):  # its wait() would print a warning whenever time is up
+        while not self._store.check([key]):  # its wait() would print a warning after each timeout
             if time.monotonic() > end:
                 return None
             time.sleep(LOOK)

@@ -1,1 +1,1 @@
-"""`stretto bench ring|matrix|jacobi|cg`: small MPI programs, each with its model beside its measurement (docs/measuring.md)."""
+"""`stretto bench ring|matrix|jacobi|cg`: small MPI programs, each with its model beside its measurement (docs/command.md)."""

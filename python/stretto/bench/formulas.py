@@ -1,4 +1,4 @@
-"""The models of the programs, in seconds, bytes and bytes a second. docs/measuring.md derives them; λ is a message's latency, B a bandwidth.
+"""The models of the programs, in seconds, bytes and bytes a second. docs/command.md lists them; λ is a message's latency, B a bandwidth.
 
 A process grid of N processes has k directions in which a process has a neighbour: 2 for each dimension that is cut, so 0, 2, 4 or 6.
 """
@@ -37,7 +37,7 @@ def ring_penalty(ranks, rate, base_ranks, base_rate):
     return base_rate * (ranks / base_ranks) / rate
 
 
-# ---- volumes of an exchange: a cube of side L in all, cut among N processes, w bytes a value; what a process sends
+# ---- volumes of an exchange: a cube of side L in all, cut among N processes, w bytes a value; bytes sent per process
 
 
 def volume_1d(side, processes, width=8):  # noqa: ARG001  slabs have the whole cube's faces, however many they are

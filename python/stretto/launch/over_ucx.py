@@ -27,8 +27,8 @@ GRACE = 10  # seconds in which ranks end by themselves after one failed, and in 
 SSH = ("ssh", "-o", "BatchMode=yes", "-o", "ConnectTimeout=30")  # asks nobody for a password
 SSH_FAILED = 255
 
-# What a host's shell does for one rank: it starts the program in a directory, and ends it when the standard input ends. So the rank ends with
-# whoever started it, however that ends. Without a terminal, ssh does not see to it.
+# Shell script per rank: starts the program in a directory, and kills it when standard input ends, so that the rank ends
+# with its launcher. Without a terminal, ssh does not ensure this.
 RANK = ('exec 3<&0; cd "$1" || exit 1; shift; "$@" 3<&- </dev/null & rank=$!; { read -r never <&3; kill "$rank"; } >/dev/null 2>&1 & watch=$!; '
         'wait "$rank"; status=$?; kill "$watch" 2>/dev/null; exit $status')
 

@@ -31,7 +31,7 @@ def settings(flavour, bound=None, ignore_above=None, rules=None, report=None, pr
     if arena:
         preload.append(programs.library("libstretto_arena.so", flavour))
     preload += [os.environ["LD_PRELOAD"]] if os.environ.get("LD_PRELOAD") else []
-    # What is set here already holds on all hosts, or ranks would differ.
+    # Settings of this environment apply on all hosts; otherwise ranks would differ.
     inherited = {name: value for name, value in os.environ.items() if name.startswith("STRETTO_") and name != "STRETTO_LIBEXEC"}
     if "STRETTO" in os.environ:
         inherited["STRETTO"] = os.environ["STRETTO"]

@@ -17,7 +17,7 @@ WIDEST = 72  # characters of a column of words, also in a pipe
 
 
 def examine(mpirun=None, hosts=None, ranks=None):
-    """The report of stretto-doctor (docs/doctor.md). Without `ranks`: as many as `mpirun` starts, or two; over UCX as many as `hosts` take."""
+    """The report of stretto-doctor (docs/command.md). Without `ranks`: as many as `mpirun` starts, or two; over UCX as many as `hosts` take."""
     argv, status, out, err = started(mpirun, hosts, ranks)
     reports = [json.loads(line) for line in out.splitlines() if line.startswith("{")]
     if reports:

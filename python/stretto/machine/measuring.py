@@ -1,4 +1,4 @@
-"""Runs stretto-measure under the user's MPI launcher, or stretto-measure-ucx on ranks that a launcher starts, and reads their events (docs/tune.md)."""
+"""Runs stretto-measure under the user's MPI launcher, or stretto-measure-ucx on ranks that a launcher starts, and reads their events (docs/command.md)."""
 
 import contextlib
 import json
@@ -99,7 +99,7 @@ def run_over_ucx(console, mpirun, hosts, ranks, parts):
     arguments = [programs.program("stretto-measure-ucx"), *parts]
     environment = over_ucx.settings()
     launch = over_ucx.planned(mpirun, ranks, hosts, arguments, environment)
-    if launch.places:  # ranks that no launcher sees to: what they say is read at their end
+    if launch.places:  # ranks without a launcher: their output is read at their end
         argv, status, out, err = over_ucx.capture(mpirun, ranks, hosts, arguments)
         measurement, said = Measurement(), err.splitlines()
         for line in out.splitlines():
@@ -120,7 +120,7 @@ def run(argv, console, ranks=None, environment=None):
                                    errors="replace", env=environment)
     except OSError as error:
         raise Failure(f"no MPI launcher: {argv[0]}: {error.strerror}") from None
-    # What is said on the standard error may be much, so it is taken in meanwhile.
+    # Standard error may be long, so a thread reads it meanwhile.
     listener = threading.Thread(target=lambda: said.extend(process.stderr), daemon=True)
     listener.start()
     try:

@@ -1,4 +1,4 @@
-"""Machine profiles (docs/profile.md): made from a measurement, merged with a former one, written and read."""
+"""Machine profiles (docs/command.md): made from a measurement, merged with a former one, written and read."""
 
 import datetime
 import json

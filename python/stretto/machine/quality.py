@@ -1,4 +1,4 @@
-"""Whether a measurement can be believed (docs/tune.md): what the ranks had of their cores, and figures that no undisturbed machine shows."""
+"""Whether a measurement can be believed (docs/command.md): what the ranks had of their cores, and figures that no undisturbed machine shows."""
 
 from stretto import units
 

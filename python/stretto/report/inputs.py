@@ -24,7 +24,7 @@ class Inputs:
     run: Optional[dict] = None
     doctor: Optional[dict] = None
     pingpong: Optional[dict] = None
-    profile: Optional[str] = None  # a file, or a shipped name; None: what the library uses here
+    profile: Optional[str] = None  # a file, or a shipped name; None: the library's profile for this host
     programs: list = dataclasses.field(default_factory=list)
     files: dict = dataclasses.field(default_factory=dict)  # kind: paths
     refused: list = dataclasses.field(default_factory=list)  # why a machine's part is missing

@@ -28,6 +28,7 @@ class Array:
 
     def __init__(self, file, entry, chunk=CHUNK):
         self._file, self._entry, self._most = file, entry, max(chunk // entry.dtype.itemsize, 1)
+        self._coding = None  # of what is appended; None: as of what is there
         self._kept_from = 0.0 if (entry.asked or "").startswith("rel") else math.inf  # as streams.kept_from() has it
         self._starts = [0, *itertools.accumulate(one[2] for one in entry.chunks)]
 
@@ -66,6 +67,12 @@ class Array:
     def chunks(self) -> int:
         """How many streams there are."""
         return len(self._entry.chunks)
+
+    @property
+    def coding(self) -> str:
+        """How its streams store codes: "fixed" or "dense", "mixed" where some are fixed and some dense, "" where there are none."""
+        versions = {self._file._bytes(offset, 5, "a chunk")[4] for offset, *_ in self._entry.chunks}
+        return "mixed" if len(versions) > 1 else {1: "fixed", 2: "dense"}.get(min(versions, default=0), "")
 
     @property
     def eps(self) -> float:
@@ -145,7 +152,7 @@ class Array:
         what = f"chunk {which} of {self.name!r}"
         try:
             content = self._file._bytes(offset, length, what)
-            kind, contributions, count, written, _, eps, _, _, checked = _core.inspect(content)
+            kind, contributions, count, written, _, eps, _, _, checked, _ = _core.inspect(content)
             wanted, parts = elements.stream_type(self.dtype, self._entry.eps is None)
             found = (kind, count, written, contributions, eps, checked, int.from_bytes(content[36:40], "little"))
             if found != (wanted, size * parts, length, self.contributions, self.eps, True, checksum):
@@ -191,6 +198,7 @@ class Array:
         if self.contributions != 1:
             raise UnsupportedError(f"{self.name!r} is a sum of {self.contributions} arrays, to which nothing is appended")
         values = arrays.array(rows, "rows")
+        self._coding = self._coding or {"fixed": "fixed", "dense": "dense"}.get(self.coding)
         if values.dtype != self.dtype or values.shape[1:] != self.shape[1:] or values.ndim != self.ndim:
             raise IncompatibleError(f"rows of {values.dtype} {values.shape} are appended to {self.name!r} of {self.dtype} {self.shape}")
         before = len(self._entry.chunks)
@@ -206,7 +214,7 @@ class Array:
         flat = np.ascontiguousarray(values).reshape(-1)
         for first in range(0, flat.size, self._most):
             part = flat[first:first + self._most]
-            content = elements.encode(part, self._entry.eps, threads, self._entry.marks, self._kept_from)
+            content = elements.encode(part, self._entry.eps, threads, self._entry.marks, self._kept_from, self._coding)
             self._keep(content, part.size)
 
     def _keep(self, content, size):

@@ -77,14 +77,16 @@ def _narrow(dtype):
     return np.dtype(f"{'i' if dtype.kind == 'i' else 'u'}{dtype.itemsize}")
 
 
-def encode(values, eps, threads=1, marks=(), kept_from=math.inf):
+def encode(values, eps, threads=1, marks=(), kept_from=math.inf, coding=None):
     """The stream of the elements of a flat, contiguous array: within `eps`, or, where that is None, of their bits. A checksum is in it.
 
+    coding: "fixed" or "dense"; None: dense within a bound, where it gains most, else fixed.
     marks, kept_from: elements that keep their bits within a bound: marks of missing data, and those of such a magnitude.
     """
+    coding = getattr(_core.Coding, coding or ("fixed" if eps is None else "dense"))
     if eps is None:
-        return _core.compress(stream_type(values.dtype, True)[0], as_integers(values), 1.0, True, threads)
-    return _core.compress(arrays.type_of(values.dtype)[0], arrays.buffer(values), eps, True, threads, list(marks), kept_from)
+        return _core.compress(stream_type(values.dtype, True)[0], as_integers(values), 1.0, True, threads, coding=coding)
+    return _core.compress(arrays.type_of(values.dtype)[0], arrays.buffer(values), eps, True, threads, list(marks), kept_from, coding)
 
 
 def decode(content, lossless, out, threads=1):

@@ -15,7 +15,7 @@ from stretto.storage.elements import DTYPES, dtype_named, is_floating, name_of, 
 MAGIC = b"\x89STF\r\n\x1a\n"
 VERSION = 1
 HEADER = struct.Struct("<8sIIQQII")  # magic, version, CRC-32 of the index, its offset and length, zero, CRC-32 of all before
-VALUES_A_BYTE = 512  # that a stream can hold at most: a group of 1,024 takes 2 bytes of index
+VALUES_A_BYTE = 4096  # that a stream can hold at most, a dense one: 64 groups of 1,024 in 16 bytes
 
 class Entry:
     """What an index says of one array. `eps` is None where elements keep their bits. `chunks`: [offset, length, elements, checksum] each."""

@@ -12,7 +12,7 @@ from stretto.errors import Failure, printable
 ATTRIBUTES = ("_FillValue", "missing_value")  # of NetCDF's conventions
 SHARE = 0.2  # of all elements that a suspect is at least
 IGNORED = 1e15  # values from here on are ignored by ranges as they are
-SAMPLED, SAMPLE = 32, 1 << 16  # pieces that are looked at, and elements of each
+SAMPLED, SAMPLE = 32, 1 << 16  # number of sampled pieces, and elements of each
 
 
 def marks_in(attributes, *more):

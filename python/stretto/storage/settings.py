@@ -17,6 +17,13 @@ def bounds(absolute, relative):
     return tuple(None if value is None else positive(value, name) for name, value in (("abs", absolute), ("rel", relative)))
 
 
+def coding(word):
+    """A coding of files, "fixed", "dense" or None. ArgumentError for another."""
+    if word in ("fixed", "dense", None):
+        return word
+    raise ArgumentError(f"coding is {word!r}; it takes fixed, dense or None")
+
+
 def left_out(marks):
     """Marks, and 0, for the range of a chunk: Zarr fills chunks beyond an array's edge with its fill value, 0 unless given."""
     return [*marks, 0.0] if len(marks) < MOST and 0.0 not in marks else list(marks)

@@ -96,11 +96,13 @@ def check(option, value):
 
 
 def compress(console, path, output, bounds, names=(), shape=None, dtype=None, ignore_above=None, force=False, threads=1, marks=(),
-             no_marks=False):
+             no_marks=False, coding=None):
     """Writes the container; {name: what became of it}, and what was left out.
 
     marks: of missing data, beside those that the file names. no_marks: there are none, whatever the file says.
     """
+    if coding not in (None, "fixed", "dense"):
+        raise Failure(f"--coding is {coding!r}; it takes fixed or dense")
     if no_marks and marks:
         raise Failure("--mark and --no-marks exclude each other")
     with failures(output), opened(path, shape, dtype) as source:
@@ -118,6 +120,7 @@ def compress(console, path, output, bounds, names=(), shape=None, dtype=None, ig
                 eps = eps_of(one, asked[one.name], ignore_above, threads, tell)
                 made = file._begin(one.name, one.dtype, one.shape, eps, ":".join(map(str, asked[one.name])) if asked[one.name] else None, one.attributes,
                                    one.axes, marks=one.marks)
+                made._coding = coding
                 made._kept_from = kept_from(None if not asked[one.name] or asked[one.name][0] == "abs" else asked[one.name][1], ignore_above)
                 for box in one.boxes():
                     values = one.read(box)
@@ -186,7 +189,7 @@ def described(file):
     """What a container holds, as JSON."""
     return {name: {"dtype": elements.name_of(one.dtype), "shape": list(one.shape), "bound": one.bound, "eps": one.eps, "contributions": one.contributions,
                    "promised_error": one.promised_error, "bytes": one.size * one.dtype.itemsize, "stored": one.nbytes, "chunks": one.chunks,
-                   "ratio": one.ratio if one.nbytes else None} for name, one in file.items()}
+                   "coding": one.coding, "ratio": one.ratio if one.nbytes else None} for name, one in file.items()}
 
 
 def inspect(console, path, every_byte=False):
@@ -198,7 +201,8 @@ def inspect(console, path, every_byte=False):
             one = Stream.from_bytes(path.read_bytes())
             return {"file": str(path), "kind": kind, "bytes": path.stat().st_size, "attributes": {}, "arrays": {path.stem: {
                 "dtype": one.dtype.name, "shape": list(one.shape), "bound": None, "eps": one.eps, "contributions": one.contributions,
-                "promised_error": one.promised_error, "bytes": one.size * one.dtype.itemsize, "stored": one.nbytes, "chunks": 1, "ratio": one.ratio}}}
+                "promised_error": one.promised_error, "bytes": one.size * one.dtype.itemsize, "stored": one.nbytes, "chunks": 1, "coding": one.coding,
+                "ratio": one.ratio}}}
         if kind != "container":
             raise Failure(f"{path} is no .stretto file and no stream")
         with container.open(path) as file:
@@ -222,9 +226,9 @@ def plain(text):
 
 def show(console, title, found):
     """A table of `described`."""
-    table = new_table(plain(title), "array", "dtype", "shape", "bound", "largest error", "bytes", "ratio")
+    table = new_table(plain(title), "array", "dtype", "shape", "bound", "largest error", "coding", "bytes", "ratio")
     for name, one in found.items():
         lossless = not one["eps"]
         table.add_row(plain(name), one["dtype"], "x".join(map(str, one["shape"])) or "one number", "exact" if lossless else plain(one["bound"] or f"abs:{one['eps']:g}"),
-                      "0" if lossless else f"{one['promised_error']:.3g}", units.size(one["stored"]), "" if one["ratio"] is None else f"{one['ratio']:.2f}")
+                      "0" if lossless else f"{one['promised_error']:.3g}", one["coding"], units.size(one["stored"]), "" if one["ratio"] is None else f"{one['ratio']:.2f}")
     console.print(table)

@@ -30,6 +30,7 @@ class Stretto(ArrayBytesCodec):
     abs: the bound in units of the data. rel: as a fraction of the range of each chunk, so that neighbours may have different bounds. No range
     counts zeros, which may be beyond the array's edge.
     rewrite: whether chunks may be written in part within `rel`. Their values are decoded and encoded again each time, and errors add up.
+    coding: "dense", in half to two thirds of the bytes, or "fixed", at three times the speed. Without it dense within a bound, fixed without.
     marks: values that mark missing data, such as (-9999,): they keep their bits, no other value decodes to one, and no range counts them. The array's
     fill value is a mark by itself, unless it is 0, Zarr's default.
     """
@@ -40,11 +41,13 @@ class Stretto(ArrayBytesCodec):
     rel: float | None = None
     rewrite: bool = False
     marks: tuple = ()
+    coding: str | None = None
 
     def __post_init__(self):
         for name, bound in zip(("abs", "rel"), settings.bounds(self.abs, self.rel)):
             object.__setattr__(self, name, bound)  # plain floats, as JSON needs them
         object.__setattr__(self, "rewrite", bool(self.rewrite))
+        settings.coding(self.coding)
         object.__setattr__(self, "marks", tuple(streams.marks_of(self.marks)))
 
     @classmethod
@@ -52,7 +55,8 @@ class Stretto(ArrayBytesCodec):
         return cls(**data.get("configuration", {}))
 
     def to_dict(self):
-        given = (("abs", self.abs), ("rel", self.rel), ("rewrite", self.rewrite or None), ("marks", list(self.marks) or None))
+        given = (("abs", self.abs), ("rel", self.rel), ("rewrite", self.rewrite or None), ("marks", list(self.marks) or None),
+                 ("coding", self.coding))
         return {"name": "stretto", "configuration": {name: value for name, value in given if value is not None}}
 
     def validate(self, *, shape, dtype, chunk_grid):
@@ -70,10 +74,10 @@ class Stretto(ArrayBytesCodec):
         values = np.asarray(values)
         values = np.ascontiguousarray(values, elements.native(values.dtype)).reshape(-1)
         if self._lossless() or not elements.is_floating(values.dtype):
-            return chunk_spec.prototype.buffer.from_bytes(elements.encode(values, None))
+            return chunk_spec.prototype.buffer.from_bytes(elements.encode(values, None, coding=self.coding))
         marks = streams.marks_of([*self.marks, *_parts(chunk_spec.fill_value)])
         eps = streams.eps_of(values, arrays.type_of(values.dtype)[0], self.abs, self.rel, None, 1, settings.left_out(marks))
-        return chunk_spec.prototype.buffer.from_bytes(elements.encode(values, eps, 1, marks, streams.kept_from(self.rel, None)))
+        return chunk_spec.prototype.buffer.from_bytes(elements.encode(values, eps, 1, marks, streams.kept_from(self.rel, None), self.coding))
 
     def _decode_sync(self, chunk_bytes, chunk_spec):
         dtype = chunk_spec.dtype.to_native_dtype()

@@ -1,7 +1,7 @@
-"""stretto as a backend of torch.distributed, on CPUs and without an MPI.
+"""stretto as a backend of torch.distributed, on CPUs and GPUs and without an MPI.
 
     import stretto.torch
-    torch.distributed.init_process_group("stretto")                     # or "cpu:stretto,cuda:nccl"
+    torch.distributed.init_process_group("stretto")                     # or "cpu:stretto,cuda:nccl", "cpu:gloo,cuda:stretto"
     model.register_comm_hook(stretto.torch.State(rms=0.01), stretto.torch.hook)      # of DistributedDataParallel, over any backend
     stretto.torch.fsdp(model, rms=0.01)                                # of fully_shard, over any backend
 
@@ -32,11 +32,13 @@ VERSION = _checked()
 
 import torch.distributed as _distributed  # noqa: E402
 
+from stretto.torch.cuda import DeviceReport  # noqa: E402
+from stretto.torch.group import report  # noqa: E402
 from stretto.torch.hook import hook  # noqa: E402
 from stretto.torch.sharded import fsdp  # noqa: E402
 from stretto.torch.state import State  # noqa: E402
 
-__all__ = ["State", "fsdp", "hook"]
+__all__ = ["DeviceReport", "State", "fsdp", "hook", "report"]
 
 if VERSION < (2, 14):
     from stretto.torch.backend_2_13 import create  # noqa: E402
@@ -44,4 +46,4 @@ else:
     from stretto.torch.backend_2_14 import create  # noqa: E402
 
 if not hasattr(_distributed.Backend, "STRETTO"):
-    _distributed.Backend.register_backend("stretto", create, extended_api=True, devices=["cpu"])
+    _distributed.Backend.register_backend("stretto", create, extended_api=True, devices=["cpu", "cuda"])

@@ -20,7 +20,8 @@ class StrettoGroup(Collectives, Messages, dist.ProcessGroup):
         self._group = Group(store, rank, size, name, timeout.total_seconds())
         self._store, self._name, self._desc, self._sequence = store, name, "undefined", 0
         self._messages = gloo_group(store, rank, size, timeout)
-        self._register_backend(torch.device("cpu"), CUSTOM, self._messages)
+        for device in ("cpu", "cuda"):
+            self._register_backend(torch.device(device), CUSTOM, self._messages)
         self._set_default_backend(CUSTOM)
 
     def getBackendName(self):

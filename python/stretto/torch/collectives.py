@@ -72,8 +72,8 @@ class Collectives:
                 values.mul_(factor)
             call = self._group.prepared(KINDS.allreduce, type_, its_op, send_in_place=True, seconds=seconds)
             if parts == 1 and factor is None and seconds is None:
-                self._group.calls["allreduce", tensor.dtype, hash(opts.reduceOp)] = call.run_in_place
-            call.run_in_place(values.data_ptr(), values.numel() * parts)
+                self._group.calls["allreduce", tensor.dtype, hash(opts.reduceOp)] = call.run_in_place_at
+            call.run_in_place(values, values.numel() * parts)
             if values is not tensor:
                 tensor.copy_(values)
 
@@ -100,11 +100,11 @@ class Collectives:
             count = values.numel() * parts
             call = self._group.prepared(KINDS.reduce, type_, its_op, root, send_in_place=at_root, seconds=seconds)
             if at_root:
-                call.run_in_place(values.data_ptr(), count)
+                call.run_in_place(values, count)
                 if values is not tensor:
                     tensor.copy_(values)
             else:
-                call.run(values.data_ptr(), count, 0, 0, count)
+                call.run(values, count, None, 0, count)
 
         return self._go("reduce", opts, [tensor], run)
 
@@ -117,7 +117,7 @@ class Collectives:
         out, given = memory.single(output, "output of reduce_scatter"), self._one_each(input[0], "input of reduce_scatter")
         if given[self._group.rank].numel() != out.numel():
             raise ArgumentError(f"output of reduce_scatter has {out.numel()} elements; input {self._group.rank} has {given[self._group.rank].numel()}")
-        memory.same_dtype([out, *given], "tensors of reduce_scatter")
+        memory.alike([out, *given], "tensors of reduce_scatter")
         counts = [one.numel() for one in given]
         return self._go("reduce_scatter", opts, [out], self._scattered_sum(out, lambda: memory.joined(given), counts, opts))
 
@@ -139,10 +139,10 @@ class Collectives:
             if even:
                 call = group.prepared(KINDS.reduce_scatter_block, type_, its_op, seconds=seconds)
                 if parts == 1 and factor is None and seconds is None:
-                    group.calls["reduce_scatter", out.dtype, hash(opts.reduceOp)] = call.run
+                    group.calls["reduce_scatter", out.dtype, hash(opts.reduceOp)] = call.run_at
             else:
                 call = group.prepared(KINDS.reduce_scatter, type_, its_op, received=[n * parts for n in counts], seconds=seconds)
-            call.run(values.data_ptr(), total, result.data_ptr(), own, own)
+            call.run(values, total, result, own, own)
             if result is not out:
                 out.copy_(result)
 
@@ -161,7 +161,7 @@ class Collectives:
     def _scattered_single(self, out, values, opts):
         memory.check(out, "output of reduce_scatter_single")
         memory.check(values, "input of reduce_scatter_single")
-        memory.same_dtype([out, values], "tensors of reduce_scatter_single")
+        memory.alike([out, values], "tensors of reduce_scatter_single")
         if out.numel() * self._group.size != values.numel():
             raise ArgumentError(f"input of reduce_scatter_single has {values.numel()} elements; output has {out.numel()} for each of {self._group.size} ranks")
         return self._scattered_sum(out, lambda: values, [out.numel()] * self._group.size, opts)
@@ -192,8 +192,8 @@ class Collectives:
             values = memory.readable(memory.resolved(tensor))
             call = self._group.prepared(KINDS.bcast, type_, root=root, seconds=seconds)
             if parts == 1 and seconds is None:
-                self._group.calls["broadcast", tensor.dtype, root] = call.run_in_place
-            call.run_in_place(values.data_ptr(), values.numel() * parts)
+                self._group.calls["broadcast", tensor.dtype, root] = call.run_in_place_at
+            call.run_in_place(values, values.numel() * parts)
             if values is not tensor and root != self._group.rank:
                 tensor.copy_(values)
 
@@ -211,7 +211,7 @@ class Collectives:
     def _gathered(self, output, values, opts):
         """A function that gathers values of all ranks into a list of tensors."""
         outs = self._one_each(output, "output of all_gather")
-        memory.same_dtype([values, *outs], "tensors of all_gather")
+        memory.alike([values, *outs], "tensors of all_gather")
         counts = [one.numel() for one in outs]
         if counts[self._group.rank] != values.numel():
             raise ArgumentError(f"input of all_gather has {values.numel()} elements; output {self._group.rank} has {counts[self._group.rank]}")
@@ -235,10 +235,10 @@ class Collectives:
         if len(set(counts)) == 1:
             call = group.prepared(KINDS.allgather, type_, send_in_place=in_place, seconds=seconds)
             if parts == 1 and seconds is None and not in_place:
-                group.calls["allgather", flat.dtype] = call.run
+                group.calls["allgather", flat.dtype] = call.run_at
         else:
             call = group.prepared(KINDS.allgatherv, type_, send_in_place=in_place, received=[n * parts for n in counts], seconds=seconds)
-        call.run(0 if in_place else values.data_ptr(), 0 if in_place else own, flat.data_ptr(), total, own)
+        call.run(None if in_place else values, 0 if in_place else own, flat, total, own)
 
     def all_gather_single(self, output, input, opts=None):  # noqa: A002
         if type(opts) is c10d.AllgatherOptions and not opts.asyncOp:
@@ -253,7 +253,7 @@ class Collectives:
     def _gathered_single(self, out, values, opts):
         memory.check(out, "output of all_gather_single")
         memory.check(values, "input of all_gather_single")
-        memory.same_dtype([out, values], "tensors of all_gather_single")
+        memory.alike([out, values], "tensors of all_gather_single")
         if out.numel() != values.numel() * self._group.size:
             raise ArgumentError(f"output of all_gather_single has {out.numel()} elements; input has {values.numel()} of each of {self._group.size} ranks")
 
@@ -291,7 +291,7 @@ class Collectives:
             if len(output) != 1:
                 raise ArgumentError(f"output of gather is {len(output)} lists of tensors at the root; it takes one")
             outs = self._one_each(output[0], "output of gather")
-            memory.same_dtype([values, *outs], "tensors of gather")
+            memory.alike([values, *outs], "tensors of gather")
             for one in outs:
                 if one.numel() != values.numel():
                     raise ArgumentError(f"output of gather has a tensor of {one.numel()} elements; input has {values.numel()}")
@@ -303,12 +303,12 @@ class Collectives:
             own = sent.numel() * parts
             call = group.prepared(KINDS.gather, type_, root=root, seconds=seconds)
             if not outs:
-                call.run(sent.data_ptr(), own, 0, 0, own)
+                call.run(sent, own, None, 0, own)
                 return
             flat, direct = memory.room(outs)
             if memory.overlap(sent, flat):
                 sent = sent.clone()
-            call.run(sent.data_ptr(), own, flat.data_ptr(), own * group.size, own)
+            call.run(sent, own, flat, own * group.size, own)
             if not direct:
                 memory.scatter_into(outs, flat)
 
@@ -327,7 +327,7 @@ class Collectives:
             if len(input) != 1:
                 raise ArgumentError(f"input of scatter is {len(input)} lists of tensors at the root; it takes one")
             given = self._one_each(input[0], "input of scatter")
-            memory.same_dtype([out, *given], "tensors of scatter")
+            memory.alike([out, *given], "tensors of scatter")
             for one in given:
                 if one.numel() != out.numel():
                     raise ArgumentError(f"input of scatter has a tensor of {one.numel()} elements; output has {out.numel()}")
@@ -342,9 +342,9 @@ class Collectives:
                 sent = memory.resolved(memory.joined(given))
                 if memory.overlap(sent, result):
                     sent = sent.clone()
-                call.run(sent.data_ptr(), own * group.size, result.data_ptr(), own, own)
+                call.run(sent, own * group.size, result, own, own)
             else:
-                call.run(0, 0, result.data_ptr(), own, own)
+                call.run(None, 0, result, own, own)
             if result is not out:
                 out.copy_(result)
 
@@ -354,7 +354,7 @@ class Collectives:
         opts = options_of(c10d.AllToAllOptions, opts)
         memory.check(output, "output of all_to_all_single")
         memory.check(input, "input of all_to_all_single")
-        memory.same_dtype([output, input], "tensors of all_to_all_single")
+        memory.alike([output, input], "tensors of all_to_all_single")
         received, even_out = self._splits(output, output_split_sizes, "output")
         sent, even_in = self._splits(input, input_split_sizes, "input")
 
@@ -385,7 +385,7 @@ class Collectives:
     def alltoall(self, output, input, opts=None, timeout=None):  # noqa: A002
         opts = options_of(c10d.AllToAllOptions, opts, timeout)
         outs, given = self._one_each(output, "output of all_to_all"), self._one_each(input, "input of all_to_all")
-        memory.same_dtype([*outs, *given], "tensors of all_to_all")
+        memory.alike([*outs, *given], "tensors of all_to_all")
 
         def run():
             flat, direct = memory.room(outs)
@@ -403,12 +403,12 @@ class Collectives:
             call = self._group.prepared(KINDS.alltoall, type_, seconds=seconds)
         else:
             call = self._group.prepared(KINDS.alltoallv, type_, sent=[n * parts for n in sent], received=[n * parts for n in received], seconds=seconds)
-        call.run(values.data_ptr(), sum(sent) * parts, result.data_ptr(), sum(received) * parts, sent[0] * parts if even else 0)
+        call.run(values, sum(sent) * parts, result, sum(received) * parts, sent[0] * parts if even else 0)
 
     def barrier(self, opts=None, timeout=None):
         opts = options_of(c10d.BarrierOptions, opts, timeout)
         seconds = seconds_of(opts)
-        return self._go("barrier", opts, [], lambda: self._group.prepared(KINDS.barrier, NO_TYPE, seconds=seconds).run_in_place(0, 0))
+        return self._go("barrier", opts, [], lambda: self._group.prepared(KINDS.barrier, NO_TYPE, seconds=seconds).run_in_place_at(0, 0))
 
     # ---- shared by the collectives
 

@@ -39,7 +39,7 @@ class Residuals:
         return place
 
     def _first(self, place, gradient):
-        zeros = torch.zeros(gradient.numel(), dtype=gradient.dtype)
+        zeros = torch.zeros(gradient.numel(), dtype=gradient.dtype, device=gradient.device)
         if self._loaded is None or place >= len(self._loaded):
             return zeros
         found = self._loaded[place]

@@ -2,15 +2,51 @@
 
 from __future__ import annotations
 
+import weakref
+
+import torch.distributed as dist
+
 import stretto.errors
 from stretto.api import ranks
 from stretto.api.core import _core
 from stretto.api.options import options
+from stretto.torch.cuda import Devices
 from stretto.torch.errors import of_torch
 from stretto.torch.lane import Lane
 
 KINDS = _core.Collective
+_open = weakref.WeakValueDictionary()  # groups by the process groups' names
 GRACE = 5  # seconds for started calls when the group is destroyed
+
+
+def report(group=None):
+    """What a process group over stretto has done with tensors of CUDA on this rank: a DeviceReport. group: None for the default group."""
+    name = (group or dist.group.WORLD).group_name
+    if name not in _open:
+        raise stretto.errors.ArgumentError(f"the process group {name!r} is none of the backend stretto, or has ended")
+    return _open[name].devices.report
+
+
+class Prepared:
+    """A call with all of its arguments but its memory, which are tensors of the host or of CUDA."""
+
+    def __init__(self, addressed, devices):
+        self._devices, self._addressed = devices, addressed
+        self.run_at, self.run_in_place_at = addressed.run, addressed.run_in_place  # by addresses of the host
+
+    def run(self, send, sends, recv, receives, count):
+        """Contiguous tensors, or None, and the elements that are read and written there."""
+        one = send if recv is None else recv
+        if one.is_cuda:
+            self._devices.run(self._addressed, send, sends, recv, receives, count, fills=send is not None)
+        else:
+            self.run_at(0 if send is None else send.data_ptr(), sends, 0 if recv is None else recv.data_ptr(), receives, count)
+
+    def run_in_place(self, tensor, count):
+        if tensor.is_cuda:
+            self._devices.run(self._addressed, None, 0, tensor, count, count)
+        else:
+            self.run_in_place_at(tensor.data_ptr(), count)
 
 
 class Group:
@@ -18,9 +54,10 @@ class Group:
 
     def __init__(self, store, rank, size, name, seconds):
         self.rank, self.size, self.name = rank, size, name
-        self.lane = Lane(name)
+        self.lane, self.devices = Lane(name), Devices(name)
         self.seconds = seconds  # the limit of each call
         self._store, self._comm, self._broken = store, None, None
+        _open[name] = self
         self.calls = {}  # that were made before, by what tells them apart: functions of addresses and counts
         self._made = {}
 
@@ -44,14 +81,15 @@ class Group:
         return self._comm
 
     def prepared(self, kind, type_, op=_core.Op.sum, root=0, send_in_place=False, recv_in_place=False, sent=(), received=(), seconds=None):
-        """The call of the extension with these arguments, which is kept."""
+        """The call with these arguments, which is kept."""
         key = (kind, type_, op, root, send_in_place, recv_in_place, tuple(sent), tuple(received), seconds)
         found = self._made.get(key)
         if found is None:
             if len(self._made) > 500:  # as of uneven splits, which differ from call to call
                 self._made.clear()
             how = options({"timeout": self.seconds if seconds is None else seconds})
-            found = self._made[key] = _core.Addressed(self.comm._comm, how, kind, type_, op, root, send_in_place, recv_in_place, list(sent), list(received))
+            addressed = _core.Addressed(self.comm._comm, how, kind, type_, op, root, send_in_place, recv_in_place, list(sent), list(received))
+            found = self._made[key] = Prepared(addressed, self.devices)
         return found
 
     def failed(self, error, what):

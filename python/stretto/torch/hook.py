@@ -14,9 +14,9 @@ def hook(state: State, bucket) -> torch.futures.Future[torch.Tensor]:
     buffer, parameters, gradients, is_last = bucket.buffer(), bucket.parameters(), bucket.gradients(), bucket.is_last()
     if buffer.layout != torch.strided:
         raise UnsupportedError(f"a bucket of gradients of layout {buffer.layout}; dense gradients are served (as of Embedding(sparse=False))")
-    if not buffer.is_cpu:
-        raise UnsupportedError(f"a bucket on the device {str(buffer.device)!r}; gradients in the host's memory are served")
-    future = torch.futures.Future()
+    if not buffer.is_cpu and not buffer.is_cuda:
+        raise UnsupportedError(f"a bucket on the device {str(buffer.device)!r}; gradients in the host's memory and in CUDA's are served")
+    future = torch.futures.Future(devices=[buffer.device]) if buffer.is_cuda else torch.futures.Future()
 
     def run():
         try:

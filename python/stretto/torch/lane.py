@@ -6,6 +6,9 @@ from __future__ import annotations
 import collections
 import threading
 
+import torch
+
+from stretto.torch import cuda
 from stretto.torch.work import StartedWork
 
 
@@ -18,6 +21,7 @@ class Lane:
         self.calls = 0  # that were made
         self._pending = 0  # started calls that are not complete
         self._thread, self._closed = None, False
+        self._streams = {}  # of started calls, one for each device of CUDA
 
     def run(self, call, *arguments):
         """The call on this thread, after all that were started before."""
@@ -28,8 +32,8 @@ class Lane:
             return call(*arguments)
 
     def start(self, tensors, call):
-        """The Work of a call that the group's thread will make."""
-        work = StartedWork(tensors)
+        """The Work of a call that the group's thread will make; of tensors of CUDA, on a stream of the group, after the current stream's work so far."""
+        work = StartedWork(tensors, self._order(tensors))
         with self._changed:
             if self._closed:
                 raise RuntimeError(f"the process group {self._name!r} was destroyed")
@@ -40,6 +44,14 @@ class Lane:
                 self._thread.start()
             self._changed.notify_all()
         return work
+
+    def _order(self, tensors):
+        device = cuda.first_device(tensors)
+        if device is None:
+            return None
+        if device not in self._streams:
+            self._streams[device] = torch.cuda.Stream(device)
+        return cuda.Order(device, self._streams[device])
 
     def drain(self, seconds=None):
         """Waits until all started calls are complete. Whether they are."""
@@ -67,7 +79,7 @@ class Lane:
             try:
                 with self._turn:
                     self.calls += 1
-                    call()
+                    work.run(call)
             except BaseException as raised:  # noqa: BLE001  the Work raises it
                 error = raised
             with self._changed:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import datetime
 
+import torch
 from torch._C import _distributed_c10d as c10d
 
+from stretto.torch import cuda
 from stretto.torch import tensors as memory
+from stretto.torch.work import UNSET
 
 
 def gloo_group(store, rank, size, timeout):
@@ -18,17 +21,63 @@ def gloo_group(store, rank, size, timeout):
     return c10d.ProcessGroupGloo(c10d.PrefixStore("messages/", store), rank, size, options)
 
 
+class StagedReceive(c10d.Work):
+    """A message that comes to pinned memory, and goes from there to a tensor of CUDA when somebody waits for it."""
+
+    def __init__(self, work, pinned, tensor):
+        super().__init__()
+        self._work, self._pinned, self._tensor = work, pinned, tensor
+
+    def wait(self, timeout=UNSET):
+        done = self._work.wait() if timeout is None or timeout.total_seconds() <= 0 else self._work.wait(timeout)
+        if self._pinned is not None:
+            self._tensor.copy_(self._pinned, non_blocking=True)
+            self._pinned = None
+        return done
+
+    def synchronize(self):
+        self.wait()
+
+    def is_completed(self):
+        return self._work.is_completed()
+
+    def is_success(self):
+        return self._work.is_success()
+
+    def exception(self):
+        return self._work.exception()
+
+    def result(self):
+        return [self._tensor]
+
+    def source_rank(self):
+        return self._work._source_rank()
+
+    _source_rank = source_rank
+
+
 class Messages:
     """`_messages` is the gloo group of an instance, and `_group` its Group."""
 
     def send(self, tensors, dst, tag=0):
-        return self._messages.send([memory.readable(memory.single(tensors, "send"))], dst, tag)
+        tensor = memory.readable(memory.single(tensors, "send"))
+        if tensor.is_cuda:
+            device, tensor = tensor.device, cuda.to_pinned(tensor)
+            cuda.current_stream(device).synchronize()
+        return self._messages.send([tensor], dst, tag)
 
     def recv(self, tensors, src, tag=0):
-        return self._messages.recv([memory.single(tensors, "recv")], src, tag)
+        return self._received(memory.single(tensors, "recv"), lambda into: self._messages.recv([into], src, tag))
 
     def recv_anysource(self, tensors, tag=0):
-        return self._messages.recv_anysource([memory.single(tensors, "recv")], tag)
+        return self._received(memory.single(tensors, "recv"), lambda into: self._messages.recv_anysource([into], tag))
+
+    @staticmethod
+    def _received(tensor, receive):
+        if not tensor.is_cuda:
+            return receive(tensor)
+        into = torch.empty(tensor.shape, dtype=tensor.dtype, pin_memory=True)
+        return StagedReceive(receive(into), into, tensor)
 
     def monitored_barrier(self, timeout=None, wait_all_ranks=False):
         """Every rank tells rank 0 that it is here, by the store; rank 0 raises RuntimeError with the ranks that did not come in time.

@@ -8,12 +8,11 @@ from stretto.errors import ArgumentError, UnsupportedError
 
 
 def check(tensor, what):
-    """Dense tensors in the host's memory are served; others are refused by name."""
+    """Dense tensors in the host's memory and in CUDA's are served; others are refused by name."""
     if not isinstance(tensor, torch.Tensor):
         raise TypeError(f"{what} is a {type(tensor).__name__}; it takes a tensor")
-    if not tensor.is_cpu:
-        raise UnsupportedError(f"{what} is a tensor on the device {str(tensor.device)!r}; the backend stretto serves tensors of the CPU ('cpu:stretto,cuda:nccl' "
-                               "leaves the others to nccl)")
+    if not tensor.is_cpu and not tensor.is_cuda:
+        raise UnsupportedError(f"{what} is a tensor on the device {str(tensor.device)!r}; the backend stretto serves tensors of 'cpu' and of 'cuda'")
     if tensor.layout != torch.strided:
         raise UnsupportedError(f"{what} is a tensor of layout {tensor.layout}; dense tensors are served")
     return tensor
@@ -84,9 +83,9 @@ def overlap(a, b):
     return from_a < from_b + b.nbytes and from_b < from_a + a.nbytes
 
 
-def same_dtype(tensors, what):
-    """The dtype of all; ArgumentError where they differ."""
-    kinds = {one.dtype for one in tensors}
-    if len(kinds) > 1:
-        raise ArgumentError(f"{what} have dtypes {', '.join(sorted(map(str, kinds)))}; a call takes one")
-    return tensors[0].dtype
+def alike(tensors, what):
+    """ArgumentError where dtypes or devices differ."""
+    for field in ("dtype", "device"):
+        found = {getattr(one, field) for one in tensors}
+        if len(found) > 1:
+            raise ArgumentError(f"{what} have {field}s {', '.join(sorted(map(str, found)))}; a call takes one")

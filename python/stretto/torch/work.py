@@ -8,19 +8,28 @@ import threading
 import torch
 from torch._C._distributed_c10d import Work
 
+from stretto.torch.cuda import first_device
+
 UNSET = datetime.timedelta(milliseconds=-1)  # what torch passes for "no timeout"
 
 
 class StartedWork(Work):
-    """A call on its way. `tensors` hold the result once it is complete."""
+    """A call on its way. `tensors` hold the result once it is complete. order: of tensors of CUDA, else None."""
 
-    def __init__(self, tensors):
+    def __init__(self, tensors, order=None):
         super().__init__()
-        self._tensors = tensors
+        self._tensors, self._order = tensors, order
         self._done = threading.Event()
         self._error = None
         self._future = None
         self._making = threading.Lock()  # of the future
+
+    def run(self, call):
+        """Makes the call, on the thread of the group."""
+        if self._order is None:
+            call()
+        else:
+            self._order.run(call)
 
     def finish(self, error=None):
         """The call is complete, or has failed. Called once."""
@@ -32,29 +41,36 @@ class StartedWork(Work):
             self._fill(future)
 
     def _fill(self, future):
-        if self._error is None:
+        if self._error is not None:
+            future.set_exception(self._error)
+        elif self._order is None:
             future.set_result(self._tensors)
         else:
-            future.set_exception(self._error)
+            self._order.complete(future.set_result, self._tensors)
 
     def wait(self, timeout=UNSET):
-        """Returns when the call is complete; raises its failure. A timeout of its own raises RuntimeError, and the call goes on."""
+        """Returns when the call is complete; raises its failure. A timeout of its own raises RuntimeError, and the call goes on.
+
+        Of tensors of CUDA it returns when the call is enqueued, and the current stream waits for the result.
+        """
         if not self._done.is_set():
             limit = None if timeout is None or timeout.total_seconds() <= 0 else timeout.total_seconds()
             if not self._done.wait(limit):
                 raise RuntimeError(f"the collective is not complete after {limit} s")
         if self._error is not None:
             raise self._error
+        if self._order is not None:
+            self._order.join()
         return True
 
     def synchronize(self):
         self.wait()
 
     def is_completed(self):
-        return self._done.is_set()
+        return self._done.is_set() and (self._order is None or self._error is not None or self._order.is_over())
 
     def is_success(self):
-        return self._done.is_set() and self._error is None
+        return self.is_completed() and self._error is None
 
     def exception(self):
         return self._error
@@ -72,7 +88,7 @@ class StartedWork(Work):
         with self._making:
             if self._future is not None:
                 return self._future
-            future = self._future = torch.futures.Future()
+            future = self._future = torch.futures.Future() if self._order is None else self._order.future()
             if not self._done.is_set():
                 return future
         self._fill(future)
@@ -106,7 +122,8 @@ class DoneWork(Work):
         return self._tensors
 
     def get_future(self):
-        future = torch.futures.Future()
+        device = first_device(self._tensors)
+        future = torch.futures.Future() if device is None else torch.futures.Future(devices=[device])
         future.set_result(self._tensors)
         return future
 

@@ -168,6 +168,7 @@ Status find_machine(backend::Transport& transport, model::Carrier carrier, carri
     profile = model::over(carrier, std::move(profile), &of_messages);
     if (between && lacks_network(profile, of_messages, first))
       if (s = take_network(transport, topology, carrier, messages, all, &profile); s != Status::ok) return s;
+    profile.mpi = transport.name();  // of this communicator, whoever measured
     *chooser = std::make_shared<select::SharedChooser>(std::move(profile), std::move(topology));
     (*chooser)->eager_limit = first.eager_limit;
     (*chooser)->messages = std::move(of_messages);

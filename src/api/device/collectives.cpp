@@ -11,14 +11,16 @@ using namespace stretto::api;
 
 namespace {
 
-stretto_status run(stretto_comm comm, const stretto_options* options, const Plain& plain, void* stream) noexcept {
+template <class Build>
+stretto_status run(stretto_comm comm, const stretto_options* options, const Build& build, void* stream) noexcept {
   if (const Status s = usable(comm); s != Status::ok) return to_c(s);
   Guard guard = comm->guard();
   comm->prepared.passed_by();
+  comm->prepared.ask_for_devices();
   Call call;
   call.stream = stream;
   select::Decision decision;
-  const Status own = form(*comm, options, plain, &call, &decision);
+  const Status own = form(*comm, options, build, &call, &decision);
   Operation operation(*comm);
   operation.start(std::move(call), std::move(decision), own);
   return to_c(operation.wait(guard));
@@ -75,6 +77,58 @@ stretto_status stretto_bcast_on_stream(void* buffer, size_t count, stretto_type 
 stretto_status stretto_alltoall_on_stream(const void* sendbuf, void* recvbuf, size_t count, stretto_type type,
                                           stretto_comm comm, const stretto_options* options, void* stream) {
   return run(comm, options, moving(Collective::alltoall, sendbuf, recvbuf, count, type), stream);
+}
+
+stretto_status stretto_scatter_on_stream(const void* sendbuf, void* recvbuf, size_t count, stretto_type type, int root,
+                                         stretto_comm comm, const stretto_options* options, void* stream) {
+  return run(comm, options, moving(Collective::scatter, sendbuf, recvbuf, count, type, root), stream);
+}
+
+stretto_status stretto_gather_on_stream(const void* sendbuf, void* recvbuf, size_t count, stretto_type type, int root,
+                                        stretto_comm comm, const stretto_options* options, void* stream) {
+  return run(comm, options, moving(Collective::gather, sendbuf, recvbuf, count, type, root), stream);
+}
+
+stretto_status stretto_allreduce_multi_on_stream(const void* const* contributions, int k, void* recvbuf, size_t count,
+                                                 stretto_type type, stretto_op op, stretto_comm comm,
+                                                 const stretto_options* options, void* stream) {
+  return run(comm, options, multi(contributions, k, recvbuf, count, type, op), stream);
+}
+
+stretto_status stretto_reduce_scatter_on_stream(const void* sendbuf, void* recvbuf, const size_t* counts,
+                                                stretto_type type, stretto_op op, stretto_comm comm,
+                                                const stretto_options* options, void* stream) {
+  return run(comm, options, with_counts(Collective::reduce_scatter, sendbuf, recvbuf, counts, nullptr, type, op),
+             stream);
+}
+
+stretto_status stretto_allgatherv_on_stream(const void* sendbuf, void* recvbuf, const size_t* counts,
+                                            const size_t* displs, stretto_type type, stretto_comm comm,
+                                            const stretto_options* options, void* stream) {
+  return run(comm, options,
+             with_counts(Collective::allgatherv, sendbuf, recvbuf, counts, displs, type, STRETTO_SUM), stream);
+}
+
+stretto_status stretto_scatterv_on_stream(const void* sendbuf, const size_t* counts, const size_t* displs,
+                                          void* recvbuf, size_t recvcount, stretto_type type, int root,
+                                          stretto_comm comm, const stretto_options* options, void* stream) {
+  return run(comm, options,
+             with_root_counts(Collective::scatterv, sendbuf, recvbuf, recvcount, counts, displs, type, root), stream);
+}
+
+stretto_status stretto_gatherv_on_stream(const void* sendbuf, size_t sendcount, void* recvbuf, const size_t* counts,
+                                         const size_t* displs, stretto_type type, int root, stretto_comm comm,
+                                         const stretto_options* options, void* stream) {
+  return run(comm, options,
+             with_root_counts(Collective::gatherv, sendbuf, recvbuf, sendcount, counts, displs, type, root), stream);
+}
+
+stretto_status stretto_alltoallv_on_stream(const void* sendbuf, const size_t* sendcounts, const size_t* sdispls,
+                                           void* recvbuf, const size_t* recvcounts, const size_t* rdispls,
+                                           stretto_type type, stretto_comm comm, const stretto_options* options,
+                                           void* stream) {
+  return run(comm, options, with_pair_counts(sendbuf, sendcounts, sdispls, recvbuf, recvcounts, rdispls, type),
+             stream);
 }
 
 stretto_status stretto_cuda_query(stretto_comm comm, int* done) {

@@ -29,9 +29,9 @@ struct DeviceLink {
   }
 };
 
-// Collective, at one place among the runs of comm.data. A carrier that one rank lacks is taken by none. If no carrier is left, messages
-// go through the host, which is no failure. STRETTO_DEVICE_CARRIER requests one carrier: nccl, transport, peer or host; unsupported on
-// every rank if it is another word, or cannot be had.
+// Collective, at one place among the runs of comm.data. All ranks skip a carrier that one rank lacks. If none is left,
+// messages are staged through the host, which is no failure. STRETTO_DEVICE_CARRIER requests a carrier: nccl,
+// transport, peer or host; unsupported on every rank if it is unknown or unavailable.
 Status link_devices(stretto_comm_s& comm, double timeout) noexcept;
 
 }  // namespace stretto::api

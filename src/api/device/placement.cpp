@@ -143,6 +143,8 @@ Status place(stretto_comm_s& comm, Call* call) noexcept {
     Status s = find(comm, *call, &buffers);
     if (s == Status::ok && call->stream) s = check_stream(comm, *plugin, buffers, call);
     if (s != Status::ok || buffers.first() == nullptr || host_reads(buffers.where().kind)) return s;
+    if (call->settings.options.coding == STRETTO_CODING_DENSE)
+      return fail(Status::unsupported, "coding dense is not offered in memory of a device, whose streams are fixed");
     s = use(comm, *plugin, buffers.where().device);
     if (s == Status::ok) call->device = comm.device.get();
     return s;

@@ -84,7 +84,7 @@ void Operation::start(Call&& call, select::Decision&& decision, Status own, bool
   if (!done() && !(call_.nonblocking && driven)) comm_.progress();
 }
 
-// Ranks may have different splits: the steps are equal, whichever core does them.
+// Ranks may have different splits: the steps are equal, only their cores differ.
 int Operation::split() const noexcept {
   const CommunicationCores& cores = CommunicationCores::mine();
   if (!call_.nonblocking || !decision_.made || !comm_.is_driven || !cores.on()) return 0;
@@ -109,7 +109,7 @@ void Operation::meet() noexcept {
   meeting_runs_ = decision_.made && decision_.choice.provider == Provider::node && own_.status == 0 &&
                   (!checks || (uniform() && call_.collective != Collective::barrier));
   if (meeting_runs_) {
-    const select::Agreed agreed{merged_.values, merged_.contributions, merged_.ratio()};
+    const select::Agreed agreed{merged_.values, merged_.contributions, merged_.ratios()};
     // A failure here is equal on every rank, and is found again when the data would start.
     meeting_runs_ = comm_.selector.complete(call_, agreed, comm_.backends.serve(call_), &decision_) == Status::ok &&
                     decision_.choice.provider == Provider::node;
@@ -191,7 +191,7 @@ void Operation::leave_agreeing(Status s) noexcept {
   } else if (call_.collective == Collective::barrier && call_.settings.schedule.empty()) {
     finish(Status::ok);  // the agreement was a barrier already
   } else {
-    comm_.selector.remember(call_, merged_.ratio());
+    comm_.selector.remember(call_, merged_.ratios());
     state_ = State::agreed;
   }
 }
@@ -277,7 +277,7 @@ bool Operation::goes_exact(Status refusal) noexcept {
 void Operation::start_data() noexcept {
   state_ = State::running;
   moved_ = true;
-  const select::Agreed agreed{merged_.values, merged_.contributions, exact_ ? 0 : merged_.ratio()};
+  const select::Agreed agreed{merged_.values, merged_.contributions, exact_ ? call::Shrinks{} : merged_.ratios()};
   const bool mixed = merged_.devices > 0 && merged_.devices < static_cast<std::uint32_t>(comm_.size);
   if (const Status s = link(); s != Status::ok) {
     leave_running(s, s == Status::unsupported);
@@ -332,8 +332,9 @@ bool Operation::is_its_turn() const noexcept {
   return true;
 }
 
-// Blocking forms meet blocking ones only, on every rank, so a backend that blocks may not turn into a request that goes along with others:
-// it waits for them first. They end without it, for every rank has called them by then and waits for them in its turn.
+// Blocking forms match only blocking forms, on every rank, so a backend that blocks cannot start a request beside
+// others: it waits for them first. They complete without it, since every rank has started them by then and waits for
+// them in turn.
 void Operation::leave_queued() noexcept {
   state_ = State::running;
   if (starts_in_turn())
@@ -395,7 +396,8 @@ bool Operation::waits_to_link() const noexcept {
   return merged_.devices == static_cast<std::uint32_t>(comm_.size) && comm_.size > 1 && !comm_.device_link.made;
 }
 
-// Signatures are exchanged in the order of the calls, whichever meeting ends first. A call without a check needs none.
+// Signatures are exchanged in the order of the calls, whatever the order in which meetings end. A call without a check
+// needs none.
 bool Operation::is_first_to_sign() const noexcept {
   const auto before = [](const Operation* o) {
     return o->state_ == State::signing || (o->meeting_ && o->decision_.needs.check);
@@ -480,6 +482,7 @@ void Operation::report_outcome() noexcept {
                              decision_.rounding);
   o.expected_ratio = decision_.ratio;
   o.raw_below = decision_.choice.raw_below;
+  if (decision_.streams()) o.coding = call::to_c(decision_.spec.coding);
   o.split = decision_.choice.provider == Provider::schedules ? decision_.choice.split : 0;
   o.why = decision_.choice.why;
   if (decision_.needs.range && call_.settings.options.bound_kind == STRETTO_BOUND_RELATIVE) o.ranges = &merged_.values;

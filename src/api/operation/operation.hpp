@@ -114,7 +114,7 @@ class Operation {
   bool is_first_to_sign() const noexcept;
   backend::Backend& chosen() const noexcept;
   bool starts_in_turn() const noexcept;  // precondition: decided
-  bool is_its_turn() const noexcept;     // the same
+  bool is_its_turn() const noexcept;     // precondition: decided
   bool wait_alone() noexcept;
   bool waits_in_line() const noexcept { return state_ == State::comparing || state_ == State::queued; }
   void late(const Operation* first, double waited, const char* why) noexcept;
@@ -125,7 +125,7 @@ class Operation {
 
   void finish(Status s) noexcept;
   void stop(Status s) noexcept;  // finish(), where the other ranks go on and would wait for this one
-  void lose(Status s) noexcept;  // the same, of a wait on which others depend
+  void lose(Status s) noexcept;  // stop(), for a wait on which others depend
   void keep_message() noexcept;  // this thread's
   void report_outcome() noexcept;
   double seconds() const noexcept;
@@ -168,7 +168,7 @@ struct stretto_request_s {
 
   stretto_comm_s& comm;
   std::optional<stretto::api::Operation> operation;  // none: persistent, and not started yet
-  // Of a persistent request: the call that each start runs, and the result of checking its arguments.
+  // Persistent requests: the call that each start runs, and the result of checking its arguments.
   std::optional<stretto::api::Call> call;
   stretto::Status own = stretto::Status::ok;
   std::array<char, 512> wrong{};

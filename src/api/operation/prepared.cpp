@@ -18,13 +18,13 @@ using Clock = std::chrono::steady_clock;
 // Only calls with default options are kept; calls with others are checked each time.
 bool fit(const stretto_options& o) noexcept {
   return o.size == sizeof o && !std::isnan(o.timeout) && o.ignore_above == 0 && o.raw_below == 0 &&
-         (!o.report || o.report->size >= sizeof o.report->size);
+         o.coding == STRETTO_CODING_AUTO && (!o.report || o.report->size >= sizeof o.report->size);
 }
 
 double seconds_since(Clock::time_point t) noexcept { return std::chrono::duration<double>(Clock::now() - t).count(); }
 
-// What is run, as its report tells it.
-struct Told {
+// A running call, as its report describes it.
+struct RunningCall {
   const backend::Backend& backend;
   select::Why why;
   const Shape& shape;
@@ -34,33 +34,33 @@ struct Told {
 
 // Runs, where `run` gives up by itself, and reports where that is asked for. With a digest the ranks first compare it: true when it is the same on all, or when that failed.
 template <class Run>
-[[gnu::noinline]] bool compare_and_run(stretto_comm_s& comm, const Told& told, const stretto_options& o,
+[[gnu::noinline]] bool compare_and_run(stretto_comm_s& comm, const RunningCall& running, const stretto_options& o,
                                        const void* recv, const Run& run, Status* ended) noexcept {
-  const Collective collective = told.shape.collective;
+  const Collective collective = running.shape.collective;
   const Clock::time_point begun = o.report ? Clock::now() : Clock::time_point{};
   bool same = true;
   backend::NodeBackend* const node = comm.backends.node.get();
-  Status s = told.digest != 0 ? node->agree(told.digest, o.timeout, &same) : Status::ok;
+  Status s = running.digest != 0 ? node->agree(running.digest, o.timeout, &same) : Status::ok;
   const bool other_forms = s == Status::incompatible && !node->differed();
   if (other_forms || (s == Status::ok && !same)) return false;  // the exchange tells what differs
-  const double agree_seconds = o.report && told.digest != 0 ? seconds_since(begun) : 0;
+  const double agree_seconds = o.report && running.digest != 0 ? seconds_since(begun) : 0;
   // The agreement was a barrier already, here as in Operation.
-  const bool all = told.digest != 0 && collective == Collective::barrier && !told.forced;
+  const bool all = running.digest != 0 && collective == Collective::barrier && !running.forced;
   if (s != Status::ok)
     comm.give_up(s, message());  // the state of the other ranks is uncertain
   else if (!all)
     s = run();
   if (s == Status::ok && o.report) {
     Outcome out;
-    out.algorithm = all ? agreement_name : told.backend.name();
+    out.algorithm = all ? agreement_name : running.backend.name();
     out.collective = collective;
     out.contributions = reduces(collective) ? static_cast<std::uint64_t>(comm.size) : 1;
     if (asks_for_rounding(*o.report))
       out.rounding =
-          rounding_of({told.shape, comm.rank, out.contributions, o.bound_kind != STRETTO_BOUND_NONE, false, recv},
-                      unseen_additions(told.shape, out.contributions));
+          rounding_of({running.shape, comm.rank, out.contributions, o.bound_kind != STRETTO_BOUND_NONE, false, recv},
+                      unseen_additions(running.shape, out.contributions));
     out.bytes_known = all;
-    out.why = all ? select::Why{.reason = select::Reason::agreement} : told.why;
+    out.why = all ? select::Why{.reason = select::Reason::agreement} : running.why;
     out.profile = comm.selector.choices().messages();
     out.agree_seconds = agree_seconds;
     out.seconds = seconds_since(begun);
@@ -119,9 +119,9 @@ template <class Run>
 // With words to compare or a report to fill in.
 [[gnu::noinline]] bool PreparedByCall::run_line(stretto_comm_s& comm, const Line& line, const void* send, void* recv,
                                                 const stretto_options& o, Status* ended) noexcept {
-  const Told told{comm.backends.of(line.provider), line.why, line.key.shape, line.key.forced, line.digest};
+  const RunningCall running{comm.backends.of(line.provider), line.why, line.key.shape, line.key.forced, line.digest};
   return compare_and_run(
-      comm, told, o, recv, [&] { return line.call.run(comm, send, recv, o.timeout); }, ended);
+      comm, running, o, recv, [&] { return line.call.run(comm, send, recv, o.timeout); }, ended);
 }
 
 Prepared PreparedByCall::last(const stretto_comm_s& comm) const noexcept {
@@ -160,14 +160,14 @@ bool run_at_once(stretto_comm_s& comm, const Call& call, const select::Decision&
       d.needs.check ? call::digest(select::signature_of(call, d.needs, Status::ok, comm.rank, comm.size)) : 0;
   comm.prepared.keep(comm, call, d, digest);
   const Shape shape = shape_of(call);
-  const Told told{backend, d.choice.why, shape, !call.settings.schedule.empty(), digest};
+  const RunningCall running{backend, d.choice.why, shape, !call.settings.schedule.empty(), digest};
   const auto run = [&] {
     engine::Report ran;
     const Status s = backend.run(call, d, &ran);
     if (s != Status::ok) comm.give_up(s, message());
     return s;
   };
-  *compared = !compare_and_run(comm, told, call.settings.options, call.recv, run, ended);
+  *compared = !compare_and_run(comm, running, call.settings.options, call.recv, run, ended);
   return !*compared;
 }
 

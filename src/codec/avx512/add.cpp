@@ -1,5 +1,6 @@
-// Sums and differences of narrow groups (AVX-512): residuals add, block by block, in bytes or words where the widths allow it. Where the
-// orders differ, the residuals of the lower one are raised on the way: their differences are taken, once or twice.
+// Sums and differences of narrow groups (AVX-512): residuals add, block by block, in bytes or words if the widths allow
+// it. If the orders differ, the residuals of the lower order are raised on the fly: their differences are taken, once
+// or twice.
 #include <cstring>
 
 #include "codec/avx512/encode.hpp"
@@ -40,7 +41,7 @@ STRETTO_INLINE __m512i plus32(__m512i a, __m512i b) noexcept {
   return _mm512_add_epi32(a, b);
 }
 
-// Differences of bytes, each eight of which stand in reverse in a quadword; as Residuals16.
+// Differences of bytes, eight of which lie reversed in each quadword; as Residuals16.
 template <int kOrder>
 struct Residuals8 {
   __m512i code, difference;
@@ -59,7 +60,7 @@ STRETTO_INLINE __m512i next(Residuals8<kOrder>& s, __m512i q) noexcept {
   return e;
 }
 
-// The last residual that was raised, and the difference that it made: where raising goes on, whatever the size of the words.
+// The last raised residual and its difference: the state for the next block of any word size.
 struct Raised {
   std::int32_t residual = 0, difference = 0;
 };
@@ -71,8 +72,8 @@ STRETTO_INLINE std::int32_t last16(__m512i v) noexcept {
 }
 STRETTO_INLINE std::int32_t last32(__m512i v) noexcept { return _mm_extract_epi32(_mm512_extracti32x4_epi32(v, 3), 3); }
 
-// The next eight blocks of a and b, added to p, in each of the modes; a is raised by kRaise orders. Lengths of eight blocks are the
-// bytes of a word, those of the sums are returned. kUnsigned: neither a, b nor the sum has signs.
+// Adds the next eight blocks of a and b to p, for each Mode; a is raised by kRaise orders. from_a, from_b and the
+// result hold the lengths of eight blocks, a byte each. kUnsigned: neither a, b nor the sum has signs.
 template <int kRaise, Sign kSign, bool kUnsigned>
 STRETTO_INLINE std::uint64_t add_bytes(Summand& a, std::uint64_t from_a, Summand& b, std::uint64_t from_b, Raised* last,
                                        std::uint8_t*& p) noexcept {
@@ -141,16 +142,17 @@ STRETTO_INLINE std::uint64_t add_any(Summand& a, std::uint64_t from_a, Summand& 
   return written;
 }
 
-// All blocks of a, raised, and b to p; where they end. Widths of the sums to *widths.
+// Adds all blocks of a, raised, and b to p. Returns their end; *widths receives the widths of the sums.
 template <int kRaise, Sign kSign, bool kUnsigned>
 std::uint8_t* add_blocks(const NarrowGroup& a, const NarrowGroup& b, std::uint8_t* p, __m256i* widths) noexcept {
   Summand sa = summand(a), sb = summand(b);
-  // Each raise takes a bit, and so does a sign where only the other summand has one; a difference has its sign from the first raise.
+  // Each raise takes a bit, and so does a sign that only the other summand has. A difference has a sign from the first
+  // raise on.
   const bool signs_differ = sa.is_unsigned != sb.is_unsigned;
   const int more_a = kRaise > 0 ? kRaise : signs_differ && sa.is_unsigned, more_b = signs_differ && sb.is_unsigned;
   Needs need = needs(_mm256_max_epu8(_mm256_add_epi8(a.widths, _mm256_set1_epi8(static_cast<char>(more_a))),
                                      _mm256_add_epi8(b.widths, _mm256_set1_epi8(static_cast<char>(more_b)))));
-  // The first differences of a block are those to residuals of the block before.
+  // The first differences of a block depend on residuals of the previous block.
   if (kRaise > 0) need = {need.beyond_bytes | need.beyond_bytes << 1, need.beyond_words | need.beyond_words << 1};
   WidthReader lengths_a{_mm256_slli_epi16(a.widths, 2)}, lengths_b{_mm256_slli_epi16(b.widths, 2)};
   WidthWriter out{_mm256_setzero_si256()};
@@ -165,11 +167,11 @@ std::uint8_t* add_blocks(const NarrowGroup& a, const NarrowGroup& b, std::uint8_
     }
     push8(out, written);
   }
-  *widths = _mm256_srli_epi16(out.widths, 2);  // lengths are multiples of four: nothing crosses a byte
+  *widths = _mm256_srli_epi16(out.widths, 2);  // lengths are multiples of four: no bit crosses a byte
   return p;
 }
 
-// The same for any sign.
+// Dispatches on the sign.
 template <int kRaise>
 std::uint8_t* add_raised(const NarrowGroup& low, const NarrowGroup& high, Sign sign, std::uint8_t* p,
                          __m256i* widths) noexcept {
@@ -196,7 +198,7 @@ std::uint8_t* add_orders(const NarrowGroup& a, const NarrowGroup& b, bool negate
                                    : add_raised<2>(low, high, sign, p, widths);
 }
 
-// Two groups, with what between(p) writes between slope and planes.
+// Adds two groups; between(p) writes the section between slope and planes.
 template <class Between>
 STRETTO_INLINE std::size_t add_groups(const NarrowGroup& ga, const NarrowGroup& gb, bool negate_b, std::uint8_t* out,
                                       Between between) noexcept {
@@ -209,7 +211,7 @@ STRETTO_INLINE std::size_t add_groups(const NarrowGroup& ga, const NarrowGroup& 
   return finish_group(widths, out, p);
 }
 
-// Groups whose missing places are the same, with one value for all of them in either. Declined: all others.
+// Adds groups with equal missing places and one value for all of them in each. Declines all others.
 template <class T>
 std::size_t add_alike(const std::uint8_t* a, std::size_t a_words, const std::uint8_t* b, std::size_t b_words,
                       bool negate_b, std::uint8_t* out, Tally* tally) noexcept {

@@ -1,5 +1,5 @@
-// Values added to streams in one pass (AVX-512). The codes go through as many differences as the result's order says, and the stream's
-// residuals join them after as many as they have gone through already: so neither of the two is raised by itself.
+// Adds values to streams in one pass (AVX-512). The codes are differenced up to the result's order. The stream's
+// residuals join them at their own order, so neither operand is raised separately.
 #include "codec/avx512/encode.hpp"
 #include "codec/avx512/kernels.hpp"
 #include "codec/avx512/quantise.hpp"
@@ -15,7 +15,7 @@ STRETTO_INLINE std::int32_t wrapping_sum(std::int32_t u, std::int32_t v) noexcep
   return static_cast<std::int32_t>(static_cast<std::uint32_t>(u) + static_cast<std::uint32_t>(v));
 }
 
-// The last step of a sum in 16 bits, v + w or v - w; *lost gets bits where that does not fit.
+// The last step of a sum in 16 bits, v + w or v - w; *lost collects bits that do not fit.
 STRETTO_INLINE __m512i with_lost(__m512i lost, __m512i wrapped, __m512i saturated) noexcept {
   return _mm512_ternarylogic_epi32(lost, wrapped, saturated, 0xf6);  // lost | (wrapped ^ saturated)
 }
@@ -30,12 +30,12 @@ STRETTO_INLINE __m512i last_difference(__m512i v, __m512i w, __m512i* lost) noex
   return s;
 }
 
-// What came before the block at hand: the code, where the stream's residuals joined the codes, and the difference.
+// State before the current block: the code at which the stream's residuals joined, and the difference.
 struct Before16 {
   __m512i code, difference;
 };
 
-// Residuals of the codes at q and the stream's residuals f, of order kAt, together.
+// Residuals of the codes at q plus the stream's residuals f of order kAt.
 template <int kOrder, int kAt>
 STRETTO_INLINE __m512i next_sum(Before16& s, const std::int16_t* q, __m512i f, __m512i* lost) noexcept {
   if constexpr (kAt == kOrder) return last_sum(differences16<kOrder>(q), f, lost);
@@ -64,8 +64,8 @@ STRETTO_INLINE Pair next_sum(Residuals32<kOrder>& s, Pair q, Pair f) noexcept {
   return e;
 }
 
-// Codes and group a to a group of predictor kPredictor, a being of order kAt. kDeclined if 16 bits do not hold the sums, of which
-// only the last step may exceed them.
+// Adds codes to group a of order kAt, as a group of predictor kPredictor. kDeclined if the sums exceed 16 bits; only
+// the last step may exceed them.
 template <Predictor kPredictor, int kAt>
 std::size_t add_encode(const NarrowGroup& a, std::int16_t* q, std::int32_t base, std::int32_t slope, Ahead ahead,
                        std::uint8_t* out) noexcept {
@@ -91,7 +91,7 @@ std::size_t add_encode(const NarrowGroup& a, std::int16_t* q, std::int32_t base,
   return finish_group(to.widths, out, p);
 }
 
-// The same for codes of 32 bits, modulo 2^32: nothing is declined.
+// For codes of 32 bits, modulo 2^32; never declines.
 template <Predictor kPredictor, int kAt>
 std::size_t add_encode(const NarrowGroup& a, std::int32_t* q, std::int32_t base, std::int32_t slope, Ahead ahead,
                        std::uint8_t* out) noexcept {
@@ -132,8 +132,8 @@ std::size_t add_encode(Predictor predictor, const NarrowGroup& a, Code* q, std::
                  : add_encode<Predictor::second, 1>(a, q, base, slope, ahead, out);
 }
 
-// Base and slope with which codes of predictor `own` enter a sum whose predictor is `result`, not lower. Raised ones keep their base and
-// have no slope (docs/format.md, Sums).
+// Base and slope of codes with predictor `own` in a sum of predictor `result`, which is not lower. Raised codes keep
+// their base and have no slope (docs/format.md, Sums).
 template <class Code>
 STRETTO_INLINE void entering(Predictor own, Predictor result, const Code* q, std::int32_t* base,
                              std::int32_t* slope) noexcept {
@@ -142,22 +142,22 @@ STRETTO_INLINE void entering(Predictor own, Predictor result, const Code* q, std
   if (own == Predictor::second && result == own) fresh<Predictor::second>(q, base, slope);
 }
 
-// Whether, in a sum of predictor `result`, codes of predictor `own` and residuals of group a stay within 16 bits up to the last step,
-// codes and their second differences being such.
+// True if all steps before the last stay within 16 bits, in a sum of codes (predictor `own`) and group a, with
+// predictor `result`. Precondition: codes and their second differences fit 16 bits.
 STRETTO_INLINE bool stays_within16(const Quantised& codes, Predictor own, Predictor result,
                                    const NarrowGroup& a) noexcept {
   const unsigned w = widest(a.widths);
   if (w > 15) return false;
   const int order = order_of(result), at = order_of(a.predictor);
   const int size = codes.most > -codes.least ? codes.most : -codes.least;
-  // Without a base of their own the codes start with a difference from 0.
+  // Without a base the codes start with a difference from 0.
   const int range = codes.most - codes.least, step = order_of(own) == 0 && size > range ? size : range;
   int reach = at == 0 ? size : step << (at - 1);
   if (at < order) reach = (reach + ((1 << w) >> (a.predictor != Predictor::none_unsigned))) << (order - at - 1);
   return reach <= 32767;
 }
 
-// Compresses x, then adds: what is not done in one pass.
+// Slow path: compresses x, then adds.
 template <class T>
 std::size_t add_in_steps(const std::uint8_t* a, std::size_t words, const T* x, const Grid<T>& grid, std::uint8_t* out,
                          std::size_t room, Tally* tally) noexcept {

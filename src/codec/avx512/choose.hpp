@@ -1,4 +1,4 @@
-// The order of prediction for a group: six samples of 16 codes, as docs/format.md prescribes.
+// Prediction order of a group, from six samples of 16 codes (docs/format.md).
 #pragma once
 
 #include "codec/avx512/planes.hpp"
@@ -28,7 +28,7 @@ STRETTO_INLINE int least_cost(int c0, int c1, int c2) noexcept {
   return order;
 }
 
-// Codes of 16 bits; any difference of second order fits.
+// For codes of 16 bits whose second differences fit.
 static inline int choose_order16(const std::int16_t* q) noexcept {
   __m512i m[9];
   __m512i any_negative = _mm512_setzero_si512();
@@ -67,14 +67,14 @@ static inline int choose_order16(const std::int16_t* q) noexcept {
   return least_cost(c0, c1, c2);
 }
 
-// The ORs of the sixteen words of a, b, c, d, each in a word of its own.
+// The OR of the sixteen words of each of a, b, c, d, one word each.
 STRETTO_INLINE __m128i or_each(__m512i a, __m512i b, __m512i c, __m512i d) noexcept {
   const __m512i v = merge64(merge32(a, b), merge32(c, d));  // words a b c d in each lane
   const __m256i w = _mm256_or_si256(_mm512_castsi512_si256(v), _mm512_extracti64x4_epi64(v, 1));
   return _mm_or_si128(_mm256_castsi256_si128(w), _mm256_extracti128_si256(w, 1));
 }
 
-// Codes of 32 bits.
+// For codes of 32 bits.
 static inline int choose_order32(const std::int32_t* q) noexcept {
   __m512i m[20];
   __m512i any_negative = _mm512_setzero_si512();

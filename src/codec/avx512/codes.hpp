@@ -1,20 +1,22 @@
-// Blocks of residuals to codes (AVX-512).
+// Decodes blocks of residuals to codes (AVX-512).
 //
-// Residuals up to 8 bits wide are summed four at a time by byte dot products (VPDPBUSD), up to 16 bits two at a time by
-// word dot products (VPDPWSSD). A prefix sum follows over the partial sums. Wider residuals are summed in 32-bit words.
+// Residuals of up to 8 bits are summed four at a time by byte dot products (VPDPBUSD), of up to 16 bits two at a time
+// by word dot products (VPDPWSSD). A prefix sum over the partial sums follows. Wider residuals are summed in 32-bit
+// words.
 #pragma once
 
 #include "codec/avx512/group.hpp"
 
 namespace stretto::codec::avx512 {
 
-// Byte permutations and the like for two halves abreast: two blocks in bytes, or the two halves of a block in words.
-// The first half is in the lower quadwords of the four lanes, the second in the upper quadwords.
+// Byte permutations for two halves abreast: two blocks in bytes, or the two halves of a block in words. The first half
+// is in the lower quadwords of the four lanes, the second in the upper quadwords.
 struct AbreastTables {
-  // Planes of a first or second block of width w <= 8 to reversed quadwords, as PlaneTables::spread; 0 where the other one stands.
+  // Planes of a first or second block of width w <= 8 to reversed quadwords, as PlaneTables::spread; 0 in the quadwords
+  // of the other block.
   alignas(64) std::uint8_t spread[2][9][64];
   alignas(64) std::uint8_t interleave[64];  // 32 low bytes, 32 high bytes: to words
-  // The place of each residual, in bytes and in words, and that of the first one in each word of 32 bits.
+  // Place of each residual, in bytes and in words, and of the first residual in each 32-bit word.
   alignas(64) std::uint8_t place8[64];
   alignas(64) std::int16_t place16[32];
   alignas(64) std::int32_t first8[16], first16[16];
@@ -42,7 +44,7 @@ inline constexpr AbreastTables kAbreast{};
 
 STRETTO_AVX512_BEGIN
 
-// Two signed blocks of at most 8 bits, abreast. Widths come times four, as for read_bytes2().
+// Two signed blocks of at most 8 bits, abreast. w0 and w1 are four times the widths, as for read_bytes2().
 template <bool kZeros>
 STRETTO_INLINE __m512i read_bytes_abreast(const std::uint8_t* p, std::size_t w0, std::size_t w1) noexcept {
   const __m512i t = _mm512_inserti64x4(_mm512_castsi256_si512(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p))),
@@ -96,20 +98,19 @@ struct Four {
   __m512i v[4];
 };
 
-// Differences (of second order) and codes before the first residual of each word.
+// Difference (for second order) and code before the first residual of each word.
 struct Before {
   __m512i difference, code;
 };
-// Two blocks between the two steps: residuals, and what was before each word of four.
+// Two blocks between the two decoding steps: residuals, and the state before each word of four.
 struct Words {
   __m512i e;
   Before before;
 };
 STRETTO_INLINE __m512i weights(int w) noexcept { return pinned(_mm512_set1_epi32(w)); }
 
-// Each predictor has a state. one() gives the codes of a block of any width. words_of_two() and codes_of_two() give the
-// codes of two blocks of at most 8 bits, in two steps. The first step of the next blocks can then overlap the second
-// step of these.
+// Each predictor has a state. one() decodes a block of any width. words_of_two() and codes_of_two() decode two blocks
+// of at most 8 bits in two steps, so that the first step of the next blocks overlaps the second step of these.
 
 template <bool kUnsigned>
 struct PlainBlocks {};
@@ -124,7 +125,7 @@ STRETTO_INLINE Pair one(PlainBlocks<kUnsigned>&, const std::uint8_t* p, unsigned
   return read_pair<kUnsigned>(p, w);
 }
 
-// First differences; `code` is the one before, everywhere.
+// First differences; all words of `code` are the code before.
 struct FirstBlocks {
   __m512i code;
   __m512i ones, shares, quad[4];
@@ -199,12 +200,12 @@ STRETTO_INLINE SecondBlocks second_state(std::int32_t slope, std::int32_t base) 
           pinned(_mm512_set_epi64(15, 7, 14, 6, 13, 5, 12, 4))};
 }
 
-// From the sums of the residuals in each of 16 words abreast, the sums of these times their places, and the first ones' places.
-// There are 2^kLog residuals in all.
+// State before each of 16 words abreast. Inputs: the sums of each word's residuals, the sums of residual times place,
+// and the place of each word's first residual. There are 2^kLog residuals in all.
 template <int kLog>
 STRETTO_INLINE Before before_words(SecondBlocks& s, __m512i sums, __m512i moments, __m512i first) noexcept {
   constexpr __mmask16 kUpper = 0xaaaa, kFromLane1 = 0xfff0, kFromLane2 = 0xff00;
-  // Of a quadword's first word, at its second.
+  // Sums of each quadword's first word, moved to its second word.
   const __m512i first_sum = _mm512_slli_epi64(sums, 32), first_moment = _mm512_slli_epi64(moments, 32);
   const __m512i own =
       _mm512_mask_add_epi32(_mm512_add_epi32(sums, _mm512_srli_epi64(sums, 32)), kUpper, moments, first_moment);
@@ -247,7 +248,7 @@ STRETTO_INLINE Words words_of_two(SecondBlocks& s, const std::uint8_t* p, std::s
   const __m512i e = read_bytes_abreast<kZeros>(p, w0, w1);
   return {e, before_words<6>(s, _mm512_dpbusd_epi32(zero, s.ones, e), _mm512_dpbusd_epi32(zero, s.place, e), s.first)};
 }
-// The first codes of all words, the second ones and so on: a transposition brings them into order.
+// Computes the first codes of all words, then the second codes, and so on; a transposition restores the order.
 STRETTO_INLINE Four codes_of_two(const SecondBlocks& s, const Words& v) noexcept {
   const Before& b = v.before;
   __m512i at = _mm512_add_epi32(b.code, b.difference);

@@ -1,8 +1,8 @@
 // Groups of values to streams (AVX-512).
 //
-// Codes that the grid promises to be good (Grid::safe_code32) need no check: one fused multiply-add gives the code in the low bits of a
-// float, and minima and maxima of those bits tell afterwards whether all values were such, and whether everything that follows
-// fits 16-bit words. Other groups are left to compress_wide.cpp.
+// Codes within Grid::safe_code32 need no check: one fused multiply-add puts the code into the low bits of a float. The
+// minimum and maximum of these bits show afterwards whether all values were safe, and whether 16-bit words suffice.
+// compress_wide.cpp takes other groups.
 #include "codec/avx512/encode.hpp"
 #include "codec/avx512/kernels.hpp"
 #include "codec/avx512/quantise.hpp"

@@ -1,4 +1,4 @@
-// Groups with codes beyond 16 bits, or with values that are no codes (AVX-512): every code is checked as the format says, and
+// Groups with codes beyond 16 bits or with exceptions (AVX-512): every code is checked as the format prescribes, and
 // exceptions are filled and listed. Codes beyond 32 bits are left to the scalar code.
 #include <algorithm>
 #include <cstring>
@@ -14,7 +14,7 @@ STRETTO_AVX512_BEGIN
 
 namespace {
 
-// 16 codes, and which lanes have none.
+// 16 codes, and a mask of lanes without a code.
 struct Checked {
   __m512i q;
   __mmask16 exception;
@@ -27,7 +27,7 @@ STRETTO_INLINE __mmask16 not_good(__m512 x, __m512 n, __m512 e, const Grid<float
          _mm512_cmp_ps_mask(_mm512_abs_ps(d), _mm512_set1_ps(g.eps_y), _CMP_NLE_UQ);
 }
 
-// Products below 2^21 whose codes decode to finite numbers, and values that are certainly no codes (`hopeless`).
+// Checks products below 2^21 whose codes decode to finite numbers. `hopeless` lanes certainly have no code.
 STRETTO_INLINE Checked check_single(__m512 x, __mmask16 hopeless, const Grid<float>& g) noexcept {
   const __m512 magic = _mm512_set1_ps(0x1.8p23f), w = _mm512_set1_ps(g.w);
   __m512 n = _mm512_sub_ps(_mm512_fmadd_ps(x, _mm512_set1_ps(g.r), magic), magic);
@@ -45,7 +45,7 @@ STRETTO_INLINE Checked check_single(__m512 x, __mmask16 hopeless, const Grid<flo
   return {_mm512_maskz_cvtps_epi32(static_cast<__mmask16>(~exception), n), exception};
 }
 
-// The same in double precision, for 8 values of any size.
+// Checks 8 values of any size in double precision.
 struct Checked8 {
   __m256i q;
   __mmask8 exception;
@@ -124,7 +124,7 @@ STRETTO_INLINE Checked check16(const double* p, const Grid<double>& g) noexcept 
           static_cast<__mmask16>(a.exception | b.exception << 8), too_wide};
 }
 
-// Every exception takes the code before it; those before the first code take that.
+// Each exception takes the previous code; exceptions before the first code take that code.
 void fill(const Lanes lanes, std::int32_t* q) noexcept {
   int first = 0;
   while (first < kBlocks && lanes[first] == ~0u) ++first;
@@ -148,7 +148,7 @@ void fill(const Lanes lanes, std::int32_t* q) noexcept {
   }
 }
 
-// The values of the exceptions, in order, or one if they are all alike; *kind gets its bits.
+// Writes the exceptions' values in order, or one value if they are all equal, which *kind records.
 template <class T>
 std::uint8_t* write_exceptions(const T* x, const Lanes lanes, std::uint8_t* p, std::uint8_t* kind) noexcept {
   constexpr int kWords = sizeof(T) / 4, kPer = 16 / kWords;  // values in a register
@@ -220,7 +220,7 @@ std::size_t compress_checked(const T* x, const Grid<T>& grid, std::uint8_t* out,
   }
   const std::uint32_t bound = _mm512_reduce_max_epu32(most);
   const bool negative = _mm512_movepi32_mask(bits) != 0;
-  // With more values of float64 the group might outgrow the room, unless they are alike.
+  // A float64 group with more exceptions may exceed the room, unless they are all equal.
   if (sizeof(T) == 8 && exceptions > kGroup / 2) {
     const auto others = portable<T>().compress;
     return others ? others(x, grid, out, tally) : kDeclined;

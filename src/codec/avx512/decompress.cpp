@@ -1,4 +1,4 @@
-// Groups to values (AVX-512): blocks to codes (codes.hpp), and these times the width of the grid.
+// Groups to values (AVX-512): blocks to codes (codes.hpp), times the grid's width.
 #include <cstring>
 #include <type_traits>
 
@@ -11,7 +11,7 @@ STRETTO_AVX512_BEGIN
 
 namespace {
 
-// Where decoded codes go: as float32 by one product, or through float64, or as float64.
+// Arithmetic of decoding: one float32 product, or float64 (`through_double`).
 enum class Product { single, through_double };
 
 struct Scale {
@@ -42,14 +42,14 @@ STRETTO_INLINE __m512d value64(__m256i q, const Scale& s) noexcept {
   if constexpr (!kMean) return v;
   const __m512d n = _mm512_set1_pd(s.divisor), inverse = _mm512_set1_pd(s.inverse);
   if constexpr (sizeof(T) == 4) return _mm512_div_pd(v, n);
-  // codec.md, "Means".
+  // docs/codec.md, "Means".
   const __m512d near = _mm512_mul_pd(v, inverse);
   const __m512d rest = _mm512_add_pd(_mm512_fnmadd_pd(near, n, v), _mm512_fmsub_pd(code, width, v));
   const __m512d part = _mm512_mul_pd(rest, inverse);
   return _mm512_add_pd(near, _mm512_fmadd_pd(_mm512_fnmadd_pd(part, n, rest), inverse, part));
 }
 
-// 16 codes to y.
+// Decodes 16 codes to y.
 template <Product kProduct, bool kMean, bool kStream>
 STRETTO_INLINE void put_codes(__m512i q, const Scale& s, float* y) noexcept {
   if constexpr (kProduct == Product::single) {
@@ -71,12 +71,12 @@ STRETTO_INLINE void put_four(const Four& q, const Scale& s, T* y) noexcept {
   for (int k = 0; k < 4; ++k) put_codes<kProduct, kMean, kStream>(q.v[k], s, y + 16 * k);
 }
 
-// No block is wider than 8 bits. The first step of two blocks stands beside the second one of the two before: each step is a chain of
-// operations that wait for one another, and the processor looks no further ahead than about two such chains.
+// Decodes a group whose blocks are at most 8 bits wide. The first step of two blocks runs beside the second step of the
+// previous two: each step is a dependency chain, and the processor overlaps about two such chains.
 template <Product kProduct, bool kMean, bool kStream, bool kZeros, class T, class Blocks>
 STRETTO_INLINE void decode_narrow(const NarrowGroup& g, const Scale& s, Blocks blocks, T* y) noexcept {
   const std::uint8_t* p = g.planes;
-  WidthReader widths{_mm256_slli_epi16(g.widths, 2)};  // times four: lengths
+  WidthReader widths{_mm256_slli_epi16(g.widths, 2)};  // lengths: four times the widths
   std::uint64_t lengths = next8(widths);
   const auto next = [&] {
     const std::size_t n0 = lengths & 0xff, n1 = lengths >> 8 & 0xff;
@@ -147,7 +147,7 @@ STRETTO_INLINE void decode(const NarrowGroup& g, const Scale& s, T* y) noexcept 
   }
 }
 
-// A full group of values at y (any alignment) written past the caches.
+// Writes a full group to y (any alignment) with streaming stores.
 template <class T>
 void stream_group(const T* from, T* y) noexcept {
   const auto* src = reinterpret_cast<const std::uint8_t*>(from);

@@ -1,12 +1,12 @@
-// The kernels of this directory; their contracts are those of codec/kernels.hpp.
+// The AVX-512 kernels. Contracts: codec/kernels.hpp.
 #pragma once
 
 #include "codec/kernels.hpp"
 
 namespace stretto::codec::avx512 {
 
-// The portable kernels, which take some groups that those of this directory do not: sums of missing data in different places, and float64 of which
-// most is missing. All absent where the build has none.
+// The portable kernels, for groups that these kernels decline: sums with missing data in different places, and float64
+// groups that are mostly missing. All are absent in builds without them.
 template <class T>
 const FloatKernels<T>& portable() noexcept {
   const Kernels* const found = find_kernels(Isa::portable);
@@ -20,7 +20,7 @@ std::size_t add_values_f32(const std::uint8_t* a, std::size_t words, const float
 std::size_t add_values_f64(const std::uint8_t* a, std::size_t words, const double* x, const Grid<double>& grid,
                            std::uint8_t* out, std::size_t room, Tally* tally) noexcept;
 
-// Groups with codes beyond 16 bits or with exceptions.
+// For groups with codes beyond 16 bits or with exceptions.
 std::size_t compress_wide(const float* x, const Grid<float>& grid, std::uint8_t* out, Tally* tally) noexcept;
 std::size_t compress_wide(const double* x, const Grid<double>& grid, std::uint8_t* out, Tally* tally) noexcept;
 

@@ -1,7 +1,8 @@
-// Blocks of 32 residuals to bit planes and back. A plane is a word: bit v of plane i is bit i of residual v.
+// Converts blocks of 32 residuals to bit planes and back. A plane is a word: bit v of plane i is bit i of residual v.
 //
-// GF2P8AFFINEQB with the identity as data and eight bytes as matrix transposes those 8 x 8 bits. So: permute bytes so that a
-// quadword holds one byte of eight residuals (in reverse), transpose, permute bytes so that planes are words.
+// GF2P8AFFINEQB with the identity as data and eight bytes as matrix transposes those 8 x 8 bits. So each conversion has
+// three steps: permute bytes so that a quadword holds one byte of eight residuals (in reverse), transpose, permute
+// bytes so that planes are words.
 #pragma once
 
 #include <cstdint>
@@ -11,19 +12,20 @@
 
 namespace stretto::codec::avx512 {
 
-// Byte permutations and the like, as constants in memory.
+// Byte permutations and masks, as constants in memory.
 struct PlaneTables {
-  // 32 words of 16 bits (one register), or two registers of 16 words of 32 bits (low or high halves): to quadwords.
+  // Inputs to quadwords: 32 words of 16 bits (one register), or two registers of 16 words of 32 bits (low or high
+  // halves).
   alignas(64) std::uint8_t gather16[64], gather_low[64], gather_high[64];
   alignas(64) std::uint8_t planes[64];             // transposed quadwords to plane words
-  alignas(64) std::uint8_t planes_below[64];       // as `planes`, one plane later, for two blocks
+  alignas(64) std::uint8_t planes_below[64];       // as `planes`, one plane later; for two blocks
   alignas(64) std::uint8_t interleave[64];         // 32 low bytes, 32 high bytes: to words
   alignas(64) std::uint8_t low16[64], high16[64];  // two such registers (bits 0-15, 16-31): to words of 32 bits
-  // Plane words of a block of width w to reversed quadwords; planes that are not there repeat the last one, the sign.
+  // Plane words of a block of width w to reversed quadwords. Absent planes repeat the last plane, the sign.
   alignas(64) std::uint8_t spread[17][64];
-  // The first 32 bytes of these for w <= 8, for the low and the high half of a register that holds two blocks.
+  // The first 32 bytes of `spread` for w <= 8, for the low and the high half of a register with two blocks.
   alignas(64) std::uint8_t spread_low[9][32], spread_high[9][32];
-  // Which of those bytes count: all but for w = 0 (signed), those of planes below w (unsigned).
+  // Masks of valid bytes: all unless w = 0 (signed), planes below w (unsigned).
   std::uint64_t present_signed[17], present_unsigned[17];
 
   constexpr PlaneTables() noexcept
@@ -85,7 +87,7 @@ STRETTO_AVX512_BEGIN
 
 #define STRETTO_INLINE static inline __attribute__((always_inline))
 
-// Keeps a constant in a register: without this the compiler loads it anew in each turn of a loop.
+// Keeps a constant in a register: otherwise the compiler reloads it in every iteration.
 STRETTO_INLINE __m512i pinned(__m512i v) noexcept {
   asm("" : "+v"(v));
   return v;
@@ -93,7 +95,7 @@ STRETTO_INLINE __m512i pinned(__m512i v) noexcept {
 
 STRETTO_INLINE __m512i identity() noexcept { return _mm512_set1_epi64(static_cast<long long>(0x8040201008040201ull)); }
 STRETTO_INLINE __m512i transpose(__m512i x) noexcept { return _mm512_gf2p8affine_epi64_epi8(identity(), x, 0); }
-// The bytes of the result in reverse.
+// Transposes with the result's bytes reversed.
 STRETTO_INLINE __m512i transpose_reversed(__m512i x) noexcept {
   return _mm512_gf2p8affine_epi64_epi8(_mm512_set1_epi64(0x0102040810204080), x, 0);
 }
@@ -101,7 +103,7 @@ STRETTO_INLINE __m256i transpose(__m256i x) noexcept {
   return _mm256_gf2p8affine_epi64_epi8(_mm512_castsi512_si256(identity()), x, 0);
 }
 
-// Words of v moved up by one, the last word of `before` first.
+// Words of v moved up by one; the first is the last word of `before`.
 STRETTO_INLINE __m512i lag16(__m512i v, __m512i before) noexcept {
   return _mm512_shldi_epi32(v, _mm512_alignr_epi32(v, before, 15), 16);
 }
@@ -122,8 +124,8 @@ STRETTO_INLINE __m512i high_planes(__m512i e0, __m512i e1) noexcept {
   return _mm512_permutexvar_epi8(_mm512_load_si512(kTables.planes), t);
 }
 
-// Width of a block from its planes: one more than the highest plane that differs from the one below (signed), or is not
-// zero (unsigned).
+// Width of a block: one more than the highest plane that differs from the plane below it (signed) or from zero
+// (unsigned).
 STRETTO_INLINE unsigned signed_width(__m512i planes) noexcept {
   const __m512i below = _mm512_alignr_epi32(planes, _mm512_setzero_si512(), 15);
   return 32 - _lzcnt_u32(_mm512_cmpneq_epi32_mask(planes, below));
@@ -139,12 +141,12 @@ STRETTO_INLINE unsigned unsigned_width(__m256i planes) noexcept {
   return 32 - _lzcnt_u32(_mm256_test_epi32_mask(planes, planes));
 }
 
-// Writes a block of 32-bit residuals (128 bytes may be touched); its width.
+// Writes a block of 32-bit residuals (may touch 128 bytes). Returns its width.
 template <bool kUnsigned>
 STRETTO_INLINE unsigned write_block32(__m512i e0, __m512i e1, std::uint8_t* p) noexcept {
   const __m512i low = low_planes(e0, e1);
   _mm512_storeu_si512(p, low);
-  // Most blocks fit 16 bits.
+  // Fast path: most blocks fit 16 bits.
   const __m512i half = _mm512_set1_epi32(kUnsigned ? 0 : 0x8000);
   const __m512i beyond = _mm512_or_si512(_mm512_add_epi32(e0, half), _mm512_add_epi32(e1, half));
   if (__builtin_expect(_mm512_test_epi32_mask(beyond, _mm512_set1_epi32(static_cast<int>(0xffff0000))) == 0, 1))
@@ -164,8 +166,8 @@ STRETTO_INLINE unsigned write_block32(__m512i e0, __m512i e1, std::uint8_t* p) n
   return 32 - _lzcnt_u32(differ);
 }
 
-// Residuals of a block of width w at p. Bytes for w <= 8 (32 bytes are read), words for w <= 16 (64 bytes), else two
-// registers of 32-bit words (128 bytes). Signed unless kUnsigned.
+// Reads the residuals of a block of width w at p: as bytes for w <= 8 (reads 32 bytes), as words for w <= 16 (64
+// bytes), else as two registers of 32-bit words (128 bytes). Signed unless kUnsigned.
 template <bool kUnsigned>
 STRETTO_INLINE __m256i read_bytes(const std::uint8_t* p, unsigned w) noexcept {
   const __m256i t = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
@@ -189,8 +191,8 @@ STRETTO_INLINE const std::uint8_t* row_at(const std::uint8_t (&table)[M][N], std
   return reinterpret_cast<const std::uint8_t*>(&table) + bytes;
 }
 
-// Two blocks in bytes, in the halves of a register. Widths come times four: that is a block's length, and an eighth of the stride
-// of the tables.
+// Reads two blocks in bytes, one per half of a register. w0 and w1 are four times the widths: the blocks' lengths, and
+// an eighth of the tables' row offsets.
 template <bool kUnsigned, bool kZeros>
 STRETTO_INLINE __m512i read_bytes2(const std::uint8_t* p, std::size_t w0, std::size_t w1) noexcept {
   const __m512i t = _mm512_inserti64x4(_mm512_castsi256_si512(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p))),
@@ -228,7 +230,7 @@ STRETTO_INLINE Pair read_pair(const std::uint8_t* p, unsigned w) noexcept {
           _mm512_permutex2var_epi8(low, _mm512_load_si512(kTables.high16), high)};
 }
 
-// The widths of a group, written at p in the form that the format prescribes. Bytes written; *form says which.
+// Writes the widths of a group at p in the prescribed form, which *form receives. Returns the bytes written.
 STRETTO_INLINE std::size_t write_widths(__m256i w, std::uint8_t* p, Form* form) noexcept {
   const std::uint32_t mask = _mm256_test_epi8_mask(w, w);
   if (mask == 0) {
@@ -254,8 +256,8 @@ STRETTO_INLINE std::size_t write_widths(__m256i w, std::uint8_t* p, Form* form) 
   return packed + 4;
 }
 
-// The widths of a group eight at a time, without a detour through memory: loads from what was just stored would wait for the
-// addresses of all stores between, and those depend on the widths before.
+// Reads the widths of a group eight at a time from a register. Loads of recently stored widths would wait for the
+// addresses of all stores in between, which depend on earlier widths.
 struct WidthReader {
   __m256i widths;
 };
@@ -264,7 +266,7 @@ STRETTO_INLINE std::uint64_t next8(WidthReader& r) noexcept {
   r.widths = _mm256_permute4x64_epi64(r.widths, 0x39);
   return w;
 }
-// The inverse; complete after four times eight.
+// The inverse of WidthReader; complete after four pushes.
 struct WidthWriter {
   __m256i widths;
 };
@@ -273,7 +275,8 @@ STRETTO_INLINE void push8(WidthWriter& w, std::uint64_t eight) noexcept {
   w.widths = _mm256_permute4x64_epi64(_mm256_blend_epi32(w.widths, v, 3), 0x39);
 }
 
-// The widths of a group from its end; *begin is where they begin. False if malformed (sum of widths aside).
+// Reads the widths of a group from its end; *begin receives their start. False if malformed (the sum of widths is not
+// checked).
 STRETTO_INLINE bool read_widths(Form form, const std::uint8_t* group, const std::uint8_t* end, __m256i* widths,
                                 const std::uint8_t** begin) noexcept {
   std::uint32_t mask = ~0u;

@@ -1,5 +1,5 @@
-// Values to codes that need no check (AVX-512): one fused multiply-add puts the code into the low bits of a float, and the least and
-// greatest of these tell afterwards whether all values were such.
+// Quantises values without checks (AVX-512). One fused multiply-add puts the code into the low bits of a float. The
+// minimum and maximum of these bits then show whether all values were safe.
 #pragma once
 
 #include "codec/avx512/target.hpp"
@@ -10,17 +10,17 @@ namespace stretto::codec::avx512 {
 
 STRETTO_AVX512_BEGIN
 
-// What quantising a group without checks found: whether all codes were safe (Grid), and their range.
+// Result of quantising a group without checks: true if all codes were safe (Grid), and their range.
 struct Quantised {
   bool safe;
   std::int32_t least, most;
 };
-// Whether they are, and neither they nor any second difference of them leaves 16 bits.
+// True if the codes are safe, and they and all their second differences fit 16 bits.
 STRETTO_INLINE bool fits16(const Quantised& q) noexcept {
   return q.safe && q.least >= -32768 && q.most <= 32767 && std::int64_t{q.most} - q.least <= 16383;
 }
 
-// Even words of a (low halves of 32-bit words), then those of b.
+// The even words of a (low halves of 32-bit words), then those of b.
 STRETTO_INLINE __m512i pack16(__m512i a, __m512i b) noexcept {
   alignas(64) static constexpr std::uint16_t kEven[32] = {0,  2,  4,  6,  8,  10, 12, 14, 16, 18, 20,
                                                           22, 24, 26, 28, 30, 32, 34, 36, 38, 40, 42,
@@ -32,7 +32,7 @@ STRETTO_INLINE __m512i pack32(__m512i a, __m512i b) noexcept {
   return _mm512_permutex2var_epi32(a, _mm512_load_si512(kEven), b);
 }
 
-// The low 16 bits of the codes.
+// Writes the low 16 bits of the codes.
 STRETTO_INLINE Quantised quantise16(const float* x, const Grid<float>& g, std::int16_t* q) noexcept {
   const __m512 r = _mm512_set1_ps(g.r), magic = _mm512_set1_ps(0x1.8p23f);
   __m512i least = _mm512_set1_epi32(-1), most = _mm512_setzero_si512();
@@ -43,7 +43,7 @@ STRETTO_INLINE Quantised quantise16(const float* x, const Grid<float>& g, std::i
     most = _mm512_max_epu32(most, _mm512_max_epu32(s0, s1));
     _mm512_store_si512(q + 32 * b, pack16(s0, s1));
   }
-  // Infinities, NaN and large values of either sign lie outside as unsigned integers.
+  // As unsigned integers, infinities, NaN and large values of either sign lie outside the bounds.
   const std::uint32_t zero = 0x4b400000, bound = static_cast<std::uint32_t>(g.safe_code32);
   const std::uint32_t lo = _mm512_reduce_min_epu32(least), hi = _mm512_reduce_max_epu32(most);
   return {lo >= zero - bound && hi <= zero + bound && bound > 0, static_cast<std::int32_t>(lo - zero),

@@ -1,17 +1,17 @@
-// Blocks of a summand (AVX-512), read without masks: a plane that a block lacks is either its last one again, the sign, or for
-// unsigned residuals and empty blocks a byte that is known to be zero. So widths choose rows of a table and nothing else.
+// Reads blocks of a summand without masks (AVX-512). An absent plane repeats the last plane, the sign. For unsigned
+// residuals and empty blocks it is a byte that is known to be zero. So the widths only select table rows.
 #pragma once
 
 #include "codec/avx512/group.hpp"
 
 namespace stretto::codec::avx512 {
 
-// Rows of byte permutations by width, unsigned in the second half of each table. They take planes to reversed quadwords, as kTables.spread.
-// Byte 31 (of each half) or byte 63 of what they permute is zero; so widths end at 7 and 15.
+// Byte permutations by width, for signed and unsigned residuals: planes to reversed quadwords, as kTables.spread. Byte
+// 31 (of each half) or byte 63 of the input is zero, so widths end at 7 and 15.
 struct SummandTables {
-  alignas(64) std::uint8_t low[2][8][32], high[2][8][32];  // bytes: of two blocks, in the halves of a register
+  alignas(64) std::uint8_t low[2][8][32], high[2][8][32];  // bytes of two blocks, one per half of a register
   alignas(64) std::uint8_t words[2][16][64];
-  alignas(64) std::uint8_t keep_bytes[64], keep_words[64];  // clear those bytes
+  alignas(64) std::uint8_t keep_bytes[64], keep_words[64];  // masks that clear those bytes
 
   constexpr SummandTables() noexcept : low(), high(), words(), keep_bytes(), keep_words() {
     for (int i = 0; i < 64; ++i) {
@@ -34,12 +34,12 @@ struct SummandTables {
 };
 inline constexpr SummandTables kSummandTables{};
 
-// How the blocks of a group, or of eight blocks of it, are added: branches that depend on single widths are seldom foreseen.
+// Word size for adding the blocks of a group, or eight of its blocks. Branches per block width would be mispredicted.
 enum class Mode { bytes, words, any };
 
 STRETTO_AVX512_BEGIN
 
-// A group and where in it the next block is. Lengths below are of blocks in bytes: four times their widths.
+// A group and the position of its next block. Lengths below are of blocks in bytes: four times their widths.
 struct Summand {
   const std::uint8_t *planes, *low, *high, *words;
   bool is_unsigned;
@@ -56,14 +56,14 @@ STRETTO_INLINE __m512i halves(__m256i low, __m256i high) noexcept {
   return _mm512_inserti64x4(_mm512_castsi256_si512(low), high, 1);
 }
 
-// Two blocks of widths up to 7, their planes in reversed quadwords: transposed they are bytes.
+// Two blocks of widths up to 7, as planes in reversed quadwords; transposing them gives bytes.
 STRETTO_INLINE __m512i spread_bytes(Summand& s, std::size_t n0, std::size_t n1) noexcept {
   const __m512i planes =
       _mm512_and_si512(halves(load32(s.planes), load32(s.planes + n0)), _mm512_load_si512(kSummandTables.keep_bytes));
   s.planes += n0 + n1;
   return _mm512_permutexvar_epi8(halves(load32(s.low + 8 * n0), load32(s.high + 8 * n1)), planes);
 }
-// A block of a width up to 15, in words.
+// A block of width up to 15, in words.
 STRETTO_INLINE __m512i next_words(Summand& s, std::size_t n) noexcept {
   const __m512i planes = _mm512_and_si512(_mm512_loadu_si512(s.planes), _mm512_load_si512(kSummandTables.keep_words));
   const __m512i bytes = transpose(_mm512_permutexvar_epi8(_mm512_load_si512(s.words + 16 * n), planes));
@@ -78,7 +78,7 @@ STRETTO_INLINE Pair next_pair(Summand& s, std::size_t n) noexcept {
   return e;
 }
 
-// Widths that are needed for the blocks of a group, by blocks: bit b of beyond_bytes says that block b does not fit a byte.
+// Word sizes that the blocks of a group need: bit b of beyond_bytes is set if block b does not fit in bytes.
 struct Needs {
   std::uint32_t beyond_bytes, beyond_words;
 };
@@ -93,7 +93,7 @@ STRETTO_INLINE unsigned widest(__m256i widths) noexcept {
   m = _mm_max_epu8(m, _mm_srli_si128(m, 1));
   return static_cast<unsigned>(_mm_cvtsi128_si32(m)) & 0xff;
 }
-// Of eight blocks, the first of which is the lowest bit.
+// Mode for eight blocks; `first` is the first of them.
 STRETTO_INLINE Mode mode_of_eight(const Needs& n, int first) noexcept {
   if ((n.beyond_bytes >> first & 0xff) == 0) return Mode::bytes;
   return (n.beyond_words >> first & 0xff) == 0 ? Mode::words : Mode::any;

@@ -27,6 +27,11 @@ void prepare_division(Table* t, int last) noexcept {
     t->shift[s] = static_cast<std::uint16_t>(shift);
     t->scaled[s] = static_cast<std::uint16_t>(f << shift);
     t->reciprocal[s] = static_cast<std::uint16_t>(0xffffffffu / (f << shift) - 0x10000u);
+    const int log = std::bit_width(f - 1);  // 2^log >= f
+    const std::uint32_t added = f > 1 ? t->start[s] : t->start[s] + kOne - 1;
+    t->inverse[s] =
+        f > 1 ? static_cast<std::uint32_t>(((std::uint64_t{1} << (log + 31)) + f - 1) / f) : ~std::uint32_t{0};
+    t->parts[s] = added | f << 13 | static_cast<std::uint32_t>(f > 1 ? log - 1 : 0) << 26;
   }
 }
 

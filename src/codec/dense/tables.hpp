@@ -12,6 +12,9 @@ struct Table {
   alignas(64) std::uint32_t threshold[32];  // of the first 32 symbols, start twice
   // Division by the first 32 frequencies: times 2^shift they are `scaled`, of 16 bits; reciprocal = floor((2^32 - 1) / scaled) - 2^16.
   alignas(64) std::uint16_t shift[32], scaled[32], reciprocal[32];
+  // The same in another form, for states below 2^31: x / f = (x inverse >> 32) >> s. Of a part bits 0-12 are what is added to a state, bits 13-25
+  // are f, and the others s. With f = 1 the quotient is one too small, which what is added makes up for.
+  alignas(64) std::uint32_t inverse[32], parts[32];
 };
 
 struct Tables {

@@ -12,17 +12,17 @@
 namespace stretto::codec {
 namespace {
 
-// The larger predictor; arithmetic that may turn a sign needs at least a signed one.
+// The larger predictor; at least a signed predictor if signs may turn.
 Predictor joined(Predictor a, Predictor b, bool sign_turns) noexcept {
   const Predictor p = std::max(a, b);
   return sign_turns ? std::max(p, Predictor::none_signed) : p;
 }
 
-// Two operands, place by place; yields their exact sums.
+// Two operands, place by place; the source of their exact sums.
 template <class T>
 struct SumSource {
   const GroupView &a, &b;
-  const std::int64_t *qa, *qb;  // codes of b already negated where b is
+  const std::int64_t *qa, *qb;  // codes of b are already negated if negate_b
   bool negate_b;
   double width;
   ExceptionReader<T> ra, rb;
@@ -86,7 +86,7 @@ std::size_t add_as(const GroupView& a, const GroupView& b, bool negate_b, const 
   return write_group(s, q, lanes, {&SumSource<T>::write, &source, same && a.uniform && b.uniform}, out, room);
 }
 
-// One operand's value at each place, kept as it is stored; a code where neither is an exception.
+// An operand's value at each place in its stored form; a code if neither operand is an exception.
 template <class T>
 struct Selection {
   const GroupView& g;
@@ -96,7 +96,7 @@ struct Selection {
 };
 
 template <class T>
-struct Kept {  // exceptions that won, in order of place
+struct Kept {  // selected exceptions, in order of place
   const std::uint8_t* at[kGroup];
   std::uint16_t bytes[kGroup];
   bool is_sum[kGroup];
@@ -113,7 +113,7 @@ struct Kept {  // exceptions that won, in order of place
   }
 };
 
-// Whether the exact sum a stands at comes before b's: by the finite parts, of the same ones by the flags.
+// True if a's exact sum precedes b's: by the finite parts, then by the flags.
 template <class T>
 bool sum_precedes(const ExceptionReader<T>& a, const ExceptionReader<T>& b, bool maximum) noexcept {
   if (a.size() == b.size() && std::memcmp(a.bytes(), b.bytes(), a.size()) == 0) return true;
@@ -140,7 +140,7 @@ std::size_t select_as(const GroupView& a, const GroupView& b, bool maximum, cons
     kept.bytes[kept.n] = static_cast<std::uint16_t>(s.reader.size());
     kept.is_sum[kept.n++] = s.g.sums;
   };
-  // What the exception would decode to as an exact sum, if the result has such.
+  // The exception's value, decoded as an exact sum if the result has exact sums.
   const auto exception = [&](const Selection<T>& s) {
     const T v = s.reader.value();
     if (!kept.sums || s.g.sums) return v;
@@ -155,7 +155,7 @@ std::size_t select_as(const GroupView& a, const GroupView& b, bool maximum, cons
     const T va = ea ? exception(sa) : code_value<T>(sa.q[i], spec.width);
     const T vb = eb ? exception(sb) : code_value<T>(sb.q[i], spec.width);
     using U = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
-    bool first = false;  // a wins
+    bool first = false;  // a is selected
     if (ea && eb && kept.sums && std::bit_cast<U>(va) == std::bit_cast<U>(vb)) {
       first = sum_precedes(sa.reader, sb.reader, maximum);
     } else if (std::isnan(va) && std::isnan(vb)) {
@@ -163,7 +163,7 @@ std::size_t select_as(const GroupView& a, const GroupView& b, bool maximum, cons
     } else if (std::isnan(va) || std::isnan(vb)) {
       first = std::isnan(va);
     } else if (va == vb) {
-      first = !ea || (eb && std::signbit(va) == !maximum);  // a code rather than an exception; -0 below +0
+      first = !ea || (eb && std::signbit(va) == !maximum);  // a code before an exception; -0 below +0
     } else {
       first = maximum ? va > vb : va < vb;
     }

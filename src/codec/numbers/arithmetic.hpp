@@ -1,4 +1,4 @@
-// Arithmetic on single groups, in scalar code: what compress, combine and scale do where no fast kernel applies.
+// Scalar arithmetic on single groups, for compress, combine and scale without a fast kernel.
 #pragma once
 
 #include <cstdint>
@@ -8,10 +8,10 @@
 
 namespace stretto::codec {
 
-// What the header must know of the groups written.
+// Totals over the written groups, for the header.
 struct Tally {
   std::uint64_t bound = 0;       // largest magnitude of a code
-  std::uint64_t exceptions = 0;  // places
+  std::uint64_t exceptions = 0;  // number of exceptions
   void merge(const Tally& t) noexcept {
     if (t.bound > bound) bound = t.bound;
     exceptions += t.exceptions;
@@ -21,14 +21,14 @@ struct Tally {
 template <class T>
 class Marks;
 
-// Compresses m values, of which `marks`, if any, says which are kept. Words written, or kNoRoom.
+// Compresses m values; `marks` (optional) selects kept values. Returns the words written, or kNoRoom.
 template <class T>
 std::size_t compress_group(const T* x, int m, const Grid<T>& grid, std::uint8_t* out, std::size_t room, Tally* tally,
                            const Marks<T>* marks = nullptr) noexcept;
 std::size_t compress_group(const std::int32_t* x, int m, std::uint8_t* out, std::size_t room, Tally* tally) noexcept;
 std::size_t compress_group(const std::int64_t* x, int m, std::uint8_t* out, std::size_t room, Tally* tally) noexcept;
 
-// What holds for a whole result of combine or scale.
+// Properties of a whole result of combine or scale.
 struct ResultSpec {
   Type type{};  // stored type
   double width = 0;
@@ -42,8 +42,8 @@ std::size_t select_groups(const GroupView& a, const GroupView& b, bool maximum, 
 std::size_t scale_group(const GroupView& a, std::int32_t k, const ResultSpec& spec, std::uint8_t* out, std::size_t room,
                         Tally* tally) noexcept;
 
-// Groups [at, at + m) of a longer sequence, re-encoded: places come from `from` (count groups, the first starting at
-// place 0); used by slice and concatenate. Predictor: the largest of the sources'.
+// Re-encodes groups [at, at + m) of a longer sequence for slice and concatenate. Places come from `from` (count groups,
+// the first starting at place 0). The predictor is the largest of the sources'.
 std::size_t splice_groups(const GroupView* from, int sources, const int* first, const int* length,
                           const ResultSpec& spec, std::uint8_t* out, std::size_t room, Tally* tally) noexcept;
 
@@ -51,7 +51,7 @@ std::size_t splice_groups(const GroupView* from, int sources, const int* first, 
 template <class T>
 bool decode_group(const GroupView& g, const Info& info, std::uint32_t divisor, T* y) noexcept;
 
-// Overwrites the places of y that are exceptions by their values.
+// Overwrites the exceptions' places in y by their values.
 template <class T>
 void decode_exceptions(const GroupView& g, std::uint32_t divisor, T* y) noexcept;
 

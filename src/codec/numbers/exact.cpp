@@ -25,7 +25,7 @@ void ExactSum<T>::clear() noexcept {
   flags_ = 0;
 }
 
-// += (-1)^negative * magnitude * 2^shift units, shift >= 0.
+// Adds (-1)^negative * magnitude * 2^shift units, shift >= 0.
 template <class T>
 void ExactSum<T>::add_shifted(std::uint64_t magnitude, int shift, bool negative) noexcept {
   const int at = shift / 32, by = shift % 32;
@@ -156,8 +156,8 @@ std::size_t ExactSum<T>::write(std::uint8_t* out) const noexcept {
   return 4 + 4 * static_cast<std::size_t>(n);
 }
 
-// The finite part, rounded to `bits` significant bits, ties to even, as a float64 (infinity beyond its range).
-// A result below the normal range of T is exact: the unit is T's smallest denormal.
+// The finite part, rounded to `bits` significant bits, ties to even, as a float64 (infinity beyond its range). A result
+// below the normal range of T is exact: the unit is T's smallest denormal.
 template <class T>
 double ExactSum<T>::rounded(int bits) const noexcept {
   std::uint32_t words[kWords + 1];

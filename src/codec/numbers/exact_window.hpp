@@ -1,4 +1,5 @@
-// Sums of numbers that lie close together: 256 bits of an exact sum, from the last bit of a grid's width on (exception_sums.cpp).
+// Sums of numbers of similar magnitude: 256 bits of an exact sum, starting at the last bit of the grid's width
+// (exception_sums.cpp).
 #pragma once
 
 #include <algorithm>
@@ -14,7 +15,7 @@
 
 namespace stretto::codec::sums {
 
-// The compilers' own; the word says that this is meant.
+// __extension__ marks the use of the compilers' own type as intended.
 __extension__ using Short = __int128;
 __extension__ using UnsignedShort = unsigned __int128;
 
@@ -35,7 +36,7 @@ inline void add(Number& n, const Number& m) noexcept {
   n.flags |= m.flags;
 }
 
-// Whether 126 bits and a sign are enough, so that a code can be added in 128.
+// True if 126 bits and a sign suffice, so that a code can be added in 128 bits.
 inline bool is_short(const Number& n) noexcept {
   const auto high = static_cast<std::int64_t>(n.limb[1]);
   const auto sign = static_cast<std::uint64_t>(high >> 63);
@@ -51,7 +52,7 @@ inline void negate_if(Number& n, bool negative) noexcept {
   for (auto& limb : n.limb) carry = __builtin_add_overflow(limb ^ invert, std::uint64_t{carry}, &limb);
 }
 
-// The bits of (high, low) from bit `at` on; those beyond the last are lost.
+// Places (high, low) at bit `at`; higher bits are lost.
 inline void put(Number& n, std::uint64_t low, std::uint64_t high, unsigned at) noexcept {
   const unsigned limb = at / 64, by = at % 64;
   const std::uint64_t parts[3] = {low << by, by ? low >> (64 - by) | high << by : high, by ? high >> (64 - by) : 0};
@@ -62,7 +63,7 @@ constexpr std::uint32_t swapped(std::uint32_t flags) noexcept {
   return (flags & kNanBit) | (flags & kPlusInfBit ? kMinusInfBit : 0) | (flags & kMinusInfBit ? kPlusInfBit : 0);
 }
 
-// Where in exact sums (units of the smallest denormal, words of 32 bits) the 256 bits stand, for a grid of this width.
+// Position of the 256 bits in exact sums (units of the smallest denormal, words of 32 bits) for a grid of this width.
 template <class T>
 class Window {
  public:
@@ -80,16 +81,16 @@ class Window {
   }
 
   bool usable() const noexcept { return usable_; }
-  // The width is factor * 2^shift, from the window's first bit on, which is that of this word of exact sums.
+  // width = factor * 2^shift, counted from the window's first bit, the lowest bit of word first_word of exact sums.
   std::uint64_t factor() const noexcept { return factor_; }
   unsigned shift() const noexcept { return shift_; }
   int first_word() const noexcept { return first_word_; }
-  // Whether every code times the width takes 126 bits at most.
+  // True if every code times the width fits 126 bits.
   bool codes_are_short() const noexcept {
     return usable_ && 32 + std::bit_width(factor_) + static_cast<int>(shift_) <= 126;
   }
 
-  // A short exception plus code * width, which is what nearly all places take. Up to 20 bytes are written at out.
+  // Writes a short exception plus code * width, the case of nearly all places. Writes up to 20 bytes at out.
   std::size_t write_short(Short exception, std::uint32_t flags, std::int32_t code, std::uint8_t* out) const noexcept {
     const Short product = static_cast<Short>(code) * static_cast<Short>(factor_);
     const auto sum = static_cast<UnsignedShort>(exception) + (static_cast<UnsignedShort>(product) << shift_);
@@ -122,12 +123,12 @@ class Window {
     return n;
   }
 
-  // An exception, as the reader has it; false if the window does not hold it.
+  // Reads an exception from the reader; false if the window cannot hold it.
   bool exception(const ExceptionReader<T>& reader, bool sums, bool negate, Number* n) const noexcept {
     return sums ? sum(reader.bytes(), negate, n) : value(reader.bytes(), negate, n);
   }
 
-  // The sum in a stream's representation; bytes. Up to 36 are written at out.
+  // Writes the sum in a stream's representation and returns its bytes. Up to 36 are written at out.
   std::size_t write(Number n, std::uint8_t* out) const noexcept {
     const bool negative = n.limb[3] >> 63;
     negate_if(n, negative);

@@ -1,4 +1,4 @@
-// One value to its code and back: the definition, in plain scalar code (docs/format.md, sections 4 and 5).
+// One value to its code and back, in scalar code: the reference (docs/format.md, sections 4 and 5).
 #pragma once
 
 #include <cmath>
@@ -23,14 +23,15 @@ inline double residue(double x, std::int64_t q, const Grid<double>& g) noexcept 
   return std::fma(-static_cast<double>(q), g.width, x);
 }
 
-// Whether q is a code of x: x is within the bound of both q*w and its decoded value, and that is finite in the caller's type.
+// True if q is a code of x: x is within the bound of both q*w and the decoded value, which is finite in the caller's
+// type.
 template <class T>
 bool good(T x, std::int64_t q, const Grid<T>& g) noexcept {
   const T y = dequantise(q, g);
   return std::fabs(residue(x, q, g)) <= g.eps_e && std::fabs(x - y) <= g.eps_y && std::fabs(y) <= g.largest;
 }
 
-// The integer nearest to x / width as the format computes it; false where there is none.
+// The integer nearest to x / width by the format's arithmetic; false if there is none.
 inline bool nearest_code(float x, const Grid<float>& g, std::int64_t* q) noexcept {
   const double product = static_cast<double>(x) * static_cast<double>(g.r);  // exact
   if (std::fabs(product) < 0x1p21) {

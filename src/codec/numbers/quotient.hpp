@@ -1,4 +1,4 @@
-// Exact numbers divided and rounded once: means.
+// Means: exact quotients rounded once.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,8 @@ inline int leading_zeros(Unsigned128 v) noexcept {
   return high ? std::countl_zero(high) : 64 + std::countl_zero(static_cast<std::uint64_t>(v));
 }
 
-// v * 2^exponent / n, rounded once to float64, ties to even. `more`: v is greater by a part of one; its leading bit is set then.
+// v * 2^exponent / n, rounded once to float64, ties to even. `more`: the true value exceeds v by a fraction of one; v's
+// leading bit is then set.
 inline double quotient(Unsigned128 v, bool more, int exponent, std::uint32_t n) noexcept {
   if (v == 0) return 0;
   const int zeros = leading_zeros(v), lead = std::countl_zero(std::uint64_t{n});
@@ -32,7 +33,7 @@ inline double quotient(Unsigned128 v, bool more, int exponent, std::uint32_t n) 
   return std::ldexp(static_cast<double>(kept), exponent + drop);
 }
 
-// Widths for which parts of a quotient are neither infinite nor denormal.
+// Widths for which no part of a quotient overflows or is denormal.
 constexpr bool is_usual_width(double width) noexcept { return width > 0x1p-900 && width < 0x1p992; }
 
 // code * width / n, rounded once.
@@ -49,7 +50,8 @@ class CodeMean {
     if (usual_ && size <= std::uint64_t{1} << 53) {
       const double q = static_cast<double>(code), v = q * width_, near = v * inverse_;
       const double rest = (std::fma(-near, divisor_, v) + std::fma(q, width_, -v)) * inverse_;
-      // The rest is right to its 2^-50th. Where that leaves a doubt, as at halves, the long way decides.
+      // The relative error of `rest` is below 2^-50. If that leaves the rounding open, as at halves, the slow path
+      // decides.
       const double low = near + rest * (1 - 0x1p-50), high = near + rest * (1 + 0x1p-50);
       if (low == high) return low;
     }

@@ -1,5 +1,4 @@
-// Values as the caller has them, group by group, in the type that streams store: halves are widened when loaded and
-// rounded when stored.
+// The caller's values, group by group, in the type that streams store: halves are widened on load and rounded on store.
 #pragma once
 
 #include "codec/numbers/half.hpp"

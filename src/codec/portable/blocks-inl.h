@@ -1,4 +1,5 @@
-// A block of 32 residuals of 16 bits between its bit planes and vectors, in registers throughout; and whole groups so.
+// Converts blocks of 32 residuals of 16 bits, and whole groups, between bit planes and vectors, in registers
+// throughout.
 #if defined(STRETTO_PORTABLE_BLOCKS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef STRETTO_PORTABLE_BLOCKS_INL_H_
 #undef STRETTO_PORTABLE_BLOCKS_INL_H_
@@ -16,9 +17,10 @@ namespace stretto::codec::HWY_NAMESPACE {
 
 using V16 = hn::Vec<Tag<std::int16_t>>;
 inline constexpr std::size_t kLanes16 = kLanes<std::int16_t>;
-inline constexpr int kParts = static_cast<int>(kBlock / kLanes16);  // vectors of a block: 2 or 4
+inline constexpr int kParts = static_cast<int>(kBlock / kLanes16);  // vectors per block: 2 or 4
 
-// put(i, v) for each vector of a block of w planes at p: up to 15, or 16 if signed. Up to 32 bytes behind them are read.
+// Calls put(i, v) for each vector of a block of w planes at p; w is at most 15, or 16 if signed. Reads up to 32 bytes
+// behind the planes.
 template <bool kSigned, class Put>
 HWY_INLINE void ReadBlock(const std::uint8_t* p, int w, const Put& put) {
   const Tag<std::uint8_t> d;
@@ -44,7 +46,7 @@ HWY_INLINE void ReadBlock(const std::uint8_t* p, int w, const Put& put) {
 }
 
 HWY_INLINE std::uint32_t MostOfLanes(hn::Vec<Tag<std::uint16_t>> v) {
-  // Of eight unsigned words the least is one instruction on most machines.
+  // The minimum of eight unsigned words is one instruction on most machines.
   if constexpr (kBytes == 32) {
     const hn::Half<Tag<std::uint16_t>> half;
     const auto both = hn::Or(hn::LowerHalf(half, v), hn::UpperHalf(half, v));
@@ -54,15 +56,15 @@ HWY_INLINE std::uint32_t MostOfLanes(hn::Vec<Tag<std::uint16_t>> v) {
   }
 }
 
-// The least width that holds the vectors get(0), get(1), ... of a block, whose planes are written at p: whole bytes of them, up to 32 bytes
-// too many.
+// Writes the planes of a block's vectors get(0), get(1), ... at p, up to 32 bytes too many. Returns the least
+// sufficient width.
 template <bool kSigned, class Get>
 HWY_INLINE int WriteBlock(const Get& get, std::uint8_t* p) {
   const Tag<std::int16_t> d;
   auto bits = hn::Zero(d);
   for (int i = 0; i < kParts; ++i) {
     const auto v = get(i);
-    // As signed numbers of w bits are to numbers of w bits: 0, -1, 1, -2, 2 to 0, 1, 2, 3, 4.
+    // Maps signed numbers of w bits to unsigned numbers of w bits: 0, -1, 1, -2, 2 to 0, 1, 2, 3, 4.
     bits = hn::Or(bits, kSigned ? hn::Xor(hn::Add(v, v), hn::ShiftRight<15>(v)) : v);
   }
   const int w = std::bit_width(MostOfLanes(hn::BitCast(Tag<std::uint16_t>(), bits)));
@@ -78,7 +80,7 @@ HWY_INLINE int WriteBlock(const Get& get, std::uint8_t* p) {
   return w;
 }
 
-// Blocks before a sum or before their planes: parts of blocks as long as the vectors that planes become there.
+// Parts of a block before a sum or before their planes: as long as the vectors of the plane conversion.
 #if STRETTO_PORTABLE_WORDS
 using Part = Words16;
 #else
@@ -86,7 +88,8 @@ using Part = Tag<std::int16_t>;
 #endif
 inline constexpr std::size_t kPartLanes = STRETTO_PORTABLE_WORDS ? kBlock : kLanes16;
 
-// put(i, v) for each part of a block of w planes at p: up to 15, or 16 if signed. Up to 32 bytes behind them are read.
+// Calls put(i, v) for each part of a block of w planes at p; w is at most 15, or 16 if signed. Reads up to 32 bytes
+// behind the planes.
 template <bool kSigned, class Put>
 HWY_INLINE void ReadSummand(const std::uint8_t* p, std::uint8_t w, const Put& put) {
 #if STRETTO_PORTABLE_WORDS
@@ -96,7 +99,7 @@ HWY_INLINE void ReadSummand(const std::uint8_t* p, std::uint8_t w, const Put& pu
 #endif
 }
 
-// Residuals of g in a row.
+// Reads all residuals of g in order.
 template <bool kSigned>
 HWY_INLINE void ReadRow(const PackedGroup& g, std::int16_t* e) {
   const Part d;
@@ -112,7 +115,7 @@ HWY_INLINE void ReadRow(const PackedGroup& g, std::int16_t* e) {
   g.predictor == Predictor::none_unsigned ? ReadRow<false>(g, e) : ReadRow<true>(g, e);
 }
 
-// The difference of this order that ends at each of the codes at q.
+// Differences of this order that end at the codes at q.
 template <int kOrder>
 HWY_INLINE hn::Vec<Part> Differences(const std::int16_t* q) {
   const Part d;
@@ -125,7 +128,7 @@ HWY_INLINE hn::Vec<Part> Differences(const std::int16_t* q) {
   return v;
 }
 
-// Residuals of a group to add to those of another of the same order: none, or those that stand in planes.
+// Residuals to add to a group of the same order: none, or residuals in planes.
 struct NoSummand {
   static constexpr bool kSome = false, kSigned = true;
 };
@@ -136,7 +139,7 @@ struct PlanesSummand {
   const std::uint8_t* width;
 };
 
-// A block of codes to the planes of its differences of this order, to which the summand's residuals are added; its width.
+// Writes the planes of a block's differences of this order plus the summand's residuals. Returns the width.
 template <int kOrder, bool kSigned, class Summand>
 HWY_INLINE int EncodeBlock(const std::int16_t* q, const Summand& summand, int b, std::uint8_t* at) {
 #if STRETTO_PORTABLE_WORDS
@@ -161,15 +164,15 @@ HWY_INLINE int EncodeBlock(const std::int16_t* q, const Summand& summand, int b,
 #endif
 }
 
-// A row of codes, and two before the first from which its differences begin, to planes and to the width of each block.
-// The planes are of the differences of this order plus the summand's residuals. Returns where the planes end; up to 64
-// bytes more are written. `ahead` is read soon, after this group.
+// Encodes a row of codes, preceded by the two codes before it, to planes and widths: its differences of this order plus
+// the summand's residuals. Returns the end of the planes; may write up to 64 bytes more. `ahead` is memory to prefetch,
+// which is read after this group.
 template <int kOrder, bool kSigned, class Summand>
 HWY_NOINLINE std::uint8_t* EncodeRow(const std::int16_t* q, Summand summand, const void* ahead, std::uint8_t* width,
                                      std::uint8_t* at) {
-  const auto* next = static_cast<const std::uint8_t*>(ahead);  // null: nothing
+  const auto* next = static_cast<const std::uint8_t*>(ahead);  // null: no prefetch
   for (int b = 0; b < kBlocks; ++b, q += kBlock) {
-    // A block's time is long enough for two lines of memory; all lines at once would have to wait for one another.
+    // A block takes as long as two lines of memory. Prefetching all lines at once would exceed the outstanding misses.
     if (next) {
       hwy::Prefetch(next + 128 * b);
       hwy::Prefetch(next + 128 * b + 64);

@@ -1,4 +1,4 @@
-// The codes of a group of values, in the narrowest words that will do, and the order that suits them.
+// The codes of a group of values in the narrowest sufficient words, and their prediction order.
 #if defined(STRETTO_PORTABLE_CODES_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef STRETTO_PORTABLE_CODES_INL_H_
 #undef STRETTO_PORTABLE_CODES_INL_H_
@@ -13,7 +13,7 @@ HWY_BEFORE_NAMESPACE();
 namespace stretto::codec::HWY_NAMESPACE {
 #if STRETTO_PORTABLE_TARGET
 
-// Codes up to this are handled in 16 bits: their second differences fit.
+// Largest code handled in 16 bits: its second differences fit.
 inline constexpr std::uint32_t kSmallCode = 8191;
 
 // Codes of 1,024 values, in 16 bits where all are small, else in 32.
@@ -34,7 +34,8 @@ struct Codes1024 {
     is_small = range.bound() <= kSmallCode;
     if (range.good() && is_small) Narrow(large.at(), small.at());
   }
-  // The same where some are missing, which take the codes before them, or need a look. False where 32 bits do not do.
+  // For groups with missing values, which take the previous codes, or with codes that need a check. False if 32 bits do
+  // not suffice.
   bool check(const float* x, const Grid<float>& grid, Missing* missing) {
     is_small = true;
     range = QuantiseFilled(x, grid, small.at(), missing);

@@ -1,4 +1,4 @@
-// Groups to float32 values block by block: what a block takes to decode is time for its values to be written.
+// Decodes groups to float32 values block by block, so that decoding overlaps the stores.
 #if defined(STRETTO_PORTABLE_DECODE_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef STRETTO_PORTABLE_DECODE_INL_H_
 #undef STRETTO_PORTABLE_DECODE_INL_H_
@@ -14,7 +14,7 @@ HWY_BEFORE_NAMESPACE();
 namespace stretto::codec::HWY_NAMESPACE {
 #if STRETTO_PORTABLE_TARGET
 
-// *carry + v[0] + ... + v[i], the last of which is the next carry.
+// *carry + v[0] + ... + v[i]; the last sum is the next carry.
 HWY_INLINE V16 RunningSum(V16 v, V16& carry) {
   const Tag<std::int16_t> d;
   const Tag<std::uint8_t> d8;
@@ -38,7 +38,7 @@ HWY_INLINE V16 RunningSum(V16 v, V16& carry) {
   return hn::Add(v, before);
 }
 
-// Places of a group that have no code: none, or those of a map, all of one value.
+// Places without a code: none, or those of a map with one value for all.
 struct NoGaps {
   static constexpr bool kSome = false;
 };
@@ -48,7 +48,7 @@ struct AlikeGaps {
   float value;
 };
 
-// The values of a group for which MayBeSmall(); false (and nonsense in y) unless it is certain that they are right.
+// Decodes a group that MayBeSmall(). False (and garbage in y) unless the result is certainly right.
 template <int kOrder, bool kSigned, bool kStream, class Gaps>
 HWY_NOINLINE bool PutBlocks(const PackedGroup& g, const Grid<float>& grid, Gaps gaps, float* y) {
   const Tag<float> d;

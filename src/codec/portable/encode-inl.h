@@ -1,4 +1,4 @@
-// Codes to a group: as they are, or added to a group of a stream in the same pass.
+// Encodes codes to a group, alone or added to a stream's group in one pass.
 #if defined(STRETTO_PORTABLE_ENCODE_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef STRETTO_PORTABLE_ENCODE_INL_H_
 #undef STRETTO_PORTABLE_ENCODE_INL_H_
@@ -24,8 +24,8 @@ struct Start {
   std::int32_t base = 0, slope = 0;
 };
 
-// Base and slope with which codes q of predictor `own` enter a group whose predictor is `result`, not lower. Raised ones keep their base and
-// have no slope (docs/format.md, Sums).
+// Base and slope of codes q with predictor `own` in a group of predictor `result`, which is not lower. Raised codes
+// keep their base and have no slope (docs/format.md, Sums).
 template <class T>
 HWY_INLINE Start StartOf(Predictor own, Predictor result, const T* q) {
   if (own == Predictor::first) return {q[0], 0};
@@ -34,20 +34,20 @@ HWY_INLINE Start StartOf(Predictor own, Predictor result, const T* q) {
   return {wrapping_difference(q[0], slope), slope};
 }
 
-// A row with what stands before its first difference.
+// Sets the codes before a row's first difference.
 template <class T>
 HWY_INLINE void Precede(T* q, Start start) {
   q[-1] = static_cast<T>(start.base);
   q[-2] = static_cast<T>(wrapping_difference(start.base, start.slope));
 }
 
-// The blocks of a group whose word 0, base and slope stand at `out` already and whose planes begin at `at`; words. Of row q, which a start
-// precedes, `order` differences are taken (of which the group's predictor may have more).
+// Writes the blocks of a group whose word 0, base and slope are at `out` and whose planes begin at `at`. Returns the
+// words. Takes `order` differences of row q, which may be fewer than the predictor's order.
 template <class Summand>
 HWY_INLINE std::size_t FinishRow(Predictor p, int order, const std::int16_t* q, Summand summand, const void* ahead,
                                  std::uint8_t* at, std::uint8_t* out) {
   alignas(8) std::uint8_t width[kBlocks];
-  constexpr bool kUnsignedSummand = Summand::kSome && !Summand::kSigned;  // only where no differences are taken
+  constexpr bool kUnsignedSummand = Summand::kSome && !Summand::kSigned;  // only without differences
   if constexpr (kUnsignedSummand)
     at = p != Predictor::none_unsigned ? EncodeRow<0, true>(q, summand, ahead, width, at)
                                        : EncodeRow<0, false>(q, summand, ahead, width, at);
@@ -62,7 +62,7 @@ HWY_INLINE std::size_t FinishRow(Predictor p, int order, const std::int16_t* q, 
   return finish_packed(width, at, out);
 }
 
-// A full narrow group of codes; words. between(p) as for WriteGroup.
+// Encodes a full narrow group; returns the words. between(p) as for WriteGroup.
 template <class Between>
 std::size_t CompressAs(Predictor p, std::int16_t* q, const void* ahead, std::uint8_t* out, const Between& between) {
   const Start start = StartOf(p, p, q);
@@ -108,12 +108,13 @@ HWY_INLINE void AddResiduals(const PackedGroup& a, std::int32_t* q) {
     hn::Store(hn::Add(hn::Load(d, q + i), hn::Load(d, e.at() + i)), d, q + i);
 }
 
-// Whether the residuals of codes and of group a together fit 16 bits. (All before them may wrap around: what counts are these, modulo 2^16.)
+// True if the residuals of codes plus those of group a fit 16 bits. Intermediate values may wrap around: only the
+// results modulo 2^16 matter.
 HWY_INLINE bool SumsAreSmall(const PackedGroup& a, const Codes1024& codes, Predictor result) {
   if (!codes.is_small || a.widest > 14) return false;
   const int order = order_of(result), at = order_of(a.predictor);
   const bool is_unsigned = a.predictor == Predictor::none_unsigned;
-  // Zero is in the range, so differences from it do not exceed that either.
+  // The range includes zero, so it also bounds differences from zero.
   const auto range = static_cast<std::uint32_t>(codes.range.most - codes.range.least);
   const std::uint32_t most = is_unsigned ? 1u << a.widest : 1u << a.widest >> 1, span = 1u << a.widest;
   std::uint32_t reach = (order == 0 ? range : range << (order - 1)) + most;
@@ -121,8 +122,8 @@ HWY_INLINE bool SumsAreSmall(const PackedGroup& a, const Codes1024& codes, Predi
   return reach <= 0x7fff;
 }
 
-// a plus codes q, of predictor `own`. The stream's residuals join the codes after as many differences as they have gone through already, so
-// that neither of the two is raised by itself. between(p) as for WriteGroup.
+// Adds codes q, of predictor `own`, to a. The stream's residuals join the codes at their own order, so neither operand
+// is raised separately. between(p) as for WriteGroup.
 template <class Between>
 std::size_t AddRow(const PackedGroup& a, Predictor own, Predictor result, std::int16_t* q, const void* ahead,
                    std::uint8_t* out, const Between& between) {
@@ -150,7 +151,7 @@ std::size_t AddRow(const PackedGroup& a, Predictor own, Predictor result, std::i
   return FinishRow(result, 1, f, NoSummand(), ahead, at, out);
 }
 
-// The same modulo 2^32. Declined: unsigned sums that need 32 bits.
+// The sum modulo 2^32. Declines unsigned sums that need 32 bits.
 HWY_INLINE std::size_t AddRow(const PackedGroup& a, Predictor own, Predictor result, std::int32_t* q,
                               std::uint8_t* out) {
   Row<std::int32_t> rows[2];

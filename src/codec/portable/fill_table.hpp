@@ -1,5 +1,5 @@
-// For each set of missing words among eight words of 16 bits: a shuffle of bytes by which each missing word takes the
-// word before it.
+// Byte shuffles by the set of missing words among eight 16-bit words: each missing word takes the previous present
+// word.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 namespace stretto::codec {
 
 struct FillTable {
-  alignas(16) std::uint8_t row[256][16];  // 128: there is none before it
+  alignas(16) std::uint8_t row[256][16];  // 128: there is no previous word
 };
 
 constexpr FillTable make_fill_table() noexcept {

@@ -1,6 +1,5 @@
-// Sums of narrow groups with missing data. Where the same places are missing in both, the codes add as bit planes, as
-// those of any group. Elsewhere a place that is missing in either group takes its neighbour's code, so codes are needed
-// one by one.
+// Sums of narrow groups with missing data. If both miss the same places, the codes add as bit planes, as in any group.
+// Otherwise a place that is missing in either group takes its neighbour's code, so single codes are needed.
 #if defined(STRETTO_PORTABLE_FILLED_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef STRETTO_PORTABLE_FILLED_INL_H_
 #undef STRETTO_PORTABLE_FILLED_INL_H_
@@ -18,21 +17,21 @@ HWY_BEFORE_NAMESPACE();
 namespace stretto::codec::HWY_NAMESPACE {
 #if STRETTO_PORTABLE_TARGET
 
-// What may stand behind the exceptions: planes, widths, and what is written past them.
+// Room for planes, widths and overrun behind the exceptions.
 inline constexpr std::size_t kPlanesRoom = 4 * 32 * kBlocks + 128;
 
-// Where exceptions must end in a group at `out`.
+// Limit of the exceptions' end in a group at `out`.
 inline std::uint8_t* EndOfExceptions(std::uint8_t* out, std::size_t room) {
   return out + std::min(room, 4 * kMaxGroupWords) - kPlanesRoom;
 }
 
-// A group as it is read for sums: its codes, and its exceptions if it has some.
+// A group parsed for sums: its codes, and its exceptions if any.
 struct FilledGroup {
   PackedGroup codes;
   GroupView view;
 };
 
-// False: malformed or wide. `like`: as for parse_group().
+// False if malformed or wide. `like`: as for parse_group().
 inline bool OpenFilled(const std::uint8_t* p, std::size_t words, Type type, FilledGroup* g, const GroupView* like) {
   if (parse_packed(p, words, &g->codes)) return true;
   if (!parse_group(p, words, kGroup, type, &g->view, like) || g->view.wide) return false;
@@ -40,7 +39,7 @@ inline bool OpenFilled(const std::uint8_t* p, std::size_t words, Type type, Fill
   return true;
 }
 
-// Codes of the group in 16 bits; false (and nonsense in q) unless it is certain that they are right.
+// Reads the group's codes in 16 bits. False (and garbage in q) unless they are certainly right.
 inline bool ReadSmallCodes(const PackedGroup& g, std::int16_t* q) {
   if (!MayBeSmall(g)) return false;
   const auto within = [](Extremes<std::int16_t> x) { return x.least >= -kLimit16 && x.most <= kLimit16; };
@@ -49,7 +48,8 @@ inline bool ReadSmallCodes(const PackedGroup& g, std::int16_t* q) {
   return order_of(g.predictor) == 0 || within(SumUp(q, static_cast<std::int16_t>(g.base)));
 }
 
-// qa + qb or qa - qb, with the codes of their neighbours where they do not count; the extremes of these. Not certain beyond kMost16.
+// q = qa + qb or qa - qb, with neighbours' codes at places in `lanes`; returns the extremes. Results beyond kMost16 are
+// not certain.
 inline constexpr int kMost16 = 32766;
 inline Extremes<std::int16_t> AddSmallCodes(const std::int16_t* qa, const std::int16_t* qb, bool negate_b,
                                             const Lanes lanes, std::int16_t* q) {
@@ -71,7 +71,7 @@ inline Extremes<std::int16_t> AddSmallCodes(const std::int16_t* qa, const std::i
   return {hn::GetLane(hn::MinOfLanes(d, least)), hn::GetLane(hn::MaxOfLanes(d, most))};
 }
 
-// What a sum of two groups begins with.
+// Predictor, base and slope of a sum of two groups.
 struct SumHead {
   Predictor predictor = Predictor::none_unsigned;
   Start start;
@@ -81,7 +81,7 @@ struct SumHead {
               negate_b ? wrapping_difference(a.slope, b.slope) : wrapping_sum(a.slope, b.slope)} {
     if (negate_b && predictor == Predictor::none_unsigned) predictor = Predictor::none_signed;
   }
-  // Whether all residuals of codes q between these extremes, zero among them, fit 16 bits.
+  // True if all residuals of codes q fit 16 bits. The codes lie between these extremes, which include zero.
   bool fits16(const std::int16_t* q, Extremes<std::int16_t> x) const noexcept {
     const int order = order_of(predictor), span = x.most - x.least;
     if (x.least < -kMost16 || x.most > kMost16 || span * order > kMost16) return false;
@@ -91,8 +91,9 @@ struct SumHead {
   }
 };
 
-// Places missing in one group are not missing in the other: all codes are read, added, and given their neighbours' where they do not count.
-// write(qa, qb, at) writes the exceptions, of whose codes some are needed. This in words of 16 bits; declined where these might not do.
+// Adds groups with different missing places: reads and adds all codes, and gives missing places their neighbours'
+// codes. write(qa, qb, at) writes the exceptions, which need some of the codes. In words of 16 bits; declines if they
+// might not suffice.
 template <class Write>
 std::size_t AddUnlikeSmall(const FilledGroup& a, const FilledGroup& b, const Lanes lanes, bool negate_b,
                            std::uint8_t* out, const Write& write) {
@@ -112,7 +113,7 @@ std::size_t AddUnlikeSmall(const FilledGroup& a, const FilledGroup& b, const Lan
   return FinishRow(head.predictor, order_of(head.predictor), q, NoSummand(), nullptr, planes, out);
 }
 
-// The same modulo 2^32.
+// The sum modulo 2^32.
 template <class Write>
 std::size_t AddUnlikeLarge(const FilledGroup& a, const FilledGroup& b, const Lanes lanes, bool negate_b,
                            std::uint8_t* out, const Write& write) {

@@ -15,7 +15,7 @@ HWY_BEFORE_NAMESPACE();
 namespace stretto::codec::HWY_NAMESPACE {
 #if STRETTO_PORTABLE_TARGET
 
-// True if any value is kept or near a mark. The loop takes one mark after the other, so that its numbers stay in registers.
+// True if any value is kept or near a mark. The outer loop is over marks, so that a mark's constants stay in registers.
 template <class T>
 bool AnyKeptOrNear(const T* x, const MarkSet<T>& marks) {
   const Tag<T> d;
@@ -37,7 +37,8 @@ bool AnyKeptOrNear(const T* x, const MarkSet<T>& marks) {
   return !hn::AllFalse(d, hit);
 }
 
-// Which of v are kept, and in *near which others may decode to a mark. A negative reach has none. kOne: there is one mark.
+// Mask of the kept values of v; *near: others that may decode to a mark (none if reach is negative). kOne: there is one
+// mark.
 template <bool kOne, class T, class V, class M>
 HWY_INLINE M KeptOf(V v, const MarkSet<T>& marks, M* near) {
   const Tag<T> d;
@@ -65,10 +66,10 @@ Kept SurveyFound(const T* x, const MarkSet<T>& marks, T* out, T* kept) {
     found = first >= 0;
     if (found) *kept = element(x, i + static_cast<int>(first));
   }
-  if (!found) return Kept::several;  // all that was found is near a mark
+  if (!found) return Kept::several;  // all values found are only near a mark
   const auto hole = hn::Set(d, Marks<T>::placeholder());
   const auto value_bits = hn::BitCast(bits, hn::Set(d, *kept)), hole_bits = hn::BitCast(bits, hole);
-  auto others = none;  // places that have another kept value, or the placeholder
+  auto others = none;  // places with another kept value, or with the placeholder
   for (int i = 0; i < kGroup; i += static_cast<int>(kLanes<T>)) {
     const auto v = hn::LoadU(d, x + i);
     const auto is_kept = KeptOf<kOne>(v, marks, &near);

@@ -1,5 +1,5 @@
-// Missing data: which of a group's values have no code, and the codes that stand in their places. No step asks for each place: where they
-// are is hard to guess.
+// Missing data: the values of a group without a code, and their fill codes. No step branches per place, which would be
+// mispredicted.
 #if defined(STRETTO_PORTABLE_MISSING_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef STRETTO_PORTABLE_MISSING_INL_H_
 #undef STRETTO_PORTABLE_MISSING_INL_H_
@@ -15,7 +15,7 @@ HWY_BEFORE_NAMESPACE();
 namespace stretto::codec::HWY_NAMESPACE {
 #if STRETTO_PORTABLE_TARGET
 
-// Every exception of a block takes the code before it; those before the block's first code take q[-1].
+// Each exception of a block takes the previous code; exceptions before the block's first code take q[-1].
 HWY_INLINE void FillBlock(std::uint32_t exceptions, std::int16_t* q) {
   const hn::FixedTag<std::int16_t, 8> d;
   const hn::FixedTag<std::uint8_t, 16> d8;
@@ -33,7 +33,7 @@ HWY_INLINE void FillBlock(std::uint32_t exceptions, std::int16_t* q) {
   }
 }
 
-// Places before the first code take that.
+// Places before the first code take that code.
 HWY_INLINE void FillFront(const Lanes lanes, std::int16_t* q) {
   int b = 0;
   while (b < kBlocks && lanes[b] == ~0u) ++b;
@@ -42,7 +42,7 @@ HWY_INLINE void FillFront(const Lanes lanes, std::int16_t* q) {
   std::fill_n(q, first, q[first]);
 }
 
-// Whether bits set in some lane of the first are set in all lanes of the second.
+// True if bits set in some lane of the first are set in all lanes of the second.
 HWY_INLINE bool SameInAllLanes(hn::Vec<Tag<std::int32_t>> some, hn::Vec<Tag<std::int32_t>> all) {
   const Tag<std::int32_t> d;
   alignas(32) std::int32_t s[kLanes<std::int32_t>], a[kLanes<std::int32_t>];
@@ -55,8 +55,8 @@ HWY_INLINE bool SameInAllLanes(hn::Vec<Tag<std::int32_t>> some, hn::Vec<Tag<std:
   return (s[0] & ~a[0]) == 0;
 }
 
-// Codes up to safe_code (in 16 bits) or safe_code32 of 1,024 values some of which have none, as missing data: `missing` says which, and they
-// take the codes before them. Not good: there are others, which need a look.
+// Quantises 1,024 values, some of them missing, with codes up to safe_code (16 bits) or safe_code32. `missing` receives
+// the missing places, which take the previous codes. Not good: other values need a check.
 template <class Q>
 HWY_INLINE CodeRange QuantiseFilled(const float* x, const Grid<float>& grid, Q* q, Missing* missing) {
   constexpr bool kSmall = sizeof(Q) == 2;
@@ -68,13 +68,12 @@ HWY_INLINE CodeRange QuantiseFilled(const float* x, const Grid<float>& grid, Q* 
   const Tag<Q> dq;
   const auto magic = hn::Set(d, 0x1.8p23f), r = hn::Set(d, grid.r);
   const auto zero = hn::BitCast(di, magic);
-  // A sum of 2^34, an infinity or NaN is none of the values that quantise() might still find a code for, which ends at a product of 2^33.
+  // quantise() finds codes up to a product of 2^33. So sums of 2^34, infinities and NaN certainly have none.
   const auto hopeless = hn::Set(di, 0x50800000 - 1), finite = hn::Set(di, 0x7fffffff);
   auto least = zero, most = zero;
-  auto some = hn::Zero(di),
-       all = hn::Set(di, -1);  // bits that are set in some of the missing values, and in all of them
+  auto some = hn::Zero(di), all = hn::Set(di, -1);  // bits set in some missing value, and in all of them
   const auto sum = [&](std::size_t i) HWY_ATTR { return hn::BitCast(di, hn::MulAdd(hn::LoadU(d, x + i), r, magic)); };
-  // Codes of a block, of those `kept` leaves of the sums.
+  // Writes a block's codes. `kept` returns the sums with missing values replaced.
   const auto put = [&](Q* to, const auto& kept) HWY_ATTR {
     for (std::size_t i = 0; i < kBlock; i += kLanes<Q>) {
       const auto s0 = kept(i);

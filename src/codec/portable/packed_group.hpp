@@ -1,5 +1,5 @@
-// A full narrow group without exceptions as it lies in the stream: what the kernels read and write around the bit planes. No vector
-// code; group.hpp has the general and slower forms of both functions.
+// A full narrow group without exceptions, as it lies in the stream: the header and widths around the bit planes, in
+// scalar code. group.hpp has the general and slower forms of both functions.
 #pragma once
 
 #include <algorithm>
@@ -13,13 +13,13 @@ namespace stretto::codec {
 struct PackedGroup {
   Predictor predictor = Predictor::none_unsigned;
   std::int32_t base = 0, slope = 0;
-  int widest = 0;  // block
+  int widest = 0;  // largest width of a block
   const std::uint8_t* planes = nullptr;
-  const std::uint8_t* end = nullptr;  // of the words; the planes end there or before
+  const std::uint8_t* end = nullptr;  // end of the words; the planes end there or before
   alignas(32) std::uint8_t width[kBlocks] = {};
 };
 
-// The codes of a narrow group that was parsed by parse_group(); `end` is where its words end.
+// The codes of a narrow group parsed by parse_group(); `end` is the end of its words.
 inline PackedGroup packed(const GroupView& view, const std::uint8_t* end) noexcept {
   PackedGroup g;
   g.predictor = view.predictor;
@@ -32,7 +32,7 @@ inline PackedGroup packed(const GroupView& view, const std::uint8_t* end) noexce
   return g;
 }
 
-// Groups without exceptions have nothing between slope and planes.
+// For groups without exceptions, which have no section between slope and planes.
 inline constexpr auto kNothing = [](std::uint8_t* p) { return p; };
 
 constexpr int order_of(Predictor p) noexcept { return p == Predictor::second ? 2 : p == Predictor::first ? 1 : 0; }
@@ -50,7 +50,7 @@ constexpr std::uint32_t gather_nibbles(std::uint64_t x) noexcept {
   return static_cast<std::uint32_t>(x | x >> 16);
 }
 
-// Widths of `form` that end at *end; moves it to their start. False if they do not fit between p and *end.
+// Reads widths of `form` that end at *end, and moves *end to their start. False if they do not fit after p.
 inline bool read_widths(Form form, const std::uint8_t* p, const std::uint8_t** end, std::uint8_t* width) noexcept {
   const bool nibbles = form == Form::nibbles || form == Form::masked_nibbles;
   const auto left = [&] { return static_cast<std::size_t>(*end - p); };
@@ -77,7 +77,7 @@ inline bool read_widths(Form form, const std::uint8_t* p, const std::uint8_t** e
   return true;
 }
 
-// False if the words are malformed, or anything else than a narrow group without exceptions.
+// False unless the words are a well-formed narrow group without exceptions.
 inline bool parse_packed(const std::uint8_t* p, std::size_t words, PackedGroup* g) noexcept {
   g->planes = p;
   g->end = p + 4 * words;
@@ -105,7 +105,7 @@ inline bool parse_packed(const std::uint8_t* p, std::size_t words, PackedGroup* 
   g->planes = p;
   const std::uint8_t* end = g->end;
   if (form != Form::zero && !read_widths(form, p, &end, g->width)) return false;
-  std::uint8_t most = 0;  // small types, of which a vector holds many
+  std::uint8_t most = 0;  // small types, for vectorisation
   std::uint16_t planes = 0;
   for (int b = 0; b < kBlocks; ++b) {
     most = std::max(most, g->width[b]);
@@ -115,7 +115,7 @@ inline bool parse_packed(const std::uint8_t* p, std::size_t words, PackedGroup* 
   return most <= (g->predictor == Predictor::none_unsigned ? 31 : 32) && 4 * planes == end - p;
 }
 
-// Word 0 without its form, base and slope at out; bytes written.
+// Writes word 0 without its form, base and slope. Returns the bytes written.
 inline std::size_t write_head(Predictor p, std::int32_t base, std::int32_t slope, std::uint8_t* out) noexcept {
   const int order = order_of(p);
   auto word = static_cast<std::uint32_t>(p);
@@ -136,7 +136,7 @@ inline std::size_t write_head(Predictor p, std::int32_t base, std::int32_t slope
   return n;
 }
 
-// Widths at p in the shortest form, which is returned; *p moves behind them.
+// Writes widths at *p in the shortest form, moves *p behind them, and returns the form.
 inline Form write_packed_widths(const std::uint8_t* width, std::uint8_t** p) noexcept {
   std::uint8_t most = 0, n = 0;
   for (int b = 0; b < kBlocks; ++b) {
@@ -176,7 +176,7 @@ inline Form write_packed_widths(const std::uint8_t* width, std::uint8_t** p) noe
   return nibbles ? Form::masked_nibbles : Form::masked_bytes;
 }
 
-// Finishes the group at out, whose head and planes, ending at `at`, are written; words.
+// Finishes the group at out; its head and planes (ending at `at`) are written. Returns its words.
 inline std::size_t finish_packed(const std::uint8_t* width, std::uint8_t* at, std::uint8_t* out) noexcept {
   const Form form = write_packed_widths(width, &at);
   const auto unsigned_zeros = static_cast<std::uint32_t>(Predictor::none_unsigned);

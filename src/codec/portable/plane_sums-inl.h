@@ -1,8 +1,7 @@
-// Sums of groups without leaving the bit planes: a full adder on vectors. A lane is a block. Four planes at a time, of
-// as many blocks as a vector has lanes, are transposed as words, added plane by plane, and transposed back. The operand
-// of lower order is raised in the same pass: residuals in planes, less themselves shifted by one place. The place
-// before a block is the last place of the lane before. All blocks of a group add the same number of planes, so nothing
-// branches on the width of a block, which is seldom predicted.
+// Sums of groups in bit planes: a full adder on vectors. A lane is a block. Four planes at a time, of one block per
+// lane, are transposed as words, added plane by plane, and transposed back. The operand of lower order is raised in the
+// same pass: residuals in planes, less themselves shifted by one place. The place before a block is the last place of
+// the lane before. All blocks of a group add the same number of planes, so no branch depends on a block's width.
 #if defined(STRETTO_PORTABLE_PLANE_SUMS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef STRETTO_PORTABLE_PLANE_SUMS_INL_H_
 #undef STRETTO_PORTABLE_PLANE_SUMS_INL_H_
@@ -23,8 +22,8 @@ using V32 = hn::Vec<Words>;
 inline constexpr int kWays = static_cast<int>(kLanes<std::uint32_t>);  // blocks taken at once: 4 or 8
 inline constexpr int kMostQuads = 8;                                   // 32 planes
 
-// Four planes of kWays blocks with a lane for each block, to four vectors with a lane for each plane; or back. The first of those vectors has
-// block 0 and, if it has eight lanes, block 4.
+// Transposes four planes of kWays blocks between a lane per block and a lane per plane. The first vector by planes has
+// block 0 and, with eight lanes, block 4.
 HWY_INLINE void Transpose(V32& v0, V32& v1, V32& v2, V32& v3) {
   const Words d;
   const Tag<std::uint64_t> d64;
@@ -39,12 +38,12 @@ HWY_INLINE void Transpose(V32& v0, V32& v1, V32& v2, V32& v3) {
 // A group's blocks, kWays at a time.
 struct BlockPlanes {
   const std::uint8_t* p;
-  const std::uint8_t* farthest;  // where 16 bytes may still be read
+  const std::uint8_t* farthest;  // last address for a read of 16 bytes
   const std::uint8_t* widths;
-  const std::uint8_t* at[kWays];  // the blocks at hand
+  const std::uint8_t* at[kWays];  // the current blocks
 
   explicit BlockPlanes(const PackedGroup& g) : p(g.planes), farthest(g.end + kReadSlack - 16), widths(g.width) {}
-  // Their widths.
+  // Moves to the next blocks and returns their widths.
   HWY_INLINE hn::Vec<Tag<std::int32_t>> Next() {
     const Tag<std::int32_t> d;
     const auto width = hn::PromoteTo(d, hn::LoadU(hn::Rebind<std::uint8_t, decltype(d)>(), widths));
@@ -55,7 +54,8 @@ struct BlockPlanes {
     widths += kWays;
     return width;
   }
-  // Planes 4 q to 4 q + 3, of which those that a block does not have are anything. kNear: all that this reads may be read.
+  // Loads planes 4 q to 4 q + 3; planes beyond a block's width are garbage. kNear: all reads are inside readable
+  // memory.
   template <bool kNear>
   HWY_INLINE void Load(int q, V32& v0, V32& v1, V32& v2, V32& v3) const {
     const auto row = [&](int k) HWY_ATTR {
@@ -77,7 +77,8 @@ struct BlockPlanes {
   }
 };
 
-// x, a plane of numbers, less that of the numbers in the places before them. The plane of the kWays blocks before is replaced by x.
+// x, a plane of numbers, less the same plane of the numbers one place before. x replaces the stored plane of the
+// previous kWays blocks.
 HWY_INLINE V32 LessPlaceBefore(V32 x, std::uint32_t* blocks_before, V32& borrow) {
   const Words d;
   const V32 before = hn::Load(d, blocks_before);
@@ -93,9 +94,9 @@ HWY_INLINE V32 LessPlaceBefore(V32 x, std::uint32_t* blocks_before, V32& borrow)
   return difference;
 }
 
-// Writes to `at` the planes of the sum of low, raised so often, and high, each of which may be negated; and their
-// widths. Returns where the planes end, or null if unsigned residuals would need 32 bits. The sums have up to 4 kQuads
-// planes, or are modulo 2^32. Up to 16 kQuads bytes more are written.
+// Writes the planes and widths of low, raised kRaise times, plus high; each may be negated. Returns the end of the
+// planes, or null if unsigned residuals would need 32 bits. The sums have up to 4 kQuads planes, or are modulo 2^32.
+// May write up to 16 kQuads bytes more.
 template <bool kSigned, int kRaise, int kQuads>
 HWY_NOINLINE std::uint8_t* AddQuads(const PackedGroup& low, bool negate_low, const PackedGroup& high, bool negate_high,
                                     std::uint8_t* width, std::uint8_t* at) {
@@ -114,7 +115,7 @@ HWY_NOINLINE std::uint8_t* AddQuads(const PackedGroup& low, bool negate_low, con
     const auto width_l = l.Next(), width_h = h.Next();
     V32 carry = hn::Or(invert_l, invert_h), below = zero, most = zero, last_l = zero, last_h = zero;
     V32 borrow0 = zero, borrow1 = zero;
-    // Plane i of numbers of any width: behind the stored ones the sign's, or zeros.
+    // Plane i of numbers of any width: sign or zero beyond the stored planes.
     const auto extended = [&](int i, V32 stored, auto widths, V32 signs, V32& last) HWY_ATTR {
       const auto has = hn::RebindMask(d, hn::Lt(hn::Set(di, i), widths));
       if constexpr (kSigned)
@@ -131,7 +132,8 @@ HWY_NOINLINE std::uint8_t* AddQuads(const PackedGroup& low, bool negate_low, con
       const V32 y = hn::Xor(extended(i, stored_h, width_h, signs_h, last_h), invert_h);
       const V32 either = hn::Xor(x, y), s = hn::Xor(either, carry);
       carry = hn::Or(hn::And(x, y), hn::And(either, carry));
-      // The least width: one more than the last plane that differs from the one below it, or, unsigned, from 0.
+      // The least width: one more than the highest plane that differs from the plane below it (signed) or from 0
+      // (unsigned).
       most = hn::IfThenElse(hn::Eq(s, below), most, hn::Set(d, static_cast<std::uint32_t>(i + 1)));
       if constexpr (kSigned) below = s;
       return s;
@@ -161,11 +163,12 @@ HWY_NOINLINE std::uint8_t* AddQuads(const PackedGroup& low, bool negate_low, con
   return at;
 }
 
-// The same, of as many planes as they need.
+// Dispatches on the number of planes.
 template <bool kSigned, int kRaise>
 HWY_INLINE std::uint8_t* AddPlanes(const PackedGroup& low, bool negate_low, const PackedGroup& high, bool negate_high,
                                    std::uint8_t* width, std::uint8_t* at) {
-  // A raise takes a bit, and so does a sign where only the other has one; a difference has its sign from the first raise.
+  // A raise takes a bit, and so does a sign that only the other operand has. A difference has a sign from the first
+  // raise on.
   const auto sign = [](const PackedGroup& g) { return kSigned && g.predictor == Predictor::none_unsigned; };
   const int planes = 1 + std::max(low.widest + (kRaise > 0 ? kRaise : sign(low)), high.widest + sign(high));
   switch ((planes + 3) / 4) {
@@ -177,7 +180,7 @@ HWY_INLINE std::uint8_t* AddPlanes(const PackedGroup& low, bool negate_low, cons
   return AddQuads<kSigned, kRaise, kMostQuads>(low, negate_low, high, negate_high, width, at);
 }
 
-// a + b or a - b; between(p) as for WriteGroup. Words; declined if it cannot be a narrow group.
+// Writes a + b or a - b; between(p) as for WriteGroup. Returns the words; declines if the result is not a narrow group.
 template <class Between>
 std::size_t AddPacked(const PackedGroup& a, const PackedGroup& b, bool negate_b, std::uint8_t* out,
                       const Between& between) {

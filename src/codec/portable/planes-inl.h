@@ -1,5 +1,5 @@
-// Blocks of 32 residuals to bit planes and back. Both directions are one 8 x 8 bit transposition of each 8-byte word: planes
-// 0-7 of a block, their bytes sorted so that those of 8 values stand together, become the low bytes of 32 values.
+// Converts blocks of 32 residuals to bit planes and back. Both directions are one 8 x 8 bit transposition of each
+// 8-byte word. Planes 0-7 of a block, with the bytes of 8 values sorted together, become the low bytes of 32 values.
 #if defined(STRETTO_PORTABLE_PLANES_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef STRETTO_PORTABLE_PLANES_INL_H_
 #undef STRETTO_PORTABLE_PLANES_INL_H_
@@ -49,9 +49,9 @@ HWY_INLINE V8 TransposeBytes(V8 v) {
   return hn::TableLookupBytes(v, hn::LoadDup128(d, kIndex));
 }
 
-// Eight planes at `planes`, of which the first `count` are the block's, and the word `fill` in place of the others, to bytes: those of all 32
-// places, first places 0-7 and 16-23, then the others, so that interleaving with another such vector's bytes gives words in order. Vectors of
-// 16 bytes: those of places 16 kHalf on.
+// Converts eight planes to the bytes of all 32 places. The first `count` planes are the block's; the word `fill`
+// replaces the others. Places 0-7 and 16-23 come first, then the others, so that interleaving with another vector's
+// bytes gives words in order. Vectors of 16 bytes hold places from 16 kHalf on.
 template <int kHalf>
 HWY_INLINE V8 PlaneBytes(const std::uint8_t* planes, int count, std::uint32_t fill) {
   const Tag<std::uint8_t> d;
@@ -74,8 +74,8 @@ HWY_INLINE V8 PlaneBytes(const std::uint8_t* planes, int count, std::uint32_t fi
   }
 }
 
-// Byte kByte of each word of v0 and v1: of two halves of a block, or (vectors of 16 bytes) of two quarters. Places 0-7 and 16-23, then 8-15
-// and 24-31; or in order.
+// Byte kByte of each word of v0 and v1: two halves of a block, or two quarters with vectors of 16 bytes. Order: places
+// 0-7 and 16-23, then 8-15 and 24-31; with 16 bytes in order.
 template <int kByte, class V>
 HWY_INLINE V8 PackBytes(V v0, V v1) {
   const Tag<std::uint8_t> d;
@@ -88,7 +88,7 @@ HWY_INLINE V8 PackBytes(V v0, V v1) {
   return hn::TableLookupBytes(hn::BitCast(d, both), hn::LoadDup128(d, kApart));
 }
 
-// The eight planes at `planes`, of which the first `count` are the block's, to 32 bytes.
+// Converts eight planes, of which the first `count` are the block's, to 32 bytes.
 HWY_INLINE void PlanesToBytes(const std::uint8_t* planes, int count, std::uint8_t* bytes) {
   const Tag<std::uint8_t> d;
   const Tag<std::uint32_t> d32;
@@ -106,7 +106,7 @@ HWY_INLINE void PlanesToBytes(const std::uint8_t* planes, int count, std::uint8_
   }
 }
 
-// The reverse: 32 bytes in the order of PackBytes (two vectors a, b of 16, or one, a) to eight planes.
+// The inverse: 32 bytes in PackBytes' order (a, and b with vectors of 16 bytes) to eight planes.
 HWY_INLINE void BytesToPlanes(V8 a, V8 b, std::uint8_t* planes) {
   const Tag<std::uint8_t> d;
   const Tag<std::uint32_t> d32;
@@ -122,7 +122,7 @@ HWY_INLINE void BytesToPlanes(V8 a, V8 b, std::uint8_t* planes) {
   }
 }
 
-// Byte `kByte` of 32 residuals to its eight planes.
+// Writes the eight planes of byte `kByte` of 32 residuals.
 template <int kByte, class T>
 HWY_INLINE void PutPlanes(const T* e, std::uint8_t* planes) {
   const Tag<std::uint16_t> d16;
@@ -132,7 +132,7 @@ HWY_INLINE void PutPlanes(const T* e, std::uint8_t* planes) {
                           HWY_ATTR { return PackBytes<kByte>(hn::Load(dt, e + i), hn::Load(dt, e + i + kLanes<T>)); };
     BytesToPlanes(pack(0), pack(kBytes == 32 ? 0 : 16), planes);
   } else {
-    // Halves of the 32-bit residuals first, then their bytes.
+    // Takes halves of the 32-bit residuals, then their bytes.
     alignas(32) std::int16_t half[kBlock];
     for (std::size_t i = 0; i < kBlock; i += kLanes<std::int16_t>) {
       const auto v0 = hn::BitCast(d16, hn::Load(Tag<T>(), e + i));
@@ -144,7 +144,7 @@ HWY_INLINE void PutPlanes(const T* e, std::uint8_t* planes) {
   }
 }
 
-// The w planes of 32 residuals; whole bytes of planes are written, up to 28 bytes too many.
+// Writes the w planes of 32 residuals, in whole bytes of planes: up to 28 bytes too many.
 template <class T>
 HWY_INLINE void PutBlock(const T* e, int w, std::uint8_t* p) {
   PutPlanes<0>(e, p);
@@ -166,7 +166,8 @@ HWY_INLINE void ReadPlanes(const std::uint8_t* p, const std::uint8_t* end, int c
   PlanesToBytes(last, count, bytes);
 }
 
-// Bytes of all residuals, least significant first: Bytes kByte at bytes + kGroup * kByte, as many as the widest block needs.
+// Reads the bytes of all residuals, as many as the widest block needs: byte kByte at bytes + kGroup * kByte. Returns
+// their number.
 HWY_INLINE int ReadBytes(const PackedGroup& g, std::uint8_t* bytes) {
   const int n = g.widest <= 8 ? 1 : (g.widest + 7) / 8;
   const std::uint8_t* p = g.planes;
@@ -186,7 +187,7 @@ HWY_INLINE int ReadBytes(const PackedGroup& g, std::uint8_t* bytes) {
   return n;
 }
 
-// Residuals of the group, sign extended. T has at least as many bits as the widest block, and one more if predictor 0.
+// Reads the residuals of the group, sign extended. T holds the widest block, and one more bit for predictor 0.
 template <class T>
 HWY_INLINE void ReadResiduals(const PackedGroup& g, T* e) {
   alignas(64) std::uint8_t bytes[sizeof(T) * kGroup];

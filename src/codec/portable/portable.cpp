@@ -1,4 +1,4 @@
-// The kernels of one instruction set, compiled once for each (foreach_target.h), and the choice among them.
+// Kernels, compiled once per instruction set (foreach_target.h), and their selection.
 #include "codec/portable/portable.hpp"
 
 #include <atomic>
@@ -7,8 +7,9 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "codec/portable/portable.cpp"
 #include "hwy/foreach_target.h"
-// After foreach_target.h, which sets the target for all that follow.
+// After foreach_target.h, which sets the target for the headers below.
 #include "base/highway.hpp"
+#include "codec/dense/avx2.hpp"
 #include "codec/portable/decode-inl.h"
 #include "codec/portable/encode-inl.h"
 #include "codec/portable/filled-inl.h"
@@ -29,7 +30,7 @@ HWY_BEFORE_NAMESPACE();
 namespace stretto::codec::HWY_NAMESPACE {
 #if STRETTO_PORTABLE_TARGET
 
-// Codes and exceptions of x. Declined: what might outgrow the room, and what is as long as the values are.
+// Encodes codes and exceptions of x. Declines results that may exceed the room or the raw size.
 template <class T>
 std::size_t CompressFilled(const T* x, Codes1024& codes, const Missing& missing, std::uint8_t* out) {
   if (sizeof(T) == 8 && missing.count > kGroup / 2 && !missing.alike) return kDeclined;
@@ -41,7 +42,7 @@ std::size_t CompressFilled(const T* x, Codes1024& codes, const Missing& missing,
   return words < 1 + kGroup * sizeof(T) / 4 ? words : kDeclined;
 }
 
-// Values with codes that need a look, or with none. Declined: codes beyond 32 bits, too.
+// Compresses values with codes that need a check, or without codes. Also declines codes beyond 32 bits.
 template <class T>
 HWY_NOINLINE std::size_t CompressChecked(const T* x, const Grid<T>& grid, std::uint8_t* out, Tally* tally) {
   Codes1024 codes;
@@ -70,7 +71,8 @@ std::size_t Add(const std::uint8_t* a, std::size_t a_words, const std::uint8_t* 
   return AddPacked(ga, gb, negate_b, out, kNothing);
 }
 
-// Places missing in both a and x, and in x all of one value: the codes, which are small, add as those of any group. Declined: anything else.
+// Fast path for equal missing places in a and x, with one value in x: the small codes add as in any group. Declines all
+// others.
 template <class T>
 HWY_NOINLINE std::size_t AddAlikeValues(const std::uint8_t* a, std::size_t words, const T* x, Codes1024& codes,
                                         const Missing& missing, double width, std::uint8_t* out, std::size_t room) {
@@ -96,7 +98,7 @@ HWY_NOINLINE std::size_t AddAlikeValues(const std::uint8_t* a, std::size_t words
   });
 }
 
-// Missing data in a, in x, or in both. Where they are not missing alike x, of which these are the codes, is compressed, and then added.
+// Missing data in a, in x, or in both. If their places differ, x is compressed from these codes, and then added.
 template <class T>
 HWY_NOINLINE std::size_t AddFilledValues(const std::uint8_t* a, std::size_t words, const T* x, Codes1024& codes,
                                          const Missing& missing, double width, std::uint8_t* out, std::size_t room,
@@ -114,7 +116,7 @@ HWY_NOINLINE std::size_t AddFilledValues(const std::uint8_t* a, std::size_t word
   return sum;
 }
 
-constexpr std::uint32_t kMaybeVerbatim = std::uint32_t{1} << 29;  // codes below it fit 30 bits without prediction
+constexpr std::uint32_t kMaybeVerbatim = std::uint32_t{1} << 29;  // smaller codes fit 30 bits without prediction
 
 template <class T>
 std::size_t AddValues(const std::uint8_t* a, std::size_t words, const T* x, const Grid<T>& grid, std::uint8_t* out,
@@ -126,7 +128,7 @@ std::size_t AddValues(const std::uint8_t* a, std::size_t words, const T* x, cons
   Missing missing;
   if (!codes.range.good() && !codes.check(x, grid, &missing)) return kDeclined;
   if (!plain || missing.count > 0) return AddFilledValues(a, words, x, codes, missing, grid.width, out, room, tally);
-  // Compressed, larger ones may take as many words as the values do, and then these would travel and be added as they are.
+  // Compressed groups of larger codes may be as long as the values, and would be stored verbatim.
   if (sizeof(T) == 4 && codes.range.bound() >= kMaybeVerbatim) return kDeclined;
   const std::size_t n = AddCodes(ga, codes, x + kGroup, out);
   if (n != kDeclined) tally->merge({codes.range.bound(), 0});
@@ -154,14 +156,15 @@ void DecompressTo(const PackedGroup& g, const Grid<T>& grid, std::uint64_t code_
   PutDouble<kStream>(codes.large.at(), grid, divisor, y);
 }
 
-// A group's values, which stand in the caches, to aligned addresses past these.
+// Copies a group's values from the cache to aligned addresses with streaming stores.
 template <class T>
 void PutPastCaches(const T* from, T* y) {
   const Tag<T> d;
   for (std::size_t i = 0; i < kGroup; i += kLanes<T>) hn::Stream(hn::Load(d, from + i), d, y + i);
 }
 
-// Exceptions that are all alike are put in place with the codes, others after them. Verbatim, wide and malformed groups: declined.
+// Decodes a group with exceptions: equal exceptions with the codes, others after them. Declines verbatim, wide and
+// malformed groups.
 template <bool kStream, class T>
 HWY_NOINLINE bool DecompressExceptions(const std::uint8_t* p, std::size_t words, const Grid<T>& grid,
                                        std::uint64_t code_bound, std::uint32_t divisor, T* y) {
@@ -198,7 +201,7 @@ bool DecompressAs(const std::uint8_t* p, std::size_t words, const Grid<T>& grid,
 template <class T>
 bool Decompress(const std::uint8_t* p, std::size_t words, const Grid<T>& grid, std::uint64_t code_bound,
                 std::uint32_t divisor, bool stream, T* y) {
-  // decode_range() sees to it that whoever is told that all is done sees what went past the caches.
+  // decode_range() fences the streaming stores.
   return stream && reinterpret_cast<std::uintptr_t>(y) % kBytes == 0
              ? DecompressAs<true>(p, words, grid, code_bound, divisor, y)
              : DecompressAs<false>(p, words, grid, code_bound, divisor, y);
@@ -209,8 +212,17 @@ constexpr FloatKernels<T> FloatKernelsOf() {
   return {&Compress<T>, &AddValues<T>, &Decompress<T>, &Range<T>, &AddFilled<T>, &Survey<T>};
 }
 
+// Elsewhere the scalar code: low bits need instructions that gather and spread bits.
+constexpr DenseKernels DenseKernelsOf() {
+#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX2
+  return {&dense::avx2::scan, &dense::avx2::encode, &dense::avx2::decode};
+#else
+  return {};
+#endif
+}
+
 Target Get() {
-  static constexpr Kernels kernels{FloatKernelsOf<float>(), FloatKernelsOf<double>(), &Add, {}};
+  static constexpr Kernels kernels{FloatKernelsOf<float>(), FloatKernelsOf<double>(), &Add, DenseKernelsOf()};
   return {hwy::TargetName(HWY_TARGET), &kernels};
 }
 

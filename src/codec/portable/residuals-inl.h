@@ -1,5 +1,5 @@
-// Codes to residuals and back, the order that suits them, and groups written from residuals. T is int16_t where everything is known to
-// fit in it, else int32_t, whose arithmetic modulo 2^32 is the format's.
+// Converts codes to residuals and back, chooses the order, and writes groups from residuals. T is int16_t if everything
+// is known to fit, else int32_t, whose arithmetic modulo 2^32 is the format's.
 #if defined(STRETTO_PORTABLE_RESIDUALS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef STRETTO_PORTABLE_RESIDUALS_INL_H_
 #undef STRETTO_PORTABLE_RESIDUALS_INL_H_
@@ -14,7 +14,7 @@ HWY_BEFORE_NAMESPACE();
 namespace stretto::codec::HWY_NAMESPACE {
 #if STRETTO_PORTABLE_TARGET
 
-// Lanes of rows ORed: out[r] = OR of row r, for a multiple of 16 / sizeof(T) rows.
+// ORs the lanes of each row: out[r] = OR of row r, for a multiple of 16 / sizeof(T) rows.
 template <class T>
 HWY_INLINE void OrRows(const T* rows, int n, std::make_unsigned_t<T>* out) {
   const Tag<T> d;
@@ -83,7 +83,7 @@ HWY_INLINE int ChooseOrder(const T* q) {
   return order;
 }
 
-// to = from, less the place before; from[-1] counts as `before`. Both are rows; from may not be to.
+// to[i] = from[i] - from[i - 1], with from[-1] = before. Precondition: two different rows.
 template <class T>
 HWY_INLINE void Difference(T* from, T before, T* to) {
   const Tag<T> d;
@@ -92,7 +92,7 @@ HWY_INLINE void Difference(T* from, T before, T* to) {
     hn::Store(hn::Sub(hn::Load(d, from + i), hn::LoadU(d, from + i - 1)), d, to + i);
 }
 
-// Codes to residuals of a group with this base and slope. For order 0 the codes are the residuals: returns where these are.
+// Converts codes to residuals with this base and slope. Returns the residuals: the codes themselves for order 0.
 template <class T>
 HWY_INLINE T* ResidualsFrom(int order, T* q, T* e, std::int32_t base, std::int32_t slope) {
   const Tag<T> d;
@@ -116,7 +116,7 @@ struct Extremes {
   T least, most;
 };
 
-// v = start + v[0] + ... + v[i] in place; the extremes of the results.
+// v[i] = start + v[0] + ... + v[i] in place. Returns the extremes of the results.
 template <class T>
 HWY_INLINE Extremes<T> SumUp(T* v, T start) {
   const Tag<T> d;
@@ -148,17 +148,19 @@ HWY_INLINE Extremes<T> SumUp(T* v, T start) {
   return {hn::GetLane(hn::MinOfLanes(d, least)), hn::GetLane(hn::MaxOfLanes(d, most))};
 }
 
-// Sums in 16 bits. One that left them would, before it comes back within kLimit16, show up beyond it: with terms of at most kWidest16 bits and
-// starts of at most kStart16, two sums in a row cannot be within kLimit16 and 2^16 apart from the true ones.
+// Limits of sums in 16 bits. A sum that overflows shows up beyond kLimit16 before it returns: with terms of at most
+// kWidest16 bits and starts of at most kStart16, two sums in a row cannot be within kLimit16 and 2^16 apart from the
+// true sums.
 inline constexpr int kLimit16 = 20479, kStart16 = 24576, kWidest16 = 15;
 
-// Whether the codes of a group may be such sums.
+// True if the codes of a group may be such sums.
 inline bool MayBeSmall(const PackedGroup& g) {
   const auto far = [](std::int32_t v) { return v < -kStart16 || v > kStart16; };
   return g.widest <= kWidest16 && !far(g.base) && !far(g.slope);
 }
 
-// Codes of the group. T int32_t: always. int16_t: false (and nonsense in q) unless it is certain that they are right.
+// Reads the group's codes. T int32_t: always succeeds. int16_t: false (and garbage in q) unless they are certainly
+// right.
 template <class T>
 HWY_INLINE bool ReadCodes(const PackedGroup& g, T* q) {
   const int order = order_of(g.predictor);
@@ -169,7 +171,8 @@ HWY_INLINE bool ReadCodes(const PackedGroup& g, T* q) {
   return order == 0 || within(SumUp(q, static_cast<T>(g.base)));
 }
 
-// Planes of the residuals and the width of each block; where the planes end. Up to 28 bytes more are written.
+// Writes the planes of the residuals and each block's width. Returns the end of the planes; may write up to 28 bytes
+// more.
 template <class T>
 HWY_INLINE std::uint8_t* WritePlanes(bool is_signed, const T* e, std::uint8_t* width, std::uint8_t* at) {
   const Tag<T> d;
@@ -179,7 +182,7 @@ HWY_INLINE std::uint8_t* WritePlanes(bool is_signed, const T* e, std::uint8_t* w
     for (std::size_t i = kBlock * static_cast<std::size_t>(b); i < kBlock * static_cast<std::size_t>(b + 1);
          i += kLanes<T>) {
       const auto v = hn::Load(d, e + i);
-      // As signed numbers of w bits are to numbers of w bits: 0, -1, 1, -2, 2 to 0, 1, 2, 3, 4.
+      // Maps signed numbers of w bits to unsigned numbers of w bits: 0, -1, 1, -2, 2 to 0, 1, 2, 3, 4.
       bits = hn::Or(bits, is_signed ? hn::Xor(hn::Add(v, v), hn::ShiftRight<8 * sizeof(T) - 1>(v)) : v);
     }
     hn::Store(bits, d, rows + kLanes<T> * static_cast<std::size_t>(b));
@@ -195,8 +198,8 @@ HWY_INLINE std::uint8_t* WritePlanes(bool is_signed, const T* e, std::uint8_t* w
   return at;
 }
 
-// A full narrow group from its residuals; words. between(p) writes what stands between slope and planes, and returns where that ends, or
-// null: declined. Up to 28 bytes more are written.
+// Writes a full narrow group from its residuals and returns the words. between(p) writes the section between slope and
+// planes, and returns its end, or null to decline. May write up to 28 bytes more.
 template <class T, class Between>
 HWY_INLINE std::size_t WriteGroup(Predictor p, std::int32_t base, std::int32_t slope, const T* e, std::uint8_t* out,
                                   const Between& between) {

@@ -1,5 +1,5 @@
-// Exact sums at places that some summand lacks, where each summand has one value for all that it lacks, as fills are: a few places at a time, each
-// in 128 bits, two words of 64 side by side as they stand in the stream.
+// Exact sums at exceptions, with one value per summand for all its missing places, as with fill values. Processes a few
+// places at a time, each in 128 bits: two words of 64, in the stream's order.
 #if defined(STRETTO_PORTABLE_UNIFORM_SUMS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef STRETTO_PORTABLE_UNIFORM_SUMS_INL_H_
 #undef STRETTO_PORTABLE_UNIFORM_SUMS_INL_H_
@@ -18,10 +18,11 @@ namespace stretto::codec::HWY_NAMESPACE {
 
 inline constexpr int kPlaces = static_cast<int>(kLanes<std::uint64_t>);  // at a time: 2 or 4
 
-// Four words of which those in a set (bit i: word i) are not 0, as they stand in the stream: from the first such word to the last.
+// By the set of non-zero words among four (bit i: word i): the range from the first to the last such word, as stored in
+// the stream.
 struct Trims {
   std::uint32_t head[16];
-  std::uint8_t from[16], bytes[16];  // of the words; of all
+  std::uint8_t from[16], bytes[16];  // first of these words; their bytes with the head
   explicit Trims(int first_word) noexcept {
     head[0] = from[0] = 0;
     bytes[0] = 4;
@@ -34,11 +35,12 @@ struct Trims {
   }
 };
 
-// Sums at some places: their magnitudes and what belongs to their heads besides. Place j stands at number j / 2 of those of even or odd place.
+// Sums at some places: their magnitudes and further fields of their heads. Place j is number j / 2 of the even or odd
+// places.
 struct SumsOfPlaces {
   alignas(32) std::uint8_t words[2][2 * kBytes] = {};  // up to 12 bytes behind a number are copied with it
   alignas(32) std::uint64_t head[kPlaces] = {};
-  std::uint8_t used[2][8] = {};  // four bits a number: which of its words are not 0
+  std::uint8_t used[2][8] = {};  // four bits per number: its non-zero words
 
   HWY_INLINE std::uint8_t* write(int j, const Trims& trims, std::uint8_t* p) const {
     const hn::FixedTag<std::uint8_t, 16> d;
@@ -49,7 +51,7 @@ struct SumsOfPlaces {
   }
 };
 
-// What is added at a place for what is missing there: in a alone, in b alone, in both.
+// Addends for places that are missing in a alone, in b alone, in both.
 struct MissingSums {
   std::uint64_t low[3], high[3], flags[3];
   explicit MissingSums(const UniformSums& s) noexcept
@@ -58,7 +60,8 @@ struct MissingSums {
         flags{s.a.flags, s.b.flags, s.a.flags | s.b.flags} {}
 };
 
-// The sums at kPlaces places from `at` on, of which `in_a` and `in_b` (one bit a place, and more) are missing.
+// Computes the sums at kPlaces places from `at` on. `in_a` and `in_b` have a bit per place, set if it is missing;
+// higher bits are ignored.
 HWY_INLINE void SumPlaces(const UniformSums& s, const MissingSums& missing, std::size_t at, std::uint32_t in_a,
                           std::uint32_t in_b, SumsOfPlaces* sums) {
   const Tag<std::uint64_t> d;
@@ -99,7 +102,7 @@ HWY_INLINE void SumPlaces(const UniformSums& s, const MissingSums& missing, std:
   put(hn::InterleaveUpper(di, size_low, size_high), 1);
 }
 
-// As WriteUniformSums (exception_sums.hpp) says.
+// Implements WriteUniformSums (exception_sums.hpp).
 inline std::uint8_t* WriteSums(const UniformSums& s, std::uint8_t* p, std::uint8_t* end) noexcept {
   constexpr std::size_t kMost = 24;  // a number has up to 20 bytes
   const Trims trims(s.first_word);

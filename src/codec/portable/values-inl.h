@@ -1,4 +1,4 @@
-// Values to codes and back, and their range.
+// Values to codes and back, and the range of values.
 #if defined(STRETTO_PORTABLE_VALUES_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef STRETTO_PORTABLE_VALUES_INL_H_
 #undef STRETTO_PORTABLE_VALUES_INL_H_
@@ -18,20 +18,19 @@ namespace stretto::codec::HWY_NAMESPACE {
 #if STRETTO_PORTABLE_TARGET
 
 struct CodeRange {
-  std::int32_t least = 1, most = 0;  // least > most: some value has no code that is good without looking
-  bool far = false;                  // and none in more bits either, among those that were looked at
+  std::int32_t least = 1, most = 0;  // least > most: some value needs a check
+  bool far = false;                  // that value was checked, and has no code of more bits either
   bool good() const { return least <= most; }
   std::uint32_t bound() const {
     return most > -least ? static_cast<std::uint32_t>(most) : static_cast<std::uint32_t>(-least);
   }
 };
 
-// Values that are checked together: where one of them has no good code, little more than their work is lost.
+// Values checked together. A step with a bad code loses little more than its own work.
 inline constexpr std::size_t kQuantiseStep = 8 * kBlock;
 
-// All codes of 1,024 values, if none exceeds safe_code. The codes are then those of quantise(). s = x * r + M, rounded
-// once, is M plus the integer nearest to x * r, and this integer stands in the low bits of s. No check of the error is
-// needed.
+// Quantises 1,024 values if no code exceeds safe_code. The codes equal those of quantise(). s = x * r + M, rounded
+// once, is M plus the integer nearest to x * r, and the low bits of s hold this integer. The error needs no check.
 HWY_INLINE CodeRange Quantise(const float* x, const Grid<float>& grid, std::int16_t* q) {
   const auto safe = static_cast<std::int32_t>(grid.safe_code);  // at most 8191
   if (safe == 0) return {};
@@ -41,7 +40,7 @@ HWY_INLINE CodeRange Quantise(const float* x, const Grid<float>& grid, std::int1
   const Tag<std::int16_t> d16;
   const auto magic = hn::Set(d, 0x1.8p23f), r = hn::Set(d, grid.r);
   const auto low = hn::Set(di, kMagicBits - safe), high = hn::Set(di, kMagicBits + safe);
-  // As integers the bits of s grow with s where s is positive; NaN, infinities and what is too large lie outside the range asked for.
+  // For positive s, its bits as integers grow with s. NaN, infinities and large values lie outside the range.
   auto least = hn::Set(di, kMagicBits), most = least;
   bool good = true;
   for (std::size_t step = 0; good && step < kGroup; step += kQuantiseStep) {
@@ -60,7 +59,7 @@ HWY_INLINE CodeRange Quantise(const float* x, const Grid<float>& grid, std::int1
   return {from - kMagicBits, to - kMagicBits};
 }
 
-// The same for all codes up to safe_code32.
+// Quantise for all codes up to safe_code32.
 HWY_INLINE CodeRange Quantise(const float* x, const Grid<float>& grid, std::int32_t* q) {
   const auto safe = static_cast<std::int32_t>(grid.safe_code32);  // below 2^21
   if (safe == 0) return {};
@@ -68,7 +67,7 @@ HWY_INLINE CodeRange Quantise(const float* x, const Grid<float>& grid, std::int3
   const Tag<std::int32_t> di;
   const auto magic = hn::Set(d, 0x1.8p23f), r = hn::Set(d, grid.r);
   const auto zero = hn::BitCast(di, magic);
-  // Here too, what is too large, NaN and infinities lie outside, those of negative sums wrapped around.
+  // Large values, NaN and infinities lie outside the range; negative sums wrap around.
   const auto low = hn::Set(di, -safe), high = hn::Set(di, safe);
   auto least = hn::Zero(di), most = least;
   for (std::size_t step = 0; step < kGroup; step += kQuantiseStep) {
@@ -104,12 +103,13 @@ HWY_INLINE CodeRange Quantise(const double* x, const Grid<double>& grid, std::in
   return {hn::GetLane(hn::MinOfLanes(half_signed, least)), hn::GetLane(hn::MaxOfLanes(half_signed, most))};
 }
 
-// Codes of 1,024 values of any kind, each one checked as quantise() does; 0 where there is none, and `lanes` says where that is. False if one
-// needs more than 32 bits.
+// Quantises 1,024 arbitrary values with the checks of quantise(). A value without a code gets 0, and its bit in
+// `lanes`. False if a code needs more than 32 bits.
 template <class T>
 HWY_INLINE bool QuantiseChecked(const T* x, const Grid<T>& grid, std::int32_t* q, Lanes lanes) {
   constexpr bool kSingle = sizeof(T) == 4;
-  // Products below the first are rounded in this arithmetic, and their codes decode to finite numbers; from the second on there is no code.
+  // Products below direct_below are exact enough in this arithmetic, and their codes decode to finite numbers. From
+  // kHopeless on there is no code.
   const T direct_below = static_cast<T>(std::min(kSingle ? 0x1p21 - 2 : 0x1p51, grid.finite_code));
   constexpr T kHopeless = kSingle ? T(0x1p33) : T(0x1p51);
   const Tag<T> d;
@@ -117,7 +117,7 @@ HWY_INLINE bool QuantiseChecked(const T* x, const Grid<T>& grid, std::int32_t* q
   const auto magic = hn::Set(d, kSingle ? T(0x1.8p23) : T(0x1.8p52)), r = hn::Set(d, grid.r), w = hn::Set(d, grid.w);
   const auto eps_e = hn::Set(d, grid.eps_e), eps_y = hn::Set(d, grid.eps_y);
   auto most = hn::Zero(d);
-  std::uint32_t missing = 0;  // of the block so far
+  std::uint32_t missing = 0;  // of the current block
   for (std::size_t i = 0; i < kGroup; i += kLanes<T>) {
     const auto v = hn::LoadU(d, x + i), size = hn::Abs(hn::Mul(v, r));
     const auto direct = hn::Lt(size, hn::Set(d, direct_below)), hopeful = hn::Lt(size, hn::Set(d, kHopeless));
@@ -135,7 +135,7 @@ HWY_INLINE bool QuantiseChecked(const T* x, const Grid<T>& grid, std::int32_t* q
       std::uint8_t bits[8] = {};
       hn::StoreMaskBits(d, good, bits);
       bad = ~std::uint32_t{bits[0]} & ((1u << kLanes<T>)-1);
-    } else {  // seldom: beyond this arithmetic, or another code than the nearest one
+    } else {  // rare: beyond this arithmetic, or a code other than the nearest
       for (std::size_t j = 0; j < kLanes<T>; ++j) {
         std::int64_t code = 0;
         const bool is_code = codec::quantise(element(x, i + j), grid, &code);
@@ -179,7 +179,7 @@ HWY_INLINE void Widen(const std::int16_t* from, std::int32_t* to) {
     hn::Store(hn::PromoteTo(d, hn::Load(half, from + i)), d, to + i);
 }
 
-// Vectors to y: aligned addresses may be written past the caches.
+// Stores a vector; kStream: with streaming stores, to aligned addresses.
 template <bool kStream, class D, class V>
 HWY_INLINE void Put(V v, D d, hn::TFromD<D>* y) {
   if constexpr (kStream)
@@ -188,7 +188,7 @@ HWY_INLINE void Put(V v, D d, hn::TFromD<D>* y) {
     hn::StoreU(v, d, y);
 }
 
-// Values in single precision.
+// Decodes values in single precision.
 template <bool kStream>
 HWY_INLINE void PutSingle(const std::int32_t* q, const Grid<float>& grid, float* y) {
   const Tag<float> d;
@@ -197,7 +197,7 @@ HWY_INLINE void PutSingle(const std::int32_t* q, const Grid<float>& grid, float*
     Put<kStream>(hn::Mul(hn::ConvertTo(d, hn::Load(Tag<std::int32_t>(), q + i)), w), d, y + i);
 }
 
-// Values, or means, through float64.
+// Decodes values or means through float64.
 template <bool kStream, class T>
 HWY_INLINE void PutDouble(const std::int32_t* q, const Grid<T>& grid, std::uint32_t divisor, T* y) {
   const Tag<double> d;
@@ -209,7 +209,7 @@ HWY_INLINE void PutDouble(const std::int32_t* q, const Grid<T>& grid, std::uint3
     auto v = hn::Mul(codes, w);
     if (divisor > 1 && sizeof(T) == 4) {
       v = hn::Div(v, n);
-    } else if (divisor > 1) {  // codec.md, "Means"
+    } else if (divisor > 1) {  // docs/codec.md, "Means"
       const auto near = hn::Mul(v, inverse);
       const auto rest = hn::Add(hn::NegMulAdd(near, n, v), hn::MulSub(codes, w, v)), part = hn::Mul(rest, inverse);
       v = hn::Add(near, hn::MulAdd(hn::NegMulAdd(part, n, rest), inverse, part));
@@ -223,7 +223,7 @@ HWY_INLINE void PutDouble(const std::int32_t* q, const Grid<T>& grid, std::uint3
   }
 }
 
-// Smallest and largest finite of n values; if there is none, infinity and minus infinity.
+// Smallest and largest finite of n values; without any, infinity and minus infinity.
 template <class T>
 HWY_INLINE void Range(const T* x, std::size_t n, T* lo, T* hi) {
   const Tag<T> d;

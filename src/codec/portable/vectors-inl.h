@@ -1,5 +1,5 @@
-// Vector types of the portable kernels. At most 32 bytes, one block's bytes or planes: wider vectors would gain little
-// here, and so the shape of every step is known when compiling.
+// Vector types of the portable kernels. At most 32 bytes, the bytes or planes of one block: wider vectors would gain
+// little, and every step has a shape that is known at compile time.
 #if defined(STRETTO_PORTABLE_VECTORS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef STRETTO_PORTABLE_VECTORS_INL_H_
 #undef STRETTO_PORTABLE_VECTORS_INL_H_
@@ -10,7 +10,7 @@
 #include "codec/stream/group.hpp"
 #include "hwy/highway.h"
 
-// Targets on which these kernels exist: codes need one rounding of x * r + M, so the fused multiply-add.
+// Targets with these kernels: the codes need one rounding of x * r + M, so a fused multiply-add.
 #undef STRETTO_PORTABLE_TARGET
 #if HWY_NATIVE_FMA && HWY_HAVE_FLOAT64 && HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128
 #define STRETTO_PORTABLE_TARGET 1
@@ -18,7 +18,7 @@
 #define STRETTO_PORTABLE_TARGET 0
 #endif
 
-// Where vectors have 64 bytes a block's words fill one (words-inl.h).
+// With vectors of 64 bytes, a block's words fill one vector (words-inl.h).
 #undef STRETTO_PORTABLE_WORDS
 #if STRETTO_PORTABLE_TARGET && !HWY_HAVE_SCALABLE && HWY_MAX_BYTES >= 64 && !defined(STRETTO_PORTABLE_NARROW)
 #define STRETTO_PORTABLE_WORDS 1
@@ -32,7 +32,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 #if STRETTO_PORTABLE_TARGET
 
-// STRETTO_PORTABLE_NARROW: as on machines whose vectors have 16 bytes, so that this shape is tested on others too.
+// STRETTO_PORTABLE_NARROW tests the shape of machines with 16-byte vectors on other machines.
 #if HWY_HAVE_SCALABLE || HWY_MAX_BYTES < 32 || defined(STRETTO_PORTABLE_NARROW)
 inline constexpr std::size_t kBytes = 16;
 #else
@@ -43,7 +43,7 @@ using Tag = hn::FixedTag<T, kBytes / sizeof(T)>;
 template <class T>
 inline constexpr std::size_t kLanes = kBytes / sizeof(T);
 
-// A group's codes or residuals, with two places before the first.
+// A group's codes or residuals, with room before the first.
 template <class T>
 struct Row {
   static constexpr std::size_t kBefore = 64 / sizeof(T);

@@ -1,5 +1,5 @@
-// Exceptions of a group as a kernel writes them: their codes, and the section that holds their places and values. No vector code; runs of
-// exceptions are the rule (missing data), so these go by whole blocks.
+// Writer of a group's exceptions: fill codes, and the section of places and values. Scalar code, by whole blocks, since
+// missing data come in runs.
 #pragma once
 
 #include <algorithm>
@@ -12,14 +12,14 @@
 
 namespace stretto::codec {
 
-// The places of a group's values that have no code.
+// Places of a group without a code.
 struct Missing {
   Lanes lanes = {};
   int count = 0;
-  bool alike = true;  // they hold the same bits
+  bool alike = true;  // all of them hold the same bits
 };
 
-// Every exception takes the code before it; those before the first code take that.
+// Each exception takes the previous code; exceptions before the first code take that code.
 template <class Q>
 void fill_exceptions(const Lanes lanes, Q* q) noexcept {
   int first = 0;
@@ -40,14 +40,14 @@ void fill_exceptions(const Lanes lanes, Q* q) noexcept {
   }
 }
 
-// The first of these places, of which there are some.
+// The first exception. Precondition: there is one.
 inline int first_exception(const Lanes lanes) noexcept {
   int b = 0;
   while (lanes[b] == 0) ++b;
   return kBlock * b + std::countr_zero(lanes[b]);
 }
 
-// Whether all these places of x hold the same bits.
+// True if all these places of x hold the same bits.
 template <class T>
 bool all_alike(const T* x, const Lanes lanes) noexcept {
   using U = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
@@ -57,7 +57,7 @@ bool all_alike(const T* x, const Lanes lanes) noexcept {
     return v;
   };
   const U first = bits(first_exception(lanes));
-  U others = 0;  // bits in which some place differs
+  U others = 0;  // bits that differ in some place
   for (int b = 0; b < kBlocks; ++b) {
     if (lanes[b] == ~0u) {
       for (int i = kBlock * b; i < kBlock * (b + 1); ++i) others |= bits(i) ^ first;
@@ -69,7 +69,8 @@ bool all_alike(const T* x, const Lanes lanes) noexcept {
   return others == 0;
 }
 
-// The section of these exceptions of x, of which there are some; where it ends. Takes up to sizeof(T) bytes an exception and 256 more.
+// Writes the section of these exceptions of x, at least one, and returns its end. Takes up to sizeof(T) bytes per
+// exception and 256 more.
 template <class T>
 std::uint8_t* write_exceptions(const T* x, const Missing& missing, std::uint8_t* p) noexcept {
   std::uint8_t* kind = p;

@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::size_t padded(std::size_t n) noexcept { return (n + 3) / 4 * 4; }
 
-// Not every processor that this is compiled for has an instruction for it.
+// Population count without the instruction, which older processors lack.
 std::size_t count_ones(std::uint64_t x) noexcept {
   x -= x >> 1 & 0x5555555555555555;
   x = (x & 0x3333333333333333) + (x >> 2 & 0x3333333333333333);
@@ -17,8 +17,8 @@ std::size_t count_ones(std::uint64_t x) noexcept {
 }
 
 bool parse_runs(const std::uint8_t* p, std::size_t n, int m, Lanes lanes) noexcept {
-  std::uint8_t changes[kGroup / 8] =
-      {};  // bit j of byte i: place 8 i + j begins a run; a run seldom waits for another one's byte
+  // bit j of byte i: place 8 i + j begins a run; one byte per eight places avoids store-to-load stalls
+  std::uint8_t changes[kGroup / 8] = {};
   int at = 0, length = 0;
   bool first = true;
   for (std::size_t i = 0; i < n; ++i) {
@@ -35,7 +35,7 @@ bool parse_runs(const std::uint8_t* p, std::size_t n, int m, Lanes lanes) noexce
     first = false;
   }
   if (n == 0) return false;
-  std::uint64_t inside = 0;  // all ones: the last run so far is one of exceptions
+  std::uint64_t inside = 0;  // all ones: the last run so far has exceptions
   for (int i = 0; i < kBlocks / 2; ++i) {
     auto x = load<std::uint64_t>(changes + 8 * i);
     for (int by = 1; by < 64; by *= 2) x ^= x << by;
@@ -71,10 +71,11 @@ bool parse_lanes(const std::uint8_t* p, std::size_t left, int m, Lanes lanes, st
   return true;
 }
 
-// Bytes of runs that a map may have; lanes, which take 140 at most, are shorter long before.
+// Most bytes of runs in a map. Lanes take at most 140 bytes, so longer runs are never chosen.
 constexpr std::size_t kMostRuns = 255;
 
-// The places below m that differ from the one before them (the one before the first is no exception), up to a word's more than kMostRuns.
+// Finds the places below m that differ from the previous place (place -1 counts as no exception). Stops within a word
+// after kMostRuns.
 std::size_t find_changes(const Lanes lanes, int m, std::uint16_t* at) noexcept {
   std::size_t n = 0;
   std::uint64_t before = 0;
@@ -87,7 +88,7 @@ std::size_t find_changes(const Lanes lanes, int m, std::uint16_t* at) noexcept {
       at[n + k] = static_cast<std::uint16_t>(64 * i + std::countr_zero(left | std::uint64_t{1} << 63));
       left &= left - 1;
     };
-    // Four at once, of which some may be none: how many there are is hard to guess.
+    // Unconditionally four at once, possibly too many: a loop count would be mispredicted.
     for (std::size_t k = 0; k < 4; ++k) next(k);
     for (std::size_t k = 4; k < count; ++k) next(k);
     n += count;
@@ -95,7 +96,7 @@ std::size_t find_changes(const Lanes lanes, int m, std::uint16_t* at) noexcept {
   return n > 0 && at[n - 1] == m ? n - 1 : n;
 }
 
-// Lengths of the runs to `out`; how many bytes, or more than kMostRuns.
+// Writes the lengths of the runs to `out`. Returns the bytes, or more than kMostRuns.
 std::size_t write_runs(const Lanes lanes, int m, std::uint8_t* out) noexcept {
   std::uint16_t at[1 + kMostRuns + 64 + 4];
   at[0] = 0;
@@ -118,7 +119,7 @@ std::size_t write_runs(const Lanes lanes, int m, std::uint8_t* out) noexcept {
   return n;
 }
 
-// Blocks with exceptions and other places.
+// Number of blocks that have both exceptions and other places.
 std::size_t count_mixed(const Lanes lanes, int m) noexcept {
   std::uint32_t n = 0;
   for (int b = 0; b < kBlocks; ++b) n += lanes[b] + 1 > 1;  // neither 0 nor all ones

@@ -26,7 +26,7 @@ class Operand {
   bool is_short() const noexcept { return short_; }
   Short short_exception() const noexcept { return sums::short_of(number_); }
   const Number& exception() const noexcept { return number_; }
-  // Modulo 2^32, as codes of narrow groups are.
+  // Modulo 2^32, like codes of narrow groups.
   std::int32_t signed_code(int i) const noexcept {
     const auto q = static_cast<std::uint32_t>(s_.codes[i]);
     return static_cast<std::int32_t>(negate_ ? 0 - q : q);
@@ -60,7 +60,7 @@ struct Pair {
   const Window<T>& window;
   bool codes_are_short;
 
-  // The sum at place i, which is an exception in a, or in b, or in both; its bytes at out.
+  // Writes the sum at place i, an exception in a, in b, or in both. Returns its bytes.
   std::size_t write(int i, bool in_a, bool in_b, std::uint8_t* out) const noexcept {
     if (codes_are_short && in_a != in_b) {
       const Operand<T>& missing = in_a ? a : b;
@@ -86,13 +86,13 @@ struct Pair {
   }
 };
 
-// The sums where each operand has one short value for all its exceptions, as fills are: most of what fields with missing data in other places
-// take. `both` is the sum of the two. Null: as for write_exception_sums().
+// Writes the sums if each operand has one short value for all its exceptions, as with fill values: the common case of
+// different missing places. `both` is the sum of the two values. Null: as for write_exception_sums().
 template <class T>
 std::uint8_t* write_uniform_sums(const Pair<T>& pair, const ExceptionSummand& a, const ExceptionSummand& b,
                                  bool negate_b, const std::uint8_t* both, std::size_t both_bytes, std::uint8_t* p,
                                  std::uint8_t* end) noexcept {
-  constexpr std::size_t kMost = 40;  // bytes written at once, no fewer than a sum takes
+  constexpr std::size_t kMost = 40;  // bytes written at once, at least those of a sum
   const Window<T> window = pair.window;
   const Short missing_in_a = pair.a.short_exception(), missing_in_b = pair.b.short_exception();
   const std::uint32_t flags_a = pair.a.exception().flags, flags_b = pair.b.exception().flags;
@@ -119,7 +119,7 @@ std::uint8_t* write_uniform_sums(const Pair<T>& pair, const ExceptionSummand& a,
   return p;
 }
 
-// The same by a kernel; where that may not be, the above.
+// Writes uniform sums by the kernel if it applies, else by write_uniform_sums().
 template <class T>
 std::uint8_t* write_uniform_sums_by(WriteUniformSums kernel, const Pair<T>& pair, const ExceptionSummand& a,
                                     const ExceptionSummand& b, bool negate_b, const std::uint8_t* both,
@@ -136,7 +136,7 @@ std::uint8_t* write_uniform_sums_by(WriteUniformSums kernel, const Pair<T>& pair
                 p, end);
 }
 
-// Bytes of the first of the exact sums in [p, end) if each is like the one before it; else 0.
+// Bytes of the first exact sum in [p, end) if all are equal, else 0.
 std::size_t bytes_of_all(const std::uint8_t* p, const std::uint8_t* end) noexcept {
   const std::size_t first = 4 + 4 * (load<std::uint32_t>(p) & 0xff);
   return std::memcmp(p, p + first, static_cast<std::size_t>(end - p) - first) == 0 ? first : 0;
@@ -166,7 +166,7 @@ std::uint8_t* write_exception_sums(const ExceptionSummand& a, const ExceptionSum
     *kind |= kUniformBit;
     return p + pair.write(0, true, true, p);
   }
-  // Where both are missing, and each has one value for all its places, so has the sum.
+  // If both are missing, each with one value for all its places, the sum has one value too.
   std::uint8_t both[ExactSum<T>::kMaxBytes] = {};
   const std::size_t both_bytes = both_uniform ? pair.write(0, true, true, both) : 0;
   const auto one_short = [](const Operand<T>& o, const GroupView& g) {

@@ -1,6 +1,6 @@
-// The exceptions section of a sum of two narrow groups, quickly. Numbers of a group lie so close together that 256
-// bits, from the last bit of the grid's width on, nearly always hold them. Other numbers are left to ExactSum, whose
-// bytes are the definition.
+// Fast writer of the exceptions section of a sum of two narrow groups. A group's numbers are so similar in magnitude
+// that 256 bits, starting at the last bit of the grid's width, nearly always hold them. ExactSum, the reference, takes
+// the others.
 #pragma once
 
 #include <cstdint>
@@ -9,14 +9,14 @@
 
 namespace stretto::codec {
 
-// One of the operands. Codes are those of its places as sums take them; not needed where all exceptions of the two stand in the same places.
+// An operand. `codes` are its codes as sums use them; not needed if both operands have the same exceptions.
 struct ExceptionSummand {
   const GroupView& group;
   const std::int32_t* codes;
 };
 
-// Operands each of which has one value for all that it lacks: in 128 bits, two's complement, from a certain word of exact sums on. There
-// code * factor * 2^shift is a code's value, 0 < shift < 64.
+// Operands with one value each for all their exceptions, in 128 bits, two's complement, starting at word first_word of
+// exact sums. A code's value is code * factor * 2^shift, 0 < shift < 64.
 struct UniformSums {
   struct Missing {
     std::uint64_t low, high;
@@ -30,11 +30,12 @@ struct UniformSums {
   int first_word;
 };
 
-// A kernel for these: writes the sums of all places at p. Where they end; null as below.
+// A kernel for UniformSums: writes the sums of all places at p. Returns their end, or null as below.
 using WriteUniformSums = std::uint8_t* (*)(const UniformSums& s, std::uint8_t* p, std::uint8_t* end);
 
-// Writes the section for a + b or a - b, `lanes` being the places that are exceptions in either, of which there are some. Where it
-// ends; null if [p, end) might be too short, which is judged before each sum or each block of them with room to spare. `kernel` may be null.
+// Writes the section for a + b or a - b; `lanes` are the exceptions of either operand, at least one. Returns its end.
+// Null if [p, end) might be too short, which is checked with a margin before each sum or block of sums. `kernel` may be
+// null.
 template <class T>
 std::uint8_t* write_exception_sums(const ExceptionSummand& a, const ExceptionSummand& b, bool negate_b,
                                    const Lanes lanes, double width, std::uint8_t* p, std::uint8_t* end,

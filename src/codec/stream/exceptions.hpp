@@ -1,4 +1,4 @@
-// Walking the exceptions of a group in order of place.
+// Iterates over the exceptions of a group in order of place.
 #pragma once
 
 #include <bit>
@@ -14,7 +14,7 @@ class ExceptionReader {
  public:
   explicit ExceptionReader(const GroupView& g) noexcept : g_(g), at_(g.values) { measure(); }
 
-  // The current value; next() moves to the following place's.
+  // The current value; next() moves to the next place.
   const std::uint8_t* bytes() const noexcept { return at_; }
   std::size_t size() const noexcept { return size_; }
   void next() noexcept {

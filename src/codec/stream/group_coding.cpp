@@ -1,4 +1,4 @@
-// Values into a group, and back: scalar code, which defines what the kernels do.
+// Encodes values into a group and decodes them: the scalar reference of the kernels.
 #include <algorithm>
 #include <cstring>
 

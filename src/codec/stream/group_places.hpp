@@ -1,4 +1,4 @@
-// What arithmetic on groups and their coding share.
+// Helpers shared by arithmetic on groups and their coding.
 #pragma once
 
 #include <algorithm>
@@ -17,9 +17,9 @@ inline std::uint64_t magnitude(std::int64_t q) noexcept {
   return q < 0 ? 0 - static_cast<std::uint64_t>(q) : static_cast<std::uint64_t>(q);
 }
 
-// Not every processor that this is compiled for has an instruction that counts ones; in this form vectors do it.
+// Population count without the instruction, which older processors lack; the compiler vectorises this form.
 inline int places(const Lanes lanes) noexcept {
-  std::uint32_t sum = 0;  // of the even bytes' pairs, and of the odd ones'
+  std::uint32_t sum = 0;  // sums of the even and odd bytes' pairs
   for (int b = 0; b < kBlocks; ++b) {
     std::uint32_t v = lanes[b];
     v -= v >> 1 & 0x55555555;
@@ -30,7 +30,7 @@ inline int places(const Lanes lanes) noexcept {
   return static_cast<int>((sum & 0xffff) + (sum >> 16));
 }
 
-// Tally of a group: its codes but those of exceptions, and its exceptions.
+// Tally of a group: the codes of its other places, and the number of its exceptions.
 inline void count(const Codes q, int m, const Lanes lanes, Tally* tally) noexcept {
   Tally t;
   for (int i = 0; i < m; ++i)
@@ -45,11 +45,12 @@ inline std::size_t put_bytes(const void* value, std::size_t n, std::uint8_t* out
   return n;
 }
 
-// code * width as a float64. A code of more than 53 bits is not rounded first: one code is 2 eps, which the promise has no room for.
+// code * width as a float64. A code of more than 53 bits is not rounded first: an error of one code is 2 eps, beyond
+// the promise.
 inline double code_value_float64(std::int64_t q, double width) noexcept {
   constexpr std::uint64_t kFloat64Exact = std::uint64_t{1} << 53;
   if (magnitude(q) <= kFloat64Exact) return static_cast<double>(q) * width;
-  const std::int64_t low = q % (std::int64_t{1} << 32);  // of q's sign
+  const std::int64_t low = q % (std::int64_t{1} << 32);  // has q's sign
   return std::fma(static_cast<double>(q - low), width, static_cast<double>(low) * width);
 }
 

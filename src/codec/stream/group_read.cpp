@@ -1,4 +1,4 @@
-// A group from its bytes: parsed with every length checked, then its codes.
+// Parses a group with every length checked, and reads its codes.
 #include "codec/stream/group.hpp"
 
 #include <algorithm>
@@ -28,7 +28,7 @@ struct Cursor {
   }
 };
 
-// Whether c stands at the map of runs that g has. What else `kind` says is not looked at.
+// True if c is at a map of runs equal to g's. Other bits of `kind` are not compared.
 bool same_runs(const Cursor& c, const GroupView& g) noexcept {
   return g.runs && c.left() >= g.runs_bytes && (c.p[0] & kRunsBit) && is_exception_kind(c.p[0]) &&
          std::memcmp(c.p + 1, g.runs + 1, g.runs_bytes - 1) == 0;
@@ -78,7 +78,7 @@ bool parse_exceptions(Cursor& c, Type type, GroupView* g, const GroupView* like)
   return true;
 }
 
-// n widths that are stored, as bytes or as nibbles.
+// Unpacks n stored widths, in bytes or nibbles.
 void unpack_widths(const std::uint8_t* p, std::size_t n, bool nibbles, std::uint8_t* width) noexcept {
   if (!nibbles) {
     std::memcpy(width, p, n);
@@ -90,7 +90,7 @@ void unpack_widths(const std::uint8_t* p, std::size_t n, bool nibbles, std::uint
   }
 }
 
-// Widths from the end of the group; c.end moves to the end of the planes.
+// Reads widths from the end of the group, and moves c.end to the end of the planes.
 bool parse_widths(Cursor& c, Form form, GroupView* g) noexcept {
   std::uint32_t mask = ~0u;
   const bool masked = form == Form::masked_nibbles || form == Form::masked_bytes;

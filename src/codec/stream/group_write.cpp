@@ -1,4 +1,4 @@
-// A group in bytes, from its codes: predictors, residuals, widths, exceptions, planes.
+// Writes a group from its codes: predictors, residuals, widths, exceptions, planes.
 #include <bit>
 #include <cstring>
 
@@ -68,10 +68,10 @@ void write_exceptions(const GroupSpec& spec, const Lanes lanes, const ExceptionS
   }
   w.p += map;
   if (spec.sums) *kind |= kSumsBit;
-  // A value is kept aside until it is known not to be one more of the first: room is asked for what stays only.
+  // Buffers a value until it differs from the first, so that equal values need no room.
   std::uint8_t first[ExactSum<double>::kMaxBytes], value[ExactSum<double>::kMaxBytes];
   std::size_t first_bytes = 0;
-  int alike = 0;  // places so far, all of the first one's value
+  int alike = 0;  // places so far with the first place's value
   bool uniform = true;
   const auto put = [&w](const std::uint8_t* p, std::size_t n) {
     if (static_cast<std::size_t>(w.end - w.p) < n) return w.ok = false;

@@ -23,7 +23,7 @@ CodecCost at_ratio(const std::vector<CodecCost>& costs, double ratio) {
           mix(a.fused, b.fused)};
 }
 
-// The farther one first: what is not known of a close link is at least as good as that.
+// The next farther measured link: an unmeasured closer link is at least as good.
 const Link& nearest(const Profile& profile, std::size_t distance) {
   static const Link none{Span{}};
   for (std::size_t d = distance; d < topology::kDistances; ++d)
@@ -34,7 +34,7 @@ const Link& nearest(const Profile& profile, std::size_t distance) {
 }
 
 Device device_of(const Profile& profile) {
-  // docs/model.md says where these come from. None was measured.
+  // Estimates without measurement; docs/model.md has their sources.
   static const Device estimated{"",   "estimated", 5e-6,    4e-11,
                                 1e-5, 7e-13,       4.7e-13, {{1, 1.5e-5, 1.1e-12, 1.1e-12, 1.5e-12, 1.5e-12}},
                                 {},   {},          {}};
@@ -92,6 +92,27 @@ Machine machine_of(const Profile& profile, std::uint32_t element, double ratio) 
   m.add = {c.call, c.add};
   m.fused = {c.call, c.fused};
   m.quantise = {c.call, profile.copy};
+  m.add_codes = m.add;
+  return m;
+}
+
+Machine machine_of_dense(const Profile& profile, std::uint32_t element, double ratio, double dense_ratio) {
+  // Seconds a byte of float32 that the entropy stage adds, on a processor that compresses a byte of them in `reference` seconds
+  // (docs/codec.md, "Dense chunks").
+  static const std::vector<CodecCost> entropy{{4, 0, 3.9e-10, 3.2e-10, 9.3e-10, 6.5e-10},
+                                              {9, 0, 2.3e-10, 1.75e-10, 6.2e-10, 4.3e-10},
+                                              {40, 0, 1.5e-10, 1.25e-10, 4.7e-10, 3.2e-10}};
+  constexpr double reference = 8e-11;
+  Machine m = machine_of(profile, element, ratio);
+  const double slower = profile.f32.empty() ? 1 : at_ratio(profile.f32, ratio).compress / reference;
+  const double values = std::clamp(slower, 1.0, 16.0) * 4 / element;
+  const CodecCost more = at_ratio(entropy, dense_ratio);
+  m.ratio = std::max(dense_ratio, 1.0);
+  m.compress.byte += values * more.compress;
+  m.decompress.byte += values * more.decompress;
+  m.add.byte += values * more.add;
+  m.fused.byte += values * more.fused;
+  m.quantise = m.compress;
   m.add_codes = m.add;
   return m;
 }

@@ -1,4 +1,4 @@
-// A profile at one type of element and one compression ratio: what a walk asks for, step by step.
+// A profile for one element type and one compression ratio: the costs that a walk needs, step by step.
 #pragma once
 
 #include <array>
@@ -16,8 +16,8 @@ struct Rate {
   double of(double bytes, double calls = 1) const noexcept { return calls * call + bytes * byte; }
 };
 
-// How hosts are joined, beyond a card of their own: a tree whose switches of `hosts` hosts have an uplink of their hosts' whole
-// rate divided by `oversubscription`. hosts 0: nothing between hosts is shared.
+// How hosts are joined, beyond a card of their own: a tree whose switches of `hosts` hosts have an uplink of their
+// hosts' whole rate divided by `oversubscription`. hosts 0: nothing between hosts is shared.
 struct Fabric {
   int hosts = 0;
   double oversubscription = 1;
@@ -42,18 +42,22 @@ struct Machine {
   double ratio_of(double contributions) const noexcept;  // of a stream of so many; at least 1
 };
 
-// Bytes from which a message between hosts gains more by travelling as a stream than meeting it costs, as a power of two: what the
-// shorter ones of a schedule may travel raw below. 0: always; infinite: never.
+// Bytes from which a message between hosts gains more as a stream than its codec work costs, as a power of two. A
+// schedule may send shorter messages raw. 0: always a gain; infinite: never.
 double break_even(const Machine& machine) noexcept;
 
-// Of independent contributions: the spread of their sum grows with the root of their number, the grid stays.
+// For independent contributions: the spread of their sum grows with the root of their number, while the grid stays.
 inline constexpr double kIndependentGrowth = 0.5;
 
-// Codec costs are linear in 1/ratio between those of the profile. Distances that were not measured take the nearest that was.
-// Sums grow as those of independent contributions do; what codec work on them costs is taken at the ratio of one contribution.
-// Quantising alone, and adding codes to a stream, are not in profiles: a kernel that reads and writes each value once (copy),
-// and the addition of streams.
+// Codec costs are linear in 1/ratio between those of the profile. Distances that were not measured take the nearest
+// that was. Sums grow as those of independent contributions do; what codec work on them costs is taken at the ratio of
+// one contribution. Quantising alone, and adding codes to a stream, are not in profiles: a kernel that reads and writes
+// each value once (copy), and the addition of streams.
 Machine machine_of(const Profile& profile, std::uint32_t element, double ratio);
+
+// The same where streams are dense, `dense_ratio` of values that fixed streams shrink by `ratio`. Profiles have the fixed form's costs alone:
+// what the entropy stage adds to them is that of one processor, scaled for profiles whose codec is slower.
+Machine machine_of_dense(const Profile& profile, std::uint32_t element, double ratio, double dense_ratio);
 
 // Of a collective of device memory, whose segments are on `lanes` streams: work is the device's kernels, of which as many run at a time,
 // and where messages are staged they pass pinned memory of the host at either end. What of a device nobody measured is estimated (docs/model.md).
@@ -62,8 +66,8 @@ Machine machine_of(const Profile& profile, std::uint32_t element, double ratio);
 Machine machine_on_device(const Profile& profile, std::uint32_t element, double ratio, int lanes, bool staged,
                           int reaching = 0);
 
-// How many streams the segments of blocks of `block` bytes should be on: a power of two up to most_lanes. More of them hide the least time
-// of a kernel behind others, and transfers behind kernels; each costs two waits.
+// How many streams the segments of blocks of `block` bytes should be on: a power of two up to most_lanes. More of them
+// hide the least time of a kernel behind others, and transfers behind kernels; each costs two waits.
 inline constexpr int most_lanes = 8;
 int lanes_for(const Profile& profile, std::uint32_t element, double ratio, bool streams, double block,
               double segment) noexcept;

@@ -1,4 +1,4 @@
-// Where profiles lie: the user's configuration directory, and what STRETTO_PROFILE names.
+// Files of profiles: the user's configuration directory, and STRETTO_PROFILE.
 #include <algorithm>
 #include <cctype>
 #include <cstdlib>
@@ -39,7 +39,7 @@ bool is_shipped(const std::string& name) {
   return false;
 }
 
-// Whether the user named one, and it if so.
+// True if the user named a profile; it, or the failure, is then set.
 bool named(Status* status, Profile* profile, std::string* from) {
   const char* name = secure_getenv("STRETTO_PROFILE");
   if (name == nullptr || *name == '\0') return false;
@@ -48,7 +48,7 @@ bool named(Status* status, Profile* profile, std::string* from) {
   return true;
 }
 
-// The profiles of a host in the user's configuration directory, the one written last first.
+// A host's profiles in the user's configuration directory, most recent first.
 std::vector<fs::path> tuned(const std::string& host) {
   struct File {
     fs::file_time_type written;
@@ -70,7 +70,7 @@ std::vector<fs::path> tuned(const std::string& host) {
   return paths;
 }
 
-// A file that somebody wrote by hand may have no links at all, and is then an MPI's.
+// A hand-written file may have no links, and counts as an MPI's.
 bool was_measured(const Profile& profile, Carrier carrier) noexcept {
   return carrier == Carrier::ucx ? profile.ucx.has_value() : profile.known() || !profile.ucx;
 }

@@ -1,4 +1,4 @@
-// A profile as JSON: docs/profile.md, in code.
+// A profile as JSON: docs/command.md, in code.
 #include <cmath>
 #include <initializer_list>
 #include <set>
@@ -16,12 +16,12 @@ namespace {
 using nlohmann::json;
 using nlohmann::ordered_json;
 
-// What is wrong, and where: "links.network[1].beta is negative". Caught by parse().
+// A problem and its place: "links.network[1].beta is negative". Caught by parse().
 struct Wrong {
   std::string what;
 };
 
-// A value and the way to it.
+// A value and its path.
 class Node {
  public:
   Node(const json& value, std::string path) : value_(value), path_(std::move(path)) {}
@@ -56,7 +56,7 @@ class Node {
   }
   std::string text() const {
     if (!value_.is_string()) wrong(" is no string");
-    return printable(value_.get<std::string>());  // people will see it
+    return printable(value_.get<std::string>());  // users will see it
   }
   bool boolean() const {
     if (!value_.is_boolean()) wrong(" is neither true nor false");
@@ -72,7 +72,7 @@ class Node {
   std::string path_;
 };
 
-// Refuses a key that stands twice in one object, of which readers would take one or the other. For json::parse, as long as it runs.
+// Refuses duplicate keys in an object, since readers differ in which they take. Callback of json::parse.
 class Keys {
  public:
   bool operator()(json::parse_event_t event, const json& parsed) {
@@ -127,7 +127,7 @@ constexpr std::pair<const char*, double Device::*> kDeviceFigures[] = {{"launch"
                                                                        {"combine", &Device::combine},
                                                                        {"copy", &Device::copy}};
 
-// The key of each provider's array: a reader that does not know a provider passes it over.
+// The key of each provider's array; readers skip unknown providers.
 constexpr std::pair<Provider, const char*> kProviders[] = {{Provider::mpi, "natives"}, {Provider::node, "node"}};
 
 Native read_native(const Node& node, Provider provider) {
@@ -189,7 +189,7 @@ void read_messages(const Node& node, Messages* m) {
   m->agreement = node.number("agreement", 0);
 }
 
-// A section without a link would be taken for one that says that messages cost nothing.
+// A section without links would mean that messages cost nothing.
 UcxMessages read_ucx(const Node& node) {
   UcxMessages m;
   read_messages(node, &m);

@@ -1,4 +1,4 @@
-// Which ranks behave alike.
+// Finds ranks that behave alike.
 #include <algorithm>
 #include <bit>
 
@@ -11,7 +11,7 @@ using schedule::Symmetry;
 
 namespace {
 
-// Hosts of as many ranks each, in a row, all alike inside. 0: they are not.
+// Ranks per host, if hosts have equal, consecutive and internally alike ranks; else 0.
 int ranks_a_host(const topology::Topology& t) {
   if (t.ranks() == 0 || !t.uniform()) return 0;
   const int d = t.ranks() / t.hosts();
@@ -30,7 +30,7 @@ int fold_period(const schedule::Algorithm& algorithm, const schedule::Request& r
                 const topology::Topology& topology, int hosts_per_leaf) {
   const int p = request.ranks;
   const Symmetry symmetry = algorithm.symmetry;
-  // On a torus, hosts that stand for others would need links that do.
+  // On a torus, hosts cannot represent others, since their links differ.
   if (symmetry == Symmetry::none || !topology.torus().empty()) return p;
   const int d = ranks_a_host(topology);
   if (d == 0) return p;

@@ -18,7 +18,7 @@ Extents::Extents(double bytes, std::int32_t blocks, double grain)
   last_ = each_ > 0 ? parts - 1 : rest_ - 1;
 }
 
-// As engine::first_of cuts: whole grains, as many more to each of the first blocks as are left over.
+// Cuts like engine::first_of: whole grains, with one of the remaining grains for each of the first blocks.
 double Extents::of(std::int32_t block) const noexcept {
   if (grain_ <= 0) return even_;
   const auto first = [&](std::int32_t b) {
@@ -27,7 +27,7 @@ double Extents::of(std::int32_t block) const noexcept {
   return first(block + 1) - first(block);
 }
 
-// Blocks with a grain more, those without, and the last one with any, which may end within a grain.
+// Sums blocks with an extra grain, blocks without, and the last non-empty block, which may end within a grain.
 Extent Extents::of(std::int32_t first, std::int32_t count, const Cut& cut) const noexcept {
   Extent all;
   const auto add = [&](double blocks, double bytes) {
@@ -167,7 +167,7 @@ double Forms::meet(Form& dst, const Form& src, const Extent& n) {
   return work;
 }
 
-// Raw blocks that arrive together, or meet together, are summed by one call.
+// Raw blocks of one message or one step are summed by one call.
 double Forms::raw_sum_calls(const Act& act) {
   return std::exchange(sums_raw_, false) ? pieces(act) * machine_.combine.call : 0;
 }
@@ -206,7 +206,7 @@ double Forms::local(const Act& act) {
     if (act.kind == Kind::combine) {
       work += meet(dst, src, n);
     } else {
-      dst = src;  // shared, not copied, until somebody writes
+      dst = src;  // shared until a write
       dst.home = false;
     }
   }

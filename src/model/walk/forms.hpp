@@ -1,5 +1,5 @@
-// In which forms each block that a rank touches is at hand (values, codes, stream), and the work to bring it into another:
-// what src/payload does, without data, by the rules of a System.
+// The forms (values, codes, stream) in which each block of a rank exists, and the work to convert them: src/payload
+// without data, by the rules of a System.
 #pragma once
 
 #include <cstdint>
@@ -11,37 +11,37 @@
 
 namespace stretto::model {
 
-// Of blocks in a row.
+// Totals over consecutive blocks.
 struct Extent {
   double bytes = 0;
-  double blocks = 0;  // that have any
-  double pieces = 0;  // that these are coded in
+  double blocks = 0;  // non-empty ones
+  double pieces = 0;  // coded pieces of these blocks
 };
 
 struct Cut {
   double segment = 0;  // bytes; 0: blocks are not cut
-  // Pieces that a block travels and is coded in.
+  // Pieces in which a block travels and is coded.
   double pieces(double bytes) const noexcept;
 };
 
 // Bytes of each block.
 class Extents {
  public:
-  // `bytes` cut into `blocks` nearly even ones, on multiples of `grain` bytes; 0: exactly even.
+  // Cuts `bytes` into `blocks` nearly equal blocks, at multiples of `grain` bytes; 0: exactly equal.
   Extents(double bytes, std::int32_t blocks, double grain);
   double of(std::int32_t block) const noexcept;
   Extent of(std::int32_t first, std::int32_t count, const Cut& cut) const noexcept;
 
  private:
   double even_ = 0, grain_ = 0, bytes_ = 0;
-  double each_ = 0, rest_ = 0;  // grains of a block; of so many first blocks one more
-  double last_ = 0;             // block with bytes
+  double each_ = 0, rest_ = 0;  // grains per block; number of first blocks with one more
+  double last_ = 0;             // last non-empty block
 };
 
-// What a send hands over.
+// The payload of a send.
 struct Parcel {
-  double wire = 0;           // bytes that travel
-  double contributions = 0;  // summed in each of its blocks; of the block with most of them where they differ
+  double wire = 0;           // bytes on the wire
+  double contributions = 0;  // contributions summed in each block; the largest number if blocks differ
 };
 
 class Forms {
@@ -50,23 +50,24 @@ class Forms {
         const Extents& extents, const Cut& cut);
 
   // Seconds of work; the forms change.
-  double up_front();                                  // of what is done before the first message
+  double up_front();                                  // work before the first message
   double pack(const Act& act, Parcel* parcel);        // before a send
   double take(const Act& act, double contributions);  // after a receive
   double local(const Act& act);                       // a copy or combine
-  double deliver(std::int32_t slot);                  // of a result, to the caller
+  double deliver(std::int32_t slot);                  // of a result, for the caller
 
-  // Of an act of this program: raw bytes of its blocks, 0 for signals; and the messages that it is cut into.
+  // Raw bytes of an act's blocks, 0 for signals; and the number of its messages.
   double bytes(const Act& act) const noexcept { return lengths_[index_of(act)].bytes; }
   double pieces(const Act& act) const noexcept { return lengths_[index_of(act)].pieces; }
   const Extent& extent(std::int32_t slot) const noexcept { return extents_[static_cast<std::size_t>(slot)]; }
-  bool keeps_buffer(const Act& act) const noexcept;  // a send whose source must not change until it has arrived
+  // true for a send whose source must not change until it has arrived
+  bool keeps_buffer(const Act& act) const noexcept;
 
  private:
   struct Form {
     bool raw = false, codes = false, stream = false;
     bool decoded = false;  // raw was made from stream
-    bool home = false;     // raw lies where results belong
+    bool home = false;     // raw is in the result's place
     double contributions = 0;
   };
 
@@ -87,7 +88,7 @@ class Forms {
   const Machine& machine_;
   const Cut& cut_;
   bool from_streams_ = false;
-  bool sums_raw_ = false;  // in the act at hand
+  bool sums_raw_ = false;  // in the current act
   std::vector<Form> forms_;
   std::vector<Extent> extents_;  // by slot
   std::vector<Length> lengths_;  // by act

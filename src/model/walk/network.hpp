@@ -1,5 +1,5 @@
-// What messages share: the sending and receiving side of a rank, the cards of a host, the uplinks of a fabric, the links of a
-// torus.
+// Shared resources of messages: the sending and receiving side of a rank, the cards of a host, the uplinks of a fabric,
+// the links of a torus.
 #pragma once
 
 #include <vector>
@@ -10,7 +10,7 @@
 
 namespace stretto::model {
 
-// When the first and the last segment of something are there.
+// Times of the first and the last segment.
 struct Flow {
   double head = 0;
   double tail = 0;
@@ -21,13 +21,13 @@ class Network {
   // `latency_occupies`: a side is busy for latency and bytes, not for bytes alone.
   Network(const Programs& programs, const Machine& machine, bool latency_occupies);
 
-  // A message of `bytes` in `pieces`, which the sender has ready at `ready` and the receiver can take from `posted` on.
-  // Returns when it is there. *busy: seconds of a core, at either end.
+  // Passes a message of `bytes` in `pieces`, ready at the sender at `ready`, with a receive posted at `posted`. Returns
+  // its arrival. *busy: seconds of a core, at either end.
   Flow pass(const Act& send, std::int32_t from, std::int32_t to, double bytes, double pieces, Flow ready, double posted,
             double* busy);
 
  private:
-  struct Shared {  // of so many sides, work that is queued until `free`
+  struct Shared {  // a resource with a queue that is busy until `free`
     double free = 0;
     double take(double start, double seconds) noexcept {
       free = (free > start ? free : start) + seconds;
@@ -44,7 +44,7 @@ class Network {
   std::vector<Shared> host_out_, host_in_;   // by host
   std::vector<Shared> leaf_up_, leaf_down_;  // by leaf
   Routes routes_;
-  std::vector<Shared> links_;  // of a torus
+  std::vector<Shared> links_;  // of the torus
 };
 
 }  // namespace stretto::model

@@ -1,4 +1,4 @@
-// With overlap: each step starts when what it reads is there and what it needs is free.
+// The walk with overlap: each step starts when its inputs are ready and its resources are free.
 #include <algorithm>
 #include <cmath>
 #include <compare>
@@ -46,8 +46,8 @@ class Overlapped {
     }
   }
 
-  // Messages pass in the order in which they could begin; of those at one time the earlier round first, and those of one round
-  // together, so that nothing depends on the numbers of ranks; but one by one where communication cores take them.
+  // Messages pass in order of their earliest start; at equal times earlier rounds first. Messages of one round pass
+  // together, so that nothing depends on rank numbers, except that communication cores take them one by one.
   Prediction walk() {
     for (std::size_t r = 0; r < ranks_.size(); ++r) advance(static_cast<std::int32_t>(r));
     std::vector<Passing> together;
@@ -80,16 +80,16 @@ class Overlapped {
 
  private:
   struct Held {                             // a slot
-    Flow at;                                // when what is in it is there
-    double reading = 0;                     // until when it must not be written
-    std::int32_t writers = 0, readers = 0;  // messages that are not over
+    Flow at;                                // time at which the contents are ready
+    double reading = 0;                     // time until which it must not be written
+    std::int32_t writers = 0, readers = 0;  // incomplete messages
   };
-  struct Posted {  // one side of a message that waits for the other
+  struct Posted {  // a posted side of a message, waiting for the other side
     bool there = false;
     Flow ready;
     Parcel parcel{};
   };
-  struct Ready {        // a message that both sides have posted
+  struct Ready {        // a message posted by both sides
     std::int64_t time;  // picoseconds
     std::uint32_t level;
     std::int32_t index, from, send, to, receive;
@@ -99,28 +99,28 @@ class Overlapped {
     Ready message;
     Flow there;
     double busy;             // seconds of a core at either end
-    double* core = nullptr;  // that takes it in; null: the receiver's own
+    double* core = nullptr;  // core that receives it; null: the receiver's own
   };
   struct Rank {
     const Program& program;
     Forms forms;
     std::vector<Held> slots{};
     std::vector<Posted> ready{};  // by act
-    std::size_t next = 0;         // act to issue
-    std::int32_t open = 0;        // messages that are issued and not over
-    std::int32_t open_here = 0;   // of these, on `level`, the last one issued on
+    std::size_t next = 0;         // next act to issue
+    std::int32_t open = 0;        // issued, incomplete messages
+    std::int32_t open_here = 0;   // of these, on `level`, the level of the last issued message
     std::uint32_t level = 0;
-    std::int32_t left_before = 0;  // acts before the application's work that are not over
-    double before = 0;             // end of those that are
-    double core = 0;               // until when work is queued there
-    double last = 0;               // end of all so far
-    double others = 0;             // end of what is on levels before `level`
-    double load = 0;               // time of the core, results not counted
+    std::int32_t left_before = 0;  // incomplete acts before the application's work
+    double before = 0;             // end of the complete ones
+    double core = 0;               // end of the core's queue
+    double last = 0;               // end of all acts so far
+    double others = 0;             // end of all acts on levels before `level`
+    double load = 0;               // time of the core, without results
     double wire = 0, work = 0;
-    std::int32_t index = 0;  // on its host
+    std::int32_t index = 0;  // index on its host
   };
 
-  // The core on which a rank's act is done: its own, or a communication core.
+  // The core for a rank's act: its own, or a communication core.
   double& core_of(Rank& r, Lane lane) {
     if (lane != Lane::beside || !comm_cores_.any()) return r.core;
     double& first = comm_cores_.first(r.program.host);
@@ -132,14 +132,14 @@ class Overlapped {
   }
   double work_end(const Rank& r) const { return r.before + work_ * r.program.share; }
 
-  // An act before the work is over.
+  // Records the end of an act before the work.
   void over_before(Rank& r, const Act& a, double at) const {
     if (a.lane != Lane::before) return;
     --r.left_before;
     r.before = std::max(r.before, at);
   }
 
-  // Work of `seconds`, in pieces, on what flows in.
+  // Work of `seconds` on an incoming flow, in pieces.
   Flow compute(Rank& r, Flow in, double seconds, double pieces, double& core) const {
     const double w = seconds * r.program.share;
     if (w <= 0) {
@@ -157,10 +157,10 @@ class Overlapped {
     return out;
   }
 
-  // When what an act touches is there; false where a message that is not over stands before it.
+  // Sets *at to the time when an act's inputs are ready. False if an incomplete message precedes it.
   bool may_start(const Rank& r, const Act& a, Flow* at) const {
     *at = {};
-    if (a.blocks == 0) {  // a signal waits for all on other levels
+    if (a.blocks == 0) {  // a signal waits for all other levels
       if (r.open > (a.level == r.level ? r.open_here : 0)) return false;
       const double t = a.level == r.level ? r.others : r.last;
       *at = {t, t};
@@ -263,7 +263,7 @@ class Overlapped {
     return programs_.all[static_cast<std::size_t>(m.to)].acts[static_cast<std::size_t>(m.receive)];
   }
 
-  // Over the network; the cores at both ends take in what the bytes cost them.
+  // Passes a message over the network; the bytes cost the cores at both ends.
   void travel(Passing& p) {
     const Ready& m = p.message;
     Rank& s = ranks_[static_cast<std::size_t>(m.from)];
@@ -276,7 +276,7 @@ class Overlapped {
       const Flow ready{std::max(out.ready.head, *p.core), std::max(out.ready.tail, *p.core)};
       p.there = network_.pass(sent(m), m.from, m.to, out.parcel.wire, pieces, ready, posted, &p.busy);
       *p.core = p.there.tail;
-      p.busy = 0;  // of the core that is busy all the time
+      p.busy = 0;  // the core is busy all the time
       return;
     }
     p.there = network_.pass(sent(m), m.from, m.to, out.parcel.wire, pieces, out.ready, posted, &p.busy);
@@ -289,7 +289,7 @@ class Overlapped {
     }
   }
 
-  // Cores that move the bytes are a part of the way, not one more.
+  // Cores that move the bytes overlap the transfer and do not extend it.
   void leave(Passing& p) {
     const Ready& m = p.message;
     Rank& s = ranks_[static_cast<std::size_t>(m.from)];
@@ -330,12 +330,12 @@ class Overlapped {
     over(d, a, made.tail);
   }
 
-  // Results are decoded while the core has nothing else to do: each when it is there, one after another, and all of the
-  // core's work in no less than its sum.
+  // Results are decoded when the core is idle: each when it is ready, one after another. All core work takes at least
+  // its sum.
   double end_of(Rank& r) {
     struct Result {
       Flow at;
-      double seconds, tail;  // all of it; what is left of it when the last segment has come
+      double seconds, tail;  // total decoding time; the part after the arrival of the last segment
     };
     std::vector<Result> results;
     double sum = 0;
@@ -345,7 +345,7 @@ class Overlapped {
       r.work += seconds;
       if (seconds <= 0) continue;
       sum += seconds * r.program.share;
-      // Blocks that came together are decoded one after another, each as it has come.
+      // Blocks of one message are decoded one after another, in order of arrival.
       const Extent& n = r.forms.extent(static_cast<std::int32_t>(s));
       const double all = seconds * r.program.share;
       results.push_back({r.slots[s].at, all, all * ((n.blocks - 1) / n.blocks + 1 / n.pieces)});

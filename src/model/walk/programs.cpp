@@ -16,8 +16,8 @@ using schedule::Step;
 
 bool sends(const Step& s) noexcept { return s.kind == Kind::send; }
 
-// Messages of a schedule by peer and direction, in the order of the schedule: the k-th that one rank sends to another is the k-th
-// that the other receives from it.
+// Messages of a schedule by peer and direction, in the order of the schedule: the k-th message that one rank sends to
+// another is the k-th that the other receives from it.
 class Messages {
  public:
   explicit Messages(const Schedule& s) {
@@ -39,7 +39,7 @@ class Messages {
       first = end;
     }
   }
-  // The steps to or from a peer, if there are any, and whatever follows them.
+  // The steps to or from a peer, if any, followed by later groups.
   std::span<const std::uint64_t> from(std::int32_t peer, bool send) const {
     return std::span(all_).subspan(
         static_cast<std::size_t>(std::lower_bound(all_.begin(), all_.end(), key(peer, send)) - all_.begin()));
@@ -57,8 +57,8 @@ class Messages {
   std::vector<std::uint64_t> all_;
 };
 
-// Numbers the slots of a rank: runs of blocks of a buffer that no step of it parts. Runs end at the same blocks in all buffers, so
-// that a range has as many slots in one as in another.
+// Numbers the slots of a rank: runs of blocks of a buffer that none of its steps divides. Runs end at the same blocks
+// in all buffers, so a range has equally many slots in each.
 class Numbering {
  public:
   explicit Numbering(const Schedule& s) {
@@ -120,7 +120,7 @@ class Numbering {
     return numbers_[static_cast<std::size_t>(r.buffer)];
   }
 
-  std::vector<std::int32_t> cuts_;  // blocks where a run begins or ends, ascending
+  std::vector<std::int32_t> cuts_;  // boundaries of the runs, ascending
   std::vector<std::int32_t>
       numbers_[3];  // by buffer and run, the slot; a run that the buffer lacks has that of the next
   std::int32_t slots_ = 0;
@@ -187,7 +187,7 @@ Status make_programs(const schedule::Algorithm& algorithm, schedule::Request req
 
   std::vector<Schedule> walked;
   std::vector<Numbering> numberings;
-  double cells = 0;  // steps, and slots that they touch
+  double cells = 0;  // steps and their slots
   for (request.rank = 0; request.rank < period; ++request.rank) {
     walked.push_back(algorithm.build(request));
     numberings.emplace_back(walked.back());
@@ -224,8 +224,9 @@ Status make_programs(const schedule::Algorithm& algorithm, schedule::Request req
     if (folding.cores > 0) p.share = std::max(1.0, on_host / folding.cores);
   }
 
-  // A message meets its counterpart in the peer's own schedule; the program that stands for the peer has it in the same place.
-  std::unordered_map<std::int32_t, Messages> messages;  // whose elements stay where they are
+  // A message matches its counterpart in the peer's own schedule; the program that represents the peer has it at the
+  // same place.
+  std::unordered_map<std::int32_t, Messages> messages;  // with stable element addresses
   const auto messages_of = [&](std::int32_t rank) -> const Messages& {
     const auto found = messages.find(rank);
     if (found != messages.end()) return found->second;

@@ -1,4 +1,4 @@
-// Without overlap: all ranks go from round to round, each exchanging or computing, never both.
+// The walk without overlap: all ranks proceed from round to round, each exchanging or computing, never both.
 #include <algorithm>
 
 #include "model/walk/forms.hpp"
@@ -59,14 +59,14 @@ class Rounds {
     const Program& program;
     Forms forms;
     std::vector<std::int32_t> order{};  // acts by level
-    std::size_t begin = 0, end = 0;     // of the round, in order
-    std::size_t next = 0;               // after what was done before the messages
-    std::vector<double> arrived{};      // by act: when
-    std::vector<Parcel> parcels{};      // by act: what is sent, or has arrived
+    std::size_t begin = 0, end = 0;     // range of the round in `order`
+    std::size_t next = 0;               // next act after the work before the messages
+    std::vector<double> arrived{};      // by act: time of arrival
+    std::vector<Parcel> parcels{};      // by act: sent or arrived parcel
     double now = 0, wire = 0, work = 0;
-    double beside = 0;       // of work that goes on while messages travel
-    std::int32_t index = 0;  // on its host
-    double sent = 0;         // when all of the round's messages of this rank have passed
+    double beside = 0;       // end of work that overlaps messages
+    std::int32_t index = 0;  // index on its host
+    double sent = 0;         // end of all messages of this rank in the round
   };
 
   const Act& act(const Rank& r, std::size_t at) const { return r.program.acts[static_cast<std::size_t>(r.order[at])]; }
@@ -75,7 +75,7 @@ class Rounds {
     r.work += seconds;
   }
 
-  // What each rank does first: local steps before any message, and what must be made to be sent. False when all is done.
+  // Starts each rank's round: local steps before any message, and work on the data to send. False after the last round.
   bool begin_round() {
     std::uint32_t level = UINT32_MAX;
     for (Rank& r : ranks_)
@@ -140,7 +140,8 @@ class Rounds {
     written(r, at);
   }
 
-  // Results that nothing writes any more are decoded at once; what a rank combined and others wait for, while it travels.
+  // Decodes final results at once. A result that a rank combined, and that others wait for, is decoded while it
+  // travels.
   void written(Rank& r, std::size_t at) {
     const Act& a = act(r, at);
     for (std::int32_t i = 0; i < a.slots; ++i) {
@@ -162,7 +163,7 @@ class Rounds {
   const Extents extents_;
   Network network_;
   std::vector<Rank> ranks_;
-  std::vector<std::int32_t> order_;  // in which they send: every host's in the same order
+  std::vector<std::int32_t> order_;  // order of sending: alike on every host
 };
 
 }  // namespace

@@ -26,7 +26,8 @@ std::span<const Known> known_systems() noexcept {
   using T = Travel;
   using M = Meet;
   constexpr std::string_view ring = "ring", doubling = "recursive_doubling", two_floors = "hierarchical_ring";
-  // name, {travel, meet, up_front, agree, own_beside, sums_after, raw_inside}, overlap, allreduce, reduce_scatter, allgather
+  // name, {travel, meet, up_front, agree, own_beside, sums_after, raw_inside}, overlap, allreduce, reduce_scatter,
+  // allgather
   static constexpr Known all[] = {
       {"mpi-ring", {T::raw, M::raw, false, true, false, 0, false}, true, ring, ring, ring},
       {"mpi-recursive-doubling", {T::raw, M::raw, false, true, false, 0, false}, true, doubling, "", doubling},

@@ -1,4 +1,5 @@
-// When a system compresses, decodes and combines, as data: each system of the literature is a row, not a code path.
+// Rules of a system for compressing, decoding and combining, as data: each system of the literature is a row, not a
+// code path.
 #pragma once
 
 #include <cstdint>
@@ -12,11 +13,11 @@ namespace stretto::model {
 enum class Travel : std::uint8_t {
   raw,
   every_hop,  // compressed by each sender, decoded by each receiver
-  once,       // compressed once and forwarded as it is
+  once,       // compressed once and forwarded unchanged
 };
 
 enum class Meet : std::uint8_t {
-  raw,        // what arrives, and a stream that is met, are decoded first
+  raw,        // incoming and local streams are decoded first
   streams,    // stream + stream; a raw operand is compressed first
   quantised,  // local codes + stream; a raw operand is quantised first, by a kernel of its own
   fused,      // raw + stream in one pass
@@ -25,20 +26,20 @@ enum class Meet : std::uint8_t {
 struct System {
   Travel travel = Travel::raw;
   Meet meet = Meet::raw;
-  bool up_front = false;  // all of the contribution is compressed (or quantised) before the first message
-  bool agree = true;      // every rank takes its results from streams, so that all hold the same; else own values stay
-  bool own_beside =
-      false;           // the block that a rank completes is decoded while it travels on (where nothing else overlaps)
-  int sums_after = 0;  // sums of streams before the last decoding, beyond those of the rounds
+  bool up_front = false;  // the whole contribution is compressed (or quantised) before the first message
+  // every rank decodes its results from streams, so that all ranks hold equal values; else a rank keeps its own
+  bool agree = true;
+  bool own_beside = false;  // the block that a rank completes is decoded while it is sent on (without other overlap)
+  int sums_after = 0;       // sums of streams before the last decoding, in addition to the rounds'
   bool raw_inside = false;  // raw on links inside a node
-  double raw_below = 0;     // bytes: and raw in messages of fewer
+  double raw_below = 0;     // bytes: shorter messages are raw, too
 };
 
 // The payloads of src/payload.
 System system_of(payload::Kind kind, bool raw_inside = false, double raw_below = 0) noexcept;
 
-// A system by name, with the schedules that it is known with (empty: it has none for that collective), and whether it
-// overlaps codec and transfers.
+// A system by name, with its published schedules (empty: none for that collective), and whether it overlaps codec and
+// transfers.
 struct Known {
   std::string_view name;
   System system;

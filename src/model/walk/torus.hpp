@@ -1,4 +1,4 @@
-// Hosts joined as a torus: each has a link to the two neighbours in each dimension. A message passes the links between,
+// Hosts joined as a torus, each with a link to two neighbours per dimension. A message passes the links in between,
 // dimension by dimension, in the shorter direction.
 #pragma once
 

@@ -9,10 +9,10 @@
 namespace stretto::modules {
 namespace {
 
-constexpr std::size_t header = 1024;     // more than an MPI puts before the values
-constexpr std::size_t worth_it = 32768;  // in shorter messages the many that they are cost more than being announced
+constexpr std::size_t header = 1024;     // more than any MPI's header before the values
+constexpr std::size_t worth_it = 32768;  // shorter messages would be so many that they cost more than a rendezvous
 
-// Integers alone; false where this MPI has no such variable, or has closed the component that it belongs to.
+// Reads an integer variable; false if this MPI lacks it, or has closed its component.
 bool read(const char* name, std::uint64_t* value) noexcept {
   int index = 0, count = 0, verbosity = 0, binding = 0, scope = 0, name_length = 0, text_length = 0, bytes = 0;
   MPI_Datatype type = MPI_DATATYPE_NULL;
@@ -35,8 +35,8 @@ bool read(const char* name, std::uint64_t* value) noexcept {
   return true;
 }
 
-// Open MPI over TCP: the component of point-to-point messages is ob1 (others that were not selected have no variables any more),
-// and the one below it tcp. Other MPIs over TCP (MPICH) use no rendezvous; those over RDMA fetch announced messages past any queue.
+// Open MPI over TCP: the point-to-point component is ob1 (unselected components have no variables any more), above tcp.
+// Other MPIs over TCP (MPICH) use no rendezvous; those over RDMA fetch announced messages past any queue.
 std::size_t ask() noexcept {
   // Open MPI takes the level requested here as the process's own from then on: request the current level.
   int level = MPI_THREAD_SINGLE, provided = 0;

@@ -1,4 +1,4 @@
-// Where a rank's data lies, as the C interface takes it.
+// A rank's buffers, in the terms of the C interface.
 #pragma once
 
 #include <cstdint>
@@ -8,23 +8,25 @@
 
 namespace stretto::mpi {
 
-// Null where a rank has no such side; STRETTO_IN_PLACE where the other side has it. Of bcast the root has the one, the others the other.
+// Null: this rank has no such side. STRETTO_IN_PLACE: the other side holds the data. For bcast the root has `send`, the
+// other ranks have `recv`.
 struct Buffers {
   const void* send = nullptr;
   void* recv = nullptr;
   friend bool operator==(const Buffers&, const Buffers&) = default;
 };
 
-// What the C interface was told of a call.
+// Buffers as passed to the C interface.
 struct Passed {
   Buffers buffers;
-  std::int64_t extent = 0;  // as of buffers_of()
+  std::int64_t extent = 0;  // see buffers_of()
 };
 
-// Whether this block is, or is given as, the rank's own among those of all ranks, `offset` bytes into the side that holds them all.
+// True if `block` is this rank's own block in the buffer `all`, at byte `offset`, by its address or as MPI_IN_PLACE.
 bool is_own(const void* block, const void* all, std::int64_t offset) noexcept;
 
-// Of a call without counts by rank. `extent`: bytes from one element to the next where the blocks of all ranks are.
+// Buffers of a call without counts by rank. `extent`: bytes from one element to the next on the side that holds the
+// blocks of all ranks.
 Buffers buffers_of(const WrappedCall& call, const Communicator& c, std::int64_t extent) noexcept;
 
 }  // namespace stretto::mpi

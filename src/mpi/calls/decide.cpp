@@ -12,7 +12,7 @@
 namespace stretto::mpi {
 namespace {
 
-// The program's own functions that are called on the way (of attributes) may call collectives: those are the MPI's.
+// The program's attribute functions, called on the way, may call collectives: the MPI gets those.
 bool made(MPI_Comm comm, Communicator* c, const Settings& settings) {
   const Inside guard;
   return make(comm, c, settings.timeout);
@@ -24,11 +24,11 @@ bool used_enough(MPI_Comm comm, Communicator* c, const Settings& settings) noexc
   return c->use >= use_wanted(comm, c, settings.timeout);
 }
 
-// Bytes of a vector that no stream makes faster: the program gets the MPI's sum, and none of what a promise about its rounding would cost (the
-// magnitude of all values, found and agreed on).
+// Streams make no vector up to this length faster. The program gets the MPI's sum, without the cost of a promise about
+// rounding: the magnitude of all values, found and agreed on.
 constexpr std::int64_t longest_brief = 1024;
 
-// A rule goes before the communicator's own bound, and that before the one for all.
+// Precedence: rules, the communicator's own bound, the bound for all.
 void ask_rules(const WrappedCall& call, const Settings& settings, Decision* d) {
   const auto site = [&] { return name_of_site(call.site); };
   const auto comm = [&] { return name_of(call.comm); };
@@ -52,13 +52,13 @@ void ask_rules(const WrappedCall& call, const Settings& settings, Decision* d) {
   if (!d->shape.floating_sum || brief) d->kind = Action::Kind::exact;
 }
 
-// Whether the caller has something of stretto's alone. Nobody has measured whether an exact call gains on a device.
+// True if the call needs stretto. Exact calls on devices stay with the MPI: no measurement shows a gain.
 bool wants_ours(const Decision& d) noexcept {
   return d.kind == Action::Kind::bounded || d.fixed || (d.schedule && d.kind != Action::Kind::native);
 }
 
-// Memory of a GPU on some ranks only is legal. Ranks agree on what they have, but who starts a call may not wait for that: it goes by what
-// the ranks may have, and they tell each other before anything moves.
+// GPU memory on some ranks only is legal. Blocking calls agree on it. A started call may not wait, so it assumes what
+// ranks may pass, and they tell each other before data move.
 const char* unless_memory_serves(const WrappedCall& call, const Settings& settings, Decision* d) noexcept {
   if (call.operation == Function::barrier) return nullptr;
   if (d->shape.bytes < least_asked) return "a short call where GPUs are in use";
@@ -75,15 +75,15 @@ const char* unless_memory_serves(const WrappedCall& call, const Settings& settin
 
 bool rounds(stretto_type type) noexcept { return type == STRETTO_F32 || type == STRETTO_F64; }
 
-// A sum that must have the same bits at every call is never the MPI's.
+// A sum that must have equal bits at every call never runs in the MPI.
 bool is_fixed(const Shape& shape, const Settings& settings) noexcept {
   return settings.reproducible && shape.element && rounds(shape.element->type);
 }
 
-// Why the MPI's own form serves a call that would be started, or null.
+// The reason why the MPI's own form serves a nonblocking call, or null.
 const char* unless_it_may_start(const WrappedCall& call, Decision* d, const Runtime& runtime) {
   const bool names = runtime.settings.rules.looks_at_names();
-  // Ranks that get different rules exchange what they got, by messages.
+  // Ranks with different rules compare them by messages.
   if (names && !runtime.any_thread) return "nonblocking, where rules ask for names";
   if (d->communicator->memory != Memory::host)
     if (const char* why = unless_memory_serves(call, runtime.settings, d)) return why;
@@ -122,7 +122,7 @@ Decision decide(const WrappedCall& call, Communicator* communicator, const Runti
     d.why = "a communicator that stretto has not made its own for, with MPI_THREAD_MULTIPLE";
     return d;
   }
-  // Where rules ask for names, ranks may get different ones: all make theirs at the first call, to find out.
+  // Rules with names may differ between ranks, so all ranks make their communicator at the first call, to compare.
   const bool at_once = d.kind == Action::Kind::bounded || d.schedule || d.fixed || settings.rules.looks_at_names();
   d.early = !c.comm && c.refused.empty() && !at_once && !used_enough(call.comm, &c, settings);
   if (d.early) {
@@ -137,7 +137,7 @@ Decision decide(const WrappedCall& call, Communicator* communicator, const Runti
 
 stretto_options options_of(const Decision& d, const Settings& settings, stretto_report* report) {
   stretto_options o = STRETTO_OPTIONS_INIT;
-  o.check = settings.rules.looks_at_names() || d.device;  // ranks may differ, and find out before anything moves
+  o.check = settings.rules.looks_at_names() || d.device;  // ranks may differ, and compare before data move
   o.timeout = settings.timeout;
   o.reproducible = settings.reproducible;
   o.report = report;

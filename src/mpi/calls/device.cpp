@@ -13,7 +13,7 @@ using PointerGetAttribute = int (*)(void* result, int attribute, std::uintptr_t 
 constexpr int memory_type = 2;          // CU_POINTER_ATTRIBUTE_MEMORY_TYPE
 constexpr unsigned memory_of_host = 1;  // CU_MEMORYTYPE_HOST
 
-// Null without the driver. Nothing is loaded that is not there already; what is found stays loaded.
+// Null without the driver. Uses a loaded driver, never loads one, and keeps the result.
 PointerGetAttribute driver() noexcept {
   static const PointerGetAttribute found = [] {
     void* library = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
@@ -22,7 +22,7 @@ PointerGetAttribute driver() noexcept {
   return found;
 }
 
-// An error (the driver has not been started, or does not know the address) means memory of the host.
+// An error (the driver has not been started, or does not know the address) means host memory.
 bool of_device(const void* buffer) noexcept {
   if (!buffer || buffer == MPI_IN_PLACE) return false;
   unsigned type = 0;
@@ -38,7 +38,7 @@ Memory memory_in_reach(const Communicator& c) noexcept {
 
 Memory memory_of(const WrappedCall& call, const Communicator& c) noexcept {
   if (!driver()) return Memory::host;
-  // One buffer that they know is enough: on a rank other than the root one may be any address.
+  // One known buffer is enough: except at the root, a buffer may be any address.
   if (c.comm->prepared.asks_for_devices() && api::on_device(call.sendbuf, call.recvbuf)) return Memory::device;
   return of_device(call.sendbuf) || of_device(call.recvbuf) ? Memory::other : Memory::host;
 }

@@ -1,4 +1,4 @@
-// Memory of GPUs. Calls with it are the MPI's, but for those that something asks of stretto.
+// GPU memory. The MPI gets calls with it, unless a setting asks for stretto.
 #pragma once
 
 #include <cstdint>
@@ -8,18 +8,19 @@
 
 namespace stretto::mpi {
 
-// The last that this rank may hand over. A program may hand device memory only to an MPI that knows devices, and such an MPI has loaded
-// CUDA's driver by the end of MPI_Init; so the answer can be kept. Precondition of all: c.comm is there.
+// Kinds of memory that this rank may pass; returns the last in the order of Memory. A program may pass device memory
+// only to an MPI that supports devices, and such an MPI has loaded the CUDA driver by the end of MPI_Init. So the
+// answer can be cached. Precondition of all functions here: c.comm exists.
 Memory memory_in_reach(const Communicator& c) noexcept;
 
-// Shorter calls where a rank has the driver are left to the MPI: to agree on whose memory it is would take as long as the call.
+// If a rank has the driver, shorter calls are left to the MPI: agreeing on the memory would take as long as the call.
 inline constexpr std::int64_t least_asked = 65536;
 
-// Where the buffers of this rank lie.
+// Kind of memory of this rank's buffers.
 Memory memory_of(const WrappedCall& call, const Communicator& c) noexcept;
 
-// Whether a call's buffers lie where one call of the communicator cannot take both: on the host and on a device, or on two. For the MPI they
-// may. Null: this rank has none.
+// True if one call of the communicator cannot take both buffers: host and device, or two devices. MPI allows this.
+// Null: this rank has no such buffer.
 bool lie_apart(const Communicator& c, const void* send, const void* recv) noexcept;
 
 }  // namespace stretto::mpi

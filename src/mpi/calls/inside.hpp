@@ -1,5 +1,5 @@
-// An MPI's own function may call others of its functions by their public names, as its Fortran layer does: they are the
-// same call. So are those that its functions for stretto call, and the program's own functions of attributes.
+// Recursion guard. An MPI's function may call others by their public names (its Fortran layer does), as may stretto's
+// calls of the MPI, and the program's attribute functions. All belong to the outer call.
 #pragma once
 
 namespace stretto::mpi {

@@ -7,7 +7,7 @@
 namespace stretto::mpi {
 namespace {
 
-// MPI packs by int's: so many elements at a time that their bytes fit.
+// MPI packs by int counts: the number of elements whose bytes fit.
 std::int64_t at_once(std::int64_t bytes) noexcept {
   return std::max<std::int64_t>(1, (std::int64_t{1} << 30) / std::max<std::int64_t>(1, bytes));
 }
@@ -67,7 +67,7 @@ std::byte* Buffer::room(std::size_t bytes) {
 
 Status Buffer::give(const void* buffer, std::int64_t count, MPI_Datatype type, MPI_Comm comm, bool shared) {
   if (!shared && is_dense(type)) {
-    data_ = static_cast<std::byte*>(const_cast<void*>(buffer));  // only read
+    data_ = static_cast<std::byte*>(const_cast<void*>(buffer));  // read only
     return Status::ok;
   }
   data_ = room(static_cast<std::size_t>(count * bytes_of(type)));

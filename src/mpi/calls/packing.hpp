@@ -1,5 +1,5 @@
-// A rank's buffer as bytes in the order of its type's signature: where its elements lie dense that is the buffer itself, else a copy, made
-// and taken apart by the MPI's own packing. A buffer that is `shared` with the call's other side is copied, too.
+// A rank's buffer as bytes in the order of its type's signature. A buffer of dense elements is used in place.
+// Otherwise, or if it is `shared` with the call's other side, MPI_Pack and MPI_Unpack make a copy.
 #pragma once
 
 #include <mpi.h>
@@ -13,13 +13,13 @@
 
 namespace stretto::mpi {
 
-// `count` elements, end to end in `packed`.
+// `count` elements, consecutive in `packed`.
 Status pack(const void* buffer, std::int64_t count, MPI_Datatype type, MPI_Comm comm, std::byte* packed);
 Status unpack(const std::byte* packed, void* buffer, std::int64_t count, MPI_Datatype type, MPI_Comm comm);
 
 std::int64_t extent_of(MPI_Datatype type) noexcept;
 
-// What a rank gives to a collective, or gets from it.
+// A rank's input or output of a collective.
 class Buffer {
  public:
   Buffer() {}  // not zeroed
@@ -27,12 +27,12 @@ class Buffer {
   Buffer(const Buffer&) = delete;
   Buffer& operator=(const Buffer&) = delete;
 
-  // `keeps`: what is in the buffer already matters, besides what comes.
+  // `keeps`: the old contents of the buffer matter.
   Status give(const void* buffer, std::int64_t count, MPI_Datatype type, MPI_Comm comm, bool shared);
   Status take(void* buffer, std::int64_t count, MPI_Datatype type, MPI_Comm comm, bool shared, bool keeps);
-  // From here on the program may free the type before put_back().
+  // Keeps the type until put_back(): the program may free it meanwhile.
   Status hold();
-  // After the collective: what came goes to its place.
+  // Call after the collective: unpacks the result.
   Status put_back();
 
   std::byte* data() const noexcept { return data_; }
@@ -42,12 +42,12 @@ class Buffer {
 
   std::byte* data_ = nullptr;
   std::unique_ptr<std::byte[]> packed_;
-  std::array<std::byte, 512> brief_;  // in its place where the copy is short
-  void* place_ = nullptr;             // where put_back unpacks to
+  std::array<std::byte, 512> brief_;  // replaces packed_ for short copies
+  void* place_ = nullptr;             // destination of put_back()
   std::int64_t count_ = 0;
   MPI_Datatype type_ = MPI_DATATYPE_NULL;
   MPI_Comm comm_ = MPI_COMM_NULL;
-  bool holds_ = false;  // a type of its own
+  bool holds_ = false;  // type_ is a duplicate to be freed
 };
 
 }  // namespace stretto::mpi

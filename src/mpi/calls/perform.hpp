@@ -1,11 +1,11 @@
-// What becomes of a call: stretto's collective, or the MPI's own.
+// Dispatches a call to stretto's collective or to the MPI's.
 #pragma once
 
 #include "mpi/calls/wrapped_call.hpp"
 
 namespace stretto::mpi {
 
-// Returns what the MPI function returns. Calls that stretto does not serve, and those that it makes itself, are `native`.
+// Returns the MPI function's result. `native` serves calls that stretto declines, and its own calls of the MPI.
 int perform(const WrappedCall& call, Native native) noexcept;
 
 }  // namespace stretto::mpi

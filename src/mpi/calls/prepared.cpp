@@ -54,8 +54,8 @@ bool fits(std::int64_t n) noexcept {
 }
 
 void PreparedByArguments::keep(const WrappedCall& call, const Communicator& c, const Passed& passed) noexcept {
-  if (call.recvcounts) return;  // by which calls differ, too
-  // Where nothing was copied, all lies where the call says; and then its elements lie dense for all to see.
+  if (call.recvcounts) return;  // not part of the key
+  // Only calls without copies: their buffers are the program's, with dense elements.
   if (buffers_of(call, c, passed.extent) != passed.buffers) return;
   if (!fits<std::uint32_t>(call.sendcount) || !fits<std::uint32_t>(call.recvcount) ||
       !fits<std::uint16_t>(passed.extent))

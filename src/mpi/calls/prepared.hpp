@@ -1,5 +1,5 @@
-// Calls of a communicator that are prepared, by the arguments that the program gave: the next call like one of them runs after one
-// comparison. Where a call enters the kernel, every cache line that its way touches is cold.
+// Cache of a communicator's prepared calls, keyed by the program's arguments: an equal call runs after one comparison.
+// It touches few cache lines, since calls that enter the kernel find all of them cold.
 #pragma once
 
 #include <mpi.h>
@@ -16,21 +16,22 @@ struct Passed;
 
 class PreparedByArguments {
  public:
-  // True: a call like this one is kept, and ran; *status is what came of it.
+  // True: an equal call is cached and ran; *status is its result.
   bool again(const WrappedCall& call, const Communicator& c, double timeout, stretto_status* status) const noexcept;
 
-  // serve() just ran this call exactly, and passed `passed`. Kept, if the next one like it runs at once, without copies of its data.
+  // Caches a call that serve() just ran with `passed`, if the next equal call can run at once, without copies of its
+  // data.
   void keep(const WrappedCall& call, const Communicator& c, const Passed& passed) noexcept;
 
   void clear() noexcept { lines_.clear(); }
 
  private:
-  // All that decides how a call runs. Handles stay what they are: types whose elements lie dense for all to see are the MPI's own, as are the
-  // operations of reductions that are served; others are compared, and mean nothing.
+  // Everything that decides how a call runs. The handles stay valid: dense types and the operations of served
+  // reductions are predefined. Other handles are only compared.
   struct Key {
     Function operation{};
-    std::uint8_t buffers = 0;  // api::buffers_kind(), as passed
-    std::uint16_t extent = 0;  // as of buffers_of()
+    std::uint8_t buffers = 0;  // api::buffers_kind() of the passed buffers
+    std::uint16_t extent = 0;  // see buffers_of()
     std::uint32_t sendcount = 0, recvcount = 0;
     int root = 0;
     MPI_Datatype sendtype = MPI_DATATYPE_NULL, recvtype = MPI_DATATYPE_NULL;

@@ -1,4 +1,4 @@
-// Calls of the MPI as calls of the C interface.
+// Runs calls of the MPI as calls of the C interface.
 #pragma once
 
 #include <cstddef>
@@ -14,23 +14,24 @@
 
 namespace stretto::mpi {
 
-// Both sides of a call without counts by rank, as the C interface takes them: where the program has them, or copies.
+// Both sides of a call without counts by rank: the program's buffers, or copies.
 struct Sides {
   Passed passed;
   Buffer given, taken;
-  std::vector<std::size_t> counts;  // of a reduce-scatter with counts
+  std::vector<std::size_t> counts;  // for reduce_scatter
 };
 
-// After a failure of this rank alone: ends the communicator, so that no rank takes the next call for this one. Leaves
-// this thread's message.
+// Call after a failure of this rank alone: ends the communicator, so that no rank takes the next call for this one.
+// Leaves this thread's message.
 void give_up(const Communicator& c, Status s) noexcept;
 
-// Precondition of all: shape_of() gave no reason against the call, and c.comm is there.
-// Blocks. *passed: of calls without counts by rank.
+// Blocks. *passed: set for calls without counts by rank. Precondition of all functions here: shape_of() returned null,
+// and c.comm exists.
 stretto_status serve(const WrappedCall& call, const Communicator& c, const Shape& shape, const stretto_options& options,
                      Passed* passed);
 
-// Starts. All but an allgatherv, whose blocks may differ. `sides` stays until the request is complete; then its `taken` is put back.
+// Starts any call except an allgatherv, whose blocks may differ. The caller keeps `sides` until the request is
+// complete, and then calls taken.put_back().
 stretto_status serve_started(const WrappedCall& call, const Communicator& c, const Shape& shape,
                              const stretto_options& options, Sides* sides, stretto_request* request);
 

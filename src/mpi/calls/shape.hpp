@@ -1,5 +1,5 @@
-// What a call is to stretto: whether it has such a collective, and how much it moves. It rests on what all ranks of a correct program
-// agree on, and on nothing else, so that all ranks take the same way.
+// Collective and size of a call. It depends only on arguments that all ranks of a correct program agree on, so all
+// ranks decide alike.
 #pragma once
 
 #include <cstdint>
@@ -13,14 +13,13 @@
 namespace stretto::mpi {
 
 struct Shape {
-  const Element* element =
-      nullptr;  // of reductions; what only moves travels as bytes, whatever type each rank gives it
+  const Element* element = nullptr;  // for reductions; other data travel as bytes, whatever the type
   stretto_op op = STRETTO_SUM;
-  std::int64_t bytes = 0;  // of one rank's vector; of one block where there are blocks; of all where they differ
+  std::int64_t bytes = 0;  // of one rank's vector, of one block, or of all blocks if they differ
   bool floating_sum = false;
 };
 
-// Nothing: stretto has no such collective.
+// Empty: stretto has no such collective.
 std::optional<schedule::Collective> collective_of(Function f) noexcept;
 
 // The reason why stretto leaves the call to the MPI, or null.

@@ -13,8 +13,8 @@ struct Known {
   Element element;
 };
 
-// By size, since int, long and Fortran's types have no size that is the same everywhere. Sizes without a counterpart, and types that an
-// MPI has not (null, or of size 0), are left out.
+// By size, since int, long and Fortran's types have no fixed size. Skips sizes without a counterpart, and types that
+// the MPI lacks (null, or of size 0).
 void add(std::vector<Known>& all, Nature nature, bool is_signed, std::initializer_list<MPI_Datatype> types) {
   constexpr std::array<stretto_type, 4> of_signed = {STRETTO_I8, STRETTO_I16, STRETTO_I32, STRETTO_I64};
   constexpr std::array<stretto_type, 4> of_unsigned = {STRETTO_U8, STRETTO_U16, STRETTO_U32, STRETTO_U64};
@@ -53,7 +53,7 @@ std::vector<Known> find_known() {
   return all;
 }
 
-// Found by their handles, in about one step; so are types that are not among them.
+// Hash table by handle: about one step for any type.
 class Table {
  public:
   explicit Table(const std::vector<Known>& all) {
@@ -67,13 +67,13 @@ class Table {
   }
 
  private:
-  // Where the type is, or would be.
+  // Slot of the type, occupied or free.
   std::size_t place_of(MPI_Datatype type) const noexcept {
     std::size_t i = (std::hash<MPI_Datatype>()(type) * 0x9E3779B97F4A7C15u) >> (64 - bits);
     while (slots_[i].type != type && slots_[i].type != MPI_DATATYPE_NULL) i = (i + 1) % slots_.size();
     return i;
   }
-  static constexpr int bits = 8;  // five times as many as there are types
+  static constexpr int bits = 8;  // five times the number of types
   std::array<Known, std::size_t{1} << bits> slots_;
 };
 
@@ -98,7 +98,7 @@ stretto_op operation_of(MPI_Op op) noexcept {
   return STRETTO_USER;
 }
 
-// As MPI allows the operation for types of this nature; products of complex numbers are not by parts.
+// Operations that MPI allows for types of this nature; products of complex numbers are not by parts.
 bool allowed(stretto_op op, Nature nature) noexcept {
   const bool integer = nature == Nature::integer || nature == Nature::address || nature == Nature::fortran_integer;
   switch (op) {
@@ -132,7 +132,8 @@ const char* reduction_of(MPI_Datatype type, MPI_Op op, const Element** element, 
   *element = element_of(type);
   if (!*element) return "a type without a counterpart";
   if (!allowed(*operation, (*element)->nature)) return "an operation that is not for this type";
-  // Open MPI 5 saturates these sums in its vector loops and wraps them in the rest of a vector: only it gives its results.
+  // Open MPI 5 saturates these sums in its vector loops and wraps them in the remainder, so only its own code
+  // reproduces its results.
   const bool narrow = stretto_type_size((*element)->type) < 4 && (*element)->nature != Nature::floating;
   return narrow && *operation == STRETTO_SUM ? "a sum of 8- or 16-bit integers, which an MPI may saturate" : nullptr;
 }
@@ -144,7 +145,7 @@ bool is_dense(MPI_Datatype type) noexcept {
   if (combiner != MPI_COMBINER_NAMED) return false;
   MPI_Aint low = 0, extent = 0;
   if (PMPI_Type_get_extent(type, &low, &extent) != MPI_SUCCESS) return false;
-  return low == 0 && extent == bytes_of(type);  // pairs of which one part is shorter have a gap
+  return low == 0 && extent == bytes_of(type);  // pairs with a shorter part have a gap
 }
 
 std::int64_t bytes_of(MPI_Datatype type) noexcept {

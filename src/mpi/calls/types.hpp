@@ -13,21 +13,22 @@ enum class Nature { integer, address, fortran_integer, bytes, floating, complex 
 
 struct Element {
   Nature nature = Nature::bytes;
-  stretto_type type = STRETTO_U8;  // complex: of a part
-  int parts = 1;                   // elements of `type` in one of MPI's
+  stretto_type type = STRETTO_U8;  // complex: type of a part
+  int parts = 1;                   // elements of `type` per MPI element
 };
 
-// Null for a type that is none of them (derived types, pairs, characters, logicals, long double).
+// Null for any other type (derived types, pairs, characters, logicals, long double).
 const Element* element_of(MPI_Datatype type) noexcept;
 
-// A reduction as stretto computes it, or the reason why it does not. By the arguments that must be equal on all ranks.
+// Maps a reduction to stretto's, or returns the reason why it has none. Uses only arguments that must be equal on all
+// ranks.
 const char* reduction_of(MPI_Datatype type, MPI_Op op, const Element** element, stretto_op* operation) noexcept;
 
-// Whether an element's bytes lie one after the other in the order of the type's signature, without gaps: then a message of it
-// is its memory. Only what is plain to see counts.
+// True if an element's bytes are contiguous in the order of the type's signature, so that a message equals its memory.
+// May return false for dense derived types.
 bool is_dense(MPI_Datatype type) noexcept;
 
-// Bytes of data in an element; 0 also where it cannot be told.
+// Bytes of data in an element; 0 also if unknown.
 std::int64_t bytes_of(MPI_Datatype type) noexcept;
 
 }  // namespace stretto::mpi

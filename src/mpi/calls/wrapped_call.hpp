@@ -1,4 +1,4 @@
-// A call of an MPI collective as the wrappers (generate.py) hand it on.
+// A call of an MPI collective, filled in by the generated wrappers (generate.py).
 #pragma once
 
 #include <mpi.h>
@@ -10,7 +10,7 @@
 
 #define STRETTO_WRAPPER extern "C" __attribute__((visibility("default")))
 
-// MPI 4.1: there are functions that ask of several requests and complete none.
+// MPI 4.1 adds functions that test several requests without completing any.
 #if MPI_VERSION > 4 || (MPI_VERSION == 4 && MPI_SUBVERSION >= 1)
 #define STRETTO_ASKS_SEVERAL
 #endif
@@ -19,7 +19,7 @@ namespace stretto::mpi {
 
 enum class Form : std::uint8_t { blocking, nonblocking, persistent };
 
-// Counts or displacements of all ranks: int's, or of 64 bits in the forms for large counts.
+// Counts or displacements of all ranks: int, or 64 bits in the large-count forms.
 class Numbers {
  public:
   Numbers() = default;
@@ -38,13 +38,13 @@ class Numbers {
   bool wide_ = false;
 };
 
-// Only what the operation has is set. Where it has one count or type for both sides, both are that.
+// Only members of the operation are set. If it has one count or type for both sides, both members hold it.
 struct WrappedCall {
   WrappedCall(Function o, Form f, const void* s) noexcept : operation(o), form(f), site(s) {}
 
   Function operation;
   Form form;
-  const void* site;  // where the program called
+  const void* site;  // return address in the program
   const void* sendbuf = nullptr;
   void* recvbuf = nullptr;
   std::int64_t sendcount = 0, recvcount = 0;
@@ -53,10 +53,10 @@ struct WrappedCall {
   MPI_Op op = MPI_OP_NULL;
   int root = 0;
   MPI_Comm comm = MPI_COMM_NULL;
-  MPI_Request* request = nullptr;  // of a nonblocking call: set where it is served, else `native` sets the program's
+  MPI_Request* request = nullptr;  // nonblocking: set here if served, else by `native`
 };
 
-// The same call of the MPI's own. Refers to what made it.
+// The MPI's own function with the call's arguments. Refers to its maker's variables.
 class Native {
  public:
   template <class Function>

@@ -24,21 +24,22 @@ namespace {
 
 std::atomic<bool> kept{false};
 std::atomic<bool (*)(const Communicator*)> before_free{nullptr};
-std::atomic<unsigned> generation{0};  // changes when a communicator goes: its handle may come back as another's
+std::atomic<unsigned> generation{0};  // changes when a communicator goes, since a new one may reuse its handle
 
 using Clock = std::chrono::steady_clock;
 
-// A stretto_comm is worth its making where it lives so many times as long.
+// Making a stretto_comm pays off if it lives this many times as long as the making takes.
 constexpr int worth = 20;
 constexpr int most_short_lives = 10;
 
-// Communicators of which this process has made duplicates before their use: an MPI may have 2,048 ids in all (MPICH).
+// Communicators with duplicates made before their use: an MPI may have only 2,048 ids (MPICH).
 constexpr int most_reserved = 64;
 std::atomic<int> reserved{0};
 
-// Of this process: what the program did with earlier communicators, it will do with the next.
-std::atomic<int> short_lives{0};                      // not worth it, less those that were; at least 0
-std::atomic<Clock::rep> making{Clock::rep{1} << 60};  // the shortest so far: others waited for late ranks, too
+// Per process: a program is expected to use new communicators as it used earlier ones.
+std::atomic<int> short_lives{0};  // short-lived communicators less long-lived ones; at least 0
+// shortest time of making one so far: longer times include waits for late ranks
+std::atomic<Clock::rep> making{Clock::rep{1} << 60};
 
 void count_making(Clock::duration took) noexcept {
   Clock::rep least = making.load();
@@ -53,7 +54,7 @@ void count_life(Clock::duration lived, Clock::rep cost) noexcept {
   }
 }
 
-// The process keeps these until it ends, within reach of tools that look for leaks.
+// Kept until the process ends, and reachable for leak checkers.
 std::atomic<Communicator*> all_kept{nullptr};
 
 void keep(Communicator* c) noexcept {
@@ -65,7 +66,7 @@ void keep(Communicator* c) noexcept {
 int forget(MPI_Comm, int, void* value, void*) noexcept {
   ++generation;
   std::unique_ptr<Communicator> c(static_cast<Communicator*>(value));
-  c->prepared.clear();  // before what its calls run by
+  c->prepared.clear();  // before the stretto_comm that its calls use
   if (c->reserves) --reserved;
   if (kept.load()) {
     keep(c.release());  // at MPI_Finalize
@@ -80,7 +81,7 @@ int forget(MPI_Comm, int, void* value, void*) noexcept {
   return MPI_SUCCESS;
 }
 
-// MPI_KEYVAL_INVALID where the MPI gives none. Duplicates do not inherit: each makes its own when it is used.
+// MPI_KEYVAL_INVALID if the MPI gives none. Duplicates do not inherit the attribute.
 int keyval() noexcept {
   static const int key = [] {
     int made = MPI_KEYVAL_INVALID;
@@ -102,8 +103,8 @@ std::unique_ptr<Communicator> describe(MPI_Comm comm) {
   return c;
 }
 
-// Whether all ranks are processes of this one's MPI_COMM_WORLD. Every rank finds the same. Needs no memory: a rank without any would
-// find something else.
+// True if all ranks are processes of this MPI_COMM_WORLD; equal on every rank. Allocates nothing: a rank without memory
+// would answer differently.
 bool within_world(MPI_Comm comm, int ranks) noexcept {
   std::array<int, 256> here, there;
   MPI_Group group = MPI_GROUP_NULL, world = MPI_GROUP_NULL;
@@ -119,7 +120,7 @@ bool within_world(MPI_Comm comm, int ranks) noexcept {
   return within;
 }
 
-// Over the MPI of this library, past all wrappers.
+// Creates a stretto_comm over this library's MPI, bypassing all wrappers.
 stretto_status create(MPI_Comm comm, modules::Duplicates ready, stretto_comm* made) noexcept {
   std::unique_ptr<backend::Transport> transport;
   const Status s = modules::make_mpi_transport(comm, &transport, std::move(ready));
@@ -137,7 +138,8 @@ Communicator* find_communicator(MPI_Comm comm) noexcept {
     unsigned generation = 0;
     Communicator* found = nullptr;
   };
-  static thread_local std::array<Found, 8> lately;  // programs turn between those of rows and of columns
+  // several entries: programs alternate between row and column communicators
+  static thread_local std::array<Found, 8> lately;
   Found& latest = lately[(std::hash<MPI_Comm>()(comm) * 0x9E3779B97F4A7C15u) >> 61];
   if (latest.comm == comm && latest.found && latest.generation == generation.load(std::memory_order_acquire))
     return latest.found;
@@ -161,7 +163,7 @@ int use_wanted(MPI_Comm comm, Communicator* c, double limit) noexcept {
   if (c->wanted > 0) return c->wanted;
   constexpr int least = use_before_making;
   if (!within_world(comm, c->size)) return least;
-  const carrier::Limited limited(&c->watchdog, "stretto_comm_create", limit);  // which begins here
+  const carrier::Limited limited(&c->watchdog, "stretto_comm_create", limit);  // the limit's clock starts here
   const bool spare = reserved.load() < most_reserved;
   int mine = least << (spare ? short_lives.load() : most_short_lives), most = least;
   c->wanted = PMPI_Allreduce(&mine, &most, 1, MPI_INT, MPI_MAX, comm) == MPI_SUCCESS ? most : least;
@@ -169,10 +171,10 @@ int use_wanted(MPI_Comm comm, Communicator* c, double limit) noexcept {
 }
 
 void reserve(MPI_Comm comm, Communicator* c, double limit) noexcept {
-  constexpr int patience = 3;  // communicators that were freed too soon
+  constexpr int patience = 3;  // number of communicators freed early
   if (c->inter || c->size == 1 || !within_world(comm, c->size)) return;
   if (use_wanted(comm, c, limit) > use_before_making << patience) return;
-  const Inside guard;  // functions of the program's attributes are called
+  const Inside guard;  // the MPI calls the program's attribute functions
   const Clock::time_point begun = Clock::now();
   c->reserves = c->ready.make(comm);
   if (!c->reserves) return;
@@ -193,7 +195,7 @@ bool make(MPI_Comm comm, Communicator* c, double limit) noexcept {
     count_making(c->made_at - begun);
     if (const auto& node = c->comm->backends.node) try {
         c->watchdog.set_late(modules::abort_program(comm, node->ended()));
-      } catch (...) {  // the diagnosis is without it
+      } catch (...) {  // the diagnosis lacks it
       }
     const carrier::Limited limited(&c->watchdog, "allreduce", limit);
     c->memory = last_of_ranks(memory_in_reach(*c), comm);
@@ -205,7 +207,7 @@ bool make(MPI_Comm comm, Communicator* c, double limit) noexcept {
       return false;
     }
     c->refused = std::string("no communicator: ") + stretto_message();
-    // What the user asked for cannot be: of no communicator, so it is said once.
+    // A setting of the user is impossible on any communicator: report it once.
     static std::atomic<bool> told{false};
     if (made == STRETTO_INVALID_ARGUMENT && c->rank == 0 && !told.exchange(true))
       std::fprintf(stderr, "stretto: %s; calls are left to the MPI\n", stretto_message());
@@ -244,7 +246,7 @@ std::string take_info(MPI_Comm comm, MPI_Info info) {
   const std::optional<std::optional<Bound>> given = bound_in(info, &complaint);
   Communicator* c = given ? find_communicator(comm) : nullptr;
   if (!c) return complaint;
-  c->prepared.clear();  // they went exact
+  c->prepared.clear();  // they are exact calls
   c->bound = *given;
   return {};
 }

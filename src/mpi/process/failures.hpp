@@ -8,15 +8,16 @@
 
 namespace stretto::mpi {
 
-// The communicator's name. Without one: the function that made it, and its ranks in MPI_COMM_WORLD, of many the first.
+// The communicator's name. Without a name: the function that made it, and its ranks in MPI_COMM_WORLD (the first, if
+// many).
 std::string described(MPI_Comm comm);
 
-// As MPI has its errors: by the communicator's handler, which may return. stretto_message() is printed, but once for each status, and
-// no more once it said why the communicator cannot be used. Returns the MPI's code.
+// Raises an error through the communicator's handler, which may return. Prints stretto_message() once per status, and
+// not after the message that the communicator cannot be used any more. Returns the MPI's code.
 int raise(const WrappedCall& call, stretto_status s) noexcept;
 
-// By what an MPI function returned: whether this rank met the others in its call. Where the MPI refused the arguments of one rank alone,
-// the others wait for the next call of that rank.
+// True if an MPI function with this result met the other ranks. If the MPI refused the arguments of one rank, the
+// others wait for that rank's next call.
 bool took_part(int code) noexcept;
 
 }  // namespace stretto::mpi

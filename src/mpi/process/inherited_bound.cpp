@@ -8,10 +8,10 @@ namespace {
 
 struct Will {
   Bound bound;
-  bool open;  // on the parent, to be copied
+  bool open;  // true on the parent: to be copied
 };
 
-// Without memory the duplicate fails: with a bound on some ranks only, they would wait for each other.
+// Without memory the duplicate fails: ranks would wait for each other if only some had the bound.
 int copy_bound(MPI_Comm, int, void*, void* value, void* copy, int* copied) noexcept {
   const Will& will = *static_cast<const Will*>(value);
   *copied = 0;
@@ -28,7 +28,7 @@ int drop(MPI_Comm, int, void* value, void*) noexcept {
   return MPI_SUCCESS;
 }
 
-// MPI_KEYVAL_INVALID where the MPI gives none.
+// MPI_KEYVAL_INVALID if the MPI gives none.
 int keyval() noexcept {
   static const int key = [] {
     int made = MPI_KEYVAL_INVALID;

@@ -1,5 +1,5 @@
-// The bound of a communicator that is still being made (MPI_Comm_idup_with_info): nothing can be kept with it yet. Its parent has the bound as
-// an attribute while the call runs, and the MPI copies it as it copies all of the parent's.
+// Bound of a communicator under construction (MPI_Comm_idup_with_info), which cannot have attributes yet. The parent
+// carries the bound as an attribute during the call, and the MPI copies it with the parent's other attributes.
 #pragma once
 
 #include <mpi.h>
@@ -10,11 +10,11 @@
 
 namespace stretto::mpi {
 
-// Duplicates of `parent` that are begun until end_inheritance() get the bound. False: they cannot.
+// Duplicates of `parent` started until end_inheritance() get the bound. False: impossible.
 bool hand_on(MPI_Comm parent, const Bound& bound);
 void end_inheritance(MPI_Comm parent) noexcept;
 
-// What a communicator, made by now, was given so. Its own duplicates get nothing of it.
+// The bound that a finished communicator inherited. Its own duplicates do not inherit it.
 std::optional<Bound> inherited_bound(MPI_Comm comm) noexcept;
 
 }  // namespace stretto::mpi

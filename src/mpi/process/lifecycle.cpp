@@ -1,4 +1,4 @@
-// The other functions of MPI that concern the library: the beginning and the end of the program, info given to communicators, and memory that peers can see.
+// Wrappers of other MPI functions: start and end of the program, info of communicators, and memory visible to peers.
 #include "mpi/process/lifecycle.hpp"
 
 #include <mutex>
@@ -18,7 +18,7 @@
 namespace stretto::mpi {
 namespace {
 
-// What MPI_Alloc_mem gave from stretto's memory, so that MPI_Free_mem tells it from the MPI's.
+// Addresses that MPI_Alloc_mem returned from stretto's memory, for MPI_Free_mem.
 class Lent {
  public:
   bool take(std::size_t bytes, void** at) {
@@ -41,11 +41,11 @@ class Lent {
 };
 
 Lent& lent() {
-  static Lent& all = *new Lent;  // programs free late
+  static Lent& all = *new Lent;  // never destroyed: programs free late
   return all;
 }
 
-// Smaller ones would waste the arena's pages, and are copied through the segment as fast.
+// Smaller buffers would waste the arena's pages, and are copied through the segment as fast.
 constexpr MPI_Aint least_lent = 65536;
 
 }  // namespace
@@ -89,7 +89,7 @@ InheritedBound::InheritedBound(MPI_Comm parent, MPI_Info info) noexcept {
     const std::optional<std::optional<Bound>> given = bound_in(info, &complaint);
     if (!complaint.empty()) tell_once(complaint + "; the communicator goes on without it");
     if (!given || !*given) return;
-    find_communicator(parent);  // takes what the parent itself was given so
+    find_communicator(parent);  // reads the bound that the parent itself inherited
     if (hand_on(parent, **given)) parent_ = parent;
   } catch (...) {
     tell_once("no memory to read an info key");
@@ -104,7 +104,7 @@ bool lend(MPI_Aint bytes, MPI_Info info, void* at) noexcept {
   try {
     return bytes >= least_lent && info == MPI_INFO_NULL && at && serves() &&
            lent().take(static_cast<std::size_t>(bytes), static_cast<void**>(at));
-  } catch (...) {  // no memory to remember it: the MPI may have some
+  } catch (...) {  // no memory for the entry; the MPI may have some
     return false;
   }
 }

@@ -12,7 +12,7 @@
 namespace stretto::mpi {
 namespace {
 
-// An MPI's library for the standard binary interface goes with any.
+// A library for the standard ABI works with any MPI.
 #if defined(MPI_ABI)
 constexpr std::string_view own = "";
 constexpr std::array<std::string_view, 0> others{};
@@ -24,7 +24,7 @@ constexpr std::string_view own = "MPICH or its kin";
 constexpr std::array<std::string_view, 1> others{"Open MPI"};
 #endif
 
-// There is no communicator to ask before MPI_Init; launchers tell their ranks.
+// No communicator exists before MPI_Init; launchers export the rank.
 bool is_first() noexcept {
   for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK"})
     if (const char* rank = secure_getenv(name)) return std::string_view(rank) == "0";
@@ -34,7 +34,7 @@ bool is_first() noexcept {
 }  // namespace
 
 bool is_own_mpi() noexcept {
-  char text[8192] = "";  // the longest of all MPIs, since it is not known which
+  char text[8192] = "";  // the largest length of all MPIs, since the running one is unknown
   int length = 0;
   if (PMPI_Get_library_version(text, &length) != MPI_SUCCESS) return true;
   const std::string_view version(text);

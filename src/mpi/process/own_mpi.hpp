@@ -1,10 +1,10 @@
-// The library preloaded into a program of another MPI than it was built for: handles and constants differ there, so that no call could be
-// passed on as it came.
+// Detects a program of another MPI than this library was built for. Handles and constants differ there, so no call
+// could be passed on.
 #pragma once
 
 namespace stretto::mpi {
 
-// Before MPI_Init. False: the MPI that answers names itself as one of another binary interface, which is told on standard error.
+// Call before MPI_Init. False: the running MPI has another binary interface, which a line on standard error reports.
 bool is_own_mpi() noexcept;
 
 }  // namespace stretto::mpi

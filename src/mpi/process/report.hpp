@@ -11,25 +11,25 @@
 
 namespace stretto::mpi {
 
-// Brings the ranks' statistics together and has rank 0 print a table on standard error, or write JSON to the file of the settings; the table too where that
-// cannot be written. Collective over MPI_COMM_WORLD. Where another rank than 0 has no memory for its part, it is left out. Throws std::bad_alloc
-// when all messages have come.
+// Gathers the ranks' statistics. Rank 0 prints a table on standard error, or writes JSON to the settings' file (and the
+// table if that fails). Collective over MPI_COMM_WORLD. Leaves out other ranks that have no memory for their part.
+// Throws std::bad_alloc only after all messages have arrived.
 Status report(const Statistics& own, const Settings& settings);
 
-// By what is there now; nothing is made.
+// True if the file can be written as things are; creates nothing.
 bool can_be_written(const std::string& file);
 
-// Of all ranks: sums, but for `seconds` and the errors (the largest) and `saved` (the mean).
+// Totals over all ranks: sums, but the maximum of `seconds` and of the errors, and the mean of `saved`.
 struct Row {
   Way way;
   Tally tally;
-  Timeline timeline;  // of one length of stretches in all rows
+  Timeline timeline;  // with equal lengths of stretches in all rows
 };
 
-// Ranks of each host, by its name.
+// Number of ranks by host name.
 using Hosts = std::map<std::string, int>;
 
-// `bounded`: a bound was given for all sums.
+// `bounded`: a bound applies to all sums.
 std::string table(const std::vector<Row>& rows, int ranks, const Hosts& hosts, bool bounded);
 std::string to_json(const std::vector<Row>& rows, int ranks, const Hosts& hosts);
 

@@ -55,12 +55,12 @@ Runtime* whole() noexcept {
   return made;
 }
 
-// Told at the beginning, since the report comes at the end of what may be a long run.
+// Reported at the start, since the report itself may come after a long run.
 void expect_report(const std::string& file) noexcept {
   try {
     if (!file.empty() && !can_be_written(file))
       tell_once("STRETTO_REPORT: '" + file + "' cannot be written as it is now");
-  } catch (...) {  // it is told at the end
+  } catch (...) {  // it is reported at the end
   }
 }
 
@@ -77,10 +77,10 @@ Runtime* runtime() noexcept {
 
 void open_up() noexcept {
   static std::atomic<bool> done{false};
-  if (done.exchange(true)) return;  // an MPI's Fortran may come by the C function, too
+  if (done.exchange(true)) return;  // an MPI's Fortran layer may call the C function, too
   Runtime* r = whole();
   if (!r) tell_once("no memory for what it keeps; the program goes on without it");
-  static const Settings none;  // like no rank's that has any
+  static const Settings none;  // differs from the settings of every rank with memory
   UniformSettings uniform = compare(r ? r->settings : none);
   runtime();
   if (!uniform.yes)
@@ -117,7 +117,7 @@ void tell_once(std::string_view text) noexcept {
 
 void close_down() noexcept {
   static std::atomic<bool> done{false};
-  if (done.exchange(true)) return;  // an MPI's Fortran may come by the C function, too
+  if (done.exchange(true)) return;  // an MPI's Fortran layer may call the C function, too
   if (constexpr double patience = 10; in_flight.load() > 0 && !finish_all(nullptr, patience))
     tell_once("MPI_Finalize was called with collectives in flight, which other ranks have not started");
   keep_communicators();

@@ -1,4 +1,4 @@
-// What the library keeps for the process, from the first call that it sees between MPI_Init and MPI_Finalize.
+// The library's state in a process, from its first call between MPI_Init and MPI_Finalize.
 #pragma once
 
 #include <mpi.h>
@@ -15,29 +15,30 @@ inline constexpr const char* apart_reason = "ranks that are set differently";
 struct Runtime {
   Settings settings;
   Statistics statistics;
-  bool cores = false;       // every rank has communication cores,
-  bool any_thread = false;  // and an MPI that takes calls from any thread
-  bool threads = false;     // a rank has MPI_THREAD_MULTIPLE
-  bool apart = false;  // ranks are set differently: all is left to the MPI, and counted where a rank wants a report
+  bool cores = false;       // every rank has communication cores
+  bool any_thread = false;  // cores, and the MPI accepts calls from any thread
+  bool threads = false;     // some rank has MPI_THREAD_MULTIPLE
+  // settings differ between ranks: the MPI gets all calls, which are counted if a rank wants a report
+  bool apart = false;
 };
 
-// Null while MPI is not up, and always where STRETTO=0 or there is neither anything to serve nor to count.
+// Null outside of MPI_Init and MPI_Finalize, with STRETTO=0, or if there is nothing to serve or count.
 Runtime* runtime() noexcept;
 
-// Whether anything is left to stretto.
+// True if stretto may serve calls.
 inline bool serves() noexcept {
   const Runtime* r = runtime();
   return r && !r->apart;
 }
 
-// After MPI_Init: whether all ranks are set alike. Collective over MPI_COMM_WORLD. Where MPI came up by a way past the library's functions,
-// they are taken to be.
+// Call after MPI_Init: compares the settings of all ranks. Collective over MPI_COMM_WORLD. If MPI came up without a
+// call of the library's functions, settings are assumed equal.
 void open_up() noexcept;
 
-// A line on standard error, by rank 0 of the program alone.
+// Prints a line on standard error, on rank 0 of the program only.
 void tell_once(std::string_view text) noexcept;
 
-// Before MPI_Finalize: the report, if one is wanted. Collective over MPI_COMM_WORLD.
+// Call before MPI_Finalize: prints a requested report. Collective over MPI_COMM_WORLD.
 void close_down() noexcept;
 
 }  // namespace stretto::mpi

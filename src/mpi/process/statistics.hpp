@@ -1,4 +1,4 @@
-// What happened to the program's calls on this rank, by operation and way.
+// Statistics of the program's calls on this rank, by operation and path.
 #pragma once
 
 #include <array>
@@ -16,25 +16,25 @@
 
 namespace stretto::mpi {
 
-// How a way ends that nothing but the model decided, and one that it decided without a measurement.
+// Last words of a path that the model alone decided, by measurements or without.
 inline constexpr const char *predicted_reason = "predicted", *assumed_reason = "assumed";
 
-// The most bytes of a call in each class of sizes; calls of one class are one row. The last class has no end.
+// Upper bounds of the classes of sizes, in bytes; calls of one class share a row. The last class is unbounded.
 inline constexpr std::array<double, 5> largest_of_size = {0x1p10, 0x1p16, 0x1p20, 0x1p24,
                                                           std::numeric_limits<double>::infinity()};
 
 struct Way {
   std::string operation;  // "allreduce", "iallreduce", "allreduce_init"
-  std::string path;       // what served it ("ring, fused"), or "MPI"
+  std::string path;       // the serving path ("ring, fused"), or "MPI"
   std::string why;
-  std::size_t size = 0;  // class of sizes: the place in largest_of_size; Statistics sets it
+  std::size_t size = 0;  // class of sizes, an index into largest_of_size; set by Statistics
   auto operator<=>(const Way&) const = default;
 };
 
-// What calls left out of the range of their bound.
+// Values that calls excluded from the range of their bound.
 struct Ignored {
-  std::uint64_t calls = 0;   // that left something out
-  std::uint64_t values = 0;  // of the call that left most out, and its ranges, without them and with them
+  std::uint64_t calls = 0;   // calls that excluded a value
+  std::uint64_t values = 0;  // of the call with most excluded values; the ranges without and with them
   double lo = 0, hi = 0, all_lo = 0, all_hi = 0;
 
   void add(const Ignored& other) noexcept;
@@ -44,47 +44,47 @@ struct Tally {
   std::uint64_t calls = 0;
   double bytes = 0;                // as Shape counts them
   double seconds = 0;              // inside the calls
-  double raw_bytes = 0;            // what would have been sent without compression,
-  double sent_bytes = 0;           // and what was, in those calls of which that is known;
-  double known = 0;                // how many these are
-  double promised_error = 0;       // the largest
-  double error_with_rounding = 0;  // the same, of calls with a bound; infinite: not known
-  double saved = 0;                // seconds, an estimate: see Statistics::all
-  double saved_least = 0;          // between these, where calls scatter as they did
+  double raw_bytes = 0;            // bytes to send without compression
+  double sent_bytes = 0;           // bytes sent, over calls that know them
+  double known = 0;                // number of these calls
+  double promised_error = 0;       // maximum
+  double error_with_rounding = 0;  // maximum over calls with a bound; infinite: unknown
+  double saved = 0;                // estimate in seconds, see Statistics::all
+  double saved_least = 0;          // interval of `saved`, from the scatter of the calls
   double saved_most = 0;
-  double predicted = 0;  // seconds that the model expected, and of the MPI's own collective in these calls' place
+  double predicted = 0;  // seconds that the model predicted, for these calls and for the MPI's own collective
   double predicted_mpi = 0;
-  double in_flight = 0;  // seconds from starts until the data were there, where communication cores moved them;
-  double attended = 0;   // those that the program spent in these starts and in waits;
-  double hidden = 0;     // those under way that it did not so spend;
-  int split = 0;         // the most levels of a tree that its cores did
+  double in_flight = 0;  // communication cores: seconds from the starts until the data arrived
+  double attended = 0;   // of these, seconds that the program spent in starts and waits
+  double hidden = 0;     // of these, seconds beside the program's own work
+  int split = 0;         // most levels of a tree run by the program's cores
   Ignored ignored;
 
   void add(const Tally& other) noexcept;
 };
 
-// Of one way: what all calls were, and when.
+// The calls of one path, and their times.
 struct Record {
   Tally tally;
-  Timeline timeline;  // from the end of MPI_Init on
+  Timeline timeline;  // starts at the end of MPI_Init
 };
 
-// What ran. Of calls whose data communication cores move, no time in the call compares with the MPI's.
+// Server of a call. The time in calls whose data communication cores move is not comparable with the MPI's.
 enum class Server : std::uint8_t { stretto, mpi, cores };
 
 class Statistics {
  public:
-  // One call, whose bytes say the class of sizes.
+  // Adds one call; its bytes select the class of sizes.
   void add(Way way, const Tally& tally, Server server);
 
-  // With what was saved: for each way the difference of the medians of its latest calls and of the latest ones of the same operation and about the same
-  // length (a factor of two) that the MPI's own collective served in this process, times its calls; nothing where there were none of these.
-  // Least and most: from the quartiles that lie nearest and farthest.
+  // All records with savings. The saving of a path is its number of calls times a difference of medians: of its latest
+  // calls, and of the latest calls of the same operation and length (within a factor of two) that the MPI served in
+  // this process. Without such calls it is 0. saved_least and saved_most use the nearest and the farthest quartiles.
   std::map<Way, Record> all() const;
 
  private:
-  using Length = std::pair<std::string, int>;  // operation, and the logarithm of the bytes
-  // The latest calls of a kind: a call that met a busy machine or late ranks does not show in their median.
+  using Length = std::pair<std::string, int>;  // operation, and the binary logarithm of the bytes
+  // The latest calls of a kind. Calls delayed by a busy machine or late ranks do not affect their median.
   class Latest {
    public:
     void add(double seconds) noexcept { kept_[calls_++ % kept_.size()] = static_cast<float>(seconds); }
@@ -104,7 +104,7 @@ class Statistics {
 
 std::string name_of(const WrappedCall& call);
 
-// Of a start of a persistent one.
+// Name of a start of a persistent call.
 std::string name_of_start(const WrappedCall& call);
 
 }  // namespace stretto::mpi

@@ -8,7 +8,7 @@
 namespace stretto::mpi {
 namespace {
 
-// Rank 0 makes room, all learn whether it could: no rank then waits for one that gave up.
+// Rank 0 allocates, and all ranks learn the result: no rank waits for one that gave up.
 template <class Make>
 Status on_root(int rank, const Make& make) noexcept {
   int made = 1;

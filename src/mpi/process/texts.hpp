@@ -1,4 +1,4 @@
-// Texts of all ranks of MPI_COMM_WORLD, by the MPI.
+// Gathers texts of all ranks of MPI_COMM_WORLD through the MPI.
 #pragma once
 
 #include <string>
@@ -9,7 +9,8 @@
 
 namespace stretto::mpi {
 
-// All ranks' texts at rank 0, by rank; nothing elsewhere. Collective. Where rank 0 has no memory for them, all ranks get that status.
+// *all: all ranks' texts by rank, on rank 0 only. Collective. If rank 0 has no memory for them, all ranks get that
+// status.
 Status gather_texts(std::string_view own, std::vector<std::string>* all) noexcept;
 
 }  // namespace stretto::mpi

@@ -1,4 +1,4 @@
-// How the calls of a kind are spread over the time of a program.
+// Distribution of calls over a program's time.
 #pragma once
 
 #include <array>
@@ -7,25 +7,26 @@
 
 namespace stretto::mpi {
 
-// Counts in equal stretches of time from 0 on, as many as hold a program of any length in the same space: stretches double where a call lies beyond the
-// last, and two counts become one. Their length is a power of two times the first, so timelines of several ranks add up.
+// Counts in equal stretches of time, in constant space: when a call lies beyond the last stretch, stretches double and
+// adjacent counts merge. A length is a power of two times the first, so timelines of several ranks can be added.
 class Timeline {
  public:
   static constexpr std::size_t most = 64;
   static constexpr double shortest = 1e-3;  // seconds
 
-  // Of calls that ended at `end` and took `seconds` until then: calls count where they ended, seconds where they passed. Times before 0 are 0.
+  // Adds calls that took `seconds` until `end`. Calls count at their end, seconds where they passed. Times before 0
+  // count as 0.
   void add(double end, double seconds, std::uint64_t calls) noexcept;
   void add(const Timeline& other) noexcept;
 
-  // Makes stretches at least so long.
+  // Merges stretches until they are at least this long.
   void lengthen(double stretch) noexcept;
 
   double stretch() const noexcept { return stretch_; }
   const std::array<std::uint64_t, most>& calls() const noexcept { return calls_; }
   const std::array<double, most>& seconds() const noexcept { return seconds_; }
 
-  // Of counts that come from another process: a place beyond the last is left out.
+  // For counts from another process: places beyond the last are ignored.
   static Timeline empty(double stretch) noexcept;
   void put(std::size_t place, std::uint64_t calls, double seconds) noexcept;
 

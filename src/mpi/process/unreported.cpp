@@ -15,8 +15,8 @@ namespace {
 
 std::atomic<bool> seen{false}, made{false};
 
-// Launchers start a shell or an interpreter, whose children may be the ones that use the MPI. The first process of a rank leaves its id to
-// its children, and a child that calls MPI_Init leaves it a file.
+// Launchers may start a shell or an interpreter whose children use the MPI. The first process of a rank passes its id
+// to its children, and a child that calls MPI_Init leaves a file for it.
 constexpr const char* kFirst = "STRETTO_FIRST_PROCESS";
 
 using Path = char[64];
@@ -38,7 +38,7 @@ bool is_wanted() noexcept {
   return on == nullptr || std::string_view(on) != "0";
 }
 
-// Of processes that a launcher started; others are no ranks, such as the launcher itself.
+// True for launched processes only; others, such as the launcher itself, are no ranks.
 bool is_first_rank() noexcept {
   for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK"})
     if (const char* rank = secure_getenv(name)) return std::string_view(rank) == "0";
@@ -50,7 +50,7 @@ bool is_first_rank() noexcept {
   char text[24];
   std::snprintf(text, sizeof text, "%ld", static_cast<long>(getpid()));
   static_cast<void>(setenv(kFirst, text, 0));
-  Path path;  // of an earlier process with this id, which was killed
+  Path path;  // possibly left by a killed process with this id
   path_of(getpid(), path);
   unlink(path);
 }

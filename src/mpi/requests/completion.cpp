@@ -11,18 +11,18 @@
 namespace stretto::mpi {
 namespace {
 
-// The program's requests as the MPI may see them: for a persistent one that runs, the request of its run.
-class Seen {
+// The program's requests as passed to the MPI: a running persistent request is replaced by its run's request.
+class PassedRequests {
  public:
-  Seen(int n, MPI_Request* given) : given_(given), at_(given) {
+  PassedRequests(int n, MPI_Request* given) : given_(given), at_(given) {
     if (n <= 0 || !given || persistent_of_ours() == 0) return;
-    own_ = seen_of({given, static_cast<std::size_t>(n)});
+    own_ = passed_of({given, static_cast<std::size_t>(n)});
     if (own_.empty()) return;
     before_ = own_;
     at_ = own_.data();
   }
-  // What the MPI made of them goes to the program.
-  ~Seen() {
+  // Copies the MPI's changes back to the program.
+  ~PassedRequests() {
     for (std::size_t i = 0; i < own_.size(); ++i) {
       if (own_[i] == before_[i]) continue;
       if (before_[i] == given_[i])
@@ -31,39 +31,39 @@ class Seen {
         run_ended(given_[i]);
     }
   }
-  Seen(const Seen&) = delete;
-  Seen& operator=(const Seen&) = delete;
+  PassedRequests(const PassedRequests&) = delete;
+  PassedRequests& operator=(const PassedRequests&) = delete;
 
   MPI_Request* at() const noexcept { return at_; }
 
  private:
   MPI_Request* const given_;
   MPI_Request* at_;
-  std::vector<MPI_Request> before_, own_;  // empty: the MPI sees the program's
+  std::vector<MPI_Request> before_, own_;  // empty: the MPI gets the program's requests
 };
 
 template <class Function>
-int seen(int n, MPI_Request* requests, const Function& f) noexcept {
+int with_passed(int n, MPI_Request* requests, const Function& f) noexcept {
   try {
-    const Seen all(n, requests);
+    const PassedRequests all(n, requests);
     return f(all.at());
   } catch (...) {
     return MPI_ERR_NO_MEM;
   }
 }
 
-// `test` of the requests as seen.
+// Calls `test` on the requests to pass.
 template <class Test>
 int once(int n, MPI_Request* requests, const Test& test) noexcept {
   const CountedWait counted;
   drive();
-  return seen(n, requests, test);
+  return with_passed(n, requests, test);
 }
 
-// `test` returns an MPI code, and says by *done whether to stop.
+// Polls `test`, which returns an MPI code and sets *done to stop.
 template <class Test>
 int until_done(const Test& test) noexcept {
-  constexpr int looks = 64;  // before the core is given away
+  constexpr int looks = 64;  // polls before yielding the core
   const CountedWait counted;
   stretto::Waiting pauses(true);
   for (int idle = 0;; ++idle) {
@@ -76,7 +76,7 @@ int until_done(const Test& test) noexcept {
 
 }  // namespace
 
-bool attends() noexcept { return in_flight.load(std::memory_order_acquire) > 0 || persistent_of_ours() > 0; }
+bool has_own_requests() noexcept { return in_flight.load(std::memory_order_acquire) > 0 || persistent_of_ours() > 0; }
 
 int test(MPI_Request* request, int* flag, MPI_Status* status) noexcept {
   return once(1, request, [&](MPI_Request* r) { return PMPI_Test(r, flag, status); });
@@ -112,7 +112,7 @@ int request_is_complete(MPI_Request request) noexcept {
 #ifdef STRETTO_ASKS_SEVERAL
 namespace {
 
-// They leave all requests as they are.
+// These functions change no request.
 MPI_Request* unchanged(const MPI_Request* requests) noexcept { return const_cast<MPI_Request*>(requests); }
 
 }  // namespace
@@ -135,7 +135,7 @@ int request_get_status_some(int n, const MPI_Request* requests, int* done, int* 
 #endif
 
 int wait(MPI_Request* request, MPI_Status* status) noexcept {
-  return seen(1, request, [&](MPI_Request* r) {
+  return with_passed(1, request, [&](MPI_Request* r) {
     return until_done([&](bool* done) {
       int flag = 0;
       const int code = PMPI_Test(r, &flag, status);
@@ -145,10 +145,10 @@ int wait(MPI_Request* request, MPI_Status* status) noexcept {
   });
 }
 
-// One after the other: MPI_Testall looks at all of them each time, and MPICH's fails where a persistent collective of its
-// own completes. What fails here MPI_Waitall tells.
+// One after another: MPI_Testall checks all of them each time, and MPICH's fails when one of its own persistent
+// collectives completes. MPI_Waitall reports failures at the end.
 int waitall(int n, MPI_Request* requests, MPI_Status* statuses) noexcept {
-  return seen(n, requests, [&](MPI_Request* r) {
+  return with_passed(n, requests, [&](MPI_Request* r) {
     int at = r ? 0 : n;
     until_done([&](bool* done) {
       int flag = 1;
@@ -164,7 +164,7 @@ int waitall(int n, MPI_Request* requests, MPI_Status* statuses) noexcept {
 }
 
 int waitany(int n, MPI_Request* requests, int* index, MPI_Status* status) noexcept {
-  return seen(n, requests, [&](MPI_Request* r) {
+  return with_passed(n, requests, [&](MPI_Request* r) {
     return until_done([&](bool* done) {
       int flag = 0;
       const int code = PMPI_Testany(n, r, index, &flag, status);
@@ -175,10 +175,10 @@ int waitany(int n, MPI_Request* requests, int* index, MPI_Status* status) noexce
 }
 
 int waitsome(int n, MPI_Request* requests, int* completed, int* indices, MPI_Status* statuses) noexcept {
-  return seen(n, requests, [&](MPI_Request* r) {
+  return with_passed(n, requests, [&](MPI_Request* r) {
     return until_done([&](bool* done) {
       const int code = PMPI_Testsome(n, r, completed, indices, statuses);
-      *done = *completed != 0;  // MPI_UNDEFINED: none is active
+      *done = *completed != 0;  // MPI_UNDEFINED: no request is active
       return code;
     });
   });
@@ -200,74 +200,75 @@ void before_freed(MPI_Request request) noexcept {
 using namespace stretto;
 
 STRETTO_WRAPPER int MPI_Wait(MPI_Request* request, MPI_Status* status) {
-  return mpi::attends() ? mpi::wait(request, status) : PMPI_Wait(request, status);
+  return mpi::has_own_requests() ? mpi::wait(request, status) : PMPI_Wait(request, status);
 }
 
 STRETTO_WRAPPER int MPI_Waitall(int n, MPI_Request requests[], MPI_Status statuses[]) {
-  return mpi::attends() ? mpi::waitall(n, requests, statuses) : PMPI_Waitall(n, requests, statuses);
+  return mpi::has_own_requests() ? mpi::waitall(n, requests, statuses) : PMPI_Waitall(n, requests, statuses);
 }
 
 STRETTO_WRAPPER int MPI_Waitany(int n, MPI_Request requests[], int* index, MPI_Status* status) {
-  return mpi::attends() ? mpi::waitany(n, requests, index, status) : PMPI_Waitany(n, requests, index, status);
+  return mpi::has_own_requests() ? mpi::waitany(n, requests, index, status) : PMPI_Waitany(n, requests, index, status);
 }
 
 STRETTO_WRAPPER int MPI_Waitsome(int n, MPI_Request requests[], int* done, int indices[], MPI_Status statuses[]) {
-  return mpi::attends() ? mpi::waitsome(n, requests, done, indices, statuses)
-                        : PMPI_Waitsome(n, requests, done, indices, statuses);
+  return mpi::has_own_requests() ? mpi::waitsome(n, requests, done, indices, statuses)
+                                 : PMPI_Waitsome(n, requests, done, indices, statuses);
 }
 
 STRETTO_WRAPPER int MPI_Test(MPI_Request* request, int* flag, MPI_Status* status) {
-  return mpi::attends() ? mpi::test(request, flag, status) : PMPI_Test(request, flag, status);
+  return mpi::has_own_requests() ? mpi::test(request, flag, status) : PMPI_Test(request, flag, status);
 }
 
 STRETTO_WRAPPER int MPI_Testall(int n, MPI_Request requests[], int* flag, MPI_Status statuses[]) {
-  return mpi::attends() ? mpi::testall(n, requests, flag, statuses) : PMPI_Testall(n, requests, flag, statuses);
+  return mpi::has_own_requests() ? mpi::testall(n, requests, flag, statuses)
+                                 : PMPI_Testall(n, requests, flag, statuses);
 }
 
 STRETTO_WRAPPER int MPI_Testany(int n, MPI_Request requests[], int* index, int* flag, MPI_Status* status) {
-  return mpi::attends() ? mpi::testany(n, requests, index, flag, status)
-                        : PMPI_Testany(n, requests, index, flag, status);
+  return mpi::has_own_requests() ? mpi::testany(n, requests, index, flag, status)
+                                 : PMPI_Testany(n, requests, index, flag, status);
 }
 
 STRETTO_WRAPPER int MPI_Testsome(int n, MPI_Request requests[], int* done, int indices[], MPI_Status statuses[]) {
-  return mpi::attends() ? mpi::testsome(n, requests, done, indices, statuses)
-                        : PMPI_Testsome(n, requests, done, indices, statuses);
+  return mpi::has_own_requests() ? mpi::testsome(n, requests, done, indices, statuses)
+                                 : PMPI_Testsome(n, requests, done, indices, statuses);
 }
 
 STRETTO_WRAPPER int MPI_Request_get_status(MPI_Request request, int* flag, MPI_Status* status) {
-  return mpi::attends() ? mpi::request_get_status(request, flag, status)
-                        : PMPI_Request_get_status(request, flag, status);
+  return mpi::has_own_requests() ? mpi::request_get_status(request, flag, status)
+                                 : PMPI_Request_get_status(request, flag, status);
 }
 
 #ifdef STRETTO_ASKS_SEVERAL
 STRETTO_WRAPPER int MPI_Request_get_status_all(int n, const MPI_Request requests[], int* flag, MPI_Status statuses[]) {
-  return mpi::attends() ? mpi::request_get_status_all(n, requests, flag, statuses)
-                        : PMPI_Request_get_status_all(n, requests, flag, statuses);
+  return mpi::has_own_requests() ? mpi::request_get_status_all(n, requests, flag, statuses)
+                                 : PMPI_Request_get_status_all(n, requests, flag, statuses);
 }
 
 STRETTO_WRAPPER int MPI_Request_get_status_any(int n, const MPI_Request requests[], int* index, int* flag,
                                                MPI_Status* status) {
-  return mpi::attends() ? mpi::request_get_status_any(n, requests, index, flag, status)
-                        : PMPI_Request_get_status_any(n, requests, index, flag, status);
+  return mpi::has_own_requests() ? mpi::request_get_status_any(n, requests, index, flag, status)
+                                 : PMPI_Request_get_status_any(n, requests, index, flag, status);
 }
 
 STRETTO_WRAPPER int MPI_Request_get_status_some(int n, const MPI_Request requests[], int* done, int indices[],
                                                 MPI_Status statuses[]) {
-  return mpi::attends() ? mpi::request_get_status_some(n, requests, done, indices, statuses)
-                        : PMPI_Request_get_status_some(n, requests, done, indices, statuses);
+  return mpi::has_own_requests() ? mpi::request_get_status_some(n, requests, done, indices, statuses)
+                                 : PMPI_Request_get_status_some(n, requests, done, indices, statuses);
 }
 #endif
 
 #if defined(MPICH_NUMVERSION) && MPICH_NUMVERSION >= 50000000
-// MPICH's own. In MPICH 4.0 it has no name of the profiling interface.
+// An extension of MPICH, whose version 4.0 lacks its profiling name.
 STRETTO_WRAPPER int MPIX_Request_is_complete(MPI_Request request) {
-  return mpi::attends() ? mpi::request_is_complete(request) : PMPIX_Request_is_complete(request);
+  return mpi::has_own_requests() ? mpi::request_is_complete(request) : PMPIX_Request_is_complete(request);
 }
 #endif
 
 STRETTO_WRAPPER int MPI_Request_free(MPI_Request* request) {
   if (request) {
-    if (mpi::attends()) mpi::before_freed(*request);
+    if (mpi::has_own_requests()) mpi::before_freed(*request);
     mpi::released(*request);
   }
   return PMPI_Request_free(request);

@@ -1,5 +1,5 @@
-// The functions of MPI that complete requests, as they go while collectives of stretto's are in flight: what has moved completes its request,
-// and a wait tests again and again, so that the MPI's own requests go on, too.
+// MPI functions that complete requests, for use while stretto's collectives are in flight. A collective whose data have
+// moved completes its request. Waits poll, so that the MPI's own requests progress, too.
 #pragma once
 
 #include <mpi.h>
@@ -8,10 +8,10 @@
 
 namespace stretto::mpi {
 
-// Whether any request is stretto's. Else the MPI's own functions do.
-bool attends() noexcept;
+// True if some request is stretto's. Otherwise the MPI's own functions serve.
+bool has_own_requests() noexcept;
 
-// Each is the function of MPI of its name.
+// Implementations of the MPI functions of these names.
 int wait(MPI_Request* request, MPI_Status* status) noexcept;
 int waitall(int n, MPI_Request* requests, MPI_Status* statuses) noexcept;
 int waitany(int n, MPI_Request* requests, int* index, MPI_Status* status) noexcept;
@@ -22,7 +22,7 @@ int testany(int n, MPI_Request* requests, int* index, int* flag, MPI_Status* sta
 int testsome(int n, MPI_Request* requests, int* done, int* indices, MPI_Status* statuses) noexcept;
 int request_get_status(MPI_Request request, int* flag, MPI_Status* status) noexcept;
 #if defined(MPICH_NUMVERSION) && MPICH_NUMVERSION >= 50000000
-int request_is_complete(MPI_Request request) noexcept;  // MPICH's: also of one that failed
+int request_is_complete(MPI_Request request) noexcept;  // MPICH's; also true for a failed request
 #endif
 #ifdef STRETTO_ASKS_SEVERAL
 int request_get_status_all(int n, const MPI_Request* requests, int* flag, MPI_Status* statuses) noexcept;
@@ -30,7 +30,7 @@ int request_get_status_any(int n, const MPI_Request* requests, int* index, int* 
 int request_get_status_some(int n, const MPI_Request* requests, int* done, int* indices, MPI_Status* statuses) noexcept;
 #endif
 
-// The program is about to free a request. One of stretto's completes first.
+// Call before the program frees a request: waits for one of stretto's.
 void before_freed(MPI_Request request) noexcept;
 
 }  // namespace stretto::mpi

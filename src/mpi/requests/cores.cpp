@@ -16,7 +16,7 @@
 namespace stretto::mpi {
 namespace {
 
-// Collectives in flight complete, and persistent ones are the MPI's from here on.
+// Completes collectives in flight, and returns persistent ones to the MPI.
 bool before_free(const Communicator* c) noexcept {
   constexpr double patience = 300;
   forget_prepared(c);
@@ -26,7 +26,7 @@ bool before_free(const Communicator* c) noexcept {
   return false;
 }
 
-// A core that no rank of this host is bound to. Collective over MPI_COMM_WORLD.
+// Reserves a core that no rank of this host is bound to. Collective over MPI_COMM_WORLD.
 Status take_free_core() noexcept {
   int rank = 0, ranks = 0;
   MPI_Comm host = MPI_COMM_NULL;
@@ -70,7 +70,7 @@ void open_cores(Runtime* r) noexcept {
     ready_for_started(MPI_COMM_WORLD, find_communicator(MPI_COMM_WORLD), *r);
     return;
   }
-  static_cast<void>(stretto_comm_cores(nullptr, 0));  // from here on the environment does not count
+  static_cast<void>(stretto_comm_cores(nullptr, 0));  // the environment is ignored from now on
   if (failed == INT_MAX) return;
   PMPI_Bcast(text.data(), static_cast<int>(text.size()), MPI_CHAR, failed, MPI_COMM_WORLD);
   try {

@@ -1,5 +1,5 @@
-// Communication cores under the profiling library: named in the environment, and on only where every rank has some. A nonblocking call may not
-// wait for other ranks to make a communicator of stretto's, so each is made where the program makes its own.
+// Communication cores under the profiling library: named in the environment, and used only if every rank has some. A
+// nonblocking call may not wait for other ranks, so stretto's communicators are made together with the program's.
 #pragma once
 
 #include <mpi.h>
@@ -9,10 +9,11 @@
 
 namespace stretto::mpi {
 
-// After MPI_Init, where every rank names cores: switches them on, or says what is wrong and leaves them off. Collective over MPI_COMM_WORLD.
+// Call after MPI_Init if every rank names cores: starts them, or reports the problem and goes on without. Collective
+// over MPI_COMM_WORLD.
 void open_cores(Runtime* r) noexcept;
 
-// The program has made a communicator, by a function that waits for its ranks. Collective over it.
+// Call after a function that made a communicator and waited for its ranks. Collective over it.
 void ready_for_started(MPI_Comm comm, Communicator* c, const Runtime& r) noexcept;
 
 }  // namespace stretto::mpi

@@ -29,14 +29,14 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// What a start looks at, and the program may free or change before it.
+// Copies of a call's arguments that the program may free or change before a start.
 class Kept {
  public:
   Kept(WrappedCall* call, const Decision& d) {
     const Communicator& c = *d.communicator;
     for (int r = 0; r < c.size && call->recvcounts; ++r) counts_.push_back(call->recvcounts[r]);
     if (call->recvcounts) call->recvcounts = counts_.data();
-    if (d.shape.element) return;  // which it has told
+    if (d.shape.element) return;  // reductions: the element type is known
     types_.reserve(2);
     const bool root = c.rank == call->root, scatters = call->operation == Function::scatter;
     const bool gathers = call->operation == Function::gather, casts = call->operation == Function::bcast;
@@ -50,7 +50,7 @@ class Kept {
   Kept& operator=(const Kept&) = delete;
 
  private:
-  // One of the MPI's own stays, and its copy would not be known as dense.
+  // Predefined types stay, since a copy would not be recognised as dense.
   void keep(MPI_Datatype* type) noexcept {
     int integers = 0, addresses = 0, types = 0, combiner = 0;
     if (PMPI_Type_get_envelope(*type, &integers, &addresses, &types, &combiner) != MPI_SUCCESS) return;
@@ -72,15 +72,15 @@ struct Prepared {
   Communicator* communicator = nullptr;  // null: the MPI runs it
   MPI_Request run = MPI_REQUEST_NULL;
   bool was_ours = false;
-  std::shared_ptr<const Kept> kept;  // of those of stretto's
+  std::shared_ptr<const Kept> kept;  // for stretto's calls
 
-  // Its own request is never started.
+  // True if the MPI's own request is never started.
   bool runs_itself() const noexcept { return communicator || run != MPI_REQUEST_NULL; }
 };
 
-std::atomic<int> ours{0};  // with a communicator when they were made
+std::atomic<int> ours{0};  // number of entries that stretto ran when they were made
 
-// By their requests. Looks at others' requests take no lock, but for the few with the bit of one of these.
+// Entries by request. Lookups take no lock, except for requests whose bit is set.
 class All {
  public:
   void put(MPI_Request request, const Prepared& p) {
@@ -111,13 +111,13 @@ class All {
     const auto found = all_.find(request);
     return found != all_.end() && found->second.runs_itself();
   }
-  // The call of one of stretto's; null: it is none, or has ended.
+  // The call if stretto runs the request; otherwise, or after its end, empty.
   std::optional<WrappedCall> call_of(MPI_Request request) noexcept {
     const std::lock_guard lock(mutex_);
     const auto found = all_.find(request);
     return found == all_.end() || !found->second.communicator ? std::nullopt : std::optional(found->second.call);
   }
-  std::vector<MPI_Request> seen_of(std::span<const MPI_Request> requests) {
+  std::vector<MPI_Request> passed_of(std::span<const MPI_Request> requests) {
     std::vector<MPI_Request> own;
     std::unique_lock lock(mutex_, std::defer_lock);
     const std::uint64_t bits = bits_.load(std::memory_order_acquire);
@@ -159,18 +159,18 @@ class All {
 
   std::mutex mutex_;
   std::map<MPI_Request, Prepared> all_;
-  std::array<std::size_t, 64> requests_{};  // at each place
-  std::atomic<std::uint64_t> bits_{0};      // the places that have any
+  std::array<std::size_t, 64> requests_{};  // requests per bit
+  std::atomic<std::uint64_t> bits_{0};      // bits with a request
 };
 
-// Never destroyed: programs end late. Takes no memory.
+// Never destroyed: programs end late. Allocates nothing.
 All& all() noexcept {
   alignas(All) static std::byte place[sizeof(All)];
   static All& all = *new (place) All;
   return all;
 }
 
-// Of stretto's.
+// Starts a run of stretto's.
 int start_run(MPI_Request request, const Prepared& p) noexcept {
   MPI_Request run = MPI_REQUEST_NULL;
   const int code = start_driven(p.call, p.decision, runtime()->settings, &run);
@@ -188,11 +188,12 @@ void count(const Prepared& p, double seconds) noexcept {
   t.seconds = seconds;
   try {
     r->statistics.add({name_of_start(p.call), "MPI", r->apart ? apart_reason : "persistent"}, t, Server::mpi);
-  } catch (...) {  // without memory, it is missing in the report
+  } catch (...) {  // without memory, the report lacks it
   }
 }
 
-// Without memory to start any. Other ranks may have started theirs: they do not wait for this one.
+// Called if no request could be started for lack of memory. Other ranks may have started theirs; giving up ends their
+// waits.
 int none_started(std::span<const MPI_Request> requests) noexcept {
   int code = MPI_ERR_NO_MEM;
   for (const MPI_Request request : requests) {
@@ -222,7 +223,7 @@ void prepared(const WrappedCall& call, MPI_Request request) noexcept {
     p.was_ours = p.communicator != nullptr;
     if (p.was_ours) p.kept = std::make_shared<const Kept>(&p.call, p.decision);
     all().put(request, p);
-  } catch (...) {  // its starts are the MPI's, and not counted; on other ranks they may be stretto's
+  } catch (...) {  // its starts go to the MPI, uncounted; other ranks may start stretto's
     if (c) give_up(*c, fail(Status::out_of_memory, std::string_view("no memory for a persistent collective")));
   }
 }
@@ -264,7 +265,7 @@ int persistent_of_ours() noexcept { return ours.load(std::memory_order_acquire);
 
 bool is_persistent_of_ours(MPI_Request request) noexcept { return all().runs(request); }
 
-std::vector<MPI_Request> seen_of(std::span<const MPI_Request> requests) { return all().seen_of(requests); }
+std::vector<MPI_Request> passed_of(std::span<const MPI_Request> requests) { return all().passed_of(requests); }
 
 void run_ended(MPI_Request request) noexcept { all().set_run(request, MPI_REQUEST_NULL); }
 

@@ -1,5 +1,5 @@
-// Persistent collectives that the program has prepared. Each has the MPI's own request. Where communication cores would move it, its starts
-// are stretto's, each with a request of its own that is never seen; where a report is wanted, starts are counted.
+// Persistent collectives of the program. Each has the MPI's own request. If communication cores can move the data,
+// stretto runs the starts, each with a hidden request of its own. With a report, starts are counted.
 #pragma once
 
 #include <mpi.h>
@@ -12,32 +12,32 @@
 
 namespace stretto::mpi {
 
-// `call`, of the persistent form, has made `request`.
+// Call after `call`, of the persistent form, made `request`.
 void prepared(const WrappedCall& call, MPI_Request request) noexcept;
 
-// Whether starts concern the library.
+// True if the library handles or counts starts.
 bool follows_starts() noexcept;
 
-// `native` starts these requests, of whatever kind, where none is stretto's to start.
+// Starts these requests of any kind; `native` starts them if none is stretto's.
 int start(std::span<const MPI_Request> requests, Native native) noexcept;
 
-// The program frees the request: the next one may come by its handle.
+// Call when the program frees the request: a new request may reuse its handle.
 void released(MPI_Request request) noexcept;
 
-// The communicator goes: what is prepared on it is the MPI's from here on.
+// Call when the communicator goes: the MPI runs its persistent collectives from now on.
 void forget_prepared(const Communicator* c) noexcept;
 
-// How many persistent requests are stretto's to run.
+// Number of persistent requests that stretto runs.
 int persistent_of_ours() noexcept;
 
-// Whether stretto runs it.
+// True if stretto runs the request.
 bool is_persistent_of_ours(MPI_Request request) noexcept;
 
-// What the MPI is to see of requests: for a persistent one of stretto's its run, or, while none is under way, MPI_REQUEST_NULL. MPICH 5 would
-// wait for ever for its own, which was never started. Empty: all as they are. Throws std::bad_alloc.
-std::vector<MPI_Request> seen_of(std::span<const MPI_Request> requests);
+// The requests to pass to the MPI: for a persistent request of stretto's, its current run, or MPI_REQUEST_NULL. MPICH 5
+// would wait for ever for a request that was never started. Empty: all are unchanged. Throws std::bad_alloc.
+std::vector<MPI_Request> passed_of(std::span<const MPI_Request> requests);
 
-// The program has seen it complete.
+// Call when the program has seen its completion.
 void run_ended(MPI_Request request) noexcept;
 
 }  // namespace stretto::mpi

@@ -27,29 +27,29 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// How the reason of every row ends that communication cores moved.
+// Last words of the reason in each row of a call that communication cores moved.
 constexpr const char* cores_reason = "communication cores";
 
-// Belongs to its request: freed with it.
+// Owned by its request.
 struct Started {
   Started(const WrappedCall& c, const Decision& d) : call(c), decision(d) {}
 
   WrappedCall call;
-  Decision decision;  // the communicator's stretto_comm lives until this is complete
+  Decision decision;  // its communicator's stretto_comm outlives this object
   Sides sides;
   stretto_report report = STRETTO_REPORT_INIT;
   stretto_request request = nullptr;
   MPI_Request handle = MPI_REQUEST_NULL;
   int code = MPI_SUCCESS;
-  bool is_tested = false;       // by a thread, or done: others leave it alone
+  bool is_tested = false;       // a thread tests it, or it is done: others skip it
   std::thread::id completes{};  // the thread that completes its request
   double starting = 0, waited_before = 0;
 };
 
-// Those whose requests are not complete.
+// Started collectives with incomplete requests.
 class Registry {
  public:
-  // Takes what is in `one`, without memory: what has started may not fail to be known.
+  // Moves the element of `one` into the registry. Allocates nothing, so that a started collective is always registered.
   void put(std::list<Started*>& one) noexcept {
     const std::lock_guard lock(mutex_);
     all_.splice(all_.end(), one);
@@ -62,9 +62,9 @@ class Registry {
                        [&](const Started* s) { return s->handle == request && !is_in_hand(*s); });
   }
 
-  // One whose data have moved, for this thread to complete; null: there is none. `on`: null for any communicator.
-  // *left: how many there are, with those that other threads are completing: these still use their communicator.
-  // Tests without the lock, since a test may run a collective to its end.
+  // A collective whose data have moved, for this thread to complete, or null. `on`: null for any communicator. *left:
+  // how many remain, including those that other threads are completing, which still use their communicator. Tests
+  // without the lock, since a test may run a collective to its end.
   Started* take_done(const Communicator* on, std::size_t* left) noexcept {
     std::unique_lock lock(mutex_);
     *left = 0;
@@ -85,7 +85,7 @@ class Registry {
     return nullptr;
   }
 
-  // From here on its communicator may go.
+  // Afterwards its communicator may be freed.
   void remove(Started* s) noexcept {
     const std::lock_guard lock(mutex_);
     all_.remove(s);
@@ -93,14 +93,14 @@ class Registry {
   }
 
  private:
-  // An error handler that a completion calls may free the request or the communicator, and does not wait for itself.
+  // An error handler during completion may free the request or the communicator, and must not wait for itself.
   static bool is_in_hand(const Started& s) noexcept { return s.completes == std::this_thread::get_id(); }
 
   std::mutex mutex_;
   std::list<Started*> all_;
 };
 
-// Never destroyed: programs end late. Takes no memory.
+// Never destroyed: programs end late. Allocates nothing.
 Registry& registry() noexcept {
   alignas(Registry) static std::byte place[sizeof(Registry)];
   static Registry& all = *new (place) Registry;
@@ -120,12 +120,12 @@ int release(void* state) noexcept {
   return MPI_SUCCESS;
 }
 
-// MPI knows no cancelling of collectives.
+// MPI does not allow cancelling collectives.
 int cancel(void*, int complete) noexcept { return complete ? MPI_SUCCESS : MPI_ERR_REQUEST; }
 
 bool was_refused(const Started& s) noexcept { return std::string_view(s.report.reason) == "refused"; }
 
-// What decided, but for the choice of a way, which communication cores serve all alike.
+// The deciding setting; communication cores have no choice of paths.
 std::string why_started(const Started& s) {
   std::string why = asked_by(s.decision);
   if (!why.empty()) why += "; ";
@@ -139,8 +139,8 @@ void account(const Started& s) {
   Tally t = tally_of(s.decision, s.report);
   t.calls = 1;
   t.bytes = static_cast<double>(s.decision.shape.bytes);
-  t.predicted = t.predicted_mpi = 0;              // of calls that somebody waits for
-  if (was_refused(s)) t.error_with_rounding = 0;  // as of other calls without a bound
+  t.predicted = t.predicted_mpi = 0;              // predictions are for blocking calls
+  if (was_refused(s)) t.error_with_rounding = 0;  // as for other calls without a bound
   const double now = seconds_now();
   t.in_flight = s.report.seconds;
   t.hidden = hidden(t.in_flight, s.starting, wait_clock().total(now) - s.waited_before);
@@ -151,22 +151,22 @@ void account(const Started& s) {
 }
 
 void complete(Started* s) noexcept {
-  stretto_status status = stretto_wait(s->request);  // it is done
+  stretto_status status = stretto_wait(s->request);  // already complete
   if (status == STRETTO_OK) status = static_cast<stretto_status>(s->sides.taken.put_back());
   if (status == STRETTO_OK) try {
       account(*s);
-    } catch (...) {  // it is not counted
+    } catch (...) {  // left out of the statistics
     }
   stretto_request_free(&s->request);
   if (status != STRETTO_OK) s->code = raise(s->call, status);
   registry().remove(s);
-  PMPI_Grequest_complete(s->handle);  // it may be gone from here on
+  PMPI_Grequest_complete(s->handle);  // *s may be freed from here on
 }
 
-// Shorter ones the MPI completes sooner than another core is told of them.
+// The MPI completes shorter calls sooner than another core could be notified.
 constexpr std::int64_t least_driven = 16384;
 
-// The call in the terms of a host's memory, as far as its answer to whether it serves such a call depends on it.
+// The call in the node backend's terms, with the members that decide whether the backend serves it.
 backend::Call asked(const WrappedCall& call, const Decision& d) {
   backend::Call asked;
   asked.collective = *collective_of(call.operation);
@@ -180,20 +180,20 @@ backend::Call asked(const WrappedCall& call, const Decision& d) {
   return asked;
 }
 
-// Whether it moves in the host's memory, and not by messages as a forced schedule or payload would have it. What is
-// reproducible within a bound travels as codes everywhere.
+// True if the data move in host memory, not by messages as a forced schedule or payload requires. Reproducible bounded
+// sums always travel as codes.
 bool moves_in_memory(const WrappedCall& call, const Decision& d) {
   const bool free = !d.schedule || std::string_view(d.schedule) == call::node_name;
   const bool streams = d.kind == Action::Kind::bounded && (d.payload != STRETTO_PAYLOAD_AUTO || d.fixed);
   const stretto_comm_s& comm = *d.communicator->comm;
   const auto& node = comm.backends.node;
   if (!free || streams || !node) return false;
-  // After a failure the call fails, too: ranks that have not heard of it start it.
+  // After a failure the call fails, too: ranks that do not know of it start the call.
   const bool in_use = is_of_generation(comm.serves_in.load(std::memory_order_relaxed));
   return in_use ? node->serves(asked(call, d)) : node->suits(asked(call, d));
 }
 
-// Nobody else hears of it but by the communicator's end.
+// Other ranks learn of it by the communicator's end.
 int not_started(const WrappedCall& call, const Decision& d, Status s) noexcept {
   give_up(*d.communicator, s);
   return raise(call, static_cast<stretto_status>(s));
@@ -226,10 +226,10 @@ int start_driven(const WrappedCall& call, const Decision& d, const Settings& set
     return not_started(call, d, fail(Status::out_of_memory, std::string_view("no memory to start a collective")));
   }
   stretto_options o = options_of(d, settings, &s->report);
-  if (d.kind == Action::Kind::bounded) o.check = 1;  // ranks with other bounds all go without
+  if (d.kind == Action::Kind::bounded) o.check = 1;  // ranks with different bounds all run without
   if (PMPI_Grequest_start(query, release, cancel, s.get(), &s->handle) != MPI_SUCCESS)
     return not_started(call, d, fail(Status::mpi_error, std::string_view("the MPI made no generalised request")));
-  Started* const kept = s.release();  // the request's
+  Started* const kept = s.release();  // owned by the request
   kept->waited_before = wait_clock().total(seconds_now());
   const stretto_status failed = serve_started(call, *d.communicator, d.shape, o, &kept->sides, &kept->request);
   const MPI_Request handle = kept->handle;
@@ -266,8 +266,7 @@ bool finish_all(const Communicator* on, double limit) noexcept {
     if (left == 0) return true;
     if (std::chrono::duration<double>(Clock::now() - begun).count() > limit) return false;
     const double sleep = waiting.next(Waiting::clock());
-    if (sleep > 0 ||
-        idle % looks == 0) {  // a rank whose message this one has yet to take may be late with its collective
+    if (sleep > 0 || idle % looks == 0) {  // another rank's collective may wait for this rank to progress a message
       int any = 0;
       PMPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &any, MPI_STATUS_IGNORE);
     }

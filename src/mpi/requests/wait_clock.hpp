@@ -1,5 +1,5 @@
-// How long the program has spent in functions that wait for requests or test them: what of a collective's time is not
-// beside the program's own work. Time is given, in seconds of any steady clock.
+// Time that the program spends in functions that wait for requests or test them; the rest of a collective's time
+// overlaps the program's own work. Times are seconds of any steady clock.
 #pragma once
 
 #include <algorithm>
@@ -10,7 +10,7 @@ namespace stretto::mpi {
 
 class WaitClock {
  public:
-  // A thread enters such a function, or leaves it. Time that several threads spend at once counts once.
+  // Call when a thread enters or leaves such a function. Time that several threads spend at once counts once.
   void enter(double now) noexcept {
     const std::lock_guard lock(mutex_);
     if (inside_++ == 0) since_ = now;
@@ -20,13 +20,13 @@ class WaitClock {
     if (--inside_ == 0) total_ += now - since_;
   }
 
-  // Until now, including the time of functions that have not returned.
+  // Total until now, including functions that have not returned.
   double total(double now) const noexcept {
     const std::lock_guard lock(mutex_);
     return total_at(now);
   }
 
-  // Since total() was `begun`, less the time charged before: the sum of all charges is at most total().
+  // Time since total() was `begun`, less earlier charges: the sum of all charges is at most total().
   double charge(double begun, double now) noexcept {
     const std::lock_guard lock(mutex_);
     const double all = total_at(now), due = all - std::max(begun, charged_);
@@ -42,7 +42,7 @@ class WaitClock {
   double since_ = 0, total_ = 0, charged_ = 0;
 };
 
-// Seconds of a collective under way that its start and the waits until its end did not take.
+// Seconds in flight that neither the start nor the waits took.
 inline double hidden(double in_flight, double starting, double waited) noexcept {
   return std::max(0.0, in_flight - starting - waited);
 }
@@ -57,7 +57,7 @@ inline double seconds_now() noexcept {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-// While a function of the program waits or tests.
+// Scope of a function that waits or tests.
 class CountedWait {
  public:
   CountedWait() noexcept { wait_clock().enter(seconds_now()); }

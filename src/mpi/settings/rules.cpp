@@ -44,7 +44,7 @@ Status parse_payload(std::string_view text, stretto_payload* payload) {
   constexpr std::array<std::pair<std::string_view, stretto_payload>, 9> all = {
       {{"raw", STRETTO_PAYLOAD_RAW},
        {"recompress", STRETTO_PAYLOAD_RECOMPRESS},
-       {"doc", STRETTO_PAYLOAD_RECOMPRESS},  // as predictions name it
+       {"doc", STRETTO_PAYLOAD_RECOMPRESS},  // the name in predictions
        {"homomorphic", STRETTO_PAYLOAD_HOMOMORPHIC},
        {"fused", STRETTO_PAYLOAD_FUSED},
        {"cprp2p", STRETTO_PAYLOAD_CPRP2P},
@@ -65,7 +65,7 @@ Status parse_pattern(std::string_view text, std::string_view key, std::string* p
   return fail(Status::invalid_argument, "'{}' names nothing; for all, leave it out", text);
 }
 
-// Words of a line that decide how a call runs, of which there is one at most.
+// Handles words that decide how a call runs; a line has one at most.
 Status decide(Action::Kind kind, const std::string& word, Action* action, std::string* decided) {
   if (!decided->empty()) return fail(Status::invalid_argument, "'{}' and '{}' contradict each other", *decided, word);
   *decided = word;
@@ -73,7 +73,7 @@ Status decide(Action::Kind kind, const std::string& word, Action* action, std::s
   return kind == Action::Kind::bounded ? parse_bound(word, &action->bound) : Status::ok;
 }
 
-// Conditions and what to do, in any order.
+// Conditions and actions, in any order.
 Status parse_word(const std::string& word, Rule* rule, bool* acts, std::string* decided) {
   Action& action = rule->action;
   const std::string_view text = word;
@@ -108,7 +108,7 @@ bool sums(Function operation) noexcept {
          operation == Function::reduce_scatter_block;
 }
 
-// What cannot be meant: it would be without effect.
+// Refuses rules without effect.
 Status check(const Rule& rule, const std::vector<std::string>& words, const std::string& decided, bool acts,
              const IsSchedule& is_schedule) {
   const Action& a = rule.action;

@@ -13,7 +13,7 @@ void complain(Settings& s, fmt::format_string<Args...> f, Args&&... args) {
   s.complaints.push_back(fmt::format(f, std::forward<Args>(args)...) + "; it counts as not set");
 }
 
-// Returns the text that the rules were made from; files of one text are alike, whatever their names.
+// Returns the rules' text: files of equal text are alike, whatever their names.
 std::string read_rules(const char* file, const IsSchedule& is_schedule, Settings& s) {
   std::string text;
   if (read_file(file, &text) != Status::ok) {
@@ -70,10 +70,10 @@ Settings read_settings(const Environment& environment, const IsSchedule& is_sche
   const std::string_view report = given("STRETTO_REPORT");
   s.report = !report.empty() && report != "0";
   if (s.report && report != "1" && report != "yes" && report != "on" && report != "true") s.report_file = report;
-  decides("STRETTO_REPORT", s.report ? "1" : "0");  // the lowest rank's file is the one that is written
+  decides("STRETTO_REPORT", s.report ? "1" : "0");  // the lowest rank's file is written
   s.cores = !given("STRETTO_COMM_CORES").empty();
   s.free_cores = given("STRETTO_COMM_CORES") == "auto";
-  decides("STRETTO_COMM_CORES", s.free_cores ? "auto" : s.cores ? "1" : "");  // which cores, each rank says for itself
+  decides("STRETTO_COMM_CORES", s.free_cores ? "auto" : s.cores ? "1" : "");  // each rank names its own cores
   if (const std::string_view text = given("STRETTO_TIMEOUT"); !text.empty()) {
     double seconds = 0;
     if (read_positive(text, &seconds))
@@ -85,7 +85,7 @@ Settings read_settings(const Environment& environment, const IsSchedule& is_sche
 }
 
 void add_difference(const Difference& d, std::string* all) {
-  const bool within = d.there == d.first;  // a file that is not the same one everywhere
+  const bool within = d.there == d.first;  // one name, but different contents
   *all += fmt::format("{}{} is {}{} on rank {} and {} on rank 0", all->empty() ? "" : "; ", d.variable, shown(d.there),
                       within ? ", of other content," : "", d.rank, shown(d.first));
 }

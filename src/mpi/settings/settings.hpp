@@ -1,5 +1,5 @@
-// What the user asked for in the environment (docs/mpi.md). A value that cannot be read is told in `complaints` and counts as not given:
-// the program goes on, exact.
+// The user's settings in the environment (docs/mpi.md). A malformed value is listed in `complaints` and counts as not
+// set: the program goes on, exact.
 #pragma once
 
 #include <functional>
@@ -13,11 +13,11 @@
 
 namespace stretto::mpi {
 
-// One that all ranks must have alike, since it decides which messages they exchange.
+// A setting that must be equal on all ranks, since it decides which messages they exchange.
 struct Decisive {
   std::string variable;
-  std::string given;    // as told to people; empty: not set
-  std::string meaning;  // what is compared
+  std::string given;    // value for messages; empty: not set
+  std::string meaning;  // normalised value, for comparison
 };
 
 struct Settings {
@@ -28,24 +28,24 @@ struct Settings {
   bool reproducible = false;   // STRETTO_REPRODUCIBLE
   bool report = false;         // STRETTO_REPORT
   std::string report_file;     // empty: standard error
-  double timeout = -1;         // STRETTO_TIMEOUT; negative: never, as MPI has it
+  double timeout = -1;         // STRETTO_TIMEOUT; negative: none, as in MPI
   bool cores = false;          // STRETTO_COMM_CORES is set,
-  bool free_cores = false;     // to "auto": one that no rank is bound to
+  bool free_cores = false;     // STRETTO_COMM_CORES is "auto": a core that no rank is bound to
   std::vector<std::string> complaints;
-  std::vector<Decisive> decisive;  // the same variables in the same order on every rank
+  std::vector<Decisive> decisive;  // equal variables in equal order on every rank
 };
 
 using Environment = std::function<const char*(const char* name)>;
 
 Settings read_settings(const Environment& environment, const IsSchedule& is_schedule = nullptr);
 
-// A variable that means something else on `rank` than on rank 0, and what it was set to there and here; empty: not set.
+// A variable whose meaning on `rank` differs from rank 0, with both values; empty: not set.
 struct Difference {
   std::string_view variable, there, first;
   int rank;
 };
 
-// Adds it to those that *all tells of.
+// Appends its description to *all.
 void add_difference(const Difference& d, std::string* all);
 
 }  // namespace stretto::mpi

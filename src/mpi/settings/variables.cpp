@@ -15,7 +15,7 @@ constexpr std::array<std::string_view, 19> known = {
     "IGNORE_ABOVE", "FIRST_PROCESS", "LEVELS",     "LIBEXEC", "NODE",        "PROFILE",  "REPORT",
     "REPRODUCIBLE", "RULES",         "SPLIT",      "TIMEOUT", "WAIT"};
 
-// Letters to insert, leave out or replace, and neighbours to exchange, that make b of a.
+// Edit distance: letters to insert, delete or replace, and neighbours to swap, to turn a into b.
 std::size_t slips(std::string_view a, std::string_view b) {
   std::vector<std::vector<std::size_t>> d(a.size() + 1, std::vector<std::size_t>(b.size() + 1));
   for (std::size_t i = 0; i <= a.size(); ++i)

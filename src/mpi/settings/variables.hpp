@@ -1,4 +1,4 @@
-// The names of stretto's variables of the environment, for what is spelt wrong: such a setting would be without effect, and nothing would say so.
+// Names of stretto's environment variables, to detect misspelt settings, which would be ignored silently.
 #pragma once
 
 #include <string>
@@ -6,7 +6,8 @@
 
 namespace stretto::mpi {
 
-// What to tell of a variable whose name is a slip away from one of ours; empty: nothing. Names that are like none of ours may be anybody's.
+// Warning about a name that is a slip away from a variable of ours; "" otherwise. Names unlike ours may belong to
+// others.
 std::string slip_in(std::string_view name);
 
 }  // namespace stretto::mpi

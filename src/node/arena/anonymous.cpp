@@ -17,9 +17,9 @@
 namespace stretto::node::arena {
 namespace {
 
-constexpr int longest_table = 256;  // in a longer one, too, numbers from 192 on are out of the way
+constexpr int longest_table = 256;  // numbers from 192 on are high enough in longer tables, too
 
-// Newer than many a C library's headers.
+// Missing in many C libraries' headers.
 constexpr unsigned no_exec_seal = 0x8;  // MFD_NOEXEC_SEAL, Linux 6.3; needed where vm.memfd_noexec is 2
 
 int close_and_fail(int fd) noexcept {
@@ -29,8 +29,8 @@ int close_and_fail(int fd) noexcept {
   return -1;
 }
 
-// Of the kernel's table of this process's descriptors: 64, or more where it or its parent had more open. To lengthen that
-// of a process with threads, the kernel waits until all processors have passed through it: 10 to 20 ms.
+// Length of the kernel's descriptor table of this process: 64, or more if it or its parent had more open. Lengthening
+// the table of a process with threads takes 10 to 20 ms (a grace period of all processors).
 int table_length() noexcept {
   constexpr int shortest = 64;
   const int fd = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
@@ -70,7 +70,7 @@ int make_anonymous(const char* name, std::size_t bytes) noexcept {
 
 int out_of_the_way(int fd) noexcept {
   if (fd < 0) return fd;
-  static std::atomic<int> table{0};  // its length; the longest, where that was not enough once
+  static std::atomic<int> table{0};  // length of the table; longest_table after it proved too short
   int length = table.load();
   if (length == 0) table.store(length = table_length());
   rlimit limit{};

@@ -1,4 +1,4 @@
-// Anonymous files of memory, and the numbers of descriptors that this library holds in a program.
+// Anonymous memory files, and the descriptor numbers that this library occupies in a program.
 #pragma once
 
 #include <cstddef>
@@ -8,20 +8,19 @@ namespace stretto::node::arena {
 
 constexpr std::uint64_t kUnlimited = ~std::uint64_t{0};
 
-// Bytes that a file of this process may have (RLIMIT_FSIZE). A process that makes a longer file gets a signal, SIGXFSZ,
-// that ends most programs.
+// Maximum size of a file of this process (RLIMIT_FSIZE). A longer file raises SIGXFSZ, which ends most programs.
 std::uint64_t longest_file() noexcept;
 
-// A file of so many zero bytes that has no name, sealed against resizing and running; closed on exec. -1 and errno on failure, EFBIG where
-// it would be longer than longest_file().
+// Creates an unnamed file of `bytes` zero bytes, sealed against resizing and execution, and closed on exec. Returns -1
+// with errno on failure; EFBIG if the file would exceed longest_file().
 int make_anonymous(const char* name, std::size_t bytes) noexcept;
 
-// The same descriptor with a number that the program does not expect: high where the limit allows, and never 0, 1 or 2,
-// which a program that was started without them takes for its standard streams. Takes `fd` (closes it where the number
-// changes); -1 if there is none left.
+// Moves a descriptor to a number that the program does not expect: high where the limit allows, never 0, 1 or 2. A
+// program started without standard streams takes those numbers for its streams. Closes `fd` if the number changes.
+// Returns -1 if no number is left.
 int out_of_the_way(int fd) noexcept;
 
-// Which file a descriptor is of: a program may have closed ours and got its number for a file of its own.
+// Identifies a descriptor's file: the program may have closed our descriptor and reused its number.
 struct Identity {
   std::uint64_t device = 0, inode = 0;
   bool operator==(const Identity&) const = default;

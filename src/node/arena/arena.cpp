@@ -7,13 +7,13 @@
 namespace stretto::node::arena {
 namespace {
 
-// The preloaded library's, if there is one.
+// The preloaded library's arena, or the library's own.
 const Interface& arena() noexcept {
   static const Interface* const found = [] {
     using Get = const Interface* (*)();
     const auto get = reinterpret_cast<Get>(dlsym(RTLD_DEFAULT, "stretto_arena_interface"));
     if (get != nullptr) return get();
-    // Not preloaded: it holds what the program asks for by name, not all that it allocates.
+    // Not preloaded: the arena holds only buffers that the program requests explicitly.
     Region::at_most(std::uint64_t{64} << 30);
     return &interface_of_mine();
   }();

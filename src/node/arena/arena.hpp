@@ -1,12 +1,12 @@
-// The arena of this process: memory for large allocations that lies in one memfd, so that a peer which maps that file once sees all
-// of it.
+// The process' arena: memory for large allocations in one memfd. A peer that maps that file once sees all of them.
 //
-// A process has one, made when it is first asked for: that of libstretto_arena.so where it is preloaded (then all large allocations
-// of the program lie there), otherwise our own, for buffers that a program asks for. It is bounded; when it is full allocate() says
-// so and the caller turns to the system. No file has a name, so nothing is left by any death of the process.
+// A process makes its arena on first use. If libstretto_arena.so is preloaded, its arena serves all large allocations
+// of the program. Otherwise the library makes its own, for buffers that a program asks for. The arena is bounded;
+// allocate() fails when it is full, and the caller turns to the system. The file has no name, so a killed process
+// leaves nothing behind.
 //
-// fork: the child gets its own copy of what is allocated, made before fork() returns in the parent, and an arena that gives nothing
-// new: what either writes afterwards the other never sees, as with any memory. (vfork and posix_spawn copy nothing.)
+// fork: before fork() returns in the parent, the child gets a copy of all allocations, and an arena that allocates
+// nothing new. Writes of one process are never visible in the other. (vfork and posix_spawn copy nothing.)
 #pragma once
 
 #include <cstddef>
@@ -18,38 +18,38 @@ namespace stretto::node::arena {
 
 struct View {
   std::byte* base = nullptr;
-  std::size_t bytes = 0;  // 0: there is none, or this is a forked child
+  std::size_t bytes = 0;  // 0: no arena, or a forked child
 };
 
-// What a peer maps.
+// The file of an arena, for peers to map.
 struct File {
-  int fd =
-      -1;  // the caller closes it; -1: there is none, or the program closed ours, and who has it mapped goes on alone
-  Identity which;  // of the arena, in either case
+  // Owned by the caller. -1: no arena, or the program closed the descriptor; existing mappings stay valid.
+  int fd = -1;
+  Identity which;  // the arena's identity, also if fd is -1
 };
 
 struct Statistics {
-  std::uint64_t allocations = 0;  // served so far
-  std::uint64_t refused = 0;      // because the arena was full or there is none
-  std::uint64_t used = 0;         // bytes now
+  std::uint64_t allocations = 0;  // served in total
+  std::uint64_t refused = 0;      // refused because the arena was full or does not exist
+  std::uint64_t used = 0;         // bytes in use
   std::uint64_t peak = 0;
   std::uint64_t bound = 0;
 };
 
 View view() noexcept;
 File file() noexcept;
-const char* remark() noexcept;  // why there is none, or what was wrong with a setting of it; "" otherwise
+const char* remark() noexcept;  // reason why there is no arena, or a complaint about a setting; "" if neither
 
-// `alignment`: a power of two. Null when there is no room. *zeroed: at least so many bytes from the end of the allocation were
-// never used and are zero.
+// `alignment` is a power of two. Returns null if there is no room. *zeroed: a lower bound of the bytes at the
+// allocation's end that were never used and are zero.
 void* allocate(std::size_t bytes, std::size_t alignment, std::size_t* zeroed = nullptr) noexcept;
 bool owns(const void* at) noexcept;
 void release(void* at) noexcept;
-std::size_t usable(const void* at) noexcept;        // bytes of the allocation that starts there
-bool resize(void* at, std::size_t bytes) noexcept;  // where it is; false when it must move
+std::size_t usable(const void* at) noexcept;        // bytes of the allocation that starts at `at`
+bool resize(void* at, std::size_t bytes) noexcept;  // in place; false if the allocation must move
 Statistics statistics() noexcept;
 
-// The functions above as libstretto_arena.so offers them to the library, by the name stretto_arena_interface.
+// The functions above, as libstretto_arena.so exports them under the name stretto_arena_interface.
 struct Interface {
   View (*view)() noexcept;
   File (*file)() noexcept;

@@ -42,13 +42,13 @@ void Heap::unlist(std::uint32_t first) noexcept {
   if (u.next != kNone) table_[u.next].previous = u.previous;
 }
 
-// Where in this free run an aligned one would start; kNone if it does not fit.
+// First aligned unit in this free run, or kNone if an aligned run does not fit.
 std::uint32_t Heap::aligned(std::uint32_t first, std::uint32_t units, std::uint32_t alignment) const noexcept {
   const std::uint64_t at = (std::uint64_t{first} + alignment - 1) / alignment * alignment;
   return at + units <= std::uint64_t{first} + table_[first].length ? static_cast<std::uint32_t>(at) : kNone;
 }
 
-// Cuts a used run to `units`; the rest becomes free, not yet joined with what follows.
+// Cuts a used run to `units`. The rest becomes free, and is not yet joined with the following run.
 void Heap::cut(std::uint32_t first, std::uint32_t units) noexcept {
   const std::uint32_t rest = table_[first].length - units;
   if (rest == 0) return;
@@ -60,7 +60,7 @@ void Heap::cut(std::uint32_t first, std::uint32_t units) noexcept {
 std::uint32_t Heap::allocate(std::uint32_t units, std::uint32_t alignment) noexcept {
   if (units == 0 || units > units_) return kNone;
   for (int bin = bin_of(units); bin < kBins; ++bin) {
-    int tries = 32;  // runs of a higher bin fit, but for alignment; in the lowest one some may be too short
+    int tries = 32;  // runs of higher bins fit except for alignment; in the lowest bin some may be too short
     for (std::uint32_t run = bins_[bin]; run != kNone && tries-- > 0; run = table_[run].next) {
       const std::uint32_t at = aligned(run, units, alignment);
       if (at == kNone) continue;

@@ -1,5 +1,5 @@
-// Which parts of a region are in use: runs of 64 KiB units, free runs in lists by the power of two of their length, joined with free
-// neighbours at once. It allocates nothing itself, so that it can serve malloc; not thread safe.
+// Allocator over a region's units of 64 KiB. Free runs are listed by the power of two of their length, and joined with
+// free neighbours at once. It allocates no memory itself, so that it can serve malloc. Not thread safe.
 #pragma once
 
 #include <cstddef>
@@ -12,25 +12,25 @@ class Heap {
   static constexpr std::size_t kUnit = 64 * 1024;
   static constexpr std::uint32_t kNone = ~std::uint32_t{0};
 
-  // Bytes of tables that a heap of so many units needs; zeroed memory, sparse is enough.
+  // Bytes of tables for `units` units. The memory must be zeroed; sparse memory is enough.
   static std::size_t tables_for(std::size_t units) noexcept { return units * sizeof(Unit); }
 
-  // Manages units 0 .. units - 1 (below 2^31); all free.
+  // Manages units 0 .. units - 1 (fewer than 2^31), all free.
   void start(void* tables, std::uint32_t units) noexcept;
 
-  // First unit of a run of so many, at a multiple of `alignment` units (a power of two); kNone when there is no such run.
+  // Returns the first unit of a run of `units`, at a multiple of `alignment` units (a power of two), or kNone.
   std::uint32_t allocate(std::uint32_t units, std::uint32_t alignment) noexcept;
 
-  // Gives a run back. Returns the free run that it became part of.
+  // Frees a run. Returns the merged free run that contains it.
   struct Run {
     std::uint32_t first, length;
   };
   Run release(std::uint32_t first) noexcept;
 
-  // Gives the end of a run back.
+  // Frees the end of a run.
   Run shrink(std::uint32_t first, std::uint32_t units) noexcept;
 
-  // Whether the run could be made so long where it is; it is then.
+  // Extends the run in place. Returns false if the following units are in use.
   bool grow(std::uint32_t first, std::uint32_t units) noexcept;
 
   std::uint32_t length(std::uint32_t first) const noexcept { return table_[first].length; }
@@ -38,7 +38,7 @@ class Heap {
   std::uint32_t units() const noexcept { return units_; }
 
  private:
-  // Of the first unit of a run; `first` also of its last one.
+  // Kept for the first unit of a run; its last unit has `first` alone.
   struct Unit {
     std::uint32_t length, used, first, next, previous;
   };

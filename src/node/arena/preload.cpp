@@ -1,11 +1,12 @@
-// libstretto_arena.so: preloaded into a program, it serves the program's large allocations from the arena (arena.hpp), so that its
-// ranks see each other's buffers; all others, and what finds no room, go to the C library. C++ new comes through malloc.
+// libstretto_arena.so: preloaded into a program, it serves large allocations from the arena (arena.hpp), so that ranks
+// see each other's buffers. Other allocations, and those that do not fit, use the C library. C++ new comes through
+// malloc.
 //
-//   STRETTO_ARENA_SIZE    bound of the arena in bytes (K, M, G, T understood); half of the memory by default, 0 switches it off
-//   STRETTO_ARENA_MIN     smallest allocation that it serves, 64K by default, a page (4K) at least
+//   STRETTO_ARENA_SIZE    size of the arena in bytes (K, M, G, T); default: half of the memory; 0 disables it
+//   STRETTO_ARENA_MIN     smallest allocation that it serves; default: 64K; at least a page (4K)
 //   STRETTO_ARENA_REPORT  1: prints its statistics to standard error when the process ends
 //
-// A number that cannot be read is said once on standard error, as there is no other way to, and the default taken.
+// A malformed number is reported once on standard error, and the default is used.
 #include <dlfcn.h>
 #include <errno.h>
 #include <stdio.h>
@@ -19,7 +20,7 @@
 
 #include "node/arena/region.hpp"
 
-// The C library's own, which it exports under these names too.
+// The C library's functions under their second names.
 extern "C" {
 void* __libc_malloc(size_t);
 void* __libc_calloc(size_t, size_t);
@@ -36,14 +37,14 @@ using stretto::node::arena::Interface;
 using stretto::node::arena::Region;
 using stretto::node::arena::Statistics;
 
-// Making the arena may itself allocate; that goes to the C library. initial-exec: its first use allocates nothing.
+// Allocations during the arena's creation use the C library. initial-exec: the first access allocates nothing.
 [[gnu::tls_model("initial-exec")]] thread_local bool inside = false;
 
 void complain(const Complaint& about) noexcept {
   if (*about.text != '\0') dprintf(STDERR_FILENO, "stretto arena: %s\n", about.text);
 }
 
-// With `inside` set, as the arena is made here.
+// Precondition: `inside` is set, since the arena is created here.
 Region& arena() noexcept {
   static Region& made = []() -> Region& {
     Region& r = Region::mine();
@@ -122,7 +123,7 @@ extern "C" {
   size_t bytes = 0, zeroed = 0;
   if (!__builtin_mul_overflow(count, size, &bytes)) {
     if (void* at = from_arena(bytes, 1, &zeroed)) {
-      // Only what was used before need be cleared; the end of the last unit belongs to nobody.
+      // Only memory used before needs clearing. The end of the last unit is unused.
       const size_t whole = (bytes + stretto::node::arena::Heap::kUnit - 1) / stretto::node::arena::Heap::kUnit *
                            stretto::node::arena::Heap::kUnit;
       memset(at, 0, std::min(bytes, whole - zeroed));
@@ -134,7 +135,7 @@ extern "C" {
 
 [[gnu::visibility("default")]] void* realloc(void* at, size_t bytes) {
   if (at == nullptr) return malloc(bytes);
-  if (!is_ours(at)) return __libc_realloc(at, bytes);  // what began small stays with the C library
+  if (!is_ours(at)) return __libc_realloc(at, bytes);  // a block that began in the C library stays there
   if (bytes == 0) {
     free(at);
     return nullptr;

@@ -18,7 +18,7 @@ namespace {
 std::atomic<Region*> only{nullptr};
 std::atomic<std::uint64_t> most_unless_told{kUnlimited};
 
-constexpr std::uint64_t keep_idle = std::uint64_t{64} << 20;  // bytes of pages kept for the next allocation
+constexpr std::uint64_t keep_idle = std::uint64_t{64} << 20;  // bytes of free pages kept for the next allocations
 constexpr std::size_t open_step = std::size_t{4} << 20;
 
 void* reserve(std::size_t bytes) noexcept {
@@ -38,7 +38,7 @@ std::uint64_t default_bound(std::uint64_t memory, std::uint64_t address_space, s
 void Region::at_most(std::uint64_t bytes) noexcept { most_unless_told.store(bytes, std::memory_order_relaxed); }
 
 Region& Region::mine() noexcept {
-  // Never destroyed: others free what they allocated until the very end of the process.
+  // Never destroyed: other statics free their allocations until the very end of the process.
   alignas(Region) static std::byte place[sizeof(Region)];
   static Region* const region = [] {
     auto* r = new (place) Region;
@@ -67,7 +67,7 @@ const Interface& interface_of_mine() noexcept {
   return functions;
 }
 
-// STRETTO_ARENA_SIZE, or the default; 0 with the reason.
+// STRETTO_ARENA_SIZE or the default. 0, with a remark, if there can be no arena.
 std::size_t Region::bound() noexcept {
   rlimit space{};
   if (getrlimit(RLIMIT_AS, &space) != 0) space.rlim_cur = RLIM_INFINITY;
@@ -98,18 +98,18 @@ Region::Region() noexcept {
                  [] { mine().after_fork_in_child(); });
 }
 
-// Null, or what failed. All is mapped inaccessible at first: a program that has its memory locked (mlockall) would otherwise get every
-// page of it at once.
+// Returns null, or the name of the function that failed. Mappings start inaccessible: a program that locks its memory
+// (mlockall) would otherwise populate every page at once.
 const char* Region::make(std::size_t bytes) noexcept {
   const std::size_t room_bytes = bytes + Heap::kUnit, table_bytes = Heap::tables_for(bytes / Heap::kUnit);
   void *const room = reserve(room_bytes), *const tables = reserve(table_bytes);
-  // A block that is 64 KiB aligned in the file is so in memory too.
+  // Equal alignment in the file and in memory, up to 64 KiB.
   const auto aligned = (reinterpret_cast<std::uintptr_t>(room) + Heap::kUnit - 1) / Heap::kUnit * Heap::kUnit;
   const char* failed = nullptr;
   if (room == MAP_FAILED || tables == MAP_FAILED) {
     failed = "mmap";
   } else {
-    locks_ = madvise(room, Heap::kUnit, MADV_DONTNEED) != 0;  // refused for what is locked
+    locks_ = madvise(room, Heap::kUnit, MADV_DONTNEED) != 0;  // the kernel refuses it for locked memory
     munlock(tables, table_bytes);
     if (mprotect(tables, table_bytes, PROT_READ | PROT_WRITE) != 0) failed = "mprotect";
     if (failed == nullptr && !identify(fd_ = make_anonymous("stretto-arena", bytes), &which_)) failed = "memfd_create";
@@ -135,12 +135,12 @@ const char* Region::make(std::size_t bytes) noexcept {
   return nullptr;
 }
 
-// Makes all below `end` accessible.
+// Makes all bytes below `end` accessible.
 bool Region::open(std::size_t end) noexcept {
   if (end <= opened_) return true;
   const std::size_t until = std::min(bytes_, (end + open_step - 1) / open_step * open_step);
   if (mprotect(base_ + opened_, until - opened_, PROT_READ | PROT_WRITE) != 0) return false;
-  // As the program asked for all that it maps; each page when it is used first.
+  // The program locks its mappings; lock each page on its first use.
   if (locks_) mlock2(base_ + opened_, until - opened_, MLOCK_ONFAULT);
   opened_ = until;
   return true;
@@ -154,7 +154,7 @@ bool Region::still_ours() const noexcept {
 File Region::file() noexcept {
   const std::lock_guard lock(mutex_);
   if (!shared_) return {};
-  // Looked at after it was duplicated: another thread may close ours meanwhile.
+  // Check the duplicate, not the original: another thread may close the original meanwhile.
   File given{out_of_the_way(fcntl(fd_, F_DUPFD_CLOEXEC, 3)), which_};
   Identity found;
   if (given.fd >= 0 && !(identify(given.fd, &found) && found == which_)) {
@@ -177,7 +177,7 @@ void* Region::allocate(std::size_t bytes, std::size_t alignment, std::size_t* ze
   }
   const std::uint32_t units = units_for(bytes),
                       at = heap_.allocate(units, alignment <= Heap::kUnit ? 1 : units_for(alignment));
-  // The region itself is aligned to a unit only.
+  // The region itself is aligned only to a unit.
   if (at == Heap::kNone || reinterpret_cast<std::uintptr_t>(base_ + at * Heap::kUnit) % alignment != 0 ||
       !open(std::size_t{at + units} * Heap::kUnit)) {
     if (at != Heap::kNone) heap_.release(at);
@@ -195,7 +195,7 @@ void* Region::allocate(std::size_t bytes, std::size_t alignment, std::size_t* ze
   return base_ + at * Heap::kUnit;
 }
 
-// Gives pages back to the system when many lie idle.
+// Returns pages to the system when many are free.
 void Region::idle(Heap::Run run, std::uint64_t freed) noexcept {
   statistics_.used -= freed;
   idle_ += freed;
@@ -205,10 +205,10 @@ void Region::idle(Heap::Run run, std::uint64_t freed) noexcept {
   idle_ -= std::min<std::uint64_t>(idle_, bytes);
 }
 
-// By the mapping: the number of the descriptor may be another file's by now.
+// Uses the mapping: the program may have reused the descriptor's number.
 void Region::give_back(std::byte* at, std::size_t bytes) noexcept {
   if (madvise(at, bytes, MADV_REMOVE) == 0) return;
-  // Refused for what is locked (mlockall); what is allocated there again shall be so too.
+  // The kernel refuses locked memory (mlockall). Later allocations there must be locked again.
   if (errno != EINVAL || munlock(at, bytes) != 0) return;
   madvise(at, bytes, MADV_REMOVE);
   mlock2(at, bytes, MLOCK_ONFAULT);

@@ -1,4 +1,4 @@
-// The memory of an arena: the memfd, its mapping, and what becomes of both at a fork.
+// The memory of an arena: its memfd, its mapping, and their state after a fork.
 #pragma once
 
 #include <cstddef>
@@ -11,24 +11,24 @@
 
 namespace stretto::node::arena {
 
-// Bytes of an arena whose size is not set: half of the machine's memory, a sixteenth of a limited address space (peers
-// map it too, and the rest is the program's), and no more than `most`. No arena is longer than a file may be, also
-// where its size is set.
+// Default size of an arena: half of the machine's memory, a sixteenth of a limited address space (peers map the arena
+// too, and the program needs the rest), and at most `most`. RLIMIT_FSIZE bounds every arena, also one whose size is
+// set.
 std::uint64_t default_bound(std::uint64_t memory, std::uint64_t address_space, std::uint64_t most) noexcept;
 
-// The arena that this library holds itself.
+// The arena that this library itself holds.
 class Region {
  public:
-  static Region& mine() noexcept;  // made on first use; may have no room at all
-  static Region* made() noexcept;  // null while nobody has used it
+  static Region& mine() noexcept;  // made on first use; may have no memory
+  static Region* made() noexcept;  // null before the first use
 
-  // Of an arena that is not made yet, and whose size is not set.
+  // Bounds an arena that is not made yet and whose size is not set.
   static void at_most(std::uint64_t bytes) noexcept;
 
   View view() const noexcept { return {base_, shared_ ? bytes_ : 0}; }
   File file() noexcept;
   const char* remark() const noexcept;
-  const Complaint& complaint() const noexcept { return complaint_; }  // about its setting
+  const Complaint& complaint() const noexcept { return complaint_; }  // about the size's setting
   void* allocate(std::size_t bytes, std::size_t alignment, std::size_t* zeroed) noexcept;
   bool owns(const void* at) const noexcept {
     const auto* p = static_cast<const std::byte*>(at);
@@ -58,19 +58,19 @@ class Region {
 
   std::mutex mutex_;
   Heap heap_;
-  int fd_ = -1;  // ours as long as it is of which_
+  int fd_ = -1;  // valid while its identity equals which_
   Identity which_;
   std::byte* base_ = nullptr;
   std::size_t bytes_ = 0;
-  std::size_t opened_ = 0;     // accessible so far
-  bool locks_ = false;         // what the program maps it wants locked
+  std::size_t opened_ = 0;     // accessible bytes
+  bool locks_ = false;         // true if the program locks its mappings (mlockall)
   bool shared_ = false;        // false in a forked child
-  std::uint32_t touched_ = 0;  // units from here on were never used
-  std::uint64_t idle_ = 0;     // bytes free that still hold pages, about
+  std::uint32_t touched_ = 0;  // first unit that was never used
+  std::uint64_t idle_ = 0;     // approximate free bytes that still hold pages
   int fork_pipe_[2] = {-1, -1};
   Statistics statistics_;
   Complaint complaint_;
-  Complaint none_;  // why there is no arena
+  Complaint none_;  // reason why there is no arena
 };
 
 const Interface& interface_of_mine() noexcept;

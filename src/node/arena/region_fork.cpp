@@ -1,4 +1,4 @@
-// What becomes of an arena at a fork.
+// An arena at a fork.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -11,7 +11,7 @@
 namespace stretto::node::arena {
 namespace {
 
-// Puts private memory with the same content in place of what is shared.
+// Replaces shared memory by private memory with equal contents.
 bool copy(std::byte* at, std::size_t bytes) noexcept {
   void* const own = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (own == MAP_FAILED) return false;
@@ -23,7 +23,8 @@ bool copy(std::byte* at, std::size_t bytes) noexcept {
 
 }  // namespace
 
-// The parent waits in fork() until the child has copied what is allocated: the end of a pipe closes then, or when the child dies.
+// The parent waits in fork() until the child has copied all allocations. The child then closes its end of a pipe, as
+// its death does.
 void Region::before_fork() noexcept {
   mutex_.lock();
   fork_pipe_[0] = fork_pipe_[1] = -1;
@@ -61,7 +62,7 @@ void Region::copy_for_child() noexcept {
       continue;
     }
     if (copy(at, bytes)) continue;
-    // No room for a copy: at least the child writes nothing into its parent's memory.
+    // No memory for a copy: at least the child cannot write to its parent's memory.
     const bool copies = ours && mmap(at, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE | MAP_FIXED, fd_,
                                      static_cast<off_t>(std::uint64_t{unit} * Heap::kUnit)) != MAP_FAILED;
     if (!copies) mprotect(at, bytes, PROT_READ);

@@ -1,4 +1,4 @@
-// Numbers of bytes that a user wrote into the environment.
+// Byte counts in environment variables.
 #pragma once
 
 #include <cstddef>
@@ -6,14 +6,15 @@
 
 namespace stretto::node::arena {
 
-// Digits, and K, M, G or T (or k, m, g, t) for powers of 1024: "65536", "64K". False for anything else, and beyond 64 bits.
+// Parses digits and a suffix K, M, G or T (either case) for powers of 1024: "65536", "64K". False for anything else,
+// and for numbers beyond 64 bits.
 bool parse_bytes(const char* text, std::uint64_t* bytes) noexcept;
 
 struct Complaint {
   char text[192] = "";
 };
 
-// What the variable says; `otherwise` where it is not set or empty, and where it is no number of bytes, which `complaint` then says.
+// Value of the variable, or `otherwise` if it is unset, empty or malformed. *complaint describes a malformed value.
 std::uint64_t bytes_from(const char* variable, std::uint64_t otherwise, Complaint* complaint) noexcept;
 
 }  // namespace stretto::node::arena

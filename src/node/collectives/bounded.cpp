@@ -10,10 +10,11 @@
 namespace stretto::node {
 namespace {
 
-constexpr std::size_t least_grains = 4;  // of a chunk of a short vector
+constexpr std::size_t least_grains = 4;  // per chunk of a short vector
 
-// Values that only move: who has some compresses them once, chunk by chunk, into its slots, and whoever wants them decodes them there.
-// Cost of n bytes: rounds n/chunk; compress n on each source, decode n of each source on each reader; n/ratio crosses. Error eps.
+// Bounded broadcast and allgather. Each source compresses its values once, chunk by chunk, into its slots, and readers
+// decode them there. Cost of n bytes: rounds n/chunk; compress n per source, decode n per source and reader; n/ratio
+// cross. Error eps.
 Status move(Group& g, Coder& coder, const BoundedCall& call) {
   const bool all = call.kind == Collective::allgather;
   const int me = g.rank(), ranks = g.size();

@@ -1,8 +1,10 @@
-// Collectives whose values travel within a bound: as streams through the slots of a group, summed in code space.
+// Collectives within an error bound: values travel as streams through the slots of a group, and are summed in code
+// space.
 //
-// Contracts as in collectives.hpp, and: every rank gives the same spec. Results are, bit for bit, what the codec alone gives for all
-// contributions: they depend neither on the number of chunks, nor on who adds what, nor on the order. So all ranks that hold a block of an
-// allreduce or allgather hold the same bytes; the root of a broadcast keeps its exact data. The error is payload::error_factor() * spec.eps.
+// The contracts of collectives.hpp hold. In addition, every rank gives the same spec. Results equal, bit for bit, the
+// codec's sum of all contributions. They depend neither on the chunks, nor on which rank adds, nor on the order. So all
+// ranks that hold a block of an allreduce or allgather hold the same bytes; the root of a broadcast keeps its exact
+// data. The error is payload::error_factor() * spec.eps.
 #pragma once
 
 #include <cstddef>
@@ -19,22 +21,22 @@ namespace stretto::node {
 struct BoundedCall {
   Collective kind = Collective::allreduce;  // or reduce, reduce_scatter, bcast, allgather
   const void* in = nullptr;                 // null: in place
-  void* out = nullptr;                      // of bcast: the data, on every rank
-  std::size_t count = 0;                    // elements of the vector; of reduce_scatter and allgather: of a block
+  void* out = nullptr;                      // bcast: the data, on every rank
+  std::size_t count = 0;                    // elements of the vector; reduce_scatter and allgather: of one block
   int root = 0;
-  payload::Spec spec;  // homomorphic or fused, of a floating type, one operation for all (nothing travels raw)
+  payload::Spec spec;  // homomorphic or fused, a floating type, one operation for all ranks (raw payloads are refused)
 };
 
-// What one rank put into its slots, once each however many read it, and what that took.
+// Bytes that one rank wrote to its slots, counted once for any number of readers, and the time of coding.
 struct Streamed {
   std::uint64_t raw_bytes = 0, stream_bytes = 0;
   payload::Seconds seconds;
 };
 
-// Whether run() can: else `unsupported`, `invalid_argument` or `invalid_bound`, and why.
+// ok if run() supports the arguments; else `unsupported`, `invalid_argument` or `invalid_bound` with a message.
 Status check_bounded(Collective kind, const payload::Spec& spec) noexcept;
 
-// One rank's; the group outlives it.
+// Per rank. The group outlives it.
 class Bounded {
  public:
   explicit Bounded(Group& group) noexcept : group_(group) {}

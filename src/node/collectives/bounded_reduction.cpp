@@ -15,7 +15,7 @@ BoundedReduction::BoundedReduction(Group& group, Coder& coder, const BoundedCall
       me_(static_cast<std::size_t>(group.rank())),
       scatters_(call.kind == Collective::reduce_scatter),
       divisor_(call.spec.op == payload::Op::mean ? static_cast<std::uint32_t>(ranks_) : 1) {
-  // A part for every rank, if one of a grain each fits; or for as many as that, and a region for the sum.
+  // One part per rank if a grain each fits. Otherwise as many parts as fit, and a region for the sum.
   constexpr std::size_t grain = Coder::kGrain;
   owners_ = ranks_;
   std::size_t grains = coder.grains(g_.slot_bytes(), ranks_);
@@ -35,7 +35,7 @@ BoundedReduction::BoundedReduction(Group& group, Coder& coder, const BoundedCall
   streams_.reserve(ranks_);
 }
 
-// Of a reduce_scatter a chunk has a piece of each of `owners_` blocks, and all pieces of those come before the next blocks.
+// reduce_scatter: a chunk has a piece of each of `owners_` blocks. All pieces of these blocks precede the next blocks.
 BoundedReduction::Part BoundedReduction::part(std::uint64_t chunk, std::size_t index) const noexcept {
   if (scatters_) {
     const std::size_t block = chunk / pieces_ * owners_ + index, at = chunk % pieces_ * piece_;
@@ -47,7 +47,7 @@ BoundedReduction::Part BoundedReduction::part(std::uint64_t chunk, std::size_t i
   return {owner, at, std::min(piece_, call_.count - at), at};
 }
 
-// Whether this rank owns a part of the chunk, and which.
+// True if this rank owns a part of the chunk; *index is that part.
 bool BoundedReduction::owned(std::uint64_t chunk, std::size_t* index) const noexcept {
   for (*index = 0; *index < owners_; ++*index) {
     const Part p = part(chunk, *index);
@@ -63,7 +63,7 @@ codec::Bytes BoundedReduction::region(const std::byte* body, std::size_t index) 
   return {body + index * room_, room_};
 }
 
-// A rank that owns the same part of every chunk contributes nothing there, so its sum may lie there.
+// A rank that owns the same part of every chunk does not contribute there, so its sum uses that region.
 std::size_t BoundedReduction::sum_region() const noexcept { return owners_ == ranks_ ? me_ : owners_; }
 
 Status BoundedReduction::contribute(std::uint64_t chunk, std::byte* body) noexcept {
@@ -76,8 +76,8 @@ Status BoundedReduction::contribute(std::uint64_t chunk, std::byte* body) noexce
   return Status::ok;
 }
 
-// This rank's part of a chunk, of what all left in their slots.
-Status BoundedReduction::add_up(std::uint64_t chunk, std::byte* body, Told* told) noexcept {
+// Sums this rank's part of a chunk over all ranks' slots.
+Status BoundedReduction::add_up(std::uint64_t chunk, std::byte* body, Published* payload) noexcept {
   std::size_t index = 0;
   if (!owned(chunk, &index)) return Status::ok;
   const Part p = part(chunk, index);
@@ -93,14 +93,14 @@ Status BoundedReduction::add_up(std::uint64_t chunk, std::byte* body, Told* told
   if (s == Status::ok && scatters_) {
     s = coder_.decode(sum.stream, out_ + coder_.bytes(p.out), p.count, divisor_);
   } else if (s == Status::ok) {
-    told->decoded = sum.store ? 1 : 0;
+    payload->decoded = sum.store ? 1 : 0;
     if (sum.store) s = coder_.decode(sum.stream, to.data(), p.count, divisor_);
     coder_.count(coder_.bytes(p.count), sum.store ? coder_.bytes(p.count) : sum.stream.size());
   }
   return s == Status::ok ? s : g_.give_up_all(s);
 }
 
-// The sums of a chunk, this rank's first: it is still in its cache.
+// Decodes the sums of a chunk, this rank's first: it is still in the cache.
 Status BoundedReduction::copy_out(std::uint64_t chunk) noexcept {
   for (std::size_t k = 0; k < owners_; ++k) {
     const Part p = part(chunk, (me_ + k) % owners_);
@@ -109,12 +109,12 @@ Status BoundedReduction::copy_out(std::uint64_t chunk) noexcept {
     if (p.owner != g_.rank()) {
       if (const Status s = g_.await(p.owner, first_ + chunk + 1, &line); s != Status::ok) return s;
     }
-    Told told;
-    std::memcpy(&told, line->payload, sizeof told);
+    Published payload;
+    std::memcpy(&payload, line->payload, sizeof payload);
     const codec::Bytes sum =
         region(g_.slot(p.owner, first_ + chunk + 1), owners_ == ranks_ ? static_cast<std::size_t>(p.owner) : owners_);
     std::byte* to = out_ + coder_.bytes(p.out);
-    if (told.decoded != 0) {
+    if (payload.decoded != 0) {
       std::memcpy(to, sum.data(), coder_.bytes(p.count));
     } else if (const Status s = coder_.decode(sum, to, p.count, divisor_); s != Status::ok) {
       return g_.give_up_all(s);
@@ -130,7 +130,7 @@ Status BoundedReduction::run() noexcept {
   const std::uint64_t published = chunks_ + (scatters_ ? 0 : 1), rounds = chunks_ + (scatters_ ? 1 : 2);
   first_ = g_.rounds(rounds);
   for (std::uint64_t i = 0; i < rounds; ++i) {
-    Told told;
+    Published payload;
     if (i < published) {
       if (const Status s = g_.open(first_ + i, others_, Group::Room::slot); s != Status::ok) return s;
       std::byte* const body = g_.slot(first_ + i);
@@ -138,13 +138,13 @@ Status BoundedReduction::run() noexcept {
         if (const Status s = contribute(i, body); s != Status::ok) return s;
       }
       if (i > 0 && !scatters_) {
-        if (const Status s = add_up(i - 1, body, &told); s != Status::ok) return s;
+        if (const Status s = add_up(i - 1, body, &payload); s != Status::ok) return s;
       }
-      std::memcpy(g_.line(first_ + i).payload, &told, sizeof told);
+      std::memcpy(g_.line(first_ + i).payload, &payload, sizeof payload);
       g_.publish(first_ + i);
     }
     if (i > 0 && scatters_) {
-      if (const Status s = add_up(i - 1, nullptr, &told); s != Status::ok) return s;
+      if (const Status s = add_up(i - 1, nullptr, &payload); s != Status::ok) return s;
     }
     if (i > 1 && out_ != nullptr && !scatters_) {
       if (const Status s = copy_out(i - 2); s != Status::ok) return s;

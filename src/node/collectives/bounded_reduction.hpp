@@ -1,16 +1,16 @@
 // Bounded reduce, allreduce and reduce-scatter.
 //
-// The vector is cut in chunks, and a chunk in parts of whole groups of the codec. Each rank compresses its contribution
-// to every part but its own into its slot. The owner of a part adds these streams and its own values in code space, and
-// leaves the sum in its slot as a stream. Ranks that want the result decode the sum. A step of each of three successive
-// chunks is done in a round. A sum that has no room (of values off the grid, held exactly) travels decoded: the same
-// values.
+// The vector is cut into chunks, and a chunk into parts of whole codec groups. Each rank compresses its contribution to
+// every part but its own into its slot. The owner of a part adds these streams and its own values in code space, and
+// leaves the sum in its slot as a stream. Ranks that need the result decode the sum. A round does one step of each of
+// three successive chunks. A sum whose stream exceeds its room (values off the grid are held exactly) travels decoded,
+// with the same values.
 //
-// The slot of a round holds this rank's contributions to a chunk and its sum of the chunk before. Where not every rank can own a part of
-// a chunk, for want of room, ranks own parts in turn.
+// The slot of a round holds this rank's contributions to a chunk and its sum of the previous chunk. If a chunk has too
+// few parts for all ranks, ranks own parts in turn.
 //
-// Cost of n bytes over p ranks: rounds ⌈n/chunk⌉ + 2; a rank compresses (p-1)/p·n, fuses n/p, adds (p-2)/p·n of streams, decodes n;
-// 2·n/ratio cross. Error p·eps.
+// Cost of n bytes over p ranks: rounds ⌈n/chunk⌉ + 2; a rank compresses (p-1)/p·n, fuses n/p, adds (p-2)/p·n of
+// streams, decodes n; 2·n/ratio cross. Error p·eps.
 #pragma once
 
 #include <vector>
@@ -30,9 +30,9 @@ class BoundedReduction {
     std::size_t at = 0, count = 0;  // elements of the input
     std::size_t out = 0;            // first element of the result
   };
-  // What a rank tells in its lines.
-  struct Told {
-    std::uint32_t decoded = 0;  // the sum in this slot is values
+  // The payload of a rank's line.
+  struct Published {
+    std::uint32_t decoded = 0;  // 1: the sum in this slot is values, not a stream
     std::uint32_t reserved = 0;
   };
 
@@ -42,22 +42,22 @@ class BoundedReduction {
   codec::Bytes region(const std::byte* body, std::size_t index) const noexcept;
   std::size_t sum_region() const noexcept;
   Status contribute(std::uint64_t chunk, std::byte* body) noexcept;
-  Status add_up(std::uint64_t chunk, std::byte* body, Told* told) noexcept;
+  Status add_up(std::uint64_t chunk, std::byte* body, Published* payload) noexcept;
   Status copy_out(std::uint64_t chunk) noexcept;
 
   Group& g_;
   Coder& coder_;
   const BoundedCall& call_;
   const std::byte* in_;
-  std::byte* out_;  // null: no result is wanted
+  std::byte* out_;  // null: this rank needs no result
   std::size_t ranks_, me_;
   bool scatters_;
   std::uint32_t divisor_;
   std::size_t owners_ = 0;  // parts of a chunk
   std::size_t piece_ = 0;   // elements of a whole part
-  std::size_t room_ = 0;    // bytes of a region
+  std::size_t room_ = 0;    // bytes of a slot's region
   std::uint64_t pieces_ = 0, chunks_ = 0, first_ = 0;
-  std::vector<int> others_;  // from the rank after this one on
+  std::vector<int> others_;  // in ring order from the next rank
   std::vector<codec::Bytes> streams_;
 };
 

@@ -27,6 +27,7 @@ Coder::Coder(const payload::Spec& spec, payload::Pool& pool, Streamed& streamed)
       size_(payload::size_of(spec.type)) {
   options_.magnitude = spec.magnitude;
   options_.checksum = spec.checksum;
+  options_.coding = codec::Coding::fixed;
 }
 
 std::size_t Coder::room(std::size_t count) const noexcept {
@@ -51,7 +52,7 @@ Status Coder::decode(codec::Bytes stream, std::byte* to, std::size_t n, std::uin
   return codec::decompress(stream, to, n, options_, divisor);
 }
 
-// A stream in `to`, or else in memory of the pool: of the usual size, or of the most that it may take.
+// Makes a stream in `to`, or else in pool memory: first of the usual size, then of the largest size.
 template <class Make>
 Status Coder::make(codec::MutableBytes to, std::size_t usual, std::size_t most, const Make& make, Sum* made) noexcept {
   std::size_t written = 0;
@@ -73,7 +74,7 @@ Status Coder::make(codec::MutableBytes to, std::size_t usual, std::size_t most, 
   return s;
 }
 
-// Fused, own values join the first stream in one pass; otherwise they become a stream first.
+// Fused: own values join the first stream in one pass. Otherwise they are compressed first.
 Status Coder::sum(const std::byte* own, std::span<const codec::Bytes> others, std::size_t n, codec::MutableBytes to,
                   Sum* sum) noexcept {
   const std::size_t most = codec::combine_bound(type_, n), one = codec::compress_bound(type_, n);

@@ -1,4 +1,4 @@
-// The codec as bounded collectives use it: streams made in slots, sums of streams that lie in slots.
+// The codec for bounded collectives: compresses into slots and sums streams that lie in slots.
 #pragma once
 
 #include <cstddef>
@@ -11,37 +11,37 @@ namespace stretto::node {
 
 class Coder {
  public:
-  static constexpr std::size_t kGrain =
-      1024;  // elements: values are cut on multiples of it, so that the codec's groups stay whole
+  // Elements. Values are cut at multiples of kGrain, so that the codec's groups stay whole.
+  static constexpr std::size_t kGrain = 1024;
 
   // `pool` and `streamed` outlive it.
   Coder(const payload::Spec& spec, payload::Pool& pool, Streamed& streamed) noexcept;
 
   std::size_t bytes(std::size_t count) const noexcept { return count * size_; }
 
-  // Room of a slot, in whole lines, for the stream of `count` values or for the values themselves.
+  // Slot bytes, in whole cache lines, for the stream of `count` values or for the raw values.
   std::size_t room(std::size_t count) const noexcept;
 
-  // As many grains as fit `room` bytes cut in `regions`; 0: none does.
+  // Grains that fit in each of `regions` regions of `room` bytes; may be 0.
   std::size_t grains(std::size_t room, std::size_t regions) const noexcept {
     return room / regions / this->room(kGrain);
   }
 
-  // The stream of `count` values, for others to read.
+  // Compresses `count` values into `to`, for other ranks to read.
   Status compress(const std::byte* values, std::size_t count, codec::MutableBytes to) noexcept;
 
   struct Sum {
     codec::Bytes stream;
-    payload::Buffer store;  // where it lies; empty: it lies in the memory that was offered
+    payload::Buffer store;  // memory of the stream; empty if the stream lies in `to`
   };
-  // What `own` values and the streams of the others come to: in `to` where that has room.
+  // Sums `own` values and the other ranks' streams, into `to` if the sum fits there.
   Status sum(const std::byte* own, std::span<const codec::Bytes> others, std::size_t count, codec::MutableBytes to,
              Sum* sum) noexcept;
 
-  // divisor > 1: the mean.
+  // divisor > 1 gives the mean.
   Status decode(codec::Bytes stream, std::byte* to, std::size_t count, std::uint32_t divisor) noexcept;
 
-  // `raw` bytes of values travelled as so many.
+  // Counts `raw` bytes of values that travelled as `travelled` bytes.
   void count(std::size_t raw, std::size_t travelled) noexcept;
 
  private:

@@ -29,6 +29,7 @@ Status Collectives::create(Exchange& exchange, const Options& options, std::uniq
   if (status = node::agree(exchange, status); status != Status::ok) return status;
   if (status = Group::create(exchange, options.group, &c->group_); status != Status::ok) return status;
   if (status = Memory::create(exchange, *c->group_, options.memory, &c->memory_); status != Status::ok) return status;
+  c->group_->map_lines_of_peers();
   *made = std::move(c);
   return Status::ok;
 }
@@ -77,12 +78,12 @@ Status Collectives::finish_call(Status s) noexcept {
 
 Status Collectives::barrier() noexcept {
   const CallRecord call{Collective::barrier};
-  // Over several levels a barrier is the reduction of one byte.
+  // Over several levels a barrier is a reduction of one byte.
   std::uint8_t in = 0, out = 0;
   return reduction(call, &in, &out, size() <= kFlat ? 0 : 1, Type::u8, {payload::Op::bor});
 }
 
-// Largest and smallest in one: the smallest is the complement of the largest complement.
+// Largest and smallest value in one reduction: the smallest is the complement of the largest complement.
 Status Collectives::agree(std::uint64_t value, bool* same) noexcept {
   const std::uint64_t in[2] = {value, ~value};
   std::uint64_t out[2] = {0, 0};
@@ -151,8 +152,8 @@ std::size_t Collectives::eager_limit(Collective kind) const noexcept {
   return std::min((reduce ? options_.eager_reduce : options_.eager).value_or(usual), group_->slot_bytes());
 }
 
-// One round: every rank publishes all it has; who wants a result combines everybody's, in rank order. A barrier is that, of nothing.
-// Cost: one round, n bytes in, p·n combined on each rank that wants it.
+// One round: every rank publishes its whole input, and receivers combine all inputs in rank order. A barrier is an
+// eager call without data. Cost: one round, n bytes in, p·n combined on each receiver.
 Status Collectives::eager(const CallRecord& call, const void* in, void* out, std::size_t count, Type type,
                           const Combination& operation) noexcept {
   Group& g = *group_;

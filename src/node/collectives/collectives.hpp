@@ -1,17 +1,16 @@
 // Collectives of the ranks of one node.
 //
-// Contracts that all share. The ranks call the same collectives in the same order with the same kind, length, type,
-// operation and root. Where they do not, every rank gets `incompatible`, and the message says which rank called what:
-// in that call if the rank takes something there, else in a later call (docs/node.md, Waiting). A rank that does not
-// come is a `timeout` after the limit. Counts may be zero. Buffers may lie anywhere and are the caller's again on
-// return; input and output do not overlap unless in place: `in` null means that the input lies in `out` (as
-// MPI_IN_PLACE does; the block of this rank where `out` has one a rank). Types are those of payload::Type; bytes that
-// are only moved have none.
+// Contracts. All ranks call the same collectives in the same order, with the same kind, length, type, operation and
+// root. Otherwise every rank gets `incompatible`, and the message names the ranks and their calls. A rank that receives
+// data gets it in that call, another in a later call (docs/node.md, Waiting). A missing rank is a `timeout` after the
+// limit. Counts may be zero. Buffers may lie anywhere and belong to the caller again on return. Input and output do not
+// overlap, unless `in` is null: the input then lies in `out`, as with MPI_IN_PLACE (in this rank's block if `out` has a
+// block per rank). Types are those of payload::Type; moved bytes have none.
 //
-// Reductions are in a fixed order, so all ranks get the same bytes and a repeated call gives the same bytes again. On
-// one level the order is that of ranks, ((x0 + x1) + x2) + ..., whatever the length, the chunks and the memory. On
-// several levels the members of each group are added in that order, and groups in the order of their lowest ranks.
-// Options::reproducible, Combination::rank_by_rank, and operations that do not commute, use one level.
+// Reductions have a fixed order: all ranks get the same bytes, and a repeated call gives the same bytes again. On one
+// level the order is that of ranks, ((x0 + x1) + x2) + ..., for any length, chunk and kind of memory. On several levels
+// the members of each group are added in rank order, and groups in the order of their lowest ranks.
+// Options::reproducible, Combination::rank_by_rank and non-commutative operations use one level.
 #pragma once
 
 #include <algorithm>
@@ -25,8 +24,8 @@
 #include <vector>
 
 #include "node/collectives/combine.hpp"
-#include "node/collectives/manners.hpp"
 #include "node/collectives/moves.hpp"
+#include "node/collectives/store_tuner.hpp"
 #include "node/group/group.hpp"
 #include "node/group/hierarchy.hpp"
 #include "node/memory/kernels.hpp"
@@ -37,28 +36,28 @@ namespace stretto::node {
 struct Options {
   GroupOptions group;
   MemoryOptions memory;
-  Hierarchy hierarchy;  // of as many ranks as the exchange has, or of one (the default): one level
+  Hierarchy hierarchy;  // of the exchange's ranks; a hierarchy of one rank (the default) means one level
   std::vector<std::pair<Collective, Hierarchy>>
-      hierarchies;  // of single kinds of reduction, of broadcasts, and of barriers, instead of that one
+      hierarchies;  // overrides for single kinds of reduction, broadcasts and barriers
   bool reproducible = false;
-  // Reductions up to so many bytes, of up to kFlat ranks: every rank reads all in one round (at most a slot). The same
-  // of reduce, where only the root reads. Unset: 32 KiB shared out among the ranks, and at least 4 KiB. Where ranks
-  // share cores, 16 KiB, and 64 KiB of reduce: a wait for another rank's work is there a wait for a core.
+  // Reductions up to this many bytes, of up to kFlat ranks, are eager: every rank reads all inputs in one round (at
+  // most a slot). eager_reduce is the limit of reduce, where only the root reads. Unset: 32 KiB divided by the ranks,
+  // at least 4 KiB. Oversubscribed: 16 KiB, and 64 KiB for reduce, since waiting for another rank then means waiting
+  // for a core.
   std::optional<std::size_t> eager, eager_reduce;
-  std::size_t direct = 16 * 1024;  // from so many bytes a block on, buffers that peers can see are used where they are
-  // Private buffers are copied by the kernel from so many bytes a block on. Broadcasts and reductions are faster through slots,
-  // where copying in and out overlap (docs/node.md), so by default never.
-  std::size_t kernel = 256 * 1024;               // allgather, gather, scatter, alltoall
-  std::size_t kernel_streams = ~std::size_t{0};  // broadcasts and reductions
+  std::size_t direct = 16 * 1024;  // bytes of a block from which buffers visible to peers are used in place
+  // Bytes of a block from which the kernel copies private buffers in allgather, gather, scatter and alltoall. Broadcasts
+  // and reductions are faster through slots, where copying in and out overlap (docs/node.md).
+  std::size_t kernel = 256 * 1024;
 };
 
-// What one node's collectives did, to be explained to people.
+// Counts of the protocols used, for reports.
 struct Counters {
   std::uint64_t calls = 0;
   std::uint64_t inlined = 0, eager = 0, pipelined = 0;  // by protocol
-  std::uint64_t mapped = 0, copyable = 0, staged = 0;   // of pipelined ones: by this rank's own input
-  std::uint64_t lent = 0;     // reductions of two ranks in which the other wrote results into slots of this one
-  std::uint64_t refused = 0;  // blocks that were exposed, could not be got at, and came through slots after all
+  std::uint64_t mapped = 0, copyable = 0, staged = 0;   // pipelined calls, by this rank's own input
+  std::uint64_t lent = 0;     // reductions of two ranks in which the peer wrote results into this rank's slots
+  std::uint64_t refused = 0;  // exposed blocks that could not be read, and came through slots instead
 };
 
 class Collectives {
@@ -67,7 +66,8 @@ class Collectives {
   static Status create(Exchange& exchange, const Options& options, std::unique_ptr<Collectives>* made) noexcept;
   ~Collectives();
 
-  // Collectives of the same ranks in an order of their own (Group::beside). Throws std::bad_alloc. These outlive them.
+  // A second, independently ordered sequence of collectives of the same ranks (Group::beside). Throws std::bad_alloc.
+  // This object outlives it.
   std::unique_ptr<Collectives> beside() const;
 
   int rank() const noexcept { return group_->rank(); }
@@ -75,16 +75,17 @@ class Collectives {
 
   Status barrier() noexcept;
 
-  // Whether all ranks gave the same value.
+  // *same: true if all ranks gave the same value.
   Status agree(std::uint64_t value, bool* same) noexcept;
   Status bcast(void* data, std::size_t bytes, int root) noexcept;
 
-  // out is written on the root only (and may be null elsewhere). In place: on the root.
+  // `out` is written on the root only, and may be null elsewhere. In place: on the root.
   Status reduce(const void* in, void* out, std::size_t count, payload::Type type, const Combination& operation,
                 int root) noexcept;
   Status allreduce(const void* in, void* out, std::size_t count, payload::Type type,
                    const Combination& operation) noexcept;
-  // `in` holds size() blocks of `count`; out receives block rank(). In place: out holds all blocks, and its first receives.
+  // `in` holds size() blocks of `count`; `out` receives block rank(). In place: `out` holds all blocks, and the result
+  // replaces the first.
   Status reduce_scatter(const void* in, void* out, std::size_t count, payload::Type type,
                         const Combination& operation) noexcept;
 
@@ -103,20 +104,20 @@ class Collectives {
     return options_.hierarchy;
   }
   const Counters& counters() const noexcept { return counters_; }
-  // Whether it makes a difference for moves of such blocks who copies private buffers.
+  // True if the kernel can copy private buffers for moves of this block size, and no cheaper access exists.
   bool copies_differ(std::size_t bytes) const noexcept {
     const auto can = [this](Access a) { return memory_->usable(a); };
     return size() > 1 && bytes >= options_.direct && can(Access::kernel) && !can(Access::process) &&
            !can(Access::xpmem);
   }
-  // Uses these from now on, instead of what is measured. The same call on every rank.
+  // Fixes the kind of stores instead of measuring. Every rank makes the same call.
   void use(Stores stores) noexcept {
     stores_.fill(stores);
     fixed_stores_ = true;
   }
 
-  static constexpr int kFlat = 8;                  // ranks that one rank reads in turn without minding,
-  static constexpr std::size_t kFlatBytes = 4096;  // and bytes of a broadcast that so many read from its root
+  static constexpr int kFlat = 8;                  // ranks up to which one rank reads all others in turn
+  static constexpr std::size_t kFlatBytes = 4096;  // bytes of a broadcast that all of kFlat ranks read from its root
 
  private:
   friend class Reduction;
@@ -129,7 +130,7 @@ class Collectives {
   Status eager(const CallRecord& call, const void* in, void* out, std::size_t count, payload::Type type,
                const Combination& operation) noexcept;
   std::size_t eager_limit(Collective kind) const noexcept;
-  // Whether so many blocks of a rank are one round of small.cpp. The same on every rank.
+  // True if a call with `blocks` blocks per rank takes one round (small.cpp). Equal on every rank.
   bool small(std::size_t bytes, std::size_t blocks) const noexcept {
     return bytes > 0 && size() > 1 && bytes <= kSmall / std::max<std::size_t>(blocks, 1) && bytes < options_.direct;
   }
@@ -143,12 +144,13 @@ class Collectives {
   template <class Describe>
   Status move(const CallRecord& call, const Describe& describe) noexcept;
   Status finish_call(Status s) noexcept;
-  // What stores are chosen for. Moves: also reduce-scatters, and outputs of others that are stored to.
+  // Classes of calls with separately tuned stores. `moves` includes reduce-scatters, and stores into other ranks'
+  // outputs.
   enum class Use : std::uint8_t { moves, allreduce, reduce };
   static constexpr std::size_t index(Use use) noexcept { return static_cast<std::size_t>(use); }
   static constexpr std::size_t kUses = 3;
   Stores stores(Use use) const noexcept { return stores_[index(use)]; }
-  // Microseconds that a rank spent on the best trial with such stores.
+  // Microseconds of a rank's best trial with each kind of stores.
   struct Spent {
     double plain = 1e30, streaming = 1e30;
     void least(Stores stores, double spent) noexcept {
@@ -160,25 +162,25 @@ class Collectives {
   Status try_moves() noexcept;
   Status try_reductions(Use use) noexcept;
   Status agree_on_stores(const Spent& mine, Use use) noexcept;
-  // Of reductions of such a length in memory that is seen; null where nothing is tried.
-  Manners* manners(Collective kind, std::size_t bytes) noexcept {
+  // Tuner for reductions of this length in visible memory; null if nothing is tuned.
+  StoreTuner* store_tuner(Collective kind, std::size_t bytes) noexcept {
     if (fixed_stores_ || group_->oversubscribed()) return nullptr;
     const std::size_t use = kind == Collective::reduce ? 0 : kind == Collective::allreduce ? 1 : 2;
     const auto length = static_cast<std::size_t>(std::bit_width(bytes >> 14));
-    return &manners_[use][std::min(length, kLengths - 1)];
+    return &store_tuners_[use][std::min(length, kLengths - 1)];
   }
   std::byte* scratch(std::size_t bytes);
-  // Of what a peer left: in the caches of another core, unless ranks share cores.
+  // Copies data that a peer wrote. It lies in another core's caches, unless ranks share cores.
   void copy_from_peer(void* to, const void* from, std::size_t bytes, Stores stores) const noexcept {
     (group_->oversubscribed() ? copy : copy_theirs)(to, from, bytes, stores);
   }
-  // Where a peer read last, or wrote.
+  // Copies to memory that a peer read or wrote last.
   void copy_to_peer(void* to, const void* from, std::size_t bytes, Stores stores) const noexcept {
     (group_->oversubscribed() ? copy : copy_to_theirs)(to, from, bytes, stores);
   }
 
-  // Bytes between two trials of stores: tens of milliseconds at least. The first trial comes sooner, but not so soon that a
-  // program's first calls wait for it.
+  // Bytes between two trials of stores, tens of milliseconds at least. The first trial comes sooner, but not within a
+  // program's first calls.
   static constexpr std::uint64_t kTryEvery = std::uint64_t{256} << 20, kTryFirst = std::uint64_t{32} << 20;
 
   Options options_;
@@ -187,15 +189,15 @@ class Collectives {
   Hierarchy one_level_;
   std::vector<int> others_;  // all ranks but this one
   std::vector<std::byte> scratch_;
-  Moves moves_;                 // of the call in hand
-  Operands operands_;           // the same, of the reduction in hand
-  std::vector<int> offspring_;  // in the tree of the last broadcast
+  Moves moves_;                 // of the current call
+  Operands operands_;           // of the current reduction
+  std::vector<int> offspring_;  // children in the last broadcast's tree
   int offspring_root_ = -1, offspring_levels_ = 0;
-  std::array<Stores, kUses> stores_{};  // plain, until they are tried
+  std::array<Stores, kUses> stores_{};  // plain until the first trial
   bool fixed_stores_ = false;
   std::array<std::uint64_t, kUses> until_tried_{kTryFirst, kTryFirst, kTryFirst};  // bytes
   static constexpr std::size_t kLengths = 16;                                      // powers of two, from 16 KiB
-  std::array<std::array<Manners, kLengths>, 3> manners_;  // of reduce, allreduce, reduce_scatter
+  std::array<std::array<StoreTuner, kLengths>, 3> store_tuners_;  // of reduce, allreduce, reduce_scatter
   Counters counters_;
 };
 

@@ -1,4 +1,4 @@
-// Collectives that only move blocks: who exposes what, and who pulls what.
+// Exposed blocks and pulls of the collectives that only move blocks.
 #include <cstring>
 #include <new>
 
@@ -12,7 +12,7 @@ void move_own(void* to, const void* from, std::size_t bytes) noexcept {
   if (to != from && bytes > 0) std::memmove(to, from, bytes);
 }
 
-// Position of `rank` among the blocks that `owner` exposes, one for each other rank.
+// Position of `rank` among the blocks of `owner`, which exposes one for each other rank.
 std::size_t index_at(int owner, int rank) noexcept { return static_cast<std::size_t>(rank < owner ? rank : rank - 1); }
 
 }  // namespace
@@ -40,7 +40,7 @@ Status Collectives::move(const CallRecord& call, const Describe& describe) noexc
   }
 }
 
-// Down a tree: the root of the call leads every group that it is in.
+// Down a tree: the root of the call leads every group that contains it.
 Status Collectives::bcast(void* data, std::size_t bytes, int root) noexcept {
   const Hierarchy& asked = hierarchy(Collective::bcast);
   const bool one_level = (size() <= kFlat && bytes <= kFlatBytes) || asked.levels() == 1;
@@ -53,7 +53,7 @@ Status Collectives::bcast(void* data, std::size_t bytes, int root) noexcept {
       offspring_root_ = root;
       offspring_levels_ = h.levels();
     }
-    m->streams = true;
+    m->by_kernel = false;
     m->readers = offspring_;
     if (!m->readers.empty()) {
       m->exposed = static_cast<const std::byte*>(data);
@@ -83,7 +83,7 @@ Status Collectives::allgather(const void* in, void* out, std::size_t bytes) noex
     m->offsets.assign(1, 0);
     m->span = bytes;
     m->readers = others_;
-    // Each begins with the rank after it, so that not all read from one.
+    // Each rank begins with the next rank, so that not all read from one source.
     for (int k = 1; k < size(); ++k) {
       const int r = (rank() + k) % size();
       m->pulls.push_back({r, 0, 0, blocks + static_cast<std::size_t>(r) * bytes});
@@ -139,7 +139,7 @@ Status Collectives::alltoall(const void* in, void* out, std::size_t bytes) noexc
     const std::size_t all = bytes * static_cast<std::size_t>(size());
     const auto* from = static_cast<const std::byte*>(in);
     if (in == nullptr) {
-      // In place each block is both sent and overwritten: what is sent is kept apart.
+      // In place each block is both sent and overwritten, so a copy is sent.
       std::byte* kept = scratch(all);
       std::memcpy(kept, out, all);
       from = kept;

@@ -1,4 +1,4 @@
-// The operation of a reduction, applied block by block in rank order, and the lists of what it is applied to.
+// The operation of a reduction, applied block by block in rank order, and the lists of its operands.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace stretto::node {
 
-// What a reduction combines and how.
+// Operation of a reduction.
 struct Combination {
   payload::Op op = payload::Op::sum;
   payload::UserFunction user{};  // with payload::Op::user
@@ -26,32 +26,32 @@ struct Range {
   bool empty() const noexcept { return first >= end; }
 };
 
-// What a reduction combines, and where its results go: lists whose room is kept from call to call.
+// Operands of a reduction, and destinations of its results. The lists keep their memory from call to call.
 struct Operands {
   struct Source {
     int rank = 0;
     Range part;
-    const std::byte* at = nullptr;     // of part.first, where it lies in a row
-    const std::byte* whole = nullptr;  // of the vector, where elements are looked up one run at a time
+    const std::byte* at = nullptr;     // address of part.first, if the elements are contiguous
+    const std::byte* whole = nullptr;  // address of the vector, if elements are looked up run by run
   };
   std::vector<std::vector<Source>> sources;  // by child group
-  std::vector<const std::byte*> row;         // the same, of the row in hand
-  std::vector<std::byte*> outputs;           // by rank, where results are pushed; null: nothing goes there
+  std::vector<const std::byte*> row;         // operands of the current row
+  std::vector<std::byte*> outputs;           // by rank: destination of pushed results; null: none
   std::vector<int> readers;                  // of this rank's slots
-  std::vector<char> reads;                   // by rank, whether it is one
+  std::vector<char> reads;                   // by rank: true if the rank is in `readers`
 };
 
-// unsupported unless the operation is defined on the type.
+// unsupported if the operation is not defined on the type.
 Status check(const Combination& operation, payload::Type type) noexcept;
 
 // sum = sum (op) next, in this order.
 Status fold(const Combination& operation, payload::Type type, void* sum, const void* next, std::size_t count) noexcept;
 
-// to = left (op) right. to is apart from both.
+// to = left (op) right. `to` overlaps neither.
 Status join(const Combination& operation, payload::Type type, const void* left, const void* right, void* to,
             std::size_t count) noexcept;
 
-// The end of a mean over p ranks; nothing for other operations.
+// Final step of a mean over p ranks; no-op for other operations.
 Status finish(const Combination& operation, payload::Type type, void* values, std::size_t count, int ranks) noexcept;
 
 }  // namespace stretto::node

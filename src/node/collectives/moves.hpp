@@ -1,4 +1,4 @@
-// Who exposes which blocks in a collective that only moves them, and who pulls them: one rank's part.
+// One rank's part of a collective that only moves blocks: the blocks it exposes, and the blocks it pulls.
 #pragma once
 
 #include <cstddef>
@@ -6,13 +6,13 @@
 
 namespace stretto::node {
 
-// What is left of a pull: its blocks come chunk by chunk, all is there, or this rank was not let at them.
-enum class Left : char { chunks, nothing, refused };
+// A pending pull has outstanding chunks. A refused one is repeated in a second pass.
+enum class PullState : char { pending, done, refused };
 
 struct Pull {
   int source = 0;
-  std::size_t index = 0;   // of the block among those that the source exposes
-  std::size_t offset = 0;  // of the block from the first byte that the source exposes
+  std::size_t index = 0;   // of the block among the source's exposed blocks
+  std::size_t offset = 0;  // of the block from the source's first exposed byte
   std::byte* to = nullptr;
 };
 
@@ -20,17 +20,17 @@ struct Moves {
   const std::byte* exposed = nullptr;  // first byte
   std::vector<std::size_t> offsets;    // of the exposed blocks; empty: nothing
   std::size_t span = 0;                // bytes from the first to the end of the last
-  std::size_t indices = 1;             // most blocks that any rank exposes; the same on every rank
-  std::vector<int> readers;            // who pulls from this rank
+  std::size_t indices = 1;             // largest number of blocks that any rank exposes; equal on every rank
+  std::vector<int> readers;            // ranks that pull from this rank
   std::vector<Pull> pulls;
-  bool streams = false;            // a broadcast: Options::kernel_streams holds
-  bool passes_on = false;          // what it exposes is what it pulls
+  bool by_kernel = true;           // the kernel may copy private blocks of at least Options::kernel bytes
+  bool passes_on = false;          // this rank exposes the data that it pulls
   std::size_t bytes = 0;           // of a block
-  std::vector<Left> left;          // by pull
-  const std::byte* own = nullptr;  // this rank's own block goes from here
-  std::byte* own_to = nullptr;     // to there; null: it is where it belongs
+  std::vector<PullState> states;   // by pull
+  const std::byte* own = nullptr;  // source of this rank's own block
+  std::byte* own_to = nullptr;     // destination of that block; null: it is in place
 
-  // Nothing, with the room of all lists kept.
+  // Empties all lists, and keeps their memory.
   void clear() noexcept {
     exposed = nullptr;
     offsets.clear();
@@ -38,7 +38,8 @@ struct Moves {
     indices = 1;
     readers.clear();
     pulls.clear();
-    streams = passes_on = false;
+    by_kernel = true;
+    passes_on = false;
     bytes = 0;
     own = nullptr;
     own_to = nullptr;

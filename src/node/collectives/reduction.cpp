@@ -7,7 +7,7 @@
 namespace stretto::node {
 namespace {
 
-constexpr std::size_t block_bytes = 4096;  // combined at a time: stays in the first cache
+constexpr std::size_t block_bytes = 4096;  // combined at a time: fits in the first-level cache
 
 }  // namespace
 
@@ -22,7 +22,7 @@ Reduction::Reduction(Collectives& c, const Task& task, const Hierarchy& hierarch
       size_(payload::size_of(task.type)),
       quantum_(std::max<std::size_t>(kLine / size_, 1)),
       stores_(c.stores(use(task.kind))),
-      manner_{results(), results() == Stores::plain ? c.stores(Collectives::Use::moves) : results()},
+      mode_{results(), results() == Stores::plain ? c.stores(Collectives::Use::moves) : results()},
       readers_(c.operands_.readers),
       outputs_(c.operands_.outputs),
       sources_(c.operands_.sources),
@@ -33,15 +33,15 @@ Reduction::Reduction(Collectives& c, const Task& task, const Hierarchy& hierarch
   operands_.resize(static_cast<std::size_t>(ranks_));
 }
 
-// A slot holds the input of a chunk, and this rank's part of it at every level. The same on every rank.
+// A slot holds the input of a chunk, and this rank's part of it at every level. The length is equal on every rank.
 void Reduction::choose_chunk() noexcept {
   const bool scatters = t_.kind == Collective::reduce_scatter;
   const std::size_t blocks = scatters || levels_ == 1 ? static_cast<std::size_t>(ranks_) : 1;
   all_ = scatters ? t_.count * blocks : t_.count;
   block_ = scatters ? t_.count : (t_.count + blocks - 1) / blocks;
   if (!scatters && blocks > 1) block_ = (block_ + quantum_ - 1) / quantum_ * quantum_;
-  // On one level a rank's part of the result takes the place of its own input, which no peer reads. On several: whole /
-  // (1 + 1/a + 1/b + ...), in integers, since fractions are rounded as each rank likes.
+  // On one level a rank's part of the result replaces its own input, which no peer reads. On several levels: whole / (1
+  // + 1/a + 1/b + ...), in integers, since rounding of fractions may differ between ranks.
   std::size_t numerator = 1, denominator = 1;
   for (int level = 1; level <= levels_ && levels_ > 1; ++level) {
     std::size_t smallest = static_cast<std::size_t>(ranks_);
@@ -55,12 +55,12 @@ void Reduction::choose_chunk() noexcept {
   const std::size_t elements = whole * numerator / denominator / blocks;
   chunk_ = std::max<std::size_t>(elements / quantum_ * quantum_, 1);
   if (levels_ == 1) {
-    // As few as slots allow, of equal length: every chunk more has ranks wait for each other twice more.
+    // As few chunks as the slots allow, of equal length: each chunk costs two waits.
     const std::size_t fewest = (block_ + chunk_ - 1) / chunk_;
     const std::size_t equal = fewest > 0 ? (block_ + fewest - 1) / fewest : 1;
     chunk_ = std::min(chunk_, (equal + quantum_ - 1) / quantum_ * quantum_);
   } else {
-    // Short vectors in a few, so that the levels overlap.
+    // Short vectors have several chunks, so that the levels overlap.
     const std::size_t least = std::max<std::size_t>(16384 / size_ / blocks / quantum_ * quantum_, quantum_);
     const std::size_t quarter = (block_ / 4 + quantum_ - 1) / quantum_ * quantum_;
     if (quarter < chunk_) chunk_ = std::min(chunk_, std::max(quarter, least));
@@ -75,22 +75,22 @@ Reduction::Chunk Reduction::chunk(std::uint64_t k) const noexcept {
   return {at, all_ / block_ * n + (rest > at ? std::min(rest - at, n) : 0), n};
 }
 
-// Elements of a part: whole cache lines, but for the top level where parts are blocks.
+// Elements of a part: whole cache lines, except for blocks at the top level.
 std::size_t Reduction::part_size(int level, int rank, const Chunk& c) const noexcept {
   if (level == levels_ && (levels_ == 1 || t_.kind == Collective::reduce_scatter)) return c.per_block;
   const std::size_t members = h_.group(level, rank).size();
   return ((c.elements + members - 1) / members + quantum_ - 1) / quantum_ * quantum_;
 }
 
-// Level 0: all of it.
+// Level 0 is the whole chunk.
 Range Reduction::part(int level, int rank, const Chunk& c) const noexcept {
   if (level == 0) return {0, c.elements};
   const std::size_t size = part_size(level, rank, c), at = size * static_cast<std::size_t>(h_.index(level, rank));
   return {std::min(at, c.elements), std::min(at + size, c.elements)};
 }
 
-// Where in a slot of `rank` its part of a level begins. On several levels after the input and the parts of the levels below, of whole
-// chunks. On one level every rank's part has its place, the same for input and result.
+// Offset of a level's part in a slot of `rank`. Several levels: after the input and the parts of the levels below,
+// sized for whole chunks. One level: every rank's part has a fixed place, shared by input and result.
 std::size_t Reduction::region(int level, int rank) const noexcept {
   if (level == 0) return 0;
   if (levels_ == 1) return static_cast<std::size_t>(rank) * chunk_ * size_;
@@ -110,8 +110,8 @@ std::size_t Reduction::source_run(const Chunk& c, std::size_t position) const no
   return std::min(c.per_block - position % c.per_block, c.elements - position);
 }
 
-// Who reads slots of this rank: of the groups it is in, whoever combines a part that meets this rank's part of the level below, in
-// any chunk, and those who copy its results out.
+// Readers of this rank's slots: the ranks of its groups that combine a part overlapping this rank's part of the level
+// below, in any chunk, and the ranks that copy its results out.
 void Reduction::find_readers() {
   readers_.clear();
   if (chunks_ == 0) return;
@@ -139,9 +139,9 @@ Status Reduction::run() noexcept {
   const std::size_t all = t_.kind == Collective::reduce_scatter ? bytes * static_cast<std::size_t>(ranks_) : bytes;
   large_ = all >= c_.options_.direct;
   if (large_) {
-    // The result of a reduce_scatter in place overwrites the first block, which a peer might still read there.
+    // An in-place reduce_scatter overwrites the first block, which a peer might still read.
     const bool over_input = t_.kind == Collective::reduce_scatter && t_.in == t_.out;
-    if (!over_input) told_.in = c_.memory_->expose(t_.in, all, bytes >= c_.options_.kernel_streams);
+    if (!over_input) told_.in = c_.memory_->expose(t_.in, all, false);
     if (t_.out != nullptr && t_.kind != Collective::reduce_scatter) told_.out = c_.memory_->expose(t_.out, all, false);
     const Answer a = answer(told_.in.access);
     ++(a == Answer::mapped ? c_.counters_.mapped : a == Answer::copyable ? c_.counters_.copyable : c_.counters_.staged);
@@ -161,7 +161,7 @@ Status Reduction::run() noexcept {
         if (i < l || i - l >= chunks_) continue;
         if (const Status s = combine(level, i - l, body); s != Status::ok) return s;
       }
-      told_.results = reach_;
+      told_.results = destination_;
       std::memcpy(g_.line(first_ + i).payload, &told_, sizeof told_);
       g_.publish(first_ + i);
     }
@@ -177,28 +177,28 @@ Status Reduction::run() noexcept {
     g_.done(first_ + i);
   }
   g_.done(first_ + rounds);
-  // The input of this rank stays where it is until those who read it there have all of it.
+  // Readers in place need this rank's input until they are done.
   return told_.in.access != Access::staged ? g_.await_done(readers_, first_ + chunks_) : Status::ok;
 }
 
-// Whether all ranks did all of their work in the first combination, in round 1. Then nobody reads anything of another
-// any more, and they leave out the rounds that are left. Each knows it by the same lines.
+// *through: true if all ranks finished their work in the first combination, in round 1. The remaining rounds then have
+// no readers and are skipped. All ranks decide by the same lines.
 Status Reduction::all_are_through(std::uint64_t round, bool* through) noexcept {
   *through = false;
-  if (round != 1 || reach_ != Reach::all) return Status::ok;
+  if (round != 1 || destination_ != Destination::all) return Status::ok;
   bool all = true;
   for (const int r : c_.others_) {
     const Line* line = nullptr;
     if (const Status s = g_.await(r, first_ + round, &line); s != Status::ok) return s;
-    Told told;
-    std::memcpy(&told, line->payload, sizeof told);
-    all &= told.results == Reach::all;
+    Published published;
+    std::memcpy(&published, line->payload, sizeof published);
+    all &= published.results == Destination::all;
   }
   *through = all;
   return Status::ok;
 }
 
-// All of the input that others combine: this rank reads its own part where it is.
+// Copies in all input that other ranks combine. This rank reads its own part in place.
 Status Reduction::copy_in(const Chunk& c, std::byte* body) noexcept {
   if (told_.in.access != Access::staged) return Status::ok;
   const Range own = part(1, me_, c);
@@ -218,29 +218,29 @@ Status Reduction::copy_in(const Chunk& c, std::byte* body) noexcept {
 }
 
 Status Reduction::combine(int level, std::uint64_t k, std::byte* body) noexcept {
-  if (reach_ == Reach::all) return Status::ok;
+  if (destination_ == Destination::all) return Status::ok;
   const Chunk c = chunk(k);
   const Range mine = part(level, me_, c);
   if (mine.empty()) return Status::ok;
   if (const Status s = gather_sources(level, k, mine); s != Status::ok) return s;
-  if (reach_ != Reach::all) return combine_part(level, c, mine, body);
+  if (destination_ != Destination::all) return combine_part(level, c, mine, body);
   return combine_all(k, body);
 }
 
-// Where everything lies is known, and nobody is waited for: this chunk's part and all that follow, which lie in a row.
+// Combines this rank's part of this chunk and all later chunks without waiting: all addresses are known and contiguous.
 Status Reduction::combine_all(std::uint64_t k, std::byte* body) noexcept {
-  Manners* const trial = c_.manners(t_.kind, all_ * size_);
-  if (trial != nullptr) manner_ = trial->next();
+  StoreTuner* const tuner = c_.store_tuner(t_.kind, all_ * size_);
+  if (tuner != nullptr) mode_ = tuner->next();
   const auto begin = std::chrono::steady_clock::now();
   for (; k < chunks_; ++k) {
     const Chunk c = chunk(k);
     if (const Status s = combine_part(levels_, c, part(levels_, me_, c), body); s != Status::ok) return s;
   }
-  if (trial != nullptr) trial->took(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
+  if (tuner != nullptr) tuner->took(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
   return Status::ok;
 }
 
-// Of a chunk whose sources are known: one row after the other.
+// Combines a chunk with known sources, row by row.
 Status Reduction::combine_part(int level, const Chunk& c, const Range& mine, std::byte* body) noexcept {
   for (std::size_t at = mine.first; at < mine.end;) {
     Range row{at, mine.end};
@@ -256,21 +256,21 @@ Status Reduction::combine_part(int level, const Chunk& c, const Range& mine, std
   return Status::ok;
 }
 
-// Elements whose operands and result each lie in a row, in blocks.
+// Combines, in blocks, elements whose operands and result are each contiguous.
 Status Reduction::combine_row(int level, const Chunk& c, const Range& row, std::byte* body,
                               const Range& mine) noexcept {
   const bool top = level == levels_;
   const std::size_t bytes = (row.end - row.first) * size_, most = std::max<std::size_t>(block_bytes / size_, 1) * size_;
   const std::size_t in_part = (row.first - mine.first) * size_;
-  // A result is made where it is wanted, unless an operand lies there that is used after the first two, or it goes past the caches.
+  // The result is made in place, unless it uses streaming stores, or overwrites an operand needed after the first two.
   std::byte* const own = top && t_.out != nullptr ? result_at(c, row.first) : nullptr;
-  const bool at_home = own != nullptr && manner_.own == Stores::plain && t_.operation.op != payload::Op::user &&
+  const bool at_home = own != nullptr && mode_.own == Stores::plain && t_.operation.op != payload::Op::user &&
                        (t_.in != t_.out || (sources_.size() <= 2 && t_.kind != Collective::reduce_scatter));
   const std::size_t in_vector = top ? source_at(c, row.first) * size_ : 0;
   std::byte* const lent = lent_ != nullptr ? lent_ + row.first * size_ : nullptr;
   if (lent != nullptr && !g_.oversubscribed()) will_write(lent, std::min(most, bytes));
-  // Sums lie like the operands within a page: a processor takes a load for one of what was just stored where their
-  // addresses differ in pages alone, and waits.
+  // Sums get the operands' offset within a page. If the address of a load differs from a recent store only in its page,
+  // the processor assumes a dependency and waits (4K aliasing).
   alignas(block_bytes) std::array<std::byte, 2 * block_bytes> room;
   std::byte* const sum = room.data() + reinterpret_cast<std::uintptr_t>(operands_[0]) / kLine * kLine % block_bytes;
   for (std::size_t at = 0; at < bytes; at += most) {
@@ -282,7 +282,7 @@ Status Reduction::combine_row(int level, const Chunk& c, const Range& row, std::
       copy(body + region(level, me_) + in_part + at, to, n, stores_);
       continue;
     }
-    if (own != nullptr && !at_home) copy(own + at, to, n, manner_.own);
+    if (own != nullptr && !at_home) copy(own + at, to, n, mode_.own);
     if (lent != nullptr)
       copy(lent + at, to, n, Stores::plain);
     else
@@ -291,9 +291,9 @@ Status Reduction::combine_row(int level, const Chunk& c, const Range& row, std::
   return Status::ok;
 }
 
-// What lies in peers' memory after this block is on its way by the time that it is wanted: the next block.
+// Prefetches the next block of operands and destinations in peers' memory.
 void Reduction::ask_ahead(std::byte* lent, std::size_t next, std::size_t bytes) const noexcept {
-  if (g_.oversubscribed() || !manner_.ahead) return;
+  if (g_.oversubscribed() || !mode_.ahead) return;
   if (lent != nullptr) will_write(lent, bytes);
   for (std::size_t child = 0; child < sources_.size(); ++child) {
     const Source& s = sources_[child].front();
@@ -301,7 +301,7 @@ void Reduction::ask_ahead(std::byte* lent, std::size_t next, std::size_t bytes) 
   }
 }
 
-// Operands at so many bytes of the row.
+// Combines the operands at byte `at` of the row.
 Status Reduction::combine_block(bool top, std::size_t at, std::size_t count, std::byte* sum) noexcept {
   const std::byte* left = operands_[0] + at;
   if (sources_.size() == 1) std::memcpy(sum, left, count * size_);
@@ -314,27 +314,27 @@ Status Reduction::combine_block(bool top, std::size_t at, std::size_t count, std
   return top ? finish(t_.operation, t_.type, sum, count, ranks_) : Status::ok;
 }
 
-// Where an element of this rank's part is wanted by itself.
+// Destination of an element of this rank's part in its own output.
 std::byte* Reduction::result_at(const Chunk& c, std::size_t position) const noexcept {
   const std::size_t at = t_.kind == Collective::reduce_scatter ? c.at + position % c.per_block : source_at(c, position);
   return t_.out + at * size_;
 }
 
-// A piece of the result goes where others want it: `in_vector` bytes from the vector's beginning, `in_part` from the
-// beginning of this rank's part.
+// Stores a piece of the result to its destinations in peers' memory: at byte `in_vector` of the vector, or byte
+// `in_part` of this rank's part.
 void Reduction::deliver(std::size_t in_vector, std::size_t in_part, std::size_t bytes, const std::byte* sum,
                         std::byte* body) noexcept {
   if (t_.kind == Collective::reduce_scatter || (t_.kind == Collective::reduce && me_ == t_.root)) return;
-  if (reach_ == Reach::slot) {
+  if (destination_ == Destination::slot) {
     c_.copy_to_peer(body + region(levels_, me_) + in_part, sum, bytes, stores_);
     return;
   }
   for (std::byte* const theirs : outputs_) {
     if (theirs == nullptr) continue;
-    if (manner_.ahead)
-      c_.copy_to_peer(theirs + in_vector, sum, bytes, manner_.theirs);
+    if (mode_.ahead)
+      c_.copy_to_peer(theirs + in_vector, sum, bytes, mode_.theirs);
     else
-      copy(theirs + in_vector, sum, bytes, manner_.theirs);
+      copy(theirs + in_vector, sum, bytes, mode_.theirs);
   }
 }
 
@@ -347,9 +347,9 @@ Status Reduction::copy_out(std::uint64_t k) noexcept {
     const Line* line = nullptr;
     const std::uint64_t round = first_ + k + static_cast<std::uint64_t>(levels_);
     if (const Status s = g_.await(r, round, &line); s != Status::ok) return s;
-    Told told;
-    std::memcpy(&told, line->payload, sizeof told);
-    if (told.results != Reach::slot) continue;
+    Published published;
+    std::memcpy(&published, line->payload, sizeof published);
+    if (published.results != Destination::slot) continue;
     const bool lent = lends() && told_.in.access == Access::staged;
     if (lent && k == 0) ++c_.counters_.lent;
     const std::byte* const from = (lent ? g_.slot(first_ + k) : g_.slot(r, round)) + region(levels_, r);

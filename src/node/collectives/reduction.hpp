@@ -1,21 +1,22 @@
-// Reductions too long for every rank to read all: reduce, allreduce, reduce-scatter, over any number of levels.
+// Long reductions over any number of levels: reduce, allreduce, reduce-scatter.
 //
-// The vector is cut in chunks. At level l a chunk is split statically among the members of each group. A member
-// combines, over its part, what the groups below contributed, in the order of their lowest ranks. It leaves the partial
-// result in its slot. The top level leaves the result, which ranks that want it copy out. So a chunk takes levels + 2
-// steps (copy in, one a level, copy out). A step of each of as many successive chunks is done in one round, and the
-// levels overlap. On one level a chunk has a piece of each rank's block of the vector.
+// The vector is cut into chunks. At level l a chunk is split statically among the members of each group. A member
+// combines its part from the results of the groups below, in the order of their lowest ranks, and leaves the partial
+// result in its slot. The top level leaves the final result, which ranks copy out. So a chunk takes levels + 2 steps
+// (copy in, one per level, copy out). A round does one step of each of as many successive chunks, so the levels
+// overlap. On one level a chunk has a piece of each rank's block of the vector.
 //
-// Of two ranks, one whose input came through its slot gets its part of the result there, over the operand. The other
-// core holds the slot's lines once it has read them, and writes the result to them without a transfer. A line changes
-// cores three times, not four.
+// Two ranks: results for a rank whose input came through its slot are written back into that slot, over the operand.
+// The peer's core holds the slot's lines after reading them, so it writes without a transfer. A line changes cores
+// three times instead of four.
 //
-// Inputs that peers can see are not copied in. On one level, if all can see the outputs (of a reduce the root's), each
-// rank stores its part of the result straight into all outputs. Nothing is then copied out. A rank that sees all that it
-// reads and writes does so with its whole block at once; where all do, the other rounds are left out.
+// Inputs visible to peers are not copied in. On one level, if all ranks can see the outputs (reduce: the root's), each
+// rank stores its part of the result straight into all outputs, and nothing is copied out. A rank that sees all its
+// sources and destinations processes its whole block at once; if that holds for all ranks, the other rounds are
+// skipped.
 //
-// Cost of n bytes over p ranks, one level: rounds ⌈n/chunk⌉ + 2; a rank copies (p-1)/p·n in, combines n/p from p sources,
-// copies (p-1)/p·n out. Where all see all: two rounds, and no copies.
+// Cost of n bytes over p ranks, one level: rounds ⌈n/chunk⌉ + 2; a rank copies (p-1)/p·n in, combines n/p from p
+// sources, copies (p-1)/p·n out. With all memory visible: two rounds, and no copies.
 #pragma once
 
 #include <array>
@@ -32,8 +33,8 @@ class Reduction {
   struct Task {
     Collective kind = Collective::allreduce;  // or reduce, reduce_scatter
     const std::byte* in = nullptr;
-    std::byte* out = nullptr;  // of reduce: null where nothing is wanted
-    std::size_t count = 0;     // of the vector; of reduce_scatter: of a block
+    std::byte* out = nullptr;  // reduce: null if this rank needs no result
+    std::size_t count = 0;     // of the vector; reduce_scatter: of one block
     payload::Type type = payload::Type::f32;
     Combination operation;
     int root = -1;
@@ -42,7 +43,7 @@ class Reduction {
   Reduction(Collectives& c, const Task& task, const Hierarchy& hierarchy);
   Status run() noexcept;
 
-  // Which stores serve it. Of a barrier or an agreement: those of the allreduce that it is.
+  // The class of stores for a kind of call. Barriers and agreements run as allreduces.
   static Collectives::Use use(Collective kind) noexcept {
     switch (kind) {
       case Collective::reduce: return Collectives::Use::reduce;
@@ -53,22 +54,22 @@ class Reduction {
 
  private:
   using Source = Operands::Source;
-  // What is combined in one go: `elements`, which are `per_block` from `at` on of each block, one block after the other. A
-  // reduce_scatter has its blocks. On one level a vector is cut in as many as there are ranks, so that what a rank
-  // combines lies in a row; the last may be shorter. On several levels the vector is one block.
+  // Elements combined together: `per_block` elements from `at` on of each block, `elements` in all. A reduce_scatter
+  // has its blocks. On one level a vector has one block per rank (the last may be shorter), so that each rank combines
+  // contiguous elements. On several levels the vector is one block.
   struct Chunk {
     std::size_t at, elements, per_block;
   };
-  // Where a rank leaves its results: in its slot; in all outputs, chunk by chunk; or there all at once.
-  enum class Reach : std::uint32_t { slot, chunk, all };
-  // What a rank tells in its lines.
-  struct Told {
+  // Destination of a rank's results: its slot; all outputs, chunk by chunk; or all outputs at once.
+  enum class Destination : std::uint32_t { slot, chunk, all };
+  // The payload of a rank's line.
+  struct Published {
     Exposure in, out;
-    Reach results = Reach::slot;
+    Destination results = Destination::slot;
     std::uint32_t reserved = 0;
   };
-  static_assert(sizeof(Told) <= kInline);
-  // A source of a combination: where its elements are from some position on, and how many there are.
+  static_assert(sizeof(Published) <= kInline);
+  // A contiguous run of a source: the address of its first element, and the position of its end.
   struct Piece {
     const std::byte* at;
     std::size_t end;
@@ -90,9 +91,9 @@ class Reduction {
   std::byte* result_at(const Chunk& c, std::size_t position) const noexcept;
   Status combine_part(int level, const Chunk& c, const Range& mine, std::byte* body) noexcept;
   Status all_are_through(std::uint64_t round, bool* through) noexcept;
-  void find_reach(bool outputs_mapped) noexcept;
+  void find_destination(bool outputs_mapped) noexcept;
   Status gather_sources(int level, std::uint64_t k, const Range& mine) noexcept;
-  Status fetch(int source, const Told& told, const Chunk& c, const Range& mine, std::byte* to) noexcept;
+  Status fetch(int source, const Published& published, const Chunk& c, const Range& mine, std::byte* to) noexcept;
   Piece piece(std::size_t child, const Chunk& c, std::size_t position) const noexcept;
   Status combine_row(int level, const Chunk& c, const Range& row, std::byte* body, const Range& mine) noexcept;
   void ask_ahead(std::byte* lent, std::size_t next, std::size_t bytes) const noexcept;
@@ -100,8 +101,8 @@ class Reduction {
   void deliver(std::size_t in_vector, std::size_t in_part, std::size_t bytes, const std::byte* sum,
                std::byte* body) noexcept;
   Status copy_out(std::uint64_t k) noexcept;
-  // Of two ranks, who have one level: whether a rank whose input was in its slots gets its results there. The same on
-  // both: all ranks use the same stores.
+  // True if results of two ranks on one level are written back into the peer's slots. Equal on both: all ranks use the
+  // same kind of stores.
   bool lends() const noexcept { return ranks_ == 2 && levels_ == 1 && stores_ == Stores::plain; }
   void find_lent(std::uint64_t round, const Range& mine) noexcept;
 
@@ -112,21 +113,21 @@ class Reduction {
   int levels_, me_, ranks_;
   std::size_t size_;       // bytes of an element
   std::size_t quantum_;    // elements of a cache line, or 1
-  Stores stores_;          // into slots
-  Manner manner_;          // where results are wanted
+  Stores stores_;          // for slots
+  StoreMode mode_;         // for outputs
   std::size_t all_ = 0;    // elements of all blocks
   std::size_t block_ = 1;  // elements of a block
   std::size_t chunk_ = 1;  // elements of a whole chunk, of each block
   std::uint64_t chunks_ = 0, first_ = 0;
   bool large_ = false;
-  Told told_;
+  Published told_;
   std::vector<int>& readers_;  // as in Operands
-  Reach reach_ = Reach::slot;
-  std::byte* lent_ =
-      nullptr;  // of two ranks: where results go back in the other's slot, as if its chunk began there; else null
+  Destination destination_ = Destination::slot;
+  // Two ranks: destination in the peer's slot, relative to the chunk's first element; else null.
+  std::byte* lent_ = nullptr;
   std::vector<std::byte*>& outputs_;
 
-  // Of the combination in hand.
+  // Operands of the current combination.
   std::vector<std::vector<Source>>& sources_;
   std::vector<const std::byte*>& operands_;
 };

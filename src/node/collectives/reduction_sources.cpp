@@ -1,4 +1,4 @@
-// Where the operands of a reduction are: in slots of peers, in their memory, in a copy that the kernel made, or at home.
+// Location of a reduction's operands: in peers' slots or memory, in kernel copies, or in this rank's memory.
 #include <algorithm>
 #include <cstring>
 
@@ -6,7 +6,7 @@
 
 namespace stretto::node {
 
-// Finds, by child group, all sources that meet `mine`, and waits until they are there.
+// Finds, by child group, all sources that overlap `mine`, and waits for them.
 Status Reduction::gather_sources(int level, std::uint64_t k, const Range& mine) noexcept {
   const Chunk c = chunk(k);
   const std::uint64_t round = first_ + k + static_cast<std::uint64_t>(level) - 1;
@@ -14,7 +14,7 @@ Status Reduction::gather_sources(int level, std::uint64_t k, const Range& mine) 
   try {
     const auto children = h_.children(level, me_);
     sources_.resize(children.size());
-    // Outputs of others that this rank can store into: of a reduce the root's.
+    // Outputs of other ranks that this rank can store into; for a reduce, the root's.
     const bool one_wants = t_.kind == Collective::reduce;
     const bool may_push =
         one_wants ? me_ != t_.root : t_.kind == Collective::allreduce && answer(told_.out.access) == Answer::mapped;
@@ -40,34 +40,35 @@ Status Reduction::gather_sources(int level, std::uint64_t k, const Range& mine) 
         }
         const Line* line = nullptr;
         if (const Status s = g_.await(r, round, &line); s != Status::ok) return s;
-        // On one level what is read of a peer's slot is this rank's part alone.
+        // On one level this rank reads only its own part of a peer's slot.
         if (levels_ == 1) source.part = mine;
         source.at = g_.slot(r, round) + (levels_ == 1 ? region(1, me_) : region(level - 1, r));
         if (level > 1 || !large_) continue;
-        Told told;
-        std::memcpy(&told, line->payload, sizeof told);
+        Published published;
+        std::memcpy(&published, line->payload, sizeof published);
         const std::size_t length =
             t_.count * size_ * (t_.kind == Collective::reduce_scatter ? static_cast<std::size_t>(ranks_) : 1);
         const bool wants = !one_wants || r == t_.root;
-        all_mapped &= !wants || answer(told.out.access) == Answer::mapped;
+        all_mapped &= !wants || answer(published.out.access) == Answer::mapped;
         if (all_mapped && wants) {
-          outputs_[static_cast<std::size_t>(r)] = c_.memory_->reach(r, told.out, 0, length);
+          outputs_[static_cast<std::size_t>(r)] = c_.memory_->reach(r, published.out, 0, length);
           all_mapped = outputs_[static_cast<std::size_t>(r)] != nullptr;
         }
-        const Answer a = answer(told.in.access);
+        const Answer a = answer(published.in.access);
         if (a == Answer::staged) continue;
         source.at = nullptr;
         if (a == Answer::mapped) {
-          source.part = theirs;  // of later chunks, too
-          source.whole = c_.memory_->reach(r, told.in, 0, length);
+          source.part = theirs;  // also valid for later chunks
+          source.whole = c_.memory_->reach(r, published.in, 0, length);
           if (source.whole != nullptr) continue;
         }
-        if (const Status s = fetch(r, told, c, mine, copies + child * bytes); s != Status::ok) return g_.give_up_all(s);
+        if (const Status s = fetch(r, published, c, mine, copies + child * bytes); s != Status::ok)
+          return g_.give_up_all(s);
         source.part = mine;
         source.at = copies + child * bytes;
       }
     }
-    if (level == 1) find_reach(all_mapped);
+    if (level == 1) find_destination(all_mapped);
     if (level == 1) find_lent(round, mine);
     return Status::ok;
   } catch (const std::bad_alloc&) {
@@ -75,22 +76,22 @@ Status Reduction::gather_sources(int level, std::uint64_t k, const Range& mine) 
   }
 }
 
-// Where results go, and whether all sources lie where the next chunks' lie in the same way.
-void Reduction::find_reach(bool outputs_mapped) noexcept {
-  // A result over the input lies where chunks are still to be copied from, for others.
+// Decides where results go, and whether later chunks have their sources at the same relative addresses.
+void Reduction::find_destination(bool outputs_mapped) noexcept {
+  // An in-place result would overwrite chunks that other ranks still copy.
   const bool scattered = t_.kind == Collective::reduce_scatter && t_.in != t_.out;
   const bool stored = outputs_mapped || scattered || (t_.kind == Collective::reduce && me_ == t_.root);
   const bool read = large_ && levels_ == 1 &&
                     std::all_of(sources_.begin(), sources_.end(),
                                 [](const std::vector<Source>& s) { return s.front().whole != nullptr; });
-  reach_ = read && stored ? Reach::all : outputs_mapped ? Reach::chunk : Reach::slot;
+  destination_ = read && stored ? Destination::all : outputs_mapped ? Destination::chunk : Destination::slot;
 }
 
-// Where the other's input is in its slot, and it wants the result.
+// Set if the peer's input lies in its slot and the peer needs the result.
 void Reduction::find_lent(std::uint64_t round, const Range& mine) noexcept {
   lent_ = nullptr;
   const bool has_result = t_.kind == Collective::reduce && me_ == t_.root;
-  if (!lends() || reach_ != Reach::slot || t_.kind == Collective::reduce_scatter || has_result) return;
+  if (!lends() || destination_ != Destination::slot || t_.kind == Collective::reduce_scatter || has_result) return;
   const int other = 1 - me_;
   const std::size_t place = region(1, me_);
   for (const std::vector<Source>& child : sources_)
@@ -98,11 +99,12 @@ void Reduction::find_lent(std::uint64_t round, const Range& mine) noexcept {
       lent_ = g_.lent_slot(other, round) + (place - mine.first * size_);
 }
 
-Status Reduction::fetch(int source, const Told& told, const Chunk& c, const Range& mine, std::byte* to) noexcept {
+Status Reduction::fetch(int source, const Published& published, const Chunk& c, const Range& mine,
+                        std::byte* to) noexcept {
   for (std::size_t at = mine.first; at < mine.end;) {
     const std::size_t n = std::min(mine.end - at, source_run(c, at));
     const Status s =
-        c_.memory_->read(source, told.in, source_at(c, at) * size_, to + (at - mine.first) * size_, n * size_);
+        c_.memory_->read(source, published.in, source_at(c, at) * size_, to + (at - mine.first) * size_, n * size_);
     if (s != Status::ok) return s;
     at += n;
   }

@@ -1,7 +1,6 @@
-// Blocks so small that all that a rank gives fits its line, or the small room of the line: one round, with nothing to describe, cut or
-// expose. Here every instruction counts. A rank that only gives is ahead of those who take by up to kLines rounds, and one that takes from a
-// peer that is ahead does not wait.
-// Cost: one round, n bytes in a block given, n out a block taken.
+// Small blocks: a rank's data fit in its line, or in the line's small room. One round, without description, chunks or
+// exposure; every instruction counts. A sender may be up to kLines rounds ahead of its receivers, and a receiver does
+// not wait for a sender that is ahead. Cost: one round, n bytes in per block sent, n out per block received.
 #include <cstring>
 
 #include "node/collectives/collectives.hpp"
@@ -18,12 +17,12 @@ std::byte* block(void* blocks, int rank, std::size_t bytes) noexcept {
   return static_cast<std::byte*>(blocks) + static_cast<std::size_t>(rank) * bytes;
 }
 
-// Position of `rank` among the blocks that `owner` gives, one for each other rank.
+// Position of `rank` among the blocks of `owner`, which sends one to each other rank.
 int index_at(int owner, int rank) noexcept { return rank < owner ? rank : rank - 1; }
 
 }  // namespace
 
-// `step` does what there is to do in the round it is given, where a rank gives so many bytes, and all read all if `mutual`.
+// Runs `step` in a new round. A rank sends `given` bytes; `mutual`: all ranks read all others.
 template <class Step>
 Status Collectives::small_move(const CallRecord& call, std::size_t given, bool mutual, const Step& step) noexcept {
   if (call.root < 0 || call.root >= size())
@@ -117,7 +116,7 @@ Status Collectives::small_scatter(const void* in, void* out, std::size_t bytes, 
       });
 }
 
-// In place nothing needs to be kept apart: what a rank gives is on its way before it takes anything.
+// In place needs no copy: a rank publishes its blocks before it reads any.
 Status Collectives::small_alltoall(const void* in, void* out, std::size_t bytes) noexcept {
   const std::size_t given = bytes * others_.size();
   return small_move({Collective::alltoall, 0, 0, 0, bytes}, given, true, [&](Group& g, std::uint64_t round, Room room) {

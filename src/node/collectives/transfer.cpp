@@ -7,11 +7,11 @@ namespace stretto::node {
 namespace {
 
 constexpr std::size_t pipeline_step = 32 * 1024;
-// Of long blocks, what a core writes while it holds on to little of it in its first-level cache: out of the second level, peers get it in two thirds
-// of the time.
+// Chunk of long blocks. It leaves the first-level cache while it is written: peers fetch it from the second level in
+// two thirds of the time.
 constexpr std::size_t long_step = 64 * 1024;
 
-// What a line tells beside the exposure.
+// Follows the exposure in a line's payload.
 enum class Comes : std::uint8_t { at_once, in_chunks, later };
 
 }  // namespace
@@ -20,7 +20,7 @@ Transfer::Transfer(Collectives& c, Moves& moves) noexcept : c_(c), m_(moves) {
   const std::size_t room =
       std::max(c.group_->slot_bytes() / std::max<std::size_t>(m_.indices, 1) / kLine * kLine, kLine);
   step_ = std::min(room, m_.bytes < 2 * long_step ? pipeline_step : long_step);
-  // All the rest depends on lengths alone, so that ranks agree without a word.
+  // Everything below depends on lengths alone, so ranks agree without communication.
   if (m_.bytes <= room && m_.bytes * m_.indices <= pipeline_step) step_ = std::max<std::size_t>(m_.bytes, 1);
   chunks_ = (m_.bytes + step_ - 1) / step_;
   inlined_ = m_.bytes * m_.indices <= kInline;
@@ -39,12 +39,13 @@ Stores Transfer::stores(std::size_t least) const noexcept {
 Status Transfer::run() noexcept {
   Group& g = *c_.group_;
   first_ = g.rounds(large_ ? 2 * chunks_ : chunks_);
-  // A block for each reader gains most of being copied once, and who shares a core has no peer to overlap two copies with.
+  // A block per reader gains most from a single copy, and a rank that shares its core cannot overlap two copies with a
+  // peer.
   const bool for_each = m_.indices > 1 && g.oversubscribed();
-  const std::size_t kernel = m_.streams ? c_.options_.kernel_streams : c_.options_.kernel / (for_each ? 4 : 1);
-  if (large_ && !m_.offsets.empty()) exposure_ = c_.memory_->expose(m_.exposed, m_.span, m_.bytes >= kernel);
+  const bool by_kernel = m_.by_kernel && m_.bytes >= c_.options_.kernel / (for_each ? 4 : 1);
+  if (large_ && !m_.offsets.empty()) exposure_ = c_.memory_->expose(m_.exposed, m_.span, by_kernel);
   try {
-    m_.left.assign(m_.pulls.size(), Left::chunks);
+    m_.states.assign(m_.pulls.size(), PullState::pending);
   } catch (const std::bad_alloc&) {
     return g.give_up_all(fail(Status::out_of_memory, "no memory for {} transfers", m_.pulls.size()));
   }
@@ -54,12 +55,12 @@ Status Transfer::run() noexcept {
     const Answer a = answer(exposure_.access);
     ++(a == Answer::mapped ? n.mapped : a == Answer::copyable ? n.copyable : n.staged);
   }
-  // Who passes on what it gets has it read at once.
+  // A forwarding rank's children read the data immediately, so streaming stores would hurt.
   may_stream_ = !m_.passes_on || m_.readers.empty();
   if (const Status s = pass(); s != Status::ok) return s;
   const bool direct = exposure_.access != Access::staged;
   if (!direct && !refused_) return Status::ok;
-  // What peers read where it is stays until they have it.
+  // Memory that peers read in place stays unchanged until they are done.
   if (const Status s = g.await_done(m_.readers, first_ + chunks_); s != Status::ok) return s;
   std::erase_if(m_.readers, [&g](int r) { return !g.was_refused(r); });
   return m_.readers.empty() && !refused_ ? Status::ok : second_pass();
@@ -73,7 +74,7 @@ Status Transfer::pass() noexcept {
       if (const Status s = expose(k); s != Status::ok) return s;
     } else {
       if (const Status s = expose(k); s != Status::ok) return s;
-      // Peers can begin by now, and who has not come yet may come meanwhile.
+      // Copy the own block after the publication: peers can begin meanwhile, and late peers arrive.
       if (m_.own_to != nullptr && stores(kMovedByCaches) == Stores::plain)
         std::memmove(m_.own_to, m_.own, m_.bytes);
       else if (m_.own_to != nullptr)
@@ -86,12 +87,12 @@ Status Transfer::pass() noexcept {
   return Status::ok;
 }
 
-// Of this rank's blocks for the readers that were refused, and of those that it was refused itself.
+// Repeats the pass with this rank's blocks for refused readers, and the pulls that were refused to this rank.
 Status Transfer::second_pass() noexcept {
   if (!m_.readers.empty() && exposure_.access == Access::kernel) c_.memory_->stop_kernel();
-  for (Left& left : m_.left) {
-    if (left == Left::refused) ++c_.counters_.refused;
-    left = left == Left::refused ? Left::chunks : Left::nothing;
+  for (PullState& state : m_.states) {
+    if (state == PullState::refused) ++c_.counters_.refused;
+    state = state == PullState::refused ? PullState::pending : PullState::done;
   }
   exposure_ = {};
   refused_ = false;
@@ -126,19 +127,19 @@ Status Transfer::expose(std::uint64_t k) noexcept {
 
 Status Transfer::pull(std::uint64_t k) noexcept {
   for (std::size_t i = 0; i < m_.pulls.size(); ++i) {
-    if (m_.left[i] != Left::chunks) continue;
+    if (m_.states[i] != PullState::pending) continue;
     const Line* line = nullptr;
     if (const Status s = c_.group_->await(m_.pulls[i].source, first_ + k, &line); s != Status::ok) return s;
-    Left& left = m_.left[i];
-    if (const Status s = pull_from(m_.pulls[i], *line, k, &left); s != Status::ok) return c_.group_->give_up_all(s);
-    if (left != Left::refused) continue;
+    PullState& state = m_.states[i];
+    if (const Status s = pull_from(m_.pulls[i], *line, k, &state); s != Status::ok) return c_.group_->give_up_all(s);
+    if (state != PullState::refused) continue;
     refused_ = true;
     c_.group_->tell_refused();
   }
   return Status::ok;
 }
 
-Status Transfer::pull_from(const Pull& p, const Line& line, std::uint64_t k, Left* left) noexcept {
+Status Transfer::pull_from(const Pull& p, const Line& line, std::uint64_t k, PullState* state) noexcept {
   Chunk part = chunk(k);
   Exposure source;
   Comes comes = Comes::in_chunks;
@@ -147,7 +148,7 @@ Status Transfer::pull_from(const Pull& p, const Line& line, std::uint64_t k, Lef
     comes = static_cast<Comes>(line.payload[sizeof source]);
   }
   if (comes == Comes::later) {
-    *left = Left::refused;
+    *state = PullState::refused;
     return Status::ok;
   }
   const Answer a = answer(source.access);
@@ -158,7 +159,7 @@ Status Transfer::pull_from(const Pull& p, const Line& line, std::uint64_t k, Lef
   }
   if (comes == Comes::at_once) {
     part = {0, m_.bytes};
-    *left = Left::nothing;
+    *state = PullState::done;
   }
   const std::byte* block = a == Answer::mapped ? c_.memory_->reach(p.source, source, p.offset, m_.bytes) : nullptr;
   if (block != nullptr) {
@@ -167,7 +168,7 @@ Status Transfer::pull_from(const Pull& p, const Line& line, std::uint64_t k, Lef
   }
   const Status s = c_.memory_->read(p.source, source, p.offset + part.at, p.to + part.at, part.bytes);
   if (s != Status::unsupported) return s;
-  *left = Left::refused;
+  *state = PullState::refused;
   return Status::ok;
 }
 

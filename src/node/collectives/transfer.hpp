@@ -1,15 +1,15 @@
-// Blocks that are only moved: broadcast, allgather, gather, scatter, alltoall. Each is who exposes what and who pulls what; the
-// rest is here.
+// Collectives that only move blocks: broadcast, allgather, gather, scatter, alltoall. Moves describes each; this class
+// runs it.
 //
-// A rank exposes some blocks of equal length, which others pull. Blocks are cut in chunks, one a round: a staged block is copied
-// chunk by chunk through the exposer's slots (small ones within the line itself), one that can be seen is pulled from where it is.
-// A rank that exposes what it pulls (inside a broadcast's tree) passes on each chunk as it comes, so that the levels of the tree
-// overlap.
+// A rank exposes blocks of equal length, which other ranks pull. Blocks are cut into chunks, one per round. A staged
+// block is copied chunk by chunk through the exposer's slots (small blocks within the line). A visible block is pulled
+// in place. A rank that exposes the data it pulls (inside a broadcast's tree) forwards each chunk on arrival, so that
+// the levels of the tree overlap.
 //
-// Blocks that a rank is refused (the kernel may refuse at any moment) come in a second pass of as many rounds, through
-// slots. Sources learn of a refusal where they wait for their readers to be done, so the pass costs nothing without
-// refusals. Until then exposed blocks are whole, and no other rank takes part. From then on such a source leaves
-// nothing to the kernel. Cost a chunk of n bytes: staged n in, n out a reader; mapped or copyable n a reader.
+// The kernel may refuse access at any moment. Refused blocks come through slots, in a second pass of as many rounds.
+// Sources learn of a refusal when they wait for their readers, so without refusals the pass costs nothing. Exposed
+// blocks stay whole until then, and no other rank takes part. Afterwards such a source no longer uses kernel copies.
+// Cost per chunk of n bytes: staged n in, n out per reader; mapped or copyable n per reader.
 #pragma once
 
 #include <cstddef>
@@ -31,23 +31,23 @@ class Transfer {
     std::size_t at, bytes;
   };
   Chunk chunk(std::uint64_t k) const noexcept;
-  Stores stores(std::size_t least) const noexcept;  // of results that go past the caches from so many bytes on
+  Stores stores(std::size_t least) const noexcept;  // stores for results, streaming from `least` bytes on
   Status pass() noexcept;
   Status second_pass() noexcept;
   Status expose(std::uint64_t k) noexcept;
   Status pull(std::uint64_t k) noexcept;
-  Status pull_from(const Pull& p, const Line& line, std::uint64_t k, Left* left) noexcept;
+  Status pull_from(const Pull& p, const Line& line, std::uint64_t k, PullState* state) noexcept;
 
   Collectives& c_;
   Moves& m_;
   std::size_t step_ = 0;  // bytes of a chunk
   std::uint64_t chunks_ = 0;
-  std::uint64_t first_ = 0;  // round
+  std::uint64_t first_ = 0;  // first round
   Exposure exposure_;
-  bool large_ = false;  // exposures are told in the lines
+  bool large_ = false;  // exposures are announced in the lines
   bool inlined_ = false;
   bool refused_ = false;     // in this pass
-  bool may_stream_ = false;  // long results go past the caches
+  bool may_stream_ = false;  // long results may use streaming stores
 };
 
 }  // namespace stretto::node

@@ -1,8 +1,8 @@
-// Which stores a rank uses into its slots, by trying both, for moves and for reductions apart. A trial of moves: every rank fills
-// its slot and then reads that of the rank after it. A trial of reductions is a short allreduce: with plain stores two
-// ranks lend their slots (reduction.hpp), so a copy says nothing of it. What the ranks spent together decides for all. About a tenth of
-// a millisecond, now and then: the answer changes with the placement of the processes, which on a virtual machine changes while
-// they run.
+// Autotuner for the stores into slots, separately for moves and for reductions. A trial of moves: every rank fills its
+// slot and then reads the next rank's. A trial of reductions is a short allreduce: with plain stores two ranks lend
+// their slots (reduction.hpp), which a copy does not show. The time of all ranks together decides for all. Trials take
+// about a tenth of a millisecond and are repeated: the answer depends on the placement of the processes, which changes
+// during a run on virtual machines.
 #include <algorithm>
 #include <chrono>
 #include <cstring>
@@ -16,8 +16,8 @@ namespace stretto::node {
 namespace {
 
 constexpr int trials = 3;
-constexpr std::size_t trial_bytes = 64 * 1024;    // of a copy
-constexpr std::size_t trial_summed = 256 * 1024;  // of an allreduce: a few chunks
+constexpr std::size_t trial_bytes = 64 * 1024;    // per copy
+constexpr std::size_t trial_summed = 256 * 1024;  // per allreduce: a few chunks
 
 double microseconds_since(std::chrono::steady_clock::time_point begin) noexcept {
   return std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - begin).count();
@@ -55,8 +55,8 @@ Status Collectives::try_moves() noexcept {
   return agree_on_stores(best, Use::moves);
 }
 
-// All trials of one kind come before those of the other: slots then lie where such stores leave them. The time counts from the end of
-// the trial before, when all ranks were there.
+// All trials of one kind come before those of the other, so that slots lie where these stores leave them. The time
+// starts at the end of the previous trial, when all ranks were present.
 Status Collectives::try_reductions(Use use) noexcept {
   const Counters counted = counters_;
   const bool reduce = use == Use::reduce;
@@ -86,7 +86,7 @@ Status Collectives::try_reductions(Use use) noexcept {
   return agree_on_stores(best, use);
 }
 
-// One round, in which every rank tells what it spent.
+// One round, in which every rank publishes its times.
 Status Collectives::agree_on_stores(const Spent& mine, Use use) noexcept {
   Group& g = *group_;
   const std::uint64_t round = g.rounds(1);
@@ -107,9 +107,9 @@ Status Collectives::agree_on_stores(const Spent& mine, Use use) noexcept {
   return Status::ok;
 }
 
-// After so many bytes they are tried again: every rank counts the same.
+// Repeats the trial after a number of bytes, which every rank counts alike.
 Status Collectives::try_when_due(Use use, std::size_t bytes) noexcept {
-  // Who shares a core measures the others.
+  // With oversubscribed cores a trial would measure other ranks.
   if (fixed_stores_ || size() == 1 || group_->oversubscribed()) return Status::ok;
   std::uint64_t& until = until_tried_[index(use)];
   if (bytes < until) {

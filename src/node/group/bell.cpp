@@ -12,7 +12,7 @@
 namespace stretto::node {
 namespace {
 
-// Commands of membarrier(2), since Linux 4.16; headers of older kernels lack them.
+// Commands of membarrier(2), since Linux 4.16; older kernel headers lack them.
 constexpr int global_expedited = 1 << 1, register_global_expedited = 1 << 2;
 
 }  // namespace
@@ -22,7 +22,7 @@ void Bell::prepare() noexcept {
   static_cast<void>(syscall(SYS_membarrier, register_global_expedited, 0, 0));
 }
 
-// The word changes first: a rank that arms the bell after that looks again before it sleeps.
+// The word changes first: a rank that arms the bell later checks once more before it sleeps.
 void Bell::wake() noexcept {
   std::uint32_t word = word_.fetch_add(0, std::memory_order_seq_cst);
   while (is_armed(word)) {

@@ -1,4 +1,4 @@
-// A collective, as far as all ranks must agree on it.
+// The arguments of a collective on which all ranks must agree.
 #pragma once
 
 #include <bit>
@@ -13,23 +13,23 @@ using schedule::Collective;
 
 struct CallRecord {
   Collective kind = Collective::barrier;
-  std::uint8_t type = 0, op = 0;  // payload::Type, payload::Op where it combines
+  std::uint8_t type = 0, op = 0;  // payload::Type and payload::Op, for reductions
   std::int32_t root = 0;
   std::uint64_t bytes = 0;  // of the vector, or of each block
-  double eps = 0;           // of streams; 0: values travel as they are
-  double magnitude = 0;     // payload::Spec, with eps
+  double eps = 0;           // bound of streams; 0: exact values
+  double magnitude = 0;     // see payload::Spec; valid with eps
 
   bool bounded() const noexcept { return std::bit_cast<std::uint64_t>(eps) != 0; }
-  // All but the numbers.
+  // All members except the numbers.
   std::uint64_t packed() const noexcept {
     return static_cast<std::uint64_t>(kind) | std::uint64_t{type} << 8 | std::uint64_t{op} << 16 |
            std::uint64_t{bounded()} << 24 | std::uint64_t{static_cast<std::uint32_t>(root)} << 32;
   }
-  // eps and magnitude count where `packed` was of a call that has them.
+  // eps and magnitude are used only if `packed` is of a bounded call.
   static CallRecord unpack(std::uint64_t packed, std::uint64_t bytes, double eps, double magnitude) noexcept;
 
-  // Of all calls up to this one; `before`: of those before it. Each step keeps different values apart, so ranks that once called
-  // differently differ ever after. Calls with nothing to move are all alike.
+  // Hash of all calls up to this one; `before` is the hash of the previous call. Each step is injective in its input,
+  // so after a difference the signatures of two ranks stay different. Calls that move nothing are all alike.
   std::uint64_t signature(std::uint64_t before) const noexcept {
     const std::uint64_t what = bytes != 0 || kind == Collective::barrier ? packed() : ~std::uint64_t{0};
     std::uint64_t hash = (before ^ what) * 0xbf58476d1ce4e5b9u;
@@ -38,7 +38,7 @@ struct CallRecord {
   }
 
   std::string text() const;
-  // In what it differs from another: "root", "bytes and type".
+  // Names of the members that differ: "root", "bytes and type".
   std::string difference(const CallRecord& other) const;
 
  private:

@@ -7,7 +7,7 @@
 
 namespace stretto::node {
 
-// A message to one rank and one from another.
+// Sends one message and receives one.
 Status CarrierExchange::round(int to, int from, const std::byte* sent, std::size_t bytes, std::byte* received,
                               std::size_t more) noexcept {
   const std::uint64_t receive = id_++, send = id_++;
@@ -26,12 +26,12 @@ Status CarrierExchange::round(int to, int from, const std::byte* sent, std::size
   }
   if (s == Status::ok) return s;
   const bool free = (!receives || carrier_.cancel(receive)) & (!sends || carrier_.cancel(send));
-  // What the carrier may still touch stays.
+  // Leak the memory that the carrier may still access.
   if (!free) static_cast<void>(new (std::nothrow) std::vector<std::byte>(std::move(blocks_)));
   return s;
 }
 
-// Bruck's: after round k a rank holds the blocks of 2^k ranks, its own first.
+// Bruck's algorithm: after round k a rank holds the blocks of 2^k ranks, its own first.
 Status CarrierExchange::allgather(const void* mine, std::size_t bytes, void* all) noexcept {
   if (broken_) return fail(Status::timeout, std::string_view("the ranks have parted in an earlier exchange"));
   const auto p = static_cast<std::size_t>(size()), me = static_cast<std::size_t>(rank());

@@ -1,4 +1,4 @@
-// How the ranks of a node first meet: an allgather of a few bytes, which something older than the shared segment provides.
+// The bootstrap of a node's ranks: an allgather of a few bytes, over a transport that exists before the shared segment.
 #pragma once
 
 #include <cstddef>
@@ -11,13 +11,13 @@
 
 namespace stretto::node {
 
-// Ranks 0 .. size-1 of one node. Collective calls, in the same order on every rank; used while a group is made, never after.
+// Ranks 0 .. size-1 of one node. Calls are collective and ordered alike on every rank. Used only while a group is made.
 class Exchange {
  public:
   virtual ~Exchange() = default;
   virtual int rank() const noexcept = 0;
   virtual int size() const noexcept = 0;
-  // all[r * bytes ..] = what rank r gave, on every rank; `bytes` the same everywhere.
+  // all[r * bytes ..] = the bytes of rank r, on every rank; `bytes` is equal everywhere.
   virtual Status allgather(const void* mine, std::size_t bytes, void* all) noexcept = 0;
 
   template <class T>
@@ -28,13 +28,14 @@ class Exchange {
   }
 };
 
-// Room for what the ranks tell each other, taken before they first meet: so that none is left waiting for one that had no memory.
+// Memory for the contributions of all ranks, allocated before their first exchange: a rank that runs out of memory
+// keeps no other waiting.
 class Gathering {
  public:
   static constexpr std::size_t kMost = 1152;  // bytes of a contribution
   void reserve(int ranks) { room_.resize(static_cast<std::size_t>(ranks) * kMost); }
 
-  // (*all)[r]: what rank r gave; valid until the next call.
+  // (*all)[r]: the contribution of rank r, valid until the next call.
   template <class T>
   Status operator()(Exchange& exchange, const T& mine, std::span<const T>* all) noexcept {
     static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= kMost);
@@ -46,8 +47,8 @@ class Gathering {
   std::vector<std::byte> room_;
 };
 
-// An exchange over a carrier: ⌈log2 p⌉ rounds. Uses tags from `first_tag` on; nothing else may use them, or the carrier, meanwhile. After
-// a failure all later calls fail at once: the ranks have parted.
+// An exchange over a carrier: ⌈log2 p⌉ rounds. Uses tags from `first_tag` on; the carrier and these tags have no other
+// user meanwhile. After a failure all later calls fail at once.
 class CarrierExchange final : public Exchange {
  public:
   explicit CarrierExchange(carrier::Carrier& carrier, std::uint64_t first_tag = 0, double limit = 300) noexcept
@@ -63,7 +64,7 @@ class CarrierExchange final : public Exchange {
 
   carrier::Carrier& carrier_;
   std::uint64_t tag_, id_ = 0;
-  double limit_;  // seconds that a message may take
+  double limit_;  // seconds per message
   bool broken_ = false;
   std::vector<std::byte> blocks_;
 };

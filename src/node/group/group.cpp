@@ -1,9 +1,11 @@
 #include "node/group/group.hpp"
 
 #include <sched.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 #include <new>
 
@@ -12,7 +14,7 @@
 namespace stretto::node {
 namespace {
 
-// Processors that a rank may use: as many as any Linux has, of which more than a cpu_set_t holds (1024).
+// Processors available to a rank. Linux allows more than the 1024 of a cpu_set_t.
 struct Cores {
   cpu_set_t sets[8];
 
@@ -32,9 +34,20 @@ std::uint64_t pid_namespace() noexcept {
   return hash;
 }
 
+// Advices of madvise(2), since Linux 5.14; headers of older systems lack them.
+constexpr int populate_read = 22, populate_write = 23;
+
+// Maps the pages of this memory, which begins on a page, as reads or writes of each would. Without such an advice, or without
+// memory, nothing happens here.
+void populate(void* at, std::size_t bytes, int how) noexcept {
+  const int saved = errno;
+  static_cast<void>(madvise(at, bytes, how));
+  errno = saved;
+}
+
 }  // namespace
 
-// What a rank tells of itself when a group is made.
+// A rank's contribution to the bootstrap of a group.
 struct Group::Introduction {
   Token process{};
   std::int32_t pid = getpid();
@@ -51,7 +64,7 @@ struct Group::Introduction {
   }
 };
 
-// What can fail on one rank alone comes before the ranks meet, or is agreed: nobody waits for a rank that is gone.
+// Steps that can fail on one rank alone precede the first exchange, or are agreed on: no rank waits for a missing rank.
 Status Group::create(Exchange& exchange, const GroupOptions& options, std::unique_ptr<Group>* group) noexcept {
   const std::size_t least = std::max<std::size_t>(4096, kLine * 4 * static_cast<std::size_t>(exchange.size()));
   Status status = Status::ok;
@@ -108,7 +121,7 @@ Status Group::build(Exchange& exchange, Gathering& gathering, const Introduction
   const int usable = options.cores > 0 ? options.cores : cores.count();
   oversubscribed_ = size_ > usable;
   if (patience_.spins == 0) {
-    // Ranks that are bound, each to its own, leave the node's other cores to the others.
+    // Bound ranks leave the node's other cores to other processes.
     const bool bound = cores.count() > me.cores.count();
     const auto room = bound ? static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN)) : usable;
     const bool shared = oversubscribed_ || size_ + options.others > room;
@@ -120,7 +133,16 @@ Status Group::build(Exchange& exchange, Gathering& gathering, const Introduction
   if (status = make_segment(exchange, kLanes * layout_.bytes(), options.passing, &segment_); status != Status::ok)
     return status;
   find_rooms(0);
+  // This rank's first touch places the pages. A slot's first page is that of short messages.
+  populate(places_, kLines * sizeof(Place), populate_write);
+  for (std::size_t i = 0; i < kSlots; ++i) populate(slot(i), 1, populate_write);
   return Status::ok;
+}
+
+void Group::map_lines_of_peers() noexcept {
+  constexpr int few = 8;
+  for (int peer = 0; peer < size_ && size_ <= few; ++peer)
+    if (peer != rank_) populate(member(peer).places, kLines * sizeof(Place), populate_read);
 }
 
 std::unique_ptr<Group> Group::beside() const {
@@ -159,7 +181,7 @@ void Group::find_rooms(std::size_t lane) noexcept {
 
 bool Group::is_done(int peer, std::uint64_t rounds) noexcept {
   Member& m = member(peer);
-  // What a line told (await) may be more.
+  // A line may have reported more rounds (await).
   const std::uint64_t word = state(peer).done.load(std::memory_order_acquire);
   m.known_done = std::max(m.known_done, Done::rounds_of(word, next_));
   m.told = Done::token_of(word);
@@ -183,10 +205,10 @@ Status Group::await_done(std::span<const int> peers, std::uint64_t rounds) noexc
   return Status::ok;
 }
 
-// A peer has to be done with what lay in the line of this round before, kLines rounds ago, or with all that it was given, if that is less.
-// How far it is tells how far this rank may go without looking again: kLines ahead of a peer that has still to read, and round the whole ring
-// where none has. A peer that is behind tells its progress every kLines / 4 rounds at least (done_later), and reaches the round that is
-// waited for, since all it waits for itself lies in rounds before this one: so this ends.
+// A peer must be done with the previous contents of this round's line, kLines rounds ago, or with all its readable
+// rounds if those are fewer. Its progress bounds the rounds that this rank may fill without checking again: kLines
+// ahead of a peer that still has to read, and the whole ring if no peer has. This terminates: a slow peer reports its
+// progress every kLines / 4 rounds at least (done_later), and waits only for rounds before this one.
 Status Group::await_room(std::uint64_t round) noexcept {
   const std::uint64_t last = round < kLines ? 0 : round - kLines + 1;
   std::uint64_t until = round + kLines;

@@ -1,7 +1,7 @@
-// The ranks of one node, and the rounds in which they meet (lines.hpp).
+// The ranks of one node, and the rounds in which they exchange lines (lines.hpp).
 //
-// A Group belongs to one rank (a process, or one thread of it) and is used by one thread at a time. Collectives are written in
-// terms of its rounds; they differ only in who fills what and who reads whom.
+// A Group belongs to one rank (a process, or one thread of it) and is used by one thread at a time. A collective is a
+// sequence of its rounds, with a writer and readers of each line.
 #pragma once
 
 #include <atomic>
@@ -27,23 +27,27 @@ class Watched;
 struct Peer;
 
 struct GroupOptions {
-  std::size_t slot = 128 * 1024;  // bytes of a slot; every rank has kSlots. The same on every rank
-  int cores = 0;                  // of this node for these ranks; 0: as many as their processes may use
-  int others = 0;                 // ranks beside these that may want the same cores; the same on every rank or not
-  Patience patience{0};           // spins 0: that and `shares` are chosen from ranks and cores
+  std::size_t slot = 128 * 1024;  // bytes of a slot, equal on every rank; each rank has kSlots
+  int cores = 0;                  // cores of the node for these ranks; 0: all cores that their processes may use
+  int others = 0;                 // other ranks that may compete for the cores; may differ between ranks
+  Patience patience{0};           // spins 0: spins and `shares` follow from ranks and cores
   Passing passing = Passing::proc_then_socket;
 };
 
 class Group final : private Watch {
  public:
-  // Collective over the exchange's ranks, which must all be on one node (and with one machine word and one build of stretto).
+  // Collective over the exchange's ranks, all on one node, with one word size and one build of stretto.
   static Status create(Exchange& exchange, const GroupOptions& options, std::unique_ptr<Group>* group) noexcept;
   ~Group();
 
-  // A second group of the same ranks, with collectives in an order of their own: those of one may be in hand while those of the other are.
-  // It lies in the same segment, and nothing is exchanged for it. To be made once, before or after any call. Its failure and this one's are
-  // told apart, but a wait in either ends when the other is given up. Throws std::bad_alloc. This group outlives it.
+  // A second group of the same ranks with independently ordered collectives: both groups may have calls in flight. It
+  // lies in the same segment, and needs no exchange. Call it once, before or after any collective. The groups fail
+  // separately, but giving up one ends the waits of the other. Throws std::bad_alloc. This group outlives it.
   std::unique_ptr<Group> beside() const;
+
+  // Maps the lines of a few peers, whose pages each of them has by now: else the first calls pay for a page fault each.
+  // To be called once, after an exchange that follows create(). A kernel before Linux 5.14 does nothing here.
+  void map_lines_of_peers() noexcept;
 
   Group(const Group&) = delete;
   Group& operator=(const Group&) = delete;
@@ -55,34 +59,35 @@ class Group final : private Watch {
   bool same_process(int peer) const noexcept { return members_[static_cast<std::size_t>(peer)].same_process; }
   std::int32_t process(int peer) const noexcept { return members_[static_cast<std::size_t>(peer)].pid; }
   Patience& patience() noexcept { return patience_; }
-  std::vector<Peer> peers() const;  // whose end can be learnt
+  std::vector<Peer> peers() const;  // peers whose end can be detected
 
-  // Begins and ends a collective. A group in which a call failed, on any rank, gives that failure from then on. enter_here() is enter() for
-  // functions so small that its few dozen instructions are a good part of theirs; in large ones they cost registers.
+  // Begin and end a collective. After a failure on any rank, enter() returns that failure. enter_here() is the inlined
+  // form for small functions; in large functions it costs registers.
   Status enter(const CallRecord& call) noexcept;
   Status enter_here(const CallRecord& call) noexcept;
   void leave() noexcept { mine_->returned.store(calls_, std::memory_order_relaxed); }
 
-  // Reserves `count` rounds, the same on every rank, and returns the first.
+  // Reserves `count` rounds, equal on every rank, and returns the first.
   std::uint64_t rounds(std::uint64_t count) noexcept {
     const std::uint64_t first = next_;
     next_ += count;
     return first;
   }
 
-  // Where the bytes of a round are, beside what its line carries: the same on all ranks. Where all ranks read all, `mutual`, none is ahead,
-  // and more than a few cache lines go through the slots, so few that they stay in the innermost caches.
+  // Memory for the bytes of a round beyond the line's payload; equal on all ranks. In `mutual` rounds, where every rank
+  // reads all others, no rank runs ahead. Their data use slots from a few cache lines on, and so few slots that they
+  // stay in the innermost caches.
   enum class Room : std::uint8_t { small, slot };
   static constexpr Room room_for(std::size_t bytes, bool mutual) noexcept {
     return bytes <= (mutual ? kMutual : kSmall) ? Room::small : Room::slot;
   }
 
-  // Waits until this rank's line of the round, with its small room, may be filled, which `readers` will read; and the slot, where that is
-  // what the round uses.
+  // Waits until this rank may fill its line of the round, the line's small room, and, for Room::slot, the slot.
+  // `readers` are the ranks that will read them.
   Status open(std::uint64_t round, std::span<const int> readers, Room room) noexcept;
   Line& line(std::uint64_t round) noexcept { return places_[round % kLines].line; }
   std::byte* slot(std::uint64_t round) noexcept { return members_[index_].slots + round % kSlots * layout_.stride(); }
-  // Of so many bytes: in the line where they fit that.
+  // Memory for `bytes` bytes: inside the line if they fit.
   std::byte* place(std::uint64_t round, Room room, std::size_t bytes) noexcept {
     return room == Room::slot ? slot(round) : within(places_[round % kLines], bytes);
   }
@@ -93,7 +98,7 @@ class Group final : private Watch {
     mine_->bell.ring();
   }
 
-  // Waits for the line of a peer. It and its room are valid until done() is called for the round.
+  // Waits for a peer's line. The line and its room are valid until done() is called for the round.
   [[gnu::always_inline]] Status await(int peer, std::uint64_t round, const Line** found) noexcept {
     const Line& l = member(peer).places[round % kLines].line;
     *found = &l;
@@ -102,7 +107,8 @@ class Group final : private Watch {
     }
     if (l.signature.load(std::memory_order_relaxed) != signature_) [[unlikely]]
       return differs(peer);
-    // Who publishes a round has done all rounds but the one before it: so ranks that meet often never look who is done.
+    // A rank that publishes a round is done with all rounds but the previous. So frequent rounds need no check of
+    // `done`.
     Member& m = member(peer);
     if (m.known_done + 1 < round) m.known_done = round - 1;
     return Status::ok;
@@ -110,7 +116,7 @@ class Group final : private Watch {
   const std::byte* slot(int peer, std::uint64_t round) noexcept {
     return member(peer).slots + round % kSlots * layout_.stride();
   }
-  // The same for a peer to write into who has read it, until its line of the next round tells that it has: what comes back where it came from.
+  // The peer's slot, for writing back. A reader of the slot may write until its own next line announces the end.
   std::byte* lent_slot(int peer, std::uint64_t round) noexcept {
     return member(peer).slots + round % kSlots * layout_.stride();
   }
@@ -118,49 +124,51 @@ class Group final : private Watch {
     return room == Room::slot ? slot(peer, round) : within(member(peer).places[round % kLines], bytes);
   }
 
-  // This rank reads nothing of rounds below `rounds` any more. Every rank says so after each round, whether it read or not.
+  // Announces that this rank reads no round below `rounds` any more. Every rank calls it after each round, even if it
+  // read nothing.
   void done(std::uint64_t rounds) noexcept {
     told_done_ = rounds;
     mine_->done.store(Done::word(rounds, Done::token(calls_, signature_)), std::memory_order_release);
     mine_->bell.ring();
   }
-  // The same after a round without slots: peers may learn it some rounds later, which spares them the line that tells it.
+  // Like done(), for a round without slots: may delay the announcement by some rounds, which saves a transfer of its
+  // cache line.
   void done_later(std::uint64_t rounds) noexcept {
     if (rounds - told_done_ >= kLines / 4) done(rounds);
   }
   void done_with(std::uint64_t rounds, Room room) noexcept { room == Room::slot ? done(rounds) : done_later(rounds); }
-  // Waits until all of `peers` said so.
+  // Waits until all `peers` are done with the rounds below `rounds`.
   Status await_done(std::span<const int> peers, std::uint64_t rounds) noexcept;
 
-  // In this collective this rank was not let at what a peer exposed: told before done().
+  // Announces that access to a peer's exposed memory failed in this collective. Call it before done().
   void tell_refused() noexcept { mine_->refused.store(calls_, std::memory_order_relaxed); }
-  // Whether a peer told so, as far as await_done() has seen it.
+  // True if the peer announced a refusal, as of the last await_done().
   bool was_refused(int peer) const noexcept { return state(peer).refused.load(std::memory_order_relaxed) == calls_; }
 
-  // This rank began something outside the group's collectives, in an order with them that is the same on every rank. A rank that waits for
-  // one that began more than itself without coming gets `incompatible`.
+  // Counts an operation outside the group's collectives, ordered with them alike on every rank. A rank that waits for a
+  // peer with a higher count gets `incompatible` if the peer does not come.
   void began() noexcept { mine_->began.store(++began_, std::memory_order_release); }
 
-  // Whether a call failed on any rank, as far as this one knows.
+  // True if a call is known to have failed on any rank.
   bool failed() const noexcept { return head().broken.load(std::memory_order_acquire) != 0; }
-  // Whether it failed since ranks called different collectives.
+  // True if it failed because ranks called different collectives.
   bool differed() const noexcept {
     return differed_ || (head().broken.load(std::memory_order_acquire) == 2 && head().differed != 0);
   }
 
-  // Makes `why` (and this thread's message) the end of this group on every rank; returns it.
+  // Ends this group on every rank with `why` and this thread's message. Returns `why`.
   Status give_up_all(Status why) noexcept;
 
  private:
   struct Member {
     std::int32_t pid = 0;
     bool same_process = false;
-    std::shared_ptr<const Watched> process;  // null where nothing tells whether it has ended (watched.hpp)
+    std::shared_ptr<const Watched> process;  // null: its end cannot be detected (watched.hpp)
     Place* places = nullptr;
     std::byte* slots = nullptr;
     std::uint64_t known_done = 0;
-    std::uint32_t told = 0;   // Done::token() with it
-    std::uint64_t given = 0;  // it reads no round of this rank's from here on, as yet
+    std::uint32_t told = 0;   // Done::token() of known_done
+    std::uint64_t given = 0;  // end of the rounds of this rank that it may still read
   };
 
   Group() = default;
@@ -198,24 +206,24 @@ class Group final : private Watch {
   Patience patience_;
   Layout layout_;
   std::shared_ptr<Mapping> segment_;
-  std::byte* base_ = nullptr;  // of this group in the segment
+  std::byte* base_ = nullptr;  // start of this group in the segment
   std::vector<Member> members_;
   Head* head_ = nullptr;
-  Head* other_ = nullptr;  // of the group beside
+  Head* other_ = nullptr;  // of the second group (beside)
   State* mine_ = nullptr;
   Place* places_ = nullptr;  // of this rank
   std::uint64_t next_ = 0, calls_ = 0, began_ = 0;
-  std::uint64_t open_until_ = 0;                   // lines of rounds below it may be filled without looking who is done
-  std::uint64_t told_done_ = 0;                    // what done() said last
+  std::uint64_t open_until_ = 0;                   // lines of rounds below it may be filled without checking `done`
+  std::uint64_t told_done_ = 0;                    // argument of the last done()
   std::uint64_t signature_ = 0x9e3779b97f4a7c15u;  // CallRecord::signature()
   unsigned generation_ = 0;
   struct Fill {
     std::vector<int> readers;
-    std::uint64_t rounds = 0;  // all done when they are done with so many
+    std::uint64_t rounds = 0;  // the slot is free when its readers are done with this many
   };
-  Fill fills_[kSlots];  // what each slot of this rank holds
+  Fill fills_[kSlots];  // by slot of this rank
   bool differed_ = false;
-  int awaited_ = -1;  // whom the wait in progress is for
+  int awaited_ = -1;  // peer of the current wait
 };
 
 [[gnu::always_inline]] inline Status Group::enter_here(const CallRecord& call) noexcept {
@@ -230,7 +238,8 @@ class Group final : private Watch {
   called.bytes.store(call.bytes, std::memory_order_relaxed);
   if (call.bounded()) [[unlikely]]
     remember_bound(call);
-  // Who sees the one sees the number of the call before it, so that a signature which was overwritten is known as such.
+  // Release order: a reader that sees this signature also sees the number of the previous call, so it can detect an
+  // overwritten entry.
   called.signature.store(signature_, std::memory_order_release);
   mine_->calls.store(calls_, std::memory_order_release);
   return Status::ok;

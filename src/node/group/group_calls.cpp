@@ -1,10 +1,11 @@
-// Whether the ranks of a group called the same collectives. Each call has a signature of all calls up to it (CallRecord::signature), which is
-// compared
-//   with that in each line that a rank reads;
-//   with that of each peer that tells what it is done with (Done): so by a rank that only gives, before it fills its lines again;
-//   with that of every peer, now and then, in a wait: so where all ranks wait for each other.
-// In what a rank takes a collective to be, all ranks are joined by giving and taking. So where ranks differ, one gives to or takes from
-// another that differs, and finds it within a turn of its ring of lines.
+// Detection of ranks that call different collectives. The signature of a call covers all calls up to it
+// (CallRecord::signature). A rank compares its own with
+// - the signature in each line that it reads;
+// - the signature in each peer's progress (Done), so that a rank that only sends compares too, before it refills its
+//   lines;
+// - the signature of every peer, now and then during a wait, for ranks that all wait for each other.
+// The lines of a collective connect all its ranks. So if ranks differ, some rank exchanges data with a differing peer,
+// and detects it within one turn of its ring of lines.
 #include <algorithm>
 #include <bit>
 
@@ -28,7 +29,7 @@ void Group::remember_bound(const CallRecord& call) noexcept {
   b.magnitude.store(std::bit_cast<std::uint64_t>(call.magnitude), std::memory_order_relaxed);
 }
 
-// 0: it has not come so far, or long since.
+// Returns 0 if the rank has not made this call yet, or its record is overwritten.
 std::uint64_t Group::signature_of(int rank, std::uint64_t call) const noexcept {
   const State& s = state(rank);
   const auto kept = [&] {
@@ -40,15 +41,15 @@ std::uint64_t Group::signature_of(int rank, std::uint64_t call) const noexcept {
   return kept() ? signature : 0;
 }
 
-// In the last call that both have come to, if either still knows it.
+// Compares the last call that both have entered, if both records still exist.
 Status Group::compare(int peer) noexcept {
   const std::uint64_t last = std::min(calls_, state(peer).calls.load(std::memory_order_acquire));
   const std::uint64_t mine = signature_of(rank_, last), theirs = signature_of(peer, last);
   return mine == theirs || mine == 0 || theirs == 0 ? Status::ok : differs(peer);
 }
 
-// With what a peer told last. Where that is of a call to which this rank has not come yet, or which it no longer knows, a closer look
-// decides.
+// Compares the peer's last announcement. compare() decides if this rank has not entered that call yet, or has
+// overwritten its record.
 Status Group::compare_told(int peer) noexcept {
   const std::uint32_t told = member(peer).told;
   const std::uint64_t at = told & Done::kCallBits;
@@ -65,7 +66,8 @@ Status Group::differs(int peer) noexcept {
     theirs = signature_of(peer, first - 1);
   } while (mine != 0 && theirs != 0 && mine != theirs && --first > 1);
   const CallRecord ours = called(rank_, first), other = called(peer, first);
-  const bool kept = signature_of(rank_, first) != 0 && signature_of(peer, first) != 0;  // while they were read, too
+  // both records were valid while they were read
+  const bool kept = signature_of(rank_, first) != 0 && signature_of(peer, first) != 0;
   if (!kept || !(first == 1 || (mine != 0 && mine == theirs)))
     return give_up_all(
         fail(Status::incompatible,

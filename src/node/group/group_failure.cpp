@@ -1,4 +1,4 @@
-// Why a group came to its end: who is missing, who died. The first rank that knows tells all others.
+// Diagnosis of a group's end: missing ranks and ended processes. The first rank that knows informs all others.
 #include <cstring>
 
 #include "node/group/group.hpp"
@@ -6,7 +6,7 @@
 
 namespace stretto::node {
 
-// Of the peer's collective `call`, or of its last where it has not come so far, or much further.
+// Describes the peer's collective `call`, or its last call if `call` is not on record.
 std::string Group::whereabouts(int peer, std::uint64_t call) const {
   const State& s = state(peer);
   const std::uint64_t calls = s.calls.load(std::memory_order_relaxed);
@@ -38,7 +38,7 @@ Status Group::look() noexcept {
   if (other_->broken.load(std::memory_order_acquire) == 2) return broken(*other_);
   for (int r = 0; r < size_; ++r) {
     const Member& m = members_[static_cast<std::size_t>(r)];
-    // In this order: who began more has left all collectives before.
+    // Acquire order: a rank with a higher count has left all earlier collectives.
     const bool ahead = state(r).began.load(std::memory_order_acquire) > began_;
     if (ahead && state(r).calls.load(std::memory_order_relaxed) < calls_)
       return fail(Status::incompatible,
@@ -46,7 +46,8 @@ Status Group::look() noexcept {
                   called(rank_, calls_).text(), r);
     if (const Status s = compare(r); s != Status::ok) return s;
     if (!m.process || !m.process->has_ended()) continue;
-    // What it had published before its end still counts, and it may have left in peace: only who is waited for matters.
+    // Lines that the process published before its end still count, and it may have ended normally. Only the end of the
+    // awaited rank is a failure.
     if (r != awaited_ && state(r).returned.load(std::memory_order_relaxed) >= calls_) continue;
     return fail(Status::timeout, "rank {} (process {}) has ended; it {}; rank {} waits in its collective {}, {}", r,
                 m.pid, whereabouts(r), rank_, calls_, called(rank_, calls_).text());
@@ -78,7 +79,7 @@ Status Group::broken(const Head& h) noexcept {
     if (i == 1000000) return fail(Status::timeout, "this group was given up by a rank that died doing so");
     pause();
   }
-  const auto status = h.status;  // another process could write anything there
+  const auto status = h.status;  // untrusted: another process can write any value
   const bool known = status >= static_cast<std::uint32_t>(Status::invalid_argument) &&
                      status <= static_cast<std::uint32_t>(Status::internal);
   char text[sizeof h.text];

@@ -24,7 +24,7 @@ Status Hierarchy::from_places(std::span<const topology::Place> places, const std
       return fail(Status::invalid_argument, "'{}' is no level of a hierarchy: it takes l3, numa, socket", level);
     std::vector<int>& group = labels.emplace_back();
     for (const topology::Place& p : places) group.push_back(cache ? p.cache : numa ? p.numa : p.socket);
-    // A rank that may run anywhere belongs to no cache or socket: then there is no such level.
+    // A rank that is not bound belongs to no cache or socket, so the level is dropped.
     if (std::find(group.begin(), group.end(), -1) != group.end()) labels.pop_back();
   }
   const auto groups = [](const std::vector<int>& label) { return std::set<int>(label.begin(), label.end()).size(); };
@@ -38,7 +38,7 @@ Status Hierarchy::from_labels(const std::vector<std::vector<int>>& labels, int r
   h.group_of_.clear();
   for (const auto& label : labels) {
     if (label.size() != p) return fail(Status::invalid_argument, "a level names {} ranks of {}", label.size(), ranks);
-    std::map<int, int> number;  // in the order of each group's lowest rank
+    std::map<int, int> number;  // numbered by each group's lowest rank
     std::vector<int> group;
     for (const int g : label) group.push_back(number.emplace(g, static_cast<int>(number.size())).first->second);
     if (number.size() == p || number.size() == 1) continue;
@@ -59,7 +59,7 @@ Status Hierarchy::from_labels(const std::vector<std::vector<int>>& labels, int r
   return Status::ok;
 }
 
-// Derives everything from group_of_.
+// Derives all tables from group_of_.
 void Hierarchy::close(int ranks) {
   ranks_ = ranks;
   groups_.clear();

@@ -23,7 +23,7 @@ bool read(std::string_view text, int* number) noexcept {
   return error == std::errc() && end == text.data() + text.size() && *number >= 0 && *number < 1 << 24;
 }
 
-// "0-3" or "5". A range that no machine has room for is none.
+// Parses "0-3" or "5". Refuses ranges longer than any machine.
 bool read_range(std::string_view text, int* first, int* last) noexcept {
   const std::size_t dash = text.find('-');
   if (dash == std::string_view::npos) return read(text, first) && read(text, last);
@@ -31,7 +31,7 @@ bool read_range(std::string_view text, int* first, int* last) noexcept {
          *last - *first < 1 << 20;
 }
 
-// The group of each rank.
+// label[r]: the group of rank r.
 Status parse_level(std::string_view text, std::span<const int> numbers, std::vector<int>* label) {
   std::map<int, int> group_of;
   const std::vector<std::string_view> groups = split(text, '|');
@@ -83,7 +83,7 @@ Status parse_hierarchies(std::string_view text, std::span<const topology::Place>
   constexpr std::array kinds = {Collective::barrier, Collective::bcast, Collective::reduce, Collective::allreduce,
                                 Collective::reduce_scatter};
   Hierarchies all;
-  // What a machine says of itself need not nest; then nobody asked for more than one level.
+  // A machine's description need not nest. No user asked for levels, so one level serves.
   if (parse_levels(topology::all_levels, places, numbers, &all.usual) != Status::ok)
     all.usual = Hierarchy(static_cast<int>(places.size()));
   if (text.empty()) {

@@ -1,8 +1,9 @@
-// Hierarchies as users write them (STRETTO_HIERARCHY): one for all operations, and others for single ones.
+// Parser of STRETTO_HIERARCHY: a hierarchy for all operations, and others for single operations.
 //
-//   TEXT   = [OPERATION "="] LEVELS, separated by ";"        OPERATION: barrier, bcast, reduce, allreduce or reduce_scatter; none: all others
-//   LEVELS = "flat" | a list of l3, numa and socket | GROUPS, separated by "/", the innermost first
-//   GROUPS = ranks and ranges of them, separated by "," within a group and by "|" between groups: "0-3,8|4-7"
+//   TEXT      = [OPERATION "="] LEVELS, separated by ";"
+//   OPERATION = barrier, bcast, reduce, allreduce or reduce_scatter; without it, LEVELS are for all others
+//   LEVELS    = "flat" | a list of l3, numa and socket | GROUPS, separated by "/", the innermost first
+//   GROUPS    = ranks and ranges of them, separated by "," within a group and by "|" between groups: "0-3,8|4-7"
 #pragma once
 
 #include <span>
@@ -22,8 +23,8 @@ struct Hierarchies {
   std::vector<std::pair<Collective, Hierarchy>> of;
 };
 
-// places[r] and numbers[r] are of rank r: where it is, and by which number groups name it. A rank in none of a level's
-// groups is a group of its own, and numbers that no rank has say nothing. invalid_argument names what cannot be read.
+// places[r] and numbers[r] are the place of rank r, and its number in the text. A rank in no group of a level is a
+// group of its own; numbers without a rank are ignored. invalid_argument names text that cannot be parsed.
 Status parse_hierarchies(std::string_view text, std::span<const topology::Place> places, std::span<const int> numbers,
                          Hierarchies* hierarchies);
 

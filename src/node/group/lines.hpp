@@ -1,15 +1,15 @@
-// What lies in the segment of a group: single-writer cache lines with monotone numbers, and the rooms that bytes travel through.
+// Layout of a group's segment: single-writer cache lines with monotone numbers, and memory for the data of rounds.
 //
-// The work of a group is cut in *rounds*, numbered from 0 over its whole life and counted alike by all ranks. In a
-// round a rank may fill one line, line `round % kLines` of its own, and publishes it by storing round + 1 in it
-// (release). A reader waits for that number (acquire). A line carries up to kInline bytes itself; more lie in a room of
-// the same rank, by the length that all ranks know: the small one that belongs to the line, or slot `round % kSlots`.
+// The work of a group is cut into *rounds*, numbered from 0 over the group's life, alike on all ranks. In a round a
+// rank may fill one line, its line `round % kLines`, and publishes it by storing round + 1 in it (release). A reader
+// waits for that number (acquire). A line carries up to kInline bytes itself. Longer data lie in the small room of that
+// line, or in slot `round % kSlots`; all ranks know the length.
 //
-// Each rank tells how many rounds it is done with. A line and its small room are filled anew kLines rounds later, only
-// when all readers of their last contents are done with that round; a slot kSlots rounds later. So only small rounds
-// let a rank be far ahead of the others. Each line has one writer, no number ever decreases, and nothing is reset. A
-// slot has one writer, too. But a reduction of two ranks may lend the slot to the other rank, between publishing the
-// slot and the other's next line (Group::lent_slot).
+// Each rank announces the number of rounds that it is done with. A line and its small room are refilled kLines rounds
+// later, a slot kSlots rounds later, after all readers of the old contents are done. So only rounds without slots let a
+// rank run far ahead. Each line has one writer, no number ever decreases, and nothing is reset. A slot has one writer,
+// too; but a reduction of two ranks may lend it to the peer, from the slot's publication until the peer's next line
+// (Group::lent_slot).
 #pragma once
 
 #include <atomic>
@@ -21,32 +21,34 @@
 namespace stretto::node {
 
 constexpr std::size_t kLine = 64;
-constexpr std::size_t kInline = 48;   // bytes of payload that travel in the line itself
-constexpr std::size_t kLines = 64;    // rounds that a rank may be ahead of those who read it
+constexpr std::size_t kInline = 48;   // bytes of payload in the line itself
+constexpr std::size_t kLines = 64;    // rounds that a writer may be ahead of its readers
 constexpr std::size_t kSmall = 1024;  // bytes of the small room that follows each line
-constexpr std::size_t kMutual = 256;  // bytes up to which rounds in which all read all use small rooms
+constexpr std::size_t kMutual = 256;  // bytes up to which mutual rounds use small rooms
 constexpr std::size_t kSlots = 4;
-constexpr std::size_t kCalls = 4 * kLines;  // a rank's last calls, for diagnoses: more than a rank may be ahead
+// records of a rank's last calls, for diagnoses: more than a rank may be ahead
+constexpr std::size_t kCalls = 4 * kLines;
 
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free && std::atomic<std::uint32_t>::is_always_lock_free);
 
 struct alignas(kLine) Line {
-  std::atomic<std::uint64_t> number;     // round + 1 of what the line holds
-  std::atomic<std::uint64_t> signature;  // of the rank's calls up to this one, to find ranks that called differently
+  std::atomic<std::uint64_t> number;     // round + 1 of the contents
+  std::atomic<std::uint64_t> signature;  // of the rank's calls up to this one (CallRecord::signature)
   std::byte payload[kInline];
 };
 static_assert(sizeof(Line) == kLine);
 
-// A line and what it has room for: an even number of cache lines, so that a reader of the one gets the next with it.
+// A line and its small room. An even number of cache lines: the adjacent-line prefetcher then fetches the room with the
+// line.
 struct alignas(2 * kLine) Place {
   Line line;
   std::byte small[kSmall];
 };
 static_assert(offsetof(Place, small) == kLine && sizeof(Place) % (2 * kLine) == 0);
 
-// How many rounds a rank is done with, and the signature of the call in which it says so, in one word: telling takes
-// one store, and waiting peers see both at once. Half of the word is the rounds. Of the other half, as many bits as
-// number the last kCalls calls say which call it was; the rest is the signature.
+// A rank's finished rounds and the signature of its current call, in one word: one store announces both, and peers read
+// both at once. The low half counts the rounds. The high half has the call's number modulo kCalls, and bits of the
+// signature.
 struct Done {
   static constexpr std::uint64_t kCallBits = kCalls - 1;
   static_assert((kCalls & kCallBits) == 0);
@@ -58,22 +60,22 @@ struct Done {
     return std::uint64_t{token} << 32 | static_cast<std::uint32_t>(rounds);
   }
   static std::uint32_t token_of(std::uint64_t word) noexcept { return static_cast<std::uint32_t>(word >> 32); }
-  // `near`: a number of rounds that is less than 2^31 away from the one told.
+  // `near`: a number of rounds less than 2^31 away from the announced number.
   static std::uint64_t rounds_of(std::uint64_t word, std::uint64_t near) noexcept {
     const std::uint32_t away = static_cast<std::uint32_t>(word) - static_cast<std::uint32_t>(near);
     return near + static_cast<std::uint64_t>(std::int64_t{static_cast<std::int32_t>(away)});
   }
 };
 
-// What a rank says of itself.
+// A rank's announcements to its peers.
 struct State {
-  // What this rank will not read any more (Done); may lag (Group::done_later).
+  // Finished rounds (Done); may lag (Group::done_later).
   alignas(kLine) std::atomic<std::uint64_t> done;
-  std::atomic<std::uint64_t> refused;  // the last collective in which it was not let at what a peer exposed
+  std::atomic<std::uint64_t> refused;               // last collective in which access to a peer's exposed memory failed
   alignas(kLine) std::atomic<std::uint64_t> calls;  // collectives entered
   std::atomic<std::uint64_t> returned;              // collectives left
-  std::atomic<std::uint64_t> began;                 // by Group::began()
-  Bell bell;                                        // of ranks that wait for this one
+  std::atomic<std::uint64_t> began;                 // number of Group::began() calls
+  Bell bell;                                        // on which peers of this rank sleep
   struct alignas(4 * sizeof(std::uint64_t)) Called {
     std::atomic<std::uint64_t> kind;  // CallRecord::packed()
     std::atomic<std::uint64_t> bytes;
@@ -81,25 +83,26 @@ struct State {
   };
   alignas(kLine) Called called[kCalls];  // collective c, counted from 1, at c % kCalls
   struct Bound {
-    std::atomic<std::uint64_t> eps, magnitude;  // bits of those of Call
+    std::atomic<std::uint64_t> eps, magnitude;  // bit patterns
   };
-  Bound bounds[kCalls];  // of those calls that have one
+  Bound bounds[kCalls];  // bounds of those calls that have one
 };
 static_assert(sizeof(State) % kLine == 0);
 
 // At the start of the segment; all zero at first.
 struct alignas(kLine) Head {
-  std::atomic<std::uint32_t> broken;  // 0: no; 1: somebody is writing why; 2: `text` says why
+  std::atomic<std::uint32_t> broken;  // 0: no; 1: a rank is writing the reason; 2: `text` is valid
   std::uint32_t status;               // of the failure
-  std::uint32_t differed;             // 1: since ranks had called different collectives
+  std::uint32_t differed;             // 1: the ranks had called different collectives
   char text[436];
 };
 
-// A segment has room for two groups of the same ranks (Group::beside), one after the other. Pages of the second are touched when it is used.
+// A segment has two consecutive groups of the same ranks (Group::beside). Pages of the second are touched on its first
+// use.
 constexpr std::size_t kLanes = 2;
 
-// Where everything of one group is: after the states, the places and slots of each rank in turn. Each rank's begin on a page, so
-// that the rank's first touch places them.
+// Offsets in a group: the states, then the places and slots of each rank. Each rank's part begins on a page, so that
+// the rank's first touch decides the NUMA node.
 struct Layout {
   std::size_t ranks = 1;
   std::size_t slot = 0;  // bytes of a slot
@@ -108,7 +111,7 @@ struct Layout {
   std::size_t bytes() const noexcept { return rooms() + ranks * rank_bytes(); }
   std::size_t places(std::size_t rank) const noexcept { return rooms() + rank * rank_bytes(); }
   std::size_t slots(std::size_t rank) const noexcept { return places(rank) + pages(kLines * sizeof(Place)); }
-  // From one slot to the next: not a power of two, for the sake of the caches.
+  // Distance of two slots. Not a power of two, which would cause cache conflicts.
   std::size_t stride() const noexcept { return pages(slot + kLine); }
 
  private:

@@ -8,7 +8,7 @@
 namespace stretto::node {
 namespace {
 
-// Seconds of a sleep while another thread drives: that thread may have looked before the bell was armed.
+// Seconds of a sleep while another thread drives: that thread may have checked before the bell was armed.
 constexpr double while_driven = 50e-6;
 
 }  // namespace
@@ -57,7 +57,7 @@ void Started::end_front() noexcept {
     first_ = task->next_;
   }
   count_.fetch_sub(1, std::memory_order_release);
-  task->done_.store(true, std::memory_order_release);  // it may be gone from here on
+  task->done_.store(true, std::memory_order_release);  // `task` may be destroyed from here on
   ended_.ring();
 }
 
@@ -70,7 +70,7 @@ void Started::rest(const Task& task, double seconds) noexcept {
   } else {
     watch_awaited(task, seconds);
     watched_.store(false);
-    ended_.wake();  // another thread watches now
+    ended_.wake();  // another thread becomes the watcher
   }
 }
 

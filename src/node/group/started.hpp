@@ -1,5 +1,5 @@
-// Collectives that were started. Each runs on a fiber: the code is that of the blocking form, and where that would wait, it goes back to who
-// drives it. One runs after the other, in the order of their start, which is the same on every rank.
+// Started collectives. Each runs on a fiber: the code is that of the blocking form, and its waits return to the driving
+// thread. Collectives run one after another in the order of their start, which is the same on every rank.
 #pragma once
 
 #include <array>
@@ -16,15 +16,15 @@ namespace stretto::node {
 
 class Started final : public Driven {
  public:
-  // One collective. It stays where it is until it is done.
+  // One collective. Its address is fixed until it is done.
   class Task {
    public:
     virtual ~Task() = default;  // precondition: done, or never started
     bool done() const noexcept { return done_.load(std::memory_order_acquire); }
-    Status status() const noexcept;  // once done; renews the message on this thread
+    Status status() const noexcept;  // valid once done; sets this thread's message
 
    protected:
-    virtual Status run() noexcept = 0;  // waits by the patience of `Started` alone
+    virtual Status run() noexcept = 0;  // waits only through the patience of `Started`
 
    private:
     friend class Started;
@@ -34,13 +34,13 @@ class Started final : public Driven {
     std::atomic<bool> done_{false};
   };
 
-  // `patience` is that of the group whose collectives these are. Throws std::bad_alloc.
+  // `patience` belongs to the group of these collectives. Throws std::bad_alloc.
   explicit Started(Patience& patience);
   ~Started();  // precondition: idle
 
-  void start(Task& task) noexcept;  // by one thread
+  void start(Task& task) noexcept;  // by one thread at a time
   bool drive() noexcept override { return try_drive() == Drive::moved; }
-  // After a drive() in vain: sleeps until this task is done or may go on, and for so many seconds at most.
+  // Call after drive() returned false: sleeps until this task is done or can make progress, at most `seconds`.
   void rest(const Task& task, double seconds) noexcept;
   bool idle() const noexcept override { return count_.load(std::memory_order_acquire) == 0; }
 
@@ -56,13 +56,13 @@ class Started final : public Driven {
   void end_front() noexcept;
 
   Patience& patience_;
-  // Where several threads rest, one of them watches: it sleeps on the bell of the peer that the front waits for. The
-  // others sleep on ended_. A thread that moves the front wakes the watcher.
-  Bell ended_;                            // of this process: the front has ended, or nobody watches any more
-  std::atomic<Bell*> awaited_{nullptr};   // of the peer that the front waits for; null: it has not begun
-  std::atomic<Bell*> slept_on_{nullptr};  // by the watcher
+  // If several threads rest, one of them is the watcher: it sleeps on the bell of the peer that the front waits for.
+  // The others sleep on ended_. A thread that moves the front wakes the watcher.
+  Bell ended_;                            // of this process: rings when the front has ended or the watcher leaves
+  std::atomic<Bell*> awaited_{nullptr};   // bell of the peer that the front waits for; null: the front has not begun
+  std::atomic<Bell*> slept_on_{nullptr};  // bell on which the watcher sleeps
   std::atomic<bool> watched_{false};
-  Exclusive driving_;  // held by who drives
+  Exclusive driving_;  // held by the driving thread
   Fiber fiber_;
   bool running_ = false, moved_ = false;
 

@@ -8,18 +8,18 @@
 namespace stretto::node {
 namespace {
 
-constexpr double between_looks = 0.005;     // seconds between two looks at the watch
-constexpr double between_questions = 0.05;  // seconds between two questions to the caller if it wants to go on
-constexpr double between_drives = 1;        // seconds that a collective is left alone at most by who drives it
+constexpr double between_looks = 0.005;     // seconds between two checks of the peers
+constexpr double between_questions = 0.05;  // seconds between two checks for an interrupt
+constexpr double between_drives = 1;        // longest expected time between two drives of a collective, in seconds
 
-// Seconds between two calls of the progress function. Most waits are shorter, and an MPI may take its time in such a call: MPICH, told to
-// spare cores that ranks share, sleeps in it.
+// Seconds between two calls of the progress function. Most waits are shorter, and an MPI may be slow in such a call:
+// MPICH sleeps in it if it is configured for oversubscribed cores.
 constexpr double between_progress = 100e-6;
 
 }  // namespace
 
-// One look where a core may have several ranks: pauses keep the core from the rank that is waited for. Eight looks made
-// short calls of four ranks on two cores a tenth slower.
+// One check if ranks may share a core: pauses keep the core from the awaited rank. Eight checks made short calls of
+// four ranks on two cores a tenth slower.
 std::uint32_t spins_for(bool cores_are_shared) noexcept { return cores_are_shared ? 1 : 2000; }
 
 Respite::Respite(Patience& patience, Watch& watch, Bell& bell) noexcept
@@ -32,7 +32,7 @@ Respite::Respite(Patience& patience, Watch& watch, Bell& bell) noexcept
   wake();
 }
 
-// Time in which nobody drove the collective is not time that it waited.
+// Subtracts long times without a driver from the time of the wait.
 double Respite::suspend(double t, bool anew) noexcept {
   patience_.bell = &bell_;
   patience_.suspend(patience_.suspended, anew);
@@ -41,7 +41,7 @@ double Respite::suspend(double t, bool anew) noexcept {
   return back;
 }
 
-// With the diagnosis of a wait that reached its limit.
+// Fails with the diagnosis of a wait that reached its limit.
 Status Respite::interrupt(double waited) noexcept {
   static_cast<void>(watch_.give_up(waited));
   std::array<char, 512> diagnosis{};

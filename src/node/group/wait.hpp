@@ -1,10 +1,10 @@
 // Waiting: every wait of the node floor is a call of wait().
 //
-// A waiting rank first looks again and again, a pause apart: the shortest wait when its peer runs on another core. Where
-// ranks outnumber cores, or the peer is on this core, it gives the core away between looks instead. After a moment it sleeps on the bell of the rank
-// that it waits for, each time for an eighth of the time it has waited (base/waiting.hpp). Between sleeps it lets the
-// MPI progress, so that a waiting rank never keeps another from sending. A wait ends when ready() is true, when the watch sees a
-// peer that died or gave up, or after the limit, with the watch's diagnosis.
+// A waiting rank first polls with pauses, which is fastest if its peer runs on another core. If ranks outnumber cores,
+// or the peer is on this core, it yields the core between checks instead. After a moment it sleeps on the bell of the
+// awaited rank, each time for an eighth of its waiting time (base/waiting.hpp). Between sleeps it lets the MPI
+// progress, so that a waiting rank never blocks another rank's send. A wait ends when ready() is true, when the watch
+// finds a peer that died or gave up, or after the limit, with the watch's diagnosis.
 #pragma once
 
 #include <cstdint>
@@ -15,43 +15,44 @@
 
 namespace stretto::node {
 
-// How patiently a rank waits.
+// Parameters of a rank's waits.
 struct Patience {
-  std::uint32_t spins = 2000;         // looks, a pause apart, before all below begins; one where ranks outnumber cores
-  bool shares = true;                 // a core may have several ranks, so it is given away at each look
+  // checks with a pause between, before the rank yields or sleeps; 1 if ranks outnumber cores
+  std::uint32_t spins = 2000;
+  bool shares = true;                 // ranks may share a core, so the rank yields at each check
   double limit = 300;                 // seconds until a wait is given up
   void (*progress)(void*) = nullptr;  // called now and then; may be null
   void* context = nullptr;            // its argument
-  // For started collectives (node/started): returns control to the driver instead of giving the core away. `anew`: for the first time in a
-  // wait, so the collective has moved.
+  // Started collectives (node/group/started.hpp): returns control to the driver instead of yielding the core. `anew`:
+  // the first suspension of a wait, so the collective has moved.
   void (*suspend)(void*, bool anew) = nullptr;
   void* suspended = nullptr;  // its argument
-  Bell* own = nullptr;        // of the waiting rank, which tells the others its core; may be null
-  Bell* bell = nullptr;       // of a suspended wait: what its driver may sleep on
+  Bell* own = nullptr;        // of the waiting rank, on which it records its core; may be null
+  Bell* bell = nullptr;       // of a suspended wait: a bell on which its driver may sleep
 };
 
-// Looks that a rank takes first: many where it has a core of its own, one where a core may have several ranks.
+// Checks that a rank makes first: many if it has its own core, one if ranks may share a core.
 std::uint32_t spins_for(bool cores_are_shared) noexcept;
 
-// Checks of peers during a wait. Called rarely (some hundred times a second), so looking may cost system calls.
+// Checks of peers during a wait. Called some hundred times a second, so it may use system calls.
 class Watch {
  public:
-  // ok: there is still hope. Anything else ends the wait with it.
+  // ok: the wait goes on. Any other status ends it.
   virtual Status look() noexcept = 0;
-  // The failure of a wait that took `seconds` and is given up: names who is missing, and in what.
+  // The failure of a wait that is given up after `seconds`: names the missing rank and its call.
   virtual Status give_up(double seconds) noexcept = 0;
 
  protected:
   ~Watch() = default;
 };
 
-// The part of a wait that looks at the clock; state of one wait.
+// The slow path of one wait, which reads the clock.
 class Respite {
  public:
   Respite(Patience& patience, Watch& watch, Bell& bell) noexcept;
-  // Gives the core away, when it is time for that. *sleep: seconds to sleep, if another look is in vain. Not ok: the wait is over.
+  // Yields the core when due. *sleep: seconds to sleep if the next check fails. Not ok: the wait is over.
   Status take(double* sleep) noexcept;
-  // After a sleep: the kernel may have woken the rank on another core.
+  // Call after a sleep: the kernel may have woken the rank on another core.
   void wake() const noexcept {
     if (patience_.own != nullptr) patience_.own->note_core();
   }
@@ -68,11 +69,11 @@ class Respite {
   Status interrupt(double waited) noexcept;
 };
 
-// Looks before a wait asks whether another program, or the rank that it waits for, wants the core; some microseconds.
+// Checks before a wait asks whether another program or the awaited rank needs the core, which takes some microseconds.
 constexpr std::uint32_t first_looks = 64;
 
-// Waits until ready() is true. `ready` is called often and must only load; data that it read with acquire order are visible
-// afterwards. `bell` is that of the rank whose store makes it true.
+// Waits until ready() is true. `ready` is called often and must only load; its acquire loads make the data visible.
+// `bell` belongs to the rank whose store makes it true.
 template <class Ready>
 Status wait(Patience& patience, Watch& watch, Bell& bell, const Ready& ready) noexcept {
   for (std::uint32_t i = 0; i < patience.spins; ++i) {

@@ -49,7 +49,7 @@ Watched::~Watched() {
   if (!still_ours()) process_.leave();
 }
 
-// Before Linux 6.9 all pidfds are one inode, and so are anonymous files of other kinds: at least it must be a pidfd.
+// Before Linux 6.9 all pidfds share one inode with other anonymous files, so the type is checked too.
 bool Watched::still_ours() const noexcept {
   arena::Identity found;
   return arena::identify(process_.get(), &found) && found == which_ && is_pidfd(process_.get());

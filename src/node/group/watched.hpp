@@ -1,4 +1,4 @@
-// Processes whose end this one wants to learn of: a descriptor each, shared by all groups that the process is a peer in.
+// Detection of ended processes: one descriptor per process, shared by all groups with that peer.
 #pragma once
 
 #include <sys/types.h>
@@ -12,15 +12,15 @@
 
 namespace stretto::node {
 
-// A process that is watched by a pidfd. Where the program closed that, and maybe gave its number to a file of its own, nothing is known of
-// the process any more, and the number is the program's.
+// A process watched by a pidfd. If the program closed the pidfd, and perhaps reused its number, nothing is known of the
+// process any more, and the number belongs to the program.
 class Watched {
  public:
   explicit Watched(Descriptor process) noexcept;
   Watched(const Watched&) = delete;
   Watched& operator=(const Watched&) = delete;
   ~Watched();
-  bool has_ended() const noexcept;  // also while it waits to be reaped
+  bool has_ended() const noexcept;  // also true before it is reaped
 
  private:
   bool still_ours() const noexcept;
@@ -29,9 +29,9 @@ class Watched {
   arena::Identity which_;
 };
 
-// `token` is the process's process_token(). Null where it cannot be watched: before Linux 5.3, without memory for it, or where these descriptors
-// would be more than a quarter of those that this process may open (the soft RLIMIT_NOFILE): the rest are the program's. A wait for such a
-// process has its limit alone.
+// `token` is the process' process_token(). Null if the process cannot be watched: before Linux 5.3, out of memory, or
+// beyond a quarter of the soft RLIMIT_NOFILE (the program needs the rest). Waits for such a process end by their limit
+// alone.
 std::shared_ptr<const Watched> watch_process(pid_t pid, const Token& token) noexcept;
 
 struct Peer {
@@ -40,7 +40,7 @@ struct Peer {
   std::shared_ptr<const Watched> process;  // not null
 };
 
-// "rank 1 (process 4711) has ended" of each that has. By any thread.
+// "rank 1 (process 4711) has ended" for each ended peer. Thread safe.
 std::string ended(const std::vector<Peer>& peers);
 
 }  // namespace stretto::node

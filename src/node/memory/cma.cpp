@@ -1,4 +1,4 @@
-// Copies by the kernel from another process's memory.
+// Kernel copies from another process' memory.
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -11,7 +11,7 @@
 namespace stretto::node {
 
 Status read_process(pid_t pid, std::uint64_t address, void* to, std::size_t bytes) noexcept {
-  constexpr std::size_t most = std::size_t{1} << 30;  // of one call; the kernel's own limit is 2^31 less a page
+  constexpr std::size_t most = std::size_t{1} << 30;  // per call; the kernel's own limit is 2^31 less a page
   for (std::size_t moved = 0; moved < bytes;) {
     iovec here{static_cast<std::byte*>(to) + moved, std::min(bytes - moved, most)};
     iovec there{reinterpret_cast<void*>(address + moved), here.iov_len};
@@ -30,7 +30,7 @@ Status read_process(pid_t pid, std::uint64_t address, void* to, std::size_t byte
 
 bool has_pages(const void* at, std::size_t bytes) noexcept {
   if (bytes == 0) return true;
-  auto* const first = static_cast<std::byte*>(const_cast<void*>(at));  // which is read only
+  auto* const first = static_cast<std::byte*>(const_cast<void*>(at));  // read only
   std::byte ends[2];
   iovec here{ends, sizeof ends};
   iovec there[2]{{first, 1}, {first + bytes - 1, 1}};

@@ -26,14 +26,14 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr int patience_ms = 10000;  // far longer than a connection between two processes takes that both wait for it
+constexpr int patience_ms = 10000;  // far longer than a connection takes between two processes that both wait for it
 
-// What a rank tells of its descriptor.
+// A rank's description of its descriptor.
 struct Offer {
   std::int32_t pid = 0;
   std::int32_t fd = -1;
-  std::uint64_t device = 0, inode = 0;  // of the memory, so that a stranger's descriptor is not mistaken for it
-  Token name{}, token{};                // of the socket, and who may have the descriptor
+  std::uint64_t device = 0, inode = 0;  // of the memory, to recognise a stranger's descriptor
+  Token name{}, token{};                // name of the socket, and secret of the permitted processes
 };
 
 bool is_offered(int fd, const Offer& offer) noexcept {
@@ -53,7 +53,7 @@ socklen_t address_of(const Token& name, sockaddr_un* address) noexcept {
   address->sun_family = AF_UNIX;
   const auto end =
       fmt::format_to_n(address->sun_path + 1, sizeof address->sun_path - 1, "stretto-{:016x}{:016x}", name[0],
-                       name[1]);  // the leading 0 makes it abstract: no file, gone with the process
+                       name[1]);  // the leading 0 makes the name abstract: no file, gone with the process
   return static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + end.size);
 }
 
@@ -66,7 +66,7 @@ Descriptor listen_as(const Token& name) noexcept {
   return s;
 }
 
-// Connecting succeeds before anybody accepts, so all can connect first and serve afterwards.
+// Connecting succeeds before the peer accepts, so all ranks can connect first and serve afterwards.
 Descriptor ask(const Offer& offer) noexcept {
   sockaddr_un address;
   const socklen_t length = address_of(offer.name, &address);
@@ -76,7 +76,7 @@ Descriptor ask(const Offer& offer) noexcept {
   return s;
 }
 
-// A signal interrupts poll() also where it restarts other calls.
+// A signal interrupts poll() even if it restarts other calls.
 bool readable(int fd, int timeout_ms) noexcept {
   const auto end = Clock::now() + std::chrono::milliseconds(timeout_ms);
   for (auto left = end - Clock::now(); left > Clock::duration::zero(); left = end - Clock::now()) {
@@ -123,7 +123,7 @@ Descriptor take(int connection, const Offer& offer) noexcept {
   return is_offered(d.get(), offer) ? std::move(d) : Descriptor();
 }
 
-// Gives `fd` to `expected` callers who know the token; others get nothing and do not count.
+// Gives `fd` to `expected` callers with the token. Others get nothing and do not count.
 Status serve(int listener, int fd, const Token& token, int expected) noexcept {
   const auto refuse = [] {
     return fail(Status::unsupported, "shared memory could not be given to a rank that asked: {}", std::strerror(errno));
@@ -134,9 +134,10 @@ Status serve(int listener, int fd, const Token& token, int expected) noexcept {
       return fail(Status::internal, "a rank asked for shared memory and did not take it within {} ms", patience_ms);
     if (!readable(listener, 100)) continue;
     Descriptor connection = Descriptor::aside(accept4(listener, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-    if (!connection && errno != EAGAIN && errno != ECONNABORTED) return refuse();  // no descriptor is left, say
+    if (!connection && errno != EAGAIN && errno != ECONNABORTED) return refuse();  // e.g. no descriptor is left
     if (!connection || !of_this_user(connection.get())) continue;
-    // A rank wrote its token before it told that it had connected: what is not there now is a stranger.
+    // A rank writes its token before it reports its connection. So a connection without a readable token is a
+    // stranger's.
     Token shown{};
     if (read(connection.get(), &shown, sizeof shown) != static_cast<ssize_t>(sizeof shown) || shown != token) continue;
     if (!give(connection.get(), fd)) return refuse();
@@ -145,7 +146,7 @@ Status serve(int listener, int fd, const Token& token, int expected) noexcept {
   return Status::ok;
 }
 
-// What a rank keeps while descriptors pass.
+// State of one passing of descriptors.
 struct Passage {
   Offer mine;
   std::vector<Offer> offers;
@@ -191,7 +192,7 @@ Status pass(Exchange& exchange, int offered, const std::vector<char>& skip, Pass
   int expected = 0;
   for (std::size_t r = 0; r < p; ++r) expected += all_asks[r * p + me];
   Status status = expected > 0 ? serve(listener.get(), offered, mine.token, expected) : Status::ok;
-  listener = {};  // who still waits to be served learns at once that nothing comes
+  listener = {};  // callers still in the queue get an error at once
   for (std::size_t r = 0; r < p; ++r) {
     if (r == me || offers[r].fd < 0 || (!skip.empty() && skip[r]) || (*all)[r]) continue;
     if (connections[r]) (*all)[r] = take(connections[r].get(), offers[r]);
@@ -231,7 +232,7 @@ namespace {
 
 using Reason = std::array<char, 160>;
 
-// What rank `failed` has to say, where no memory is needed to tell all ranks.
+// The message of rank `failed`, gathered without allocation.
 Reason reason_of(Exchange& exchange, std::size_t failed, Status mine) noexcept {
   std::array<Reason, 128> all;
   Reason own{};
@@ -245,7 +246,7 @@ Reason reason_of(Exchange& exchange, std::size_t failed, Status mine) noexcept {
 }  // namespace
 
 Status agree(Exchange& exchange, Status mine) noexcept {
-  // Takes no memory for any usual number of ranks, so that a rank without can say so.
+  // Allocates nothing for any usual number of ranks, so that a rank that is out of memory can report it.
   std::array<std::uint8_t, 4096> few;
   std::unique_ptr<std::uint8_t[]> many;
   const auto p = static_cast<std::size_t>(exchange.size());

@@ -1,8 +1,9 @@
-// Descriptors of shared memory, handed from one process to another without a name that anybody else could open.
+// Passing of shared-memory descriptors between processes, without names that other processes could open.
 //
-// Two ways. /proc/PID/fd opens what the other process holds; the kernel allows it to a process that might trace the other one
-// (same user, same user namespace; Yama does not matter). Otherwise SCM_RIGHTS: each rank listens on an abstract socket of
-// a random name, and gives its descriptor to whoever of its user shows the token that only the ranks know, for it passed through their exchange.
+// Two methods. /proc/PID/fd opens another process' descriptor; the kernel allows it to processes that may trace the
+// owner (same user, same user namespace; Yama does not matter). Otherwise SCM_RIGHTS: each rank listens on an abstract
+// socket of a random name. It passes its descriptor to callers of its own user that present the token, which only the
+// ranks know from their exchange.
 #pragma once
 
 #include <array>
@@ -20,7 +21,7 @@ class Descriptor {
  public:
   Descriptor() = default;
   explicit Descriptor(int fd) noexcept : fd_(fd) {}
-  // Of the same, with a number out of the program's way: never that of a standard stream, which may be closed.
+  // Owns `fd` under a number that does not disturb the program: never that of a standard stream, which may be closed.
   static Descriptor aside(int fd) noexcept;
   Descriptor(Descriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
   Descriptor& operator=(Descriptor&& other) noexcept {
@@ -28,7 +29,7 @@ class Descriptor {
     return *this;
   }
   ~Descriptor();
-  void leave() noexcept { fd_ = -1; }  // to somebody else: it is not closed
+  void leave() noexcept { fd_ = -1; }  // gives up ownership without closing
   int get() const noexcept { return fd_; }
   explicit operator bool() const noexcept { return fd_ >= 0; }
 
@@ -38,20 +39,22 @@ class Descriptor {
 
 enum class Passing : std::uint8_t { proc_then_socket, socket_only };
 
-// Collective. `offered`: a descriptor of this rank, or -1. (*all)[r]: a descriptor of what rank r offers; empty for this rank's own, for
-// ranks that offer nothing, and for those in `skip` (may be empty: nobody; else one flag a rank, 1: not wanted).
-// Fails on every rank if it fails on one.
+// Collective. `offered`: a descriptor of this rank, or -1. (*all)[r]: a descriptor of rank r's file; empty for this
+// rank, for ranks that offer none, and for those in `skip` (empty, or one flag per rank, 1: not wanted). Fails on every
+// rank if it fails on one.
 Status pass_descriptors(Exchange& exchange, int offered, const std::vector<char>& skip, Passing passing,
                         std::vector<Descriptor>* all) noexcept;
 
-// Whether the process at the other end of a socket is of the user that this one is of; or of one that has no number here (another
-// user namespace), whom nothing but a token tells from a stranger.
+// True if the process at the other end of a socket belongs to this user, or to a user without a number here (another
+// user namespace). The latter is identified by the token alone.
 bool of_this_user(int connection) noexcept;
 
-// Collective. The status of the first rank that failed, on every rank; the message of the others names it.
+// Collective. Returns the status of the first rank that failed, on every rank. On the other ranks the message names
+// that rank.
 Status agree(Exchange& exchange, Status mine) noexcept;
 
-// Random bytes of the kernel, for names and tokens. unsupported: the kernel gives this process none (seccomp, Linux before 3.17).
+// Random bytes of the kernel, for names and tokens. unsupported: the kernel gives this process none (seccomp, Linux
+// before 3.17).
 using Token = std::array<std::uint64_t, 2>;
 Status random_token(Token* token) noexcept;
 

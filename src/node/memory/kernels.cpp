@@ -10,7 +10,7 @@
 namespace stretto::node {
 namespace {
 
-constexpr std::size_t kOwned = 1024;  // bytes: asked for at a time, while as many are written
+constexpr std::size_t kOwned = 1024;  // bytes prefetched while as many are written
 
 }  // namespace
 
@@ -26,9 +26,9 @@ const char* name(Stores s) noexcept {
 namespace {
 
 constexpr std::size_t line = 64;
-constexpr std::size_t ahead = 48;  // lines: what a second-level cache can wait for at the same time
+constexpr std::size_t ahead = 48;  // lines: about the outstanding misses of a second-level cache
 
-// Whole lines, to where a line begins. Ahead: each is asked for that many lines before it is copied.
+// Copies whole lines to an aligned destination. Ahead: prefetches each line `ahead` lines before its copy.
 using Lines = void (*)(char*, const char*, std::size_t) noexcept;
 
 template <bool Ahead>
@@ -82,7 +82,7 @@ Lines find_lines() noexcept {
 const Lines stream = find_lines<false, true>(), fetch_plain = find_lines<true, false>(),
             fetch_streaming = find_lines<true, true>();
 
-// At least a line.
+// Precondition: at least one line.
 void copy_lines(char* to, const char* from, std::size_t bytes, Lines copy) noexcept {
   const std::size_t head = (line - reinterpret_cast<std::uintptr_t>(to) % line) % line;
   std::memcpy(to, from, head);

@@ -42,7 +42,7 @@ const char* name(Answer a) noexcept {
   return "?";
 }
 
-// As with groups, what can fail on one rank alone comes before the ranks meet, or makes an access unusable for all.
+// As in Group::create, steps that can fail on one rank alone precede the first exchange, or disable an access for all.
 Status Memory::create(Exchange& exchange, const Group& group, const MemoryOptions& options,
                       std::unique_ptr<Memory>* memory) noexcept {
   const auto p = static_cast<std::size_t>(exchange.size());
@@ -94,7 +94,7 @@ Status Memory::build(Meeting& meeting, const Group& group, const MemoryOptions& 
   return build_kernel(meeting, options);
 }
 
-// Used when all ranks can; the reason is that of the first rank that cannot.
+// Enables an access if all ranks support it. The reason is that of the first rank without it.
 Status Memory::settle(Meeting& meeting, Access a, bool mine, std::string_view why) noexcept {
   struct Verdict {
     char can;

@@ -1,11 +1,11 @@
-// Memory that peers can see. For a range of one rank's memory and the peers that will read it, one of three answers:
+// Memory that is visible to peers. A range of one rank's memory, and the peers that read it, get one of three answers:
 //
-//   mapped     they load from it and store to it where it is
-//   copyable   they have the kernel copy from it (process_vm_readv)
-//   staged     its owner copies it through the slots of the segment
+//   mapped     peers load and store in place
+//   copyable   the kernel copies for the peers (process_vm_readv)
+//   staged     the owner copies through the slots of the segment
 //
-// The owner decides (expose) and tells how in a line of the group; a peer follows (reach, or read). When the memory is
-// made, each access is tried between all ranks, and all agree on the usable ones: the weakest pair decides for the
+// The owner decides (expose) and announces the answer in a line; a peer follows it (reach or read). At creation each
+// access is tried between all ranks, and they agree on the usable kinds: one pair that fails excludes a kind for the
 // group.
 #pragma once
 
@@ -27,7 +27,7 @@ namespace stretto::node {
 
 class Xpmem;
 
-// How peers access a range. `address` is the owner's for process, xpmem and kernel, an offset into its arena for arena.
+// Kinds of access. `address` is the owner's virtual address, but for arena an offset into its arena.
 enum class Access : std::uint32_t { staged, process, arena, xpmem, kernel };
 enum class Answer : std::uint8_t { mapped, copyable, staged };
 
@@ -58,37 +58,38 @@ class Memory {
                        std::unique_ptr<Memory>* memory) noexcept;
   ~Memory();
 
-  // The same for another thread of this rank, without XPMEM, whose attachments belong to one thread. On every rank alike. Throws std::bad_alloc.
+  // A Memory for another thread of this rank, without XPMEM: its attachments belong to one thread. Every rank makes the
+  // same call. Throws std::bad_alloc.
   std::unique_ptr<Memory> beside() const;
 
-  // What all peers can do with this range of this rank's memory. kernel: whether the caller wants copies by the kernel at all.
-  // Memory without pages is never left to XPMEM: a peer that reads it there ends by SIGBUS.
+  // Strongest access that all peers have to this range of this rank's memory. `kernel`: true if kernel copies are
+  // acceptable. Memory without pages is never exposed through XPMEM: a peer that reads it gets SIGBUS.
   Exposure expose(const void* at, std::size_t bytes, bool kernel) const noexcept;
 
-  // From now on no range of this rank's memory is left to copies by the kernel, because a peer was refused one.
+  // Excludes kernel copies of this rank's memory from now on, after a peer was refused one.
   void stop_kernel() noexcept { stopped_kernel_ = true; }
 
-  // Where a mapped range of a peer is in this process. Null when it cannot be reached (a stale exposure, or no room to
-  // attach): read() may serve. Valid until 64 + 4p other ranges have been reached.
+  // Local address of a peer's mapped range. Null if it cannot be reached (a stale exposure, or no room to attach);
+  // read() may still work. Valid until 64 + 4p other ranges have been reached.
   std::byte* reach(int peer, const Exposure& exposure, std::size_t offset, std::size_t bytes) noexcept;
 
-  // Copies from a range of a peer that is copyable; or mapped but not reached, if the kernel can copy it. unsupported:
-  // the kernel cannot, or refuses by now.
+  // Copies from a peer's range that is copyable, or mapped but out of reach. unsupported: the kernel cannot copy it, or
+  // refuses.
   Status read(int peer, const Exposure& exposure, std::size_t offset, void* to, std::size_t bytes) noexcept;
 
-  // Whether this access is in use in the group, and why (not), for people.
+  // True if the group uses this access; reason() explains it for reports.
   bool usable(Access a) const noexcept { return usable_[static_cast<std::size_t>(a)]; }
   const std::string& reason(Access a) const noexcept { return reason_[static_cast<std::size_t>(a)]; }
 
  private:
   struct Peer {
     pid_t pid = 0;
-    std::byte* arena = nullptr;  // mapped here; null: none
+    std::byte* arena = nullptr;  // local mapping; null: none
     std::size_t arena_bytes = 0;
-    std::size_t opened = 0;            // of it, known to be accessible
+    std::size_t opened = 0;            // bytes of the arena known to be accessible
     std::shared_ptr<Mapping> mapping;  // of its arena, shared by all memories of this process
   };
-  struct Meeting;  // what building takes besides (memory_meeting.hpp)
+  struct Meeting;  // state during creation (memory_meeting.hpp)
 
   Memory() = default;
   Status build(Meeting& meeting, const Group& group, const MemoryOptions& options) noexcept;
@@ -105,12 +106,12 @@ class Memory {
   bool stopped_kernel_ = false;
 };
 
-// Reads another process's memory through the kernel; also where the kernel copies in parts. Names the process on failure;
-// errno is the kernel's then.
+// Reads another process' memory through the kernel, in several calls if needed. On failure the message names the
+// process, and errno is the kernel's.
 Status read_process(pid_t pid, std::uint64_t address, void* to, std::size_t bytes) noexcept;
 
-// Whether a range of this process's memory has pages that the kernel hands to others: not that of a device, nor what CUDA pinned, nor
-// what XPMEM attached here. Its two ends are tried; true where the kernel does not tell.
+// True if the range's pages are accessible to process_vm_readv: memory of devices, memory pinned by CUDA and XPMEM
+// attachments are not. Checks the two ends; true if the kernel gives no answer.
 bool has_pages(const void* at, std::size_t bytes) noexcept;
 
 }  // namespace stretto::node

@@ -1,4 +1,4 @@
-// Arenas of peers, mapped once a process however many memories it has.
+// Arenas of peers, mapped once per process for all its memories.
 #include <sys/mman.h>
 #include <sys/resource.h>
 
@@ -13,7 +13,7 @@
 namespace stretto::node {
 namespace {
 
-// Which memory it is: the process that holds it, and the file, whose number is its own as long as anybody has it mapped.
+// Identity of a memory: the owning process and the file, whose inode is unique while it is mapped.
 struct Origin {
   Token process{};
   std::uint64_t device = 0, inode = 0;
@@ -29,7 +29,8 @@ using Arenas = Shared<Origin, Mapping>;
 
 constexpr std::size_t open_step = std::size_t{64} << 20;
 
-// Inaccessible until it is reached: where this process has its memory locked (mlockall), it would have all of its peers' at once.
+// Inaccessible until reached: a process that locks its memory (mlockall) would otherwise populate all peers' arenas at
+// once.
 std::shared_ptr<Mapping> map(int fd, std::size_t bytes) noexcept {
   void* at = mmap(nullptr, bytes, PROT_NONE, MAP_SHARED | MAP_NORESERVE, fd, 0);
   if (at == MAP_FAILED) return nullptr;
@@ -51,7 +52,7 @@ const char* missing() noexcept {
   return *why != '\0' ? why : "a process has no arena";
 }
 
-// Peers' arenas take a quarter of a limited address space at most: the rest is the program's.
+// Peers' arenas take a quarter of a limited address space at most; the program needs the rest.
 bool room_for(std::uint64_t bytes) noexcept {
   rlimit limit{};
   if (getrlimit(RLIMIT_AS, &limit) != 0) return false;
@@ -126,15 +127,15 @@ Status Memory::build_arenas(Meeting& meeting, const MemoryOptions& options) noex
   return s;
 }
 
-// The range at `at` of a peer's arena; null where it has none such.
+// Local address of offset `at` in a peer's arena; null beyond its end.
 std::byte* Memory::reach_arena(Peer& peer, std::uint64_t at, std::size_t bytes) noexcept {
   const std::uint64_t end = at + bytes;
   if (end > peer.arena_bytes || end < at) {
-    errno = ERANGE;  // which Memory::read() tells
+    errno = ERANGE;  // for the message of Memory::read()
     return nullptr;
   }
   if (end > peer.opened) {
-    // From its beginning: other memories of this process may have made more of it accessible already.
+    // mprotect from the start: other memories of this process may have opened more of it already.
     const std::size_t until = std::min(peer.arena_bytes, (end + open_step - 1) / open_step * open_step);
     if (mprotect(peer.arena, until, PROT_READ | PROT_WRITE) != 0) return nullptr;
     peer.opened = until;

@@ -1,4 +1,4 @@
-// Whether the kernel copies between these ranks: found out by doing it.
+// Test of kernel copies between the ranks, by a real copy.
 #include <sys/prctl.h>
 
 #include <algorithm>
@@ -17,7 +17,7 @@ struct Probe {
 
 struct Outcome {
   bool can = true;
-  bool refused = false;  // by the kernel, for want of a right
+  bool refused = false;  // by the kernel, for lack of a right
   char why[160] = "";
 
   void deny(std::string_view reason) noexcept {
@@ -26,7 +26,7 @@ struct Outcome {
   }
 };
 
-// Nothing less than reading eight bytes tells whether it is permitted.
+// Only a real read shows whether the kernel permits it, so eight bytes are read.
 template <class Pid>
 Outcome read_all(std::span<const Probe> probes, const Pid& pid) noexcept {
   Outcome o;
@@ -46,7 +46,7 @@ Outcome read_all(std::span<const Probe> probes, const Pid& pid) noexcept {
   return o;
 }
 
-// Yama's scope 1 keeps all but a process's ancestors, and whom it names, from reading it.
+// Yama's scope 1 lets only ancestors and named processes read a process' memory.
 void let_siblings_read(const char* yama_scope) noexcept {
 #ifdef PR_SET_PTRACER_ANY
   int scope = 0;
@@ -63,7 +63,7 @@ void let_siblings_read(const char* yama_scope) noexcept {
 
 }  // namespace
 
-// The right to be read is given away where a rank needs it, and nowhere else: whoever has it may read all of this process.
+// Opens this process to readers (PR_SET_PTRACER) only if a rank needs it: any process may then read all its memory.
 Status Memory::build_kernel(Meeting& meeting, const MemoryOptions& options) noexcept {
   Outcome o;
   Token token{};
@@ -88,7 +88,7 @@ Status Memory::build_kernel(Meeting& meeting, const MemoryOptions& options) noex
     if (const Status s = meeting.gathering(meeting.exchange, mine, &probes); s != Status::ok) return s;
     o = read_all(probes, pid);
   }
-  return settle(meeting, Access::kernel, o.can, o.why);  // also keeps `secret` in place until all have read it
+  return settle(meeting, Access::kernel, o.can, o.why);  // also keeps `secret` alive until all ranks have read it
 }
 
 }  // namespace stretto::node

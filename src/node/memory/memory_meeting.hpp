@@ -1,4 +1,4 @@
-// What the making of a Memory takes while the ranks meet: room that is there before they do.
+// State during the creation of a Memory, allocated before the ranks' first exchange.
 #pragma once
 
 #include <vector>
@@ -10,8 +10,8 @@ namespace stretto::node {
 struct Memory::Meeting {
   Exchange& exchange;
   Gathering gathering;
-  std::vector<char> skip;          // whose arena is mapped here already
-  std::vector<Descriptor> passed;  // arenas of the others
+  std::vector<char> skip;          // ranks whose arena is already mapped here
+  std::vector<Descriptor> passed;  // arenas of the other ranks
 };
 
 }  // namespace stretto::node

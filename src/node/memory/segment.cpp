@@ -25,7 +25,7 @@ std::shared_ptr<Mapping> map(int fd, std::size_t bytes) noexcept {
   return at == MAP_FAILED ? nullptr : Mapping::own(at, bytes);
 }
 
-// All ranks are threads of one process: rank 0's mapping, handed on by its address.
+// All ranks are threads of one process: they share rank 0's mapping by its address.
 Status share_in_process(Exchange& exchange, Gathering& gathering, std::size_t bytes,
                         std::shared_ptr<Mapping>* segment) noexcept {
   if (exchange.rank() == 0) *segment = map(-1, bytes);
@@ -34,7 +34,7 @@ Status share_in_process(Exchange& exchange, Gathering& gathering, std::size_t by
   if (const Status s = gathering(exchange, mine, &all); s != Status::ok) return s;
   if (all[0] == 0) return fail(Status::out_of_memory, "no memory for a segment of {} bytes", bytes);
   if (exchange.rank() != 0) *segment = *reinterpret_cast<const std::shared_ptr<Mapping>*>(all[0]);
-  return agree(exchange, Status::ok);  // rank 0's pointer stays where it is until all have copied it
+  return agree(exchange, Status::ok);  // rank 0's pointer stays valid until all have copied it
 }
 
 Status refuse(std::size_t bytes, int error) noexcept {
@@ -69,7 +69,7 @@ Mapping::Mapping(void* at, std::size_t bytes) noexcept
 }
 
 Mapping::~Mapping() {
-  // A forked child has it not, and may have something else there by now.
+  // A forked child does not inherit the mapping, and may have other memory at its address.
   if (generation_ == fork_generation()) munmap(at_, bytes_);
 }
 
@@ -86,7 +86,7 @@ Descriptor make_memory(const char* name, std::size_t bytes) noexcept {
 
 Status process_token(Token* token) noexcept {
   static Identity identity;
-  static std::atomic<unsigned> drawing{0};  // held by the generation before it: by nobody in a child
+  static std::atomic<unsigned> drawing{0};  // generation + 1 of the holder; a parent's lock does not count in a child
   const unsigned now = fork_generation();
   for (unsigned held = 0; held == now + 1 || !drawing.compare_exchange_weak(held, now + 1, std::memory_order_acquire);
        held = drawing.load(std::memory_order_relaxed))

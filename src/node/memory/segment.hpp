@@ -1,7 +1,7 @@
-// One piece of memory that all ranks of a group see: anonymous, so that nothing is left in any file system by any death.
+// Memory shared by all ranks of a group, anonymous, so that a killed process leaves nothing in any file system.
 //
-// Between processes it is a memfd of rank 0, sealed against resizing, which every other rank maps; ranks that are threads of
-// one process simply share the mapping. A forked child does not inherit it.
+// The segment is a memfd of rank 0, sealed against resizing, which every other process maps. Ranks that are threads of
+// one process share the mapping. A forked child does not inherit it.
 #pragma once
 
 #include <cstddef>
@@ -15,9 +15,9 @@ namespace stretto::node {
 
 class Mapping {
  public:
-  // Owns what mmap gave; it is not there in a forked child.
+  // Owns a mapping of mmap, which a forked child does not inherit.
   Mapping(void* at, std::size_t bytes) noexcept;
-  // The same, shared; null, and unmapped, where there is no memory for it.
+  // Makes a shared Mapping. Out of memory: unmaps the range and returns null.
   static std::shared_ptr<Mapping> own(void* at, std::size_t bytes) noexcept;
   Mapping(const Mapping&) = delete;
   Mapping& operator=(const Mapping&) = delete;
@@ -28,16 +28,17 @@ class Mapping {
  private:
   std::byte* at_;
   std::size_t bytes_;
-  unsigned generation_;  // of the process that has it
+  unsigned generation_;  // of the owning process
 };
 
-// Collective. The same zeroed memory of `bytes` bytes on every rank; page aligned.
+// Collective. Maps a shared segment of `bytes` zero bytes, page aligned, on every rank.
 Status make_segment(Exchange& exchange, std::size_t bytes, Passing passing, std::shared_ptr<Mapping>* segment) noexcept;
 
-// An anonymous file of this length that can be mapped, sealed against resizing; empty, with errno, on failure.
+// Makes an anonymous mappable file of this length, sealed against resizing. Empty on failure, with errno.
 Descriptor make_memory(const char* name, std::size_t bytes) noexcept;
 
-// Tells processes apart, also between containers: random, drawn once a process (and once more in a forked child). Fails as random_token().
+// Random identity of a process, unique across containers: drawn once per process, and again in a forked child. Fails as
+// random_token().
 Status process_token(Token* token) noexcept;
 
 }  // namespace stretto::node

@@ -1,5 +1,5 @@
-// What this process holds once, however many groups use it: found by key, made when first asked for, gone with its last user.
-// Safe between threads. A forked child finds nothing of its parent's (its copy of a mapping is not there), and may ask anew.
+// A process-wide cache of objects shared by groups: found by key, made on first request, destroyed with the last user.
+// Thread safe. A forked child starts empty, since it does not inherit mappings.
 #pragma once
 
 #include <pthread.h>
@@ -17,26 +17,26 @@ namespace stretto::node {
 template <class Key, class Value>
 class Shared {
  public:
-  // The one of this process for the Value's Key. Never destroyed: groups may outlive other statics.
+  // The instance for these types. Never destroyed: groups may outlive other statics.
   static Shared& mine() noexcept {
     alignas(Shared) static std::byte place[sizeof(Shared)];
     static Shared* const only = [] {
       auto* made = new (place) Shared;
-      // No fork while a thread is in here: the child could never enter.
+      // Excludes forks while a thread holds the lock: the child could never take it.
       pthread_atfork([] { mine().mutex_.lock(); }, [] { mine().mutex_.unlock(); }, [] { mine().mutex_.unlock(); });
       return made;
     }();
     return *only;
   }
 
-  // Null when no group holds it.
+  // Null if no group holds it.
   std::shared_ptr<Value> find(const Key& key) noexcept {
     const std::lock_guard lock(mutex_);
     const auto at = held_.find({fork_generation(), key});
     return at == held_.end() ? nullptr : at->second.lock();
   }
 
-  // What is held, or else what make(held) gives: a shared pointer, null where there is none. `held`: how many others there are.
+  // Returns the held object, or the result of make(held), which may be null. `held` counts the other objects.
   template <class Make>
   std::shared_ptr<Value> get(const Key& key, const Make& make) {
     const std::lock_guard lock(mutex_);

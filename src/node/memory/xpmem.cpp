@@ -11,7 +11,7 @@
 namespace stretto::node {
 namespace {
 
-// Of xpmem.h, which need not be installed.
+// Declarations of xpmem.h, which need not be installed.
 struct Address {
   std::int64_t permit;
   std::int64_t offset;
@@ -21,11 +21,11 @@ constexpr int permit_mode = 1;                  // XPMEM_PERMIT_MODE: rights are
 constexpr std::size_t whole = ~std::size_t{0};  // XPMEM_MAXADDR_SIZE: the whole address space
 constexpr std::uint64_t page = 4096;
 
-// A library that is found stays loaded: it never closes its descriptor of the module, and would open another for each
-// communicator. On most machines there is none; to look for it in all directories anew for each communicator takes long.
+// The library stays loaded: it never closes its descriptor of the module, and would open another for each communicator.
+// Most machines have no library, and a search of all directories per communicator is slow.
 void* opened(const char* library) {
   const auto open = [](const char* name) { return dlopen(name, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE); };
-  static const std::string first = library;  // the only one, but for tests
+  static const std::string first = library;  // the only name outside of tests
   static void* const found = open(library);
   return library == first ? found : open(library);
 }
@@ -63,7 +63,7 @@ std::unique_ptr<Xpmem> Xpmem::load(const char* library, std::string* why) {
     *why = fmt::format("{} lacks a function of XPMEM", library);
     return nullptr;
   }
-  // Only processes of this user.
+  // Mode 0600: processes of this user only.
   x->segment_ = c.make(nullptr, whole, permit_mode, reinterpret_cast<void*>(std::uintptr_t{0600}));
   if (x->segment_ == -1) {
     *why = fmt::format("xpmem_make: {} (is the module loaded, and /dev/xpmem readable and writable?)",

@@ -1,6 +1,6 @@
-// XPMEM, if this machine has it: a kernel module that maps another process's memory, used through its library libxpmem, which is
-// loaded at run time. A process exposes its whole address space once; peers attach ranges of it, which stay attached and are found
-// again.
+// XPMEM, if this machine has it: a kernel module that maps another process' memory, used through libxpmem, which is
+// loaded at run time. A process exposes its whole address space once. Peers attach ranges of it, which stay attached
+// for reuse.
 #pragma once
 
 #include <cstddef>
@@ -16,19 +16,19 @@ namespace stretto::node {
 
 class Xpmem {
  public:
-  // Null, and *why says so, where there is no library of this name, no module, or no right to use it.
+  // Null, with the reason in *why, without the library, the module, or the right to use it.
   static std::unique_ptr<Xpmem> load(const char* library, std::string* why);
   ~Xpmem();
 
-  std::int64_t segment() const noexcept { return segment_; }  // of this process, for its peers
+  std::int64_t segment() const noexcept { return segment_; }  // this process' segment, for its peers
 
-  // Peers, in order; each segment is opened. False, and *why says so, if one cannot be.
+  // Opens each peer's segment, in rank order. False, with the reason in *why, if one fails.
   bool open(const std::vector<std::int64_t>& segments, std::string* why);
 
-  // Where this range of a peer is here, attached if it was not; null when it cannot be attached. Of attachments only
-  // the limit() used last are kept, so what reach() returned is valid until as many other ranges have been reached.
-  // Attachments need no invalidation by us: where a peer gives memory back, the module takes its pages out of all
-  // attachments. A later access gets what the peer has at these addresses by then.
+  // Local address of a peer's range, attached if needed; null if that fails. Keeps the limit() last used attachments,
+  // so a result is valid until as many other ranges have been reached. Attachments need no invalidation: when a peer
+  // unmaps memory, the module removes its pages from all attachments. A later access sees the peer's new memory at
+  // these addresses.
   std::byte* reach(int peer, std::uint64_t address, std::size_t bytes) noexcept;
 
   std::size_t attached() const noexcept { return attachments_.size(); }
@@ -40,7 +40,7 @@ class Xpmem {
   struct Calls;
   struct Attachment {
     int peer;
-    std::uint64_t first, end;  // the peer's addresses, whole pages
+    std::uint64_t first, end;  // the peer's addresses, in whole pages
     std::byte* here;
   };
   Xpmem() = default;
@@ -48,7 +48,7 @@ class Xpmem {
   std::unique_ptr<Calls> calls_;
   std::int64_t segment_ = -1;
   std::vector<std::int64_t> permits_;  // by peer
-  std::list<Attachment> attachments_;  // used last first
+  std::list<Attachment> attachments_;  // most recently used first
 };
 
 }  // namespace stretto::node

@@ -1,6 +1,6 @@
-// Lets the AVX-512 kernels run, slowly, on processors that lack VBMI, VBMI2 and GFNI: their instructions of these sets become plain
-// code. Included before everything else where the kernels are compiled for tests. What each does is what Intel's
-// description of the instruction says.
+// Lets the AVX-512 kernels run, slowly, on processors without VBMI, VBMI2 and GFNI: plain code replaces their
+// instructions of these sets. Included before everything else when the kernels are compiled for tests. Each function
+// follows Intel's description of its instruction.
 #pragma once
 
 #include <immintrin.h>
@@ -61,7 +61,8 @@ Bytes<N> permuted(const Bytes<N>& a, const Bytes<N>& index, const Bytes<N>& b) n
   return r;
 }
 
-// Each byte of x as a vector of bits, times the 8 x 8 matrix of bits in the same quadword of a, whose first row is its last byte; plus b.
+// Each byte of x as a vector of bits, times the 8 x 8 bit matrix in the same quadword of a (its first row is the last
+// byte), plus b.
 template <int N>
 Bytes<N> affine(const Bytes<N>& x, const Bytes<N>& a, int b) noexcept {
   Bytes<N> r;

@@ -1,4 +1,4 @@
-// What stands for an instruction against the instruction, on processors that have it.
+// Each replacement of an instruction against the instruction, on processors that have it.
 #define STRETTO_FEWER_INSTRUCTIONS_BESIDE_ALL
 #include "fewer_instructions.hpp"
 

@@ -1,5 +1,5 @@
-// Says why, where the tests that this one stands beside have nothing to compare; and that the kernels leave nothing to the scalar code that the
-// portable ones take.
+// Explains when the neighbouring tests have nothing to compare, and checks that the kernels decline no work that the
+// portable kernels take.
 #include <cmath>
 #include <limits>
 
@@ -15,7 +15,8 @@ TEST(Avx512Emulated, IsAmongTheInstructionSetsThatAreCompared) {
   EXPECT_EQ(best_isa(), Isa::avx512);
 }
 
-// A group of codes of a few bits or of many, of which every `period`-th value, as many as `length` in a row, is missing: alike or not.
+// A group of codes of few or many bits. At every `period`-th value, `length` consecutive values are missing: equal or
+// not.
 template <class T>
 std::vector<T> group(double size, std::size_t period, std::size_t length, bool alike) {
   Random r(period + length);
@@ -27,7 +28,8 @@ std::vector<T> group(double size, std::size_t period, std::size_t length, bool a
   return x;
 }
 
-// What these kernels take of the work on groups a and b, whose streams are given, and on the values x of b: compress, add_values, sum.
+// The calls that these kernels take, on groups a and b with given streams, and on the values x of b: compress,
+// add_values, sum.
 template <class T>
 std::vector<bool> taken(const Kernels& kernels, const Grid<T>& grid, const std::vector<T>& x,
                         const std::vector<std::uint8_t>& a, std::size_t a_words, const std::vector<std::uint8_t>& b,

@@ -1,5 +1,5 @@
-// Bytes that are no stream, altered or cut short, given to the kernels' logic: they accept what the host accepts,
-// decode it alike, and touch nothing outside (which AddressSanitizer sees).
+// Invalid, altered or truncated streams in the kernels' logic: it accepts the same streams as the host, decodes them
+// alike, and accesses nothing outside (checked by AddressSanitizer).
 #include <cstring>
 
 #include "../inputs.hpp"
@@ -10,7 +10,7 @@ namespace {
 
 using cuda::Outcome;
 
-// The host's verdict without its count of exceptions and its checksum, which kernels do not look at.
+// The host's verdict, except for the exceptions' count and the checksum, which kernels ignore.
 template <class T>
 void compare(const Stream& s, std::size_t n, const std::string& what) {
   std::vector<T> expected(n), got(n);
@@ -51,6 +51,14 @@ void alter_and_compare() {
     }
   EXPECT_GT(accepted, 100u);
   EXPECT_GT(refused, 100u);
+}
+
+TEST(CudaDamage, DenseStreamsAreUnsupported) {
+  Options dense = with(Isa::reference);
+  dense.coding = Coding::dense;
+  const Stream s = compressed(summands<float>(5000, 1e-3, 1, 21)[0], 1e-3, dense);
+  std::vector<float> y(5000);
+  EXPECT_EQ(emulated_decompress<float>(s, y.data(), y.size()), Outcome::unsupported);
 }
 
 TEST(CudaDamage, AlteredStreamsAreJudgedAsTheHostJudgesThem) {

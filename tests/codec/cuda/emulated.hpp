@@ -1,5 +1,5 @@
-// The GPU's operations on emulated blocks and warps: whole streams in, whole streams out, with blocks run in orders
-// that a seed chooses.
+// The GPU's operations on emulated blocks and warps: whole streams in and out, with blocks run in an order that a seed
+// chooses.
 #pragma once
 
 #include <cstdint>
@@ -9,14 +9,14 @@
 
 namespace stretto::codec {
 
-// How many blocks share the work, and in which order they run: seed 0 one after another, else any order, changing
-// wherever a block touches what others see.
+// Number of blocks, and their order: seed 0 one after another, else any order, changing whenever a block touches shared
+// data.
 struct Order {
   int blocks = 1;
   std::uint64_t seed = 0;
 };
 
-// What an operation left: its outcome, and the stream where that is ok.
+// Result of an operation: its outcome, and the stream if ok.
 struct Emulated {
   cuda::Outcome outcome{};
   Stream stream;
@@ -38,8 +38,8 @@ cuda::Outcome emulated_decompress(const Stream& a, void* y, std::size_t n, std::
 template <class T>
 std::uint64_t emulated_range(Type t, const void* x, std::size_t n, double above, double* lo, double* hi);
 
-// The offset that each of `sums` has after those before it, by look-back of as many blocks as there are sums, run in an
-// order of the seed's choice.
+// The offset of each of `sums` after the earlier ones, by look-back of as many blocks as sums, run in an order of the
+// seed's choice.
 std::vector<std::uint64_t> emulated_offsets(const std::vector<std::uint64_t>& sums, std::uint64_t seed);
 
 }  // namespace stretto::codec

@@ -28,7 +28,7 @@ constexpr stretto_type kType<F16> = STRETTO_F16;
 template <>
 constexpr stretto_type kType<BF16> = STRETTO_BF16;
 
-// Device memory that is poisoned before each use, so that what a kernel does not write shows.
+// Device memory that is poisoned before each use, to reveal unwritten memory.
 struct Device {
   void* p = nullptr;
   std::size_t bytes = 0;
@@ -85,8 +85,8 @@ class Checker {
     check_graph(values, x.size(), 1e-3, bytes, "first of all");
   }
 
-  // x with the values before it as the other operand of sums. `shift`: values begin at a place that vectors do not load
-  // from.
+  // x, with its preceding values as the other operand of sums. `shift`: values begin at an address that is not aligned
+  // for vector loads.
   void check(const std::vector<T>& x, double eps, const std::string& what, bool shift) {
     const std::size_t n = x.size(), capacity = host_.size();
     if (n > most_) stop(what + ": more values than there is room for");

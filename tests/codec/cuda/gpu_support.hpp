@@ -1,4 +1,4 @@
-// What programs on a GPU share: how they end, and what the device is.
+// Shared by programs on a GPU: fatal errors, and facts about the device.
 #pragma once
 
 #include <cuda_runtime.h>

@@ -1,6 +1,6 @@
-// What the plugin, as nvcc compiles it, asks of CUDA for a call: a memset, one kernel and one copy at most, on the
-// caller's stream and within the workspace that it asked for; and, since it links with a runtime that has nothing else,
-// no allocation and no wait. The plugin is the one that STRETTO_CUDA_PLUGIN names.
+// The CUDA calls of the plugin, as compiled by nvcc: at most a memset, one kernel and one copy per call, on the
+// caller's stream and within the requested workspace. It links with a runtime of these functions alone, so it neither
+// allocates nor waits. STRETTO_CUDA_PLUGIN names the plugin.
 #include <dlfcn.h>
 
 #include <cstdlib>
@@ -65,7 +65,7 @@ constexpr stretto_type kTypes[] = {STRETTO_F32, STRETTO_F64, STRETTO_F16, STRETT
 constexpr const char* kNames[] = {"Compress", "Decompress", "AddStreams", "AddStreams", "Select",
                                   "Select",   "AddValues",  "AddValues",  "Quantise",   "Range"};
 
-TEST_F(CudaLaunch, EveryCallIsAMemsetAKernelAndACopyOnTheCallersStreamWithinItsWorkspace) {
+TEST_F(CudaLaunch, EveryCallIsMemsetKernelAndCopyOnTheCallersStream) {
   for (const std::size_t n : {std::size_t{1}, std::size_t{5000}, std::size_t{1} << 26, std::size_t{1} << 40})
     for (const stretto_type t : kTypes)
       for (int op = STRETTO_CUDA_COMPRESS; op <= STRETTO_CUDA_RANGE; ++op) {

@@ -1,6 +1,6 @@
-// The functions of CUDA's runtime that the plugin may call, and no others: they write down what is asked of them, and
-// nothing runs. The plugin's objects linked with them, without CUDA's runtime, have nothing undefined; so no call of the
-// plugin waits, and what allocates or frees shows. Declared here as crt/host_runtime.h and cuda_runtime_api.h do.
+// The functions of CUDA's runtime that the plugin may call, and no others: they record their arguments, and run
+// nothing. The plugin's objects linked with them, without CUDA's runtime, have no undefined symbol. So no call of the
+// plugin waits, and allocations or frees show. Declared here as in crt/host_runtime.h and cuda_runtime_api.h.
 #include "recorded_runtime.hpp"
 
 #include <cstdlib>
@@ -59,7 +59,7 @@ std::size_t stretto_take_recorded(Recorded* to, std::size_t room) {
 }
 #pragma GCC visibility pop
 
-// What nvcc calls when the library is loaded.
+// Called by nvcc's code when the library is loaded.
 void** __cudaRegisterFatBinary(void*) {
   static void* handle = nullptr;
   return &handle;
@@ -71,7 +71,7 @@ void __cudaRegisterFunction(void**, const char* function, char*, const char* nam
                             int*) {
   names()[function] = name;
 }
-// What a kernel that is called by its name would use; the plugin's are not.
+// Used by kernels called by name; the plugin has none.
 unsigned __cudaPopCallConfiguration(void*, void*, void*, void*) { std::abort(); }
 int __cudaGetKernel(void**, const void*) { std::abort(); }
 int __cudaLaunchKernel(void*, Sizes, Sizes, void**, std::size_t, void*) { std::abort(); }

@@ -1,4 +1,4 @@
-// What recorded_runtime.cpp writes down: the calls of CUDA's runtime that do something, in their order.
+// Records of recorded_runtime.cpp: the calls of CUDA's runtime with an effect, in order.
 #pragma once
 
 #include <cstddef>

@@ -110,10 +110,13 @@ class Script(unittest.TestCase):
         self.assertEqual(lines[1], "f 0.01 256 cuSZp plain 537 / 268 537 / 268 7.50 1.25 3".split())
         self.assertEqual(lines[3], "all, geometric mean 256 cuSZp plain 537 / 268 537 / 268 7.50".split())
 
-    def test_a_peer_without_sources_ends_it_before_anything_is_built(self):
+    def test_a_peer_that_is_not_there_ends_it_before_anything_is_built(self):
         status, text = self.run_script("build", GPU_BUILD="", PEER_CUSZP="/nowhere")
         self.assertEqual(status, 1)
         self.assertIn("PEER_CUSZP=/nowhere has no src/cuSZp_kernels_1D_f32.cu", text)
+        status, text = self.run_script("build", GPU_BUILD="", PEER_NVCOMP="/nowhere")
+        self.assertEqual(status, 1)
+        self.assertIn("PEER_NVCOMP=/nowhere has no include/nvcomp/native/bitcomp.h", text)
         self.assertFalse((self.at / "out").exists())
 
     def test_ranks_of_an_mpi_share_the_gpu_where_there_is_one(self):
@@ -154,16 +157,27 @@ class Script(unittest.TestCase):
         self.assertEqual((self.at / "out/programs-blocking.log").read_text(), f"ranks 3\ngpu {self.at}/build/src/mpi/libstretto_mpi.so abs:1e-3\n")
         self.assertEqual((self.at / "out/programs-started.log").read_text(), "ranks 3\n6\n")
 
-    def test_steps_for_which_no_time_is_left_are_errors(self):
+    def test_steps_for_which_no_time_is_left_come_in_the_next_run(self):
         self.driver(1)
         self.program("build/cuda/gpu_check", "true")
         self.program("build/cuda/gpu_collectives", "true")
         self.program("build/cuda/bench_gpu", f"echo '{ROW}'")
         self.program("bin/compute-sanitizer", "true")
-        status, text = self.run_script("all", GPU_SECONDS="10")
-        self.assertEqual(status, 1)
+        self.program("bin/ncu", "true")
+        status, text = self.run_script("all", GPU_SECONDS="12")
+        self.assertEqual(status, 3)
         self.assertIn("no time is left for exactness-long", text)
-        self.assertFalse((self.at / "out/bench.log").exists())
+        self.assertIn("left for the next 'make gpu-all', which skips what has passed:", text)
+        status, text = self.run_script("all")
+        self.assertEqual(status, 0, text)
+        status, text = self.run_script("all")
+        self.assertEqual(status, 0, text)
+        self.assertIn("gpu: collectives has passed before with this build", text)
+        self.assertTrue((self.at / "out/exactness-long.log").exists())
+        self.program("build/cuda/gpu_collectives", "exit 1")
+        status, text = self.run_script("all")
+        self.assertEqual(status, 1)
+        self.assertIn("failed: collectives; see", text)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-// Counts, offsets and addresses beyond 32 bits, in memory of which only what is touched exists.
+// Counts, offsets and addresses beyond 32 bits, in sparse memory.
 #include <sys/mman.h>
 
 #include <array>
@@ -55,7 +55,7 @@ TEST(CudaSizes, PartsOfAStreamLieWhereTheHostPutsThemForAnyCount) {
     }
 }
 
-// Writes no group, but says how long each is, and looks at where it would be put.
+// Writes no group, but records each group's length and checks its position.
 struct Placed {
   struct State {};
   static constexpr bool kMayWiden = false;
@@ -104,7 +104,7 @@ TEST(CudaSizes, GroupsAndTheIndexAreRightBeyondFourGigabytesOfAStream) {
   }
 }
 
-// The group of values that begins at 2^33 (32 or 64 GB from the first) is that of the same values at 0.
+// The group of values that begins at 2^33 (32 or 64 GB from the first) equals that of the same values at 0.
 template <class T>
 void a_group_far_away() {
   constexpr u64 kFar = u64{1} << 33;

@@ -1,5 +1,5 @@
-// Threads that take turns: one runs at a time, and at each step a seed decides who is next. So blocks that wait for one
-// another run in orders that no hardware would choose, and the same ones each time.
+// Threads that take turns: one runs at a time, and at each step a seed chooses the next. So blocks that wait for one
+// another run in orders that no hardware would choose, and reproducibly.
 #pragma once
 
 #include <condition_variable>

@@ -103,7 +103,8 @@ TEST(CudaTypes, EveryWidthGivesTheReferencesBytes) {
   every_width<double>();
 }
 
-// Codes close to one another are differenced two in a word. Their extremes here lie at, and beyond, what a word holds.
+// Codes close to one another are differenced two in a word. Their extremes here are at, and beyond, the limits of a
+// word.
 TEST(CudaTypes, CodesAtTheLimitsOfPairsGiveTheReferencesBytes) {
   const double width = grid_width(Type::f32, 0.5, 0);
   Random r(5);

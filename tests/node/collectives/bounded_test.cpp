@@ -42,7 +42,7 @@ void put(Vector& v, std::size_t i, T x) {
   std::memcpy(v.data() + i * sizeof x, &x, sizeof x);
 }
 
-// What rank r brings: a wave with noise, different on every rank.
+// Contribution of rank r: a wave with noise, different on every rank.
 Vector values(const Case& c, int rank, std::size_t count) {
   Vector v(count * payload::size_of(c.type));
   std::uint32_t state = 77u + 1000u * static_cast<std::uint32_t>(rank);
@@ -60,7 +60,7 @@ Vector values(const Case& c, int rank, std::size_t count) {
   return v;
 }
 
-// Of `count` values from `first` on, by the codec alone: every rank's stream, combined one after the other, in descending order of ranks.
+// `count` values from `first` on by the codec alone: every rank's stream, combined in descending rank order.
 Vector expected(const Case& c, const std::vector<Vector>& of, std::size_t first, std::size_t count) {
   const codec::Type type = *payload::codec_type(c.type);
   const std::size_t size = payload::size_of(c.type);
@@ -84,7 +84,7 @@ Vector expected(const Case& c, const std::vector<Vector>& of, std::size_t first,
   return out;
 }
 
-// One call on this rank, and whether it gave what the codec alone gives.
+// Runs one call on this rank, and compares it with the codec's result.
 void check(Group& g, Bounded& bounded, const Case& c, int root) {
   const auto p = static_cast<std::size_t>(g.size()), me = static_cast<std::size_t>(g.rank());
   const std::size_t size = payload::size_of(c.type), n = c.count;
@@ -138,7 +138,7 @@ class Slots : public testing::TestWithParam<std::size_t> {};
 INSTANTIATE_TEST_SUITE_P(Bounded, Slots, testing::Values(20 * 1024, 128 * 1024),
                          [](const auto& i) { return std::to_string(i.param); });
 
-TEST_P(Slots, results_are_those_of_the_codec_alone_for_any_length_and_number_of_ranks) {
+TEST_P(Slots, ResultsEqualTheCodecsForAnyLengthAndRankCount) {
   for (const int ranks : {1, 2, 3, 5, 7}) {
     if (sanitized && ranks > 5) continue;  // every rank computes the values of all
     on_bounded(ranks, GetParam(), [&](Group& g, Bounded& b) {
@@ -149,7 +149,7 @@ TEST_P(Slots, results_are_those_of_the_codec_alone_for_any_length_and_number_of_
   }
 }
 
-TEST_P(Slots, types_operations_and_payloads_all_give_what_the_codec_gives) {
+TEST_P(Slots, TypesOperationsAndPayloadsEqualTheCodecs) {
   on_bounded(3, GetParam(), [](Group& g, Bounded& b) {
     for (const Collective kind : {Collective::allreduce, Collective::reduce, Collective::reduce_scatter})
       for (const Type type : {Type::f32, Type::f64, Type::f16, Type::bf16})
@@ -163,7 +163,7 @@ TEST_P(Slots, types_operations_and_payloads_all_give_what_the_codec_gives) {
 }
 
 // Sums of such values have little room: they are held exactly, many bytes each.
-TEST_P(Slots, values_off_the_grid_and_codes_that_widen_are_added_exactly) {
+TEST_P(Slots, OffGridValuesAndWideningCodesAreAddedExactly) {
   on_bounded(5, GetParam(), [](Group& g, Bounded& b) {
     for (const Collective kind : kinds)
       for (const Type type : {Type::f32, Type::f64}) {
@@ -175,7 +175,7 @@ TEST_P(Slots, values_off_the_grid_and_codes_that_widen_are_added_exactly) {
   });
 }
 
-TEST(Bounded, the_bound_of_a_sum_is_kept) {
+TEST(Bounded, SumKeepsItsBound) {
   on_bounded(3, 128 * 1024, [](Group& g, Bounded& b) {
     const Case c{Collective::allreduce, Type::f64, Op::sum, payload::Kind::fused, 30011, 1e-5};
     std::vector<double> y(c.count);
@@ -199,7 +199,7 @@ TEST(Bounded, the_bound_of_a_sum_is_kept) {
   });
 }
 
-TEST(Bounded, ranks_with_different_bounds_all_learn_both) {
+TEST(Bounded, AllRanksLearnBothDifferentBounds) {
   on_bounded(3, 128 * 1024, [](Group& g, Bounded& b) {
     std::vector<float> x(5000, 1), y(5000);
     payload::Spec spec = spec_of({Collective::allreduce, Type::f32, Op::sum, payload::Kind::fused, 0});
@@ -211,7 +211,7 @@ TEST(Bounded, ranks_with_different_bounds_all_learn_both) {
   });
 }
 
-TEST(Bounded, what_has_no_streams_here_is_refused_with_the_reason) {
+TEST(Bounded, CallsWithoutStreamsAreRefusedWithTheReason) {
   on_bounded(1, 128 * 1024, [](Group&, Bounded& b) {
     const auto refused = [&](const Case& c, Status with, const char* why) {
       std::vector<double> x(10), y(10);
@@ -236,7 +236,7 @@ TEST(Bounded, what_has_no_streams_here_is_refused_with_the_reason) {
   });
 }
 
-TEST(Bounded, a_slot_too_small_for_a_group_of_values_is_named) {
+TEST(Bounded, SlotTooSmallForAGroupOfValuesIsNamed) {
   on_bounded(2, 4096, [](Group&, Bounded& b) {
     std::vector<float> x(5000, 1), y(5000);
     const payload::Spec spec = spec_of({Collective::allreduce, Type::f32, Op::sum, payload::Kind::fused, 0});
@@ -246,7 +246,7 @@ TEST(Bounded, a_slot_too_small_for_a_group_of_values_is_named) {
   });
 }
 
-TEST(Bounded, ranks_as_processes_have_the_same_results) {
+TEST(Bounded, ProcessesHaveTheResultsOfThreads) {
   constexpr int ranks = 3;
   Inherited memory(ranks);
   const auto body = [](Exchange& exchange) {

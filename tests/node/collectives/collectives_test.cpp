@@ -18,7 +18,7 @@ Options small(bool mapped, bool kernel) {
   o.group.slot = 4096;
   o.eager = o.eager_reduce = 256;
   o.direct = 1024;
-  o.kernel = o.kernel_streams = kernel ? 1024 : ~std::size_t{0};
+  o.kernel = kernel ? 1024 : ~std::size_t{0};
   o.memory.process = mapped;
   o.memory.arena = false;
   o.memory.xpmem = false;
@@ -43,27 +43,27 @@ void run_cases(int ranks, const Options& options, bool rank_order) {
 class Memory_ : public testing::TestWithParam<Memories> {};
 INSTANTIATE_TEST_SUITE_P(Collectives, Memory_, testing::ValuesIn(memories), [](const auto& i) { return i.param.name; });
 
-TEST_P(Memory_, every_collective_keeps_its_promise_on_any_number_of_ranks) {
+TEST_P(Memory_, CollectivesKeepTheirPromiseOnAnyNumberOfRanks) {
   for (const int ranks : {1, 2, 3, 5, 9}) {
     SCOPED_TRACE(testing::Message() << ranks << " ranks");
     run_cases(ranks, small(GetParam().mapped, GetParam().kernel), true);
   }
 }
 
-TEST_P(Memory_, every_collective_keeps_its_promise_over_uneven_nested_groups) {
+TEST_P(Memory_, CollectivesKeepTheirPromiseOverUnevenNestedGroups) {
   Options options = small(GetParam().mapped, GetParam().kernel);
   const std::vector<std::vector<int>> labels{{0, 0, 1, 2, 2, 2, 3}, {0, 0, 0, 1, 1, 1, 1}};
   ASSERT_EQ(Hierarchy::from_labels(labels, 7, &options.hierarchy), Status::ok);
   run_cases(7, options, false);
 }
 
-TEST_P(Memory_, groups_of_scattered_ranks_work_too) {
+TEST_P(Memory_, GroupsMayHaveScatteredRanks) {
   Options options = small(GetParam().mapped, GetParam().kernel);
   ASSERT_EQ(Hierarchy::from_labels({{0, 1, 0, 1, 0}}, 5, &options.hierarchy), Status::ok);
   run_cases(5, options, false);
 }
 
-TEST(Collectives, reproducible_sums_are_those_of_rank_order_whatever_the_hierarchy) {
+TEST(Collectives, ReproducibleSumsFollowRankOrderInAnyHierarchy) {
   Options options = small(false, false);
   options.reproducible = true;
   ASSERT_EQ(Hierarchy::from_labels({{0, 0, 1, 1, 1}}, 5, &options.hierarchy), Status::ok);
@@ -71,7 +71,7 @@ TEST(Collectives, reproducible_sums_are_those_of_rank_order_whatever_the_hierarc
 }
 
 // More ranks than one rank reads in turn.
-TEST(Collectives, many_ranks_meet_through_a_tree) {
+TEST(Collectives, ManyRanksMeetThroughATree) {
   Options options = small(false, false);
   const std::vector<std::vector<int>> labels{{0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6},
                                              {0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 2, 2, 2}};
@@ -85,8 +85,8 @@ TEST(Collectives, many_ranks_meet_through_a_tree) {
   });
 }
 
-// Every type and operation that is defined gives what the arithmetic gives in rank order.
-TEST(Collectives, every_operation_on_every_type_is_that_of_the_arithmetic) {
+// Every type and operation equals the arithmetic in rank order.
+TEST(Collectives, OperationsOnEveryTypeEqualTheArithmetic) {
   for (const int ranks : {2, 3})
     on_collectives(ranks, small(false, false), [ranks](Collectives& c) {
       for (int t = 0; t <= static_cast<int>(Type::i64_i32); ++t)
@@ -116,7 +116,7 @@ TEST(Collectives, every_operation_on_every_type_is_that_of_the_arithmetic) {
               ASSERT_EQ(payload::combine_values(op, type, want.data(), next.data(), sum.data(), n), Status::ok);
               want = sum;
             }
-            // Nobody says what the four bytes after an index are.
+            // The four bytes after an index are unspecified.
             for (std::size_t i = 0; i < n && (type == Type::f64_i32 || type == Type::i64_i32); ++i)
               std::memset(&out[i * size + 12], 0, 4), std::memset(&want[i * size + 12], 0, 4);
             EXPECT_EQ(out, want) << payload::name(op) << " of " << payload::name(type);
@@ -125,7 +125,7 @@ TEST(Collectives, every_operation_on_every_type_is_that_of_the_arithmetic) {
     });
 }
 
-TEST(Collectives, ranks_that_disagree_all_learn_it) {
+TEST(Collectives, AllRanksLearnOfADisagreement) {
   Options options = small(false, false);
   options.group.patience.limit = 20;
   on_collectives(3, options, [](Collectives& c) {
@@ -138,7 +138,7 @@ TEST(Collectives, ranks_that_disagree_all_learn_it) {
   });
 }
 
-TEST(Collectives, arguments_that_are_none_are_refused_before_anything_moves) {
+TEST(Collectives, InvalidArgumentsAreRefusedBeforeAnyTransfer) {
   on_collectives(2, small(false, false), [](Collectives& c) {
     float x = 1, y = 0;
     EXPECT_EQ(c.bcast(&x, 4, 2), Status::invalid_argument);
@@ -150,7 +150,7 @@ TEST(Collectives, arguments_that_are_none_are_refused_before_anything_moves) {
 }
 
 // 12 KB and 60 KB: the latter on the root alone.
-TEST(Collectives, where_ranks_share_cores_longer_reductions_take_one_round) {
+TEST(Collectives, LongReductionsOnSharedCoresTakeOneRound) {
   Options options;
   options.memory.process = false;
   for (const int cores : {2, 3}) {
@@ -169,13 +169,13 @@ TEST(Collectives, where_ranks_share_cores_longer_reductions_take_one_round) {
   }
 }
 
-TEST(Collectives, a_reduction_is_cut_in_as_few_chunks_as_slots_hold) {
+TEST(Collectives, ReductionHasAsFewChunksAsSlotsHold) {
   Options options;
   options.memory.process = options.memory.arena = options.memory.xpmem = false;
   options.group.cores = 2;
   on_collectives(2, options, [](Collectives& c) {
     c.use(Stores::plain);
-    // A slot of 128 KiB holds a chunk: the half of it that its rank adds takes the place of that rank's input.
+    // A slot of 128 KiB holds a chunk: the half that its rank adds replaces that rank's input.
     constexpr struct {
       std::size_t floats;
       std::uint64_t chunks;
@@ -191,11 +191,11 @@ TEST(Collectives, a_reduction_is_cut_in_as_few_chunks_as_slots_hold) {
   });
 }
 
-TEST(Collectives, reductions_are_cut_alike_however_a_rank_rounds) {
+TEST(Collectives, RoundingModesDoNotChangeChunks) {
   Options options;
   options.memory.process = options.memory.arena = options.memory.xpmem = options.memory.kernel = false;
   options.group.slot = 65536;
-  // Of the first lengths all is one chunk, if a fraction is rounded to the nearest.
+  // The first lengths would have one chunk if a fraction were rounded to the nearest.
   constexpr struct {
     int ranks;
     std::size_t bytes;
@@ -213,14 +213,14 @@ TEST(Collectives, reductions_are_cut_alike_however_a_rank_rounds) {
     });
 }
 
-TEST(Collectives, who_copies_private_buffers_matters_for_long_blocks) {
+TEST(Collectives, CopyingSideMattersForLongPrivateBlocks) {
   on_collectives(2, small(false, false), [&](Collectives& c) {
     EXPECT_EQ(c.copies_differ(1024), c.memory().usable(Access::kernel));
     EXPECT_FALSE(c.copies_differ(1023));
   });
 }
 
-TEST(Collectives, where_ranks_share_cores_shorter_blocks_for_each_reader_are_copied_by_the_kernel) {
+TEST(Collectives, KernelCopiesShortBlocksPerReaderOnSharedCores) {
   Options options = small(false, false);
   options.kernel = 4096;
   for (const int cores : {2, 3}) {
@@ -237,10 +237,9 @@ TEST(Collectives, where_ranks_share_cores_shorter_blocks_for_each_reader_are_cop
   }
 }
 
-// Whose stores pass by the caches.
-// Under a sanitizer a move and a reduction of memory that is staged: checking every value takes minutes there, and the other test of stores
-// that pass by the caches has all collectives.
-TEST(Collectives, long_results_are_whole) {
+// With streaming stores. Under a sanitizer only a move and a reduction of staged memory: checking every value takes
+// minutes there, and the other test of streaming stores has all collectives.
+TEST(Collectives, LongResultsAreComplete) {
   for (const bool mapped : {true, false}) {
     if (sanitized && mapped) continue;
     Options options;
@@ -263,7 +262,7 @@ TEST(Collectives, long_results_are_whole) {
 }
 
 // Two ranks whose inputs are staged get results back in the slots that brought them, unless stores pass by the caches.
-TEST(Collectives, two_ranks_reduce_through_slots_whichever_stores_are_used) {
+TEST(Collectives, TwoRanksReduceThroughSlotsWithEitherStores) {
   for (const Stores stores : {Stores::plain, Stores::streaming}) {
     SCOPED_TRACE(name(stores));
     on_collectives(2, small(false, false), [&](Collectives& c) {
@@ -279,16 +278,23 @@ TEST(Collectives, two_ranks_reduce_through_slots_whichever_stores_are_used) {
   }
 }
 
-TEST(Collectives, memory_that_peers_see_is_used_where_it_is) {
+TEST(Collectives, SharedBuffersAreUsedInPlace) {
   for (const auto& m : memories) {
     Options options = small(m.mapped, m.kernel);
     on_collectives(2, options, [&](Collectives& c) {
       std::vector<float> x(5000, 1), y(5000);
       ASSERT_EQ(c.allreduce(x.data(), y.data(), x.size(), Type::f32, {Op::sum}), Status::ok);
-      const Counters n = c.counters();
+      // Reductions leave nothing to the kernel.
+      Counters n = c.counters();
       EXPECT_EQ(n.mapped, m.mapped ? 1u : 0u) << m.name;
+      EXPECT_EQ(n.copyable, 0u) << m.name;
+      EXPECT_EQ(n.staged, m.mapped ? 0u : 1u) << m.name;
+      std::vector<float> both(2 * x.size());
+      ASSERT_EQ(c.allgather(x.data(), both.data(), x.size() * sizeof(float)), Status::ok);
+      n = c.counters();
+      EXPECT_EQ(n.mapped, m.mapped ? 2u : 0u) << m.name;
       EXPECT_EQ(n.copyable, m.kernel ? 1u : 0u) << m.name;
-      EXPECT_EQ(n.staged, !m.mapped && !m.kernel ? 1u : 0u) << m.name;
+      EXPECT_EQ(n.staged, m.mapped ? 0u : m.kernel ? 1u : 2u) << m.name;
     });
   }
 }

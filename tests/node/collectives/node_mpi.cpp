@@ -1,6 +1,6 @@
-// The node's collectives between processes, on as many ranks as it is launched on: buffers in the arena, private ones that the
-// kernel copies, private ones that are staged; shared memory passed through /proc and through sockets; the MPI progressing inside a
-// wait; a forked child in the middle. Prints what fails; exit status 1 if anything does.
+// The node's collectives between processes, on any number of launched ranks: buffers in the arena, private ones that
+// the kernel copies, private ones that are staged; shared memory passed through /proc and through sockets; the MPI
+// progressing inside a wait; a forked child in the middle. Prints failures; exit status 1 if there are any.
 #include <mpi.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -45,7 +45,7 @@ void run(Exchange& exchange, const Options& options, const cases::Buffers& buffe
   expect(c->size() == 1 || wanted != Answer::mapped || n.mapped > 0, "memory in the arena was not mapped");
 }
 
-// A child that exits, and one that writes to what it inherited, change nothing for the ranks.
+// A child that exits, and a child that writes to inherited memory, change nothing for the ranks.
 void fork_in_the_middle(Exchange& exchange) {
   std::unique_ptr<Collectives> c;
   expect(Collectives::create(exchange, small(), &c) == Status::ok, "no collectives");
@@ -73,8 +73,8 @@ void fork_in_the_middle(Exchange& exchange) {
   arena::release(shared);
 }
 
-// A posts a receive from B and broadcasts; B sends something long before it comes to the broadcast. B's send ends only while A lets
-// the MPI progress, inside A's wait for B.
+// A posts a receive from B and broadcasts; B first sends a long message. B's send completes only if A progresses the
+// MPI inside its wait for B.
 void mpi_progresses_in_a_wait(Exchange& exchange) {
   if (exchange.size() < 2) return;
   Options options;
@@ -109,23 +109,23 @@ int main(int argc, char** argv) {
                                   [](void* at) { arena::release(at); }};
 
     Options options = small();
-    options.kernel = options.kernel_streams = 1024;
+    options.kernel = 1024;
     run(exchange, options, in_arena, lengths, Answer::mapped);
     options.group.passing = options.memory.passing = Passing::socket_only;
     run(exchange, options, in_arena, {700}, Answer::mapped);
     options = small();
-    options.kernel = options.kernel_streams = 1024;
+    options.kernel = 1024;
     run(exchange, options, {}, lengths, Answer::copyable);
     options.memory.kernel = false;
     run(exchange, options, {}, lengths, Answer::staged);
 
     // Buffers of one rank in the arena, of the others not.
     options = small();
-    options.kernel = options.kernel_streams = 1024;
+    options.kernel = 1024;
     run(exchange, options, exchange.rank() == 0 ? in_arena : cases::Buffers{}, {5003},
         exchange.rank() == 0 ? Answer::mapped : Answer::copyable);
 
-    // So where nothing but slots is left to the others; and where of one rank's buffers every second one lies in the arena.
+    // With slots as the only way for the other ranks; and with every second buffer of one rank in the arena.
     options.memory.kernel = false;
     run(exchange, options, exchange.rank() == 0 ? in_arena : cases::Buffers{}, {5003},
         exchange.rank() == 0 ? Answer::mapped : Answer::staged);

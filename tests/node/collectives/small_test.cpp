@@ -1,5 +1,5 @@
-// Small rounds, in which ranks are ahead of those who read them: how far, what lies in the rooms when they are used again, and that a
-// mistake is found however far behind it is.
+// Small rounds, in which writers run ahead of readers: how far, the rooms' contents on reuse, and detection of a
+// mistake at any distance.
 #include <atomic>
 #include <cstring>
 #include <random>
@@ -32,7 +32,7 @@ std::byte value(int call, int giver, int taker, std::size_t at) {
   return static_cast<std::byte>(static_cast<std::size_t>(call * 31 + giver * 7 + taker * 3) + at);
 }
 
-TEST(Small, a_rank_is_a_whole_ring_ahead_and_waits_for_its_reader_before_the_next_round) {
+TEST(Small, RankRunsOneRingAheadOfItsReader) {
   std::atomic<bool> go{false};
   on_groups(2, {.slot = 4096}, [&](Group& g) {
     ASSERT_EQ(g.enter({Collective::bcast}), Status::ok);
@@ -67,7 +67,7 @@ TEST(Small, a_rank_is_a_whole_ring_ahead_and_waits_for_its_reader_before_the_nex
   });
 }
 
-TEST(Small, one_who_comes_late_finds_all_that_was_given_and_keeps_nobody_up_before_the_ring_is_full) {
+TEST(Small, LateRankFindsAllDataAndDelaysNoneUntilTheRingIsFull) {
   for (const std::size_t bytes : {std::size_t{8}, kInline + 1, kSmall}) {
     std::atomic<bool> given{false};
     std::atomic<int> left{2};
@@ -76,7 +76,7 @@ TEST(Small, one_who_comes_late_finds_all_that_was_given_and_keeps_nobody_up_befo
       if (me == 2) await(given);
       std::vector<std::byte> block(bytes), all(3 * bytes);
       for (int call = 0; call < kAhead; ++call) {
-        // Of one root after the other's, and to it: ranks 0 and 1 have done all of it before rank 2 begins.
+        // From one root after another, and to it: ranks 0 and 1 have finished before rank 2 begins.
         if (call % 2 == 0) {
           if (me == 0) std::fill(block.begin(), block.end(), value(call, 0, 0, 0));
           ASSERT_EQ(c.bcast(block.data(), bytes, 0), Status::ok) << message();
@@ -93,8 +93,8 @@ TEST(Small, one_who_comes_late_finds_all_that_was_given_and_keeps_nobody_up_befo
   }
 }
 
-// One kind and length after the other in no order, so that lines, small rooms and slots are used again after each other.
-TEST(Small, kinds_and_lengths_in_any_order_keep_their_bytes_apart) {
+// Kinds and lengths in random order, so that lines, small rooms and slots are reused after each other.
+TEST(Small, MixedKindsAndLengthsKeepTheirBytesApart) {
   constexpr std::size_t lengths[] = {1, 8, 48, 49, 64, 256, 257, 512, 1000, 1024, 1025, 4096, 9000};
   for (const int ranks : {2, 3, 5})
     on_collectives(ranks, [&](Collectives& c) {
@@ -153,7 +153,7 @@ TEST(Small, kinds_and_lengths_in_any_order_keep_their_bytes_apart) {
     });
 }
 
-TEST(Small, a_call_that_differs_is_found_and_named_though_its_root_is_far_ahead) {
+TEST(Small, MismatchIsNamedThoughItsRootIsFarAhead) {
   std::atomic<bool> given{false};
   on_collectives(2, [&](Collectives& c) {
     std::uint64_t data = 0;

@@ -1,4 +1,4 @@
-// What is left when a rank dies in the middle of a collective, and who can look in from outside.
+// Leftovers of a rank that dies in a collective, and access from outside.
 #include <dirent.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -63,7 +63,7 @@ Options patient() {
   return options;
 }
 
-// body(collectives) in each rank's process; what it returns is what the process exits with, 2 where there are no collectives.
+// Runs body(collectives) in each rank's process. The exit status is its result, or 2 without collectives.
 template <class Body, class Meanwhile>
 std::vector<int> on_collectives(Inherited& memory, const Options& options, const Body& body,
                                 const Meanwhile& meanwhile) {
@@ -123,7 +123,7 @@ std::span<float> numbers(How how, std::size_t n) {
   return {at, n};
 }
 
-// The same within a bound.
+// The call within a bound.
 Status call(Bounded& b, Collective kind, std::span<float> in, std::span<float> out) {
   BoundedCall c{kind, kind == Collective::bcast ? nullptr : in.data(), out.data(), in.size() / ranks, 0, {}};
   if (kind == Collective::bcast) c.root = victim;
@@ -147,8 +147,8 @@ std::vector<Case> all_cases() {
 INSTANTIATE_TEST_SUITE_P(Collectives, Death, testing::ValuesIn(all_cases()),
                          [](const auto& i) { return std::string(name(i.param.kind)) + '_' + name(i.param.how); });
 
-// The survivors go on until a call fails; it does, it names the dead rank, and neither a file nor a process stays behind.
-TEST_P(Death, the_others_learn_who_died_and_nothing_is_left) {
+// The survivors continue until a call fails; it fails, names the dead rank, and leaves neither a file nor a process.
+TEST_P(Death, OthersLearnWhoDiedAndNothingIsLeft) {
   const auto before = files_in("/dev/shm"), before_tmp = files_in("/tmp");
   Inherited memory(ranks);
   Options options = patient();
@@ -157,7 +157,7 @@ TEST_P(Death, the_others_learn_who_died_and_nothing_is_left) {
   options.eager = options.eager_reduce = 256;
   options.direct = 1024;
   options.memory.xpmem = false;  // the three ways are without it (xpmem_module_test.cpp)
-  options.kernel = options.kernel_streams = how == How::copyable ? 1024 : ~std::size_t{0};
+  options.kernel = how == How::copyable ? 1024 : ~std::size_t{0};
   const auto body = [&, kind = kind, how = how](Collectives& c) {
     if (how == How::mapped && !c.memory().usable(Access::arena)) return 4;
     Bounded bounded(c.group());
@@ -185,8 +185,9 @@ TEST_P(Death, the_others_learn_who_died_and_nothing_is_left) {
   EXPECT_EQ(files_in("/tmp"), before_tmp);
 }
 
-// A root that is ahead and dies, its readers behind it: what it gave arrives, and the call after says who ended.
-TEST(DeathAhead, of_a_root_that_is_ahead_is_learnt_after_all_that_it_gave) {
+// A root runs ahead and dies before its readers have caught up: its data arrive, and the next call names the ended
+// rank.
+TEST(DeathAhead, RootsDeathIsSeenAfterAllItsData) {
   constexpr std::uint64_t given = 20;
   Inherited memory(ranks);
   const auto body = [&](Collectives& c) {
@@ -205,7 +206,7 @@ TEST(DeathAhead, of_a_root_that_is_ahead_is_learnt_after_all_that_it_gave) {
       if (s == Status::ok && (k >= given || data != k * k)) return 3;
       if (s != Status::ok) {
         const bool learnt = k == given && s == Status::timeout && names_victim();
-        ++memory.count();  // who ends before the others look may be the one that they name
+        ++memory.count();  // a rank that ends before the others check may be named instead
         await(memory, 2 * ranks - 1);
         return learnt ? 0 : 4;
       }
@@ -214,8 +215,8 @@ TEST(DeathAhead, of_a_root_that_is_ahead_is_learnt_after_all_that_it_gave) {
   expect_victim_alone_killed(on_collectives(memory, patient(), body, nothing));
 }
 
-// And a reader that dies behind its root: the root has given all that there is room for, then says who ended.
-TEST(DeathAhead, of_a_reader_behind_is_learnt_when_there_is_no_room_left) {
+// A reader dies behind its root: the root sends until the room is full, then reports the ended rank.
+TEST(DeathAhead, ReadersDeathIsSeenOnceTheRingIsFull) {
   constexpr std::uint64_t read = 3;
   Inherited memory(ranks);
   const auto body = [&](Collectives& c) {
@@ -235,7 +236,8 @@ TEST(DeathAhead, of_a_reader_behind_is_learnt_when_there_is_no_room_left) {
   expect_victim_alone_killed(on_collectives(memory, patient(), body, nothing));
 }
 
-// Tries, as another user, to open whatever `pid` holds, to read its memory, and to write there. Returns how often it could.
+// Tries, as another user, to open the files of `pid`, to read its memory, and to write there. Returns the number of
+// successes.
 int intrude(pid_t pid, const void* at) {
   int successes = 0;
   const std::string directory = "/proc/" + std::to_string(pid) + "/fd";
@@ -254,7 +256,7 @@ int intrude(pid_t pid, const void* at) {
   return successes;
 }
 
-TEST(Intruder, another_user_can_neither_open_nor_read_what_ranks_share) {
+TEST(Intruder, AnotherUserCannotOpenOrReadSharedMemory) {
   if (geteuid() != 0) GTEST_SKIP() << "only root can try as another user";
   Inherited memory(ranks);
   int value = 42;

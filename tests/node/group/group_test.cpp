@@ -42,7 +42,7 @@ void meet(Group& g, const std::vector<int>& peers, int rounds) {
   g.leave();
 }
 
-TEST(Group, every_rank_reads_what_each_published_in_every_round) {
+TEST(Group, EveryRankReadsEachPublicationOfEveryRound) {
   for (const int ranks : {1, 2, 3, 5, 9})
     on_groups(ranks, {.slot = 4096}, [](Group& g) {
       const auto peers = others(g);
@@ -50,7 +50,7 @@ TEST(Group, every_rank_reads_what_each_published_in_every_round) {
     });
 }
 
-TEST(Group, a_slot_is_not_filled_again_before_its_slowest_reader_is_done) {
+TEST(Group, SlotIsReusedOnlyAfterItsSlowestReader) {
   on_groups(3, {.slot = 4096}, [](Group& g) {
     constexpr std::uint64_t rounds = 200;
     ASSERT_EQ(g.enter({Collective::bcast}), Status::ok);
@@ -75,7 +75,7 @@ TEST(Group, a_slot_is_not_filled_again_before_its_slowest_reader_is_done) {
   });
 }
 
-TEST(Group, ranks_that_call_differently_all_learn_who_called_what) {
+TEST(Group, DifferentCallsAreNamedOnAllRanks) {
   on_groups(3, {.slot = 4096}, [](Group& g) {
     const auto peers = others(g);
     meet(g, peers, 2);
@@ -96,7 +96,7 @@ TEST(Group, ranks_that_call_differently_all_learn_who_called_what) {
   });
 }
 
-TEST(Group, a_rank_that_does_not_come_is_named_after_the_limit) {
+TEST(Group, MissingRankIsNamedAfterTheLimit) {
   GroupOptions options{.slot = 4096};
   options.patience.limit = 0.05;
   on_groups(3, options, [](Group& g) {
@@ -109,7 +109,7 @@ TEST(Group, a_rank_that_does_not_come_is_named_after_the_limit) {
   });
 }
 
-TEST(Group, ranks_that_share_their_cores_with_others_of_the_node_give_way_soon) {
+TEST(Group, RanksOnSharedCoresYieldEarly) {
   const auto patience_beside = [](int others) {
     Patience found;
     on_groups(2, {.slot = 4096, .cores = 2, .others = others}, [&](Group& g) {
@@ -122,7 +122,7 @@ TEST(Group, ranks_that_share_their_cores_with_others_of_the_node_give_way_soon) 
   EXPECT_TRUE(patience_beside(2).shares);
 }
 
-TEST(Group, progress_is_driven_while_a_rank_waits) {
+TEST(Group, WaitingRankDrivesProgress) {
   on_groups(2, {.slot = 4096}, [](Group& g) {
     ASSERT_EQ(g.enter({Collective::barrier}), Status::ok);
     const std::uint64_t r = g.rounds(2);
@@ -151,14 +151,14 @@ TEST(Group, progress_is_driven_while_a_rank_waits) {
   });
 }
 
-TEST(Group, a_slot_size_that_is_none_is_refused) {
+TEST(Group, InvalidSlotSizeIsRefused) {
   on_exchanges(1, [](Exchange& e) {
     std::unique_ptr<Group> g;
     EXPECT_EQ(Group::create(e, {.slot = 100}, &g), Status::invalid_argument);
   });
 }
 
-TEST(Exchange, gives_every_rank_the_blocks_of_all_in_order) {
+TEST(Exchange, GivesEveryRankAllBlocksInOrder) {
   for (const int ranks : {1, 2, 3, 6, 9})
     on_exchanges(ranks, [](Exchange& e) {
       for (int k = 0; k < 3; ++k) {
@@ -169,7 +169,7 @@ TEST(Exchange, gives_every_rank_the_blocks_of_all_in_order) {
     });
 }
 
-TEST(Exchange, a_failure_on_one_rank_is_known_to_all) {
+TEST(Exchange, FailureOfOneRankReachesAll) {
   on_exchanges(4, [](Exchange& e) {
     const Status mine = e.rank() == 2 ? fail(Status::overflow, "too much") : Status::ok;
     EXPECT_EQ(agree(e, mine), Status::overflow);

@@ -18,7 +18,7 @@ std::vector<Place> two_sockets() {
   return places;
 }
 
-TEST(Hierarchy, follows_caches_and_sockets_and_ends_with_everybody) {
+TEST(Hierarchy, FollowsCachesAndSocketsAndEndsWithAllRanks) {
   Hierarchy h;
   ASSERT_EQ(Hierarchy::from_places(two_sockets(), "l3,numa,socket", &h), Status::ok);
   ASSERT_EQ(h.levels(), 3);
@@ -30,7 +30,7 @@ TEST(Hierarchy, follows_caches_and_sockets_and_ends_with_everybody) {
   EXPECT_EQ(h.index(2, 6), 2);
 }
 
-TEST(Hierarchy, a_level_that_separates_nobody_is_left_out) {
+TEST(Hierarchy, LevelOfOneGroupIsOmitted) {
   Hierarchy h;
   const std::vector<Place> one_cache(4, Place{0, 0, 0, -1});
   ASSERT_EQ(Hierarchy::from_places(one_cache, "l3,numa,socket", &h), Status::ok);
@@ -41,14 +41,15 @@ TEST(Hierarchy, a_level_that_separates_nobody_is_left_out) {
   EXPECT_EQ(Hierarchy::from_places(unbound, "l3,core", &h), Status::invalid_argument);
 }
 
-TEST(Hierarchy, levels_that_do_not_nest_are_refused) {
+TEST(Hierarchy, LevelsThatDoNotNestAreRefused) {
   Hierarchy h;
   EXPECT_EQ(Hierarchy::from_labels({{0, 0, 1, 1}, {0, 1, 1, 0}}, 4, &h), Status::invalid_argument);
   EXPECT_EQ(Hierarchy::from_labels({{0, 0, 1}}, 4, &h), Status::invalid_argument);
 }
 
-// Whatever the root, every other rank hears from exactly one, that one is nearer to the root, and few lines cross a group's border.
-TEST(Hierarchy, the_tree_of_any_root_reaches_everybody_and_enters_each_group_once) {
+// For every root, each other rank has exactly one parent, which is nearer to the root, and few lines cross a group's
+// border.
+TEST(Hierarchy, TreeOfAnyRootReachesAllAndEntersEachGroupOnce) {
   Hierarchy h;
   ASSERT_EQ(Hierarchy::from_labels({{0, 0, 1, 2, 2, 2, 3}, {0, 0, 0, 1, 1, 1, 1}}, 7, &h), Status::ok);
   for (int root = 0; root < 7; ++root) {

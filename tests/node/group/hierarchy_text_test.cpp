@@ -24,7 +24,7 @@ std::vector<int> group(const Hierarchy& h, int level, int rank) {
   return {g.begin(), g.end()};
 }
 
-TEST(HierarchyText, levels_are_those_of_the_machine_flat_or_groups_given_outright) {
+TEST(HierarchyText, LevelsAreTheMachinesFlatOrExplicitGroups) {
   Hierarchies h;
   ASSERT_EQ(parse("l3,socket", &h), Status::ok) << message();
   EXPECT_EQ(h.usual.levels(), 3);
@@ -39,7 +39,7 @@ TEST(HierarchyText, levels_are_those_of_the_machine_flat_or_groups_given_outrigh
   EXPECT_TRUE(h.of.empty());
 }
 
-TEST(HierarchyText, operations_may_have_their_own) {
+TEST(HierarchyText, OperationsMayHaveTheirOwn) {
   Hierarchies h;
   ASSERT_EQ(parse("bcast=flat;reduce=0-3|4-7", &h), Status::ok) << message();
   EXPECT_EQ(h.usual.levels(), 3);
@@ -50,15 +50,15 @@ TEST(HierarchyText, operations_may_have_their_own) {
   EXPECT_EQ(h.of[1].second.levels(), 2);
 }
 
-TEST(HierarchyText, groups_name_ranks_by_their_numbers) {
+TEST(HierarchyText, GroupsNameRanksByNumber) {
   Hierarchies h;
   ASSERT_EQ(parse("0-11|12-17", &h, 10), Status::ok) << message();
   EXPECT_EQ(group(h.usual, 1, 0), (std::vector{0, 1}));
   EXPECT_EQ(group(h.usual, 1, 7), (std::vector{2, 3, 4, 5, 6, 7}));
 }
 
-// Of two kinds of hosts, say: a cache that serves two sockets.
-TEST(HierarchyText, a_machine_whose_levels_do_not_nest_has_one_unless_others_are_asked_for) {
+// A cache that serves two sockets, for example with two kinds of hosts.
+TEST(HierarchyText, MachineLevelsThatDoNotNestGiveOneLevelByDefault) {
   const std::vector<Place> places{{0, 0, 0, 0}, {0, 0, 8, 8}, {0, 0, 0, 0}, {0, 8, 8, 8}};
   const std::vector<int> numbers{0, 1, 2, 3};
   Hierarchies h;
@@ -69,7 +69,7 @@ TEST(HierarchyText, a_machine_whose_levels_do_not_nest_has_one_unless_others_are
   EXPECT_NE(std::string(message()).find("levels do not nest"), std::string::npos) << message();
 }
 
-TEST(HierarchyText, what_cannot_be_read_is_named) {
+TEST(HierarchyText, UnreadableTextIsNamed) {
   const std::pair<const char*, const char*> cases[] = {{"l3,die", "'l3,die' is no hierarchy"},
                                                        {"2147483640-2147483647", "'2147483640-2147483647' is neither"},
                                                        {"flat;;", "'' is no hierarchy"},

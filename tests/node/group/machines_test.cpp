@@ -1,5 +1,5 @@
-// Hierarchies of machines that are not here: each file of machines/ says why it is there, and describes one to hwloc. Ranks are bound to
-// cores as launchers bind them, and the collectives run over what the hierarchy makes of it, on threads of this machine.
+// Hierarchies of other machines: each file of machines/ has its reason, and a description for hwloc. Ranks are bound to
+// cores like launchers bind them, and the collectives run over the resulting hierarchy, on threads of this machine.
 #include <hwloc.h>
 
 #include <fstream>
@@ -60,7 +60,7 @@ void run(const Hierarchy& h) {
 
 }  // namespace
 
-TEST(Machines, caches_and_sockets_of_rome_are_levels_of_their_own) {
+TEST(Machines, RomesCachesAndSocketsAreSeparateLevels) {
   const Hierarchy all = hierarchy_of(places_in("two_rome"));
   ASSERT_EQ(all.ranks(), 128);
   ASSERT_EQ(all.levels(), 3);
@@ -70,20 +70,20 @@ TEST(Machines, caches_and_sockets_of_rome_are_levels_of_their_own) {
   EXPECT_EQ(all.children(3, 0).size(), 2u);
 }
 
-TEST(Machines, a_cache_that_is_the_sockets_is_no_level_more) {
+TEST(Machines, CacheOfAWholeSocketAddsNoLevel) {
   const Hierarchy all = hierarchy_of(places_in("quad_xeon"));
   ASSERT_EQ(all.levels(), 2);
   EXPECT_EQ(all.group(1, 0).size(), 28u);
   EXPECT_EQ(all.children(2, 0).size(), 4u);
 }
 
-TEST(Machines, caches_of_single_cores_are_no_level) {
+TEST(Machines, CachesOfSingleCoresAreNoLevel) {
   const Hierarchy all = hierarchy_of(places_in("altra"));
   ASSERT_EQ(all.levels(), 2);
   EXPECT_EQ(all.group(1, 0).size(), 80u);
 }
 
-TEST(Machines, three_caches_a_quarter_of_a_socket_nest) {
+TEST(Machines, ThreeCachesPerQuarterSocketNest) {
   const Hierarchy all = hierarchy_of(places_in("epyc_quarters"));
   ASSERT_EQ(all.levels(), 4);
   EXPECT_EQ(all.group(1, 0).size(), 8u);
@@ -93,7 +93,7 @@ TEST(Machines, three_caches_a_quarter_of_a_socket_nest) {
 }
 
 // Numbers of ranks that are no powers of two, in groups of unequal sizes.
-TEST(Machines, collectives_keep_their_promise_on_each) {
+TEST(Machines, CollectivesKeepTheirPromiseOnEach) {
   struct {
     const char* machine;
     int stride, run, levels;
@@ -108,8 +108,8 @@ TEST(Machines, collectives_keep_their_promise_on_each) {
   }
 }
 
-// What no machine of the list has: six levels, given outright.
-TEST(Machines, six_levels_of_uneven_groups_work) {
+// A case without a machine: six levels, given explicitly.
+TEST(Machines, SixLevelsOfUnevenGroupsWork) {
   std::vector<std::vector<int>> labels;
   std::vector<int> level{0, 0, 1, 2, 2, 3, 4, 4, 5, 6, 6, 7, 8};
   for (int l = 0; l < 5; ++l) {

@@ -1,5 +1,5 @@
-// Ranks that call differently are told so, all of them and soon, with the call in which it began and what differs in it: also where each
-// only gives, so that nobody reads what the others say, and where each only takes.
+// Ranks with different calls all soon get an error with the first differing call and the difference: also if each only
+// sends, so that no rank reads the others' lines, and if each only receives.
 #include <cstring>
 #include <string>
 
@@ -43,7 +43,7 @@ int calls_until_told(const Step& step) {
   return good;
 }
 
-// The word holds half of the rounds' bits: the rest follows from what is near.
+// The word holds half of the rounds' bits; a nearby number determines the rest.
 TEST(DoneWord, TellsRoundsWithinHalfOfItsReach) {
   constexpr std::uint64_t half = std::uint64_t{1} << 31;
   const std::uint32_t token = Done::token(5, 0x123456789abcdef0u);
@@ -74,7 +74,7 @@ void on_ranks_with_either_memory(const Body& body) {
 class OnlyGiving : public testing::TestWithParam<std::size_t> {};
 INSTANTIATE_TEST_SUITE_P(Bytes, OnlyGiving, testing::Values(1, 8, 1000, 4000, 20000));
 
-TEST_P(OnlyGiving, to_different_roots_is_found_within_a_turn_of_the_ring) {
+TEST_P(OnlyGiving, ToDifferentRootsIsFoundWithinOneRing) {
   const std::size_t bytes = GetParam();
   on_ranks_with_either_memory([&](Collectives& c) {
     const std::vector<std::byte> in(bytes);
@@ -84,7 +84,7 @@ TEST_P(OnlyGiving, to_different_roots_is_found_within_a_turn_of_the_ring) {
   });
 }
 
-TEST_P(OnlyGiving, as_different_roots_is_found_within_a_turn_of_the_ring) {
+TEST_P(OnlyGiving, AsDifferentRootsIsFoundWithinOneRing) {
   const std::size_t bytes = GetParam();
   on_ranks_with_either_memory([&](Collectives& c) {
     std::vector<std::byte> data(bytes);
@@ -94,7 +94,7 @@ TEST_P(OnlyGiving, as_different_roots_is_found_within_a_turn_of_the_ring) {
   });
 }
 
-TEST(Mismatch, of_one_rank_that_gives_beside_others_that_agree_is_told_to_all) {
+TEST(Mismatch, OfOneSendingRankIsReportedToAll) {
   for (const int ranks : {3, 5})
     on_collectives(ranks, options_of(), [&](Collectives& c) {
       meet(c, kGood);
@@ -107,7 +107,7 @@ TEST(Mismatch, of_one_rank_that_gives_beside_others_that_agree_is_told_to_all) {
     });
 }
 
-TEST(Mismatch, of_ranks_that_only_gave_is_found_in_the_next_call_in_which_they_meet) {
+TEST(Mismatch, OfSendingRanksIsFoundInTheNextSynchronisingCall) {
   for (const int ranks : {2, 3, 5})
     on_collectives(ranks, options_of(), [&](Collectives& c) {
       meet(c, 3);
@@ -121,7 +121,7 @@ TEST(Mismatch, of_ranks_that_only_gave_is_found_in_the_next_call_in_which_they_m
 }
 
 // Nobody publishes anything, so there is no line to compare.
-TEST(Mismatch, of_ranks_that_wait_for_each_other_is_found_long_before_the_limit) {
+TEST(Mismatch, OfRanksInDeadlockIsFoundBeforeTheLimit) {
   for (const int ranks : {2, 3, 5})
     on_collectives(ranks, options_of(), [&](Collectives& c) {
       meet(c, 2);
@@ -131,7 +131,7 @@ TEST(Mismatch, of_ranks_that_wait_for_each_other_is_found_long_before_the_limit)
     });
 }
 
-TEST(Mismatch, names_what_differs) {
+TEST(Mismatch, NamesTheDifference) {
   using payload::Op, payload::Type;
   struct Different {
     Status (*call)(Collectives& c, const void* in, void* out, bool odd);
@@ -168,7 +168,7 @@ TEST(Mismatch, names_what_differs) {
     });
 }
 
-TEST(Mismatch, of_bounds_and_of_the_magnitude_of_values_is_named) {
+TEST(Mismatch, OfBoundsAndMagnitudesIsNamed) {
   Options options = options_of();
   options.group.slot = 32768;
   for (const bool bound : {true, false})
@@ -187,7 +187,7 @@ TEST(Mismatch, of_bounds_and_of_the_magnitude_of_values_is_named) {
 }
 
 // More of them than a call's number has digits in a token (Group::token).
-TEST(Mismatch, of_calls_with_nothing_to_move_is_none_however_many_they_are) {
+TEST(Mismatch, OfEmptyCallsIsIgnoredForAnyNumberOfCalls) {
   on_collectives(3, options_of(), [](Collectives& c) {
     const auto nothing = [&](int calls) {
       for (int call = 0; call < calls; ++call) ASSERT_EQ(c.bcast(nullptr, 0, c.rank()), Status::ok);
@@ -204,7 +204,7 @@ TEST(Mismatch, of_calls_with_nothing_to_move_is_none_however_many_they_are) {
   });
 }
 
-TEST(Mismatch, that_began_too_long_ago_is_told_without_the_call) {
+TEST(Mismatch, ThatBeganTooLongAgoIsReportedWithoutTheCall) {
   on_collectives(3, options_of(), [](Collectives& c) {
     std::uint64_t data = 0;
     Status s = c.bcast(&data, sizeof data, c.rank());

@@ -58,7 +58,7 @@ TEST(Started, RunInOrderOfTheirStartWhoeverIsWaitedForBesideBlockingOnes) {
       for (int step = 0; step < 20; ++step) {
         std::vector<std::unique_ptr<Sum>> all;
         for (std::size_t k = 0; k < 6; ++k) all.push_back(rank.start(std::size_t{1} << (2 * k), double(k)));
-        // The blocking call needs nothing of what was started, and ends before it.
+        // The blocking call is independent of the started collectives, and ends before them.
         rank.block(3000, 1, ranks);
         const std::size_t first = static_cast<std::size_t>(c.rank() + step) % all.size();
         for (std::size_t k = 0; k < all.size(); ++k) {
@@ -92,7 +92,7 @@ TEST(Started, MoveOnAnyThread) {
   });
 }
 
-// A sleep here lasts until its bell rings: where a ring were lost, each step would take the limit of the test.
+// A sleep here lasts until its bell rings: with a lost ring, each step would take the limit of the test.
 TEST(Started, SeveralThreadsThatRestAreWokenByEveryMove) {
   constexpr double for_ever = 100;
   on_collectives(3, small_slots(), [](Collectives& c) {
@@ -157,7 +157,7 @@ TEST(Started, AreNotGivenUpWhileNobodyDrives) {
   });
 }
 
-// A blocking collective that fails ends what was started, with its reason.
+// A blocking collective that fails ends the started ones, with its reason.
 TEST(Started, EndWithTheGroupBeside) {
   on_collectives(2, small_slots(), [](Collectives& c) {
     Rank rank(c);

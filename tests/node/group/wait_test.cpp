@@ -1,5 +1,5 @@
-// The wait: when it gives its core away, when it sleeps, and what wakes it. In a program of its own, since it counts the
-// calls of sched_yield.
+// The wait: when it yields its core, when it sleeps, and its wake-ups. A separate program, since it counts the calls of
+// sched_yield.
 #include "node/group/wait.hpp"
 
 #include <gtest/gtest.h>
@@ -140,7 +140,7 @@ TEST(Wait, OfASecondTakesLittleProcessorTime) {
   }
 }
 
-// Ranks pass a number on in a ring. Sleeps are without a limit that would hide a bell that is not heard.
+// Ranks pass a number around a ring. Sleeps have no limit, so a lost ring of a bell shows.
 struct Ring {
   struct alignas(64) Rank {
     std::atomic<std::uint64_t> number{0};

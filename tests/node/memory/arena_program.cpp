@@ -1,6 +1,6 @@
-// A program that knows nothing of stretto, run with libstretto_arena.so preloaded: whatever the allocator promises holds, and large
-// allocations lie in the arena. With the argument `full` the arena is expected to be smaller than what is asked for; with `guest` it
-// closes descriptors that it does not know. Exit status 1, and a line for each, if anything is wrong.
+// A program unaware of stretto, run with libstretto_arena.so preloaded: the allocator keeps its promises, and large
+// allocations lie in the arena. With the argument `full` the arena is too small for the requests; with `guest` the
+// program closes unknown descriptors. Exit status 1, and a line per failure, on failure.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <malloc.h>
@@ -99,7 +99,7 @@ void threads() {
   for (auto& t : all) t.join();
 }
 
-// What parent and child write after a fork the other does not see, and both go on allocating and freeing.
+// Writes of parent and child after a fork are invisible to the other, and both can allocate and free.
 void forked() {
   std::vector<int> x(1 << 20, 1);
   int go[2], ready[2];
@@ -141,7 +141,8 @@ void full() {
 
 char written[8 * large], found[8 * large];  // no allocations
 
-// Prints, possibly with no standard output; then closes all descriptors, and opens files until they have had every number.
+// Prints, possibly with no standard output; then closes all descriptors, and opens files until they have had every
+// number.
 void guest() {
   {
     std::vector<char> a(large, 7), b(large, 7);

@@ -1,5 +1,5 @@
-// Each system call of a rank fails once while ranks meet, move data and part: the ranks have collectives or none has,
-// and results are right. Nothing waits in vain, and no descriptor and no shared memory is left.
+// Each system call of a rank fails once while ranks meet, move data and part: either all ranks have collectives or none
+// has, and results are right. No rank hangs, and no descriptor and no shared memory leaks.
 #include <dirent.h>
 
 #include <algorithm>
@@ -39,7 +39,7 @@ int shared_mappings() {
   return n;
 }
 
-// What a rank does with the collectives that it has. 1: a wrong result, or a failure that names nothing.
+// A rank's use of its collectives. 1: a wrong result, or a failure without a name.
 int use(Collectives& c) {
   constexpr std::size_t n = 100000;  // copied by the kernel, where it does
   int wrong = 0;
@@ -131,10 +131,10 @@ INSTANTIATE_TEST_SUITE_P(Faults, EveryCall, testing::Range(0, static_cast<int>(b
                            return std::string(boundary::faults()[static_cast<std::size_t>(info.param)].call);
                          });
 
-TEST_P(EveryCall, that_fails_leaves_all_ranks_with_collectives_or_none) { fail_each(fault(), nullptr); }
+TEST_P(EveryCall, ThatFailsLeavesAllRanksWithCollectivesOrNone) { fail_each(fault(), nullptr); }
 
 // As where ranks have user namespaces of their own: memory passes through sockets.
-TEST_P(EveryCall, that_fails_while_memory_passes_through_sockets) {
+TEST_P(EveryCall, ThatFailsWhileMemoryPassesThroughSockets) {
   static constexpr Fault no_proc{"open", EACCES};
   static constexpr std::string_view used[] = {"fcntl",   "poll",    "write",   "socket",  "bind", "listen",
                                               "connect", "accept4", "sendmsg", "recvmsg", "mmap"};
@@ -167,7 +167,7 @@ int fork_with(const Fault& fault, long n, bool* struck) {
 }
 
 // In a process of its own: the arena is never one of this program's.
-TEST_P(EveryCall, that_fails_in_a_fork_leaves_the_parent_its_memory) {
+TEST_P(EveryCall, ThatFailsInAForkLeavesTheParentItsMemory) {
   for (long n = 0; n < 50; ++n) {
     Inherited memory(1);
     const auto ends = on_processes(

@@ -35,15 +35,15 @@ void pass_around(Exchange& e, Passing passing) {
   ASSERT_EQ(agree(e, Status::ok), Status::ok);
 }
 
-TEST(Handle, memory_passes_through_proc) {
+TEST(Handle, MemoryPassesThroughProc) {
   for (const int ranks : {1, 2, 5}) on_exchanges(ranks, [](Exchange& e) { pass_around(e, Passing::proc_then_socket); });
 }
 
-TEST(Handle, memory_passes_through_sockets) {
+TEST(Handle, MemoryPassesThroughSockets) {
   for (const int ranks : {1, 2, 5}) on_exchanges(ranks, [](Exchange& e) { pass_around(e, Passing::socket_only); });
 }
 
-TEST(Handle, memory_of_one_rank_reaches_those_who_want_it) {
+TEST(Handle, MemoryReachesOnlyRanksThatRequestIt) {
   on_exchanges(3, [](Exchange& e) {
     const Descriptor mine = e.rank() == 1 ? make_memory("stretto-test", 4096) : Descriptor();
     std::vector<char> skip(3, e.rank() == 2 ? 1 : 0);
@@ -56,7 +56,7 @@ TEST(Handle, memory_of_one_rank_reaches_those_who_want_it) {
   });
 }
 
-// Connects to every socket of this kind that there is, and holds the connections. Returns what it was given.
+// Connects to every socket of this kind, and holds the connections. Returns the number of received descriptors.
 int connect_to_all(std::vector<Descriptor>* held, bool guesses) {
   int given = 0;
   std::ifstream sockets("/proc/net/unix");
@@ -81,9 +81,9 @@ int connect_to_all(std::vector<Descriptor>* held, bool guesses) {
   return given;
 }
 
-// Who finds a socket but does not know its token is given nothing, and the ranks do not wait for it. The stranger
-// connects to every socket of this kind that it sees while the ranks pass their memory.
-TEST(Handle, a_stranger_without_the_token_gets_nothing) {
+// A stranger that finds a socket but lacks its token gets nothing, and the ranks do not wait for it. It connects to
+// every socket of this kind while the ranks pass their memory.
+TEST(Handle, ProcessWithoutTheTokenGetsNothing) {
   std::atomic<bool> over{false};
   std::atomic<int> connected{0}, given{0};
   std::thread stranger([&] {
@@ -110,7 +110,7 @@ pid_t as_another_user(const Body& body) {
   return child;
 }
 
-TEST(Handle, a_connection_is_known_for_another_users) {
+TEST(Handle, AnotherUsersConnectionIsDetected) {
   if (geteuid() != 0) GTEST_SKIP() << "only root can try as another user";
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
@@ -134,7 +134,7 @@ TEST(Handle, a_connection_is_known_for_another_users) {
 }
 
 // Another user who connects over and over and says nothing: ranks pass their memory all the same.
-TEST(Handle, another_users_connections_keep_nobody_waiting) {
+TEST(Handle, AnotherUsersConnectionsDelayNoRank) {
   if (geteuid() != 0) GTEST_SKIP() << "only root can try as another user";
   Inherited memory(1);
   const pid_t stranger = as_another_user([&] {
@@ -157,7 +157,7 @@ TEST(Handle, another_users_connections_keep_nobody_waiting) {
   EXPECT_EQ(status, 0);
 }
 
-TEST(Handle, shared_memory_cannot_be_resized_by_whoever_has_it) {
+TEST(Handle, HoldersCannotResizeSharedMemory) {
   const Descriptor d = make_memory("stretto-test", 8192);
   ASSERT_TRUE(d);
   EXPECT_NE(ftruncate(d.get(), 4096), 0);

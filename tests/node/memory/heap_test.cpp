@@ -18,7 +18,7 @@ struct Fixture : testing::Test {
 };
 using ArenaHeap = Fixture;
 
-TEST_F(ArenaHeap, gives_all_of_it_and_then_no_more) {
+TEST_F(ArenaHeap, AllocatesAllMemoryAndThenNone) {
   EXPECT_EQ(heap.allocate(units, 1), 0u);
   EXPECT_EQ(heap.allocate(1, 1), Heap::kNone);
   const auto run = heap.release(0);
@@ -27,7 +27,7 @@ TEST_F(ArenaHeap, gives_all_of_it_and_then_no_more) {
   EXPECT_EQ(heap.allocate(0, 1), Heap::kNone);
 }
 
-TEST_F(ArenaHeap, grows_and_shrinks_where_it_is_if_there_is_room) {
+TEST_F(ArenaHeap, GrowsAndShrinksInPlaceWithRoom) {
   const auto a = heap.allocate(10, 1), b = heap.allocate(10, 1);
   EXPECT_FALSE(heap.grow(a, 11));
   EXPECT_TRUE(heap.grow(b, 20));
@@ -39,7 +39,7 @@ TEST_F(ArenaHeap, grows_and_shrinks_where_it_is_if_there_is_room) {
 }
 
 // Runs never overlap, are aligned as asked, and when all are given back the heap is one run again.
-TEST_F(ArenaHeap, any_sequence_of_calls_keeps_runs_apart) {
+TEST_F(ArenaHeap, AnySequenceOfCallsKeepsRunsApart) {
   std::mt19937 random(7);
   std::map<std::uint32_t, std::uint32_t> live;
   for (int k = 0; k < 20000; ++k) {

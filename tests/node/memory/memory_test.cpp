@@ -1,4 +1,5 @@
-// Who lets whom read, with a stand-in for Yama's scope 1: process_vm_readv is refused until the process that is read allowed it.
+// Permission to read, with a stand-in for Yama's scope 1: process_vm_readv is refused until the target process allows
+// it.
 #include "node/memory/memory.hpp"
 
 #include <sys/prctl.h>
@@ -86,19 +87,19 @@ Outcome meet(bool restricts, const char* scope) {
   return {yama().allowed, memory.count()};
 }
 
-TEST(Memory, a_process_lets_nobody_read_it_where_reading_works_anyway) {
+TEST(Memory, ProcessPermitsNoReaderWhereReadingWorks) {
   const Outcome o = meet(false, "1");
   EXPECT_EQ(o.allowed, 0);
   EXPECT_EQ(o.copyable, ranks);
 }
 
-TEST(Memory, where_yama_restricts_reading_all_ranks_allow_it_and_try_again) {
+TEST(Memory, RanksPermitReadingUnderYamaAndRetry) {
   const Outcome o = meet(true, "1");
   EXPECT_EQ(o.allowed, ranks);
   EXPECT_EQ(o.copyable, ranks);
 }
 
-TEST(Memory, a_refusal_that_is_not_of_yamas_scope_1_changes_nothing) {
+TEST(Memory, OtherRefusalsThanYamaScope1ChangeNothing) {
   for (const char* scope : {"0", "2", "3", static_cast<const char*>(nullptr)}) {
     const Outcome o = meet(true, scope);
     EXPECT_EQ(o.allowed, 0);

@@ -1,4 +1,4 @@
-// What happens where operator new fails.
+// Failing operator new.
 #include <cstdlib>
 #include <limits>
 #include <new>
@@ -32,9 +32,9 @@ namespace {
 
 constexpr auto nothing = [](const std::vector<pid_t>&) {};
 
-// Rank 1 runs out of memory after k allocations, for every k: either the ranks have collectives, or none has. A rank that waits
-// for one that is gone is ended by the alarm.
-TEST(NoMemory, a_rank_that_runs_out_of_memory_leaves_no_other_waiting) {
+// Rank 1 runs out of memory after k allocations, for every k: either all ranks have collectives, or none has. The alarm
+// ends a rank that waits for a missing rank.
+TEST(NoMemory, RankWithoutMemoryLeavesNoOtherWaiting) {
   constexpr int ranks = 3, spared = 100;
   bool all_spared = false;
   for (int k = 0; !all_spared; ++k) {
@@ -61,7 +61,7 @@ TEST(NoMemory, a_rank_that_runs_out_of_memory_leaves_no_other_waiting) {
   }
 }
 
-TEST(NoMemory, alltoall_in_place_on_one_rank_takes_none) {
+TEST(NoMemory, AlltoallInPlaceOnOneRankTakesNoMemory) {
   Inherited memory(1);
   InheritedExchange exchange(memory, 0, 1);
   std::unique_ptr<Collectives> c;

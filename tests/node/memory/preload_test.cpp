@@ -12,7 +12,8 @@ struct Outcome {
   std::string errors;
 };
 
-// The test's program with the allocator preloaded, and with these settings, argument and redirections, as a shell has them.
+// The test's program with the allocator preloaded, and with these settings, argument and redirections, as a shell has
+// them.
 Outcome run(const std::string& settings, const std::string& rest) {
   const std::string command = "exec 2>&1; " + settings + " LD_PRELOAD=" ARENA_LIBRARY " exec " ARENA_PROGRAM " " + rest;
   Outcome o;
@@ -29,21 +30,21 @@ int occurrences(const std::string& text, const std::string& of) {
   return n;
 }
 
-TEST(Preload, no_descriptor_of_the_program_is_mistaken_for_the_arenas) {
+TEST(Preload, ProgramsDescriptorIsNotMistakenForTheArenas) {
   for (const char* streams : {">/dev/null", ">&-", "<&- >&-"}) {
     const Outcome o = run("STRETTO_ARENA_SIZE=512M", std::string("guest ") + streams);
     EXPECT_EQ(o.status, 0) << streams << ": " << o.errors;
   }
 }
 
-TEST(Preload, a_setting_that_cannot_be_read_is_said_once_and_is_as_if_not_set) {
+TEST(Preload, UnreadableSettingIsReportedOnceAndIgnored) {
   const Outcome o = run("STRETTO_ARENA_SIZE=1.5G STRETTO_ARENA_MIN=64KiB", "");
   EXPECT_EQ(o.status, 0) << "large allocations do not lie in the arena, or small ones do";
   EXPECT_EQ(occurrences(o.errors, "stretto arena: STRETTO_ARENA_SIZE: '1.5G' is no number of bytes"), 1) << o.errors;
   EXPECT_EQ(occurrences(o.errors, "stretto arena: STRETTO_ARENA_MIN: '64KiB' is no number of bytes"), 1) << o.errors;
 }
 
-TEST(Preload, suffixes_are_understood_in_both_settings) {
+TEST(Preload, BothSettingsAcceptSuffixes) {
   const Outcome o = run("STRETTO_ARENA_SIZE=512M STRETTO_ARENA_MIN=256K STRETTO_ARENA_REPORT=1", "");
   EXPECT_EQ(o.status, 0) << o.errors;
   EXPECT_NE(o.errors.find("of 536870912\n"), std::string::npos) << o.errors;

@@ -45,7 +45,7 @@ void in_a_child(const Body& body) {
 }
 
 // The program closed the arena's descriptor, as daemons close all, and got its number for a file of its own.
-TEST(Region, never_touches_a_file_that_got_the_number_of_its_descriptor) {
+TEST(Region, NeverTouchesAFileThatReusedItsDescriptor) {
   in_a_child([](Expect& expect) {
     void* kept = arena::allocate(MiB, 64);
     const int number = descriptor_of_arena();
@@ -76,7 +76,7 @@ TEST(Region, never_touches_a_file_that_got_the_number_of_its_descriptor) {
   });
 }
 
-TEST(Region, that_lost_its_descriptor_is_not_used_and_it_is_said_whose) {
+TEST(Region, WithoutItsDescriptorIsUnusedAndItsOwnerNamed) {
   constexpr int ranks = 3;
   all_hold_on(ranks, [](Exchange& exchange, Expect& expect) {
     arena::allocate(MiB, 64);
@@ -91,7 +91,7 @@ TEST(Region, that_lost_its_descriptor_is_not_used_and_it_is_said_whose) {
   });
 }
 
-TEST(Region, takes_no_number_of_a_standard_stream) {
+TEST(Region, TakesNoStandardDescriptor) {
   in_a_child([](Expect& expect) {
     const int said = dup(2);  // where failures are told
     for (const int standard : {0, 1, 2}) close(standard);
@@ -104,7 +104,7 @@ TEST(Region, takes_no_number_of_a_standard_stream) {
   });
 }
 
-TEST(Region, is_no_longer_than_a_file_may_be) {
+TEST(Region, ObeysTheFileSizeLimit) {
   in_a_child([](Expect& expect) {
     const rlimit little{4 * MiB, 4 * MiB};
     expect(setrlimit(RLIMIT_FSIZE, &little) == 0, "the limit is set");
@@ -113,7 +113,7 @@ TEST(Region, is_no_longer_than_a_file_may_be) {
   });
 }
 
-TEST(Region, where_no_file_may_be_made_there_is_neither_arena_nor_segment_and_it_is_said_why) {
+TEST(Region, WithoutFilesArenaAndSegmentFailWithTheReason) {
   constexpr int ranks = 3;
   all_hold_on(ranks, [](Exchange& exchange, Expect& expect) {
     const rlimit none{4096, 4096};
@@ -126,7 +126,7 @@ TEST(Region, where_no_file_may_be_made_there_is_neither_arena_nor_segment_and_it
   });
 }
 
-// Whether a process may have so many addresses while it locks what it maps.
+// True if a process may lock mappings of this size.
 bool may_lock(std::size_t bytes) {
   const pid_t child = fork();
   if (child == 0)
@@ -139,8 +139,8 @@ bool may_lock(std::size_t bytes) {
   return status == 0;
 }
 
-// A program that locks what it will have mapped gets its own pages locked when it uses them, and nothing of its peers'.
-TEST(Region, of_a_program_that_locks_its_memory_is_locked_as_far_as_it_is_used) {
+// A program that locks future mappings gets its own pages locked on use, and none of its peers'.
+TEST(Region, MlockallLocksOnlyTheUsedPart) {
   constexpr int ranks = 3;
   if (!may_lock(ranks * 512 * MiB)) GTEST_SKIP() << "this process may not lock so much (RLIMIT_MEMLOCK, CAP_IPC_LOCK)";
   const Setting size("STRETTO_ARENA_SIZE", "512M");
@@ -173,7 +173,7 @@ TEST(Region, of_a_program_that_locks_its_memory_is_locked_as_far_as_it_is_used) 
       nothing));
 }
 
-TEST(Setting, is_a_number_of_bytes_or_is_complained_about_by_name_and_value) {
+TEST(Setting, IsANumberOfBytesOrRefusedByNameAndValue) {
   using arena::bytes_from, arena::parse_bytes;
   std::uint64_t n = 0;
   const auto is = [&](const char* text, std::uint64_t bytes) { return parse_bytes(text, &n) && n == bytes; };
@@ -192,7 +192,7 @@ TEST(Setting, is_a_number_of_bytes_or_is_complained_about_by_name_and_value) {
   EXPECT_EQ(std::string(one.text).rfind("STRETTO_ARENA_TEST: '1.5G' is no number of bytes", 0), 0u) << one.text;
 }
 
-TEST(Setting, of_an_arena_that_cannot_be_read_leaves_the_default_and_a_remark) {
+TEST(Setting, ThatIsUnreadableLeavesTheArenasDefaultAndARemark) {
   const Setting size("STRETTO_ARENA_SIZE", "half");
   in_a_child([](Expect& expect) {
     expect(arena::allocate(MiB, 64) != nullptr, "there is an arena");

@@ -1,8 +1,9 @@
-// What groups and memories leave of a process's descriptors and addresses to its program.
+// Descriptors and addresses of a process that groups and memories leave to the program.
 #include "node/memory/shared.hpp"
 
 #include <fcntl.h>
 #include <sys/eventfd.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 
 #include <algorithm>
@@ -24,7 +25,7 @@ namespace {
 std::vector<int> watching() {
   std::vector<int> numbers;
   for (const auto& e : std::filesystem::directory_iterator("/proc/self/fd")) {
-    std::error_code gone;  // the one that reads the directory
+    std::error_code gone;  // the descriptor that reads the directory
     if (std::filesystem::read_symlink(e.path(), gone).string().find("[pidfd]") != std::string::npos)
       numbers.push_back(std::stoi(e.path().filename()));
   }
@@ -41,7 +42,7 @@ int arenas() {
   return n;
 }
 
-TEST(Shared, a_peer_takes_one_descriptor_however_many_groups_it_is_in) {
+TEST(Shared, PeerTakesOneDescriptorForAllItsGroups) {
   constexpr int ranks = 3;
   all_hold_on(ranks, [](Exchange& exchange, Expect& expect) {
     std::vector<std::unique_ptr<Group>> groups(5);
@@ -54,22 +55,22 @@ TEST(Shared, a_peer_takes_one_descriptor_however_many_groups_it_is_in) {
   });
 }
 
-// A program that closes what it does not know, and opens files of its own in their place.
-TEST(Shared, a_descriptor_that_the_program_closed_tells_no_death_and_is_left_to_the_program) {
-  enum class Left {
+// A program closes unknown descriptors, and opens its own files in their place.
+TEST(Shared, ClosedDescriptorReportsNoDeathAndIsNotClosedAgain) {
+  enum class Reused {
     nothing,
     file,
     event
   };  // event: an anonymous inode that is readable, as a pidfd of a process that has ended
-  for (const Left left : {Left::nothing, Left::file, Left::event}) {
-    const bool reused = left != Left::nothing;
+  for (const Reused by : {Reused::nothing, Reused::file, Reused::event}) {
+    const bool reused = by != Reused::nothing;
     constexpr int ranks = 3;
-    all_hold_on(ranks, [left, reused](Exchange& exchange, Expect& expect) {
+    all_hold_on(ranks, [by, reused](Exchange& exchange, Expect& expect) {
       std::unique_ptr<Collectives> c;
       expect(Collectives::create(exchange, {}, &c) == Status::ok, "collectives are made");
       const std::vector<int> numbers = watching();
       expect(numbers.size() == ranks - 1 && numbers[0] > 2, "peers are watched");
-      const int file = left == Left::event ? eventfd(1, 0) : open("/dev/null", O_RDWR);
+      const int file = by == Reused::event ? eventfd(1, 0) : open("/dev/null", O_RDWR);
       for (const int n : numbers) reused ? dup2(file, n) : close(n);
       if (exchange.rank() == 1) usleep(50000);  // others look meanwhile whether it has ended
       expect(c->barrier() == Status::ok, "nobody is taken for dead");
@@ -80,7 +81,7 @@ TEST(Shared, a_descriptor_that_the_program_closed_tells_no_death_and_is_left_to_
   }
 }
 
-TEST(Shared, a_range_beyond_a_peers_arena_is_refused_with_its_own_reason) {
+TEST(Shared, RangeBeyondAPeersArenaIsRefusedWithItsOwnReason) {
   constexpr int ranks = 2;
   all_hold_on(ranks, [](Exchange& exchange, Expect& expect) {
     std::unique_ptr<Collectives> c;
@@ -97,7 +98,7 @@ TEST(Shared, a_range_beyond_a_peers_arena_is_refused_with_its_own_reason) {
   });
 }
 
-TEST(Shared, watching_takes_a_quarter_of_the_descriptors_at_most) {
+TEST(Shared, WatchingTakesAtMostAQuarterOfTheDescriptors) {
   constexpr int ranks = 9;
   all_hold_on(ranks, [](Exchange& exchange, Expect& expect) {
     const rlimit few{24, 24};
@@ -113,7 +114,7 @@ TEST(Shared, watching_takes_a_quarter_of_the_descriptors_at_most) {
   });
 }
 
-TEST(Shared, an_arena_is_mapped_once_however_many_memories_see_it) {
+TEST(Shared, ArenaIsMappedOnceForAllMemories) {
   constexpr int ranks = 3;
   all_hold_on(ranks, [](Exchange& exchange, Expect& expect) {
     std::vector<std::unique_ptr<Collectives>> made(4);
@@ -134,7 +135,7 @@ TEST(Shared, an_arena_is_mapped_once_however_many_memories_see_it) {
 }
 
 // Rank 1 has no room for its peers' arenas: then nobody keeps one.
-TEST(Shared, arenas_that_one_rank_cannot_map_are_kept_by_none) {
+TEST(Shared, ArenaThatOneRankCannotMapIsKeptByNone) {
   constexpr int ranks = 3;
   const Setting size("STRETTO_ARENA_SIZE", "1G");
   all_hold_on(ranks, [](Exchange& exchange, Expect& expect) {
@@ -151,7 +152,7 @@ TEST(Shared, arenas_that_one_rank_cannot_map_are_kept_by_none) {
   });
 }
 
-TEST(Shared, an_arena_leaves_a_limited_address_space_to_the_program) {
+TEST(Shared, ArenaLeavesALimitedAddressSpaceToTheProgram) {
   all_hold_on(1, [](Exchange&, Expect& expect) {
     const rlimit little{std::uint64_t{2} << 30, std::uint64_t{2} << 30};
     expect(setrlimit(RLIMIT_AS, &little) == 0, "the limit is set");
@@ -161,7 +162,7 @@ TEST(Shared, an_arena_leaves_a_limited_address_space_to_the_program) {
   });
 }
 
-TEST(Shared, an_arena_of_no_given_size_is_bounded_by_all_that_is_limited) {
+TEST(Shared, DefaultArenaSizeObeysEveryLimit) {
   constexpr std::uint64_t GiB = std::uint64_t{1} << 30;
   EXPECT_EQ(arena::default_bound(32 * GiB, arena::kUnlimited, 64 * GiB), 16 * GiB);
   EXPECT_EQ(arena::default_bound(2048 * GiB, arena::kUnlimited, 64 * GiB), 64 * GiB);
@@ -169,7 +170,7 @@ TEST(Shared, an_arena_of_no_given_size_is_bounded_by_all_that_is_limited) {
   EXPECT_EQ(arena::default_bound(2048 * GiB, 160 * GiB, 64 * GiB), 10 * GiB);
 }
 
-TEST(Shared, a_forked_child_finds_nothing_of_its_parents) {
+TEST(Shared, ForkedChildFindsNothingOfItsParents) {
   using Held = Shared<int, const int>;
   const auto make = [](std::size_t) { return std::make_shared<const int>(1); };
   const auto held = Held::mine().get(7, make);
@@ -180,6 +181,31 @@ TEST(Shared, a_forked_child_finds_nothing_of_its_parents) {
   int status = 1;
   EXPECT_EQ(waitpid(child, &status, 0), child);
   EXPECT_EQ(status, 0);
+}
+
+// A page fault for every few rounds would make a communicator's first calls several times as long.
+TEST(Shared, TheFirstRoundsFindTheirPagesMapped) {
+  void* const page = mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  constexpr int populate_write = 23;
+  const bool populates = madvise(page, 4096, populate_write) == 0;
+  munmap(page, 4096);
+  if (!populates) GTEST_SKIP() << "Linux before 5.14";
+  all_hold_on(3, [](Exchange& exchange, Expect& expect) {
+    std::unique_ptr<Collectives> c;
+    expect(Collectives::create(exchange, {}, &c) == Status::ok, "collectives are made");
+    if (!c) return;
+    const auto faults = [] {
+      rusage used{};
+      getrusage(RUSAGE_SELF, &used);
+      return used.ru_minflt;
+    };
+    double x = 1, y = 0;
+    const auto sum = [&] { return c->allreduce(&x, &y, 1, payload::Type::f64, {payload::Op::sum}) == Status::ok; };
+    expect(sum(), "the first call touches the rest");
+    const long before = faults();
+    for (int k = 0; k < 60; ++k) expect(sum(), "a sum");
+    expect(faults() - before < 10, "60 rounds, whose lines have 17 pages, touch few new ones");
+  });
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Stands in for libxpmem where there is no such module: between threads of one process, whose memory needs no mapping. It keeps
-// count, so that a test sees what was attached and detached, and refuses what the module would refuse.
+// Stand-in for libxpmem without the module: between threads of one process, whose memory needs no mapping. It counts
+// attachments for tests, and refuses the same requests as the module.
 #include <fcntl.h>
 
 #include <atomic>
@@ -15,6 +15,7 @@ namespace {
 std::mutex mutex;
 std::map<void*, int> attached;  // by address: how often
 std::atomic<bool> refuses{false};
+thread_local bool refuses_here = false;  // to this thread, which is a rank
 std::atomic<long> segments{0}, permits{0}, attachments{0}, calls{0};
 
 }  // namespace
@@ -44,7 +45,7 @@ int xpmem_release(std::int64_t) { return --permits, 0; }
 void* xpmem_attach(xpmem_addr address, std::size_t size, void*) {
   if (address.apid <= 0 || address.offset % 4096 != 0 || size == 0 || size % 4096 != 0)
     return errno = EINVAL, reinterpret_cast<void*>(std::intptr_t{-1});
-  if (refuses) return errno = ENOMEM, reinterpret_cast<void*>(std::intptr_t{-1});
+  if (refuses || refuses_here) return errno = ENOMEM, reinterpret_cast<void*>(std::intptr_t{-1});
   const std::lock_guard lock(mutex);
   auto* at = reinterpret_cast<void*>(address.offset);
   ++attached[at];
@@ -61,9 +62,10 @@ int xpmem_detach(void* at) {
   return 0;
 }
 
-// For the test: what is held now, and how often something was attached.
+// For tests: the objects held, and the number of attachments made.
 long stand_in_held() { return segments + permits + attachments; }
 long stand_in_attached() { return attachments; }
 long stand_in_calls() { return calls; }
 void stand_in_refuse_to_attach(bool yes) { refuses = yes; }
+void stand_in_refuse_this_thread(bool yes) { refuses_here = yes; }
 }

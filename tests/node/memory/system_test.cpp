@@ -1,4 +1,4 @@
-// Linux of other versions, stricter settings and more processors than here, by stand-ins for what it answers.
+// Other Linux versions, stricter settings and more processors, by stand-ins for system calls.
 #include <sched.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -64,9 +64,9 @@ int length_of_the_kernels_table() {
   return length;
 }
 
-// The kernel would wait for 10 to 20 ms then. A child that has few open has the shortest table. First of all tests, since
-// the length is asked for once in a process.
-TEST(System, the_kernels_table_of_descriptors_is_not_lengthened) {
+// The kernel would wait for 10 to 20 ms then. A child with few open files has the shortest table. First of all tests,
+// since a process reads the length once.
+TEST(System, DescriptorTableDoesNotGrow) {
   const pid_t child = fork();
   if (child == 0) {
     for (int fd = 60; fd < 1024; ++fd) close(fd);
@@ -85,7 +85,7 @@ TEST(System, the_kernels_table_of_descriptors_is_not_lengthened) {
   EXPECT_EQ(status, 0);
 }
 
-TEST(System, memory_is_sealed_against_running_where_linux_can) {
+TEST(System, MemoryIsSealedAgainstExecutionWhereSupported) {
   for (const bool wants : {false, true}) {
     const As system({.wants_no_exec = wants});
     EXPECT_TRUE(make_memory("stretto-test", 4096)) << std::strerror(errno);
@@ -93,13 +93,13 @@ TEST(System, memory_is_sealed_against_running_where_linux_can) {
   }
 }
 
-TEST(System, memory_is_had_from_a_linux_that_knows_no_such_seal) {
+TEST(System, MemoryWorksOnKernelsWithoutTheSeal) {
   const As system({.knows_no_exec = false});
   EXPECT_TRUE(make_memory("stretto-test", 4096)) << std::strerror(errno);
   EXPECT_EQ(standing_in.asked & no_exec_seal, 0u);
 }
 
-TEST(System, processors_beyond_1024_are_counted) {
+TEST(System, ProcessorsBeyond1024AreCounted) {
   for (const int processors : {1025, 4096, 8192}) {
     const As system({.processors = processors, .allowed = {3, processors - 1}});
     for (const int ranks : {2, 3}) {

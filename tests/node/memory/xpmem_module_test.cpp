@@ -1,5 +1,5 @@
-// Ranks as processes through the real XPMEM: libxpmem.so.0 and its module. Skipped where there is none, unless STRETTO_TEST_XPMEM is set
-// (`make test-xpmem` loads the module in a virtual machine).
+// Ranks as processes through the real XPMEM: libxpmem.so.0 and its module. Skipped without them, unless
+// STRETTO_TEST_XPMEM is set (`make test-xpmem` loads the module in a virtual machine).
 #include <sys/mman.h>
 
 #include <chrono>
@@ -82,7 +82,7 @@ class XpmemModule : public testing::Test {
   }
 };
 
-TEST_F(XpmemModule, every_collective_maps_private_buffers) {
+TEST_F(XpmemModule, EveryCollectiveMapsPrivateBuffers) {
   for (const int ranks : {2, 3})
     on_ranks(ranks, [](Collectives& c, Expect& expect) {
       cases::Cases cases(c, {});
@@ -93,8 +93,8 @@ TEST_F(XpmemModule, every_collective_maps_private_buffers) {
     });
 }
 
-// Buffers of pages of their own, whose addresses the next ones get: an attachment that outlived them would show the old ones.
-TEST_F(XpmemModule, buffers_that_come_and_go_are_seen_as_they_are) {
+// Buffers with their own pages, whose addresses the next buffers reuse: a stale attachment would show the old pages.
+TEST_F(XpmemModule, ReallocatedBuffersAreSeenAsTheyAre) {
   constexpr std::size_t bytes = 4 << 20;
   const cases::Buffers anonymous{[](std::size_t) { return map(bytes); }, [](void* at) { munmap(at, bytes); }};
   const cases::Buffers huge{[](std::size_t) {
@@ -127,7 +127,7 @@ TEST_F(XpmemModule, buffers_that_come_and_go_are_seen_as_they_are) {
 }
 
 // One buffer at one address, whose pages are others in each call.
-TEST_F(XpmemModule, pages_that_change_under_an_attachment_are_seen) {
+TEST_F(XpmemModule, ChangedPagesOfAnAttachmentAreSeen) {
   constexpr std::size_t bytes = 1 << 20, words = bytes / sizeof(std::uint32_t);
   on_ranks(3, [](Collectives& c, Expect& expect) {
     auto* const data = reinterpret_cast<std::uint32_t*>(map(bytes));
@@ -156,7 +156,7 @@ TEST_F(XpmemModule, pages_that_change_under_an_attachment_are_seen) {
   });
 }
 
-TEST_F(XpmemModule, inputs_may_be_read_only) {
+TEST_F(XpmemModule, InputsMayBeReadOnly) {
   constexpr std::size_t count = 50000, bytes = count * sizeof(float);
   on_ranks(3, [](Collectives& c, Expect& expect) {
     auto* const in = reinterpret_cast<float*>(map(bytes));
@@ -179,8 +179,9 @@ TEST_F(XpmemModule, inputs_may_be_read_only) {
   });
 }
 
-// What XPMEM attached has no pages of its own, as memory that CUDA pinned has none: peers cannot attach it, and would end by SIGBUS.
-TEST_F(XpmemModule, memory_without_pages_comes_through_slots) {
+// XPMEM attachments have no pages of their own, like memory pinned by CUDA: peers that attached them would end by
+// SIGBUS.
+TEST_F(XpmemModule, MemoryWithoutPagesComesThroughSlots) {
   constexpr std::size_t bytes = 1 << 18;
   on_ranks(3, [](Collectives& c, Expect& expect) {
     std::string why;
@@ -204,7 +205,7 @@ TEST_F(XpmemModule, memory_without_pages_comes_through_slots) {
   });
 }
 
-TEST_F(XpmemModule, many_communicators_leave_nothing) {
+TEST_F(XpmemModule, ManyCommunicatorsLeaveNothing) {
   constexpr int ranks = 3;
   all_hold_on(ranks, [](Exchange& exchange, Expect& expect) {
     const auto descriptors = [] {
@@ -227,9 +228,9 @@ TEST_F(XpmemModule, many_communicators_leave_nothing) {
   });
 }
 
-// The pages of a process that ends leave its peers' attachments: whoever reads there at that moment ends by SIGBUS, as in any program that uses XPMEM; all others
-// learn who died.
-TEST_F(XpmemModule, when_a_rank_dies_its_peers_end_too_or_learn_it) {
+// The pages of a process that ends leave its peers' attachments: a rank that reads at that moment ends by SIGBUS, as in
+// any program that uses XPMEM; all others learn which rank died.
+TEST_F(XpmemModule, PeersOfADeadRankEndOrLearnIt) {
   constexpr int ranks = 3, victim = 1;
   int learnt = 0, broken = 0;
   for (int k = 0; k < 10; ++k) {
@@ -266,7 +267,7 @@ TEST_F(XpmemModule, when_a_rank_dies_its_peers_end_too_or_learn_it) {
   std::printf("%d peers learnt that rank %d had ended, %d ended by SIGBUS\n", learnt, victim, broken);
 }
 
-TEST_F(XpmemModule, another_user_gets_nothing) {
+TEST_F(XpmemModule, AnotherUserGetsNothing) {
   if (geteuid() != 0) GTEST_SKIP() << "only root can try as another user";
   for (const bool same : {true, false}) {
     all_hold_on(2, [&](Exchange& exchange, Expect& expect) {

@@ -18,7 +18,7 @@ long ask(const char* name) {
   return reinterpret_cast<long (*)()>(dlsym(library, name))();
 }
 
-TEST(Xpmem, a_library_that_is_not_there_or_lacks_a_function_is_no_error) {
+TEST(Xpmem, MissingLibraryOrFunctionIsNoError) {
   std::string why;
   EXPECT_EQ(Xpmem::load("libnone-of-this-name.so", &why), nullptr);
   EXPECT_NE(why.find("libnone-of-this-name.so"), std::string::npos);
@@ -26,7 +26,7 @@ TEST(Xpmem, a_library_that_is_not_there_or_lacks_a_function_is_no_error) {
   EXPECT_NE(why.find("lacks a function"), std::string::npos);
 }
 
-TEST(Xpmem, a_module_that_refuses_says_why) {
+TEST(Xpmem, RefusingModuleNamesTheReason) {
   setenv("STAND_IN_XPMEM_REFUSES", "1", 1);
   std::string why;
   EXPECT_EQ(Xpmem::load(STAND_IN_XPMEM, &why), nullptr);
@@ -38,8 +38,8 @@ std::ptrdiff_t descriptors() {
   return std::distance(std::filesystem::directory_iterator("/proc/self/fd"), std::filesystem::directory_iterator());
 }
 
-// A copy, which nothing but what is tested keeps loaded.
-TEST(Xpmem, of_many_communicators_the_library_opens_its_device_once) {
+// A copy, loaded only by the tested code.
+TEST(Xpmem, ManyCommunicatorsOpenTheDeviceOnce) {
   const std::string copy = testing::TempDir() + "stand_in_xpmem." + std::to_string(getpid()) + ".so";
   std::filesystem::copy_file(STAND_IN_XPMEM, copy);
   const std::ptrdiff_t before = descriptors();
@@ -49,7 +49,7 @@ TEST(Xpmem, of_many_communicators_the_library_opens_its_device_once) {
   std::filesystem::remove(copy);
 }
 
-TEST(Xpmem, ranges_stay_attached_until_many_others_were_or_the_end) {
+TEST(Xpmem, RangesStayAttachedUntilEvictionOrTheEnd) {
   std::string why;
   auto x = Xpmem::load(STAND_IN_XPMEM, &why);
   ASSERT_NE(x, nullptr) << why;
@@ -69,7 +69,7 @@ TEST(Xpmem, ranges_stay_attached_until_many_others_were_or_the_end) {
   EXPECT_EQ(ask("stand_in_held"), 0);
 }
 
-TEST(Xpmem, collectives_map_private_buffers_through_it) {
+TEST(Xpmem, CollectivesMapPrivateBuffers) {
   for (const int ranks : {2, 5})
     on_exchanges(ranks, [](Exchange& exchange) {
       Options options;
@@ -102,7 +102,7 @@ Options of_xpmem(bool kernel) {
   return options;
 }
 
-// A page that process_vm_readv does not read, though it can be read: vvar, which maps the kernel's own memory as a device's.
+// A readable page that process_vm_readv refuses: vvar, which maps the kernel's own memory like a device's.
 const std::byte* without_pages() {
   std::ifstream maps("/proc/self/maps");
   for (std::string line; std::getline(maps, line);)
@@ -110,7 +110,7 @@ const std::byte* without_pages() {
   return nullptr;
 }
 
-TEST(Xpmem, memory_without_pages_is_not_left_to_it) {
+TEST(Xpmem, MemoryWithoutPagesIsNotAttached) {
   const std::byte* const none = without_pages();
   if (none == nullptr) GTEST_SKIP() << "no such memory here";
   static const std::vector<std::byte> some(9000);
@@ -123,17 +123,18 @@ TEST(Xpmem, memory_without_pages_is_not_left_to_it) {
   });
 }
 
+void tell_stand_in(const char* function, bool yes) {
+  static void* const library = dlopen(STAND_IN_XPMEM, RTLD_NOW);
+  reinterpret_cast<void (*)(bool)>(dlsym(library, function))(yes);
+}
+
 // Makes the stand-in refuse to attach anything, while it lives.
 struct NoRoom {
-  NoRoom() { set(true); }
-  ~NoRoom() { set(false); }
-  static void set(bool refuses) {
-    static void* const library = dlopen(STAND_IN_XPMEM, RTLD_NOW);
-    reinterpret_cast<void (*)(bool)>(dlsym(library, "stand_in_refuse_to_attach"))(refuses);
-  }
+  NoRoom() { tell_stand_in("stand_in_refuse_to_attach", true); }
+  ~NoRoom() { tell_stand_in("stand_in_refuse_to_attach", false); }
 };
 
-TEST(Xpmem, what_cannot_be_attached_is_copied_by_the_kernel) {
+TEST(Xpmem, KernelCopiesUnattachableMemory) {
   const NoRoom none;
   on_collectives(3, of_xpmem(true), [](Collectives& c) {
     ASSERT_TRUE(c.memory().usable(Access::xpmem) && c.memory().usable(Access::kernel))
@@ -144,7 +145,7 @@ TEST(Xpmem, what_cannot_be_attached_is_copied_by_the_kernel) {
   });
 }
 
-TEST(Xpmem, moves_of_what_can_neither_be_attached_nor_copied_come_through_slots) {
+TEST(Xpmem, UnreachableMemoryMovesThroughSlots) {
   const NoRoom none;
   on_collectives(3, of_xpmem(false), [](Collectives& c) {
     cases::Cases cases(c, {});
@@ -157,6 +158,21 @@ TEST(Xpmem, moves_of_what_can_neither_be_attached_nor_copied_come_through_slots)
     }
     EXPECT_EQ(cases.failures(), 0);
     EXPECT_GT(c.counters().refused, 0u);
+  });
+}
+
+// Ranks below a refused rank can attach its buffer, and must not read there before its own blocks have come.
+TEST(Xpmem, ARefusedRankOfATreePassesOnABroadcastThatCameLater) {
+  Options options = of_xpmem(false);
+  const std::vector<std::vector<int>> labels{{0, 0, 1, 1, 1, 2, 2}, {0, 0, 0, 0, 0, 1, 1}};
+  ASSERT_EQ(Hierarchy::from_labels(labels, 7, &options.hierarchy), Status::ok);
+  on_collectives(7, options, [](Collectives& c) {
+    const bool refused = c.rank() == 2 || c.rank() == 5;  // these lead groups
+    tell_stand_in("stand_in_refuse_this_thread", refused);
+    cases::Cases cases(c, {});
+    for (int root = 0; root < 7; ++root) cases.bcast(9001, root);
+    EXPECT_EQ(cases.failures(), 0);
+    EXPECT_GE(c.counters().refused, refused ? 6U : 0U);
   });
 }
 

@@ -1,4 +1,5 @@
-"""A rank of test_torch.py: a small transformer of fully_shard with stretto.torch.fsdp, compared with the whole model. Says `fine`."""
+"""A rank of test_torch.py: a small transformer of fully_shard with stretto.torch.fsdp, compared with the whole model. Says `fine`.
+Arguments: the backend and, unless the host's, the device."""
 
 import sys
 import warnings
@@ -12,20 +13,23 @@ import stretto.torch
 
 warnings.simplefilter("ignore")
 torch.set_num_threads(1)
+where = (sys.argv[2:] or ["cpu"])[0]
+if where != "cpu":
+    torch.cuda.set_device(where)
 dist.init_process_group(sys.argv[1])
 rank, size = dist.get_rank(), dist.get_world_size()
 
 
 def new():
     torch.manual_seed(0)
-    return torch.nn.Sequential(torch.nn.TransformerEncoderLayer(32, 4, 64, dropout=0.0, batch_first=True), torch.nn.Linear(32, 32))
+    return torch.nn.Sequential(torch.nn.TransformerEncoderLayer(32, 4, 64, dropout=0.0, batch_first=True), torch.nn.Linear(32, 32)).to(where)
 
 
 def train(model, steps, *, whole):
     optimizer, numbers = torch.optim.SGD(model.parameters(), 0.05), torch.Generator().manual_seed(1)
     for _ in range(steps):
         optimizer.zero_grad()
-        x = torch.randn(4 * size, 5, 32, generator=numbers)
+        x = torch.randn(4 * size, 5, 32, generator=numbers).to(where)
         x = x if whole else x[4 * rank:4 * rank + 4]
         ((model(x) - x) ** 2).mean().backward()
         optimizer.step()
@@ -40,7 +44,8 @@ for how, tolerance in (({}, 1e-6), ({"rms": 0.01, "deterministic": True}, None),
     fully_shard(model)
     sharding = stretto.torch.fsdp(model, **how)
     got = train(model, 3, whole=False)
-    # Three steps of 0.05 move the weights by at most 0.15 of the gradients' error, and later gradients by a multiple of that.
+    # Three steps of 0.05 move the weights by at most 0.15 of the gradients' error, and later gradients by a multiple of
+    # that.
     limit = tolerance or sharding.totals.promised_error * 0.15 * 2 + 1e-6
     assert (got - expected).abs().max() <= limit, (how, (got - expected).abs().max(), limit)
     assert sharding.totals.calls, how

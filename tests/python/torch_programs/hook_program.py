@@ -92,7 +92,7 @@ for dtype in (torch.float16, torch.bfloat16):
 for how in ({"rms": 0.01}, {"rel": 1e-3}, {"wire": "bf16"}, {"rms": 0.01, "error_feedback": True, "per_parameter": True}):
     assert train(stretto.torch.State(**how), steps=1, poison=True)[1].isnan().any(), how
 
-# What the bound left out goes on after a checkpoint: two steps and two steps are four steps, bit for bit.
+# The residuals survive a checkpoint: two steps and two steps equal four steps, bit for bit.
 feedback = {"abs": 1e-3, "error_feedback": True, "deterministic": True}
 state = stretto.torch.State(**feedback)
 half, _ = train(state, steps=2)

@@ -1,0 +1,395 @@
+#include "codec/dense/avx2.hpp"
+
+#include <algorithm>
+#include <array>
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+
+// The headers above keep the build's own target. What is inline in them is not called here in vector code that must not leave it.
+#if defined(__clang__)
+#pragma clang attribute push(__attribute__((target("avx2,bmi,bmi2,popcnt,lzcnt"))), apply_to = function)
+#else
+#pragma GCC push_options
+#pragma GCC target("avx2,bmi,bmi2,popcnt,lzcnt")
+#endif
+
+namespace stretto::codec::dense::avx2 {
+namespace {
+
+constexpr int kMost = 31;  // planes of a block, and the last symbol of a table
+
+// Shuffles of eight words of 16 bits: those of a mask moved together to the front, and the first ones moved apart to a mask.
+struct Shuffles {
+  alignas(16) std::uint8_t together[256][16], apart[256][16];
+};
+constexpr Shuffles make_shuffles() noexcept {
+  Shuffles s{};
+  for (int mask = 0; mask < 256; ++mask) {
+    int n = 0;
+    for (int i = 0; i < 8; ++i) {
+      s.apart[mask][2 * i] = s.apart[mask][2 * i + 1] = 128;
+      s.together[mask][2 * i] = s.together[mask][2 * i + 1] = 128;
+    }
+    for (int i = 0; i < 8; ++i) {
+      if (!(mask >> i & 1)) continue;
+      for (int byte = 0; byte < 2; ++byte) {
+        s.apart[mask][2 * i + byte] = static_cast<std::uint8_t>(2 * n + byte);
+        s.together[mask][2 * n + byte] = static_cast<std::uint8_t>(2 * i + byte);
+      }
+      ++n;
+    }
+  }
+  return s;
+}
+constexpr Shuffles kShuffles = make_shuffles();
+
+inline __m256i load256(const void* p) noexcept { return _mm256_loadu_si256(static_cast<const __m256i*>(p)); }
+inline void store256(void* p, __m256i v) noexcept { _mm256_storeu_si256(static_cast<__m256i*>(p), v); }
+inline __m128i row(const std::uint8_t (&table)[256][16], std::uint32_t mask) noexcept {
+  return _mm_load_si128(reinterpret_cast<const __m128i*>(table[mask & 255]));
+}
+
+// Two vectors of 16 words each, lanes 0 to 15 and 16 to 31, as 32 bytes; and a bit for each, of masks.
+inline __m256i bytes_of(__m256i first, __m256i second) noexcept {
+  return _mm256_permute4x64_epi64(_mm256_packs_epi16(first, second), 0xd8);
+}
+inline std::uint32_t bits_of(__m256i first, __m256i second) noexcept {
+  return static_cast<std::uint32_t>(_mm256_movemask_epi8(bytes_of(first, second)));
+}
+
+// ------------------------------------------------------------------------------------------------- scan ----
+
+// A byte for each lane: 255 where its bit is set.
+inline __m256i lanes_of(std::uint32_t bits) noexcept {
+  const __m256i which =
+      _mm256_setr_epi8(0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1, 2, 2, 2, 2, 2, 2, 2, 2, 3, 3, 3, 3, 3, 3, 3, 3);
+  const __m256i bit = _mm256_set1_epi64x(static_cast<long long>(0x8040201008040201));
+  const __m256i spread = _mm256_shuffle_epi8(_mm256_set1_epi32(static_cast<int>(bits)), which);
+  return _mm256_cmpeq_epi8(_mm256_and_si256(spread, bit), bit);
+}
+
+inline void scan_planes(const std::uint8_t* planes, int width, bool is_unsigned, std::uint8_t* classes,
+                        std::uint32_t* at_least, BitWriter* low) noexcept {
+  std::uint32_t z[kMost], at[kMost + 1];  // planes of the zigzag residuals; at[k]: values of class k or more
+  const std::uint32_t sign = is_unsigned ? 0 : load<std::uint32_t>(planes + 4 * (width - 1));
+  for (int i = 0; i < width; ++i)
+    z[i] = is_unsigned ? load<std::uint32_t>(planes + 4 * i)
+           : i         ? load<std::uint32_t>(planes + 4 * (i - 1)) ^ sign
+                       : sign;
+  std::uint32_t above = 0;
+  __m256i each = _mm256_setzero_si256();
+  for (int k = width; k >= 1; --k) {
+    above |= z[k - 1];
+    at[k] = above;
+    at_least[k - 1] += static_cast<std::uint32_t>(_mm_popcnt_u32(above));
+    each = _mm256_sub_epi8(each, lanes_of(above));
+  }
+  store256(classes, each);
+  std::uint64_t held = low->held_;
+  int bits = low->bits_;
+  std::uint8_t* p = low->p_;
+  for (int k = 2; k <= width; ++k) {
+    held |= std::uint64_t{_pext_u32(z[k - 2], at[k])} << bits;
+    bits += _mm_popcnt_u32(at[k]);
+    store(p, held);
+    p += bits / 8;
+    held >>= bits & ~7;
+    bits &= 7;
+  }
+  low->held_ = held;
+  low->bits_ = bits;
+  low->p_ = p;
+}
+
+// ----------------------------------------------------------------------------------------------- encode ----
+
+// The states of a set, eight to a vector.
+struct Wide {
+  __m256i of[4];
+};
+inline Wide load_wide(const States& s, int set) noexcept {
+  Wide x;
+  for (int i = 0; i < 4; ++i) {
+    const auto* low = reinterpret_cast<const __m128i*>(s.low[set] + 8 * i);
+    const auto* high = reinterpret_cast<const __m128i*>(s.high[set] + 8 * i);
+    x.of[i] = _mm256_or_si256(_mm256_cvtepu16_epi32(_mm_load_si128(low)),
+                              _mm256_slli_epi32(_mm256_cvtepu16_epi32(_mm_load_si128(high)), 16));
+  }
+  return x;
+}
+inline __m256i words_of(__m256i first, __m256i second) noexcept {  // each below 2^16
+  return _mm256_permute4x64_epi64(_mm256_packus_epi32(first, second), 0xd8);
+}
+inline void store_wide(const Wide& x, States* s, int set) noexcept {
+  const __m256i lower = _mm256_set1_epi32(0xffff);
+  for (int i = 0; i < 4; i += 2) {
+    store256(s->low[set] + 8 * i, words_of(_mm256_and_si256(x.of[i], lower), _mm256_and_si256(x.of[i + 1], lower)));
+    store256(s->high[set] + 8 * i, words_of(_mm256_srli_epi32(x.of[i], 16), _mm256_srli_epi32(x.of[i + 1], 16)));
+  }
+}
+
+// Entries of a table of 8 kEights.
+template <int kEights>
+inline __m256i look_up(const std::uint32_t* table, __m256i symbols) noexcept {
+  __m256i found = _mm256_permutevar8x32_epi32(load256(table), symbols);
+  for (int i = 1; i < kEights; ++i)
+    found = _mm256_blendv_epi8(found, _mm256_permutevar8x32_epi32(load256(table + 8 * i), symbols),
+                               _mm256_cmpgt_epi32(symbols, _mm256_set1_epi32(8 * i - 1)));
+  return found;
+}
+
+// Codes 32 symbols. The quotient of a state by its frequency is the upper half of a product with a precomputed inverse (Table).
+template <int kEights>
+inline std::uint8_t* put_step(const Table& t, const std::uint8_t* symbols, Wide& x, std::uint8_t* out) noexcept {
+  const __m256i lower = _mm256_set1_epi32(0xffff), part = _mm256_set1_epi32((1 << 13) - 1);
+  __m256i step[4], frequency[4];
+  std::uint32_t over[4];
+  __m256i isover[4];
+  for (int i = 0; i < 4; ++i) {
+    const __m256i s = _mm256_cvtepu8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(symbols + 8 * i)));
+    step[i] = s;
+    const __m256i parts = look_up<kEights>(t.parts, s);
+    frequency[i] = parts;
+    const __m256i f = _mm256_and_si256(_mm256_srli_epi32(parts, 13), part);
+    isover[i] = _mm256_cmpgt_epi32(f, _mm256_srli_epi32(x.of[i], 16));  // not over
+    over[i] = static_cast<std::uint32_t>(_mm256_movemask_ps(_mm256_castsi256_ps(isover[i]))) ^ 255;
+  }
+  for (int i = 0; i < 4; i += 2) {
+    const __m256i words = words_of(_mm256_and_si256(x.of[i], lower), _mm256_and_si256(x.of[i + 1], lower));
+    for (int half = 0; half < 2; ++half) {
+      const __m128i eight = half ? _mm256_extracti128_si256(words, 1) : _mm256_castsi256_si128(words);
+      _mm_storeu_si128(reinterpret_cast<__m128i*>(out),
+                       _mm_shuffle_epi8(eight, row(kShuffles.together, over[i + half])));
+      out += 2 * _mm_popcnt_u32(over[i + half]);
+    }
+  }
+  for (int i = 0; i < 4; ++i) {
+    const __m256i y = _mm256_blendv_epi8(_mm256_srli_epi32(x.of[i], 16), x.of[i], isover[i]);
+    const __m256i inverse = look_up<kEights>(t.inverse, step[i]), parts = frequency[i];
+    const __m256i even = _mm256_srli_epi64(_mm256_mul_epu32(y, inverse), 32);
+    const __m256i odd = _mm256_mul_epu32(_mm256_srli_epi64(y, 32), _mm256_srli_epi64(inverse, 32));
+    const __m256i q = _mm256_srlv_epi32(_mm256_blend_epi32(even, odd, 0xaa), _mm256_srli_epi32(parts, 26));
+    const __m256i others = _mm256_sub_epi32(_mm256_set1_epi32(static_cast<int>(kOne)),
+                                            _mm256_and_si256(_mm256_srli_epi32(parts, 13), part));
+    x.of[i] = _mm256_add_epi32(_mm256_add_epi32(y, _mm256_and_si256(parts, part)), _mm256_mullo_epi32(q, others));
+  }
+  return out;
+}
+
+inline std::uint8_t* put(const Table& t, int last, const std::uint8_t* symbols, int set, Wide& x, States* states,
+                         std::uint8_t* out) noexcept {
+  if (last < 8) return put_step<1>(t, symbols, x, out);
+  if (last < 16) return put_step<2>(t, symbols, x, out);
+  if (last <= kMost) return put_step<4>(t, symbols, x, out);
+  store_wide(x, states, set);
+  out = encode_step(t, symbols, set, states, out);
+  x = load_wide(*states, set);
+  return out;
+}
+
+// ----------------------------------------------------------------------------------------------- decode ----
+
+// The states of a set in halves, as they lie in States: lanes 0 to 15, and 16 to 31.
+struct Set {
+  __m256i low[2], high[2];
+};
+inline Set load_set(const States& s, int set) noexcept {
+  return {{load256(s.low[set]), load256(s.low[set] + 16)}, {load256(s.high[set]), load256(s.high[set] + 16)}};
+}
+inline void store_set(const Set& x, States* s, int set) noexcept {
+  for (int i = 0; i < 2; ++i) {
+    store256(s->low[set] + 16 * i, x.low[i]);
+    store256(s->high[set] + 16 * i, x.high[i]);
+  }
+}
+
+// The lanes of a step: their slots, and where their symbols begin and end.
+struct Step {
+  __m256i slot[2], begin[2], end[2];
+};
+inline Step begin_step(const Set& x) noexcept {
+  const __m256i all = _mm256_set1_epi16(static_cast<short>(kOne - 1));
+  const __m256i none = _mm256_setzero_si256(), one = _mm256_set1_epi16(static_cast<short>(kOne));
+  return {{_mm256_and_si256(x.low[0], all), _mm256_and_si256(x.low[1], all)}, {none, none}, {one, one}};
+}
+// Lanes of symbol k or more.
+struct Reach {
+  __m256i of[2];
+};
+inline Reach reach(Step& s, const Table& t, int k) noexcept {
+  const __m256i from = _mm256_set1_epi16(static_cast<short>(t.start[k]));
+  const __m256i below = _mm256_sub_epi16(from, _mm256_set1_epi16(1));
+  Reach r;
+  for (int i = 0; i < 2; ++i) {
+    r.of[i] = _mm256_cmpgt_epi16(s.slot[i], below);
+    s.begin[i] = _mm256_max_epi16(s.begin[i], _mm256_and_si256(r.of[i], from));
+    s.end[i] = _mm256_min_epu16(s.end[i], _mm256_or_si256(r.of[i], from));
+  }
+  return r;
+}
+
+// The next states, and the words that they take.
+inline const std::uint8_t* advance(const Step& s, Set& x, const std::uint8_t* words) noexcept {
+  __m256i low[2], high[2], under[2];
+  for (int i = 0; i < 2; ++i) {
+    const __m256i above = _mm256_or_si256(_mm256_slli_epi16(x.high[i], 4), _mm256_srli_epi16(x.low[i], 12));
+    const __m256i frequency = _mm256_sub_epi16(s.end[i], s.begin[i]);
+    const __m256i offset = _mm256_sub_epi16(s.slot[i], s.begin[i]);
+    low[i] = _mm256_add_epi16(_mm256_mullo_epi16(frequency, above), offset);
+    const __m256i no_carry = _mm256_cmpeq_epi16(_mm256_max_epu16(low[i], offset), low[i]);
+    high[i] = _mm256_add_epi16(_mm256_mulhi_epu16(frequency, above), _mm256_add_epi16(no_carry, _mm256_set1_epi16(1)));
+    under[i] = _mm256_cmpeq_epi16(_mm256_or_si256(_mm256_srli_epi16(low[i], 12), high[i]), _mm256_setzero_si256());
+  }
+  const std::uint32_t bits = bits_of(under[0], under[1]);
+  words -= 2 * _mm_popcnt_u32(bits);
+  const std::uint8_t* from = words;
+  __m128i taken[4];
+  for (int i = 0; i < 4; ++i) {
+    const std::uint32_t mask = bits >> 8 * i & 255;
+    taken[i] = _mm_shuffle_epi8(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from)), row(kShuffles.apart, mask));
+    from += 2 * _mm_popcnt_u32(mask);
+  }
+  for (int i = 0; i < 2; ++i) {
+    x.high[i] = _mm256_blendv_epi8(high[i], low[i], under[i]);
+    x.low[i] = _mm256_blendv_epi8(low[i], _mm256_set_m128i(taken[2 * i + 1], taken[2 * i]), under[i]);
+  }
+  return words;
+}
+
+inline const std::uint8_t* take_symbols(const Table& t, int last, Set& x, const std::uint8_t* words,
+                                        std::uint8_t* symbols) noexcept {
+  Step s = begin_step(x);
+  __m256i found[2] = {_mm256_setzero_si256(), _mm256_setzero_si256()};
+  for (int k = 1; k <= last; ++k) {
+    const Reach r = reach(s, t, k);
+    for (int i = 0; i < 2; ++i) found[i] = _mm256_sub_epi16(found[i], r.of[i]);
+  }
+  store256(symbols, bytes_of(found[0], found[1]));
+  return advance(s, x, words);
+}
+
+struct LowBits {
+  const std::uint8_t* p;
+  std::uint64_t at;
+};
+// Bytes behind the first low bit of a block that take_block() may read.
+constexpr std::ptrdiff_t kLowReach = 4 * (kMost - 1) + 16;
+
+inline const std::uint8_t* take_block(const Table& t, int width, bool is_unsigned, Set& x, const std::uint8_t* words,
+                                      LowBits& low, std::uint8_t* planes) noexcept {
+  std::uint32_t at[kMost + 2];
+  Step s = begin_step(x);
+  for (int k = 1; k <= width; ++k) {
+    const Reach r = reach(s, t, k);
+    at[k] = bits_of(r.of[0], r.of[1]);
+  }
+  at[width + 1] = 0;
+  words = advance(s, x, words);
+  std::uint32_t sign = 0;
+  for (int i = 0; i < width; ++i) {  // plane i of the zigzag residuals
+    std::uint32_t z = at[i + 1] ^ at[i + 2];
+    if (i + 1 < width) {
+      const std::uint64_t v = load<std::uint64_t>(low.p + low.at / 8) >> (low.at % 8);
+      z |= _pdep_u32(static_cast<std::uint32_t>(v), at[i + 2]);
+      low.at += static_cast<std::uint64_t>(_mm_popcnt_u32(at[i + 2]));
+    }
+    if (is_unsigned)
+      store(planes + 4 * i, z);
+    else if (i == 0)
+      sign = z;
+    else
+      store(planes + 4 * (i - 1), z ^ sign);
+  }
+  if (!is_unsigned) store(planes + 4 * (width - 1), sign);
+  return words;
+}
+
+struct Position {
+  const std::uint8_t* words;
+  LowBits low;
+  std::uint8_t* planes;
+};
+
+inline bool next_block(Decoder* d, int width, bool is_unsigned, int set, Set& x, Position& at) noexcept {
+  const Tables& tables = *d->tables;
+  if (at.words < d->floor || at.low.at > d->bits || !(tables.have_classes >> (width - 1) & 1)) return false;
+  if (width <= kMost && d->end - (at.low.p + at.low.at / 8) >= kLowReach) {
+    at.words = take_block(tables.classes[width], width, is_unsigned, x, at.words, at.low, at.planes);
+  } else {
+    store_set(x, &d->states, set);
+    d->words = at.words;
+    d->bit = at.low.at;
+    std::uint8_t classes[kLanes];
+    if (!decode_step(d, tables.classes[width], width, set, classes) ||
+        !read_block(d, classes, width, is_unsigned, at.planes))
+      return false;
+    x = load_set(d->states, set);
+    at.words = d->words;
+    at.low.at = d->bit;
+  }
+  at.planes += 4 * width;
+  return true;
+}
+
+}  // namespace
+
+void scan(const std::uint8_t* planes, const Widths& widths, bool is_unsigned, std::uint8_t* classes, Counts* counts,
+          BitWriter* low) noexcept {
+  for (int b = 0; b < kBlocks; ++b, classes += kLanes) {
+    const int width = widths.of[b];
+    if (width == 0) continue;
+    if (width <= kMost) {
+      scan_planes(planes, width, is_unsigned, classes, counts->at_least[width], low);
+      ++counts->blocks[width];
+    } else {
+      scan_block(planes, width, is_unsigned, classes, counts, low);
+    }
+    planes += 4 * width;
+  }
+}
+
+std::uint8_t* encode(const Widths* groups, int n, const std::uint8_t* classes, const Tables& tables, int sets,
+                     States* states, std::uint8_t* out) noexcept {
+  Wide x[2] = {load_wide(*states, 0), load_wide(*states, 1)};
+  for (int g = n - 1; g >= 0; --g) {
+    const Widths& w = groups[g];
+    if (w.widest == 0) continue;
+    for (int b = kBlocks - 1; b >= 0; --b) {
+      const int width = w.of[b], set = b & (sets - 1);
+      if (width) out = put(tables.classes[width], width, classes + kGroup * g + kLanes * b, set, x[set], states, out);
+    }
+    out = put(tables.widths[w.widest], w.widest, w.of, 0, x[0], states, out);
+  }
+  store_wide(x[0], states, 0);
+  store_wide(x[1], states, 1);
+  return out;
+}
+
+std::size_t decode(Decoder* d, int widest, bool is_unsigned, std::uint8_t* planes, std::uint8_t* widths) noexcept {
+  const Tables& tables = *d->tables;
+  if (widest > tables.widest || !(tables.have_widths >> (widest - 1) & 1)) return kMalformed;
+  if (widest > kMost && !decode_step(d, tables.widths[widest], widest, 0, widths)) return kMalformed;
+  Set x[2] = {load_set(d->states, 0), load_set(d->states, 1)};
+  Position at{d->words, {d->low, d->bit}, planes};
+  if (widest <= kMost) at.words = take_symbols(tables.widths[widest], widest, x[0], at.words, widths);
+  for (int b = 0; b < kBlocks; ++b) {
+    const int width = widths[b], set = b & (d->sets - 1);
+    if (width && !next_block(d, width, is_unsigned, set, x[set], at)) return kMalformed;
+  }
+  if (at.words < d->floor || at.low.at > d->bits) return kMalformed;
+  store_set(x[0], &d->states, 0);
+  store_set(x[1], &d->states, 1);
+  d->words = at.words;
+  d->bit = at.low.at;
+  return static_cast<std::size_t>(at.planes - planes);
+}
+
+}  // namespace stretto::codec::dense::avx2
+
+#if defined(__clang__)
+#pragma clang attribute pop
+#else
+#pragma GCC pop_options
+#endif
+#endif

@@ -1,0 +1,61 @@
+// Autotuner for the stores of reductions that write results straight into visible outputs. Trials run on the calls
+// themselves.
+//
+// The fastest mode depends on the caches, on the distance of the cores, and on the program's use of its buffers
+// between calls. A trial on private buffers would miss that last effect. Results do not depend on the mode, so each
+// rank chooses for itself, by the time of its own part.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "node/memory/kernels.hpp"
+
+namespace stretto::node {
+
+struct StoreMode {
+  Stores own = Stores::plain;     // stores into this rank's output
+  Stores theirs = Stores::plain;  // stores into other ranks' outputs
+  bool ahead = true;              // prefetches the next operands, and the next lines of other ranks' outputs
+};
+
+// The trial of one kind and length of call.
+class StoreTuner {
+ public:
+  static constexpr std::array<StoreMode, 4> all{{{Stores::plain, Stores::plain, false},
+                                                 {Stores::plain, Stores::plain, true},
+                                                 {Stores::plain, Stores::streaming, true},
+                                                 {Stores::streaming, Stores::streaming, false}}};
+
+  // The mode of the next call.
+  const StoreMode& next() const noexcept { return all[calls_ < trials ? calls_ / each : best_]; }
+
+  // Reports the duration of that call. Calls in one mode are consecutive and the shortest counts, so that cache lines
+  // lie where these stores leave them.
+  void took(double seconds) noexcept {
+    if (calls_ < trials) {
+      double& least = seconds_[calls_ / each];
+      if (calls_ % each == 0 || seconds < least) least = seconds;
+    }
+    if (++calls_ == trials) {
+      for (std::size_t m = best_ = 0; m < all.size(); ++m)
+        if (seconds_[m] < seconds_[best_]) best_ = m;
+    }
+    if (calls_ < trials + rest) return;
+    // Restart the trial when durations change: caches, neighbours or the use of buffers have changed.
+    const double usual = seconds_[best_];
+    strange_ = seconds < 0.8 * usual || seconds > 1.25 * usual ? strange_ + 1 : 0;
+    if (calls_ >= again || strange_ >= strange) calls_ = strange_ = 0;
+  }
+
+ private:
+  // In calls.
+  static constexpr std::uint32_t each = 3, trials = each * all.size(), rest = 32, strange = 8, again = 1024;
+
+  std::array<double, all.size()> seconds_{};
+  std::uint32_t calls_ = 0, strange_ = 0;
+  std::size_t best_ = 0;
+};
+
+}  // namespace stretto::node
