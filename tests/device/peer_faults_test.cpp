@@ -214,11 +214,12 @@ void waits_for_who_copies(bool of_pool, int stalled) {
   void* const data = of_pool ? static_cast<void*>(sent.data()) : from.data();
   pair.start(0, {.tag = 1, .data = data, .bytes = bytes, .id = 1});
   pair.start(1, {.tag = 1, .data = received.data(), .bytes = bytes, .id = 2});
+  const bool copies = stalled == (of_pool ? 1 : 0);
+  if (!copies) pair.until(1, 1);
   for (int i = 0; i < 200; ++i) {
     pair.poll(0);
     pair.poll(1);
   }
-  const bool copies = stalled == (of_pool ? 1 : 0);
   for (const auto& ended : pair.ended) EXPECT_EQ(ended.empty(), copies);
   emulation().stall(-1);
   pair.until(1, 1);
