@@ -73,7 +73,8 @@ std::string family(const Candidate& c, schedule::Collective collective) {
 
 // Name of a table's row: a schedule and its payload.
 std::string row_of(const Candidate& c, schedule::Collective collective) {
-  return c.native ? label(c, collective) : fmt::format("{} {}{}", c.schedule, payload::name(c.payload), c.dense ? ", dense" : "");
+  return c.native ? label(c, collective)
+                  : fmt::format("{} {}{}", c.schedule, payload::name(c.payload), c.dense ? ", dense" : "");
 }
 
 // Payloads for a named schedule: the named payload, or else explain's candidates, of which the cheapest is taken.

@@ -49,30 +49,32 @@ model::Link link_to(Calls& calls, int peer) {
 }
 
 // A provider of collectives, and the times of its calls.
-struct Way {
+struct Candidate {
   std::function<void(const Kind&, std::uint64_t bytes)> call;
   model::Native native;
 };
 
 // Alternates between all providers, since core placement and other load change over time.
-void measure(Calls& calls, const Kind& kind, const std::vector<std::uint64_t>& sizes, std::vector<Way>& ways) {
+void measure(Calls& calls, const Kind& kind, const std::vector<std::uint64_t>& sizes,
+             std::vector<Candidate>& candidates) {
   double longest = -1;
   for (const std::uint64_t size : sizes) {
     const std::uint64_t bytes = calls.fit(kind, size);
     if (static_cast<double>(bytes) <= longest) continue;
     longest = static_cast<double>(bytes);
-    std::vector<std::vector<double>> ms(ways.size());
+    std::vector<std::vector<double>> ms(candidates.size());
     std::vector<double> first;
-    for (Way& way : ways) {
-      const auto once = [&] { way.call(kind, bytes); };
+    for (Candidate& candidate : candidates) {
+      const auto once = [&] { candidate.call(kind, bytes); };
       for (int k = 0; k < 3; ++k) once();  // brings idle memory back
       first.push_back(calls.sample(once, 1, bytes));
     }
     for (int round = 0; round < 9; ++round)
-      for (std::size_t i = 0; i < ways.size(); ++i)
+      for (std::size_t i = 0; i < candidates.size(); ++i)
         if (round == 0 || first[i] <= 50)
-          ms[i].push_back(calls.sample([&] { ways[i].call(kind, bytes); }, Calls::calls_for(first[i]), bytes));
-    for (std::size_t i = 0; i < ways.size(); ++i) ways[i].native.points.emplace_back(longest, median(ms[i]) * 1e-3);
+          ms[i].push_back(calls.sample([&] { candidates[i].call(kind, bytes); }, Calls::calls_for(first[i]), bytes));
+    for (std::size_t i = 0; i < candidates.size(); ++i)
+      candidates[i].native.points.emplace_back(longest, median(ms[i]) * 1e-3);
   }
 }
 
@@ -113,15 +115,15 @@ void measure_profile(Calls& calls, const std::vector<std::uint64_t>& sizes, cons
   o.check = 0;
   o.schedule = "node";
   for (const Kind& kind : kinds()) {
-    std::vector<Way> ways{{[&](const Kind& k, std::uint64_t bytes) { calls.mpi(k, bytes); },
-                           {kind.collective, p.ranks, p.hosts, {}, model::Provider::mpi}}};
+    std::vector<Candidate> candidates{{[&](const Kind& k, std::uint64_t bytes) { calls.mpi(k, bytes); },
+                                       {kind.collective, p.ranks, p.hosts, {}, model::Provider::mpi}}};
     const auto by_node = [&](const Kind& k, std::uint64_t bytes) {
       if (calls.ours(k, bytes, comm, o) != STRETTO_OK) throw std::runtime_error(stretto_message());
     };
     if (calls.ours(kind, calls.fit(kind, 8), comm, o) == STRETTO_OK)  // on all ranks alike
-      ways.push_back({by_node, {kind.collective, p.ranks, p.hosts, {}, model::Provider::node}});
-    measure(calls, kind, sizes, ways);
-    for (Way& way : ways) p.natives.push_back(std::move(way.native));
+      candidates.push_back({by_node, {kind.collective, p.ranks, p.hosts, {}, model::Provider::node}});
+    measure(calls, kind, sizes, candidates);
+    for (Candidate& candidate : candidates) p.natives.push_back(std::move(candidate.native));
   }
   static_cast<void>(stretto_comm_free(comm));
   unsetenv("STRETTO_PROFILE");

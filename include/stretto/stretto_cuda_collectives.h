@@ -54,9 +54,9 @@ STRETTO_API stretto_status stretto_alltoall_on_stream(const void* sendbuf, void*
 STRETTO_API stretto_status stretto_scatter_on_stream(const void* sendbuf, void* recvbuf, size_t count,
                                                      stretto_type type, int root, stretto_comm comm,
                                                      const stretto_options* options, void* stream);
-STRETTO_API stretto_status stretto_gather_on_stream(const void* sendbuf, void* recvbuf, size_t count,
-                                                    stretto_type type, int root, stretto_comm comm,
-                                                    const stretto_options* options, void* stream);
+STRETTO_API stretto_status stretto_gather_on_stream(const void* sendbuf, void* recvbuf, size_t count, stretto_type type,
+                                                    int root, stretto_comm comm, const stretto_options* options,
+                                                    void* stream);
 
 /* Counts, displacements and contributions are arrays of the host, which the call has read when it returns. */
 STRETTO_API stretto_status stretto_allreduce_multi_on_stream(const void* const* contributions, int k, void* recvbuf,

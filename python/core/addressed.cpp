@@ -53,8 +53,8 @@ class Addressed {
   }
 
   // The same on memory of a device, in the order of a stream of it. Returns what carried messages between devices.
-  std::string run_on(const Place& place, std::uintptr_t send, std::size_t sends, std::uintptr_t recv, std::size_t receives,
-              std::size_t count) {
+  std::string run_on(const Place& place, std::uintptr_t send, std::size_t sends, std::uintptr_t recv,
+                     std::size_t receives, std::size_t count) {
     call_.place = place;
     stretto_report report = STRETTO_REPORT_INIT;
     report_ = &report;

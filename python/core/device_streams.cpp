@@ -101,16 +101,19 @@ Answer run(const Place& place, Address memory, std::size_t bytes, const Work& wo
   check(status);
   if (found.result.status != STRETTO_OK) {
     const auto ended = static_cast<stretto_status>(found.result.status);
-    raise(ended, std::string("the operation on device ") + std::to_string(place.device) + " ended with " + stretto_status_name(ended));
+    raise(ended, std::string("the operation on device ") + std::to_string(place.device) + " ended with " +
+                     stretto_status_name(ended));
   }
   return found;
 }
 
 std::size_t compress(const Place& place, stretto_type type, Address values, std::size_t count, double eps, Address out,
                      std::size_t capacity, Address memory, std::size_t bytes) {
-  return run(place, memory, bytes, [&](const stretto_cuda_call* call, double*) {
-           return stretto_compress_on_stream(type, at(values), count, eps, to(out), capacity, call);
-         }).result.bytes;
+  return run(place, memory, bytes,
+             [&](const stretto_cuda_call* call, double*) {
+               return stretto_compress_on_stream(type, at(values), count, eps, to(out), capacity, call);
+             })
+      .result.bytes;
 }
 
 void decompress(const Place& place, stretto_type type, Address stream, std::size_t length, Address values,
@@ -123,16 +126,21 @@ void decompress(const Place& place, stretto_type type, Address stream, std::size
 std::size_t combine(const Place& place, stretto_cuda_operation operation, stretto_type type, Address a,
                     std::size_t a_bytes, Address b, std::size_t b_bytes, std::size_t count, Address out,
                     std::size_t capacity, Address memory, std::size_t bytes) {
-  return run(place, memory, bytes, [&](const stretto_cuda_call* call, double*) {
-           return stretto_combine_on_stream(operation, type, at(a), a_bytes, at(b), b_bytes, count, to(out), capacity, call);
-         }).result.bytes;
+  return run(place, memory, bytes,
+             [&](const stretto_cuda_call* call, double*) {
+               return stretto_combine_on_stream(operation, type, at(a), a_bytes, at(b), b_bytes, count, to(out),
+                                                capacity, call);
+             })
+      .result.bytes;
 }
 
 std::size_t add_values(const Place& place, stretto_type type, Address a, std::size_t a_bytes, Address values,
                        std::size_t count, Address out, std::size_t capacity, Address memory, std::size_t bytes) {
-  return run(place, memory, bytes, [&](const stretto_cuda_call* call, double*) {
-           return stretto_add_values_on_stream(type, at(a), a_bytes, at(values), count, to(out), capacity, call);
-         }).result.bytes;
+  return run(place, memory, bytes,
+             [&](const stretto_cuda_call* call, double*) {
+               return stretto_add_values_on_stream(type, at(a), a_bytes, at(values), count, to(out), capacity, call);
+             })
+      .result.bytes;
 }
 
 // (lo, hi, values left out); lo > hi where none is in the range.

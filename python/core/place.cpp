@@ -95,7 +95,8 @@ nb::tuple of_dlpack(const nb::ndarray<nb::ro>& array) {
     strides.append(array.stride(i));
   }
   const nb::dlpack::dtype type = array.dtype();
-  const auto owner = nb::capsule(new nb::ndarray<nb::ro>(array), [](void* p) noexcept { delete static_cast<nb::ndarray<nb::ro>*>(p); });
+  const auto owner = nb::capsule(new nb::ndarray<nb::ro>(array),
+                                 [](void* p) noexcept { delete static_cast<nb::ndarray<nb::ro>*>(p); });
   return nb::make_tuple(reinterpret_cast<Address>(array.data()), nb::tuple(shape), nb::tuple(strides), int(type.code),
                         int(type.bits) * int(type.lanes), array.device_type(), array.device_id(), owner);
 }

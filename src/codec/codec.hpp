@@ -110,7 +110,7 @@ std::size_t combine_bound(const Info& a, const Info& b) noexcept;
 // no fixed stream.
 bool estimate_dense(Bytes in, double* fixed_bytes, double* dense_bytes) noexcept;
 
-// Smallest and largest of some numbers; lo > hi: there are none.
+// Smallest and largest number of a set; lo > hi: the set is empty.
 struct Interval {
   double lo = std::numeric_limits<double>::infinity(), hi = -std::numeric_limits<double>::infinity();
   bool empty() const noexcept { return !(lo <= hi); }

@@ -36,14 +36,14 @@ double seconds_since(Clock::time_point t) noexcept { return std::chrono::duratio
 
 // Memory that a carrier, which lives on for a moment, may still touch. It stays, and can be reached, so that tools which
 // look for leaks find none.
-struct Left {
+struct RetainedHolds {
   std::vector<Hold> holds;
-  Left* next = nullptr;
+  RetainedHolds* next = nullptr;
 };
 
 void leave_for_ever(std::vector<Hold> holds) noexcept {
-  static std::atomic<Left*> all{nullptr};
-  auto* const left = new (std::nothrow) Left;
+  static std::atomic<RetainedHolds*> all{nullptr};
+  auto* const left = new (std::nothrow) RetainedHolds;
   if (left == nullptr) return;
   left->holds = std::move(holds);
   left->next = all.load(std::memory_order_relaxed);

@@ -91,7 +91,7 @@ Choices::Choices(std::shared_ptr<SharedChooser> shared)
 Asked Choices::put(const Call& call, std::size_t bytes, Streaming streaming, const call::Shrinks& ratios,
                    Served served) const {
   Asked asked = ask(call, bytes, streaming, ratios, served);
-  // Some native collectives are predicted for a report alone, which decides nothing: ranks may differ in it.
+  // A report may ask for more predictions of native collectives. They decide nothing, so ranks may differ in them.
   asked.reported = asked.reported && (asked.question.native || asked.question.node);
   if (asked.reported) asked.cell = mix(asked.cell, 1);
   return asked;

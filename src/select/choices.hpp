@@ -49,7 +49,7 @@ class Choices {
   const Choice& choose(const Call& call, std::size_t bytes, Streaming streaming, const call::Shrinks& ratios,
                        Served served);
 
-  // Whether the call may run with streams.
+  // True if the call may run with streams.
   bool may_stream(const Call& call, std::size_t bytes, const call::Shrinks& ratios, Served served);
 
  private:

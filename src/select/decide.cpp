@@ -94,7 +94,7 @@ Decision Selector::decide(const Call& call, Served served) noexcept {
     if (streams && o.payload == STRETTO_PAYLOAD_AUTO && !multi) {
       const auto may_stream = [&](const Shrinks& ratios) { return choices_.may_stream(call, bytes, ratios, served); };
       if (!may_stream(best_ratios)) {
-        d.ratio = best_ratio;  // not even then a stream
+        d.ratio = best_ratio;  // not even this ratio makes streams worthwhile
         d.shrinks = best_ratios;
         needs.range = rounded;
       } else {

@@ -21,10 +21,10 @@ using model::Provider;
 // Providers that serve a call. Schedules serve every call.
 struct Served {
   bool mpi = false, node = false;
-  bool streams = false;  // by the node's, within a bound
-  bool device = false;   // a rank's buffers are in the memory of a device
-  bool staged = false;   // and messages pass the host's
-  int reaching = 0;      // or ranks of one device, at most, where devices reach each other's memory
+  bool streams = false;  // the node also serves it with streams, within a bound
+  bool device = false;   // some rank's buffers are in device memory
+  bool staged = false;   // device messages are staged through host memory
+  int reaching = 0;      // most ranks of one device, where devices reach each other's memory; else 0
   constexpr bool by(Provider p) const noexcept {
     return p == Provider::schedules || (p == Provider::node ? node : mpi);
   }
@@ -37,9 +37,9 @@ struct Choice {
   std::string schedule;
   codec::Coding coding = codec::Coding::fixed;  // of streams in messages
   bool raw_inside = false;                      // raw inside a host, `payload` between hosts
-  std::size_t raw_below = 0;                    // bytes: messages of fewer travel raw, whatever `payload`
+  std::size_t raw_below = 0;                    // bytes: shorter messages travel raw with any `payload`
   std::size_t segment = 0;                      // bytes; 0: uncut
-  int blocks = 0;                               // pieces of a pipelined schedule; 0: what it needs
+  int blocks = 0;                               // pieces of a pipelined schedule; 0: its default
   int radix = 2;
   int split = 0;  // levels of a tree run by the application's core (schedule::Lane)
   int lanes = 0;  // device streams for the segments; 0: the default

@@ -64,7 +64,7 @@ Asked ask(const Call& call, std::size_t bytes, Streaming streaming, const call::
   q.device = served.device;
   q.staged = served.staged;
   q.reaching = served.reaching;
-  const bool others = q.raw_below == 0;  // have no messages of their own lengths
+  const bool others = q.raw_below == 0;  // they cannot send short messages raw
   q.native = others && served.mpi;
   q.node = others && served.node;
   q.node_streams = others && compress && served.streams;

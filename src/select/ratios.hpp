@@ -15,7 +15,7 @@ namespace stretto::select {
 // every rank has the same ratios.
 class Ratios {
  public:
-  // Of vectors like this one.
+  // Ratio of vectors like this one.
   std::optional<call::Shrinks> recall(const call::Call& call, std::size_t bytes) const noexcept;
   void remember(const call::Call& call, std::size_t bytes, const call::Shrinks& ratios) noexcept;
 

@@ -13,15 +13,15 @@ namespace {
 constexpr std::size_t room = 400000;
 constexpr float unused = -77;
 
-struct Given {
+struct Arguments {
   std::size_t count = 100000;
   stretto_type type = STRETTO_F32;
   stretto_op op = STRETTO_SUM;
   stretto_options options = STRETTO_OPTIONS_INIT;
 };
 
-Given by(const char* schedule) {
-  Given g;
+Arguments by(const char* schedule) {
+  Arguments g;
   g.options.schedule = schedule;
   g.options.check = 0;
   g.options.timeout = 60;  // reached only where a rank was told nothing
@@ -29,10 +29,10 @@ Given by(const char* schedule) {
 }
 
 // The last rank calls `last`, the others `most`. Expects this rank's status, and `text` in its message unless empty.
-stretto_status call(const Given& most, const Given& last, const std::string& text) {
+stretto_status call(const Arguments& most, const Arguments& last, const std::string& text) {
   stretto_comm comm = nullptr;
   EXPECT_EQ(stretto_comm_create(MPI_COMM_WORLD, &comm), STRETTO_OK) << stretto_message();
-  const Given& g = stretto_comm_rank(comm) + 1 == stretto_comm_size(comm) ? last : most;
+  const Arguments& g = stretto_comm_rank(comm) + 1 == stretto_comm_size(comm) ? last : most;
   const std::vector<float> x(room, 1.0f);
   std::vector<float> y(room, unused);
   const stretto_status s = stretto_allreduce(x.data(), y.data(), g.count, g.type, g.op, comm, &g.options);
@@ -45,7 +45,7 @@ stretto_status call(const Given& most, const Given& last, const std::string& tex
   return s;
 }
 
-void expect_told(const Given& most, const Given& last, const std::string& text = "calls differently") {
+void expect_told(const Arguments& most, const Arguments& last, const std::string& text = "calls differently") {
   EXPECT_EQ(call(most, last, text), STRETTO_INCOMPATIBLE);
 }
 
@@ -54,7 +54,7 @@ void expect_told(const Given& most, const Given& last, const std::string& text =
 TEST(DifferingUnchecked, Counts) {
   for (const char* schedule : {"ring", "recursive_doubling"}) {
     SCOPED_TRACE(schedule);
-    Given most = by(schedule), last = most;
+    Arguments most = by(schedule), last = most;
     last.count = 61000;
     expect_told(most, last);
     most.count = last.count - 1;
@@ -63,14 +63,14 @@ TEST(DifferingUnchecked, Counts) {
 }
 
 TEST(DifferingUnchecked, TypesOfOneSize) {
-  Given last = by("ring");
+  Arguments last = by("ring");
   last.type = STRETTO_I32;
   expect_told(by("ring"), last, " of ");
 }
 
 TEST(DifferingUnchecked, Operations) {
   for (const std::size_t count : {std::size_t{1}, std::size_t{100000}}) {
-    Given most = by("recursive_doubling"), last = most;
+    Arguments most = by("recursive_doubling"), last = most;
     most.count = last.count = count;
     last.op = STRETTO_MAX;
     expect_told(most, last, "recursive_doubling");
@@ -78,7 +78,7 @@ TEST(DifferingUnchecked, Operations) {
 }
 
 TEST(DifferingUnchecked, Segments) {
-  Given last = by("recursive_doubling");
+  Arguments last = by("recursive_doubling");
   last.options.segment = 16384;
   expect_told(by("recursive_doubling"), last);
 }
@@ -87,7 +87,7 @@ TEST(DifferingUnchecked, Schedules) { expect_told(by("ring"), by("recursive_doub
 
 // They wait in different exchanges.
 TEST(DifferingUnchecked, CheckItselfEndsWithTheTimeout) {
-  Given most = by("ring"), last = most;
+  Arguments most = by("ring"), last = most;
   most.options.timeout = last.options.timeout = 1;
   last.options.check = 1;
   const stretto_status s = call(most, last, "rank ");

@@ -27,21 +27,21 @@ engine::Work patient_call(engine::Engine& engine, Collective collective, const c
 
 bool contains(const std::string& text, const char* part) { return text.find(part) != std::string::npos; }
 
-struct Way {
+struct Variant {
   Collective collective;
   const char* algorithm;
   Kind kind;
 };
 
 // Rank 1 of `ranks` has no memory for its n-th allocation while it begins. False: it made fewer.
-bool lacks_memory(const Way& way, int ranks, long n) {
+bool lacks_memory(const Variant& variant, int ranks, long n) {
   std::atomic<bool> struck{false};
   std::barrier met(ranks);
   on_ranks(ranks, [&](int rank, engine::Engine& engine) {
-    SCOPED_TRACE(testing::Message() << way.algorithm << ", allocation " << n << ", rank " << rank);
+    SCOPED_TRACE(testing::Message() << variant.algorithm << ", allocation " << n << ", rank " << rank);
     const auto in = numbers(3000);
     std::vector<float> out(in.size());
-    const engine::Work call = patient_call(engine, way.collective, way.algorithm, way.kind, in, out);
+    const engine::Work call = patient_call(engine, variant.collective, variant.algorithm, variant.kind, in, out);
     engine::Request request;
     Status s = Status::ok;
     std::string text;
@@ -61,7 +61,7 @@ bool lacks_memory(const Way& way, int ranks, long n) {
     }
     if (rank == 1) {
       EXPECT_EQ(s, struck ? Status::out_of_memory : Status::ok) << text;
-    } else if (way.collective == Collective::allreduce && struck) {
+    } else if (variant.collective == Collective::allreduce && struck) {
       EXPECT_NE(s, Status::ok);
     }
     EXPECT_TRUE(s == Status::ok || s == Status::out_of_memory) << text;
@@ -69,34 +69,36 @@ bool lacks_memory(const Way& way, int ranks, long n) {
     met.arrive_and_wait();
     // The next run ends as soon, also on a rank that needs nothing of rank 1.
     s = engine.run(call);
-    EXPECT_TRUE(struck ? s != Status::ok || way.collective == Collective::reduce : s == Status::ok) << message();
+    EXPECT_TRUE(struck ? s != Status::ok || variant.collective == Collective::reduce : s == Status::ok) << message();
     EXPECT_TRUE(s == Status::ok || !contains(message(), "nothing came")) << message();
   });
   return struck;
 }
 
 TEST(Alone, ARankWithoutMemoryToBeginIsToldToAllWhateverItWasFor) {
-  for (const Way& way :
-       {Way{Collective::allreduce, "ring", Kind::fused}, Way{Collective::reduce, "binomial", Kind::raw},
-        Way{Collective::allreduce, "recursive_doubling", Kind::recompress}}) {
+  for (const Variant& variant :
+       {Variant{Collective::allreduce, "ring", Kind::fused}, Variant{Collective::reduce, "binomial", Kind::raw},
+        Variant{Collective::allreduce, "recursive_doubling", Kind::recompress}}) {
     long n = 0;
-    while (n < 200 && lacks_memory(way, 5, n)) ++n;
-    EXPECT_GT(n, 15) << way.algorithm;
-    EXPECT_LT(n, 200) << way.algorithm;
+    while (n < 200 && lacks_memory(variant, 5, n)) ++n;
+    EXPECT_GT(n, 15) << variant.algorithm;
+    EXPECT_LT(n, 200) << variant.algorithm;
   }
 }
 
 TEST(Alone, ATransferThatDoesNotBeginIsToldToAll) {
-  for (const Way& way : {Way{Collective::allreduce, "ring", Kind::raw}, Way{Collective::allreduce, "ring", Kind::fused},
-                         Way{Collective::reduce, "binomial", Kind::homomorphic}}) {
+  for (const Variant& variant :
+       {Variant{Collective::allreduce, "ring", Kind::raw}, Variant{Collective::allreduce, "ring", Kind::fused},
+        Variant{Collective::reduce, "binomial", Kind::homomorphic}}) {
     for (long n = 0; n < 12; ++n) {
       on_ranks(
           3,
           [&](int rank, engine::Engine& engine) {
-            SCOPED_TRACE(testing::Message() << way.algorithm << ", transfer " << n << ", rank " << rank);
+            SCOPED_TRACE(testing::Message() << variant.algorithm << ", transfer " << n << ", rank " << rank);
             const auto in = numbers(9000);
             std::vector<float> out(in.size());
-            const engine::Work call = patient_call(engine, way.collective, way.algorithm, way.kind, in, out);
+            const engine::Work call =
+                patient_call(engine, variant.collective, variant.algorithm, variant.kind, in, out);
             Status s = Status::ok;  // also of a rank that was through when another failed
             for (int runs = 0; s == Status::ok && runs < 20; ++runs) s = engine.run(call);
             EXPECT_NE(s, Status::ok);

@@ -166,7 +166,7 @@ TEST(Failures, AnAlarmExplainsAnErrorOfTheTransport) {
       });
 }
 
-TEST(Failures, APeerThatNeverComesEndsInATimeoutAlsoForARequestThatIsOnlyTested) {
+TEST(Failures, MissingPeerEndsATestedRequestWithATimeout) {
   on_ranks(4, [&](int rank, engine::Engine& engine) {
     if (rank == 2) return;
     auto in = numbers(100), out = in;

@@ -62,7 +62,7 @@ TEST(DeviceCosts, DevicesInReachCopyAtTheirOwnRateWhicheverHostsTheyAreOn) {
   EXPECT_EQ(four.fused.call, one.fused.call);
 }
 
-TEST(DeviceCosts, AProfileOfADeviceServesWithItsOwnFiguresAndOthersWithEstimates) {
+TEST(DeviceCosts, DeviceProfileUsesOwnFiguresAndOthersUseEstimates) {
   Profile a100;
   ASSERT_EQ(shipped("a100-hdr", &a100), Status::ok) << message();
   EXPECT_EQ(machine_on_device(a100, 4, 8, 1, true).compress.byte, machine_of(a100, 4, 8).compress.byte);

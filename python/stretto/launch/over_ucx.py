@@ -118,16 +118,16 @@ def planned(mpirun, ranks, hosts, arguments, environment):
     return Launch([words], own)
 
 
-class Told(Exception):
+class Signalled(Exception):
     """A signal told this process to end."""
 
 
 @contextlib.contextmanager
-def told_by_signals():
-    def tell(number, _):
-        raise Told(number)
+def raising_on_signals():
+    def raise_signalled(number, _):
+        raise Signalled(number)
 
-    former = {number: signal.signal(number, tell) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+    former = {number: signal.signal(number, raise_signalled) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
     try:
         yield
     finally:
@@ -206,11 +206,11 @@ class Job:
 
 
 def wait_for(launch, **streams):
-    with told_by_signals():
+    with raising_on_signals():
         try:
             return Job(launch, **streams).wait()
-        except Told as told:
-            return 128 + told.args[0]
+        except Signalled as signalled:
+            return 128 + signalled.args[0]
 
 
 def run(mpirun, ranks, hosts, arguments, show=None):

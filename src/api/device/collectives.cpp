@@ -105,8 +105,8 @@ stretto_status stretto_reduce_scatter_on_stream(const void* sendbuf, void* recvb
 stretto_status stretto_allgatherv_on_stream(const void* sendbuf, void* recvbuf, const size_t* counts,
                                             const size_t* displs, stretto_type type, stretto_comm comm,
                                             const stretto_options* options, void* stream) {
-  return run(comm, options,
-             with_counts(Collective::allgatherv, sendbuf, recvbuf, counts, displs, type, STRETTO_SUM), stream);
+  return run(comm, options, with_counts(Collective::allgatherv, sendbuf, recvbuf, counts, displs, type, STRETTO_SUM),
+             stream);
 }
 
 stretto_status stretto_scatterv_on_stream(const void* sendbuf, const size_t* counts, const size_t* displs,
@@ -127,8 +127,7 @@ stretto_status stretto_alltoallv_on_stream(const void* sendbuf, const size_t* se
                                            void* recvbuf, const size_t* recvcounts, const size_t* rdispls,
                                            stretto_type type, stretto_comm comm, const stretto_options* options,
                                            void* stream) {
-  return run(comm, options, with_pair_counts(sendbuf, sendcounts, sdispls, recvbuf, recvcounts, rdispls, type),
-             stream);
+  return run(comm, options, with_pair_counts(sendbuf, sendcounts, sdispls, recvbuf, recvcounts, rdispls, type), stream);
 }
 
 stretto_status stretto_cuda_query(stretto_comm comm, int* done) {

@@ -74,8 +74,8 @@ Status wait_for_stream(const Plugin& plugin, void* stream) noexcept {
 
 Status check_kind(stretto_memory kind) {
   if (kind == STRETTO_MEMORY_DEVICE || kind == STRETTO_MEMORY_PINNED) return Status::ok;
-  return fail(Status::invalid_argument, "memory of kind {} is not allocated here, only STRETTO_MEMORY_DEVICE and _PINNED",
-              int(kind));
+  return fail(Status::invalid_argument,
+              "memory of kind {} is not allocated here, only STRETTO_MEMORY_DEVICE and _PINNED", int(kind));
 }
 
 }  // namespace
@@ -114,7 +114,8 @@ stretto_status stretto_cuda_allocate(stretto_memory kind, size_t bytes, void** p
   if (s == Status::ok) s = device::find_plugin(&plugin);
   if (s != Status::ok) return to_c(s);
   const int error = plugin->allocate(static_cast<MemoryKind>(kind), bytes, p);
-  if (error == cuda_no_memory) return to_c(fail(Status::out_of_memory, "no {} bytes: {}", bytes, plugin->error_text(error)));
+  if (error == cuda_no_memory)
+    return to_c(fail(Status::out_of_memory, "no {} bytes: {}", bytes, plugin->error_text(error)));
   return to_c(told(*plugin, error, "memory"));
 }
 

@@ -55,14 +55,15 @@ inline constexpr double kIndependentGrowth = 0.5;
 // each value once (copy), and the addition of streams.
 Machine machine_of(const Profile& profile, std::uint32_t element, double ratio);
 
-// The same where streams are dense, `dense_ratio` of values that fixed streams shrink by `ratio`. Profiles have the fixed form's costs alone:
-// what the entropy stage adds to them is that of one processor, scaled for profiles whose codec is slower.
+// As machine_of() for dense streams, which shrink values by `dense_ratio` where fixed streams shrink them by `ratio`.
+// Profiles have only the fixed form's costs. The entropy stage adds costs measured on one processor, scaled for profiles
+// whose codec is slower.
 Machine machine_of_dense(const Profile& profile, std::uint32_t element, double ratio, double dense_ratio);
 
-// Of a collective of device memory, whose segments are on `lanes` streams: work is the device's kernels, of which as many run at a time,
-// and where messages are staged they pass pinned memory of the host at either end. What of a device nobody measured is estimated (docs/model.md).
-// `reaching` > 0: devices reach each other's memory, and that many ranks share one: a message is two of the host's beside a copy, whatever
-// lies between the ranks, and the device's bytes take that many times as long.
+// For device memory, with segments on `lanes` streams. Work means the device's kernels, of which as many run
+// concurrently; staged messages pass through pinned host memory at both ends. Unmeasured costs of a device are
+// estimated (docs/model.md). `reaching` > 0: devices reach each other's memory, and that many ranks share one. A message
+// then takes two host messages beside a copy, at any distance, and the device's bytes take that many times as long.
 Machine machine_on_device(const Profile& profile, std::uint32_t element, double ratio, int lanes, bool staged,
                           int reaching = 0);
 

@@ -8,14 +8,14 @@
 namespace stretto::mpi {
 namespace {
 
-struct Known {
+struct KnownType {
   MPI_Datatype type;
   Element element;
 };
 
 // By size, since int, long and Fortran's types have no fixed size. Skips sizes without a counterpart, and types that
 // the MPI lacks (null, or of size 0).
-void add(std::vector<Known>& all, Nature nature, bool is_signed, std::initializer_list<MPI_Datatype> types) {
+void add(std::vector<KnownType>& all, Nature nature, bool is_signed, std::initializer_list<MPI_Datatype> types) {
   constexpr std::array<stretto_type, 4> of_signed = {STRETTO_I8, STRETTO_I16, STRETTO_I32, STRETTO_I64};
   constexpr std::array<stretto_type, 4> of_unsigned = {STRETTO_U8, STRETTO_U16, STRETTO_U32, STRETTO_U64};
   for (MPI_Datatype t : types) {
@@ -34,8 +34,8 @@ void add(std::vector<Known>& all, Nature nature, bool is_signed, std::initialize
   }
 }
 
-std::vector<Known> find_known() {
-  std::vector<Known> all;
+std::vector<KnownType> find_known() {
+  std::vector<KnownType> all;
   add(all, Nature::floating, true, {MPI_DOUBLE, MPI_FLOAT});
   add(all, Nature::integer, true, {MPI_INT, MPI_LONG, MPI_LONG_LONG});
   add(all, Nature::bytes, false, {MPI_BYTE});
@@ -56,13 +56,13 @@ std::vector<Known> find_known() {
 // Hash table by handle: about one step for any type.
 class Table {
  public:
-  explicit Table(const std::vector<Known>& all) {
+  explicit Table(const std::vector<KnownType>& all) {
     slots_.fill({MPI_DATATYPE_NULL, {}});
-    for (const Known& k : all)
-      if (Known& slot = slots_[place_of(k.type)]; slot.type == MPI_DATATYPE_NULL) slot = k;
+    for (const KnownType& k : all)
+      if (KnownType& slot = slots_[place_of(k.type)]; slot.type == MPI_DATATYPE_NULL) slot = k;
   }
   const Element* find(MPI_Datatype type) const noexcept {
-    const Known& slot = slots_[place_of(type)];
+    const KnownType& slot = slots_[place_of(type)];
     return type != MPI_DATATYPE_NULL && slot.type == type ? &slot.element : nullptr;
   }
 
@@ -74,7 +74,7 @@ class Table {
     return i;
   }
   static constexpr int bits = 8;  // five times the number of types
-  std::array<Known, std::size_t{1} << bits> slots_;
+  std::array<KnownType, std::size_t{1} << bits> slots_;
 };
 
 struct Named {

@@ -19,7 +19,7 @@ namespace stretto::mpi {
 namespace {
 
 // Addresses that MPI_Alloc_mem returned from stretto's memory, for MPI_Free_mem.
-class Lent {
+class Allocations {
  public:
   bool take(std::size_t bytes, void** at) {
     if (stretto_alloc(bytes, at) != STRETTO_OK) return false;
@@ -40,8 +40,8 @@ class Lent {
   std::set<void*> all_;
 };
 
-Lent& lent() {
-  static Lent& all = *new Lent;  // never destroyed: programs free late
+Allocations& allocations() {
+  static Allocations& all = *new Allocations;  // never destroyed: programs free late
   return all;
 }
 
@@ -103,13 +103,13 @@ InheritedBound::~InheritedBound() {
 bool lend(MPI_Aint bytes, MPI_Info info, void* at) noexcept {
   try {
     return bytes >= least_lent && info == MPI_INFO_NULL && at && serves() &&
-           lent().take(static_cast<std::size_t>(bytes), static_cast<void**>(at));
+           allocations().take(static_cast<std::size_t>(bytes), static_cast<void**>(at));
   } catch (...) {  // no memory for the entry; the MPI may have some
     return false;
   }
 }
 
-bool take_back(void* at) noexcept { return lent().give_back(at); }
+bool take_back(void* at) noexcept { return allocations().give_back(at); }
 
 }  // namespace stretto::mpi
 

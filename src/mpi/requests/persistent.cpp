@@ -30,9 +30,9 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 // Copies of a call's arguments that the program may free or change before a start.
-class Kept {
+class ArgumentCopies {
  public:
-  Kept(WrappedCall* call, const Decision& d) {
+  ArgumentCopies(WrappedCall* call, const Decision& d) {
     const Communicator& c = *d.communicator;
     for (int r = 0; r < c.size && call->recvcounts; ++r) counts_.push_back(call->recvcounts[r]);
     if (call->recvcounts) call->recvcounts = counts_.data();
@@ -43,11 +43,11 @@ class Kept {
     if (!casts && (scatters ? root : call->sendbuf != MPI_IN_PLACE)) keep(&call->sendtype);
     if (gathers ? root : !scatters || call->recvbuf != MPI_IN_PLACE) keep(&call->recvtype);
   }
-  ~Kept() {
+  ~ArgumentCopies() {
     for (MPI_Datatype& type : types_) PMPI_Type_free(&type);
   }
-  Kept(const Kept&) = delete;
-  Kept& operator=(const Kept&) = delete;
+  ArgumentCopies(const ArgumentCopies&) = delete;
+  ArgumentCopies& operator=(const ArgumentCopies&) = delete;
 
  private:
   // Predefined types stay, since a copy would not be recognised as dense.
@@ -72,7 +72,7 @@ struct Prepared {
   Communicator* communicator = nullptr;  // null: the MPI runs it
   MPI_Request run = MPI_REQUEST_NULL;
   bool was_ours = false;
-  std::shared_ptr<const Kept> kept;  // for stretto's calls
+  std::shared_ptr<const ArgumentCopies> kept;  // for stretto's calls
 
   // True if the MPI's own request is never started.
   bool runs_itself() const noexcept { return communicator || run != MPI_REQUEST_NULL; }
@@ -221,7 +221,7 @@ void prepared(const WrappedCall& call, MPI_Request request) noexcept {
     p.decision = decide(call, c, *runtime());
     if (!p.decision.why) p.communicator = p.decision.communicator;
     p.was_ours = p.communicator != nullptr;
-    if (p.was_ours) p.kept = std::make_shared<const Kept>(&p.call, p.decision);
+    if (p.was_ours) p.kept = std::make_shared<const ArgumentCopies>(&p.call, p.decision);
     all().put(request, p);
   } catch (...) {  // its starts go to the MPI, uncounted; other ranks may start stretto's
     if (c) give_up(*c, fail(Status::out_of_memory, std::string_view("no memory for a persistent collective")));

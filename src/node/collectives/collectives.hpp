@@ -151,7 +151,7 @@ class Collectives {
   static constexpr std::size_t kUses = 3;
   Stores stores(Use use) const noexcept { return stores_[index(use)]; }
   // Microseconds of a rank's best trial with each kind of stores.
-  struct Spent {
+  struct TrialTimes {
     double plain = 1e30, streaming = 1e30;
     void least(Stores stores, double spent) noexcept {
       double& best = stores == Stores::plain ? plain : streaming;
@@ -161,7 +161,7 @@ class Collectives {
   Status try_when_due(Use use, std::size_t bytes) noexcept;
   Status try_moves() noexcept;
   Status try_reductions(Use use) noexcept;
-  Status agree_on_stores(const Spent& mine, Use use) noexcept;
+  Status agree_on_stores(const TrialTimes& mine, Use use) noexcept;
   // Tuner for reductions of this length in visible memory; null if nothing is tuned.
   StoreTuner* store_tuner(Collective kind, std::size_t bytes) noexcept {
     if (fixed_stores_ || group_->oversubscribed()) return nullptr;

@@ -12,7 +12,7 @@ constexpr std::size_t pipeline_step = 32 * 1024;
 constexpr std::size_t long_step = 64 * 1024;
 
 // Follows the exposure in a line's payload.
-enum class Comes : std::uint8_t { at_once, in_chunks, later };
+enum class Arrival : std::uint8_t { at_once, in_chunks, later };
 
 }  // namespace
 
@@ -111,8 +111,10 @@ Status Transfer::expose(std::uint64_t k) noexcept {
   Line& line = g.line(first_ + k);
   if (large_) {
     std::memcpy(line.payload, &exposure_, sizeof exposure_);
-    const Comes comes = refused_ && m_.passes_on ? Comes::later : m_.passes_on ? Comes::in_chunks : Comes::at_once;
-    line.payload[sizeof exposure_] = static_cast<std::byte>(comes);
+    const Arrival arrival = refused_ && m_.passes_on ? Arrival::later
+                            : m_.passes_on           ? Arrival::in_chunks
+                                                     : Arrival::at_once;
+    line.payload[sizeof exposure_] = static_cast<std::byte>(arrival);
   }
   if (!direct && !(refused_ && m_.passes_on)) {
     const Chunk part = chunk(k);
@@ -142,12 +144,12 @@ Status Transfer::pull(std::uint64_t k) noexcept {
 Status Transfer::pull_from(const Pull& p, const Line& line, std::uint64_t k, PullState* state) noexcept {
   Chunk part = chunk(k);
   Exposure source;
-  Comes comes = Comes::in_chunks;
+  Arrival arrival = Arrival::in_chunks;
   if (large_) {
     std::memcpy(&source, line.payload, sizeof source);
-    comes = static_cast<Comes>(line.payload[sizeof source]);
+    arrival = static_cast<Arrival>(line.payload[sizeof source]);
   }
-  if (comes == Comes::later) {
+  if (arrival == Arrival::later) {
     *state = PullState::refused;
     return Status::ok;
   }
@@ -157,7 +159,7 @@ Status Transfer::pull_from(const Pull& p, const Line& line, std::uint64_t k, Pul
     c_.copy_from_peer(p.to + part.at, room + p.index * part.bytes, part.bytes, stores(kMovedByCaches));
     return Status::ok;
   }
-  if (comes == Comes::at_once) {
+  if (arrival == Arrival::at_once) {
     part = {0, m_.bytes};
     *state = PullState::done;
   }

@@ -36,7 +36,7 @@ Status Collectives::try_moves() noexcept {
   }
   const int after = (rank() + 1) % size(), before = (rank() + size() - 1) % size();
   const std::uint64_t first = g.rounds(2 * trials);
-  Spent best;
+  TrialTimes best;
   for (int k = 0; k < 2 * trials; ++k) {
     const std::uint64_t round = first + static_cast<std::uint64_t>(k);
     const Stores stores = k % 2 == 0 ? Stores::plain : Stores::streaming;
@@ -60,7 +60,7 @@ Status Collectives::try_moves() noexcept {
 Status Collectives::try_reductions(Use use) noexcept {
   const Counters counted = counters_;
   const bool reduce = use == Use::reduce;
-  Spent best;
+  TrialTimes best;
   try {
     std::vector<std::byte> buffer(2 * trial_summed);  // not scratch(), which reductions use
     Reduction::Task task{.kind = reduce ? Collective::reduce : Collective::allreduce,
@@ -87,17 +87,17 @@ Status Collectives::try_reductions(Use use) noexcept {
 }
 
 // One round, in which every rank publishes its times.
-Status Collectives::agree_on_stores(const Spent& mine, Use use) noexcept {
+Status Collectives::agree_on_stores(const TrialTimes& mine, Use use) noexcept {
   Group& g = *group_;
   const std::uint64_t round = g.rounds(1);
   if (const Status s = g.open(round, others_, Group::Room::small); s != Status::ok) return s;
   std::memcpy(g.line(round).payload, &mine, sizeof mine);
   g.publish(round);
-  Spent total = mine;
+  TrialTimes total = mine;
   for (const int r : others_) {
     const Line* line = nullptr;
     if (const Status s = g.await(r, round, &line); s != Status::ok) return s;
-    Spent theirs;
+    TrialTimes theirs;
     std::memcpy(&theirs, line->payload, sizeof theirs);
     total.plain += theirs.plain;
     total.streaming += theirs.streaming;

@@ -176,7 +176,7 @@ TEST(Xpmem, ARefusedRankOfATreePassesOnABroadcastThatCameLater) {
   });
 }
 
-TEST(Xpmem, a_reduction_of_what_can_neither_be_attached_nor_copied_is_told_on_all_ranks) {
+TEST(Xpmem, AllRanksReportAReductionOfUnreachableMemory) {
   const NoRoom none;
   on_collectives(3, of_xpmem(false), [](Collectives& c) {
     std::vector<float> in(9000, 1), out(9000);
