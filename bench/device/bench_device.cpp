@@ -274,14 +274,14 @@ class Bench {
     t->agree.push_back(ranks_.largest(t->report.agree_seconds) * 1e3);
   }
 
-  // Of this process so far.
+  // Counts this process's calls of the driver so far.
   bench::DriverCalls calls() const {
     bench::DriverCalls now;
     if (read_calls_ != nullptr) read_calls_(&now);
     return now;
   }
 
-  // Of one rank, on average over those of the process.
+  // Counts the calls of one rank since `before`: the mean over the ranks of the process.
   bench::DriverCalls since_then(const bench::DriverCalls& before) const {
     bench::DriverCalls d = calls();
     const double ranks = ranks_.are_threads() ? ranks_.size() : 1;

@@ -1,5 +1,5 @@
-// What a process has asked of its devices' driver: the counts of the plugin libstretto_cuda_counting.so, which passes every call on to
-// the plugin $STRETTO_COUNTED_PLUGIN.
+// Counts a process's calls of its devices' driver. The plugin libstretto_cuda_counting.so counts them, and passes every call
+// on to the plugin $STRETTO_COUNTED_PLUGIN.
 #pragma once
 
 #include <dlfcn.h>
@@ -17,8 +17,8 @@ inline constexpr std::size_t driver_calls = 8;
 inline constexpr std::array<const char*, driver_calls> driver_call_names{"kernel", "clear", "copy", "record",
                                                                          "wait",   "query", "vain", "allocate"};
 
-// Of all threads together. A launch of the codec is a kernel, and a clearing before it, and a copy of its result where it has one; its
-// seconds are the kernel's.
+// The sums over all threads. A launch of the codec counts as a kernel, as a clearing before it, and as a copy of its result
+// where it has one. Its seconds are the kernel's.
 struct DriverCalls {
   std::array<std::uint64_t, driver_calls> number{};
   std::array<double, driver_calls> seconds{};

@@ -199,7 +199,7 @@ class Run {
     bool drops = false;      // a receive of a rank that has failed
     bool borrows = false;    // a receive without memory
     std::vector<Part> parts;
-    device::Moment free;  // from then on no lane uses the memory of a receive, or reads what it has borrowed
+    device::Moment free;  // from then on no lane uses the memory of a receive, nor reads a borrowed message
   };
 
   void queue_crossings();

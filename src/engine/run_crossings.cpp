@@ -6,8 +6,8 @@
 //   a receive   has memory for the longest possible message, which no lane uses any more, and is announced: ready. A failed rank
 //               drops arriving messages where the carrier can
 //
-// Where peers lend what they send, what meets a block is read in the peer's memory: its receive has none. Its unit ends when the peer has
-// the message back; later units do not wait for that.
+// A peer may lend its message to a receive that combines. The message is then read in the peer's memory, and the receive has
+// no memory. The receive's unit ends when the peer has the message back; later units do not wait for that.
 //
 // Where transfers move one by one (carrier/device_messages.hpp), all ranks must begin them in one order, or they wait for one another
 // in a circle. That order is of turns: the level of the schedule, then the number of the message among those of its level
@@ -56,7 +56,7 @@ void Run::queue_crossings() {
   find_exchanges();
 }
 
-// Units whose result overwrites what they send on the same level, or that come after such a unit of that level.
+// Finds the units that wait for a send of their own level: they overwrite the sent block, or follow such a unit.
 void Run::find_exchanges() {
   exchanges_.assign(plan_.units.size(), 0);
   std::vector<std::uint32_t> waits_for(plan_.units.size(), 0);  // one more than the highest level of these sends
