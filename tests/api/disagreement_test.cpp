@@ -127,7 +127,7 @@ TEST(Disagreement, Segment) {
 }
 
 TEST(Disagreement, Coding) {
-  expect_told(nothing, [](Given& g) { g.options.coding = STRETTO_CODING_DENSE; }, STRETTO_INCOMPATIBLE,
+  expect_told(nothing, [](Arguments& g) { g.options.coding = STRETTO_CODING_DENSE; }, STRETTO_INCOMPATIBLE,
               {"coding differs", "auto on rank 0", "dense on rank 1"});
 }
 

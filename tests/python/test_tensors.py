@@ -144,6 +144,6 @@ def test_ranks_of_a_process_group_meet_in_its_store(tmp_path):
     program = tmp_path / "program.py"
     program.write_text(GROUP, encoding="utf-8")
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("STRETTO_STORE", "STRETTO_RANK", "STRETTO_SIZE"))}
-    done = subprocess.run([sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "3", str(program)], env=environment, capture_output=True, text=True,
+    done = subprocess.run([sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "3", str(program)], env=environment, capture_output=True, text=True,
                           timeout=120, check=False)
     assert done.stdout.count("fine") == 3, done.stdout + done.stderr

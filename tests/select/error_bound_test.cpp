@@ -80,7 +80,14 @@ TEST(ErrorBound, StatisticalScopeFollowsItsFormula) {
   EXPECT_EQ(eps_for(STRETTO_SCOPE_RESULT_STATISTICAL_95, 2, STRETTO_SUM), bound / 2);
 }
 
-Agreed range(double lo, double hi) { return {{{-INFINITY, INFINITY}, {lo, hi}}}; }  // of the values below the threshold
+Agreed ranges(codec::Interval all, codec::Interval below) {
+  Agreed agreed;
+  agreed.values = {all, below};
+  return agreed;
+}
+Agreed range(double lo, double hi) {  // of the values below the threshold
+  return ranges({-INFINITY, INFINITY}, {lo, hi});
+}
 
 TEST(ErrorBound, RelativeBoundsScaleWithTheRange) {
   Call c = allreduce(1e-2);
@@ -109,7 +116,7 @@ TEST(ErrorBound, AFractionOfANarrowRangeFarFromZeroKeepsItsDigits) {
 }
 
 TEST(ErrorBound, ABoundForTheResultIsForQuantisationAndAdditionsTogether) {
-  const Agreed values{{{-2, 8}, {-2, 8}}};
+  const Agreed values = ranges({-2, 8}, {-2, 8});
   for (const stretto_type type : {STRETTO_F16, STRETTO_BF16, STRETTO_F32, STRETTO_F64})
     for (const double bound : {1e-12, 1e-5, 0.3, 20.0, 1e4})
       for (const std::uint64_t K : {1u, 2u, 3u, 50u, 3000u})
@@ -142,7 +149,7 @@ TEST(ErrorBound, ABoundForTheResultIsForQuantisationAndAdditionsTogether) {
 }
 
 TEST(ErrorBound, WhatMayAddRawIsNeverRefusedWhereNothingIsForced) {
-  const Agreed values{{{-2, 8}, {-2, 8}}};
+  const Agreed values = ranges({-2, 8}, {-2, 8});
   int alone = 0, open = 0;
   for (const stretto_type type : {STRETTO_F16, STRETTO_BF16, STRETTO_F32, STRETTO_F64})
     for (double bound = 1e-17; bound < 1e3; bound *= 3)
