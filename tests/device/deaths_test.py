@@ -55,5 +55,6 @@ if __name__ == "__main__":
         for rank in range(RANKS):
             if rank != DEAD:  # it noticed by itself, or waited for one that did, or was told
                 assert re.search(rf"rank {rank} heard: .*(missing rank [^{rank}]|rank {DEAD}|rank . had failed|rank . gave up)", said), said
-        assert not MPI or "messages between devices go by peer (CUDA IPC)" in said, said
+        # A rank may die between two sums; the others then wait in the agreement, which moves nothing of a device.
+        assert not MPI or ", agreement" in said or "messages between devices go by peer (CUDA IPC)" in said, said
         assert re.search(rf" heard: .*(missing rank {DEAD}|rank {DEAD} .*has ended)", said), said
