@@ -9,9 +9,8 @@ import numpy as np
 
 from stretto.api import arrays, devices
 from stretto.api.core import _core
-from stretto.api.options import number, positive
-from stretto.api.streams import EXACT, Stream, shape_of
-from stretto.errors import ArgumentError, BoundError, IncompatibleError, StreamError, UnsupportedError
+from stretto.api.streams import Stream, absolute_bound, shape_of, threshold
+from stretto.errors import ArgumentError, IncompatibleError, StreamError, UnsupportedError
 
 OPERATIONS = _core.DeviceOperation
 BYTES = np.dtype(np.uint8)
@@ -58,22 +57,12 @@ def _compressed(kind, values, count, eps, place, *rest):
 def _eps_of(work, values, absolute, relative, ignore_above):
     if values.dtype.kind not in FLOATS and values.dtype != arrays.BITS and values.dtype.name != "bfloat16":
         raise UnsupportedError(f"a stream of {values.dtype} on a GPU; those of floating values are made there")
-    if absolute is None and relative is None:
-        raise BoundError(f"values of {values.dtype} need a bound: abs= in units of the data, or rel= as a fraction of their range")
-    if absolute is not None and relative is not None:
-        raise BoundError(f"the bound is given twice: abs={absolute} and rel={relative}")
-    name, bound = ("abs", absolute) if relative is None else ("rel", relative)
-    bound = positive(bound, name)
-    if relative is None:
-        return bound
-    lo, hi, _ = value_range(work, values, ignore_above)
-    return max(bound * (hi / 2 - lo / 2) * 2, EXACT) if hi > lo else EXACT
+    return absolute_bound(values.dtype, absolute, relative, lambda: value_range(work, values, ignore_above))
 
 
 def value_range(work, values, ignore_above):
     """(lo, hi, values left out) of the finite values below ignore_above; lo > hi where there is none."""
-    above = 0.0 if ignore_above is None else number(ignore_above, "ignore_above")
-    return work.run(functools.partial(_ranged, work.kind, values, work.count, above), OPERATIONS.range)
+    return work.run(functools.partial(_ranged, work.kind, values, work.count, threshold(ignore_above)), OPERATIONS.range)
 
 
 def _ranged(kind, values, count, above, place, *rest):

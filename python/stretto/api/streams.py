@@ -84,17 +84,25 @@ def eps_of(values, kind, absolute, relative, ignore_above, threads, marks=()):
         if absolute is not None or relative is not None:
             raise BoundError(f"integers ({values.dtype}) are lossless; a bound of {absolute if relative is None else relative} has no meaning")
         return 1.0
+    return absolute_bound(values.dtype, absolute, relative, lambda: _core.value_range(kind, arrays.buffer(values), threshold(ignore_above), threads, list(marks)))
+
+
+def absolute_bound(dtype, absolute, relative, range_of):
+    """The bound in units of the data. BoundError where there is none, or two. range_of(): (lo, hi, values left out), asked for with a relative bound."""
     if absolute is None and relative is None:
-        raise BoundError(f"values of {values.dtype} need a bound: abs= in units of the data, or rel= as a fraction of their range")
+        raise BoundError(f"values of {dtype} need a bound: abs= in units of the data, or rel= as a fraction of their range")
     if absolute is not None and relative is not None:
         raise BoundError(f"the bound is given twice: abs={absolute} and rel={relative}")
-    name, bound = ("abs", absolute) if relative is None else ("rel", relative)
-    bound = positive(bound, name)
     if relative is None:
-        return bound
-    lo, hi, _ = _core.value_range(kind, arrays.buffer(values), 0.0 if ignore_above is None else number(ignore_above, "ignore_above"), threads,
-                                 list(marks))
+        return positive(absolute, "abs")
+    bound = positive(relative, "rel")
+    lo, hi, _ = range_of()
     return max(bound * (hi / 2 - lo / 2) * 2, EXACT) if hi > lo else EXACT
+
+
+def threshold(ignore_above):
+    """ignore_above as the library takes it: 0 stands for its default."""
+    return 0.0 if ignore_above is None else number(ignore_above, "ignore_above")
 
 
 class Stream:
