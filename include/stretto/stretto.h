@@ -190,7 +190,7 @@ typedef enum stretto_payload {
 typedef enum stretto_coding {
   STRETTO_CODING_AUTO = 0,
   STRETTO_CODING_FIXED = 1, /* a block of codes in the width of the widest: at the speed of memory */
-  STRETTO_CODING_DENSE = 2  /* entropy-coded: half to two thirds of the bytes, at a third of the speed */
+  STRETTO_CODING_DENSE = 2  /* entropy-coded: half to five sixths of the bytes, at a third of the speed */
 } stretto_coding;
 
 #define STRETTO_NAME_MAX 32

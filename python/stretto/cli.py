@@ -294,7 +294,7 @@ def ratio(file: Optional[str] = typer.Argument(None, metavar="[FILE]", help="A .
           type_: Optional[str] = typer.Option(None, "--type", metavar="TYPE", help="f32 or f64, of a file that is no .npy."),
           shape: Optional[str] = typer.Option(None, "--shape", metavar="AxB", help="Of such a file; without it as the name ends: name_301x941.f32."),
           coding: str = typer.Option("fixed", "--coding", metavar="CODING",
-                                     help="fixed, or dense: in half to two thirds of the bytes, at a third of the speed."),
+                                     help="fixed, or dense: in half to five sixths of the bytes, at a third of the speed."),
           ranks: int = typer.Option(4, "--ranks", "-n", "-np", min=2, help="Ranks of the sum whose time is predicted."),
           rate: float = typer.Option(1.0, "--rate", metavar="GBITS", help="Of the network, in Gb/s."),
           mark: Optional[List[float]] = storage_.MARK, no_marks: bool = storage_.NO_MARKS, plot: Optional[List[str]] = PLOT, json_: bool = JSON):

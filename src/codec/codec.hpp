@@ -40,7 +40,7 @@ enum class Isa : std::uint8_t { best, reference, portable, avx512 };
 const char* name(Isa isa) noexcept;
 Isa best_isa() noexcept;  // the Isa that `best` selects
 
-// Coding of a stream's codes (docs/format.md). Fixed: at the speed of memory. Dense: half to two thirds of the bytes,
+// Coding of a stream's codes (docs/format.md). Fixed: at the speed of memory. Dense: half to five sixths of the bytes,
 // at a third of the speed. Values and sums are equal. `automatic`: compress writes fixed streams; operations on streams
 // write dense if an operand is dense.
 enum class Coding : std::uint8_t { automatic, fixed, dense };

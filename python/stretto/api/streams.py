@@ -34,7 +34,7 @@ def compress(x, *, abs: float | None = None, rel: float | None = None, ignore_ab
     Integers are lossless and take no bound. NaN and infinities keep their bits.
     threads: threads that share the work, up to 256; the bytes do not depend on them.
     checksum: 4 bytes that find every change of a few bytes.
-    coding: "fixed" stores codes at the speed of memory; "dense" in half to two thirds of the bytes, at a third of the speed. Values and sums are the
+    coding: "fixed" stores codes at the speed of memory; "dense" in half to five sixths of the bytes, at a third of the speed. Values and sums are the
       same. "auto" is "fixed" here. What is made of streams is dense if one of them is.
     Of an array of a GPU (a tensor of torch, an array of CuPy) the stream is made and stays there: a DeviceStream, without a checksum. Integers, marks= and
       threads= are for the host.

@@ -167,7 +167,7 @@ class File(collections.abc.Mapping):
         marks: values that mark missing data, as of stretto.compress; they hold for what is appended, too.
         attributes: a dict of text, numbers, arrays of numbers, and lists and dicts of them. axes: a name for each axis.
         chunk: bytes of values that are one stream, which is read as a whole.
-        coding: how streams store codes: "dense", in half to two thirds of the bytes; "fixed", at three times the speed; None: dense within a bound,
+        coding: how streams store codes: "dense", in half to five sixths of the bytes; "fixed", at three times the speed; None: dense within a bound,
           fixed where elements keep their bits.
         """
         settings.coding(coding)
