@@ -1,4 +1,12 @@
-/* The headers are C99, and stretto.h needs none of the others: compiled with -std=c99 -pedantic -Werror, and linked. */
+/* The headers are C99, stand alone, and stretto.h brings no requests or streams: compiled with -std=c99 -pedantic -Werror, and linked. */
+#include "stretto/stretto_report.h"
+#if defined(STRETTO_STRETTO_OPTIONS_H) || defined(STRETTO_STRETTO_H)
+#error "stretto_report.h brings more than types along"
+#endif
+#include "stretto/stretto_options.h"
+#if defined(STRETTO_STRETTO_H)
+#error "stretto_options.h brings functions along"
+#endif
 #include "stretto/stretto.h"
 #if defined(STRETTO_STRETTO_NONBLOCKING_H) || defined(STRETTO_STRETTO_STREAM_H)
 #error "stretto.h brings requests or streams along"
