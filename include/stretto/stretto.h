@@ -17,9 +17,10 @@
  *
  * This header brings stretto_types.h (statuses, types, operations), stretto_options.h (bounds, payloads, how a call
  * runs) and stretto_report.h (what a call did). Beside it: stretto_nonblocking.h (collectives that return a request),
- * stretto_persistent.h (collectives prepared once), stretto_stream.h (the codec by itself), stretto_mpi.h
- * (communicators over MPI), stretto_store.h (communicators without an MPI), stretto_cuda.h (the codec on a CUDA
- * stream), stretto_cuda_collectives.h (collectives of device memory), stretto.hpp (C++).
+ * stretto_persistent.h (collectives prepared once), stretto_call.h (any collective as a record), stretto_stream.h (the
+ * codec by itself), stretto_mpi.h (communicators over MPI), stretto_store.h (communicators without an MPI),
+ * stretto_cuda.h (the codec on a CUDA stream), stretto_cuda_collectives.h (collectives of device memory), stretto.hpp
+ * (C++).
  *
  * Rules for every function:
  *  - It returns a stretto_status. On failure stretto_message() names the offending values. Nothing aborts, prints or

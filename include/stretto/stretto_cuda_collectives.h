@@ -28,10 +28,15 @@
 #define STRETTO_STRETTO_CUDA_COLLECTIVES_H
 
 #include "stretto.h"
+#include "stretto_call.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+/* Any of them by its record: see stretto_call.h. */
+STRETTO_API stretto_status stretto_run_on_stream(const stretto_call* call, stretto_comm comm,
+                                                 const stretto_options* options, void* stream);
 
 STRETTO_API stretto_status stretto_allreduce_on_stream(const void* sendbuf, void* recvbuf, size_t count,
                                                        stretto_type type, stretto_op op, stretto_comm comm,

@@ -5,29 +5,12 @@
 #include <vector>
 
 #include "place.hpp"
-#include "stretto/stretto.h"
-#include "stretto/stretto_nonblocking.h"
+#include "stretto/stretto_call.h"
 #include "view.hpp"
 
 namespace stretto::python {
 
-enum class Collective {
-  allreduce,
-  allreduce_multi,
-  reduce,
-  reduce_scatter_block,
-  reduce_scatter,
-  allgather,
-  allgatherv,
-  bcast,
-  scatter,
-  scatterv,
-  gather,
-  gatherv,
-  alltoall,
-  alltoallv,
-  barrier
-};
+using Collective = stretto_collective;
 
 // Number and position of each rank's elements; consecutive without displacements.
 struct Blocks {
@@ -39,7 +22,7 @@ struct Blocks {
 };
 
 struct Call {
-  Collective collective;
+  Collective collective = STRETTO_BARRIER;
   stretto_type type;
   stretto_op op;
   int root;
@@ -60,9 +43,7 @@ struct Call {
   stretto_status run(stretto_comm comm, const stretto_options* options, stretto_request* request) const noexcept;
 
  private:
-  stretto_status run_on_stream(stretto_comm comm, const stretto_options* options) const noexcept;
-  stretto_status run_on_host(stretto_comm comm, const stretto_options* options,
-                             stretto_request* request) const noexcept;
+  stretto_call record() const noexcept;
 };
 
 }  // namespace stretto::python

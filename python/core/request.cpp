@@ -95,7 +95,7 @@ std::unique_ptr<Call> call_of(const Communicator& comm, Collective collective, n
   c.count = count;
   c.send_in_place = send_in_place;
   c.recv_in_place = recv_in_place;
-  if (collective == Collective::allreduce_multi) {
+  if (collective == STRETTO_ALLREDUCE_MULTI) {
     for (nb::handle one : send) c.contributions.push_back(View::read(one));
     for (const View& one : c.contributions) c.addresses.push_back(one.data());
   } else if (!send.is_none()) {
@@ -103,7 +103,7 @@ std::unique_ptr<Call> call_of(const Communicator& comm, Collective collective, n
   }
   // The root's values in a broadcast may be read-only.
   if (!recv.is_none())
-    c.recv = collective == Collective::bcast && comm.rank() == root ? View::read(recv) : View::write(recv);
+    c.recv = collective == STRETTO_BCAST && comm.rank() == root ? View::read(recv) : View::write(recv);
   c.sent = {std::move(sent), std::move(sent_at)};
   c.received = {std::move(received), std::move(received_at)};
   if (place) c.place = *place;
@@ -128,21 +128,21 @@ nb::tuple run(const Communicator& comm, const Options& options, const Call& call
 
 void add_requests(nb::module_& m) {
   nb::enum_<Collective>(m, "Collective")
-      .value("allreduce", Collective::allreduce)
-      .value("allreduce_multi", Collective::allreduce_multi)
-      .value("reduce", Collective::reduce)
-      .value("reduce_scatter_block", Collective::reduce_scatter_block)
-      .value("reduce_scatter", Collective::reduce_scatter)
-      .value("allgather", Collective::allgather)
-      .value("allgatherv", Collective::allgatherv)
-      .value("bcast", Collective::bcast)
-      .value("scatter", Collective::scatter)
-      .value("scatterv", Collective::scatterv)
-      .value("gather", Collective::gather)
-      .value("gatherv", Collective::gatherv)
-      .value("alltoall", Collective::alltoall)
-      .value("alltoallv", Collective::alltoallv)
-      .value("barrier", Collective::barrier);
+      .value("allreduce", STRETTO_ALLREDUCE)
+      .value("allreduce_multi", STRETTO_ALLREDUCE_MULTI)
+      .value("reduce", STRETTO_REDUCE)
+      .value("reduce_scatter_block", STRETTO_REDUCE_SCATTER_BLOCK)
+      .value("reduce_scatter", STRETTO_REDUCE_SCATTER)
+      .value("allgather", STRETTO_ALLGATHER)
+      .value("allgatherv", STRETTO_ALLGATHERV)
+      .value("bcast", STRETTO_BCAST)
+      .value("scatter", STRETTO_SCATTER)
+      .value("scatterv", STRETTO_SCATTERV)
+      .value("gather", STRETTO_GATHER)
+      .value("gatherv", STRETTO_GATHERV)
+      .value("alltoall", STRETTO_ALLTOALL)
+      .value("alltoallv", STRETTO_ALLTOALLV)
+      .value("barrier", STRETTO_BARRIER);
   nb::class_<Request>(m, "Request")
       .def("test", &Request::test)
       .def("wait", &Request::wait)

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "ranks.hpp"
+#include "stretto/stretto_call.h"
 
 using namespace api_test;
 
@@ -69,6 +70,23 @@ TEST(Disagreement, Operation) {
 TEST(Disagreement, Collective) {
   expect_told(nothing, [](Arguments& g) { g.reduce = true; }, STRETTO_INCOMPATIBLE,
               {"collective differs", "allreduce on rank 0", "reduce on rank 1"});
+}
+
+TEST(Disagreement, RecordOfNoCollectiveIsToldToAllRanks) {
+  on_ranks(3, [&](stretto_comm comm, int rank, int) {
+    std::vector<float> x(64, 1), y(64);
+    stretto_call c = STRETTO_CALL_INIT;
+    c.collective = rank == 1 ? static_cast<stretto_collective>(16) : STRETTO_ALLREDUCE;
+    c.sendbuf = x.data();
+    c.recvbuf = y.data();
+    c.count = x.size();
+    c.type = STRETTO_F32;
+    EXPECT_EQ(stretto_run(&c, comm, nullptr), STRETTO_INVALID_ARGUMENT);
+    expect_contains(stretto_message(), "collective 16 is no stretto_collective");
+    c.collective = STRETTO_ALLREDUCE;
+    EXPECT_EQ(stretto_run(&c, comm, nullptr), STRETTO_OK) << stretto_message();
+    EXPECT_EQ(y, std::vector<float>(64, 3));
+  });
 }
 
 TEST(Disagreement, Root) {

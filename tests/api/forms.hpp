@@ -7,33 +7,14 @@
 #include <string>
 #include <vector>
 
-#include "stretto/stretto.h"
+#include "stretto/stretto_call.h"
 
 namespace api_test {
 
-enum class Collective {
-  allreduce,
-  allreduce_multi,
-  reduce,
-  reduce_scatter_block,
-  reduce_scatter,
-  allgather,
-  allgatherv,
-  bcast,
-  scatter,
-  scatterv,
-  gather,
-  gatherv,
-  alltoall,
-  alltoallv,
-  barrier
-};
-inline constexpr int collectives = 15;
-
-bool reduces(Collective c);
+bool reduces(stretto_collective c);
 
 struct Form {
-  Collective collective = Collective::barrier;
+  stretto_collective collective = STRETTO_BARRIER;
   stretto_type type = STRETTO_F32;
   stretto_op op = STRETTO_SUM;
   std::size_t count = 0;
@@ -43,6 +24,7 @@ struct Form {
   bool in_place = false;
   bool started = false;   // the nonblocking form
   bool prepared = false;  // the persistent one, which is started, too
+  bool recorded = false;  // by stretto_run() or its like; else by the function's name
   bool tested = false;    // until it is done; else waited for
   bool wavy = false;      // the values: a wave with a little noise, or noise
   std::string schedule;   // empty: chosen

@@ -36,25 +36,25 @@ class Arranger {
 
   Arrangement arranged() {
     switch (f_.collective) {
-      case Collective::allreduce:
-      case Collective::allreduce_multi: reduction(f_.count, {0, f_.count}, true); break;
-      case Collective::reduce: reduction(f_.count, {0, f_.count}, rank_ == f_.root); break;
-      case Collective::reduce_scatter_block:
-      case Collective::reduce_scatter: {
+      case STRETTO_ALLREDUCE:
+      case STRETTO_ALLREDUCE_MULTI: reduction(f_.count, {0, f_.count}, true); break;
+      case STRETTO_REDUCE: reduction(f_.count, {0, f_.count}, rank_ == f_.root); break;
+      case STRETTO_REDUCE_SCATTER_BLOCK:
+      case STRETTO_REDUCE_SCATTER: {
         const Blocks blocks(counts_, 0);
         reduction(blocks.end, {blocks.at[own()], counts_[own()]}, true);
         break;
       }
-      case Collective::allgather:
-      case Collective::allgatherv: gathering(true); break;
-      case Collective::gather:
-      case Collective::gatherv: gathering(rank_ == f_.root); break;
-      case Collective::scatter:
-      case Collective::scatterv: scattering(); break;
-      case Collective::bcast: broadcast(); break;
-      case Collective::alltoall:
-      case Collective::alltoallv: exchange(); break;
-      case Collective::barrier: break;
+      case STRETTO_ALLGATHER:
+      case STRETTO_ALLGATHERV: gathering(true); break;
+      case STRETTO_GATHER:
+      case STRETTO_GATHERV: gathering(rank_ == f_.root); break;
+      case STRETTO_SCATTER:
+      case STRETTO_SCATTERV: scattering(); break;
+      case STRETTO_BCAST: broadcast(); break;
+      case STRETTO_ALLTOALL:
+      case STRETTO_ALLTOALLV: exchange(); break;
+      case STRETTO_BARRIER: break;
     }
     a_.range = high_ > low_ ? high_ - low_ : 0;
     return std::move(a_);
@@ -106,7 +106,7 @@ class Arranger {
         for (std::size_t i = 0; a_.contributions > 0 && i < n; ++i) sum[i] = combined(sum[i], v[i]);
       }
     }
-    if (f_.collective != Collective::allreduce_multi) a_.send = a_.several.front();
+    if (f_.collective != STRETTO_ALLREDUCE_MULTI) a_.send = a_.several.front();
     a_.send_in_place = f_.in_place && here;
     a_.recv_given = here;
     if (!here) return;
@@ -210,7 +210,7 @@ double value(const Form& f, int r, int j, std::size_t i) {
 }
 
 int inputs(const Form& f, int ranks, int r) {
-  if (f.collective != Collective::allreduce_multi) return 1;
+  if (f.collective != STRETTO_ALLREDUCE_MULTI) return 1;
   const bool may_be_none = f.op == STRETTO_SUM || f.op == STRETTO_MEAN;
   return may_be_none && ranks > 2 ? (r + f.root) % 3 : 1 + (r + f.root) % 2;
 }

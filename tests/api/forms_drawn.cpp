@@ -4,8 +4,8 @@
 
 #include <random>
 
+#include "call/record.hpp"
 #include "forms.hpp"
-#include "schedule/names.hpp"
 #include "schedule/registry.hpp"
 
 namespace api_test {
@@ -26,41 +26,19 @@ class Draw {
   std::mt19937_64 random_;
 };
 
-stretto::schedule::Collective schedules_of(Collective c) {
-  using stretto::schedule::Collective;
-  switch (c) {
-    case api_test::Collective::allreduce:
-    case api_test::Collective::allreduce_multi: return Collective::allreduce;
-    case api_test::Collective::reduce: return Collective::reduce;
-    case api_test::Collective::reduce_scatter_block:
-    case api_test::Collective::reduce_scatter: return Collective::reduce_scatter;
-    case api_test::Collective::allgather:
-    case api_test::Collective::allgatherv: return Collective::allgather;
-    case api_test::Collective::bcast: return Collective::bcast;
-    case api_test::Collective::scatter:
-    case api_test::Collective::scatterv: return Collective::scatter;
-    case api_test::Collective::gather:
-    case api_test::Collective::gatherv: return Collective::gather;
-    case api_test::Collective::alltoall:
-    case api_test::Collective::alltoallv: return Collective::alltoall;
-    case api_test::Collective::barrier: return Collective::barrier;
-  }
-  return Collective::barrier;
-}
-
-std::string any_schedule(Collective c, Draw& draw) {
+std::string any_schedule(stretto_collective c, Draw& draw) {
   std::vector<std::string> names;
   for (const auto& a : stretto::schedule::algorithms()) {
     // Blocks that pass through ranks whose counts do not tell their lengths.
-    if (c == Collective::alltoallv && a.passes_blocks_on) continue;
-    if (a.collective == schedules_of(c)) names.emplace_back(a.name);
+    if (c == STRETTO_ALLTOALLV && a.passes_blocks_on) continue;
+    if (a.collective == stretto::schedule::family(stretto::call::collective_of(c))) names.emplace_back(a.name);
   }
   return names[draw.below(names.size())];
 }
 
-bool has_counts(Collective c) {
-  return c == Collective::reduce_scatter || c == Collective::allgatherv || c == Collective::scatterv ||
-         c == Collective::gatherv || c == Collective::alltoallv;
+bool has_counts(stretto_collective c) {
+  return c == STRETTO_REDUCE_SCATTER || c == STRETTO_ALLGATHERV || c == STRETTO_SCATTERV || c == STRETTO_GATHERV ||
+         c == STRETTO_ALLTOALLV;
 }
 
 void draw_bound(Form* f, stretto_bound kind, Draw& draw) {
@@ -74,7 +52,7 @@ void draw_bound(Form* f, stretto_bound kind, Draw& draw) {
   f->options.payload = draw.any(payloads);
 }
 
-Form draw_form(Collective c, bool in_place, bool started, stretto_bound kind, int ranks, Draw& draw) {
+Form draw_form(stretto_collective c, bool in_place, bool started, stretto_bound kind, int ranks, Draw& draw) {
   constexpr stretto_type types[] = {STRETTO_F32, STRETTO_F32, STRETTO_F64, STRETTO_I32, STRETTO_I64};
   constexpr stretto_op ops[] = {STRETTO_SUM, STRETTO_SUM, STRETTO_MIN, STRETTO_MAX, STRETTO_DIFFERENCE, STRETTO_MEAN};
   constexpr std::size_t counts[] = {0, 1, 2, 7, 100, 1023, 1025, 5000, 5000, 12007};
@@ -92,37 +70,37 @@ Form draw_form(Collective c, bool in_place, bool started, stretto_bound kind, in
   do {
     f.op = draw.any(ops);
   } while ((f.op == STRETTO_MEAN && (f.type == STRETTO_I32 || f.type == STRETTO_I64)) ||
-           (f.op == STRETTO_DIFFERENCE && c == Collective::allreduce_multi));
+           (f.op == STRETTO_DIFFERENCE && c == STRETTO_ALLREDUCE_MULTI));
   if (has_counts(c)) {
     const std::size_t own[] = {0, 1, f.count / 2, f.count, f.count + 3, 17};
     for (int r = 0; r < ranks; ++r) f.counts.push_back(draw.any(own));
-    f.gap = c != Collective::reduce_scatter && draw.one_of(2) ? 3 : 0;
+    f.gap = c != STRETTO_REDUCE_SCATTER && draw.one_of(2) ? 3 : 0;
   }
   if (kind != STRETTO_BOUND_NONE) draw_bound(&f, kind, draw);
   if (draw.one_of(2)) f.schedule = any_schedule(c, draw);
-  f.options.segment = c == Collective::barrier ? 0 : draw.any(segments);
+  f.options.segment = c == STRETTO_BARRIER ? 0 : draw.any(segments);
   f.options.check = draw.one_of(4) ? 0 : 1;
   f.options.timeout = 60;
   f.options.reproducible = f.schedule.empty() && f.options.payload == STRETTO_PAYLOAD_AUTO && draw.one_of(3) ? 1 : 0;
   f.prepared = started && draw.one_of(2);
+  f.recorded = draw.one_of(2);
   return f;
 }
 
 }  // namespace
 
-bool reduces(Collective c) { return stretto::schedule::reduces(schedules_of(c)); }
+bool reduces(stretto_collective c) { return stretto::schedule::reduces(stretto::call::collective_of(c)); }
 
 std::vector<Form> draw_forms(int ranks, std::uint64_t seed) {
   Draw draw(seed * 100 + static_cast<std::uint64_t>(ranks));
   std::vector<Form> forms;
-  for (int i = 0; i < collectives; ++i) {
-    const auto c = static_cast<Collective>(i);
+  for (int i = STRETTO_ALLREDUCE; i <= STRETTO_ALLTOALLV; ++i) {
+    const auto c = static_cast<stretto_collective>(i);
     for (const bool in_place : {false, true}) {
-      if (in_place && (c == Collective::bcast || c == Collective::allreduce_multi || c == Collective::barrier))
-        continue;
+      if (in_place && (c == STRETTO_BCAST || c == STRETTO_ALLREDUCE_MULTI || c == STRETTO_BARRIER)) continue;
       for (const bool started : {false, true}) {
         for (const auto kind : {STRETTO_BOUND_NONE, STRETTO_BOUND_ABSOLUTE, STRETTO_BOUND_RELATIVE}) {
-          if (c == Collective::barrier && kind != STRETTO_BOUND_NONE) continue;
+          if (c == STRETTO_BARRIER && kind != STRETTO_BOUND_NONE) continue;
           forms.push_back(draw_form(c, in_place, started, kind, ranks, draw));
         }
       }
@@ -132,21 +110,17 @@ std::vector<Form> draw_forms(int ranks, std::uint64_t seed) {
 }
 
 std::string describe(const Form& f) {
-  constexpr const char* names[] = {"allreduce",      "allreduce_multi", "reduce",     "reduce_scatter_block",
-                                   "reduce_scatter", "allgather",       "allgatherv", "bcast",
-                                   "scatter",        "scatterv",        "gather",     "gatherv",
-                                   "alltoall",       "alltoallv",       "barrier"};
   return fmt::format(
-      "{}{}{}{}, type {}, op {}, count {}, counts {}, gap {}, root {}, schedule '{}', bound {} of kind {} and scope "
+      "{}{}{}{}{}, type {}, op {}, count {}, counts {}, gap {}, root {}, schedule '{}', bound {} of kind {} and scope "
       "{}, "
       "payload {}, segment {}, "
       "check {}, reproducible {}, {}",
-      f.started ? f.tested ? "tested " : "waited for " : "",
+      f.recorded ? "recorded " : "", f.started ? f.tested ? "tested " : "waited for " : "",
       f.prepared  ? "prepared "
       : f.started ? "i"
                   : "",
-      names[static_cast<int>(f.collective)], f.in_place ? " in place" : "", static_cast<int>(f.type),
-      static_cast<int>(f.op), f.count, f.counts, f.gap, f.root, f.schedule, f.options.bound,
+      stretto::schedule::name(stretto::call::collective_of(f.collective)), f.in_place ? " in place" : "",
+      static_cast<int>(f.type), static_cast<int>(f.op), f.count, f.counts, f.gap, f.root, f.schedule, f.options.bound,
       static_cast<int>(f.options.bound_kind), static_cast<int>(f.options.scope), static_cast<int>(f.options.payload),
       f.options.segment, f.options.check, f.options.reproducible, f.wavy ? "a wave" : "noise");
 }

@@ -35,55 +35,78 @@ struct Buffers {
 
 const std::size_t* or_null(const std::vector<std::size_t>& v) { return v.empty() ? nullptr : v.data(); }
 
-stretto_status call(const Form& f, const Arrangement& a, const Buffers& b, const stretto_options* o, stretto_comm comm,
-                    Request request) {
+stretto_status by_record(const Form& f, const Arrangement& a, const Buffers& b, const stretto_options* o,
+                         stretto_comm comm, Request request) {
+  stretto_call c = STRETTO_CALL_INIT;
+  c.collective = f.collective;
+  c.type = f.type;
+  c.op = f.op;
+  c.root = f.root;
+  c.count = f.collective == STRETTO_SCATTERV || f.collective == STRETTO_GATHERV
+                ? a.counts[static_cast<std::size_t>(stretto_comm_rank(comm))]
+                : f.count;
+  c.sendbuf = b.send;
+  c.recvbuf = b.recv;
+  c.sendcounts = c.recvcounts = or_null(a.counts);
+  c.sdispls = or_null(a.send_displs);
+  c.rdispls = or_null(a.recv_displs);
+  c.contributions = b.several.data();
+  c.k = static_cast<int>(b.several.size());
+  if (request.at == nullptr) return stretto_run(&c, comm, o);
+  if (!request.prepared) return stretto_irun(&c, comm, o, request.at);
+  const stretto_status s = stretto_run_init(&c, comm, o, request.at);
+  return s == STRETTO_OK ? stretto_start(*request.at) : s;
+}
+
+stretto_status by_name(const Form& f, const Arrangement& a, const Buffers& b, const stretto_options* o,
+                       stretto_comm comm, Request request) {
   const auto own = static_cast<std::size_t>(stretto_comm_rank(comm));
   const bool root = stretto_comm_rank(comm) == f.root;
   const std::size_t *counts = or_null(a.counts), *sdispls = or_null(a.send_displs), *rdispls = or_null(a.recv_displs);
   switch (f.collective) {
-    case Collective::allreduce:
+    case STRETTO_ALLREDUCE:
       return one_of(request, stretto_allreduce, stretto_iallreduce, stretto_allreduce_init, b.send, b.recv, f.count,
                     f.type, f.op, comm, o);
-    case Collective::allreduce_multi:
+    case STRETTO_ALLREDUCE_MULTI:
       return one_of(request, stretto_allreduce_multi, stretto_iallreduce_multi, stretto_allreduce_multi_init,
                     b.several.data(), static_cast<int>(b.several.size()), b.recv, f.count, f.type, f.op, comm, o);
-    case Collective::reduce:
+    case STRETTO_REDUCE:
       return one_of(request, stretto_reduce, stretto_ireduce, stretto_reduce_init, b.send, b.recv, f.count, f.type,
                     f.op, f.root, comm, o);
-    case Collective::reduce_scatter_block:
+    case STRETTO_REDUCE_SCATTER_BLOCK:
       return one_of(request, stretto_reduce_scatter_block, stretto_ireduce_scatter_block,
                     stretto_reduce_scatter_block_init, b.send, b.recv, f.count, f.type, f.op, comm, o);
-    case Collective::reduce_scatter:
+    case STRETTO_REDUCE_SCATTER:
       return one_of(request, stretto_reduce_scatter, stretto_ireduce_scatter, stretto_reduce_scatter_init, b.send,
                     b.recv, counts, f.type, f.op, comm, o);
-    case Collective::allgather:
+    case STRETTO_ALLGATHER:
       return one_of(request, stretto_allgather, stretto_iallgather, stretto_allgather_init, b.send, b.recv, f.count,
                     f.type, comm, o);
-    case Collective::allgatherv:
+    case STRETTO_ALLGATHERV:
       return one_of(request, stretto_allgatherv, stretto_iallgatherv, stretto_allgatherv_init, b.send, b.recv, counts,
                     rdispls, f.type, comm, o);
-    case Collective::bcast:
+    case STRETTO_BCAST:
       return one_of(request, stretto_bcast, stretto_ibcast, stretto_bcast_init, b.recv, f.count, f.type, f.root, comm,
                     o);
-    case Collective::scatter:
+    case STRETTO_SCATTER:
       return one_of(request, stretto_scatter, stretto_iscatter, stretto_scatter_init, b.send, b.recv, f.count, f.type,
                     f.root, comm, o);
-    case Collective::scatterv:
+    case STRETTO_SCATTERV:
       return one_of(request, stretto_scatterv, stretto_iscatterv, stretto_scatterv_init, b.send,
                     root ? counts : nullptr, root ? sdispls : nullptr, b.recv, a.counts[own], f.type, f.root, comm, o);
-    case Collective::gather:
+    case STRETTO_GATHER:
       return one_of(request, stretto_gather, stretto_igather, stretto_gather_init, b.send, b.recv, f.count, f.type,
                     f.root, comm, o);
-    case Collective::gatherv:
+    case STRETTO_GATHERV:
       return one_of(request, stretto_gatherv, stretto_igatherv, stretto_gatherv_init, b.send, a.counts[own], b.recv,
                     root ? counts : nullptr, root ? rdispls : nullptr, f.type, f.root, comm, o);
-    case Collective::alltoall:
+    case STRETTO_ALLTOALL:
       return one_of(request, stretto_alltoall, stretto_ialltoall, stretto_alltoall_init, b.send, b.recv, f.count,
                     f.type, comm, o);
-    case Collective::alltoallv:
+    case STRETTO_ALLTOALLV:
       return one_of(request, stretto_alltoallv, stretto_ialltoallv, stretto_alltoallv_init, b.send, counts, sdispls,
                     b.recv, counts, rdispls, f.type, comm, o);
-    case Collective::barrier: return one_of(request, stretto_barrier, stretto_ibarrier, stretto_barrier_init, comm, o);
+    case STRETTO_BARRIER: return one_of(request, stretto_barrier, stretto_ibarrier, stretto_barrier_init, comm, o);
   }
   return STRETTO_INTERNAL;
 }
@@ -172,7 +195,8 @@ std::string run_typed(const Form& f, stretto_comm comm) {
   o.schedule = f.schedule.empty() ? nullptr : f.schedule.c_str();
   o.report = &report;
   stretto_request request = nullptr;
-  stretto_status status = call(f, a, b, &o, comm, {f.started ? &request : nullptr, f.prepared});
+  const Request as{f.started ? &request : nullptr, f.prepared};
+  stretto_status status = f.recorded ? by_record(f, a, b, &o, comm, as) : by_name(f, a, b, &o, comm, as);
   if (status == STRETTO_OK && f.started) status = finish(f, &request);
   if (status != STRETTO_OK) return fmt::format("{}: {}", stretto_status_name(status), stretto_message());
   if (send != typed<T>(a.send)) return "the send buffer was written to";

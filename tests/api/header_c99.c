@@ -11,6 +11,7 @@
 #if defined(STRETTO_STRETTO_NONBLOCKING_H) || defined(STRETTO_STRETTO_STREAM_H)
 #error "stretto.h brings requests or streams along"
 #endif
+#include "stretto/stretto_call.h"
 #include "stretto/stretto_cuda.h"
 #include "stretto/stretto_cuda_collectives.h"
 #include "stretto/stretto_cuda_memory.h"

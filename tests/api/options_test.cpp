@@ -4,6 +4,7 @@
 #include <string>
 
 #include "ranks.hpp"
+#include "stretto/stretto_call.h"
 
 using namespace api_test;
 
@@ -53,6 +54,30 @@ TEST(Options, AShorterReportIsFilledAsFarAsItGoes) {
   EXPECT_EQ(report.size, offsetof(stretto_report, raw_bytes));
   report.size = 0;
   EXPECT_EQ(sum_alone(&o), STRETTO_INVALID_ARGUMENT);
+}
+
+TEST(Options, RecordsOfOtherVersionsRunUnlessTheySetUnknownFields) {
+  struct Newer {
+    stretto_call known = STRETTO_CALL_INIT;
+    std::uint64_t novelty = 0;
+  } newer;
+  on_ranks(1, [&](stretto_comm comm, int, int) {
+    stretto_call c = STRETTO_CALL_INIT;
+    c.size = offsetof(stretto_call, sendbuf);  // a barrier needs no more
+    c.sendbuf = &c;
+    EXPECT_EQ(stretto_run(&c, comm, nullptr), STRETTO_OK) << stretto_message();
+    newer.known.size = sizeof newer;
+    EXPECT_EQ(stretto_run(&newer.known, comm, nullptr), STRETTO_OK) << stretto_message();
+    newer.novelty = 1;
+    stretto_request request = nullptr;
+    EXPECT_EQ(stretto_irun(&newer.known, comm, nullptr, &request), STRETTO_UNSUPPORTED);
+    EXPECT_EQ(request, nullptr);
+    for (const std::size_t size : {std::size_t{0}, offsetof(stretto_call, count), std::size_t{1} << 40}) {
+      c.size = size;
+      EXPECT_EQ(stretto_run_init(&c, comm, nullptr, &request), STRETTO_INVALID_ARGUMENT) << size;
+    }
+    EXPECT_EQ(stretto_run(nullptr, comm, nullptr), STRETTO_INVALID_ARGUMENT);
+  });
 }
 
 // Found alike on every rank, before anything moves: the next call is as ever.

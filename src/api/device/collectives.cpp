@@ -11,8 +11,8 @@ using namespace stretto::api;
 
 namespace {
 
-template <class Build>
-stretto_status run(stretto_comm comm, const stretto_options* options, const Build& build, void* stream) noexcept {
+stretto_status run(stretto_comm comm, const stretto_options* options, const stretto_call& record,
+                   void* stream) noexcept {
   if (const Status s = usable(comm); s != Status::ok) return to_c(s);
   Guard guard = comm->guard();
   comm->prepared.passed_by();
@@ -20,7 +20,7 @@ stretto_status run(stretto_comm comm, const stretto_options* options, const Buil
   Call call;
   call.stream = stream;
   select::Decision decision;
-  const Status own = form(*comm, options, build, &call, &decision);
+  const Status own = form(*comm, options, record, &call, &decision);
   Operation operation(*comm);
   operation.start(std::move(call), std::move(decision), own);
   return to_c(operation.wait(guard));
@@ -46,47 +46,54 @@ Status device_of(stretto_comm comm, bool make, Guard* guard, device::Device** fo
 
 extern "C" {
 
+stretto_status stretto_run_on_stream(const stretto_call* call, stretto_comm comm, const stretto_options* options,
+                                     void* stream) {
+  stretto_call record = STRETTO_CALL_INIT;
+  if (const Status s = read_record(call, &record); s != Status::ok) return to_c(s);
+  return run(comm, options, record, stream);
+}
+
 stretto_status stretto_allreduce_on_stream(const void* sendbuf, void* recvbuf, size_t count, stretto_type type,
                                            stretto_op op, stretto_comm comm, const stretto_options* options,
                                            void* stream) {
-  return run(comm, options, plain(Collective::allreduce, sendbuf, recvbuf, count, type, op), stream);
+  return run(comm, options, record_of(STRETTO_ALLREDUCE, sendbuf, recvbuf, count, type, op), stream);
 }
 
 stretto_status stretto_reduce_on_stream(const void* sendbuf, void* recvbuf, size_t count, stretto_type type,
                                         stretto_op op, int root, stretto_comm comm, const stretto_options* options,
                                         void* stream) {
-  return run(comm, options, plain(Collective::reduce, sendbuf, recvbuf, count, type, op, root), stream);
+  return run(comm, options, record_of(STRETTO_REDUCE, sendbuf, recvbuf, count, type, op, root), stream);
 }
 
 stretto_status stretto_reduce_scatter_block_on_stream(const void* sendbuf, void* recvbuf, size_t count,
                                                       stretto_type type, stretto_op op, stretto_comm comm,
                                                       const stretto_options* options, void* stream) {
-  return run(comm, options, plain(Collective::reduce_scatter_block, sendbuf, recvbuf, count, type, op), stream);
+  return run(comm, options, record_of(STRETTO_REDUCE_SCATTER_BLOCK, sendbuf, recvbuf, count, type, op), stream);
 }
 
 stretto_status stretto_allgather_on_stream(const void* sendbuf, void* recvbuf, size_t count, stretto_type type,
                                            stretto_comm comm, const stretto_options* options, void* stream) {
-  return run(comm, options, moving(Collective::allgather, sendbuf, recvbuf, count, type), stream);
+  return run(comm, options, moving(STRETTO_ALLGATHER, sendbuf, recvbuf, count, type), stream);
 }
 
 stretto_status stretto_bcast_on_stream(void* buffer, size_t count, stretto_type type, int root, stretto_comm comm,
                                        const stretto_options* options, void* stream) {
-  return run(comm, options, broadcasting(rank_of(comm), buffer, count, type, root), stream);
+  return run(comm, options, moving(STRETTO_BCAST, nullptr, buffer, count, type, root), stream);
 }
 
 stretto_status stretto_alltoall_on_stream(const void* sendbuf, void* recvbuf, size_t count, stretto_type type,
                                           stretto_comm comm, const stretto_options* options, void* stream) {
-  return run(comm, options, moving(Collective::alltoall, sendbuf, recvbuf, count, type), stream);
+  return run(comm, options, moving(STRETTO_ALLTOALL, sendbuf, recvbuf, count, type), stream);
 }
 
 stretto_status stretto_scatter_on_stream(const void* sendbuf, void* recvbuf, size_t count, stretto_type type, int root,
                                          stretto_comm comm, const stretto_options* options, void* stream) {
-  return run(comm, options, moving(Collective::scatter, sendbuf, recvbuf, count, type, root), stream);
+  return run(comm, options, moving(STRETTO_SCATTER, sendbuf, recvbuf, count, type, root), stream);
 }
 
 stretto_status stretto_gather_on_stream(const void* sendbuf, void* recvbuf, size_t count, stretto_type type, int root,
                                         stretto_comm comm, const stretto_options* options, void* stream) {
-  return run(comm, options, moving(Collective::gather, sendbuf, recvbuf, count, type, root), stream);
+  return run(comm, options, moving(STRETTO_GATHER, sendbuf, recvbuf, count, type, root), stream);
 }
 
 stretto_status stretto_allreduce_multi_on_stream(const void* const* contributions, int k, void* recvbuf, size_t count,
@@ -98,14 +105,14 @@ stretto_status stretto_allreduce_multi_on_stream(const void* const* contribution
 stretto_status stretto_reduce_scatter_on_stream(const void* sendbuf, void* recvbuf, const size_t* counts,
                                                 stretto_type type, stretto_op op, stretto_comm comm,
                                                 const stretto_options* options, void* stream) {
-  return run(comm, options, with_counts(Collective::reduce_scatter, sendbuf, recvbuf, counts, nullptr, type, op),
-             stream);
+  return run(comm, options,
+             with_received(record_of(STRETTO_REDUCE_SCATTER, sendbuf, recvbuf, 0, type, op), counts, nullptr), stream);
 }
 
 stretto_status stretto_allgatherv_on_stream(const void* sendbuf, void* recvbuf, const size_t* counts,
                                             const size_t* displs, stretto_type type, stretto_comm comm,
                                             const stretto_options* options, void* stream) {
-  return run(comm, options, with_counts(Collective::allgatherv, sendbuf, recvbuf, counts, displs, type, STRETTO_SUM),
+  return run(comm, options, with_received(moving(STRETTO_ALLGATHERV, sendbuf, recvbuf, 0, type), counts, displs),
              stream);
 }
 
@@ -113,21 +120,24 @@ stretto_status stretto_scatterv_on_stream(const void* sendbuf, const size_t* cou
                                           void* recvbuf, size_t recvcount, stretto_type type, int root,
                                           stretto_comm comm, const stretto_options* options, void* stream) {
   return run(comm, options,
-             with_root_counts(Collective::scatterv, sendbuf, recvbuf, recvcount, counts, displs, type, root), stream);
+             with_sent(moving(STRETTO_SCATTERV, sendbuf, recvbuf, recvcount, type, root), counts, displs), stream);
 }
 
 stretto_status stretto_gatherv_on_stream(const void* sendbuf, size_t sendcount, void* recvbuf, const size_t* counts,
                                          const size_t* displs, stretto_type type, int root, stretto_comm comm,
                                          const stretto_options* options, void* stream) {
   return run(comm, options,
-             with_root_counts(Collective::gatherv, sendbuf, recvbuf, sendcount, counts, displs, type, root), stream);
+             with_received(moving(STRETTO_GATHERV, sendbuf, recvbuf, sendcount, type, root), counts, displs), stream);
 }
 
 stretto_status stretto_alltoallv_on_stream(const void* sendbuf, const size_t* sendcounts, const size_t* sdispls,
                                            void* recvbuf, const size_t* recvcounts, const size_t* rdispls,
                                            stretto_type type, stretto_comm comm, const stretto_options* options,
                                            void* stream) {
-  return run(comm, options, with_pair_counts(sendbuf, sendcounts, sdispls, recvbuf, recvcounts, rdispls, type), stream);
+  return run(comm, options,
+             with_received(with_sent(moving(STRETTO_ALLTOALLV, sendbuf, recvbuf, 0, type), sendcounts, sdispls),
+                           recvcounts, rdispls),
+             stream);
 }
 
 stretto_status stretto_cuda_query(stretto_comm comm, int* done) {

@@ -1,4 +1,4 @@
-// The collectives that are started, under their C names: each is put down as a Call once, and waits in a request.
+// The collectives that are started, under their C names: each fills in a record, which waits in a request.
 #include <new>
 
 #include "api/operation/form.hpp"
@@ -12,9 +12,8 @@ using namespace stretto::api;
 
 namespace {
 
-template <class Build>
 stretto_status start(stretto_comm comm, const stretto_options* options, stretto_request* request,
-                     const Build& build) noexcept {
+                     const stretto_call& record) noexcept {
   if (!request) return to_c(fail(Status::invalid_argument, "request is NULL"));
   *request = nullptr;
   if (const Status s = usable(comm); s != Status::ok) return to_c(s);
@@ -28,7 +27,7 @@ stretto_status start(stretto_comm comm, const stretto_options* options, stretto_
   Call call;
   call.nonblocking = true;
   select::Decision decision;
-  const Status own = form(*comm, options, build, &call, &decision);
+  const Status own = form(*comm, options, record, &call, &decision);
   r->start(std::move(call), std::move(decision), own);
   ++comm->requests;
   *request = r;
@@ -41,9 +40,17 @@ stretto_status start(stretto_comm comm, const stretto_options* options, stretto_
 
 extern "C" {
 
+stretto_status stretto_irun(const stretto_call* call, stretto_comm comm, const stretto_options* options,
+                            stretto_request* request) {
+  if (request) *request = nullptr;
+  stretto_call record = STRETTO_CALL_INIT;
+  if (const Status s = read_record(call, &record); s != Status::ok) return to_c(s);
+  return start(comm, options, request, record);
+}
+
 stretto_status stretto_iallreduce(const void* sendbuf, void* recvbuf, size_t count, stretto_type type, stretto_op op,
                                   stretto_comm comm, const stretto_options* options, stretto_request* request) {
-  return start(comm, options, request, plain(Collective::allreduce, sendbuf, recvbuf, count, type, op, 0));
+  return start(comm, options, request, record_of(STRETTO_ALLREDUCE, sendbuf, recvbuf, count, type, op));
 }
 
 stretto_status stretto_iallreduce_multi(const void* const* contributions, int k, void* recvbuf, size_t count,
@@ -54,73 +61,74 @@ stretto_status stretto_iallreduce_multi(const void* const* contributions, int k,
 
 stretto_status stretto_ireduce(const void* sendbuf, void* recvbuf, size_t count, stretto_type type, stretto_op op,
                                int root, stretto_comm comm, const stretto_options* options, stretto_request* request) {
-  return start(comm, options, request, plain(Collective::reduce, sendbuf, recvbuf, count, type, op, root));
+  return start(comm, options, request, record_of(STRETTO_REDUCE, sendbuf, recvbuf, count, type, op, root));
 }
 
 stretto_status stretto_ireduce_scatter_block(const void* sendbuf, void* recvbuf, size_t count, stretto_type type,
                                              stretto_op op, stretto_comm comm, const stretto_options* options,
                                              stretto_request* request) {
-  return start(comm, options, request, plain(Collective::reduce_scatter_block, sendbuf, recvbuf, count, type, op, 0));
+  return start(comm, options, request, record_of(STRETTO_REDUCE_SCATTER_BLOCK, sendbuf, recvbuf, count, type, op));
 }
 
 stretto_status stretto_ireduce_scatter(const void* sendbuf, void* recvbuf, const size_t* counts, stretto_type type,
                                        stretto_op op, stretto_comm comm, const stretto_options* options,
                                        stretto_request* request) {
   return start(comm, options, request,
-               with_counts(Collective::reduce_scatter, sendbuf, recvbuf, counts, nullptr, type, op));
+               with_received(record_of(STRETTO_REDUCE_SCATTER, sendbuf, recvbuf, 0, type, op), counts, nullptr));
 }
 
 stretto_status stretto_iallgather(const void* sendbuf, void* recvbuf, size_t count, stretto_type type,
                                   stretto_comm comm, const stretto_options* options, stretto_request* request) {
-  return start(comm, options, request, moving(Collective::allgather, sendbuf, recvbuf, count, type));
+  return start(comm, options, request, moving(STRETTO_ALLGATHER, sendbuf, recvbuf, count, type));
 }
 
 stretto_status stretto_iallgatherv(const void* sendbuf, void* recvbuf, const size_t* counts, const size_t* displs,
                                    stretto_type type, stretto_comm comm, const stretto_options* options,
                                    stretto_request* request) {
   return start(comm, options, request,
-               with_counts(Collective::allgatherv, sendbuf, recvbuf, counts, displs, type, STRETTO_SUM));
+               with_received(moving(STRETTO_ALLGATHERV, sendbuf, recvbuf, 0, type), counts, displs));
 }
 
 stretto_status stretto_ibcast(void* buffer, size_t count, stretto_type type, int root, stretto_comm comm,
                               const stretto_options* options, stretto_request* request) {
-  return start(comm, options, request, broadcasting(rank_of(comm), buffer, count, type, root));
+  return start(comm, options, request, moving(STRETTO_BCAST, nullptr, buffer, count, type, root));
 }
 
 stretto_status stretto_iscatter(const void* sendbuf, void* recvbuf, size_t count, stretto_type type, int root,
                                 stretto_comm comm, const stretto_options* options, stretto_request* request) {
-  return start(comm, options, request, moving(Collective::scatter, sendbuf, recvbuf, count, type, root));
+  return start(comm, options, request, moving(STRETTO_SCATTER, sendbuf, recvbuf, count, type, root));
 }
 
 stretto_status stretto_iscatterv(const void* sendbuf, const size_t* counts, const size_t* displs, void* recvbuf,
                                  size_t recvcount, stretto_type type, int root, stretto_comm comm,
                                  const stretto_options* options, stretto_request* request) {
   return start(comm, options, request,
-               with_root_counts(Collective::scatterv, sendbuf, recvbuf, recvcount, counts, displs, type, root));
+               with_sent(moving(STRETTO_SCATTERV, sendbuf, recvbuf, recvcount, type, root), counts, displs));
 }
 
 stretto_status stretto_igather(const void* sendbuf, void* recvbuf, size_t count, stretto_type type, int root,
                                stretto_comm comm, const stretto_options* options, stretto_request* request) {
-  return start(comm, options, request, moving(Collective::gather, sendbuf, recvbuf, count, type, root));
+  return start(comm, options, request, moving(STRETTO_GATHER, sendbuf, recvbuf, count, type, root));
 }
 
 stretto_status stretto_igatherv(const void* sendbuf, size_t sendcount, void* recvbuf, const size_t* counts,
                                 const size_t* displs, stretto_type type, int root, stretto_comm comm,
                                 const stretto_options* options, stretto_request* request) {
   return start(comm, options, request,
-               with_root_counts(Collective::gatherv, sendbuf, recvbuf, sendcount, counts, displs, type, root));
+               with_received(moving(STRETTO_GATHERV, sendbuf, recvbuf, sendcount, type, root), counts, displs));
 }
 
 stretto_status stretto_ialltoall(const void* sendbuf, void* recvbuf, size_t count, stretto_type type, stretto_comm comm,
                                  const stretto_options* options, stretto_request* request) {
-  return start(comm, options, request, moving(Collective::alltoall, sendbuf, recvbuf, count, type));
+  return start(comm, options, request, moving(STRETTO_ALLTOALL, sendbuf, recvbuf, count, type));
 }
 
 stretto_status stretto_ialltoallv(const void* sendbuf, const size_t* sendcounts, const size_t* sdispls, void* recvbuf,
                                   const size_t* recvcounts, const size_t* rdispls, stretto_type type, stretto_comm comm,
                                   const stretto_options* options, stretto_request* request) {
   return start(comm, options, request,
-               with_pair_counts(sendbuf, sendcounts, sdispls, recvbuf, recvcounts, rdispls, type));
+               with_received(with_sent(moving(STRETTO_ALLTOALLV, sendbuf, recvbuf, 0, type), sendcounts, sdispls),
+                             recvcounts, rdispls));
 }
 
 stretto_status stretto_ibarrier(stretto_comm comm, const stretto_options* options, stretto_request* request) {

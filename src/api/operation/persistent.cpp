@@ -1,4 +1,4 @@
-// Persistent collectives under their C names: each is put down as a Call once, and runs at each start.
+// Persistent collectives under their C names: each fills in a record, which is read once and runs at each start.
 #include <cstring>
 #include <new>
 
@@ -13,9 +13,8 @@ using namespace stretto::api;
 
 namespace {
 
-template <class Build>
 stretto_status prepare(stretto_comm comm, const stretto_options* options, stretto_request* request,
-                       const Build& build) noexcept {
+                       const stretto_call& record) noexcept {
   if (!request) return to_c(fail(Status::invalid_argument, "request is NULL"));
   *request = nullptr;
   if (const Status s = usable(comm); s != Status::ok) return to_c(s);
@@ -24,7 +23,7 @@ stretto_status prepare(stretto_comm comm, const stretto_options* options, strett
   const Guard guard = comm->guard();
   try {
     r->call.emplace().nonblocking = true;
-    r->own = read(*comm, options, build, &*r->call);
+    r->own = read(*comm, options, record, &*r->call);
   } catch (...) {
     r->own = fail(Status::out_of_memory, std::string_view("no memory for the arguments"));
   }
@@ -62,10 +61,18 @@ stretto_status stretto_start(stretto_request request) {
   return STRETTO_OK;
 }
 
+stretto_status stretto_run_init(const stretto_call* call, stretto_comm comm, const stretto_options* options,
+                                stretto_request* request) {
+  if (request) *request = nullptr;
+  stretto_call record = STRETTO_CALL_INIT;
+  if (const Status s = read_record(call, &record); s != Status::ok) return to_c(s);
+  return prepare(comm, options, request, record);
+}
+
 stretto_status stretto_allreduce_init(const void* sendbuf, void* recvbuf, size_t count, stretto_type type,
                                       stretto_op op, stretto_comm comm, const stretto_options* options,
                                       stretto_request* request) {
-  return prepare(comm, options, request, plain(Collective::allreduce, sendbuf, recvbuf, count, type, op, 0));
+  return prepare(comm, options, request, record_of(STRETTO_ALLREDUCE, sendbuf, recvbuf, count, type, op));
 }
 
 stretto_status stretto_allreduce_multi_init(const void* const* contributions, int k, void* recvbuf, size_t count,
@@ -77,73 +84,74 @@ stretto_status stretto_allreduce_multi_init(const void* const* contributions, in
 stretto_status stretto_reduce_init(const void* sendbuf, void* recvbuf, size_t count, stretto_type type, stretto_op op,
                                    int root, stretto_comm comm, const stretto_options* options,
                                    stretto_request* request) {
-  return prepare(comm, options, request, plain(Collective::reduce, sendbuf, recvbuf, count, type, op, root));
+  return prepare(comm, options, request, record_of(STRETTO_REDUCE, sendbuf, recvbuf, count, type, op, root));
 }
 
 stretto_status stretto_reduce_scatter_block_init(const void* sendbuf, void* recvbuf, size_t count, stretto_type type,
                                                  stretto_op op, stretto_comm comm, const stretto_options* options,
                                                  stretto_request* request) {
-  return prepare(comm, options, request, plain(Collective::reduce_scatter_block, sendbuf, recvbuf, count, type, op, 0));
+  return prepare(comm, options, request, record_of(STRETTO_REDUCE_SCATTER_BLOCK, sendbuf, recvbuf, count, type, op));
 }
 
 stretto_status stretto_reduce_scatter_init(const void* sendbuf, void* recvbuf, const size_t* counts, stretto_type type,
                                            stretto_op op, stretto_comm comm, const stretto_options* options,
                                            stretto_request* request) {
   return prepare(comm, options, request,
-                 with_counts(Collective::reduce_scatter, sendbuf, recvbuf, counts, nullptr, type, op));
+                 with_received(record_of(STRETTO_REDUCE_SCATTER, sendbuf, recvbuf, 0, type, op), counts, nullptr));
 }
 
 stretto_status stretto_allgather_init(const void* sendbuf, void* recvbuf, size_t count, stretto_type type,
                                       stretto_comm comm, const stretto_options* options, stretto_request* request) {
-  return prepare(comm, options, request, moving(Collective::allgather, sendbuf, recvbuf, count, type));
+  return prepare(comm, options, request, moving(STRETTO_ALLGATHER, sendbuf, recvbuf, count, type));
 }
 
 stretto_status stretto_allgatherv_init(const void* sendbuf, void* recvbuf, const size_t* counts, const size_t* displs,
                                        stretto_type type, stretto_comm comm, const stretto_options* options,
                                        stretto_request* request) {
   return prepare(comm, options, request,
-                 with_counts(Collective::allgatherv, sendbuf, recvbuf, counts, displs, type, STRETTO_SUM));
+                 with_received(moving(STRETTO_ALLGATHERV, sendbuf, recvbuf, 0, type), counts, displs));
 }
 
 stretto_status stretto_bcast_init(void* buffer, size_t count, stretto_type type, int root, stretto_comm comm,
                                   const stretto_options* options, stretto_request* request) {
-  return prepare(comm, options, request, broadcasting(rank_of(comm), buffer, count, type, root));
+  return prepare(comm, options, request, moving(STRETTO_BCAST, nullptr, buffer, count, type, root));
 }
 
 stretto_status stretto_scatter_init(const void* sendbuf, void* recvbuf, size_t count, stretto_type type, int root,
                                     stretto_comm comm, const stretto_options* options, stretto_request* request) {
-  return prepare(comm, options, request, moving(Collective::scatter, sendbuf, recvbuf, count, type, root));
+  return prepare(comm, options, request, moving(STRETTO_SCATTER, sendbuf, recvbuf, count, type, root));
 }
 
 stretto_status stretto_scatterv_init(const void* sendbuf, const size_t* counts, const size_t* displs, void* recvbuf,
                                      size_t recvcount, stretto_type type, int root, stretto_comm comm,
                                      const stretto_options* options, stretto_request* request) {
   return prepare(comm, options, request,
-                 with_root_counts(Collective::scatterv, sendbuf, recvbuf, recvcount, counts, displs, type, root));
+                 with_sent(moving(STRETTO_SCATTERV, sendbuf, recvbuf, recvcount, type, root), counts, displs));
 }
 
 stretto_status stretto_gather_init(const void* sendbuf, void* recvbuf, size_t count, stretto_type type, int root,
                                    stretto_comm comm, const stretto_options* options, stretto_request* request) {
-  return prepare(comm, options, request, moving(Collective::gather, sendbuf, recvbuf, count, type, root));
+  return prepare(comm, options, request, moving(STRETTO_GATHER, sendbuf, recvbuf, count, type, root));
 }
 
 stretto_status stretto_gatherv_init(const void* sendbuf, size_t sendcount, void* recvbuf, const size_t* counts,
                                     const size_t* displs, stretto_type type, int root, stretto_comm comm,
                                     const stretto_options* options, stretto_request* request) {
   return prepare(comm, options, request,
-                 with_root_counts(Collective::gatherv, sendbuf, recvbuf, sendcount, counts, displs, type, root));
+                 with_received(moving(STRETTO_GATHERV, sendbuf, recvbuf, sendcount, type, root), counts, displs));
 }
 
 stretto_status stretto_alltoall_init(const void* sendbuf, void* recvbuf, size_t count, stretto_type type,
                                      stretto_comm comm, const stretto_options* options, stretto_request* request) {
-  return prepare(comm, options, request, moving(Collective::alltoall, sendbuf, recvbuf, count, type));
+  return prepare(comm, options, request, moving(STRETTO_ALLTOALL, sendbuf, recvbuf, count, type));
 }
 
 stretto_status stretto_alltoallv_init(const void* sendbuf, const size_t* sendcounts, const size_t* sdispls,
                                       void* recvbuf, const size_t* recvcounts, const size_t* rdispls, stretto_type type,
                                       stretto_comm comm, const stretto_options* options, stretto_request* request) {
   return prepare(comm, options, request,
-                 with_pair_counts(sendbuf, sendcounts, sdispls, recvbuf, recvcounts, rdispls, type));
+                 with_received(with_sent(moving(STRETTO_ALLTOALLV, sendbuf, recvbuf, 0, type), sendcounts, sdispls),
+                               recvcounts, rdispls));
 }
 
 stretto_status stretto_barrier_init(stretto_comm comm, const stretto_options* options, stretto_request* request) {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "api/communicator.hpp"
+#include "call/record.hpp"
 #include "mpi/calls/device.hpp"
 
 namespace stretto::mpi {
@@ -98,67 +99,23 @@ Status lay_out(const WrappedCall& call, const Communicator& c, const Shape& shap
   return call.operation == Function::barrier ? Status::ok : lay_out_to_all(call, c, s);
 }
 
-// Calls a collective's blocking form, or, with a request, its nonblocking form.
-template <class Blocking, class Starting, class... Arguments>
-stretto_status either(stretto_request* request, Blocking* blocking, Starting* starting, Arguments... arguments) {
-  return request ? starting(arguments..., request) : blocking(arguments...);
-}
-
-stretto_status reduction(const WrappedCall& call, const Communicator& c, const Shape& shape, const stretto_options* o,
-                         const Sides& sides, stretto_request* request) {
-  const stretto_type type = shape.element->type;
-  const std::size_t count = to_size(call.recvcount) * static_cast<std::size_t>(shape.element->parts);
-  const auto [send, recv] = sides.passed.buffers;
-  if (call.operation == Function::allreduce)
-    return either(request, stretto_allreduce, stretto_iallreduce, send, recv, count, type, shape.op, c.comm, o);
-  if (call.operation == Function::reduce)
-    return either(request, stretto_reduce, stretto_ireduce, send, recv, count, type, shape.op, call.root, c.comm, o);
-  if (call.operation == Function::reduce_scatter_block)
-    return either(request, stretto_reduce_scatter_block, stretto_ireduce_scatter_block, send, recv, count, type,
-                  shape.op, c.comm, o);
-  return either(request, stretto_reduce_scatter, stretto_ireduce_scatter, send, recv, sides.counts.data(), type,
-                shape.op, c.comm, o);
-}
-
+// Precondition: lay_out() has laid out the call, which is of a collective of the C interface.
 stretto_status issue(const WrappedCall& call, const Communicator& c, const Shape& shape, const stretto_options* o,
                      const Sides& sides, stretto_request* request) {
-  if (shape.element) return reduction(call, c, shape, o, sides, request);
-  const std::size_t block = to_size(shape.bytes);
   const auto [send, recv] = sides.passed.buffers;
-  const int root = call.root;
-  const stretto_comm comm = c.comm;
-  switch (call.operation) {
-    case Function::barrier: return either(request, stretto_barrier, stretto_ibarrier, comm, o);
-    case Function::bcast: {
-      void* const buffer = c.rank == root ? sides.given.data() : sides.taken.data();
-      return either(request, stretto_bcast, stretto_ibcast, buffer, block, STRETTO_U8, root, comm, o);
-    }
-    case Function::allgather:
-      return either(request, stretto_allgather, stretto_iallgather, send, recv, block, STRETTO_U8, comm, o);
-    case Function::alltoall:
-      return either(request, stretto_alltoall, stretto_ialltoall, send, recv, block, STRETTO_U8, comm, o);
-    case Function::gather:
-      return either(request, stretto_gather, stretto_igather, send, recv, block, STRETTO_U8, root, comm, o);
-    case Function::scatter:
-      return either(request, stretto_scatter, stretto_iscatter, send, recv, block, STRETTO_U8, root, comm, o);
-    case Function::allgatherv:
-    case Function::allreduce:
-    case Function::reduce:
-    case Function::reduce_scatter:
-    case Function::reduce_scatter_block:
-    case Function::gatherv:
-    case Function::scatterv:
-    case Function::alltoallv:
-    case Function::alltoallw:
-    case Function::exscan:
-    case Function::scan:
-    case Function::neighbor_allgather:
-    case Function::neighbor_allgatherv:
-    case Function::neighbor_alltoall:
-    case Function::neighbor_alltoallv:
-    case Function::neighbor_alltoallw: break;
+  stretto_call record = STRETTO_CALL_INIT;
+  record.collective = stretto::call::to_c(*collective_of(call.operation));
+  record.sendbuf = send;
+  record.recvbuf = call.operation == Function::bcast && c.rank == call.root ? sides.given.data() : recv;
+  record.root = call.root;
+  record.count = to_size(shape.bytes);
+  if (shape.element) {
+    record.type = shape.element->type;
+    record.op = shape.op;
+    record.count = to_size(call.recvcount) * static_cast<std::size_t>(shape.element->parts);
+    record.recvcounts = sides.counts.data();
   }
-  return STRETTO_UNSUPPORTED;
+  return request ? stretto_irun(&record, c.comm, o, request) : stretto_run(&record, c.comm, o);
 }
 
 // Runs a step before the C interface learns of the call; gives up the communicator on failure.

@@ -1,0 +1,49 @@
+#include "api/operation/form.hpp"
+
+#include <string>
+
+#include "api/device/placement.hpp"
+#include "call/check.hpp"
+#include "select/forced.hpp"
+
+namespace stretto::api {
+namespace {
+
+select::Providers providers_for(const Call& call, const stretto_comm_s& comm) {
+  const backend::Backends& b = comm.backends;
+  if (call.device) return {true, b.node != nullptr, b.no_node, {true, false, false, false}};  // Operation::link() knows
+  return {b.mpi != nullptr, b.node != nullptr, b.no_node, b.serve(call)};
+}
+
+}  // namespace
+
+Status read(stretto_comm_s& comm, const stretto_options* options, const stretto_call& record, Call* call) {
+  Status s = read_options(options, &call->settings);
+  if (s == Status::ok) s = interpret(record, comm.rank, comm.size, call);
+  settle_payload(call);
+  if (s == Status::ok) s = check_values(*call, comm.size);
+  const bool forces = !call->settings.schedule.empty(), asks = comm.prepared.asks_for_devices() || call->stream;
+  const auto check = [&] {
+    return select::check_forced(*call, providers_for(*call, comm), &comm.selector.choices().groups());
+  };
+  if (s == Status::ok && forces && !asks) s = check();
+  if (s == Status::ok) s = check_buffers(*call, comm.rank, comm.size);
+  if (s == Status::ok && asks) s = place(comm, call);
+  return s == Status::ok && forces && asks ? check() : s;
+}
+
+Status form(stretto_comm_s& comm, const stretto_options* options, const stretto_call& record, Call* call,
+            select::Decision* decision) noexcept {
+  try {
+    const Status s = read(comm, options, record, call);
+    const std::string why = s == Status::ok ? "" : message();
+    // Also after a failure: this rank must take part in whatever the others exchange.
+    *decision = comm.selector.decide(*call, comm.backends.serve(*call));
+    return s == Status::ok ? s : fail(s, "{}", why);
+  } catch (...) {
+    decision->known = false;
+    return fail(Status::out_of_memory, std::string_view("no memory for the arguments"));
+  }
+}
+
+}  // namespace stretto::api
