@@ -27,7 +27,7 @@ void share_room(const std::size_t* need, int parts, std::uint8_t* begin, std::ui
 
 namespace {
 
-// Copies pieces that do not overlap; all threads take equal slices of the total bytes.
+// Pieces do not overlap; all threads take equal slices of the total bytes.
 void copy_by_all(const Piece* pieces, int count, int slices, const Parallel* parallel) noexcept {
   struct Context {
     const Piece* pieces;
