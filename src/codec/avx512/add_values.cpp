@@ -15,7 +15,7 @@ STRETTO_INLINE std::int32_t wrapping_sum(std::int32_t u, std::int32_t v) noexcep
   return static_cast<std::int32_t>(static_cast<std::uint32_t>(u) + static_cast<std::uint32_t>(v));
 }
 
-// The last step of a sum in 16 bits, v + w or v - w; *lost collects bits that do not fit.
+// The last step of a sum in 16 bits: v + w or v - w. *lost collects bits that do not fit.
 STRETTO_INLINE __m512i with_lost(__m512i lost, __m512i wrapped, __m512i saturated) noexcept {
   return _mm512_ternarylogic_epi32(lost, wrapped, saturated, 0xf6);  // lost | (wrapped ^ saturated)
 }
@@ -64,8 +64,7 @@ STRETTO_INLINE Pair next_sum(Residuals32<kOrder>& s, Pair q, Pair f) noexcept {
   return e;
 }
 
-// Adds codes to group a of order kAt, as a group of predictor kPredictor. kDeclined if the sums exceed 16 bits; only
-// the last step may exceed them.
+// Adds codes to group a of order kAt. kDeclined if the sums exceed 16 bits, which only the last step may do.
 template <Predictor kPredictor, int kAt>
 std::size_t add_encode(const NarrowGroup& a, std::int16_t* q, std::int32_t base, std::int32_t slope, Ahead ahead,
                        std::uint8_t* out) noexcept {
@@ -132,8 +131,8 @@ std::size_t add_encode(Predictor predictor, const NarrowGroup& a, Code* q, std::
                  : add_encode<Predictor::second, 1>(a, q, base, slope, ahead, out);
 }
 
-// Base and slope of codes with predictor `own` in a sum of predictor `result`, which is not lower. Raised codes keep
-// their base and have no slope (docs/format.md, Sums).
+// Base and slope of codes with predictor `own` in a sum of predictor `result` >= own. Raised codes keep their base and
+// have no slope (docs/format.md, Sums).
 template <class Code>
 STRETTO_INLINE void entering(Predictor own, Predictor result, const Code* q, std::int32_t* base,
                              std::int32_t* slope) noexcept {
@@ -142,8 +141,7 @@ STRETTO_INLINE void entering(Predictor own, Predictor result, const Code* q, std
   if (own == Predictor::second && result == own) fresh<Predictor::second>(q, base, slope);
 }
 
-// True if all steps before the last stay within 16 bits, in a sum of codes (predictor `own`) and group a, with
-// predictor `result`. Precondition: codes and their second differences fit 16 bits.
+// True if all steps before the last stay within 16 bits. Precondition: codes and their second differences fit 16 bits.
 STRETTO_INLINE bool stays_within16(const Quantised& codes, Predictor own, Predictor result,
                                    const NarrowGroup& a) noexcept {
   const unsigned w = widest(a.widths);
@@ -157,7 +155,6 @@ STRETTO_INLINE bool stays_within16(const Quantised& codes, Predictor own, Predic
   return reach <= 32767;
 }
 
-// Slow path: compresses x, then adds.
 template <class T>
 std::size_t add_in_steps(const std::uint8_t* a, std::size_t words, const T* x, const Grid<T>& grid, std::uint8_t* out,
                          std::size_t room, Tally* tally) noexcept {

@@ -74,7 +74,6 @@ STRETTO_INLINE __m128i or_each(__m512i a, __m512i b, __m512i c, __m512i d) noexc
   return _mm_or_si128(_mm256_castsi256_si128(w), _mm256_extracti128_si256(w, 1));
 }
 
-// For codes of 32 bits.
 static inline int choose_order32(const std::int32_t* q) noexcept {
   __m512i m[20];
   __m512i any_negative = _mm512_setzero_si512();

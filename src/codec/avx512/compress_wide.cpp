@@ -1,5 +1,5 @@
-// Groups with codes beyond 16 bits or with exceptions (AVX-512): every code is checked as the format prescribes, and
-// exceptions are filled and listed. Codes beyond 32 bits are left to the scalar code.
+// Groups with codes beyond 16 bits or with exceptions (AVX-512). Checks every code as the format prescribes; fills and
+// lists exceptions. Leaves codes beyond 32 bits to the scalar code.
 #include <algorithm>
 #include <cstring>
 
@@ -14,11 +14,10 @@ STRETTO_AVX512_BEGIN
 
 namespace {
 
-// 16 codes, and a mask of lanes without a code.
 struct Checked {
   __m512i q;
   __mmask16 exception;
-  bool too_wide = false;  // a code needs 64 bits
+  bool too_wide = false;
 };
 
 STRETTO_INLINE __mmask16 not_good(__m512 x, __m512 n, __m512 e, const Grid<float>& g) noexcept {

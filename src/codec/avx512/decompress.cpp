@@ -49,7 +49,6 @@ STRETTO_INLINE __m512d value64(__m256i q, const Scale& s) noexcept {
   return _mm512_add_pd(near, _mm512_fmadd_pd(_mm512_fnmadd_pd(part, n, rest), inverse, part));
 }
 
-// Decodes 16 codes to y.
 template <Product kProduct, bool kMean, bool kStream>
 STRETTO_INLINE void put_codes(__m512i q, const Scale& s, float* y) noexcept {
   if constexpr (kProduct == Product::single) {
@@ -71,8 +70,8 @@ STRETTO_INLINE void put_four(const Four& q, const Scale& s, T* y) noexcept {
   for (int k = 0; k < 4; ++k) put_codes<kProduct, kMean, kStream>(q.v[k], s, y + 16 * k);
 }
 
-// Decodes a group whose blocks are at most 8 bits wide. The first step of two blocks runs beside the second step of the
-// previous two: each step is a dependency chain, and the processor overlaps about two such chains.
+// Decodes a group of blocks of at most 8 bits. The first step of two blocks overlaps the second step of the previous
+// two: each step is a dependency chain, and the processor overlaps about two.
 template <Product kProduct, bool kMean, bool kStream, bool kZeros, class T, class Blocks>
 STRETTO_INLINE void decode_narrow(const NarrowGroup& g, const Scale& s, Blocks blocks, T* y) noexcept {
   const std::uint8_t* p = g.planes;

@@ -17,7 +17,7 @@ constexpr int order_of(Predictor p) noexcept { return p == Predictor::second ? 2
 
 STRETTO_AVX512_BEGIN
 
-// Returns false unless the words are a well-formed narrow group without exceptions.
+// False unless the words are a well-formed narrow group without exceptions.
 STRETTO_INLINE bool read_group(const std::uint8_t* p, std::size_t words, NarrowGroup* g) noexcept {
   g->base = g->slope = 0;
   if (words == 0) {
@@ -53,7 +53,7 @@ STRETTO_INLINE bool read_group(const std::uint8_t* p, std::size_t words, NarrowG
   return planes >= 0 && widths - at == 4 * planes;
 }
 
-// Reads any narrow group. Exceptions, if any, are parsed into `view`.
+// Reads any narrow group. Parses exceptions, if any, into `view`.
 static inline bool open_group(const std::uint8_t* p, std::size_t words, Type type, NarrowGroup* g, GroupView* view,
                               bool* exceptions) noexcept {
   *exceptions = false;

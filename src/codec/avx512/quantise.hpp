@@ -1,5 +1,5 @@
 // Quantises values without checks (AVX-512). One fused multiply-add puts the code into the low bits of a float. The
-// minimum and maximum of these bits then show whether all values were safe.
+// minimum and maximum of these bits then show whether all codes were safe (Grid), and whether 16 bits suffice.
 #pragma once
 
 #include "codec/avx512/target.hpp"
@@ -10,7 +10,7 @@ namespace stretto::codec::avx512 {
 
 STRETTO_AVX512_BEGIN
 
-// Result of quantising a group without checks: true if all codes were safe (Grid), and their range.
+// The range of a group's codes. safe: all codes were safe (Grid).
 struct Quantised {
   bool safe;
   std::int32_t least, most;

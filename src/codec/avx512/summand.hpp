@@ -1,5 +1,5 @@
-// Reads blocks of a summand without masks (AVX-512). An absent plane repeats the last plane, the sign. For unsigned
-// residuals and empty blocks it is a byte that is known to be zero. So the widths only select table rows.
+// Reads blocks of a summand without masks (AVX-512): widths only select table rows. An absent plane repeats the last
+// plane, the sign, or a byte that is known to be zero (unsigned residuals, empty blocks).
 #pragma once
 
 #include "codec/avx512/group.hpp"
@@ -34,7 +34,7 @@ struct SummandTables {
 };
 inline constexpr SummandTables kSummandTables{};
 
-// Word size for adding the blocks of a group, or eight of its blocks. Branches per block width would be mispredicted.
+// Word size for adding eight blocks. Branches per block width would be mispredicted.
 enum class Mode { bytes, words, any };
 
 STRETTO_AVX512_BEGIN
@@ -70,7 +70,6 @@ STRETTO_INLINE __m512i next_words(Summand& s, std::size_t n) noexcept {
   s.planes += n;
   return _mm512_permutexvar_epi8(_mm512_load_si512(kTables.interleave), bytes);
 }
-// A block of any width.
 STRETTO_INLINE Pair next_pair(Summand& s, std::size_t n) noexcept {
   const auto w = static_cast<unsigned>(n / 4);
   const Pair e = s.is_unsigned ? read_pair<true>(s.planes, w) : read_pair<false>(s.planes, w);
@@ -78,7 +77,7 @@ STRETTO_INLINE Pair next_pair(Summand& s, std::size_t n) noexcept {
   return e;
 }
 
-// Word sizes that the blocks of a group need: bit b of beyond_bytes is set if block b does not fit in bytes.
+// Bit b of beyond_bytes is set if block b does not fit in bytes; beyond_words likewise.
 struct Needs {
   std::uint32_t beyond_bytes, beyond_words;
 };
@@ -93,7 +92,7 @@ STRETTO_INLINE unsigned widest(__m256i widths) noexcept {
   m = _mm_max_epu8(m, _mm_srli_si128(m, 1));
   return static_cast<unsigned>(_mm_cvtsi128_si32(m)) & 0xff;
 }
-// Mode for eight blocks; `first` is the first of them.
+// `first` is the first of the eight blocks.
 STRETTO_INLINE Mode mode_of_eight(const Needs& n, int first) noexcept {
   if ((n.beyond_bytes >> first & 0xff) == 0) return Mode::bytes;
   return (n.beyond_words >> first & 0xff) == 0 ? Mode::words : Mode::any;
