@@ -16,7 +16,6 @@ namespace stretto::codec::HWY_NAMESPACE {
 // Largest code handled in 16 bits: its second differences fit.
 inline constexpr std::uint32_t kSmallCode = 8191;
 
-// Codes of 1,024 values, in 16 bits where all are small, else in 32.
 struct Codes1024 {
   Row<std::int16_t> small;
   Row<std::int32_t> large;
@@ -72,4 +71,4 @@ struct Codes1024 {
 }  // namespace stretto::codec::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
-#endif  // include guard of a file that is included once for each target
+#endif  // include guard

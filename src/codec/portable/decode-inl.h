@@ -103,4 +103,4 @@ bool PutSmall(const PackedGroup& g, const Grid<float>& grid, Gaps gaps, float* y
 }  // namespace stretto::codec::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
-#endif  // include guard of a file that is included once for each target
+#endif  // include guard

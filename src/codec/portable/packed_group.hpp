@@ -1,5 +1,5 @@
-// A full narrow group without exceptions, as it lies in the stream: the header and widths around the bit planes, in
-// scalar code. group.hpp has the general and slower forms of both functions.
+// A full narrow group without exceptions: header and widths around the bit planes, in scalar code. group.hpp has
+// general, slower forms.
 #pragma once
 
 #include <algorithm>
@@ -32,7 +32,7 @@ inline PackedGroup packed(const GroupView& view, const std::uint8_t* end) noexce
   return g;
 }
 
-// For groups without exceptions, which have no section between slope and planes.
+// `between` for groups without exceptions, which have no section between slope and planes.
 inline constexpr auto kNothing = [](std::uint8_t* p) { return p; };
 
 constexpr int order_of(Predictor p) noexcept { return p == Predictor::second ? 2 : p == Predictor::first ? 1 : 0; }
@@ -50,7 +50,7 @@ constexpr std::uint32_t gather_nibbles(std::uint64_t x) noexcept {
   return static_cast<std::uint32_t>(x | x >> 16);
 }
 
-// Reads widths of `form` that end at *end, and moves *end to their start. False if they do not fit after p.
+// Reads widths that end at *end, and moves *end to their start. False if they do not fit after p.
 inline bool read_widths(Form form, const std::uint8_t* p, const std::uint8_t** end, std::uint8_t* width) noexcept {
   const bool nibbles = form == Form::nibbles || form == Form::masked_nibbles;
   const auto left = [&] { return static_cast<std::size_t>(*end - p); };
@@ -136,7 +136,7 @@ inline std::size_t write_head(Predictor p, std::int32_t base, std::int32_t slope
   return n;
 }
 
-// Writes widths at *p in the shortest form, moves *p behind them, and returns the form.
+// Writes widths at *p in the shortest form, which it returns, and moves *p behind them.
 inline Form write_packed_widths(const std::uint8_t* width, std::uint8_t** p) noexcept {
   std::uint8_t most = 0, n = 0;
   for (int b = 0; b < kBlocks; ++b) {
@@ -176,7 +176,7 @@ inline Form write_packed_widths(const std::uint8_t* width, std::uint8_t** p) noe
   return nibbles ? Form::masked_nibbles : Form::masked_bytes;
 }
 
-// Finishes the group at out; its head and planes (ending at `at`) are written. Returns its words.
+// Completes the group at `out`, whose head and planes (ending at `at`) are written. Returns its words.
 inline std::size_t finish_packed(const std::uint8_t* width, std::uint8_t* at, std::uint8_t* out) noexcept {
   const Form form = write_packed_widths(width, &at);
   const auto unsigned_zeros = static_cast<std::uint32_t>(Predictor::none_unsigned);

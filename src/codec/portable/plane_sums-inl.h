@@ -1,7 +1,7 @@
-// Sums of groups in bit planes: a full adder on vectors. A lane is a block. Four planes at a time, of one block per
-// lane, are transposed as words, added plane by plane, and transposed back. The operand of lower order is raised in the
-// same pass: residuals in planes, less themselves shifted by one place. The place before a block is the last place of
-// the lane before. All blocks of a group add the same number of planes, so no branch depends on a block's width.
+// Sums of groups in bit planes: a full adder on vectors whose lanes are blocks. Four planes at a time are transposed as
+// words, added plane by plane, and transposed back. One pass also raises the operand of lower order: it subtracts the
+// planes shifted by one place. The place before a block is the last place of the lane before. All blocks add equally
+// many planes, so no branch depends on a width.
 #if defined(STRETTO_PORTABLE_PLANE_SUMS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef STRETTO_PORTABLE_PLANE_SUMS_INL_H_
 #undef STRETTO_PORTABLE_PLANE_SUMS_INL_H_
@@ -77,8 +77,7 @@ struct BlockPlanes {
   }
 };
 
-// x, a plane of numbers, less the same plane of the numbers one place before. x replaces the stored plane of the
-// previous kWays blocks.
+// A plane of numbers less the numbers one place before. x replaces the stored plane of the previous kWays blocks.
 HWY_INLINE V32 LessPlaceBefore(V32 x, std::uint32_t* blocks_before, V32& borrow) {
   const Words d;
   const V32 before = hn::Load(d, blocks_before);
@@ -95,8 +94,8 @@ HWY_INLINE V32 LessPlaceBefore(V32 x, std::uint32_t* blocks_before, V32& borrow)
 }
 
 // Writes the planes and widths of low, raised kRaise times, plus high; each may be negated. Returns the end of the
-// planes, or null if unsigned residuals would need 32 bits. The sums have up to 4 kQuads planes, or are modulo 2^32.
-// May write up to 16 kQuads bytes more.
+// planes, or null if unsigned residuals would need 32 bits. Sums have up to 4 kQuads planes, or are modulo 2^32. May
+// write up to 16 kQuads bytes more.
 template <bool kSigned, int kRaise, int kQuads>
 HWY_NOINLINE std::uint8_t* AddQuads(const PackedGroup& low, bool negate_low, const PackedGroup& high, bool negate_high,
                                     std::uint8_t* width, std::uint8_t* at) {
@@ -132,8 +131,7 @@ HWY_NOINLINE std::uint8_t* AddQuads(const PackedGroup& low, bool negate_low, con
       const V32 y = hn::Xor(extended(i, stored_h, width_h, signs_h, last_h), invert_h);
       const V32 either = hn::Xor(x, y), s = hn::Xor(either, carry);
       carry = hn::Or(hn::And(x, y), hn::And(either, carry));
-      // The least width: one more than the highest plane that differs from the plane below it (signed) or from 0
-      // (unsigned).
+      // One more than the highest plane that differs from the plane below (signed) or from 0 (unsigned).
       most = hn::IfThenElse(hn::Eq(s, below), most, hn::Set(d, static_cast<std::uint32_t>(i + 1)));
       if constexpr (kSigned) below = s;
       return s;
@@ -163,12 +161,10 @@ HWY_NOINLINE std::uint8_t* AddQuads(const PackedGroup& low, bool negate_low, con
   return at;
 }
 
-// Dispatches on the number of planes.
 template <bool kSigned, int kRaise>
 HWY_INLINE std::uint8_t* AddPlanes(const PackedGroup& low, bool negate_low, const PackedGroup& high, bool negate_high,
                                    std::uint8_t* width, std::uint8_t* at) {
-  // A raise takes a bit, and so does a sign that only the other operand has. A difference has a sign from the first
-  // raise on.
+  // A raise takes a bit, and so does a sign that only the other operand has. Raised residuals have signs.
   const auto sign = [](const PackedGroup& g) { return kSigned && g.predictor == Predictor::none_unsigned; };
   const int planes = 1 + std::max(low.widest + (kRaise > 0 ? kRaise : sign(low)), high.widest + sign(high));
   switch ((planes + 3) / 4) {
@@ -211,4 +207,4 @@ std::size_t AddPacked(const PackedGroup& a, const PackedGroup& b, bool negate_b,
 }  // namespace stretto::codec::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
-#endif  // include guard of a file that is included once for each target
+#endif  // include guard

@@ -1,5 +1,5 @@
-// Exact sums at exceptions, with one value per summand for all its missing places, as with fill values. Processes a few
-// places at a time, each in 128 bits: two words of 64, in the stream's order.
+// Exact sums at exceptions, with one value per summand for all its missing places, as with fill values. Each sum has
+// 128 bits: two words of 64, in the stream's order.
 #if defined(STRETTO_PORTABLE_UNIFORM_SUMS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef STRETTO_PORTABLE_UNIFORM_SUMS_INL_H_
 #undef STRETTO_PORTABLE_UNIFORM_SUMS_INL_H_
@@ -18,8 +18,8 @@ namespace stretto::codec::HWY_NAMESPACE {
 
 inline constexpr int kPlaces = static_cast<int>(kLanes<std::uint64_t>);  // at a time: 2 or 4
 
-// By the set of non-zero words among four (bit i: word i): the range from the first to the last such word, as stored in
-// the stream.
+// By the set of non-zero words among four (bit i: word i): the range from the first to the last, as stored in the
+// stream.
 struct Trims {
   std::uint32_t head[16];
   std::uint8_t from[16], bytes[16];  // first of these words; their bytes with the head
@@ -35,7 +35,7 @@ struct Trims {
   }
 };
 
-// Sums at some places: their magnitudes and further fields of their heads. Place j is number j / 2 of the even or odd
+// Magnitudes of sums at some places, and further fields of their heads. Place j is number j / 2 of the even or odd
 // places.
 struct SumsOfPlaces {
   alignas(32) std::uint8_t words[2][2 * kBytes] = {};  // up to 12 bytes behind a number are copied with it
@@ -60,8 +60,8 @@ struct MissingSums {
         flags{s.a.flags, s.b.flags, s.a.flags | s.b.flags} {}
 };
 
-// Computes the sums at kPlaces places from `at` on. `in_a` and `in_b` have a bit per place, set if it is missing;
-// higher bits are ignored.
+// Computes the sums at kPlaces places from `at` on. `in_a` and `in_b` have a bit per place, set if missing; higher bits
+// are ignored.
 HWY_INLINE void SumPlaces(const UniformSums& s, const MissingSums& missing, std::size_t at, std::uint32_t in_a,
                           std::uint32_t in_b, SumsOfPlaces* sums) {
   const Tag<std::uint64_t> d;
@@ -132,4 +132,4 @@ inline std::uint8_t* WriteSums(const UniformSums& s, std::uint8_t* p, std::uint8
 }  // namespace stretto::codec::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
-#endif  // include guard of a file that is included once for each target
+#endif  // include guard

@@ -19,7 +19,7 @@ namespace stretto::codec::HWY_NAMESPACE {
 
 struct CodeRange {
   std::int32_t least = 1, most = 0;  // least > most: some value needs a check
-  bool far = false;                  // that value was checked, and has no code of more bits either
+  bool far = false;                  // checked, and has no code of more bits either
   bool good() const { return least <= most; }
   std::uint32_t bound() const {
     return most > -least ? static_cast<std::uint32_t>(most) : static_cast<std::uint32_t>(-least);
@@ -29,8 +29,8 @@ struct CodeRange {
 // Values checked together. A step with a bad code loses little more than its own work.
 inline constexpr std::size_t kQuantiseStep = 8 * kBlock;
 
-// Quantises 1,024 values if no code exceeds safe_code. The codes equal those of quantise(). s = x * r + M, rounded
-// once, is M plus the integer nearest to x * r, and the low bits of s hold this integer. The error needs no check.
+// Quantises values if no code exceeds safe_code, with the codes of quantise(). s = x * r + M, rounded once, is M plus
+// the integer nearest to x * r, which its low bits hold. The error needs no check.
 HWY_INLINE CodeRange Quantise(const float* x, const Grid<float>& grid, std::int16_t* q) {
   const auto safe = static_cast<std::int32_t>(grid.safe_code);  // at most 8191
   if (safe == 0) return {};
@@ -59,7 +59,7 @@ HWY_INLINE CodeRange Quantise(const float* x, const Grid<float>& grid, std::int1
   return {from - kMagicBits, to - kMagicBits};
 }
 
-// Quantise for all codes up to safe_code32.
+// For codes up to safe_code32.
 HWY_INLINE CodeRange Quantise(const float* x, const Grid<float>& grid, std::int32_t* q) {
   const auto safe = static_cast<std::int32_t>(grid.safe_code32);  // below 2^21
   if (safe == 0) return {};
@@ -103,13 +103,13 @@ HWY_INLINE CodeRange Quantise(const double* x, const Grid<double>& grid, std::in
   return {hn::GetLane(hn::MinOfLanes(half_signed, least)), hn::GetLane(hn::MaxOfLanes(half_signed, most))};
 }
 
-// Quantises 1,024 arbitrary values with the checks of quantise(). A value without a code gets 0, and its bit in
-// `lanes`. False if a code needs more than 32 bits.
+// Quantises arbitrary values with the checks of quantise(). A value without a code gets 0, and its bit in `lanes`.
+// False if a code needs more than 32 bits.
 template <class T>
 HWY_INLINE bool QuantiseChecked(const T* x, const Grid<T>& grid, std::int32_t* q, Lanes lanes) {
   constexpr bool kSingle = sizeof(T) == 4;
-  // Products below direct_below are exact enough in this arithmetic, and their codes decode to finite numbers. From
-  // kHopeless on there is no code.
+  // Products below direct_below are exact enough, and their codes decode to finite numbers. From kHopeless on there is
+  // no code.
   const T direct_below = static_cast<T>(std::min(kSingle ? 0x1p21 - 2 : 0x1p51, grid.finite_code));
   constexpr T kHopeless = kSingle ? T(0x1p33) : T(0x1p51);
   const Tag<T> d;
@@ -179,7 +179,7 @@ HWY_INLINE void Widen(const std::int16_t* from, std::int32_t* to) {
     hn::Store(hn::PromoteTo(d, hn::Load(half, from + i)), d, to + i);
 }
 
-// Stores a vector; kStream: with streaming stores, to aligned addresses.
+// kStream: streaming stores, to aligned addresses.
 template <bool kStream, class D, class V>
 HWY_INLINE void Put(V v, D d, hn::TFromD<D>* y) {
   if constexpr (kStream)
@@ -188,7 +188,6 @@ HWY_INLINE void Put(V v, D d, hn::TFromD<D>* y) {
     hn::StoreU(v, d, y);
 }
 
-// Decodes values in single precision.
 template <bool kStream>
 HWY_INLINE void PutSingle(const std::int32_t* q, const Grid<float>& grid, float* y) {
   const Tag<float> d;
@@ -223,7 +222,7 @@ HWY_INLINE void PutDouble(const std::int32_t* q, const Grid<T>& grid, std::uint3
   }
 }
 
-// Smallest and largest finite of n values; without any, infinity and minus infinity.
+// Without finite values: infinity and minus infinity.
 template <class T>
 HWY_INLINE void Range(const T* x, std::size_t n, T* lo, T* hi) {
   const Tag<T> d;
@@ -251,4 +250,4 @@ HWY_INLINE void Range(const T* x, std::size_t n, T* lo, T* hi) {
 }  // namespace stretto::codec::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
-#endif  // include guard of a file that is included once for each target
+#endif  // include guard
