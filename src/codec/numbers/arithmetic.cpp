@@ -12,17 +12,17 @@
 namespace stretto::codec {
 namespace {
 
-// The larger predictor; at least a signed predictor if signs may turn.
+// The larger predictor; at least a signed one if signs may turn.
 Predictor joined(Predictor a, Predictor b, bool sign_turns) noexcept {
   const Predictor p = std::max(a, b);
   return sign_turns ? std::max(p, Predictor::none_signed) : p;
 }
 
-// Two operands, place by place; the source of their exact sums.
+// The source of two operands' exact sums.
 template <class T>
 struct SumSource {
   const GroupView &a, &b;
-  const std::int64_t *qa, *qb;  // codes of b are already negated if negate_b
+  const std::int64_t *qa, *qb;  // codes of b, already negated if negate_b
   bool negate_b;
   double width;
   ExceptionReader<T> ra, rb;
@@ -140,7 +140,7 @@ std::size_t select_as(const GroupView& a, const GroupView& b, bool maximum, cons
     kept.bytes[kept.n] = static_cast<std::uint16_t>(s.reader.size());
     kept.is_sum[kept.n++] = s.g.sums;
   };
-  // The exception's value, decoded as an exact sum if the result has exact sums.
+  // Decodes an exact sum if the result has exact sums.
   const auto exception = [&](const Selection<T>& s) {
     const T v = s.reader.value();
     if (!kept.sums || s.g.sums) return v;

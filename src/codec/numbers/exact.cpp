@@ -50,7 +50,7 @@ void ExactSum<T>::add(T x, bool negate) noexcept {
   } else if (x != 0) {
     constexpr int digits = std::numeric_limits<T>::digits;
     int e = 0;
-    const T m = std::frexp(std::fabs(x), &e);  // x = m 2^e
+    const T m = std::frexp(std::fabs(x), &e);
     auto integer = static_cast<std::uint64_t>(std::ldexp(m, digits));
     int shift = e - digits + kScale;
     if (shift < 0) {  // a denormal: its low bits are zero
@@ -74,7 +74,6 @@ void ExactSum<T>::add_code(std::int64_t code, double width) noexcept {
   if (shift < 0) return;  // unreachable for a legal width: its lowest bit is at least one unit
   const bool negative = code < 0;
   const std::uint64_t c = negative ? 0 - static_cast<std::uint64_t>(code) : static_cast<std::uint64_t>(code);
-  // (c_hi 2^32 + c_lo)(w_hi 2^32 + w_lo)
   const std::uint64_t cl = c & 0xffffffff, ch = c >> 32, wl = w & 0xffffffff, wh = w >> 32;
   add_shifted(cl * wl, shift, negative);
   if (wh) add_shifted(cl * wh, shift + 32, negative);
@@ -157,7 +156,7 @@ std::size_t ExactSum<T>::write(std::uint8_t* out) const noexcept {
 }
 
 // The finite part, rounded to `bits` significant bits, ties to even, as a float64 (infinity beyond its range). A result
-// below the normal range of T is exact: the unit is T's smallest denormal.
+// below T's normal range is exact: the unit is T's smallest denormal.
 template <class T>
 double ExactSum<T>::rounded(int bits) const noexcept {
   std::uint32_t words[kWords + 1];

@@ -1,6 +1,5 @@
-// Exact sums of floating-point numbers, for places that streams hold verbatim: a fixed-point number wide enough for
-// 2^32 values of any size, so that addition is associative. NaN and infinities are flags. After Kulisch's long
-// accumulator, in two's complement words of 32 bits.
+// Exact sums of verbatim values: fixed-point numbers wide enough for 2^32 values of any size, so that addition is
+// associative. NaN and infinities are flags. After Kulisch's long accumulator, in two's complement words of 32 bits.
 #pragma once
 
 #include <cstddef>
@@ -46,7 +45,7 @@ class ExactSum {
 extern template class ExactSum<float>;
 extern template class ExactSum<double>;
 
-// Bytes of the exact sum at p, or 0 if it is malformed or longer than `available`.
+// Bytes of the exact sum at p; 0 if malformed or longer than `available`.
 std::size_t exact_sum_bytes(const std::uint8_t* p, std::size_t available, int max_words) noexcept;
 
 }  // namespace stretto::codec

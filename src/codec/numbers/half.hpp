@@ -1,4 +1,4 @@
-// float16 and bfloat16 as bits: widened to float32 exactly, and rounded back to nearest even.
+// float16 and bfloat16 as bits: widened exactly, and rounded to nearest even.
 #pragma once
 
 #include <bit>

@@ -1,4 +1,3 @@
-// Means: exact quotients rounded once.
 #pragma once
 
 #include <algorithm>
