@@ -13,7 +13,6 @@ using sums::Number;
 using sums::Short;
 using sums::Window;
 
-// The values of one operand, place by place.
 template <class T>
 class Operand {
  public:
@@ -86,8 +85,8 @@ struct Pair {
   }
 };
 
-// Writes the sums if each operand has one short value for all its exceptions, as with fill values: the common case of
-// different missing places. `both` is the sum of the two values. Null: as for write_exception_sums().
+// Serves operands with one short value each for all exceptions, as with fill values. `both` is the sum of the two
+// values. Null: as for write_exception_sums().
 template <class T>
 std::uint8_t* write_uniform_sums(const Pair<T>& pair, const ExceptionSummand& a, const ExceptionSummand& b,
                                  bool negate_b, const std::uint8_t* both, std::size_t both_bytes, std::uint8_t* p,
@@ -119,7 +118,7 @@ std::uint8_t* write_uniform_sums(const Pair<T>& pair, const ExceptionSummand& a,
   return p;
 }
 
-// Writes uniform sums by the kernel if it applies, else by write_uniform_sums().
+// Uses the kernel if it applies, else write_uniform_sums().
 template <class T>
 std::uint8_t* write_uniform_sums_by(WriteUniformSums kernel, const Pair<T>& pair, const ExceptionSummand& a,
                                     const ExceptionSummand& b, bool negate_b, const std::uint8_t* both,
