@@ -1,17 +1,17 @@
-// stream + values, a group a warp (HomComp_F, or HomComp where the codes were found by a kernel of their own).
+// stream + values, a group per warp.
 #pragma once
 
 #include "codec/cuda/rows/plane_sum.hpp"
 
 namespace stretto::codec::cuda {
 
-// stream + values: what compressing them and adding would give, in one pass.
+// Adds values to a stream in one pass, with the bytes of compressing and adding them.
 template <class W, class T>
 struct AddValues {
   using C = Code<T>;
   using State = SumState<W>;
-  // Whether groups widen depends on the largest code of all values, known only at the end. Narrow is right almost
-  // always; if it was not, the last block to end does all groups once more, alone.
+  // Groups are wide or narrow by the largest code of all values, known only at the end. Narrow is nearly always right;
+  // else the last block does all groups again.
   static constexpr bool kMayWiden = true;
   StreamRef a;
   Values x;
@@ -30,7 +30,7 @@ struct AddValues {
     grid_of_codes_.r = 1;
     return o;
   }
-  // Whether all must be done again with wide groups.
+  // True if all groups must be written again, wide.
   STRETTO_DEVICE bool widen(u64 bound) {
     const bool again = !wide && ha_.bound + bound > kNarrowLimit;
     wide = wide || again;
@@ -94,12 +94,12 @@ struct AddValues {
     else
       emit<W, C>(s.plan, memory.codes, source, memory.scratch, out);
   }
-  // float32 is put together before its place is known (sum_writer.hpp).
+  // Places of n groups in the operand, for SumWriter.
   STRETTO_DEVICE void find(u64 first, int n, GroupPlace* at_a, GroupPlace*) const {
     find_groups<W>(a, ha_, first, n, at_a);
     announce(first, n);
   }
-  // What is usual; false if this is not.
+  // Fast path: writes the sum to the end of `memory`. False if it does not apply.
   STRETTO_DEVICE bool stage(u64 g, const GroupPlace& at_a, const GroupPlace&, u32* memory, u32* scratch,
                             Staged* s) const {
     if (wide) return false;
@@ -112,7 +112,7 @@ struct AddValues {
           quantised ? load_wide_codes<W>(quantised + v.first, memory) : load_wide_rows<W>(v, grid_, memory);
       if (!good || !planes_of_codes<W>(memory, &gv, &bound)) return false;
     } else {
-      // Codes found before are taken for values that are their own codes, if all are good.
+      // Good codes serve as values on a grid of width 1.
       const bool coded = quantised != nullptr && quad_aligned(quantised) &&
                          put_codes<W>(quantised + v.first, static_cast<i32>(grid_.safe), memory);
       if (!coded) load_rows<W>(v, memory);
@@ -124,7 +124,7 @@ struct AddValues {
     s->bound = bound;
     return true;
   }
-  // What is unusual: how long it is, and all of it where it is short, to `kept`; or all of it.
+  // Slow path: finds the sum's length, and writes sums of up to kKeptWords to `kept`.
   STRETTO_APART Outcome measure_apart(u64 g, const Memory<C>& memory, u32* kept, Staged* s) const {
     State state;
     const Outcome o = plan(g, memory, &state);
@@ -142,7 +142,7 @@ struct AddValues {
   static STRETTO_DEVICE u64 exceptions(const State& s) { return s.plan.count; }
 
  private:
-  // That n groups of values from `first` on will be loaded soon.
+  // Prefetches n groups of values.
   STRETTO_DEVICE void announce(u64 first, int n) const {
     const u64 bytes = sizeof(T) == 8                                ? 8 * kGroup
                       : quantised != nullptr || x.type == Type::f32 ? 4 * kGroup

@@ -1,4 +1,4 @@
-// From the arguments of a call to a kernel launch. Each kernel is instantiated in one .cu file, declared here.
+// Kernel launches from a call's arguments. Each kernel is instantiated in one .cu file.
 #pragma once
 
 #include "codec/cuda/kernels.cuh"
@@ -6,7 +6,7 @@
 
 namespace stretto::codec::cuda {
 
-// How an operation is launched, T being the stored type.
+// T: the stored type.
 template <class T>
 int launch_compress(const Arguments& a);
 template <class T>
@@ -38,7 +38,7 @@ inline Scratch scratch_of(StreamOperation o, Type type) {
   return Scratch::selection;
 }
 
-// Where the parts of a workspace lie: what counts, descriptors, scratch memory of all warps.
+// Parts of a workspace: counters and descriptors, then scratch memory of all warps.
 struct Room {
   u64 blocks, zeroed, bytes;
 };
@@ -57,7 +57,7 @@ inline int plan_room(StreamOperation operation, Type type, u64 count, Room* r) {
   return 0;
 }
 
-// Launches a kernel. An error that somebody else left behind is neither taken for this launch's nor taken away.
+// Returns this launch's error. Neither reports nor clears an earlier error of other code.
 template <class... Parameter, class... Argument>
 int launch_kernel(void (*kernel)(Parameter...), unsigned blocks, int threads, cudaStream_t stream,
                   const Argument&... argument) {
@@ -68,7 +68,8 @@ int launch_kernel(void (*kernel)(Parameter...), unsigned blocks, int threads, cu
   return cudaLaunchKernelEx(&configuration, kernel, Parameter(argument)...);
 }
 
-// Enqueues what all launches share around start(room, control, descriptors, scratch), which launches the kernel.
+// Clears counters and descriptors, calls start(blocks, control, descriptors, scratch, stream), which launches the
+// kernel, and copies the result.
 template <class Start>
 int enqueue(const Arguments& a, Start start) {
   Room room;

@@ -1,26 +1,26 @@
-// Rows of codes close to one another to residuals, widths and planes, two in a word.
+// Rows of close codes to residuals, widths and planes, two in a word.
 #pragma once
 
 #include "codec/cuda/rows/row_differences.hpp"
 
 namespace stretto::codec::cuda {
 
-// A row in pairs: codes of places i and i + 16 in one word, by addition, so that differences of pairs are pairs of
-// differences. Pairs are exact for residuals below 2^14: with kPairBias added, each half stands for itself.
+// A row in pairs: one word is the sum of the codes of places i and i + 16 (shifted), so differences of pairs are pairs
+// of differences. Exact for residuals below 2^14: with kPairBias added, each half stands for itself.
 struct Pairs {
   u32 p[16];
 };
 constexpr u32 kPairBias = 0x80008000;
 constexpr i32 kPairLimit = 1 << 14;
-// What stands before a row's first pair, for orders 1 and 2.
+// Predecessors of a row's first pair, for orders 1 and 2.
 struct PairEdge {
   u32 first, second, before_second;
 };
 
-// Of a pair with kPairBias: v ^ 2 v of both.
+// v ^ 2 v of both halves of a pair with kPairBias.
 STRETTO_DEVICE u32 pair_bits(u32 p) { return p ^ (2 * p - kPairBias); }
 
-// What a lane knows of its pairs' differences: pair_bits, combined.
+// A lane's pair_bits, combined.
 struct PairBits {
   u32 first, second;
 };
@@ -91,7 +91,8 @@ STRETTO_DEVICE u32 sample_codes(const Row& row, bool* negative) {
   return sample_cost(all) | (width ? width - 1 : 0) << 8;
 }
 
-// Order, widths and planes of a whole group with codes close to one another, and the widths' words. False if order 0 is best and needs more bits.
+// Order, widths and planes of a whole group with close codes, and the widths' words. False if order 0 is best and needs
+// more bits.
 template <class W, bool kWidths = true>
 STRETTO_DEVICE bool write_pairs(const typename W::template Lane<Row>& rows, const Extremes& e, u32* memory,
                                 u32* scratch, Plan<W>* p) {
