@@ -2,9 +2,9 @@
 //
 // A stream holds `count` values as integer codes on a grid of width w <= 2*eps (docs/format.md). Promises for every
 // input, tested in tests/codec:
-//   bound    a decoded value y of a freshly compressed x has |x - y| <= eps exactly, or equals x bit for bit (NaN too);
+//   bound    a decoded value y of a newly compressed x has |x - y| <= eps in exact arithmetic, or equals x bit for bit;
 //   sums     codes add exactly: p summed contributions are within p*eps plus half an ulp of the result. Bytes do not
-//            depend on order or grouping. A sum within p*eps of the largest number may decode to infinity;
+//            depend on order or grouping. Sums from p*eps below the largest number on may decode to infinity;
 //   safety   any bytes given as a stream yield an error or values; nothing outside the buffers is touched.
 // Functions neither print nor throw. Only dense streams allocate: each thread keeps memory for them
 // (dense/workspace.hpp), or the call fails with `out_of_memory`. A status other than ok leaves a message
@@ -21,8 +21,8 @@
 
 namespace stretto::codec {
 
-// Element type. f16 and bf16 are widened to float32; decoding rounds to nearest, which adds half an ulp of the half
-// type to the bound (finite contributions stay finite). i32 and i64 are lossless (eps is ignored).
+// f16 and bf16 are widened to float32; decoding rounds to nearest, which adds half an ulp of the half type to the bound
+// (finite contributions stay finite). i32 and i64 are lossless (eps is ignored).
 enum class Type : std::uint8_t { f32 = 1, f64 = 2, i32 = 3, i64 = 4, f16 = 5, bf16 = 6 };
 
 // Bytes of one element; 0 for an invalid Type.
@@ -31,14 +31,13 @@ const char* name(Type t) noexcept;
 
 inline constexpr int kMaxMarks = 16;
 
-// Instruction set of the kernels. All produce the same bytes; `best` is the fastest on this processor.
+// All instruction sets produce the same bytes; `best` is the fastest on this processor.
 enum class Isa : std::uint8_t { best, reference, portable, avx512 };
 const char* name(Isa isa) noexcept;
 Isa best_isa() noexcept;
 
-// Coding of a stream's codes (docs/format.md). Fixed: memory speed. Dense: half to five sixths of the bytes, a third of
-// the speed. Values and sums are equal. `automatic`: compress writes fixed; operations on streams write dense if an
-// operand is dense.
+// Coding of a stream (docs/format.md). Fixed: memory speed. Dense: half to five sixths of the bytes, a third of the
+// speed. `automatic`: compress writes fixed; operations on streams write dense if an operand is dense.
 enum class Coding : std::uint8_t { automatic, fixed, dense };
 const char* name(Coding coding) noexcept;
 
@@ -50,8 +49,8 @@ struct Parallel {
   void* self = nullptr;
 };
 
-// An executor of `width` threads including the caller; allocates. The other threads live for one call. The caller does
-// the parts of threads that cannot be started.
+// `width` threads including the caller; allocates. The others live for one call. The caller does the parts of threads
+// that cannot be started.
 Parallel threads(int width) noexcept;
 
 struct Options {
@@ -78,8 +77,8 @@ struct Info {
   double width = 0;                 // grid width w: value = code * w
   std::uint32_t contributions = 0;  // number of compressed inputs in the sum
   std::uint64_t code_bound = 0;     // upper bound of all codes' magnitudes
-  std::uint64_t exceptions = 0;     // values held verbatim or as exact sums instead of codes
-  std::uint64_t bytes = 0;          // length of the whole stream
+  std::uint64_t exceptions = 0;     // values held verbatim or as exact sums
+  std::uint64_t bytes = 0;
   bool checksum = false;
   Coding coding = Coding::fixed;
   double promised() const noexcept { return eps * contributions; }  // |error| of a sum, before final rounding
@@ -96,16 +95,15 @@ std::size_t compress_bound(Type t, std::size_t count) noexcept;
 // compress_bound, since sums hold verbatim values exactly.
 std::size_t combine_bound(Type t, std::size_t count) noexcept;
 
-// Room that nearly always suffices for these two streams: little more than the sum of their sizes. A sum may still fail
-// with `buffer_too_small` if zero blocks get an unsuitable predictor, or codes widen. A fixed sum of dense streams
-// needs the other bound.
+// Room that nearly always suffices: little more than both sizes. A sum may still fail with `buffer_too_small` if zero
+// blocks get an unsuitable predictor, or codes widen. A fixed sum of dense streams needs the other bound.
 std::size_t combine_bound(const Info& a, const Info& b) noexcept;
 
 // Bytes of the groups of this fixed stream, and their estimated bytes in the dense chunks of a long stream. False if
 // `in` is no fixed stream.
 bool estimate_dense(Bytes in, double* fixed_bytes, double* dense_bytes) noexcept;
 
-// Smallest and largest number of a set, which is empty if lo > hi.
+// lo > hi: the set is empty.
 struct Interval {
   double lo = std::numeric_limits<double>::infinity(), hi = -std::numeric_limits<double>::infinity();
   bool empty() const noexcept { return !(lo <= hi); }
@@ -116,7 +114,7 @@ struct Interval {
 };
 
 // Smallest and largest finite element except marks, in one pass. Without any: lo = +infinity, hi = -infinity, so that
-// ranks can combine theirs by minimum and maximum.
+// ranks can merge theirs.
 Status value_range(Type t, const void* x, std::size_t count, double* lo, double* hi, const Options& = {}) noexcept;
 
 // Default threshold of value_ranges(): values of 1e15 and more are often fill values (1e20, 9.97e36).
@@ -150,14 +148,13 @@ Status compress(Type t, const void* x, std::size_t count, double eps, MutableByt
 // longer than the stream.
 Status inspect(Bytes in, Info* info) noexcept;
 
-// Checks everything that the format prescribes: header, index, groups, code bound, checksum. As slow as the scalar
-// decoder.
+// Checks everything that the format prescribes, as slowly as the scalar decoder.
 Status validate(Bytes in) noexcept;
 
-// Decodes all values to y (count elements of the stream's type). `divisor` > 1 gives the mean: value / divisor.
+// `divisor` > 1 gives the mean: value / divisor.
 Status decompress(Bytes in, void* y, std::size_t count, const Options& = {}, std::uint32_t divisor = 1) noexcept;
 
-// Decodes values [first, first + n) from the groups that contain them. Checks the whole index and checksum.
+// Decodes values [first, first + n) from their groups only, but checks the whole index and checksum.
 Status decompress_slice(Bytes in, std::uint64_t first, std::size_t n, void* y, const Options& = {},
                         std::uint32_t divisor = 1) noexcept;
 
@@ -171,7 +168,7 @@ Status combine(Combine op, Bytes a, Bytes b, MutableBytes out, std::size_t* writ
 Status add_values(Bytes a, const void* x, std::size_t count, MutableBytes out, std::size_t* written,
                   const Options& = {}) noexcept;
 
-// out = a * k. Contributions, and so the promised error, scale by |k|. k == 0 is an invalid argument.
+// out = a * k. Contributions, and so the promised error, scale by |k|. k == 0: invalid argument.
 Status scale(Bytes a, std::int32_t k, MutableBytes out, std::size_t* written, const Options& = {}) noexcept;
 
 // out = values [first, first + n) of a. Codes are copied, not quantised again.

@@ -44,7 +44,6 @@ struct GroupEncoder {
   GroupEncoder(const Info& info, const Kernels& chosen) noexcept
       : grid(grid_for<T>(info.type, info.eps, info.width)), kernels(kernels_for(grid, chosen)) {}
 
-  // Kernels serve a group with one kept value, which a NaN replaces during encoding.
   std::size_t encode(const T* x, int m, std::uint8_t* out, std::size_t room, Tally* tally,
                      const Marks<T>& marks) const noexcept {
     T others[kGroup], kept = 0;
@@ -134,7 +133,7 @@ Status compress_as(Type t, const void* x, std::size_t count, Info info, MutableB
     r.end = sink.end();
     return r;
   };
-  // The sum over all parts is compress_bound, which always suffices.
+  // Adds up to compress_bound, which always suffices.
   const auto reserve = [&](std::uint64_t first, std::uint64_t last) {
     const std::uint64_t full = last - first - (first < last && last == writer.layout.groups);
     return full * largest_group(t, kGroup) + (full < last - first ? last_group_room(t, writer.layout) : 0);
@@ -158,7 +157,7 @@ Status add_values_as(const StreamView& a, const void* x, MutableBytes out, std::
   const GroupEncoder<T> encoder(a.info, kernels);
   const Type t = a.info.type;
   // Groups are wide or narrow by x's code bound, known only at the end. Narrow is nearly always right; else a second
-  // pass writes wide groups.
+  // pass follows.
   ResultSpec spec{stored_type(t), a.info.width, a.info.code_bound > kNarrowLimit};
   const auto pass = [&] {
     const auto encode = [&](std::uint64_t first, std::uint64_t last, std::uint8_t* p, std::uint8_t* end) {
@@ -221,7 +220,7 @@ Status add_values_as(const StreamView& a, const void* x, MutableBytes out, std::
     return writer.write(options.parallel, encode, reserve);
   };
   PartResult r = pass();
-  // Narrow groups may need more room than wide groups, since their bases may not suit the summed codes.
+  // Narrow groups may need more room than wide ones, since their bases may not suit the sums.
   const bool ended = r.status == Status::ok || lacks_room(r.status);
   if (ended && !spec.wide && a.info.code_bound + r.tally.bound > kNarrowLimit) {
     spec.wide = true;

@@ -10,7 +10,7 @@
 namespace stretto::codec {
 namespace {
 
-// Outputs of this size exceed the caches, and use streaming stores.
+// Larger outputs exceed the caches, and use streaming stores.
 constexpr std::size_t kStreamingBytes = std::size_t{4} << 20;
 
 template <class T>
@@ -60,7 +60,7 @@ Status overflow_in(const StreamView& s, std::uint64_t g, std::uint32_t divisor) 
 }
 
 // Kernels compute exact means for usual widths: a float32 width times a narrow code is exact in float64, and float64
-// products are far from overflow and underflow. The reference serves other widths.
+// products are far from overflow and underflow.
 template <class T>
 const Kernels& kernels_for_means(const Info& info, const Kernels& chosen) noexcept {
   const bool usual =

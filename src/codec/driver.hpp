@@ -1,4 +1,3 @@
-// Cuts operations on whole streams into parts, and assembles the result.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +19,7 @@ struct PartResult {
 
 inline constexpr int kMaxParts = 256;
 
-// Number of parts for this many groups: whole chunks, at most the executor's width.
+// Whole chunks, at most the executor's width.
 int parts_of(std::uint64_t groups, const Parallel* parallel) noexcept;
 
 // First group of part i of n; part_begin(groups, n, n) is `groups`.
@@ -54,18 +53,18 @@ struct Piece {
   std::size_t bytes;
 };
 
-// Divides [begin, end) among the parts; start[parts] is the end of the last. need[i] is the likely size of part i. A
-// part gets up to four times its need, or a proportional share if room is short.
+// Divides [begin, end) among the parts by their likely sizes, `need`. A part gets up to four times its need, or a
+// proportional share if room is short. start[parts] is the end of the last.
 void share_room(const std::size_t* need, int parts, std::uint8_t* begin, std::uint8_t* end,
                 std::uint8_t** start) noexcept;
 
-// Moves the pieces, ordered by source and destination. Moves all at once if no destination overlaps a pending source,
-// else piece by piece. All threads take part if a piece is long and moves far enough.
+// Moves the pieces, ordered by source and destination: at once if no destination overlaps a pending source, else one by
+// one. All threads take part if a piece is long and moves far enough.
 void close_up(const Piece* pieces, int count, const Parallel* parallel) noexcept;
 
-// Assembles a stream. encode(first, last, out, end) encodes groups [first, last) to out and returns its end.
-// reserve(first, last) is their likely size; parts share the room in proportion. If a part's share is too small, all
-// work restarts in one part.
+// Assembles a stream. encode(first, last, out, end) encodes groups [first, last) to out, records their lengths by
+// set_words or set_chunk, and returns its end. reserve(first, last) is their likely size; parts share the room in
+// proportion. If a part's share is too small, all work restarts in one part.
 class StreamWriter {
  public:
   StreamWriter(MutableBytes out, std::uint64_t count, Coding coding = Coding::fixed) noexcept
@@ -129,7 +128,7 @@ class StreamWriter {
   std::size_t size_;
 };
 
-// Provides the bytes that kernels may read past a group: copies groups near the end of readable memory.
+// Copies groups near the end of readable memory, since kernels may read past a group.
 class ReadableGroup {
  public:
   const std::uint8_t* at(const std::uint8_t* p, std::size_t words, const std::uint8_t* end) noexcept {

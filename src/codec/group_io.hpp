@@ -48,13 +48,11 @@ class GroupSource {
   dense::Reader* reader_ = nullptr;
 };
 
-// Writes the groups of a part to [begin, end). A thread uses at most one sink at a time.
+// Writes a part's groups to [begin, end). A thread uses at most one sink at a time.
 class GroupSink {
  public:
   GroupSink(StreamWriter& writer, Type stored, const Kernels& kernels, std::uint8_t* begin, std::uint8_t* end) noexcept;
-  // The constructor's failure, if any.
   Status status() const noexcept { return status_; }
-  // Destination of the next group.
   std::uint8_t* at() const noexcept { return at_; }
   std::size_t room() const noexcept { return room_; }
   // Takes group g, of `words` words at at().

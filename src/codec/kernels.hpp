@@ -1,5 +1,5 @@
-// The fast kernels. Each works on one full group (1,024 values) and may decline it; the scalar code then serves it. A
-// kernel's result equals the scalar code's, byte for byte.
+// Each kernel works on one full group (1,024 values) with the scalar code's result, byte for byte, and may decline; the
+// scalar code then serves the group.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 namespace stretto::codec {
 
 inline constexpr std::size_t kDeclined = ~std::size_t{0} - 1;
-// Bytes that a kernel may write at `out`: a verbatim group of float64, and whole vectors past its end.
+// Bytes that a kernel may write: a verbatim group of float64, and whole vectors past its end.
 inline constexpr std::size_t kKernelRoom = 4 * (1 + 2 * kGroup) + 512;
 // Bytes past a group's words that a kernel may read (and ignore). Reads of values are exact.
 inline constexpr std::size_t kReadSlack = 64;
@@ -28,9 +28,9 @@ struct FloatKernels {
   // streaming stores, for outputs that exceed the caches.
   bool (*decompress)(const std::uint8_t* p, std::size_t words, const Grid<T>& grid, std::uint64_t code_bound,
                      std::uint32_t divisor, bool stream, T* y) = nullptr;
-  // Smallest and largest finite value of n; lo > hi if there is none.
+  // lo > hi if no value is finite.
   void (*range)(const T* x, std::size_t n, T* lo, T* hi) = nullptr;
-  // Sums of narrow groups, at least one with exceptions, as missing data give. Reports the exceptions of the sum.
+  // Sums of narrow groups, at least one with exceptions. Reports the exceptions of the sum.
   std::size_t (*add_filled)(const std::uint8_t* a, std::size_t a_words, const std::uint8_t* b, std::size_t b_words,
                             bool negate_b, double width, std::uint8_t* out, std::size_t room, Tally* tally) = nullptr;
   // Like Marks::survey; never declines. If no value is near a mark, `out` is also valid for Kept::several.
@@ -46,7 +46,7 @@ struct Tables;
 struct Widths;
 }  // namespace dense
 
-// The entropy stage of dense chunks. The functions of dense/coder.hpp state the contracts, and replace absent kernels.
+// The entropy stage of dense chunks; dense/coder.hpp has contracts and replacements of absent kernels.
 struct DenseKernels {
   void (*scan)(const std::uint8_t* planes, const dense::Widths& widths, bool is_unsigned, std::uint8_t* classes,
                dense::Counts* counts, dense::BitWriter* low) = nullptr;

@@ -1,5 +1,5 @@
 // Values that compress() keeps bit for bit: marks of missing data, and magnitudes that a range ignores. Streams store
-// them as exceptions, like NaN, so the format has no marks (docs/format.md, section 5).
+// them as exceptions (docs/format.md, section 5).
 #pragma once
 
 #include <cstdint>
@@ -13,14 +13,13 @@ namespace stretto::codec {
 template <class T>
 T least_reaching(double above) noexcept;
 
-// The kept values of a group.
 enum class Kept : std::uint8_t {
   none,  // no value is kept, and none can decode to a mark
   one,   // all kept values have the same bits, and no other value can decode to a mark
   several,
 };
 
-// Marks in a form for kernels. T: float or double.
+// T: float or double.
 template <class T>
 struct MarkSet {
   int count = 0;
@@ -31,7 +30,7 @@ struct MarkSet {
 
 struct Kernels;
 
-// T: the stored type of a stream of type t, float or double.
+// T: the stored type of a stream of type t.
 template <class T>
 class Marks {
  public:
@@ -60,7 +59,7 @@ class Marks {
   MarkSet<T> set_, equal_;
 };
 
-// Replaces each placeholder among the exceptions of a newly compressed group of m values.
+// In a newly compressed group of m values.
 template <class T>
 void replace_placeholder(std::uint8_t* group, std::size_t words, int m, T kept) noexcept;
 

@@ -1,5 +1,5 @@
-// Sums of narrow groups (AVX-512). Residuals add block by block, in bytes or words if the widths allow it. If the
-// orders differ, the residuals of the lower order are raised on the fly: differenced once or twice.
+// Sums of narrow groups (AVX-512), block by block. If the orders differ, the residuals of the lower order are
+// differenced on the fly.
 #include <cstring>
 
 #include "codec/avx512/encode.hpp"
@@ -59,7 +59,7 @@ STRETTO_INLINE __m512i next(Residuals8<kOrder>& s, __m512i q) noexcept {
   return e;
 }
 
-// The last raised residual and its difference: the state for the next block of any word size.
+// The last raised residual and its difference.
 struct Raised {
   std::int32_t residual = 0, difference = 0;
 };
@@ -71,8 +71,8 @@ STRETTO_INLINE std::int32_t last16(__m512i v) noexcept {
 }
 STRETTO_INLINE std::int32_t last32(__m512i v) noexcept { return _mm_extract_epi32(_mm512_extracti32x4_epi32(v, 3), 3); }
 
-// Adds the next eight blocks of a, raised kRaise times, and b to p, one function per Mode. from_a, from_b and the
-// result hold eight block lengths, a byte each. kUnsigned: a, b and the sum have no signs.
+// One function per Mode adds the next eight blocks. from_a, from_b and the result hold eight block lengths, a byte
+// each. kUnsigned: neither operands nor sum have signs.
 template <int kRaise, Sign kSign, bool kUnsigned>
 STRETTO_INLINE std::uint64_t add_bytes(Summand& a, std::uint64_t from_a, Summand& b, std::uint64_t from_b, Raised* last,
                                        std::uint8_t*& p) noexcept {
@@ -141,7 +141,7 @@ STRETTO_INLINE std::uint64_t add_any(Summand& a, std::uint64_t from_a, Summand& 
   return written;
 }
 
-// Adds all blocks. Returns the end of the planes; *widths receives the widths of the sums.
+// *widths receives the sums' widths. Returns the planes' end.
 template <int kRaise, Sign kSign, bool kUnsigned>
 std::uint8_t* add_blocks(const NarrowGroup& a, const NarrowGroup& b, std::uint8_t* p, __m256i* widths) noexcept {
   Summand sa = summand(a), sb = summand(b);
@@ -195,7 +195,7 @@ std::uint8_t* add_orders(const NarrowGroup& a, const NarrowGroup& b, bool negate
                                    : add_raised<2>(low, high, sign, p, widths);
 }
 
-// between(p) writes the section between slope and planes, and returns its end.
+// between(p) as for encode().
 template <class Between>
 STRETTO_INLINE std::size_t add_groups(const NarrowGroup& ga, const NarrowGroup& gb, bool negate_b, std::uint8_t* out,
                                       Between between) noexcept {
@@ -208,7 +208,7 @@ STRETTO_INLINE std::size_t add_groups(const NarrowGroup& ga, const NarrowGroup& 
   return finish_group(widths, out, p);
 }
 
-// Serves groups with equal missing places and one value for all of them in each. Declines all others.
+// Declines unless the missing places are equal, with one value for all in each group.
 template <class T>
 std::size_t add_alike(const std::uint8_t* a, std::size_t a_words, const std::uint8_t* b, std::size_t b_words,
                       bool negate_b, std::uint8_t* out, Tally* tally) noexcept {

@@ -67,9 +67,9 @@ static inline int choose_order16(const std::int16_t* q) noexcept {
   return least_cost(c0, c1, c2);
 }
 
-// The OR of the sixteen words of each of a, b, c, d, one word each.
+// ORs the words of each of a, b, c, d to one word.
 STRETTO_INLINE __m128i or_each(__m512i a, __m512i b, __m512i c, __m512i d) noexcept {
-  const __m512i v = merge64(merge32(a, b), merge32(c, d));  // words a b c d in each lane
+  const __m512i v = merge64(merge32(a, b), merge32(c, d));
   const __m256i w = _mm256_or_si256(_mm512_castsi512_si256(v), _mm512_extracti64x4_epi64(v, 1));
   return _mm_or_si128(_mm256_castsi256_si128(w), _mm256_extracti128_si256(w, 1));
 }

@@ -1,20 +1,18 @@
-// Decodes blocks of residuals to codes (AVX-512). Byte dot products (VPDPBUSD) sum four residuals of up to 8 bits, word
-// dot products (VPDPWSSD) two of up to 16 bits. A prefix sum over the partial sums follows. Wider residuals are summed
-// in 32-bit words.
+// Byte dot products (VPDPBUSD) sum four residuals of up to 8 bits, word dot products (VPDPWSSD) two of up to 16 bits. A
+// prefix sum over the partial sums follows.
 #pragma once
 
 #include "codec/avx512/group.hpp"
 
 namespace stretto::codec::avx512 {
 
-// Byte permutations for two halves abreast: two blocks in bytes, or two halves of a block in words. The first half is
-// in the lower quadwords of the lanes, the second in the upper.
+// Permutations for two halves abreast: two blocks in bytes, or half blocks in words, in the lower and upper quadwords
+// of each lane.
 struct AbreastTables {
-  // Planes of a first or second block of width w <= 8 to reversed quadwords, as PlaneTables::spread; 0 in the other
-  // block's quadwords.
+  // Planes of width w <= 8 to reversed quadwords; 0 in the other block's quadwords.
   alignas(64) std::uint8_t spread[2][9][64];
   alignas(64) std::uint8_t interleave[64];  // 32 low bytes, 32 high bytes: to words
-  // Place of each residual, in bytes and in words, and of the first residual in each 32-bit word.
+  // Places of residuals, and of the first residual in each 32-bit word.
   alignas(64) std::uint8_t place8[64];
   alignas(64) std::int16_t place16[32];
   alignas(64) std::int32_t first8[16], first16[16];
@@ -42,7 +40,7 @@ inline constexpr AbreastTables kAbreast{};
 
 STRETTO_AVX512_BEGIN
 
-// Reads two signed blocks of at most 8 bits, abreast. w0 and w1 as for read_bytes2().
+// w0 and w1 as for read_bytes2().
 template <bool kZeros>
 STRETTO_INLINE __m512i read_bytes_abreast(const std::uint8_t* p, std::size_t w0, std::size_t w1) noexcept {
   const __m512i t = _mm512_inserti64x4(_mm512_castsi256_si512(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p))),
@@ -53,7 +51,6 @@ STRETTO_INLINE __m512i read_bytes_abreast(const std::uint8_t* p, std::size_t w0,
   const __mmask64 present = (w0 > 0 ? 0x00ff00ff00ff00ff : 0) | (w1 > 0 ? 0xff00ff00ff00ff00 : 0);
   return transpose(_mm512_maskz_permutexvar_epi8(present, index, t));
 }
-// Reads a signed block of at most 16 bits, its halves abreast.
 STRETTO_INLINE __m512i read_words_abreast(const std::uint8_t* p, unsigned w) noexcept {
   return _mm512_permutexvar_epi8(_mm512_load_si512(kAbreast.interleave), read_words_split<false>(p, w));
 }
@@ -98,15 +95,15 @@ struct Four {
 struct Before {
   __m512i difference, code;
 };
-// Two blocks between the two decoding steps: residuals, and the state before each word of four.
+// Two blocks between the two decoding steps.
 struct Words {
   __m512i e;
   Before before;
 };
 STRETTO_INLINE __m512i weights(int w) noexcept { return pinned(_mm512_set1_epi32(w)); }
 
-// Each predictor has a state. one() decodes a block of any width. words_of_two() and codes_of_two() decode two blocks
-// of at most 8 bits in two steps, so that the first step of the next two overlaps the second of these.
+// one() decodes a block of any width. words_of_two() and codes_of_two() decode two narrow blocks in two steps, which
+// overlap those of the next two.
 
 template <bool kUnsigned>
 struct PlainBlocks {};
@@ -196,8 +193,8 @@ STRETTO_INLINE SecondBlocks second_state(std::int32_t slope, std::int32_t base) 
           pinned(_mm512_set_epi64(15, 7, 14, 6, 13, 5, 12, 4))};
 }
 
-// State before each of 16 words abreast, from each word's sum of residuals, its sum of residual times place, and the
-// place of its first residual. There are 2^kLog residuals in all.
+// State before each of 16 words, from the words' sums, moments (residual times place) and first places, of 2^kLog
+// residuals.
 template <int kLog>
 STRETTO_INLINE Before before_words(SecondBlocks& s, __m512i sums, __m512i moments, __m512i first) noexcept {
   constexpr __mmask16 kUpper = 0xaaaa, kFromLane1 = 0xfff0, kFromLane2 = 0xff00;
@@ -244,7 +241,7 @@ STRETTO_INLINE Words words_of_two(SecondBlocks& s, const std::uint8_t* p, std::s
   const __m512i e = read_bytes_abreast<kZeros>(p, w0, w1);
   return {e, before_words<6>(s, _mm512_dpbusd_epi32(zero, s.ones, e), _mm512_dpbusd_epi32(zero, s.place, e), s.first)};
 }
-// Computes the first codes of all words, then the second, and so on; a transposition restores the order.
+// First codes of all words, then second codes, and so on; a transposition restores the order.
 STRETTO_INLINE Four codes_of_two(const SecondBlocks& s, const Words& v) noexcept {
   const Before& b = v.before;
   __m512i at = _mm512_add_epi32(b.code, b.difference);

@@ -1,5 +1,4 @@
-// Groups with codes beyond 16 bits or with exceptions (AVX-512). Checks every code as the format prescribes; fills and
-// lists exceptions. Leaves codes beyond 32 bits to the scalar code.
+// Groups with wide codes or exceptions (AVX-512). Checks every code; leaves codes beyond 32 bits to the scalar code.
 #include <algorithm>
 #include <cstring>
 
@@ -44,7 +43,7 @@ STRETTO_INLINE Checked check_single(__m512 x, __mmask16 hopeless, const Grid<flo
   return {_mm512_maskz_cvtps_epi32(static_cast<__mmask16>(~exception), n), exception};
 }
 
-// Checks 8 values of any size in double precision.
+// Double precision, for values of any size.
 struct Checked8 {
   __m256i q;
   __mmask8 exception;
@@ -123,7 +122,7 @@ STRETTO_INLINE Checked check16(const double* p, const Grid<double>& g) noexcept 
           static_cast<__mmask16>(a.exception | b.exception << 8), too_wide};
 }
 
-// Each exception takes the previous code; exceptions before the first code take that code.
+// Fills exceptions as the format prescribes.
 void fill(const Lanes lanes, std::int32_t* q) noexcept {
   int first = 0;
   while (first < kBlocks && lanes[first] == ~0u) ++first;
@@ -147,7 +146,7 @@ void fill(const Lanes lanes, std::int32_t* q) noexcept {
   }
 }
 
-// Writes the exceptions' values in order, or one value if they are all equal, which *kind records.
+// Writes one value if all are equal, which *kind records.
 template <class T>
 std::uint8_t* write_exceptions(const T* x, const Lanes lanes, std::uint8_t* p, std::uint8_t* kind) noexcept {
   constexpr int kWords = sizeof(T) / 4, kPer = 16 / kWords;  // values in a register

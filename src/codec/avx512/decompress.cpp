@@ -1,4 +1,3 @@
-// Groups to values (AVX-512): blocks to codes (codes.hpp), times the grid's width.
 #include <cstring>
 #include <type_traits>
 
@@ -11,7 +10,6 @@ STRETTO_AVX512_BEGIN
 
 namespace {
 
-// Arithmetic of decoding: one float32 product, or float64 (`through_double`).
 enum class Product { single, through_double };
 
 struct Scale {
@@ -70,8 +68,7 @@ STRETTO_INLINE void put_four(const Four& q, const Scale& s, T* y) noexcept {
   for (int k = 0; k < 4; ++k) put_codes<kProduct, kMean, kStream>(q.v[k], s, y + 16 * k);
 }
 
-// Decodes a group of blocks of at most 8 bits. The first step of two blocks overlaps the second step of the previous
-// two: each step is a dependency chain, and the processor overlaps about two.
+// The first step of two blocks overlaps the second step of the previous two, since each is a dependency chain.
 template <Product kProduct, bool kMean, bool kStream, bool kZeros, class T, class Blocks>
 STRETTO_INLINE void decode_narrow(const NarrowGroup& g, const Scale& s, Blocks blocks, T* y) noexcept {
   const std::uint8_t* p = g.planes;
@@ -146,7 +143,7 @@ STRETTO_INLINE void decode(const NarrowGroup& g, const Scale& s, T* y) noexcept 
   }
 }
 
-// Writes a full group to y (any alignment) with streaming stores.
+// Streaming stores to any alignment.
 template <class T>
 void stream_group(const T* from, T* y) noexcept {
   const auto* src = reinterpret_cast<const std::uint8_t*>(from);

@@ -8,7 +8,6 @@ namespace stretto::codec::avx512 {
 
 STRETTO_AVX512_BEGIN
 
-// A group's 16-bit codes, with room for the two codes before it.
 struct Row16 {
   alignas(64) std::int16_t memory[32 + kGroup];
   std::int16_t* at() noexcept { return memory + 32; }
@@ -18,8 +17,7 @@ STRETTO_INLINE void precede(std::int16_t* q, std::int32_t base, std::int32_t slo
   q[-2] = static_cast<std::int16_t>(static_cast<std::uint32_t>(base) - static_cast<std::uint32_t>(slope));
 }
 
-// Differences that end at 32 codes. Unaligned loads of the previous places replace shuffles, which would limit the
-// speed.
+// Unaligned loads of the previous places replace shuffles, which limit the speed.
 template <int kOrder>
 STRETTO_INLINE __m512i differences16(const std::int16_t* q) noexcept {
   const __m512i code = _mm512_load_si512(q);
@@ -29,7 +27,7 @@ STRETTO_INLINE __m512i differences16(const std::int16_t* q) noexcept {
   return _mm512_sub_epi16(d, _mm512_sub_epi16(before, _mm512_loadu_si512(q - 2)));
 }
 
-// State of differencing: `code` has the code before the block in its last word, `difference` the difference before it.
+// `code` ends with the code before the block, `difference` with the difference before it.
 template <int kOrder>
 struct Residuals16 {
   __m512i code, difference;
@@ -60,8 +58,8 @@ STRETTO_INLINE Pair next(Residuals32<kOrder>& s, Pair q) noexcept {
   return e;
 }
 
-// Prefetches the next values from a quarter into the next group on, since hardware prefetching ends at the page. Each
-// block prefetches its share: all lines at once would exceed the outstanding misses.
+// Prefetches the next values, since hardware prefetching ends at the page. Each block takes its share: all lines at
+// once would exceed the outstanding misses.
 struct Ahead {
   const char* at;
   std::size_t share;
@@ -92,7 +90,7 @@ STRETTO_INLINE void fresh(const Code* q, std::int32_t* base, std::int32_t* slope
   *base = kPredictor >= Predictor::first ? minus(q[0], *slope) : 0;
 }
 
-// Returns the end of the planes of 1,024 codes.
+// Returns the planes' end.
 template <Predictor kPredictor>
 STRETTO_INLINE std::uint8_t* write_planes(std::int16_t* q, std::int32_t base, std::int32_t slope, Ahead ahead,
                                           std::uint8_t* p, __m256i* widths) noexcept {

@@ -1,6 +1,6 @@
 // Code between STRETTO_AVX512_BEGIN and STRETTO_AVX512_END is compiled for AVX-512 (F, BW, DQ, VL, CD, VBMI, VBMI2,
-// VNNI, BITALG) and GFNI. Headers included before keep the build's target, so these instructions stay out of code that
-// runs on every processor.
+// VNNI, BITALG) and GFNI. Headers included before keep the build's target, so that code for every processor has none of
+// these instructions.
 #pragma once
 
 #include <immintrin.h>

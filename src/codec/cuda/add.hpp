@@ -1,4 +1,3 @@
-// stream + stream and stream - stream, a group per warp.
 #pragma once
 
 #include "codec/cuda/rows/plane_sum.hpp"
@@ -63,7 +62,7 @@ struct AddStreams {
     else
       emit<W, C>(s.plan, memory.codes, source, memory.scratch, out);
   }
-  // Places of n groups in both operands, for SumWriter.
+  // Prefetches n groups of both operands and finds their places.
   STRETTO_DEVICE void find(u64 first, int n, GroupPlace* at_a, GroupPlace* at_b) const {
     find_groups<W>(a, ha_, first, n, at_a);
     find_groups<W>(b, hb_, first, n, at_b);
@@ -80,7 +79,7 @@ struct AddStreams {
     ga.memory = gb.memory = kStagedWords;
     return add_groups<W, T>(ga, gb, negate, m, scratch, memory, memory + kStagedWords, s);
   }
-  // Slow path: finds the sum's length, and writes sums of up to kKeptWords to `kept`.
+  // Slow path: finds the length, and writes sums of up to kKeptWords to `kept`.
   STRETTO_APART Outcome measure_apart(u64 g, const Memory<C>& memory, u32* kept, Staged* s) const {
     State state;
     const Outcome o = plan(g, memory, &state);
@@ -107,7 +106,7 @@ struct AddStreams {
     o.codes = memory.wide[side];
     return o;
   }
-  // Exceptions are rare: the groups are parsed again to write them, which saves registers.
+  // Parses the groups again to write exceptions, which are rare; that saves registers.
   struct Again {
     const AddStreams& op;
     u64 g;

@@ -1,22 +1,21 @@
-// stream + values, a group per warp.
 #pragma once
 
 #include "codec/cuda/rows/plane_sum.hpp"
 
 namespace stretto::codec::cuda {
 
-// Adds values to a stream in one pass, with the bytes of compressing and adding them.
+// Adds values to a stream in one pass, with the bytes of compressing and adding them. Members as in AddStreams.
 template <class W, class T>
 struct AddValues {
   using C = Code<T>;
   using State = SumState<W>;
-  // Groups are wide or narrow by the largest code of all values, known only at the end. Narrow is nearly always right;
-  // else the last block does all groups again.
+  // The largest code of all values, known only at the end, decides if groups are wide. If narrow was wrong, the last
+  // block does all groups again.
   static constexpr bool kMayWiden = true;
   StreamRef a;
   Values x;
   u64 count;
-  const C* quantised;  // codes of x from the quantising kernel, or null
+  const C* quantised;  // from the quantising kernel, or null
   bool wide;           // set by open
 
   STRETTO_DEVICE Outcome open() {
@@ -94,12 +93,10 @@ struct AddValues {
     else
       emit<W, C>(s.plan, memory.codes, source, memory.scratch, out);
   }
-  // Places of n groups in the operand, for SumWriter.
   STRETTO_DEVICE void find(u64 first, int n, GroupPlace* at_a, GroupPlace*) const {
     find_groups<W>(a, ha_, first, n, at_a);
     announce(first, n);
   }
-  // Fast path: writes the sum to the end of `memory`. False if it does not apply.
   STRETTO_DEVICE bool stage(u64 g, const GroupPlace& at_a, const GroupPlace&, u32* memory, u32* scratch,
                             Staged* s) const {
     if (wide) return false;
@@ -124,7 +121,6 @@ struct AddValues {
     s->bound = bound;
     return true;
   }
-  // Slow path: finds the sum's length, and writes sums of up to kKeptWords to `kept`.
   STRETTO_APART Outcome measure_apart(u64 g, const Memory<C>& memory, u32* kept, Staged* s) const {
     State state;
     const Outcome o = plan(g, memory, &state);
@@ -142,7 +138,7 @@ struct AddValues {
   static STRETTO_DEVICE u64 exceptions(const State& s) { return s.plan.count; }
 
  private:
-  // Prefetches n groups of values.
+  // Prefetches n groups.
   STRETTO_DEVICE void announce(u64 first, int n) const {
     const u64 bytes = sizeof(T) == 8                                ? 8 * kGroup
                       : quantised != nullptr || x.type == Type::f32 ? 4 * kGroup

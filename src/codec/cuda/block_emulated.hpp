@@ -30,7 +30,7 @@ class EmulatedBlock {
   void each_warp(F f) {
     for (int w = 0; w < Warps; ++w) f(w);
   }
-  // The helper alternates between running before and after the warps.
+  // The helper runs before and after the warps in turns.
   template <class F, class G>
   void each_warp_and_helper(F f, G help) {
     early_ = !early_;
@@ -61,7 +61,6 @@ class EmulatedBlock {
         {r.sum_at[0], r.sum_at[1]}};
   }
 
-  // Codes of 32 bits lie in either half of the stage.
   Memory<C> memory(int w, u32 half) {
     Memory<C> m = memory(w);
     if (sizeof(C) == 4) m.codes = reinterpret_cast<C*>(stage(w, half));

@@ -1,5 +1,5 @@
-// A block of warps of the GPU (interface: tile.hpp). State that warps share, including the operation's parameters, lies
-// in shared memory, to save registers.
+// A block of warps of the GPU (interface: tile.hpp). The operation and other shared state lie in shared memory, to save
+// registers.
 #pragma once
 
 #include "codec/cuda/compress.hpp"
@@ -10,7 +10,6 @@
 
 namespace stretto::codec::cuda {
 
-// Device memory of a warp for slow paths: four arrays of codes and two tables of sums.
 constexpr u64 kWideBytes = 8 * kGroup, kSumBytes = 2 * kGroup;
 // Memory of a warp:
 // none            nothing
@@ -31,7 +30,7 @@ constexpr u64 scratch_bytes(Scratch s) {
   }
 }
 
-// Shared memory of a block. Codes: holds groups' codes, or only words of streams.
+// Codes: holds groups' codes, or only words of streams.
 template <class C, int Warps, bool Codes>
 struct BlockMemory {
   static constexpr int kRow = Codes ? kGroup : 16 / sizeof(C);
@@ -40,7 +39,7 @@ struct BlockMemory {
   Shared shared;
 };
 
-// Shared memory of a block for StagedWriter.
+// For StagedWriter.
 template <int Warps>
 struct StagedMemory {
   alignas(16) u32 stage[2 * Warps][kStagedWords];
@@ -48,7 +47,6 @@ struct StagedMemory {
   Shared shared;
   StagedShared staged;
 };
-// A warp's state is its threads' own.
 template <int Warps>
 class HardwareWarps {
  public:
@@ -128,7 +126,7 @@ class HardwareBlock : public HardwareWarps<Warps> {
   u8* scratch_;
 };
 
-// Shared memory of a block for SumWriter.
+// For SumWriter.
 template <int Warps>
 struct SumMemory {
   alignas(16) u32 stage[2 * Warps][kStagedWords];

@@ -1,11 +1,10 @@
-// Compression of a group by a warp: values to codes in memory, then a plan.
 #pragma once
 
 #include "codec/cuda/rows/compress_rows.hpp"
 
 namespace stretto::codec::cuda {
 
-// The plan of a newly compressed group; q receives its residuals.
+// Plans a newly compressed group; q receives its residuals.
 template <class W, class T>
 STRETTO_DEVICE void plan_values(const GroupValues<T>& v, const Grid<T>& grid, Code<T>* q, Plan<W>* p) {
   using C = Code<T>;
@@ -42,13 +41,12 @@ STRETTO_DEVICE void plan_values(const GroupValues<T>& v, const Grid<T>& grid, Co
   }
 }
 
-// compress: an operation of tile.hpp.
 template <class W, class T>
 struct Compress {
   using C = Code<T>;
   static constexpr bool kMayWiden = false;
   Values x;
-  Header header;  // of the result, without bound, bytes and exceptions
+  Header header;  // without bound, bytes and exceptions
   using State = Plan<W>;
 
   STRETTO_DEVICE Outcome open() {

@@ -1,4 +1,3 @@
-// Streams to values, a group per warp; quantising alone; the range of values.
 #pragma once
 
 #include "codec/cuda/groups/quad_reader.hpp"
@@ -6,7 +5,7 @@
 
 namespace stretto::codec::cuda {
 
-// A number divided, rounded to float64, then to T. A NaN becomes quiet and keeps its payload, as on the host.
+// Rounded to float64, then to T. A NaN becomes quiet and keeps its payload, as on the host.
 template <class T>
 STRETTO_DEVICE T mean_of(Bits<T> bits, u32 divisor) {
   const T v = number_of<T>(bits);
@@ -40,8 +39,7 @@ struct Decompress {
       quads_ = Quads::none;
     return Outcome::ok;
   }
-  // Decodes groups g, g + stride, ... Meanwhile it copies the next group's words, and loads the index of the group
-  // after that.
+  // Decodes groups g, g + stride, ... Copies the next group's words, and loads the following index, meanwhile.
   STRETTO_DEVICE Outcome run_from(u64 g, u32 stride, const Memory<C>& memory) const {
     if (g * kGroup >= count) return Outcome::ok;
     u32* room = reinterpret_cast<u32*>(memory.codes);
@@ -63,10 +61,9 @@ struct Decompress {
   }
 
  private:
-  // Decoding of whole narrow groups, four neighbours per lane.
   enum class Quads : u32 { none, singly, doubly, halves };
 
-  // A group's words: in shared memory after copies_done(), or in the stream if they are many.
+  // Words in shared memory after copies_done(), or in the stream if they are many.
   struct Place {
     const u32* p;  // nullptr: the index is malformed
     u32 words;
@@ -88,7 +85,6 @@ struct Decompress {
       CodeSum<W, i64> sum(group.predictor, true, group.base, group.slope);
       each_block(group, [&](int b, typename W::template Lane<i64> e) { put(first, b, m, sum.next(e)); });
     } else if (quads_ != Quads::none && m == kGroup) {
-      // Fast path, for nearly all groups.
       if (!group.verbatim) put_quads(first, group);
     } else {
       CodeSum<W, i32> sum(group.predictor, false, group.base, group.slope);
@@ -102,9 +98,9 @@ struct Decompress {
     return true;
   }
 
-  // Decodes a whole narrow group. Writes its exceptions if all have one value, and then clears g.exceptions.
+  // Decodes a whole narrow group. Writes exceptions of one value too, and then clears g.exceptions.
   STRETTO_DEVICE void put_quads(u64 first, Group<W>& g) const {
-    const bool marked = g.exceptions && g.uniform && !g.sums;  // all exceptions have one value
+    const bool marked = g.exceptions && g.uniform && !g.sums;
     T mark = 0;
     if (marked) {
       Bits<T> bits = QuietNan<T>::bits;
@@ -113,7 +109,6 @@ struct Decompress {
     }
     using Codes = typename W::template Lane<Quad<i32>>;
     using Values4 = typename W::template Lane<Quad<T>>;
-    // Computes values of two runs by `value`, and stores them by `put`.
     const auto store = [&](int run, const Codes& codes, const Codes& codes_after, auto value, auto put) {
       auto a = W::map(value, codes), b = W::map(value, codes_after);
       if (marked) {
@@ -190,7 +185,7 @@ struct Decompress {
   STRETTO_DEVICE void put_exceptions(u64 first, const Group<W>& g) const {
     const Operand<W, T> o = operand_of<W, T>(g, false);
     u32 before = 0;
-    T shared = 0;  // the value of the current sum
+    T shared = 0;
     STRETTO_ROLLED
     for (int b = 0; b < kBlocks; ++b) {
       const u32 lanes = W::broadcast(g.lanes, b);
@@ -232,7 +227,7 @@ struct Decompress {
   Quads quads_;
 };
 
-// Writes codes alone: the first kernel of HomComp. Exceptions are no_code.
+// The first kernel of HomComp. Exceptions are no_code.
 template <class W, class T>
 struct Quantise {
   using C = Code<T>;
@@ -273,17 +268,16 @@ STRETTO_DEVICE u64 ordered(double v) {
 }
 STRETTO_DEVICE double unordered(u64 v) { return double_of(v >> 63 ? v & ~(u64{1} << 63) : ~v); }
 
-// The smallest and largest finite value below a magnitude, as maxima of ordered integers (the smallest's complement).
+// Smallest and largest finite value below a magnitude, as maxima of ordered integers (the smallest's complement).
 template <class W, class T>
 struct Range {
   using C = Code<T>;
   Values x;
   u64 count;
-  double above;  // larger or equal magnitudes are left out; infinity: none
-  // [0]: the largest of ~ordered(v), [1]: of ordered(v); 0 stands for none. [2]: number of values left out.
+  double above;  // larger or equal magnitudes are left out
+  // Largest of ~ordered(v), and of ordered(v), 0 for none; number of values left out.
   u64* found;
 
-  // A lane's result over all its groups.
   struct Tally {
     T low, high;
     u32 left_out;
@@ -302,13 +296,13 @@ struct Range {
     const int m = group_size(layout_of(count), g);
     const T least = least_;
     const auto see_value = [least](T v, Tally t) {
-      if (v - v != 0) return t;  // not finite
+      if (v - v != 0) return t;
       if (absolute(v) >= least) return Tally{t.low, t.high, t.left_out + 1};
       return Tally{least_of(t.low, v), most_of(t.high, v), t.left_out};
     };
     if (m == kGroup && quad_aligned(x.x)) {
       *tally = fold_values<W, Tally>(x, g * kGroup, T{}, *tally, [=](Tally t, int, const Quad<T>* in) {
-        // Compares sixteen values at once, ignoring NaN; compares each if one is too large.
+        // Compares sixteen values at once, or each if one is too large. NaN count for nothing.
         T low = in[0].v[0], high = low;
         STRETTO_UNROLL
         for (int k = 1; k < 16; ++k) {
@@ -347,7 +341,7 @@ struct Range {
   }
 
  private:
-  T least_;  // the least number of T that is not below `above`
+  T least_;
 };
 
 }  // namespace stretto::codec::cuda

@@ -1,6 +1,5 @@
-// Compiler primitives of kernels, for nvcc and for the host's emulation with warps of 32 lanes. Uses fixed-size
-// integers, and IEEE binary32 and binary64 arithmetic: rounded to nearest, with denormals, never contracted (nvcc
-// -fmad=false -ftz=false).
+// Compiler primitives, for nvcc and for the host's emulation. Arithmetic is IEEE binary32 and binary64: rounded to
+// nearest, with denormals, never contracted (nvcc -fmad=false -ftz=false).
 #pragma once
 
 #include <cstddef>
@@ -8,7 +7,7 @@
 
 #if defined(__CUDACC__)
 #define STRETTO_DEVICE __device__ __forceinline__
-#define STRETTO_APART __device__ __noinline__          // rare code, which would cost the common code registers
+#define STRETTO_APART __device__ __noinline__          // rare code, which would cost common code registers
 #define STRETTO_INLINE __attribute__((always_inline))  // for lambdas
 #define STRETTO_UNROLL _Pragma("unroll")
 #define STRETTO_ROLLED _Pragma("unroll 1")
@@ -101,11 +100,10 @@ inline float most_of(float a, float b) { return b > a || a != a ? b : a; }
 inline u32 rotated(u32 v, int left) { return std::rotl(v, left); }
 // Tells the compiler that p points to device memory.
 inline const u32* in_device(const u32* p) { return p; }
-// For memory that nobody writes while the kernel runs.
+// For memory that nobody writes meanwhile.
 inline u32 load_once_if(bool wanted, const u32* p) { return wanted ? *p : 0; }
 inline u32 load_if(bool wanted, const u32* p) { return wanted ? *p : 0; }
-// Byte k of the result is selected by the k-th four bits of `which`: bytes 0-3 of `low`, 4-7 of `high`; plus 8: the
-// byte's sign in all bits.
+// Byte k is selected by the k-th four bits of `which`: bytes 0-3 of `low`, 4-7 of `high`; plus 8: its sign in all bits.
 inline u32 permute_bytes(u32 low, u32 high, u32 which) {
   const u64 both = static_cast<u64>(high) << 32 | low;
   u32 r = 0;
@@ -115,7 +113,6 @@ inline u32 permute_bytes(u32 low, u32 high, u32 which) {
   }
   return r;
 }
-// c plus the products of four signed bytes.
 inline u32 dot_bytes(u32 a, u32 b, u32 c) {
   for (int k = 0; k < 32; k += 8)
     c += static_cast<u32>(i32{static_cast<std::int8_t>(a >> k)} * i32{static_cast<std::int8_t>(b >> k)});
@@ -123,11 +120,10 @@ inline u32 dot_bytes(u32 a, u32 b, u32 c) {
 }
 #endif
 
-// If one number is a NaN, the result is the other.
+// If one is a NaN, the other.
 STRETTO_DEVICE double least_of(double a, double b) { return b < a || a != a ? b : a; }
 STRETTO_DEVICE double most_of(double a, double b) { return b > a || a != a ? b : a; }
 
-// Byte k of a word, sign extended.
 STRETTO_DEVICE u32 extended_byte(u32 word, int k) {
   return permute_bytes(word, word, 0x8880 + 0x1111 * static_cast<u32>(k));
 }
@@ -137,7 +133,6 @@ STRETTO_DEVICE u64 larger(u64 a, u64 b) { return a > b ? a : b; }
 STRETTO_DEVICE u32 smaller(u32 a, u32 b) { return a < b ? a : b; }
 STRETTO_DEVICE u64 magnitude(i64 q) { return q < 0 ? 0 - static_cast<u64>(q) : static_cast<u64>(q); }
 
-// The unsigned integer of T's size, and conversions.
 template <class T>
 struct BitsOf {
   using type = u32;

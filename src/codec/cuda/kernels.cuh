@@ -1,18 +1,17 @@
-// The kernels: templates for operations with and without a result stream (tile.hpp).
 #pragma once
 
 #include "codec/cuda/block_hardware.hpp"
 
 namespace stretto::codec::cuda {
 
-// Warps in a block, without a helper: the codes or staged groups take 30 to 40 KB of shared memory.
+// Without a helper. Codes or staged groups take 30 to 40 KB of shared memory.
 constexpr int warps_of(bool float64, Scratch s) {
   return s == Scratch::staged ? 5 : s >= Scratch::staged_sums || float64 ? 4 : s == Scratch::selection ? 6 : 8;
 }
 template <class T, Scratch kScratch>
 constexpr int kWarpsOf = warps_of(sizeof(T) == 8, kScratch);
-// Blocks that a multiprocessor holds. Registers and shared memory suffice, without spills on any architecture except in
-// sums (tests/codec/cuda/registers.py).
+// Registers and shared memory suffice, without spills on any architecture except in sums
+// (tests/codec/cuda/registers.py).
 constexpr int blocks_per_multiprocessor(bool float64, Scratch s) {
   switch (s) {
     case Scratch::staged_sums: return 5;
@@ -61,7 +60,6 @@ __global__ void __launch_bounds__(32 * (kWarpsOf<T, kScratch> + 1), blocks_per_m
   SumWriter<Block, Op>(block, own, output).run();
 }
 
-// Reported bytes of an operation without a result stream.
 struct NoBytes {
   STRETTO_DEVICE u64 operator()(Control*) const { return 0; }
 };

@@ -1,4 +1,4 @@
-// Kernel launches from a call's arguments. Each kernel is instantiated in one .cu file.
+// Each kernel is instantiated in one .cu file.
 #pragma once
 
 #include "codec/cuda/kernels.cuh"
@@ -38,7 +38,7 @@ inline Scratch scratch_of(StreamOperation o, Type type) {
   return Scratch::selection;
 }
 
-// Parts of a workspace: counters and descriptors, then scratch memory of all warps.
+// Parts of a workspace: counters and descriptors, then warps' scratch memory.
 struct Room {
   u64 blocks, zeroed, bytes;
 };
@@ -52,7 +52,7 @@ inline int plan_room(StreamOperation operation, Type type, u64 count, Room* r) {
             most = static_cast<u64>(multiprocessors) *
                    static_cast<u64>(blocks_per_multiprocessor(type == Type::f64, scratch));
   r->blocks = tiles < 1 ? 1 : tiles < most ? tiles : most;
-  r->zeroed = (sizeof(Control) + 8 * tiles + 15) / 16 * 16;  // scratch memory begins at a multiple of 16 bytes
+  r->zeroed = (sizeof(Control) + 8 * tiles + 15) / 16 * 16;
   r->bytes = r->zeroed + r->blocks * warps * scratch_bytes(scratch);
   return 0;
 }
@@ -68,8 +68,8 @@ int launch_kernel(void (*kernel)(Parameter...), unsigned blocks, int threads, cu
   return cudaLaunchKernelEx(&configuration, kernel, Parameter(argument)...);
 }
 
-// Clears counters and descriptors, calls start(blocks, control, descriptors, scratch, stream), which launches the
-// kernel, and copies the result.
+// Clears counters and descriptors, calls start(blocks, control, descriptors, scratch, stream) for the launch, and
+// copies the result.
 template <class Start>
 int enqueue(const Arguments& a, Start start) {
   Room room;

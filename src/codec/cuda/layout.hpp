@@ -1,5 +1,5 @@
-// The stream's constants and layout (docs/format.md) for kernels, which include no host code. tests/codec/cuda holds
-// them equal to codec/stream/format.hpp.
+// The stream's constants and layout for kernels, which include no host code. tests/codec/cuda holds them equal to
+// codec/stream/format.hpp.
 #pragma once
 
 #include "codec/cuda/device.hpp"
@@ -32,7 +32,6 @@ enum class Outcome : u32 {
   unsupported = 7
 };
 
-// An operation's result in device memory.
 struct Result {
   u64 bytes;    // Length of the stream, or number of values written; 0 after a failure.
   u32 outcome;  // an Outcome
@@ -57,7 +56,6 @@ STRETTO_DEVICE int group_size(const Layout& l, u64 g) {
   return g + 1 < l.groups ? kGroup : static_cast<int>(l.count - g * kGroup);
 }
 
-// Bits of block b's word for places below m.
 STRETTO_DEVICE u32 lanes_below(int b, int m) {
   const int n = m - b * kBlock;
   return n >= 32 ? ~0u : n <= 0 ? 0u : (1u << n) - 1;

@@ -1,4 +1,3 @@
-// Arguments of one operation of the codec on device streams.
 #pragma once
 
 #include "codec/cuda/stream.hpp"

@@ -1,13 +1,13 @@
-// min and max of two streams, a group per warp. Each place keeps the winning operand in its stored form
-// (docs/format.md, section 5). In device memory, wide[0] (later the result's) and wide[1] hold codes, wide[2] (later
-// the kept ones) and wide[3] the bits of exceptions.
+// min and max of two streams. Each place keeps the winning operand in its stored form (docs/format.md, section 5). In
+// device memory, wide[0] (later the result's) and wide[1] hold codes, wide[2] (later the kept ones) and wide[3] the
+// bits of exceptions.
 #pragma once
 
 #include "codec/cuda/sum.hpp"
 
 namespace stretto::codec::cuda {
 
-// True if a wins over b; each is an exception or a code's value.
+// Each is an exception or a code's value.
 template <class T>
 STRETTO_DEVICE bool first_wins(Bits<T> a, bool a_exception, Bits<T> b, bool b_exception, bool maximum) {
   const T va = number_of<T>(a), vb = number_of<T>(b);
@@ -18,7 +18,7 @@ STRETTO_DEVICE bool first_wins(Bits<T> a, bool a_exception, Bits<T> b, bool b_ex
   return maximum ? va > vb : va < vb;
 }
 
-// A number's bits after a conversion to an exact sum and back.
+// To an exact sum and back.
 template <class T>
 STRETTO_DEVICE Bits<T> as_sum(Bits<T> bits) {
   const T v = number_of<T>(bits);
@@ -128,7 +128,7 @@ struct Select {
   static STRETTO_DEVICE u64 exceptions(const State& s) { return s.plan.count; }
 
  private:
-  // True if a's exact sum precedes b's: by the finite parts, then by the flags.
+  // By the finite parts, then by the flags.
   STRETTO_DEVICE bool sum_precedes(const Group<W>& ga, const Group<W>& gb, int place) const {
     Accumulator<W, T> sum_b, difference;
     const u32 rank_a = rank(ga, place), rank_b = rank(gb, place);
@@ -139,12 +139,11 @@ struct Select {
     const int sign = difference.sign();
     return sign != 0 ? (sign > 0) == maximum : flags_a <= sum_b.flags();
   }
-  // Number of exceptions before a place.
   static STRETTO_DEVICE u32 rank(const Group<W>& group, int place) {
     return W::reduce_add(W::map([=](int b, u32 l) { return static_cast<u32>(popcount(l & lanes_below(b, place))); },
                                 W::lane(), group.lanes));
   }
-  // Bits of a group's exceptions, at their places; `sums`: as exact sums decode.
+  // Bits at their places; `sums`: as exact sums decode.
   static STRETTO_DEVICE void read_values(const Group<W>& g, bool sums, i64* v) {
     if (!g.exceptions) return;
     const Operand<W, T> o = operand_of<W, T>(g, false);
@@ -179,7 +178,7 @@ struct Select {
     }
   }
 
-  // The kept values: numbers, or exact sums if either group has those.
+  // Numbers, or exact sums if either group has those.
   struct Kept {
     const Select& op;
     u64 g;

@@ -81,8 +81,7 @@ STRETTO_DEVICE Index index_of(const StreamRef& s, const Header& h) {
           l.body};
 }
 
-// A group's index words: each lane has the lengths of two groups of the chunk; lanes 0 to 3 have the offsets of this
-// chunk and the next.
+// Each lane has the lengths of two groups of the chunk; lanes 0 to 3 have the offsets of this chunk and the next.
 template <class W>
 struct IndexWords {
   typename W::template Lane<u32> lengths, offsets;
@@ -99,7 +98,7 @@ STRETTO_DEVICE IndexWords<W> load_index(const Index& x, u64 g) {
           W::map([=](int j) { return load_once_if(j < words, offsets + j); }, W::lane())};
 }
 
-// A chunk: its groups' lengths, two per lane, its start, and the next chunk's.
+// Groups' lengths, two per lane, this chunk's start and the next's.
 template <class W>
 struct Chunk {
   typename W::template Lane<u32> pair;
@@ -119,14 +118,14 @@ STRETTO_DEVICE Chunk<W> chunk_of(const Index& x, u64 c, const IndexWords<W>& ind
   return r;
 }
 STRETTO_DEVICE u32 sum_of_pair(u32 v) { return (v & 0xffff) + (v >> 16); }
-// Checks a chunk with `total` words against the next; all chunks together check the whole index.
+// All chunks together check the whole index.
 template <class W>
 STRETTO_DEVICE bool chunk_holds(const Index& x, u64 c, const Chunk<W>& chunk, u32 total) {
   return chunk.start % 4 == 0 && chunk.start >= x.body && chunk.start <= x.bytes && chunk.next <= x.bytes &&
          chunk.start + 4 * u64{total} == chunk.next && (c != 0 || chunk.start == x.body);
 }
 
-// Finds group g by its chunk's offset and the lengths before it. False if the chunk is malformed.
+// False if the group's chunk is malformed.
 template <class W>
 STRETTO_DEVICE bool locate(const Index& x, u64 g, const IndexWords<W>& index, const u32** p, u32* words) {
   const u32 at = static_cast<u32>(g) % kChunk;

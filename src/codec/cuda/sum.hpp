@@ -1,5 +1,5 @@
-// Shared by sums of two groups. Narrow groups with equal places of exceptions add residuals without decoding; the
-// operand of lower order is differenced. All others take 64-bit codes in device memory.
+// Narrow groups with equal places of exceptions add residuals without decoding; the operand of lower order is
+// differenced. All others take 64-bit codes in device memory.
 #pragma once
 
 #include "codec/cuda/compress.hpp"
@@ -11,7 +11,7 @@ STRETTO_DEVICE Predictor joined(Predictor a, Predictor b, bool sign_turns) {
   return sign_turns && p == Predictor::none_unsigned ? Predictor::none_signed : p;
 }
 
-// The header of a sum; fails if it cannot be represented.
+// Fails if the sum cannot be represented.
 STRETTO_DEVICE Outcome sum_header(const Header& a, u64 bound, u32 contributions, double eps, Header* h) {
   *h = a;
   if (a.bound > kCodeLimit || bound > kCodeLimit - a.bound) return Outcome::overflow;
@@ -22,7 +22,7 @@ STRETTO_DEVICE Outcome sum_header(const Header& a, u64 bound, u32 contributions,
   return Outcome::ok;
 }
 
-// Headers of equal type, count and width.
+// Fails unless type, count and width are equal.
 STRETTO_DEVICE Outcome read_pair(const StreamRef& a, const StreamRef& b, Header* ha, Header* hb) {
   Outcome o = read_header(a, ha);
   if (o == Outcome::ok) o = read_header(b, hb);
@@ -44,8 +44,7 @@ STRETTO_DEVICE bool differ(typename W::template Lane<u32> a, typename W::templat
   return W::any(W::map([](u32 x, u32 y) { return x != y; }, a, b));
 }
 
-// Stores or adds the residuals of a narrow group to e, raised to predictor p and perhaps negated. Places beyond m are
-// zero.
+// Stores or adds residuals, raised to predictor p. Places beyond m are zero.
 template <class W, class C>
 STRETTO_DEVICE void add_residuals(const Group<W>& g, Predictor p, bool negate, bool first, C* e) {
   Raise<W> raise(g.predictor, p);
@@ -73,7 +72,6 @@ STRETTO_DEVICE auto widths_of(const C* e, bool is_unsigned) {
   return widths;
 }
 
-// Codes of a stream's group.
 template <class W>
 STRETTO_DEVICE void read_codes(const Group<W>& g, i64* q) {
   CodeSum<W, i64> sum(g.predictor, g.wide, g.base, g.slope);
@@ -82,7 +80,7 @@ STRETTO_DEVICE void read_codes(const Group<W>& g, i64* q) {
   });
 }
 
-// Codes of a planned group, whose residuals are in e.
+// Residuals are in e.
 template <class W, class C>
 STRETTO_DEVICE void read_codes(const Plan<W>& p, const C* e, i64* q) {
   CodeSum<W, i64> sum(p.predictor, p.wide, p.base, p.slope);
@@ -94,7 +92,6 @@ STRETTO_DEVICE void read_codes(const Plan<W>& p, const C* e, i64* q) {
   }
 }
 
-// Raises residuals in memory.
 template <class W, class C>
 STRETTO_DEVICE void raise_residuals(C* e, Predictor from, Predictor to, int m) {
   Raise<W> raise(from, to);
@@ -107,8 +104,8 @@ STRETTO_DEVICE void raise_residuals(C* e, Predictor from, Predictor to, int m) {
   }
 }
 
-// Plans a sum of codes: a's in wide[0], b's in wide[1], residuals to wide[2]. Needs p->predictor, wide, lanes, and base
-// and slope of a narrow sum. `same`: both have exceptions at equal places.
+// a's codes are in wide[0], b's in wide[1]; residuals go to wide[2]. Needs p->predictor, wide, lanes, and base and
+// slope of a narrow sum. `same`: exceptions at equal places.
 template <class W, class C>
 STRETTO_DEVICE void plan_codes(const Memory<C>& memory, bool negate, bool same, Plan<W>* p) {
   i64 *qa = memory.wide[0], *qb = memory.wide[1], *q = memory.wide[2];
@@ -135,7 +132,6 @@ STRETTO_DEVICE i64 narrow_sum(i64 a, i64 b, bool negate) {
   return wrapped<i64>(negate ? u - v : u + v, false);
 }
 
-// A warp's state of a planned sum.
 template <class W>
 struct SumState {
   Plan<W> plan;

@@ -34,7 +34,6 @@ struct Shared {
   u32 again;    // all groups must be written again, wide
 };
 
-// A warp's findings in its groups.
 struct Found {
   u64 bound, exceptions;
   Outcome outcome;
@@ -62,7 +61,7 @@ STRETTO_DEVICE void by_one_lane(F f) {
       W::lane());
 }
 
-// One lane opens the operation for the block, which reads and checks headers and makes the grid.
+// One lane opens the operation for the block.
 template <class Block, class Op>
 STRETTO_DEVICE Outcome open_operation(Block& block, Op& op) {
   using W = typename Block::Warp;
@@ -72,7 +71,7 @@ STRETTO_DEVICE Outcome open_operation(Block& block, Op& op) {
   return static_cast<Outcome>(block.shared().outcome);
 }
 
-// Adds the findings of the block's warps to control. True for the last block to end.
+// True for the last block to end.
 template <class Block, class PerWarp>
 STRETTO_DEVICE bool gather(Block& block, PerWarp& found, Control* control) {
   using W = typename Block::Warp;
@@ -95,7 +94,7 @@ STRETTO_DEVICE bool gather(Block& block, PerWarp& found, Control* control) {
   return block.shared().last != 0;
 }
 
-// Ends a stream; one lane of one block, after all others.
+// Called by one lane of one block, after all others.
 template <class W, class Op>
 STRETTO_DEVICE void finish_stream(const Op& op, const Output& o, const Layout& l, u64 bound, u64 exceptions,
                                   Outcome outcome) {
@@ -159,11 +158,11 @@ class StreamWriter {
   }
 
  private:
-  // Takes tiles as they are handed out; alone: all tiles.
+  // alone: all tiles, else as handed out.
   STRETTO_DEVICE void all_tiles(typename Block::template PerWarp<Found>& found, bool alone) {
     Shared& shared = block_.shared();
     typename Block::template PerWarp<State> state;
-    u64 behind = 0;  // words before the tile, if alone
+    u64 behind = 0;
     block_.each_warp([&](int w) {
       if (w == 0) by_one_lane<W>([&] { shared.tile = alone ? 0 : W::fetch_add(&o_.control->tiles, 1); });
     });
@@ -233,8 +232,8 @@ class StreamWriter {
   u64 tiles_;
 };
 
-// Runs an operation without a result stream: group by group, or a warp's groups at once (run_from). A Tally (optional)
-// is a lane's sum over its groups. After success one lane calls done(control), which returns the result's bytes.
+// Runs an operation without a result stream: group by group, or by run_from. A Tally (optional) is a lane's sum over
+// its groups. After success one lane calls done(control), which returns the result's bytes.
 template <class Block, class Op, class Done>
 STRETTO_DEVICE void each_group(Block& block, Op& op, u64 count, Control* control, Result* result, Done done) {
   using W = typename Block::Warp;

@@ -1,5 +1,5 @@
-// A warp on the host: a lane's value is an array of 32, and each operation does all lanes in turn. So kernels run in
-// lockstep, and tests need no GPU. compute-sanitizer finds errors that lockstep hides (a missing sync).
+// A warp on the host: a lane's value is an array of 32, and each operation does all lanes in turn. Tests need no GPU;
+// compute-sanitizer finds errors that such lockstep hides (a missing sync).
 //
 // The interface, also of warp_hardware.hpp. Plain types are shared by all lanes; Lane<T> is a value per lane.
 //   map(f, a, b, ...)     f of each lane's values, as a Lane; f may read memory
@@ -7,7 +7,7 @@
 //   shuffle, shuffle_xor, broadcast, ballot, reductions, scan_add (inclusive)
 //   lane_anew()           lane(), recomputed to save registers
 //   sync()                makes earlier writes of lanes visible to all
-//   copy_ahead(to, from, n)  begins to copy n words from device memory into 16 * ceil(n / 4 + 1) bytes of shared memory,
+//   copy_ahead(to, from, n)  begins to copy n words from device memory to 16 * ceil(n / 4 + 1) bytes of shared memory,
 //                         at a multiple of 16; returns the first word's place. copies_done() waits, and syncs
 //   atomic_or(p, bits)    each lane ors into p[its index]
 //   read, write           one access to a look-back descriptor, which may race with other blocks
@@ -131,8 +131,7 @@ struct EmulatedWarp {
   static void pause() { step(true); }
   static void prefetch(const void*) {}
 
-  // Called before each access that other blocks may see, and by pause(). A test runs other blocks there, in orders of
-  // its choice.
+  // Called before each access that other blocks may see, and by pause(): a test runs other blocks there.
   using Step = void (*)(void* self, bool waiting);
   static inline thread_local Step on_step = nullptr;
   static inline thread_local void* step_self = nullptr;

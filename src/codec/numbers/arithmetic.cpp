@@ -18,7 +18,6 @@ Predictor joined(Predictor a, Predictor b, bool sign_turns) noexcept {
   return sign_turns ? std::max(p, Predictor::none_signed) : p;
 }
 
-// The source of two operands' exact sums.
 template <class T>
 struct SumSource {
   const GroupView &a, &b;
@@ -86,7 +85,7 @@ std::size_t add_as(const GroupView& a, const GroupView& b, bool negate_b, const 
   return write_group(s, q, lanes, {&SumSource<T>::write, &source, same && a.uniform && b.uniform}, out, room);
 }
 
-// An operand's value at each place in its stored form; a code if neither operand is an exception.
+// An operand's values in stored form; a code if neither operand is an exception.
 template <class T>
 struct Selection {
   const GroupView& g;
@@ -113,7 +112,7 @@ struct Kept {  // selected exceptions, in order of place
   }
 };
 
-// True if a's exact sum precedes b's: by the finite parts, then by the flags.
+// By the finite parts, then by the flags.
 template <class T>
 bool sum_precedes(const ExceptionReader<T>& a, const ExceptionReader<T>& b, bool maximum) noexcept {
   if (a.size() == b.size() && std::memcmp(a.bytes(), b.bytes(), a.size()) == 0) return true;

@@ -1,4 +1,3 @@
-// Scalar arithmetic on single groups, where no fast kernel serves.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +7,7 @@
 
 namespace stretto::codec {
 
-// Totals over the written groups, for the header.
+// Totals for the header.
 struct Tally {
   std::uint64_t bound = 0;  // largest magnitude of a code
   std::uint64_t exceptions = 0;
@@ -28,7 +27,6 @@ std::size_t compress_group(const T* x, int m, const Grid<T>& grid, std::uint8_t*
 std::size_t compress_group(const std::int32_t* x, int m, std::uint8_t* out, std::size_t room, Tally* tally) noexcept;
 std::size_t compress_group(const std::int64_t* x, int m, std::uint8_t* out, std::size_t room, Tally* tally) noexcept;
 
-// Properties of a whole result of combine or scale.
 struct ResultSpec {
   Type type{};
   double width = 0;
@@ -42,8 +40,8 @@ std::size_t select_groups(const GroupView& a, const GroupView& b, bool maximum, 
 std::size_t scale_group(const GroupView& a, std::int32_t k, const ResultSpec& spec, std::uint8_t* out, std::size_t room,
                         Tally* tally) noexcept;
 
-// Re-encodes parts of groups for slice and concatenate: from each of `sources` groups the `length` places from `first`
-// on. The predictor is the largest of the sources'.
+// Re-encodes `length` places from `first` on of each of `sources` groups, for slice and concatenate. The predictor is
+// the largest of the sources', and signed if a code is negative.
 std::size_t splice_groups(const GroupView* from, int sources, const int* first, const int* length,
                           const ResultSpec& spec, std::uint8_t* out, std::size_t room, Tally* tally) noexcept;
 

@@ -155,8 +155,7 @@ std::size_t ExactSum<T>::write(std::uint8_t* out) const noexcept {
   return 4 + 4 * static_cast<std::size_t>(n);
 }
 
-// The finite part, rounded to `bits` significant bits, ties to even, as a float64 (infinity beyond its range). A result
-// below T's normal range is exact: the unit is T's smallest denormal.
+// Ties to even; infinity beyond a float64. A result below T's normal range is exact: the unit is T's smallest denormal.
 template <class T>
 double ExactSum<T>::rounded(int bits) const noexcept {
   std::uint32_t words[kWords + 1];
@@ -164,8 +163,8 @@ double ExactSum<T>::rounded(int bits) const noexcept {
   int last = kWords;
   while (last >= 0 && words[last] == 0) --last;
   if (last < 0) return 0;
-  const int top = 32 * last + 31 - std::countl_zero(words[last]);  // place of the leading bit
-  const int low = std::max(top - bits + 1, 0);                     // place of the last bit kept
+  const int top = 32 * last + 31 - std::countl_zero(words[last]);
+  const int low = std::max(top - bits + 1, 0);
   const auto word = [&](int i) { return i <= kWords ? std::uint64_t{words[i]} : 0; };
   const int at = low / 32, by = low % 32;
   std::uint64_t m = (word(at) | word(at + 1) << 32) >> by;

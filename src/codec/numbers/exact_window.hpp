@@ -1,5 +1,4 @@
-// Sums of numbers of similar magnitude: 256 bits of an exact sum, from the last bit of the grid's width on
-// (exception_sums.cpp).
+// Sums of numbers of similar magnitude: 256 bits of an exact sum, from the last bit of the grid's width on.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +18,7 @@ namespace stretto::codec::sums {
 __extension__ using Short = __int128;
 __extension__ using UnsignedShort = unsigned __int128;
 
-// 256 bits in two's complement, least significant first, and the flags of an exact sum.
+// In two's complement, least significant first, with the flags of an exact sum.
 struct Number {
   std::uint64_t limb[4] = {};
   std::uint32_t flags = 0;
@@ -63,7 +62,7 @@ constexpr std::uint32_t swapped(std::uint32_t flags) noexcept {
   return (flags & kNanBit) | (flags & kPlusInfBit ? kMinusInfBit : 0) | (flags & kMinusInfBit ? kPlusInfBit : 0);
 }
 
-// Position of the 256 bits in exact sums (units of the smallest denormal) for a grid of this width.
+// Position of the 256 bits in exact sums for a grid of this width.
 template <class T>
 class Window {
  public:
@@ -81,7 +80,7 @@ class Window {
   }
 
   bool usable() const noexcept { return usable_; }
-  // width = factor * 2^shift, from the window's first bit on, which is the lowest bit of word first_word of exact sums.
+  // width = factor * 2^shift, from the lowest bit of word first_word of exact sums on.
   std::uint64_t factor() const noexcept { return factor_; }
   unsigned shift() const noexcept { return shift_; }
   int first_word() const noexcept { return first_word_; }
@@ -90,7 +89,7 @@ class Window {
     return usable_ && 32 + std::bit_width(factor_) + static_cast<int>(shift_) <= 126;
   }
 
-  // Writes a short exception plus code * width, the common case. Writes up to 20 bytes at out.
+  // The common case. Writes up to 20 bytes at out.
   std::size_t write_short(Short exception, std::uint32_t flags, std::int32_t code, std::uint8_t* out) const noexcept {
     const Short product = static_cast<Short>(code) * static_cast<Short>(factor_);
     const auto sum = static_cast<UnsignedShort>(exception) + (static_cast<UnsignedShort>(product) << shift_);
@@ -122,7 +121,7 @@ class Window {
     return n;
   }
 
-  // False if the window cannot hold the reader's exception.
+  // False if the window cannot hold the exception.
   bool exception(const ExceptionReader<T>& reader, bool sums, bool negate, Number* n) const noexcept {
     return sums ? sum(reader.bytes(), negate, n) : value(reader.bytes(), negate, n);
   }

@@ -15,7 +15,7 @@ double hair(double eps, double magnitude, double unit) noexcept {
   return std::max(0x1p-9, wanted);
 }
 
-// Largest number with `bits` significant bits that is at most v > 0.
+// At most v > 0, with `bits` significant bits.
 double round_down(double v, int bits) noexcept {
   int e = 0;
   const double m = std::frexp(v, &e);  // m in [1/2, 1)

@@ -1,4 +1,3 @@
-// float16 and bfloat16 as bits: widened exactly, and rounded to nearest even.
 #pragma once
 
 #include <bit>

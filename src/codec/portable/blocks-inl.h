@@ -1,4 +1,4 @@
-// Converts blocks and groups of 16-bit residuals between bit planes and vectors, in registers throughout.
+// Blocks of 16-bit residuals between bit planes and vectors, in registers throughout.
 #if defined(STRETTO_PORTABLE_BLOCKS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef STRETTO_PORTABLE_BLOCKS_INL_H_
 #undef STRETTO_PORTABLE_BLOCKS_INL_H_
@@ -55,15 +55,14 @@ HWY_INLINE std::uint32_t MostOfLanes(hn::Vec<Tag<std::uint16_t>> v) {
   }
 }
 
-// Writes the planes of a block's vectors get(0), get(1), ... at p, up to 32 bytes too many. Returns the least
-// sufficient width.
+// get(0), get(1), ... are a block's vectors. Writes up to 32 bytes too many. Returns the least sufficient width.
 template <bool kSigned, class Get>
 HWY_INLINE int WriteBlock(const Get& get, std::uint8_t* p) {
   const Tag<std::int16_t> d;
   auto bits = hn::Zero(d);
   for (int i = 0; i < kParts; ++i) {
     const auto v = get(i);
-    // Maps signed numbers of w bits to unsigned numbers of w bits: 0, -1, 1, -2, 2 to 0, 1, 2, 3, 4.
+    // Maps 0, -1, 1, -2, 2 to 0, 1, 2, 3, 4.
     bits = hn::Or(bits, kSigned ? hn::Xor(hn::Add(v, v), hn::ShiftRight<15>(v)) : v);
   }
   const int w = std::bit_width(MostOfLanes(hn::BitCast(Tag<std::uint16_t>(), bits)));
@@ -79,7 +78,6 @@ HWY_INLINE int WriteBlock(const Get& get, std::uint8_t* p) {
   return w;
 }
 
-// Parts of a block before a sum or before their planes.
 #if STRETTO_PORTABLE_WORDS
 using Part = Words16;
 #else
@@ -112,7 +110,7 @@ HWY_INLINE void ReadRow(const PackedGroup& g, std::int16_t* e) {
   g.predictor == Predictor::none_unsigned ? ReadRow<false>(g, e) : ReadRow<true>(g, e);
 }
 
-// Differences of this order that end at the codes at q.
+// Differences that end at the codes at q.
 template <int kOrder>
 HWY_INLINE hn::Vec<Part> Differences(const std::int16_t* q) {
   const Part d;
@@ -125,7 +123,7 @@ HWY_INLINE hn::Vec<Part> Differences(const std::int16_t* q) {
   return v;
 }
 
-// Residuals to add to a group of the same order: none, or residuals in planes.
+// Residuals to add to a group of the same order.
 struct NoSummand {
   static constexpr bool kSome = false, kSigned = true;
 };
@@ -136,7 +134,7 @@ struct PlanesSummand {
   const std::uint8_t* width;
 };
 
-// Writes the planes of a block's differences plus the summand's residuals. Returns the width.
+// Writes the differences plus the summand's residuals. Returns the width.
 template <int kOrder, bool kSigned, class Summand>
 HWY_INLINE int EncodeBlock(const std::int16_t* q, const Summand& summand, int b, std::uint8_t* at) {
 #if STRETTO_PORTABLE_WORDS
@@ -161,8 +159,8 @@ HWY_INLINE int EncodeBlock(const std::int16_t* q, const Summand& summand, int b,
 #endif
 }
 
-// Encodes a row of codes, preceded by the two codes before it: its differences plus the summand's residuals. Returns
-// the end of the planes; may write up to 64 bytes more. `ahead` is memory to prefetch, read after this group.
+// Encodes a row, preceded by the two codes before it. Returns the end of the planes; may write up to 64 bytes more.
+// `ahead` is memory to prefetch, read after this group.
 template <int kOrder, bool kSigned, class Summand>
 HWY_NOINLINE std::uint8_t* EncodeRow(const std::int16_t* q, Summand summand, const void* ahead, std::uint8_t* width,
                                      std::uint8_t* at) {

@@ -1,4 +1,4 @@
-// The codes of a group of values in the narrowest sufficient words, and their prediction order.
+// Codes in the narrowest sufficient words, and their order.
 #if defined(STRETTO_PORTABLE_CODES_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef STRETTO_PORTABLE_CODES_INL_H_
 #undef STRETTO_PORTABLE_CODES_INL_H_
@@ -33,8 +33,7 @@ struct Codes1024 {
     is_small = range.bound() <= kSmallCode;
     if (range.good() && is_small) Narrow(large.at(), small.at());
   }
-  // For groups with missing values, which take the previous codes, or with codes that need a check. False if 32 bits do
-  // not suffice.
+  // For groups with missing values or codes that need a check. False if 32 bits do not suffice.
   bool check(const float* x, const Grid<float>& grid, Missing* missing) {
     is_small = true;
     range = QuantiseFilled(x, grid, small.at(), missing);

@@ -38,7 +38,6 @@ HWY_INLINE V16 RunningSum(V16 v, V16& carry) {
   return hn::Add(v, before);
 }
 
-// Places without a code: none, or those of a map with one value for all.
 struct NoGaps {
   static constexpr bool kSome = false;
 };

@@ -24,8 +24,7 @@ struct Start {
   std::int32_t base = 0, slope = 0;
 };
 
-// Base and slope of codes q with predictor `own` in a group of predictor `result` >= own. Raised codes keep their base
-// and have no slope (docs/format.md, Sums).
+// Raised codes keep their base and have no slope (docs/format.md, Sums).
 template <class T>
 HWY_INLINE Start StartOf(Predictor own, Predictor result, const T* q) {
   if (own == Predictor::first) return {q[0], 0};
@@ -41,8 +40,8 @@ HWY_INLINE void Precede(T* q, Start start) {
   q[-2] = static_cast<T>(wrapping_difference(start.base, start.slope));
 }
 
-// Writes the blocks of a group whose head is at `out` and whose planes begin at `at`. Returns the words. Takes `order`
-// differences of q, perhaps fewer than the predictor's order.
+// The head is at `out`, the planes begin at `at`. Takes `order` differences of q, perhaps fewer than the predictor's
+// order. Returns the words.
 template <class Summand>
 HWY_INLINE std::size_t FinishRow(Predictor p, int order, const std::int16_t* q, Summand summand, const void* ahead,
                                  std::uint8_t* at, std::uint8_t* out) {
@@ -62,7 +61,7 @@ HWY_INLINE std::size_t FinishRow(Predictor p, int order, const std::int16_t* q, 
   return finish_packed(width, at, out);
 }
 
-// Encodes a full narrow group; returns the words. between(p) as for WriteGroup.
+// between(p) as for WriteGroup. Returns the words.
 template <class Between>
 std::size_t CompressAs(Predictor p, std::int16_t* q, const void* ahead, std::uint8_t* out, const Between& between) {
   const Start start = StartOf(p, p, q);
@@ -107,8 +106,7 @@ HWY_INLINE void AddResiduals(const PackedGroup& a, std::int32_t* q) {
     hn::Store(hn::Add(hn::Load(d, q + i), hn::Load(d, e.at() + i)), d, q + i);
 }
 
-// True if the residuals of codes plus those of a fit 16 bits. Intermediate values may wrap around: only results modulo
-// 2^16 matter.
+// True if the sums of residuals fit 16 bits. Only results matter, modulo 2^16: intermediate values may wrap around.
 HWY_INLINE bool SumsAreSmall(const PackedGroup& a, const Codes1024& codes, Predictor result) {
   if (!codes.is_small || a.widest > 14) return false;
   const int order = order_of(result), at = order_of(a.predictor);
@@ -121,8 +119,8 @@ HWY_INLINE bool SumsAreSmall(const PackedGroup& a, const Codes1024& codes, Predi
   return reach <= 0x7fff;
 }
 
-// Adds codes q of predictor `own` to a. The stream's residuals join the codes at their own order, so neither operand is
-// raised separately. between(p) as for WriteGroup.
+// The stream's residuals join the codes at their own order, so neither operand is raised separately. between(p) as for
+// WriteGroup.
 template <class Between>
 std::size_t AddRow(const PackedGroup& a, Predictor own, Predictor result, std::int16_t* q, const void* ahead,
                    std::uint8_t* out, const Between& between) {

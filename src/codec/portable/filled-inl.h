@@ -1,5 +1,5 @@
-// Sums of narrow groups with missing data. If both miss the same places, codes add as bit planes. Otherwise single
-// codes are needed: a place missing in either group takes its neighbour's code.
+// Sums of narrow groups with missing data. If both miss the same places, codes add as bit planes. Else single codes are
+// needed: a place missing in either group takes its neighbour's code.
 #if defined(STRETTO_PORTABLE_FILLED_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef STRETTO_PORTABLE_FILLED_INL_H_
 #undef STRETTO_PORTABLE_FILLED_INL_H_
@@ -20,7 +20,6 @@ namespace stretto::codec::HWY_NAMESPACE {
 // Room for planes, widths and overrun behind the exceptions.
 inline constexpr std::size_t kPlanesRoom = 4 * 32 * kBlocks + 128;
 
-// Limit of the exceptions' end in a group at `out`.
 inline std::uint8_t* EndOfExceptions(std::uint8_t* out, std::size_t room) {
   return out + std::min(room, 4 * kMaxGroupWords) - kPlanesRoom;
 }
@@ -38,7 +37,7 @@ inline bool OpenFilled(const std::uint8_t* p, std::size_t words, Type type, Fill
   return true;
 }
 
-// Reads the codes in 16 bits. False (and garbage in q) unless they are certainly right.
+// False (and garbage in q) unless the codes certainly fit 16 bits.
 inline bool ReadSmallCodes(const PackedGroup& g, std::int16_t* q) {
   if (!MayBeSmall(g)) return false;
   const auto within = [](Extremes<std::int16_t> x) { return x.least >= -kLimit16 && x.most <= kLimit16; };
@@ -47,8 +46,7 @@ inline bool ReadSmallCodes(const PackedGroup& g, std::int16_t* q) {
   return order_of(g.predictor) == 0 || within(SumUp(q, static_cast<std::int16_t>(g.base)));
 }
 
-// q = qa + qb or qa - qb, with neighbours' codes at places in `lanes`. Returns the extremes; beyond kMost16 they are
-// not certain.
+// Places in `lanes` get neighbours' codes. Returns the extremes; beyond kMost16 they are not certain.
 inline constexpr int kMost16 = 32766;
 inline Extremes<std::int16_t> AddSmallCodes(const std::int16_t* qa, const std::int16_t* qb, bool negate_b,
                                             const Lanes lanes, std::int16_t* q) {
@@ -79,7 +77,7 @@ struct SumHead {
               negate_b ? wrapping_difference(a.slope, b.slope) : wrapping_sum(a.slope, b.slope)} {
     if (negate_b && predictor == Predictor::none_unsigned) predictor = Predictor::none_signed;
   }
-  // True if all residuals of q fit 16 bits. The codes lie between these extremes, which include zero.
+  // True if all residuals fit 16 bits. The extremes bound the codes, and include zero.
   bool fits16(const std::int16_t* q, Extremes<std::int16_t> x) const noexcept {
     const int order = order_of(predictor), span = x.most - x.least;
     if (x.least < -kMost16 || x.most > kMost16 || span * order > kMost16) return false;
@@ -89,8 +87,8 @@ struct SumHead {
   }
 };
 
-// Adds groups with different missing places by their codes. write(qa, qb, at) writes the exceptions, which need some
-// codes. Declines if 16 bits might not suffice.
+// Adds groups with different missing places by their codes. write(qa, qb, at) writes the exceptions. Declines if 16
+// bits might not suffice.
 template <class Write>
 std::size_t AddUnlikeSmall(const FilledGroup& a, const FilledGroup& b, const Lanes lanes, bool negate_b,
                            std::uint8_t* out, const Write& write) {

@@ -15,7 +15,7 @@ HWY_BEFORE_NAMESPACE();
 namespace stretto::codec::HWY_NAMESPACE {
 #if STRETTO_PORTABLE_TARGET
 
-// True if any value is kept or near a mark. Loops over marks outside, so that a mark's constants stay in registers.
+// Loops over marks outside, so that a mark's constants stay in registers.
 template <class T>
 bool AnyKeptOrNear(const T* x, const MarkSet<T>& marks) {
   const Tag<T> d;
@@ -37,7 +37,7 @@ bool AnyKeptOrNear(const T* x, const MarkSet<T>& marks) {
   return !hn::AllFalse(d, hit);
 }
 
-// Mask of the kept values of v; *near: others that may decode to a mark. kOne: there is one mark.
+// *near: other values that may decode to a mark. kOne: there is one mark.
 template <bool kOne, class T, class V, class M>
 HWY_INLINE M KeptOf(V v, const MarkSet<T>& marks, M* near) {
   const Tag<T> d;

@@ -1,4 +1,4 @@
-// Missing data: values without a code, and their fill codes. No step branches per place, which would be mispredicted.
+// Values without a code, and their fill codes. No step branches per place, which would be mispredicted.
 #if defined(STRETTO_PORTABLE_MISSING_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef STRETTO_PORTABLE_MISSING_INL_H_
 #undef STRETTO_PORTABLE_MISSING_INL_H_
@@ -14,7 +14,7 @@ HWY_BEFORE_NAMESPACE();
 namespace stretto::codec::HWY_NAMESPACE {
 #if STRETTO_PORTABLE_TARGET
 
-// Each exception takes the previous code; exceptions before the block's first code take q[-1].
+// Exceptions before the block's first code take q[-1].
 HWY_INLINE void FillBlock(std::uint32_t exceptions, std::int16_t* q) {
   const hn::FixedTag<std::int16_t, 8> d;
   const hn::FixedTag<std::uint8_t, 16> d8;
@@ -54,8 +54,8 @@ HWY_INLINE bool SameInAllLanes(hn::Vec<Tag<std::int32_t>> some, hn::Vec<Tag<std:
   return (s[0] & ~a[0]) == 0;
 }
 
-// Quantises 1,024 values with codes up to safe_code (16 bits) or safe_code32. `missing` receives the missing places,
-// which take the previous codes. Not good: other values need a check.
+// Codes are up to safe_code (16 bits) or safe_code32. Places in `missing` take the previous codes. Not good: other
+// values need a check.
 template <class Q>
 HWY_INLINE CodeRange QuantiseFilled(const float* x, const Grid<float>& grid, Q* q, Missing* missing) {
   constexpr bool kSmall = sizeof(Q) == 2;
@@ -72,7 +72,7 @@ HWY_INLINE CodeRange QuantiseFilled(const float* x, const Grid<float>& grid, Q* 
   auto least = zero, most = zero;
   auto some = hn::Zero(di), all = hn::Set(di, -1);  // bits set in some missing value, and in all
   const auto sum = [&](std::size_t i) HWY_ATTR { return hn::BitCast(di, hn::MulAdd(hn::LoadU(d, x + i), r, magic)); };
-  // kept(i) returns the sums with missing values replaced.
+  // kept(i): sums with missing values replaced.
   const auto put = [&](Q* to, const auto& kept) HWY_ATTR {
     for (std::size_t i = 0; i < kBlock; i += kLanes<Q>) {
       const auto s0 = kept(i);

@@ -1,7 +1,6 @@
-// Sums of groups in bit planes: a full adder on vectors whose lanes are blocks. Four planes at a time are transposed as
-// words, added plane by plane, and transposed back. One pass also raises the operand of lower order: it subtracts the
-// planes shifted by one place. The place before a block is the last place of the lane before. All blocks add equally
-// many planes, so no branch depends on a width.
+// Sums in bit planes: a full adder on vectors whose lanes are blocks. Four planes at a time are transposed as words,
+// added, and transposed back. One pass also raises the operand of lower order: it subtracts the planes shifted by one
+// place, across lanes. All blocks add equally many planes, so no branch depends on a width.
 #if defined(STRETTO_PORTABLE_PLANE_SUMS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef STRETTO_PORTABLE_PLANE_SUMS_INL_H_
 #undef STRETTO_PORTABLE_PLANE_SUMS_INL_H_
@@ -22,8 +21,7 @@ using V32 = hn::Vec<Words>;
 inline constexpr int kWays = static_cast<int>(kLanes<std::uint32_t>);  // blocks taken at once: 4 or 8
 inline constexpr int kMostQuads = 8;                                   // 32 planes
 
-// Transposes four planes of kWays blocks between a lane per block and a lane per plane. The first vector by planes has
-// block 0 and, with eight lanes, block 4.
+// Between a lane per block and a lane per plane. The first vector by planes has block 0 and, with eight lanes, block 4.
 HWY_INLINE void Transpose(V32& v0, V32& v1, V32& v2, V32& v3) {
   const Words d;
   const Tag<std::uint64_t> d64;
@@ -35,7 +33,6 @@ HWY_INLINE void Transpose(V32& v0, V32& v1, V32& v2, V32& v3) {
   v3 = hn::BitCast(d, hn::InterleaveUpper(d64, c, e));
 }
 
-// A group's blocks, kWays at a time.
 struct BlockPlanes {
   const std::uint8_t* p;
   const std::uint8_t* farthest;  // last address for a read of 16 bytes
@@ -77,7 +74,7 @@ struct BlockPlanes {
   }
 };
 
-// A plane of numbers less the numbers one place before. x replaces the stored plane of the previous kWays blocks.
+// Subtracts the numbers one place before. x replaces the stored plane of the previous kWays blocks.
 HWY_INLINE V32 LessPlaceBefore(V32 x, std::uint32_t* blocks_before, V32& borrow) {
   const Words d;
   const V32 before = hn::Load(d, blocks_before);
@@ -93,9 +90,9 @@ HWY_INLINE V32 LessPlaceBefore(V32 x, std::uint32_t* blocks_before, V32& borrow)
   return difference;
 }
 
-// Writes the planes and widths of low, raised kRaise times, plus high; each may be negated. Returns the end of the
-// planes, or null if unsigned residuals would need 32 bits. Sums have up to 4 kQuads planes, or are modulo 2^32. May
-// write up to 16 kQuads bytes more.
+// Adds `low`, raised kRaise times, and `high`; each may be negated. Returns the end of the planes, or null if unsigned
+// residuals would need 32 bits. Sums have up to 4 kQuads planes, or are modulo 2^32. May write up to 16 kQuads bytes
+// more.
 template <bool kSigned, int kRaise, int kQuads>
 HWY_NOINLINE std::uint8_t* AddQuads(const PackedGroup& low, bool negate_low, const PackedGroup& high, bool negate_high,
                                     std::uint8_t* width, std::uint8_t* at) {
@@ -114,7 +111,7 @@ HWY_NOINLINE std::uint8_t* AddQuads(const PackedGroup& low, bool negate_low, con
     const auto width_l = l.Next(), width_h = h.Next();
     V32 carry = hn::Or(invert_l, invert_h), below = zero, most = zero, last_l = zero, last_h = zero;
     V32 borrow0 = zero, borrow1 = zero;
-    // Plane i of numbers of any width: sign or zero beyond the stored planes.
+    // Sign or zero beyond the stored planes.
     const auto extended = [&](int i, V32 stored, auto widths, V32 signs, V32& last) HWY_ATTR {
       const auto has = hn::RebindMask(d, hn::Lt(hn::Set(di, i), widths));
       if constexpr (kSigned)
@@ -131,7 +128,7 @@ HWY_NOINLINE std::uint8_t* AddQuads(const PackedGroup& low, bool negate_low, con
       const V32 y = hn::Xor(extended(i, stored_h, width_h, signs_h, last_h), invert_h);
       const V32 either = hn::Xor(x, y), s = hn::Xor(either, carry);
       carry = hn::Or(hn::And(x, y), hn::And(either, carry));
-      // One more than the highest plane that differs from the plane below (signed) or from 0 (unsigned).
+      // Signed: compares with the plane below, else with 0.
       most = hn::IfThenElse(hn::Eq(s, below), most, hn::Set(d, static_cast<std::uint32_t>(i + 1)));
       if constexpr (kSigned) below = s;
       return s;
@@ -176,7 +173,7 @@ HWY_INLINE std::uint8_t* AddPlanes(const PackedGroup& low, bool negate_low, cons
   return AddQuads<kSigned, kRaise, kMostQuads>(low, negate_low, high, negate_high, width, at);
 }
 
-// Writes a + b or a - b; between(p) as for WriteGroup. Returns the words; declines if the result is not a narrow group.
+// between(p) as for WriteGroup. Returns the words; declines if the result is not a narrow group.
 template <class Between>
 std::size_t AddPacked(const PackedGroup& a, const PackedGroup& b, bool negate_b, std::uint8_t* out,
                       const Between& between) {

@@ -1,4 +1,3 @@
-// Values to codes and back, and the range of values.
 #if defined(STRETTO_PORTABLE_VALUES_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef STRETTO_PORTABLE_VALUES_INL_H_
 #undef STRETTO_PORTABLE_VALUES_INL_H_
@@ -29,8 +28,8 @@ struct CodeRange {
 // Values checked together. A step with a bad code loses little more than its own work.
 inline constexpr std::size_t kQuantiseStep = 8 * kBlock;
 
-// Quantises values if no code exceeds safe_code, with the codes of quantise(). s = x * r + M, rounded once, is M plus
-// the integer nearest to x * r, which its low bits hold. The error needs no check.
+// No code may exceed safe_code. s = x * r + M, rounded once, is M plus the integer nearest to x * r, which its low bits
+// hold. The error needs no check.
 HWY_INLINE CodeRange Quantise(const float* x, const Grid<float>& grid, std::int16_t* q) {
   const auto safe = static_cast<std::int32_t>(grid.safe_code);  // at most 8191
   if (safe == 0) return {};
@@ -103,8 +102,8 @@ HWY_INLINE CodeRange Quantise(const double* x, const Grid<double>& grid, std::in
   return {hn::GetLane(hn::MinOfLanes(half_signed, least)), hn::GetLane(hn::MaxOfLanes(half_signed, most))};
 }
 
-// Quantises arbitrary values with the checks of quantise(). A value without a code gets 0, and its bit in `lanes`.
-// False if a code needs more than 32 bits.
+// With the checks of quantise(). A value without a code gets 0, and its bit in `lanes`. False if a code needs more than
+// 32 bits.
 template <class T>
 HWY_INLINE bool QuantiseChecked(const T* x, const Grid<T>& grid, std::int32_t* q, Lanes lanes) {
   constexpr bool kSingle = sizeof(T) == 4;
@@ -196,7 +195,6 @@ HWY_INLINE void PutSingle(const std::int32_t* q, const Grid<float>& grid, float*
     Put<kStream>(hn::Mul(hn::ConvertTo(d, hn::Load(Tag<std::int32_t>(), q + i)), w), d, y + i);
 }
 
-// Decodes values or means through float64.
 template <bool kStream, class T>
 HWY_INLINE void PutDouble(const std::int32_t* q, const Grid<T>& grid, std::uint32_t divisor, T* y) {
   const Tag<double> d;

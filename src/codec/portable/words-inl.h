@@ -1,5 +1,5 @@
-// Converts a block of 16-bit residuals between bit planes and one vector of 64 bytes. Handles all 16 possible planes at
-// once, so no branch depends on the width.
+// A block of 16-bit residuals between bit planes and one vector of 64 bytes. Handles all 16 possible planes, so no
+// branch depends on the width.
 #if defined(STRETTO_PORTABLE_WORDS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef STRETTO_PORTABLE_WORDS_INL_H_
 #undef STRETTO_PORTABLE_WORDS_INL_H_
@@ -20,7 +20,7 @@ using Planes16 = hn::FixedTag<std::uint32_t, 16>;
 using BlockBytes = hn::FixedTag<std::uint8_t, 2 * kBlock>;
 using VBlockBytes = hn::Vec<BlockBytes>;
 
-// Each 16 bytes hold bytes of eight values, low bytes first, or (by planes) those of four planes.
+// Each 16 bytes hold bytes of eight values, or (by planes) of four planes.
 alignas(64) inline constexpr std::uint32_t kSquareOfFour[16] = {0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15};
 alignas(16) inline constexpr std::uint8_t kBytesOfFour[16] = {0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15};
 
@@ -80,7 +80,7 @@ HWY_INLINE int WriteWords(VWords v, std::uint8_t* p) {
   const auto bytes = hn::TableLookupBytes(hn::BitCast(d8, v), hn::LoadDup128(d8, kApart));
   const auto planes = hn::BitCast(d, SwapBytes(SwapWords(TransposeBlockBits(bytes))));
   hn::StoreU(hn::BitCast(d8, planes), d8, p);
-  // One more than the highest plane that differs from the plane below (signed) or from 0 (unsigned).
+  // Signed: compares with the plane below, else with 0.
   auto below = hn::Zero(d);
   if constexpr (kSigned)
     below = hn::IfThenElseZero(hn::Not(hn::FirstN(d, 1)), hn::TableLookupLanes(planes, hn::SetTableIndices(d, kBelow)));

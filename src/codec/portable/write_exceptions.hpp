@@ -1,4 +1,4 @@
-// Writes a group's exceptions: fill codes, places and values. Works by whole blocks, since missing data come in runs.
+// Writes a group's exceptions by whole blocks, since missing data come in runs.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +17,7 @@ struct Missing {
   bool alike = true;  // all hold the same bits
 };
 
-// Each exception takes the previous code; exceptions before the first code take that code.
+// Fills exceptions as the format prescribes.
 template <class Q>
 void fill_exceptions(const Lanes lanes, Q* q) noexcept {
   int first = 0;
@@ -66,8 +66,7 @@ bool all_alike(const T* x, const Lanes lanes) noexcept {
   return others == 0;
 }
 
-// Writes the section of at least one exception, and returns its end. Takes up to sizeof(T) bytes per exception and 256
-// more.
+// Precondition: at least one exception. Takes up to sizeof(T) bytes per exception and 256 more.
 template <class T>
 std::uint8_t* write_exceptions(const T* x, const Missing& missing, std::uint8_t* p) noexcept {
   std::uint8_t* kind = p;

@@ -71,11 +71,10 @@ bool parse_lanes(const std::uint8_t* p, std::size_t left, int m, Lanes lanes, st
   return true;
 }
 
-// Most bytes of runs in a map. Lanes take at most 140 bytes, so longer runs are never chosen.
+// Lanes take at most 140 bytes, so longer runs are never chosen.
 constexpr std::size_t kMostRuns = 255;
 
-// Finds the places below m that differ from the previous place; no exception precedes place 0. Stops within a word
-// after kMostRuns.
+// Finds the places below m that differ from the previous place; stops within a word after kMostRuns.
 std::size_t find_changes(const Lanes lanes, int m, std::uint16_t* at) noexcept {
   std::size_t n = 0;
   std::uint64_t before = 0;
@@ -119,7 +118,6 @@ std::size_t write_runs(const Lanes lanes, int m, std::uint8_t* out) noexcept {
   return n;
 }
 
-// Number of blocks that have both exceptions and other places.
 std::size_t count_mixed(const Lanes lanes, int m) noexcept {
   std::uint32_t n = 0;
   for (int b = 0; b < kBlocks; ++b) n += lanes[b] + 1 > 1;  // neither 0 nor all ones

@@ -7,7 +7,7 @@
 
 namespace stretto::codec {
 
-// Iterates over the exceptions in order of place. T: float or double, the stored type.
+// T: the stored type, float or double.
 template <class T>
 class ExceptionReader {
  public:

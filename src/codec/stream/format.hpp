@@ -1,4 +1,4 @@
-// Layout of a stream (docs/format.md): constants, the header, and offsets of index and groups.
+// Layout of a stream (docs/format.md).
 #pragma once
 
 #include <cstddef>
@@ -20,8 +20,8 @@ inline constexpr std::uint64_t kNarrowLimit = 0x7fffffff;        // largest code
 inline constexpr std::uint64_t kCodeLimit = 0x7fffffffffffffff;  // largest code bound of a sum
 
 inline constexpr std::uint64_t kSingleLimit = 1u << 24;  // largest code bound decoded in single precision
-// Largest excess of the sum of two groups without exceptions over both together: 12 bytes of word, base and slope,
-// wider widths, and one or two planes per block.
+// Largest excess of the sum of two groups without exceptions over both together: word, base and slope, wider widths,
+// and one or two planes per block.
 inline constexpr std::size_t kCombineSlack = 16 + 32 + 4 * 3 * kBlocks;
 
 enum class Predictor : std::uint8_t { none_unsigned = 0, none_signed = 1, first = 2, second = 3 };
@@ -64,7 +64,7 @@ void set_element(T* y, Index i, T v) noexcept {
 constexpr std::uint64_t groups_of(std::uint64_t count) noexcept { return (count + kGroup - 1) / kGroup; }
 constexpr std::uint64_t chunks_of(std::uint64_t groups) noexcept { return (groups + kChunk - 1) / kChunk; }
 
-// Version 2: bytes of the lengths at the start of a fixed chunk; `groups` counts the groups from that chunk on.
+// Version 2: bytes of the lengths before a fixed chunk; `groups` counts the groups from that chunk on.
 constexpr std::size_t length_bytes(std::uint64_t groups) noexcept {
   return (2 * (groups < kChunk ? groups : kChunk) + 3) / 4 * 4;
 }
@@ -74,12 +74,12 @@ constexpr Type stored_type(Type t) noexcept { return t == Type::f16 || t == Type
 constexpr bool is_integer(Type t) noexcept { return t == Type::i32 || t == Type::i64; }
 constexpr int value_bytes(Type t) noexcept { return t == Type::f64 || t == Type::i64 ? 8 : 4; }
 
-// Offsets in a stream. Fixed (version 1): one array of lengths before all groups. Dense (version 2): consecutive
-// chunks; fixed chunks among them begin with their lengths.
+// Fixed (version 1): one array of lengths before all groups. Dense (version 2): consecutive chunks; fixed chunks among
+// them begin with their lengths.
 struct Layout {
   std::uint64_t count, groups, chunks;
-  std::size_t lengths;  // offset of the lengths
-  std::size_t body;     // offset of the first group, or chunk
+  std::size_t lengths;
+  std::size_t body;  // offset of the first group, or chunk
   Coding coding;
   explicit Layout(std::uint64_t n, Coding how = Coding::fixed) noexcept
       : count(n),

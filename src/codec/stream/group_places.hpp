@@ -29,7 +29,7 @@ inline int places(const Lanes lanes) noexcept {
   return static_cast<int>((sum & 0xffff) + (sum >> 16));
 }
 
-// Adds the codes of places without exceptions, and the number of exceptions.
+// Codes count at places without exceptions only.
 inline void count(const Codes q, int m, const Lanes lanes, Tally* tally) noexcept {
   Tally t;
   for (int i = 0; i < m; ++i)
@@ -44,7 +44,7 @@ inline std::size_t put_bytes(const void* value, std::size_t n, std::uint8_t* out
   return n;
 }
 
-// A code of more than 53 bits is not rounded first: an error of one code is 2 eps, beyond the promise.
+// A code of more than 53 bits is not rounded first: an error of one code is 2 eps.
 inline double code_value_float64(std::int64_t q, double width) noexcept {
   constexpr std::uint64_t kFloat64Exact = std::uint64_t{1} << 53;
   if (magnitude(q) <= kFloat64Exact) return static_cast<double>(q) * width;

@@ -1,5 +1,5 @@
-// Codes of a group in memory, place i at q[i]: fill, order of prediction, residuals. C is i32, or i64 if codes may be
-// wide; `wide` selects arithmetic modulo 2^64 instead of 2^32.
+// Codes of a group in memory. C is i32, or i64 if codes may be wide; `wide` selects arithmetic modulo 2^64 instead of
+// 2^32.
 #pragma once
 
 #include "codec/cuda/groups/group_reader.hpp"
@@ -24,7 +24,7 @@ template <class T>
 struct alignas(16) Quad {
   T v[4];
 };
-// Explicit 16-byte stores, which the compiler does not make of an assignment if it knows too little of p.
+// Explicit 16-byte stores, which the compiler may not make of an assignment.
 STRETTO_DEVICE void store_quad(i32* p, const Quad<i32>& q) {
 #if defined(__CUDACC__)
   *reinterpret_cast<int4*>(p) = make_int4(q.v[0], q.v[1], q.v[2], q.v[3]);
@@ -41,7 +41,7 @@ STRETTO_DEVICE void store_quad(i64* p, const Quad<i64>& q) {
 #endif
 }
 
-// For device or mapped memory: whole stores even if the compiler cannot see that.
+// For device or mapped memory: whole stores in any case.
 STRETTO_DEVICE void store_quad_global(i32* p, const Quad<i32>& q) {
 #if defined(__CUDACC__)
   __stwb(reinterpret_cast<int4*>(p), make_int4(q.v[0], q.v[1], q.v[2], q.v[3]));
@@ -58,7 +58,7 @@ STRETTO_DEVICE void store_quad_global(i64* p, const Quad<i64>& q) {
 #endif
 }
 
-// Each exception takes the previous code; exceptions before the first code take that code.
+// Fills exceptions as the format prescribes.
 template <class W, class C>
 STRETTO_DEVICE void fill_codes(typename W::template Lane<u32> lanes, int m, C* q) {
   const auto kept = W::map([=](int b, u32 l) { return ~l & lanes_below(b, m); }, W::lane(), lanes);
@@ -87,13 +87,12 @@ STRETTO_DEVICE void fill_codes(typename W::template Lane<u32> lanes, int m, C* q
   W::sync();
 }
 
-// The order of prediction (0, 1, 2) that the format prescribes.
+// The prescribed order of prediction (0, 1, 2).
 template <class W, class C>
 STRETTO_DEVICE int choose_order(const C* q, int m, bool wide) {
   using U = typename Unsigned<C>::type;
   int cost[3] = {}, unsigned_cost = 0;
   bool negative = false;
-  // Each half of the warp samples a run from its `start` on, by n lanes.
   const auto sample = [&](typename W::template Lane<int> start, int halves, int n) {
     const auto value = [&](int order) {
       return W::map(
@@ -151,26 +150,23 @@ STRETTO_DEVICE void fresh_base(const C* q, int m, Predictor p, bool wide, i64* b
   }
 }
 
-// The least width of a block's residuals.
 template <class W, class C>
 STRETTO_DEVICE u32 width_of(typename W::template Lane<C> e, bool is_unsigned) {
   using U = typename Unsigned<C>::type;
-  // The bits of the largest magnitude and a sign; 0 if all are zero.
   const U bits = W::reduce_or(
       W::map([](C v) { return static_cast<U>(v ^ (v >> (8 * sizeof(C) - 1))) << 1 | static_cast<U>(v != 0); }, e));
   const u32 width = static_cast<u32>(bit_width(bits));
   return is_unsigned && width ? width - 1 : width;
 }
 
-// Codes to residuals, in place, and the width of each block. A lane takes four neighbours of each 128 places, so a
-// block is eight lanes. Four residuals need two codes of another lane.
+// Codes to residuals, in place, and widths. A lane takes four neighbours of each 128 places, so a block is eight lanes.
+// Four residuals need two codes of another lane.
 template <class W, class C>
 STRETTO_DEVICE auto to_residuals(C* q, int m, Predictor p, bool wide, i64 base, i64 slope) {
   using U = typename Unsigned<C>::type;
   const bool is_unsigned = p == Predictor::none_unsigned;
   auto widths = W::splat(u32{0});
   const auto previous = W::map([](int j) { return (j + 31) & 31; }, W::lane());
-  // The codes before lane 0's.
   auto carried = W::splat(static_cast<U>(base)),
        carried_before = W::splat(static_cast<U>(base) - static_cast<U>(slope));
   STRETTO_ROLLED
@@ -206,7 +202,6 @@ STRETTO_DEVICE auto to_residuals(C* q, int m, Predictor p, bool wide, i64 base, 
           },
           W::lane(), v);
     W::each([=](int j, const Quad<C>& e) { store_quad(q + from + 4 * j, e); }, W::lane(), v);
-    // As width_of, for four blocks at a time.
     auto bits = W::map(
         [](const Quad<C>& e) {
           U size = 0, any = 0;
@@ -233,7 +228,6 @@ STRETTO_DEVICE auto to_residuals(C* q, int m, Predictor p, bool wide, i64 base, 
   return widths;
 }
 
-// Residuals to codes, block by block in order.
 template <class W, class C>
 struct CodeSum {
   using U = typename Unsigned<C>::type;
@@ -259,7 +253,7 @@ struct CodeSum {
   }
 };
 
-// Differences once or twice, from predictor `from` to `to`, block by block in order; modulo 2^32.
+// Differences once or twice, block by block in order, modulo 2^32.
 template <class W>
 struct Raise {
   int times;

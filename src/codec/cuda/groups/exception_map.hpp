@@ -1,6 +1,5 @@
-// Places of a group's exceptions: 32 words, block b's in lane b. A warp measures, writes and parses them as runs or
-// lanes (docs/format.md). A run ends where a bit differs from the previous bit, so exclusive or finds runs, and
-// restores bits.
+// Places of exceptions: 32 words, block b's in lane b, stored as runs or lanes (docs/format.md). A run ends where a bit
+// differs from the previous bit, so exclusive or finds runs, and restores bits.
 #pragma once
 
 #include "codec/cuda/layout.hpp"
@@ -17,7 +16,7 @@ template <class W>
 struct Runs {
   typename W::template Lane<u32> ends;    // bit j of lane b: a run ends before place 32 b + j
   typename W::template Lane<int> before;  // the start of the run that the first of these ends
-  typename W::template Lane<u32> bytes;   // of the runs that end in this block
+  typename W::template Lane<u32> bytes;
 };
 
 template <class W>
@@ -97,7 +96,7 @@ STRETTO_DEVICE bool known_kind(u32 kind) {
   return kind <= 15 && (!(kind & kQuietNanBit) || (kind & (kUniformBit | kSumsBit)) == kUniformBit);
 }
 
-// Parses the map at p, of which `left` words may be read. False if malformed. `scratch`: 32 words.
+// False if malformed. `left` words may be read. `scratch`: 32 words.
 template <class W>
 STRETTO_DEVICE bool parse_map(const u32* p, u32 left, int m, u32* scratch, u32* kind, u32* words,
                               typename W::template Lane<u32>* lanes) {

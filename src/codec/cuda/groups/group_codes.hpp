@@ -1,5 +1,5 @@
-// The codes of a group in memory, computed from values or loaded. Loads of 16 bytes give a lane four neighbours. Later
-// a lane has every 32nd value, as planes need it.
+// The codes of a group in memory, computed or loaded by 16 bytes, four neighbours per lane. Later a lane has every 32nd
+// value, as planes need it.
 #pragma once
 
 #include "codec/cuda/groups/quads.hpp"
@@ -7,12 +7,11 @@
 
 namespace stretto::codec::cuda {
 
-// Memory of one warp.
 template <class C>
 struct Memory {
   C* codes;  // kGroup, at a multiple of 16 bytes, as wide[]
   u32* scratch;
-  i64* wide[4];  // kGroup each, in device memory, for slow paths; not for compression
+  i64* wide[4];  // kGroup each, in device memory, for slow paths
   u16* sum_at[2];
 };
 
@@ -27,20 +26,19 @@ struct CodeOf<double> {
 template <class T>
 using Code = typename CodeOf<T>::type;
 
-// Marks an exception; equal to no code.
+// Marks an exception.
 template <class C>
 STRETTO_DEVICE C no_code() {
   return static_cast<C>(u64{1} << (8 * sizeof(C) - 1));
 }
 
-// A lane's findings in its codes.
 template <class C>
 struct Seen {
   typename Unsigned<C>::type bound;
   bool negative, exception;
 };
 
-// A group's values, or codes quantised before (quantised != nullptr; exceptions are no_code).
+// `quantised`: codes found before (exceptions are no_code), or null.
 template <class T>
 struct GroupValues {
   Values x;
@@ -70,7 +68,7 @@ STRETTO_DEVICE void see(C q, Seen<C>* seen) {
   seen->negative = seen->negative || q < 0;
 }
 
-// A lane's findings in unchecked codes. `redo`: a bit for each half of the group with codes that need a check.
+// `redo`: a bit for each half of the group with codes that need a check.
 template <class C>
 struct SeenQuickly {
   typename Unsigned<C>::type bound;
@@ -78,8 +76,8 @@ struct SeenQuickly {
   u32 redo;
 };
 
-// Codes of a whole, aligned group to q. A code is one fused multiply-add; one comparison checks sixteen codes of a
-// lane. If it fails each is judged; the few that need float64 follow one by one. kGlobal: q lies in device memory.
+// A code is one fused multiply-add; one comparison checks sixteen. If it fails each is judged; the few that need
+// float64 follow one by one. kGlobal: q lies in device memory.
 template <class W, class T, bool kGlobal = false>
 STRETTO_DEVICE auto load_whole_group(const GroupValues<T>& v, const Grid<T>& grid, Code<T>* q) {
   using C = Code<T>;

@@ -1,5 +1,5 @@
-// A group written by a warp in two steps. finish_plan() finds its length from widths and exceptions, and with it its
-// place; emit() writes it there. Residuals stay in memory meanwhile. A source provides exceptions:
+// Writes a group by a warp in two steps: finish_plan() finds its length, and with it its place; emit() writes it there.
+// Residuals stay in memory meanwhile. A source provides exceptions:
 //   measure(&plan)      sets value_words, uniform and quiet (finish_plan)
 //   write(plan, out)    writes the values (emit)
 #pragma once
@@ -36,7 +36,6 @@ STRETTO_DEVICE void start_plan(int m, Plan<W>* p) {
 
 STRETTO_DEVICE bool fits_24_bits(i64 v) { return v >= -(1 << 23) && v < (1 << 23); }
 
-// Words of word 0, base and slope.
 template <class W>
 STRETTO_DEVICE u32 head_words(const Plan<W>& p) {
   const u32 code = p.wide ? 2 : 1;
@@ -44,7 +43,6 @@ STRETTO_DEVICE u32 head_words(const Plan<W>& p) {
   return 1 + (has_base && !is_short ? code : 0) + (p.predictor == Predictor::second ? code : 0);
 }
 
-// Plans the storage of planes and widths from the widths.
 template <class W>
 STRETTO_DEVICE void plan_widths(Plan<W>* p) {
   p->planes = W::reduce_add(p->width);
@@ -61,7 +59,7 @@ STRETTO_DEVICE void plan_widths(Plan<W>* p) {
   }
 }
 
-// Plans exceptions and the group's length. Needs plan_widths, and predictor, wide, base, slope, sums and lanes.
+// Needs plan_widths, and predictor, wide, base, slope, sums and lanes.
 template <class W, class Source>
 STRETTO_DEVICE void plan_words(const Source& source, Plan<W>* p) {
   p->count = W::reduce_add(W::map([](u32 l) { return static_cast<u32>(popcount(l)); }, p->lanes));
@@ -106,7 +104,7 @@ STRETTO_DEVICE void write_planes(const C* e, typename W::template Lane<u32> widt
   }
 }
 
-// `scratch`: 32 words, to combine widths.
+// `scratch`: 32 words.
 template <class W>
 STRETTO_DEVICE void write_widths(const Plan<W>& p, u32* scratch, u32* out) {
   const bool nibbles = p.form == Form::nibbles || p.form == Form::masked_nibbles;
@@ -114,7 +112,6 @@ STRETTO_DEVICE void write_widths(const Plan<W>& p, u32* scratch, u32* out) {
   const u32 mask = W::ballot(W::map([](u32 w) { return w != 0; }, p.width));
   const u32 words = p.width_words;
   if (!masked) {
-    // A word holds eight nibbles or four bytes, of neighbouring lanes.
     const int bits = nibbles ? 4 : 8, each = 32 / bits;
     auto word = W::map([=](int b, u32 w) { return w << (b % each * bits); }, W::lane(), p.width);
     STRETTO_UNROLL
@@ -142,7 +139,7 @@ STRETTO_DEVICE void write_widths(const Plan<W>& p, u32* scratch, u32* out) {
   W::sync();
 }
 
-// Writes the words before the planes; returns the planes' start.
+// Returns the planes' start.
 template <class W, class Source>
 STRETTO_DEVICE u32* emit_head(const Plan<W>& p, const Source& source, u32* out) {
   const bool has_base = p.predictor >= Predictor::first, is_short = has_base && !p.wide && fits_24_bits(p.base);

@@ -1,5 +1,5 @@
-// One value to its code and back (docs/format.md, sections 4 and 5): the device's form of codec/numbers/quantise.hpp,
-// grid.cpp and half.hpp. The fast path for float32 needs no float64: docs/codec.md proves its codes good.
+// One value to its code and back (docs/format.md, sections 4 and 5): the device's form of codec/numbers. The fast path
+// for float32 needs no float64; docs/codec.md proves its codes good.
 #pragma once
 
 #include "codec/cuda/layout.hpp"
@@ -94,7 +94,7 @@ STRETTO_DEVICE bool quantise_carefully(T x, const Grid<T>& g, i64* q) {
 }
 
 // False if x is an exception. If |x r| rounded is below 2^21, so is the exact product. The sum with 3 * 2^22 then has
-// units of one, so its rounding rounds the exact product to an integer.
+// units of one, so it rounds the exact product to an integer.
 STRETTO_DEVICE bool quantise(float x, const Grid<float>& g, i64* q) {
   if (absolute(x * g.r) < 0x1p21f) {
     const float n = fused(x, g.r, 0x1.8p23f) - 0x1.8p23f;
@@ -112,8 +112,8 @@ STRETTO_DEVICE bool quantise(double x, const Grid<double>& g, i64* q) {
   return quantise_carefully(x, g, q);
 }
 
-// The code of x if its magnitude is at most grid.safe: a sum with units of one has the nearest integer in its low bits.
-// Any other x, NaN included, gives a magnitude beyond every grid.safe, since both roundings are monotonic.
+// The code of x if its magnitude is at most grid.safe: a sum with units of one has it in its low bits. Any other x, NaN
+// included, gives a larger magnitude, since both roundings are monotonic.
 STRETTO_DEVICE i32 quick_code(float x, float r) {
   return static_cast<i32>(bits_of(fused(x, r, 0x1.8p23f)) - bits_of(0x1.8p23f));
 }
@@ -121,15 +121,15 @@ STRETTO_DEVICE i64 quick_code(double x, double r) {
   return static_cast<i64>(bits_of(fused(x, r, 0x1.8p52)) - bits_of(0x1.8p52));
 }
 
-// True if n is a good code of x. Single precision is exact for codes below 2^21: the product with the width and the
-// residue of x are each rounded once.
+// Single precision is exact for codes below 2^21: the product with the width and the residue of x are each rounded
+// once.
 STRETTO_DEVICE bool code_is_good(float x, float n, const Grid<float>& g) {
   const float y = n * g.w;
   return absolute(n) < 0x1p21f && absolute(fused(-n, g.w, x)) <= g.eps_e && absolute(x - y) <= g.eps_y &&
          absolute(y) <= g.largest;
 }
 
-// Judges the code that quick_code finds; `unsure` needs the slow path.
+// `unsure` needs the slow path.
 enum class Judgement { good, exception, unsure };
 STRETTO_DEVICE Judgement judge(float x, const Grid<float>& g) {
   if (code_is_good(x, fused(x, g.r, 0x1.8p23f) - 0x1.8p23f, g)) return Judgement::good;
@@ -143,14 +143,14 @@ STRETTO_DEVICE Judgement judge(double x, const Grid<double>& g) {
                                                                                             : Judgement::unsure;
 }
 
-// code * width as a float64; codes of more than 53 bits are not rounded first.
+// Codes of more than 53 bits are not rounded first.
 STRETTO_DEVICE double code_value(i64 q, double width) {
   if (magnitude(q) <= u64{1} << 53) return static_cast<double>(q) * width;
   const i64 low = q % (i64{1} << 32);
   return fused(static_cast<double>(q - low), width, static_cast<double>(low) * width);
 }
 
-// v * 2^k, exact or overflowing, for integers v below 2^54 and k >= -1074.
+// Exact or overflowing, for integers v below 2^54 and k >= -1074.
 STRETTO_DEVICE double scaled(double v, int k) {
   const int far = k < -500 ? -300 : k > 500 ? 600 : 0;
   const int near = k - far;
@@ -158,8 +158,8 @@ STRETTO_DEVICE double scaled(double v, int k) {
   return v * power(near) * power(far);
 }
 
-// (high 2^64 + low) 2^exponent / n, rounded once to float64. `more`: the true value is greater by a fraction of one;
-// the leading bit is then set.
+// (high 2^64 + low) 2^exponent / n, rounded once to float64. `more`: the true value is greater by a fraction; the
+// leading bit is then set.
 STRETTO_DEVICE double quotient(u64 high, u64 low, bool more, int exponent, u32 n) {
   if ((high | low) == 0) return 0;
   const auto shift_left = [](u64* h, u64* l, int by) {
@@ -190,7 +190,7 @@ STRETTO_DEVICE double quotient(u64 high, u64 low, bool more, int exponent, u32 n
   return scaled(static_cast<double>(kept), exponent + drop);
 }
 
-// The exact product divided, and rounded once. Fast path: docs/codec.md, "Means".
+// Rounded once. Fast path: docs/codec.md, "Means".
 STRETTO_DEVICE double code_mean(i64 q, double width, u32 n) {
   if (magnitude(q) <= u64{1} << 31 && width > 0x1p-900 && width < 0x1p992) {
     const double code = static_cast<double>(q), divisor = n, inverse = 1 / divisor, v = code * width,
@@ -229,7 +229,7 @@ STRETTO_DEVICE u16 round_f16(float x) {
   return static_cast<u16>(sign | ((a - 0x38000000 + 0xfff + (a >> 13 & 1)) >> 13));
 }
 
-// The caller's values. T is the stored type; halves are widened when loaded and rounded when stored.
+// The caller's values. Halves are widened when loaded and rounded when stored.
 struct Values {
   const void* x;
   Type type;

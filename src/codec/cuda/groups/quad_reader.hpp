@@ -1,6 +1,5 @@
 // Codes of narrow groups, four neighbours per lane: a run of 128 is four blocks of eight lanes. Three exchanges turn
-// eight planes into a byte of each of a lane's four residuals. Codes are sums of residuals; a run takes one scan of
-// lanes per order.
+// eight planes into a byte of each of a lane's residuals. A run takes one scan of lanes per order.
 #pragma once
 
 #include "codec/cuda/groups/codes.hpp"
@@ -9,8 +8,7 @@ namespace stretto::codec::cuda {
 
 constexpr int kRun = 4 * kBlock, kRuns = kGroup / kRun;
 
-// Stores two runs at p[at], in device or mapped memory, bypassing caches. Stores fill whole sectors of 32 bytes: for
-// float64, neighbouring lanes exchange halves.
+// Bypasses caches. Stores fill whole sectors of 32 bytes: for float64, neighbouring lanes exchange halves.
 STRETTO_DEVICE void store_once(float* p, const Quad<float>& q) {
 #if defined(__CUDACC__)
   __stcs(reinterpret_cast<float4*>(p), make_float4(q.v[0], q.v[1], q.v[2], q.v[3]));
@@ -75,9 +73,8 @@ STRETTO_DEVICE void store_runs(double* p, u32 at, typename W::template Lane<Quad
   store(p + at + kRun, b);
 }
 
-// Byte k of lane j's result belongs to the residual at place 4 (j % 8) + k of its block; its input is plane
-// plane_of(j). Exchanges swap lane bits with the places' upper bits. The last two swaps, within a word, leave the
-// planes' bits in another order.
+// Byte k of lane j's result belongs to place 4 (j % 8) + k of its block; its input is plane plane_of(j). Exchanges swap
+// lane bits with the places' upper bits. The last two swaps leave the planes' bits in another order.
 STRETTO_DEVICE u32 plane_of(int j) { return static_cast<u32>((j & 1) << 2 | (j & 6) >> 1); }
 template <class W>
 STRETTO_DEVICE auto bytes_of_planes(typename W::template Lane<u32> v) {
@@ -97,8 +94,8 @@ STRETTO_DEVICE auto bytes_of_planes(typename W::template Lane<u32> v) {
       W::lane(), v, W::shuffle_xor(v, 1));
 }
 
-// For four residuals of a lane, signed bytes of a word or numbers: their sum; their sum weighted 4, 3, 2, 1; and codes
-// of order 0, 1 or 2 after a code and a difference. All modulo 2^32.
+// Four residuals of a lane, as signed bytes or numbers: their sum; their sum weighted 4, 3, 2, 1; and codes after a
+// code and a difference. All modulo 2^32.
 STRETTO_DEVICE u32 sum_of(u32 bytes) { return dot_bytes(bytes, 0x01010101, 0); }
 STRETTO_DEVICE u32 ramp_of(u32 bytes) { return dot_bytes(bytes, 0x01020304, 0); }
 template <int kOrder>
@@ -128,8 +125,7 @@ STRETTO_DEVICE Quad<i32> codes_after(const Quad<u32>& e, u32 code, u32 differenc
   return q;
 }
 
-// Reads the residuals of a narrow group run by run, and sums them to codes. Signed residuals have at most 8 kBytes
-// bits, unsigned ones one less.
+// Signed residuals have at most 8 kBytes bits, unsigned ones one less.
 template <class W, int kBytes, int kOrder>
 class QuadReader {
   template <class T>
@@ -206,7 +202,7 @@ class QuadReader {
         return W::map([=](const auto& x, u32 own, u32 all) { return codes_after<1>(x, code + (all - own), 0); }, e, sum,
                       sums);
       } else {
-        // A lane's contribution to the code, without the run's first difference.
+        // Without the run's first difference.
         const auto part =
             W::map([](const auto& x, u32 own, u32 all) { return 4 * (all - own) + ramp_of(x); }, e, sum, sums);
         const auto parts = W::scan_add(part);
@@ -267,8 +263,8 @@ STRETTO_DEVICE void each_run_of_none(const Group<W>& g, F f) {
   for (int run = 0; run < kRuns; run += 2) f(run, codes(run), codes(run + 1));
 }
 
-// Calls f(run, codes, next run's codes) for every second run of a narrow group in order; codes are a Lane<Quad<i32>>.
-// kLeast 2 makes less code, for rare cases.
+// Calls f(run, codes, next run's codes) for every second run in order, with Lane<Quad<i32>>. kLeast 2 makes less code,
+// for rare cases.
 template <int kLeast, class W, class F>
 STRETTO_DEVICE void each_run(const Group<W>& g, F f) {
   const u32 bits = g.most + (g.predictor == Predictor::none_unsigned ? 1 : 0);

@@ -7,7 +7,6 @@ namespace stretto::codec::cuda {
 
 STRETTO_DEVICE bool quad_aligned(const void* p) { return reinterpret_cast<u64>(p) % 16 == 0; }
 
-// Loads four values from i on, of an aligned array of T or of halves.
 template <class T>
 struct StoredQuads {
   const T* x;
@@ -26,8 +25,8 @@ struct HalfQuads {
   }
 };
 
-// state = f(state, place, in) over a whole group: in[k] holds the four values from place + 128 k on. All four quads are
-// loaded before the first is used.
+// state = f(state, place, in) over a whole group: in[k] holds four values from place + 128 k on. All are loaded before
+// the first is used.
 template <class W, class T, class State, class Source, class F>
 STRETTO_DEVICE auto fold_quads(const Source& source, u64 first, typename W::template Lane<State> state, F f) {
   STRETTO_ROLLED
@@ -43,7 +42,7 @@ STRETTO_DEVICE auto fold_quads(const Source& source, u64 first, typename W::temp
         W::lane(), state);
   return state;
 }
-// For the caller's values; branches once on their type.
+// Branches once on the type.
 template <class W, class State, class F>
 STRETTO_DEVICE auto fold_values(const Values& x, u64 first, float, typename W::template Lane<State> state, F f) {
   if (x.type == Type::f32)

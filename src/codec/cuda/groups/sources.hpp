@@ -1,4 +1,3 @@
-// Sources of exceptions: numbers kept bit for bit, or exact sums of two operands.
 #pragma once
 
 #include "codec/cuda/groups/group_writer.hpp"
@@ -40,7 +39,6 @@ STRETTO_DEVICE int first_exception(typename W::template Lane<u32> lanes) {
   return 32 * b + trailing_zeros(W::broadcast(lanes, b));
 }
 
-// Numbers whose bits at(place) gives.
 template <class W, class T, class At>
 struct Numbers {
   At at;
@@ -95,10 +93,9 @@ struct Operand {
   const u16* sum_at;
   Values x;
   u64 first;         // of the group in x
-  const i64* codes;  // as they are added; needed where only the other operand has an exception
+  const i64* codes;  // needed where only the other operand has an exception
 
   STRETTO_DEVICE bool has(int place) const { return W::broadcast(lanes, place / 32) >> (place % 32) & 1; }
-  // Start of the value of the rank-th exception.
   STRETTO_DEVICE const u32* stored(u32 rank) const {
     return values + (uniform ? 0 : sums ? sum_at[rank] : rank * (sizeof(T) / 4));
   }
@@ -114,7 +111,7 @@ struct Operand {
       load_bits(stored(rank), &bits);
     sum->add(bits, negate);
   }
-  // For one lane's place: `own` are the exceptions of its block, after `before` earlier ones.
+  // `own`: the exceptions of the place's block, after `before` earlier ones.
   STRETTO_DEVICE void add_at(int place, u32 own, u32 before, float width, LaneSum* sum) const {
     const int j = place % 32;
     if (!(own >> j & 1)) {
@@ -133,7 +130,7 @@ struct Operand {
       load_bits(stored(rank), &bits);
     sum->add(bits, negate);
   }
-  // Adds the value at a place where either operand has an exception; *rank counts this operand's.
+  // *rank counts this operand's exceptions.
   STRETTO_DEVICE void add(int place, u32* rank, double width, Accumulator<W, T>* sum) const {
     if (has(place))
       add_exception(place, (*rank)++, sum);
@@ -159,8 +156,7 @@ STRETTO_DEVICE Operand<W, T> operand_of(const Group<W>& g, bool negate) {
   return o;
 }
 
-// Exact sums at the places of either operand's exceptions: of float32 one per lane, of float64 one after another by all
-// lanes.
+// Exact sums at either operand's exceptions: of float32 one per lane, of float64 one after another by all lanes.
 template <class W, class T>
 struct Sums {
   const Operand<W, T>&a, &b;

@@ -19,14 +19,13 @@ STRETTO_DEVICE void emit_verbatim(const GroupValues<T>& v, u32* out) {
         W::lane());
 }
 
-// Properties of a written group.
 struct Staged {
   u32 words, exceptions;
   u64 bound;
 };
 
-// Compresses a group from values in `memory` to the end of that memory (kStagedWords). `scratch`: kStagedScratch words.
-// values_of() returns the group's values again for rare uses, which saves registers.
+// Compresses values in `memory` to the end of that memory (kStagedWords). `scratch`: kStagedScratch words. values_of()
+// returns the values again for rare uses, which saves registers.
 template <class W, class ValuesOf>
 STRETTO_DEVICE Staged compress_rows(ValuesOf values_of, const Grid<float>& grid, u32* memory, u32* scratch) {
   const int m = values_of().m;

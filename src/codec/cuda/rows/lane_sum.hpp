@@ -1,5 +1,5 @@
-// Exact sums of float32, one per lane: the number of accumulator.hpp in twelve words. Adds 32 places at once, for
-// groups with many different exceptions.
+// Exact sums of float32, one per lane: the number of accumulator.hpp in twelve words. For groups with many different
+// exceptions.
 #pragma once
 
 #include "codec/cuda/groups/accumulator.hpp"
@@ -28,7 +28,7 @@ class LaneSum {
     add_shifted((c & 0xffffffff) * w, shift, code < 0);
     add_shifted((c >> 32) * w, shift + 32, code < 0);
   }
-  // Adds the exact sum at p, which is well-formed.
+  // p is well-formed.
   STRETTO_DEVICE void add_sum(const u32* p, bool negate) {
     const u32 head = p[0], n = head & 0xff, first = head >> 8 & 0xff;
     add_parts(
@@ -42,7 +42,7 @@ class LaneSum {
     flags_ |= negate ? (plus ? kMinusInfBit : 0) | (minus ? kPlusInfBit : 0) : plus | minus;
   }
 
-  // Ends the additions: computes head and magnitude as in a stream.
+  // Computes head and magnitude as in a stream; ends the additions.
   STRETTO_DEVICE void close() {
     const bool negative = word_[kWords - 1] >> 31;
     u32 carry = negative;
@@ -77,7 +77,6 @@ class LaneSum {
     for (int i = 0; i < Shape::words; ++i) differ |= word_[i] ^ o.word_[i];
     return differ == 0;
   }
-  // Broadcasts a lane's sum.
   template <class W>
   static STRETTO_DEVICE LaneSum of_lane(const typename W::template Lane<LaneSum>& sums, int lane) {
     LaneSum r;

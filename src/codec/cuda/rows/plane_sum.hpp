@@ -1,7 +1,6 @@
-// Fast path for sums of narrow groups in their bit planes, a block per lane. Two planes take two logical instructions
-// for 1,024 places, without transposition. Exceptions must have the same places in both operands, and one value each.
-// sum.hpp takes all other groups, also malformed ones. The sum is written to the warp's memory in its final form, so
-// nothing else is kept until its place is known.
+// Fast path for sums of narrow groups in their bit planes, a block per lane, without transposition. Exceptions must
+// have the same places in both operands, and one value each. sum.hpp takes all other groups, also malformed ones. The
+// sum is written to the warp's memory in its final form, so nothing else is kept until its place is known.
 #pragma once
 
 #include "codec/cuda/rows/wide_rows.hpp"
@@ -9,13 +8,12 @@
 
 namespace stretto::codec::cuda {
 
-// A group's place in a stream.
 struct GroupPlace {
   const u32* p;
   u32 words;
   bool good;  // the index is well-formed
 };
-// Places of n groups from `first` on, all of one chunk, to at[i]. Prefetches them.
+// Finds and prefetches n groups from `first` on, all of one chunk.
 template <class W>
 STRETTO_DEVICE void find_groups(const StreamRef& s, const Header& h, u64 first, int n, GroupPlace* at) {
   const Index x = index_of(s, h);
@@ -46,8 +44,7 @@ STRETTO_DEVICE void find_groups(const StreamRef& s, const Header& h, u64 first, 
         W::lane());
 }
 
-// Both ends of a group, a word per lane, which hold everything except planes: head[j] is word j, tail[j] the j-th from
-// the end.
+// A word per lane of both ends, which hold everything except planes: head[j] is word j, tail[j] the j-th from the end.
 template <class W>
 struct Ends {
   const u32* p;
@@ -72,7 +69,7 @@ STRETTO_DEVICE Ends<W> load_ends(const GroupPlace& place) {
   return load_ends<W>(in_device(place.p), place.words, place.good);
 }
 
-// The value of all exceptions of an operand: an exact sum, or a number.
+// The value of all exceptions: an exact sum, or a number.
 struct Uniform {
   const u32* sum;  // null: a number
   u64 bits;
@@ -93,8 +90,7 @@ struct PlaneGroup {
   u32 map_at, map_words;                         // in the group's words
 };
 
-// True if the map of exceptions at word `at` equals the other group's, except for the kind of values. Both lie in their
-// first 32 words.
+// True if the map at word `at` equals the other group's, except for the kind of values. Both lie in the first 32 words.
 template <class W>
 STRETTO_DEVICE bool same_map(const Ends<W>& e, u32 at, const Ends<W>& other, const PlaneGroup<W>& its) {
   const u32 first = its.map_at, n = its.map_words;
@@ -109,7 +105,7 @@ STRETTO_DEVICE bool same_map(const Ends<W>& e, u32 at, const Ends<W>& other, con
       W::lane(), own, other.head));
 }
 
-// False if malformed or outside the fast path. Reuses the map of `other` (optional) if it is equal.
+// False if malformed or outside the fast path. Reuses the map of `other` if it is equal.
 template <class W, class T>
 STRETTO_DEVICE bool parse_ends(const Ends<W>& e, int m, u32* scratch, PlaneGroup<W>* g, const Ends<W>* other = nullptr,
                                const PlaneGroup<W>* its = nullptr) {
@@ -165,7 +161,6 @@ STRETTO_DEVICE bool parse_ends(const Ends<W>& e, int m, u32* scratch, PlaneGroup
     at += size;
   }
   if (form == Form::zero) return at == e.words;
-  // Widths, from the end.
   const bool nibbles = form == Form::nibbles || form == Form::masked_nibbles;
   const bool masked = form == Form::masked_nibbles || form == Form::masked_bytes;
   const u32 mask = masked ? W::broadcast(e.tail, 0) : ~0u, n = static_cast<u32>(popcount(mask));
@@ -189,14 +184,14 @@ STRETTO_DEVICE bool parse_ends(const Ends<W>& e, int m, u32* scratch, PlaneGroup
 
 STRETTO_DEVICE int order_of(Predictor p) { return p == Predictor::second ? 2 : p == Predictor::first ? 1 : 0; }
 
-// Planes of an operand as signed numbers after it is raised to predictor p.
+// As signed numbers, after raising.
 STRETTO_DEVICE u32 planes_raised(u32 most, Predictor own, Predictor p) {
   return most + (own == Predictor::none_unsigned) + static_cast<u32>(order_of(p) - order_of(own));
 }
 
-// Words of device memory for a group in its final form before its place is known.
+// Device memory for a group in its final form before its place is known.
 constexpr u32 kKeptWords = 1024;
-// Numbers of planes of a sum, which are kept in registers.
+// Numbers of planes of a sum, kept in registers.
 constexpr int kFewPlanes = 10, kManyPlanes = 18;
 // The largest such sum: head, places of exceptions, their sum, planes and widths.
 static_assert(3 + 65 + 32 + 32 * kManyPlanes + 9 <= kStagedWords);
@@ -206,7 +201,7 @@ struct Planes {
   typename W::template Lane<u32> x[kManyPlanes];
 };
 
-// Raises a group to predictor p, in memory: 32 words for each of its `most` planes.
+// Raises in memory: 32 words for each of `most` planes.
 template <class W>
 STRETTO_DEVICE void raise_planes(PlaneGroup<W>* g, Predictor p, u32 most, u32* memory) {
   for (int times = order_of(p) - order_of(g->predictor); times > 0; --times) {
@@ -234,7 +229,6 @@ STRETTO_DEVICE void raise_planes(PlaneGroup<W>* g, Predictor p, u32 most, u32* m
   g->predictor = p;
 }
 
-// The sum of the exceptions' values, computed before its place is known.
 struct SumFound {
   const u32* at;
   u32 words;
@@ -279,7 +273,7 @@ struct SumAt : SumFound {
   }
 };
 
-// Writes an exact sum of at most 32 words at `out`. Returns its words; 0 if it has more.
+// Writes at most 32 words at `out`; 0 if the sum has more.
 template <class W, class T>
 STRETTO_APART u32 add_uniform(Uniform a, Uniform b, bool negate, u32* out) {
   Accumulator<W, T> sum;
@@ -299,8 +293,8 @@ STRETTO_APART u32 add_uniform(Uniform a, Uniform b, bool negate, u32* out) {
   return words;
 }
 
-// Adds or subtracts N planes of two groups raised to the plan's predictor, for places below m; sets the plan's widths.
-// An unsigned operand may stand for a signed one.
+// Adds or subtracts N planes for places below m; sets the plan's widths. The groups have the plan's predictor, but an
+// unsigned one may stand for a signed one.
 template <class W, int N>
 STRETTO_DEVICE void add_planes(const PlaneGroup<W>& a, const PlaneGroup<W>& b, bool negate, Planes<W>* sum,
                                Plan<W>* p) {
@@ -327,8 +321,8 @@ STRETTO_DEVICE void add_planes(const PlaneGroup<W>& a, const PlaneGroup<W>& b, b
   p->width = width;
 }
 
-// Writes a planned sum (predictor, base, slope, lanes, widths) to the words before `image`; sets the plan's words and
-// count. `scratch`: 32 words, with the sum of exceptions in the first value_words.
+// Writes a planned sum (predictor, base, slope, lanes, widths) to the words before `image`; sets words and count. The
+// first value_words of `scratch` (32 words) hold the sum of exceptions.
 template <class W>
 STRETTO_DEVICE void put_together(const Planes<W>& planes, u32 value_words, const PlaneGroup<W>& operand, Plan<W>* plan,
                                  u32* scratch, u32* image) {
@@ -357,8 +351,8 @@ STRETTO_DEVICE void put_together(const Planes<W>& planes, u32 value_words, const
   write_widths<W>(p, scratch, out + p.planes);
 }
 
-// Writes the sum or difference of two groups to the words before `end`. False if the fast path does not apply.
-// `scratch`: 32 words. An operand may lie from `memory` on.
+// Writes to the words before `end`. False if the fast path does not apply. `scratch`: 32 words. An operand may lie from
+// `memory` on.
 template <class W, class T>
 STRETTO_DEVICE bool add_groups(PlaneGroup<W>& a, PlaneGroup<W>& b, bool negate, int m, u32* scratch, u32* memory,
                                u32* end, Staged* s) {
@@ -395,7 +389,7 @@ STRETTO_DEVICE bool add_groups(PlaneGroup<W>& a, PlaneGroup<W>& b, bool negate, 
   return true;
 }
 
-// The group whose planes end `memory`, with its exceptions' value. False if the fast path does not apply.
+// The group whose planes end `memory`. False if the fast path does not apply.
 template <class W>
 STRETTO_DEVICE bool planes_of_plan(const Plan<W>& p, u32 value, const u32* memory, PlaneGroup<W>* g) {
   if (p.most >= kManyPlanes) return false;
@@ -415,8 +409,7 @@ STRETTO_DEVICE bool planes_of_plan(const Plan<W>& p, u32 value, const u32* memor
   W::sync();
   return true;
 }
-// Makes an operand of a whole group of values in `memory`. Like compress_rows(), but writes planes only. False if the
-// fast path does not apply.
+// Like compress_rows(), but writes planes only. False if the fast path does not apply.
 template <class W>
 STRETTO_DEVICE bool planes_of_values(const Grid<float>& grid, u32* memory, PlaneGroup<W>* g, u64* bound) {
   Plan<W> p;
@@ -451,7 +444,6 @@ STRETTO_DEVICE bool planes_of_values(const Grid<float>& grid, u32* memory, Plane
   *bound = e.high < 0 || (e.low < 0 && below > above) ? below : above;
   return planes_of_plan(p, values.value, memory, g);
 }
-// For float64, whose codes are in `memory`.
 template <class W>
 STRETTO_DEVICE bool planes_of_codes(u32* memory, PlaneGroup<W>* g, u64* bound) {
   Plan<W> p;
@@ -460,7 +452,7 @@ STRETTO_DEVICE bool planes_of_codes(u32* memory, PlaneGroup<W>* g, u64* bound) {
   return planes_of_plan(p, 0, memory, g);
 }
 
-// Stores a whole group's codes as floats, in the place of compress_rows' values. False if one exceeds `safe`.
+// Stores codes as floats, in place of compress_rows' values. False if one exceeds `safe`.
 template <class W>
 STRETTO_DEVICE bool put_codes(const i32* q, i32 safe, u32* memory) {
   const auto most = W::map(

@@ -5,7 +5,6 @@
 
 namespace stretto::codec::cuda {
 
-// The values of a group's exceptions.
 struct ExceptionValues {
   u32 value;   // of the first
   u32 differ;  // another has other bits
@@ -14,7 +13,7 @@ struct ExceptionValues {
 // Larger sums of a product and 0x1.8p23f belong to exceptions, NaN included.
 STRETTO_DEVICE bool beyond_codes(u32 c) { return c + c >= 0xa1000000; }  // twice the bits of 2^34
 
-// Places without certain exceptions whose code is not good. Values are in memory.
+// Among places without certain exceptions. Values are in memory.
 STRETTO_DEVICE u32 unsure_places(int row, const Row& codes, const Grid<float>& grid, const u32* memory) {
   u32 unsure = 0;
   STRETTO_UNROLL
@@ -28,8 +27,8 @@ STRETTO_DEVICE u32 unsure_places(int row, const Row& codes, const Grid<float>& g
   return unsure;
 }
 
-// Finds exceptions, and codes the few places that need float64 one by one. Values are in memory; such codes replace
-// them, at the returned places.
+// Finds exceptions, and codes the few places that need float64 one by one. Such codes replace values in memory, at the
+// returned places.
 template <class W>
 STRETTO_DEVICE auto code_carefully(int m, const Grid<float>& grid, u32* memory, typename W::template Lane<Row>* rows,
                                    typename W::template Lane<u32>* lanes) {
@@ -93,8 +92,8 @@ STRETTO_DEVICE auto code_carefully(int m, const Grid<float>& grid, u32* memory, 
   return W::map([](const Careful& c) { return c.codes; }, careful);
 }
 
-// Each exception takes the previous code; exceptions before the first code take that code. Memory holds values, and
-// codes at the places in `coded`; `quick` codes a value.
+// Fills exceptions as the format prescribes. Memory holds values, and codes at the places in `coded`; `quick` codes a
+// value.
 template <class W, class Quick>
 STRETTO_DEVICE ExceptionValues fill_rows(int m, const u32* memory, typename W::template Lane<u32> lanes,
                                          typename W::template Lane<u32> coded, Quick quick,
@@ -125,7 +124,6 @@ STRETTO_DEVICE ExceptionValues fill_rows(int m, const u32* memory, typename W::t
       },
       *rows, lanes);
   if (!W::any(W::map([](u32 l) { return (l & 1) != 0; }, lanes))) return {value, differ};
-  // A row's first code, if any.
   const auto firsts = W::map(
       [=](int b, u32 l, u32 is_code) {
         const int i = trailing_zeros(~l) & 31;
@@ -133,7 +131,6 @@ STRETTO_DEVICE ExceptionValues fill_rows(int m, const u32* memory, typename W::t
         return is_code >> i & 1 ? word : quick(word);
       },
       W::lane_anew(), lanes, coded);
-  // Fills the starts of rows that begin with exceptions.
   const u32 kept =
       W::ballot(W::map([=](int b, u32 l) { return (~l & lanes_below(b, m)) != 0; }, W::lane_anew(), lanes));
   const u32 first = W::broadcast(firsts, trailing_zeros(kept) & 31), none = kept ? first : kCodeZero;

@@ -1,4 +1,3 @@
-// Compression to a block's memory first, so that no warp waits for other blocks.
 #pragma once
 
 #include "codec/cuda/rows/compress_rows.hpp"
@@ -6,7 +5,7 @@
 
 namespace stretto::codec::cuda {
 
-// Shared state for the latest tiles, by their number modulo 8.
+// The latest tiles, by their number modulo 8.
 struct StagedShared {
   u64 tile[8];
   u64 place[8][kMaxWarps];  // words before each warp's group
@@ -14,9 +13,9 @@ struct StagedShared {
   Found found[kMaxWarps];
 };
 
-// Writes a stream by a block with a helper warp. Warps compress a tile to their memory; meanwhile the helper finds the
-// previous tile's place, and the tile before that is copied to the stream. So no warp waits for other blocks, and a
-// tile takes one barrier. A block announces a tile's words after waiting for no more than the places of its earlier
+// Writes a stream by a block with a helper warp, so that no warp waits for other blocks and a tile takes one barrier.
+// Warps compress a tile to their memory. Meanwhile the helper finds the previous tile's place, and the tile before that
+// is copied to the stream. A block announces a tile's words after waiting for no more than the places of its earlier
 // tiles, so the look-back ends.
 template <class Block, class Op>
 class StagedWriter {

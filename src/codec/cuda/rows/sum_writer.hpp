@@ -1,6 +1,6 @@
-// Writes a sum by blocks of warps. Like StagedWriter (staged.hpp), with a helper that also finds and prefetches the
-// operands' groups of the next tile. Groups outside the fast path are written to device memory first; long ones are
-// planned twice, for length and for writing.
+// Like StagedWriter (staged.hpp), with a helper that also finds and prefetches the operands' groups of the next tile.
+// Groups outside the fast path are written to device memory first; long ones are planned twice, for length and for
+// writing.
 #pragma once
 
 #include "codec/cuda/rows/plane_sum.hpp"
@@ -8,13 +8,13 @@
 
 namespace stretto::codec::cuda {
 
-// Shared state for the latest tiles, by their number modulo 8.
+// The latest tiles, by their number modulo 8.
 struct SumShared {
   u64 tile[8];
   u64 place[8][kMaxWarps];         // words before each warp's group
   u32 words[8][kMaxWarps];         // with kLater for the slow path
   GroupPlace at[2][2][kMaxWarps];  // of two tiles, for each operand
-  u64 behind;                      // words before the tile, if the block does all tiles alone
+  u64 behind;                      // words before the tile, if the block works alone
   Layout layout;
   u64 tiles;
   Found found[kMaxWarps];
@@ -68,7 +68,7 @@ class SumWriter {
   }
 
  private:
-  // True if this block, the last to end, must write all groups again.
+  // This block is the last to end.
   STRETTO_DEVICE bool asks_again(Found* found, u64 bound, Outcome outcome) {
     if constexpr (!Op::kMayWiden) {
       return false;
@@ -89,7 +89,7 @@ class SumWriter {
       return true;
     }
   }
-  // Takes tiles as they are handed out; alone: all tiles.
+  // alone: all tiles, else as handed out.
   STRETTO_DEVICE void all_tiles(bool alone) {
     SumShared& shared = block_.sum_shared();
     block_.each_warp_and_helper(

@@ -1,17 +1,16 @@
-// Fast path for whole groups of float64 with 32-bit codes and no exceptions, as rows. plan_values() takes all others.
+// Fast path for whole groups of float64 with 32-bit codes and no exceptions. plan_values() takes all others.
 #pragma once
 
 #include "codec/cuda/rows/compress_rows.hpp"
 
 namespace stretto::codec::cuda {
 
-// Two neighbouring values, loaded at once.
 struct alignas(16) Couple {
   double v[2];
 };
 
-// Stores codes with kCodeZero added; false if a magnitude exceeds `most`. pair(i, q) gives the codes of places i and i
-// + 1, modulo 2^64.
+// Stores codes with kCodeZero added; false if a magnitude exceeds `most`. pair(i, q): codes of places i and i + 1,
+// modulo 2^64.
 template <class W, class Pair>
 STRETTO_DEVICE bool put_wide_codes(u64 most, u32* memory, Pair pair) {
   const auto beyond = W::map(
@@ -50,7 +49,6 @@ STRETTO_DEVICE bool load_wide_rows(const GroupValues<double>& v, const Grid<doub
     q[1] = static_cast<u64>(quick_code(c.v[1], r));
   });
 }
-// For codes from the quantising kernel.
 template <class W>
 STRETTO_DEVICE bool load_wide_codes(const i64* codes, u32* memory) {
   if (!quad_aligned(codes)) return false;
@@ -60,7 +58,7 @@ STRETTO_DEVICE bool load_wide_codes(const i64* codes, u32* memory) {
   });
 }
 
-// Writes the planes of the codes to the end of `memory`, and the plan without its words. False if there is no room.
+// Writes planes to the end of `memory`, and the plan without its words. False if there is no room.
 template <class W>
 STRETTO_DEVICE bool write_wide_rows(u32* memory, Plan<W>* p) {
   start_plan(kGroup, p);
