@@ -1,8 +1,8 @@
 // The device interface of the engine. The core loads an implementation at run time:
 //
 //   CUDA      libstretto_cuda.so (device/cuda/plugin.cu), over CUDA's runtime
-//   emulated  for tests (tests/device/emulated_plugin.cpp): kernels on emulated warps, streams that a seed interleaves, memory
-//             that the host cannot touch
+//   emulated  for tests (tests/device/emulated_plugin.cpp): kernels on emulated warps, streams that a seed interleaves,
+//             memory that the host cannot touch
 //
 // Core and plugin are built from this file; kPluginVersion detects another version. Functions return 0, or an error of
 // CUDA (see error_text()). Only allocate and release wait for the device; release waits for all work on the current
