@@ -12,7 +12,7 @@ namespace stretto::codec {
 
 struct PartResult {
   Status status = Status::ok;
-  std::uint64_t group = 0;  // where it failed
+  std::uint64_t group = 0;
   std::uint8_t* end = nullptr;
   Tally tally{};
 };

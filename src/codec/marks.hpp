@@ -19,7 +19,6 @@ enum class Kept : std::uint8_t {
   several,
 };
 
-// T: float or double.
 template <class T>
 struct MarkSet {
   int count = 0;

@@ -59,7 +59,6 @@ STRETTO_INLINE __m512i next(Residuals8<kOrder>& s, __m512i q) noexcept {
   return e;
 }
 
-// The last raised residual and its difference.
 struct Raised {
   std::int32_t residual = 0, difference = 0;
 };

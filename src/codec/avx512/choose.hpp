@@ -50,7 +50,7 @@ static inline int choose_order16(const std::int16_t* q) noexcept {
   const __m512i a =
       merge64(merge32(merge16(m[0], m[1]), merge16(m[2], m[3])), merge32(merge16(m[4], m[5]), merge16(m[6], m[7])));
   const __m512i b = merge64(merge32(merge16(m[8], zero), zero), zero);
-  const __m512i r = merge128(a, b);  // lanes: both samples of a, both of b
+  const __m512i r = merge128(a, b);
   const __m512i low = _mm512_cvtepu16_epi32(_mm512_castsi512_si256(r));
   const __m512i high = _mm512_cvtepu16_epi32(_mm512_extracti64x4_epi64(r, 1));
   const __m512i top = _mm512_set1_epi32(32);

@@ -95,7 +95,6 @@ struct Four {
 struct Before {
   __m512i difference, code;
 };
-// Two blocks between the two decoding steps.
 struct Words {
   __m512i e;
   Before before;

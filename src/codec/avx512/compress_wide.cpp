@@ -122,7 +122,6 @@ STRETTO_INLINE Checked check16(const double* p, const Grid<double>& g) noexcept 
           static_cast<__mmask16>(a.exception | b.exception << 8), too_wide};
 }
 
-// Fills exceptions as the format prescribes.
 void fill(const Lanes lanes, std::int32_t* q) noexcept {
   int first = 0;
   while (first < kBlocks && lanes[first] == ~0u) ++first;
@@ -134,7 +133,7 @@ void fill(const Lanes lanes, std::int32_t* q) noexcept {
       _mm512_store_si512(block + 16, _mm512_set1_epi32(last));
       continue;
     }
-    for (std::uint32_t left = lanes[b]; left;) {  // runs of exceptions
+    for (std::uint32_t left = lanes[b]; left;) {
       const int at = static_cast<int>(_tzcnt_u32(left));
       if (at > 0) last = block[at - 1];
       const std::uint32_t valid = ~left & (~0u << at);
@@ -149,7 +148,7 @@ void fill(const Lanes lanes, std::int32_t* q) noexcept {
 // Writes one value if all are equal, which *kind records.
 template <class T>
 std::uint8_t* write_exceptions(const T* x, const Lanes lanes, std::uint8_t* p, std::uint8_t* kind) noexcept {
-  constexpr int kWords = sizeof(T) / 4, kPer = 16 / kWords;  // values in a register
+  constexpr int kWords = sizeof(T) / 4, kPer = 16 / kWords;
   const T* first = nullptr;
   std::uint8_t* const begin = p;
   bool alike = true;

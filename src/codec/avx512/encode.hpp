@@ -90,7 +90,6 @@ STRETTO_INLINE void fresh(const Code* q, std::int32_t* base, std::int32_t* slope
   *base = kPredictor >= Predictor::first ? minus(q[0], *slope) : 0;
 }
 
-// Returns the planes' end.
 template <Predictor kPredictor>
 STRETTO_INLINE std::uint8_t* write_planes(std::int16_t* q, std::int32_t base, std::int32_t slope, Ahead ahead,
                                           std::uint8_t* p, __m256i* widths) noexcept {

@@ -68,7 +68,6 @@ static inline bool open_group(const std::uint8_t* p, std::size_t words, Type typ
   return true;
 }
 
-// Returns the start of the planes.
 STRETTO_INLINE std::uint8_t* write_head(Predictor predictor, std::int32_t base, std::int32_t slope,
                                         std::uint8_t* out) noexcept {
   std::uint32_t word = static_cast<std::uint32_t>(predictor);

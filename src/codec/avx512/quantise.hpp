@@ -19,7 +19,6 @@ STRETTO_INLINE bool fits16(const Quantised& q) noexcept {
   return q.safe && q.least >= -32768 && q.most <= 32767 && std::int64_t{q.most} - q.least <= 16383;
 }
 
-// The even words of a, then of b.
 STRETTO_INLINE __m512i pack16(__m512i a, __m512i b) noexcept {
   alignas(64) static constexpr std::uint16_t kEven[32] = {0,  2,  4,  6,  8,  10, 12, 14, 16, 18, 20,
                                                           22, 24, 26, 28, 30, 32, 34, 36, 38, 40, 42,

@@ -9,7 +9,7 @@ namespace stretto::codec::avx512 {
 // Planes to reversed quadwords by width, for signed and unsigned residuals. Byte 31 (of each half) or 63 of the input
 // is zero, so widths end at 7 and 15.
 struct SummandTables {
-  alignas(64) std::uint8_t low[2][8][32], high[2][8][32];  // two blocks, one per half of a register
+  alignas(64) std::uint8_t low[2][8][32], high[2][8][32];
   alignas(64) std::uint8_t words[2][16][64];
   alignas(64) std::uint8_t keep_bytes[64], keep_words[64];  // masks that clear those bytes
 
@@ -63,7 +63,6 @@ STRETTO_INLINE __m512i spread_bytes(Summand& s, std::size_t n0, std::size_t n1) 
   s.planes += n0 + n1;
   return _mm512_permutexvar_epi8(halves(load32(s.low + 8 * n0), load32(s.high + 8 * n1)), planes);
 }
-// A block of width up to 15, in words.
 STRETTO_INLINE __m512i next_words(Summand& s, std::size_t n) noexcept {
   const __m512i planes = _mm512_and_si512(_mm512_loadu_si512(s.planes), _mm512_load_si512(kSummandTables.keep_words));
   const __m512i bytes = transpose(_mm512_permutexvar_epi8(_mm512_load_si512(s.words + 16 * n), planes));

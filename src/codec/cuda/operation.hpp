@@ -22,8 +22,8 @@ struct Arguments {
   StreamOperation operation;
   Type type;
   u64 count;
-  StreamRef a, b;     // operands; decompress: a
-  const void* x;      // values
+  StreamRef a, b;  // operands; decompress: a
+  const void* x;
   const void* codes;  // add_codes: of x, from quantise
   void* y;            // decompress: values; quantise: codes (int32, int64 for float64); range: two float64
   u8* out;            // the stream written

@@ -18,7 +18,7 @@ STRETTO_DEVICE bool first_wins(Bits<T> a, bool a_exception, Bits<T> b, bool b_ex
   return maximum ? va > vb : va < vb;
 }
 
-// To an exact sum and back.
+// Converts to an exact sum and back.
 template <class T>
 STRETTO_DEVICE Bits<T> as_sum(Bits<T> bits) {
   const T v = number_of<T>(bits);
@@ -128,7 +128,7 @@ struct Select {
   static STRETTO_DEVICE u64 exceptions(const State& s) { return s.plan.count; }
 
  private:
-  // By the finite parts, then by the flags.
+  // Compares the finite parts, then the flags.
   STRETTO_DEVICE bool sum_precedes(const Group<W>& ga, const Group<W>& gb, int place) const {
     Accumulator<W, T> sum_b, difference;
     const u32 rank_a = rank(ga, place), rank_b = rank(gb, place);

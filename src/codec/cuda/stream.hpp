@@ -64,7 +64,6 @@ STRETTO_DEVICE void write_header(const Header& h, u8* p) {
   out[7] = h.exceptions;
 }
 
-// The index of a stream whose header has been checked.
 struct Index {
   const u8* base;
   const u32 *offsets, *lengths;

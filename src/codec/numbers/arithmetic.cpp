@@ -112,7 +112,7 @@ struct Kept {  // selected exceptions, in order of place
   }
 };
 
-// By the finite parts, then by the flags.
+// Compares the finite parts, then the flags.
 template <class T>
 bool sum_precedes(const ExceptionReader<T>& a, const ExceptionReader<T>& b, bool maximum) noexcept {
   if (a.size() == b.size() && std::memcmp(a.bytes(), b.bytes(), a.size()) == 0) return true;
@@ -154,7 +154,7 @@ std::size_t select_as(const GroupView& a, const GroupView& b, bool maximum, cons
     const T va = ea ? exception(sa) : code_value<T>(sa.q[i], spec.width);
     const T vb = eb ? exception(sb) : code_value<T>(sb.q[i], spec.width);
     using U = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
-    bool first = false;  // a is selected
+    bool first = false;
     if (ea && eb && kept.sums && std::bit_cast<U>(va) == std::bit_cast<U>(vb)) {
       first = sum_precedes(sa.reader, sb.reader, maximum);
     } else if (std::isnan(va) && std::isnan(vb)) {

@@ -7,7 +7,6 @@
 
 namespace stretto::codec {
 
-// Totals for the header.
 struct Tally {
   std::uint64_t bound = 0;  // largest magnitude of a code
   std::uint64_t exceptions = 0;

@@ -198,7 +198,7 @@ T ExactSum<T>::mean(std::uint32_t divisor) const noexcept {
   int last = kWords;
   while (last >= 0 && words[last] == 0) --last;
   if (last < 0) return 0;
-  const int low = std::max(32 * last - std::countl_zero(words[last]) - 96, 0);  // place of the last of 128 bits
+  const int low = std::max(32 * last - std::countl_zero(words[last]) - 96, 0);
   const int at = low / 32, by = low % 32;
   Unsigned128 top = 0;
   for (int i = std::min(at + 3, kWords); i >= at; --i) top = top << 32 | words[i];

@@ -85,7 +85,6 @@ using Part = Tag<std::int16_t>;
 #endif
 inline constexpr std::size_t kPartLanes = STRETTO_PORTABLE_WORDS ? kBlock : kLanes16;
 
-// ReadBlock for parts.
 template <bool kSigned, class Put>
 HWY_INLINE void ReadSummand(const std::uint8_t* p, std::uint8_t w, const Put& put) {
 #if STRETTO_PORTABLE_WORDS
@@ -123,7 +122,6 @@ HWY_INLINE hn::Vec<Part> Differences(const std::int16_t* q) {
   return v;
 }
 
-// Residuals to add to a group of the same order.
 struct NoSummand {
   static constexpr bool kSome = false, kSigned = true;
 };

@@ -33,7 +33,6 @@ HWY_INLINE Start StartOf(Predictor own, Predictor result, const T* q) {
   return {wrapping_difference(q[0], slope), slope};
 }
 
-// Sets the codes before a row's first difference.
 template <class T>
 HWY_INLINE void Precede(T* q, Start start) {
   q[-1] = static_cast<T>(start.base);

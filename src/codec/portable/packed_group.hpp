@@ -36,7 +36,6 @@ inline constexpr auto kNothing = [](std::uint8_t* p) { return p; };
 
 constexpr int order_of(Predictor p) noexcept { return p == Predictor::second ? 2 : p == Predictor::first ? 1 : 0; }
 
-// Eight nibbles to eight bytes, and back.
 constexpr std::uint64_t spread_nibbles(std::uint32_t v) noexcept {
   std::uint64_t x = v;
   x = (x | x << 16) & 0x0000ffff0000ffff;

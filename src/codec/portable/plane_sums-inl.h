@@ -37,10 +37,9 @@ struct BlockPlanes {
   const std::uint8_t* p;
   const std::uint8_t* farthest;  // last address for a read of 16 bytes
   const std::uint8_t* widths;
-  const std::uint8_t* at[kWays];  // the current blocks
+  const std::uint8_t* at[kWays];
 
   explicit BlockPlanes(const PackedGroup& g) : p(g.planes), farthest(g.end + kReadSlack - 16), widths(g.width) {}
-  // Moves to the next blocks and returns their widths.
   HWY_INLINE hn::Vec<Tag<std::int32_t>> Next() {
     const Tag<std::int32_t> d;
     const auto width = hn::PromoteTo(d, hn::LoadU(hn::Rebind<std::uint8_t, decltype(d)>(), widths));

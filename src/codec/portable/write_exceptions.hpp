@@ -17,7 +17,6 @@ struct Missing {
   bool alike = true;  // all hold the same bits
 };
 
-// Fills exceptions as the format prescribes.
 template <class Q>
 void fill_exceptions(const Lanes lanes, Q* q) noexcept {
   int first = 0;

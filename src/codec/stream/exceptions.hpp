@@ -53,7 +53,6 @@ class ExceptionReader {
   std::size_t size_ = 0;
 };
 
-// Calls f(place) for each exception, in order.
 template <class F>
 void for_each_exception(const Lanes lanes, F f) {
   for (int b = 0; b < kBlocks; ++b)

@@ -12,7 +12,7 @@ using Lanes = std::uint32_t[kBlocks];  // bit j of word b: place 32 b + j is an 
 
 // The checked parts of a group, all inside its words.
 struct GroupView {
-  int m = 0;  // values
+  int m = 0;
   Predictor predictor = Predictor::none_unsigned;
   bool wide = false;
   bool verbatim = false;    // form 7

@@ -58,7 +58,6 @@ STRETTO_DEVICE void store_quad_global(i64* p, const Quad<i64>& q) {
 #endif
 }
 
-// Fills exceptions as the format prescribes.
 template <class W, class C>
 STRETTO_DEVICE void fill_codes(typename W::template Lane<u32> lanes, int m, C* q) {
   const auto kept = W::map([=](int b, u32 l) { return ~l & lanes_below(b, m); }, W::lane(), lanes);
@@ -87,7 +86,6 @@ STRETTO_DEVICE void fill_codes(typename W::template Lane<u32> lanes, int m, C* q
   W::sync();
 }
 
-// The prescribed order of prediction (0, 1, 2).
 template <class W, class C>
 STRETTO_DEVICE int choose_order(const C* q, int m, bool wide) {
   using U = typename Unsigned<C>::type;

@@ -1,5 +1,5 @@
-// Places of exceptions: 32 words, block b's in lane b, stored as runs or lanes (docs/format.md). A run ends where a bit
-// differs from the previous bit, so exclusive or finds runs, and restores bits.
+// Places of exceptions: 32 words, block b's in lane b. A run ends where a bit differs from the previous bit, so
+// exclusive or finds runs, and restores bits.
 #pragma once
 
 #include "codec/cuda/layout.hpp"

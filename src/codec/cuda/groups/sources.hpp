@@ -84,7 +84,6 @@ STRETTO_DEVICE Numbers<W, T, At> numbers(At at) {
   return {at};
 }
 
-// An operand of a sum: values in a stream's group, or in memory.
 template <class W, class T>
 struct Operand {
   typename W::template Lane<u32> lanes;

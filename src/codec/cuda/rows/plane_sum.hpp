@@ -75,7 +75,6 @@ struct Uniform {
   u64 bits;
 };
 
-// An operand whose residuals are planes.
 template <class W>
 struct PlaneGroup {
   Predictor predictor;
@@ -184,7 +183,7 @@ STRETTO_DEVICE bool parse_ends(const Ends<W>& e, int m, u32* scratch, PlaneGroup
 
 STRETTO_DEVICE int order_of(Predictor p) { return p == Predictor::second ? 2 : p == Predictor::first ? 1 : 0; }
 
-// As signed numbers, after raising.
+// Counts signed numbers, after raising.
 STRETTO_DEVICE u32 planes_raised(u32 most, Predictor own, Predictor p) {
   return most + (own == Predictor::none_unsigned) + static_cast<u32>(order_of(p) - order_of(own));
 }
