@@ -142,8 +142,8 @@ class ReadableGroup {
   std::uint8_t buffer_[kKernelRoom + kReadSlack];
 };
 
-// Prefetches about one group ahead. Groups are short and read from both ends, which defeats hardware prefetching; sums
-// are a fifth faster with these.
+// Prefetches about one group ahead: short groups, read from both ends, defeat hardware prefetching. Sums are a fifth
+// faster with these.
 inline void prefetch_read(const std::uint8_t* p, std::size_t bytes) noexcept {
   for (std::size_t i = 0; i < bytes; i += 64) __builtin_prefetch(p + bytes + 1024 + i);
 }

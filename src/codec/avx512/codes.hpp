@@ -175,8 +175,8 @@ STRETTO_INLINE Four codes_of_two(const FirstBlocks& s, const Words& v) noexcept 
 }
 
 // Second differences. Let C and D be code and difference before n residuals e_j, S the sum of e_j, V the sum of j e_j.
-// After them the code is C + n (D + S) - V, and the difference D + S. One prefix sum carries S and V side by side;
-// summing twice would wait for the first sums.
+// After them the code is C + n (D + S) - V, and the difference D + S. One prefix sum carries S and V; two sums would
+// depend on each other.
 struct SecondBlocks {
   __m512i before;  // D and -C in each quadword
   __m512i ones, place, first, weight[4], low, high;

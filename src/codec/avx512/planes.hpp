@@ -1,6 +1,5 @@
-// Blocks of 32 residuals to bit planes and back: bit v of plane i is bit i of residual v. GF2P8AFFINEQB with the
-// identity as data and eight bytes as matrix transposes 8 x 8 bits. Byte permutations before and after it sort
-// residuals and planes.
+// Bit v of plane i is bit i of residual v. GF2P8AFFINEQB with the identity as data and eight bytes as matrix transposes
+// 8 x 8 bits; byte permutations sort residuals and planes.
 #pragma once
 
 #include <cstdint>

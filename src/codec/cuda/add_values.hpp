@@ -9,8 +9,8 @@ template <class W, class T>
 struct AddValues {
   using C = Code<T>;
   using State = SumState<W>;
-  // The largest code of all values, known only at the end, decides if groups are wide. If narrow was wrong, the last
-  // block does all groups again.
+  // The largest code of all values, known at the end, decides if groups are wide. If narrow was wrong, the last block
+  // does all again.
   static constexpr bool kMayWiden = true;
   StreamRef a;
   Values x;

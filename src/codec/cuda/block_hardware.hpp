@@ -1,4 +1,4 @@
-// A block of warps of the GPU (interface: tile.hpp). The operation and other shared state lie in shared memory, to save
+// A block of warps of the GPU (interface: tile.hpp). Shared state, also the operation, lies in shared memory to save
 // registers.
 #pragma once
 

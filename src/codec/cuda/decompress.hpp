@@ -268,7 +268,7 @@ STRETTO_DEVICE u64 ordered(double v) {
 }
 STRETTO_DEVICE double unordered(u64 v) { return double_of(v >> 63 ? v & ~(u64{1} << 63) : ~v); }
 
-// Smallest and largest finite value below a magnitude, as maxima of ordered integers (the smallest's complement).
+// Smallest and largest finite value below a magnitude, as maxima of ordered integers.
 template <class W, class T>
 struct Range {
   using C = Code<T>;

@@ -103,7 +103,7 @@ inline const u32* in_device(const u32* p) { return p; }
 // For memory that nobody writes meanwhile.
 inline u32 load_once_if(bool wanted, const u32* p) { return wanted ? *p : 0; }
 inline u32 load_if(bool wanted, const u32* p) { return wanted ? *p : 0; }
-// Byte k is selected by the k-th four bits of `which`: bytes 0-3 of `low`, 4-7 of `high`; plus 8: its sign in all bits.
+// The k-th four bits of `which` select byte k: 0-3 of `low`, 4-7 of `high`; plus 8: its sign in all bits.
 inline u32 permute_bytes(u32 low, u32 high, u32 which) {
   const u64 both = static_cast<u64>(high) << 32 | low;
   u32 r = 0;

@@ -173,7 +173,7 @@ class StreamWriter {
         by_one_lane<W>([&] { shared.words[w] = words; });
       });
       block_.each_warp([&](int w) {
-        // Another warp requests the next tile, so that two memory latencies overlap.
+        // Another warp requests the next tile, so that memory latencies overlap.
         if (w == 1) by_one_lane<W>([&] { shared.tile = alone ? tile + 1 : W::fetch_add(&o_.control->tiles, 1); });
         if (w) return;
         u64 sum = 0;

@@ -1,5 +1,5 @@
-// Sums of narrow groups with missing data. If both miss the same places, codes add as bit planes. Else single codes are
-// needed: a place missing in either group takes its neighbour's code.
+// Sums of narrow groups with missing data. If both miss the same places, codes add as bit planes. Else a place missing
+// in either takes its neighbour's code.
 #if defined(STRETTO_PORTABLE_FILLED_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef STRETTO_PORTABLE_FILLED_INL_H_
 #undef STRETTO_PORTABLE_FILLED_INL_H_

@@ -21,7 +21,7 @@ using V32 = hn::Vec<Words>;
 inline constexpr int kWays = static_cast<int>(kLanes<std::uint32_t>);  // blocks taken at once: 4 or 8
 inline constexpr int kMostQuads = 8;                                   // 32 planes
 
-// Between a lane per block and a lane per plane. The first vector by planes has block 0 and, with eight lanes, block 4.
+// Lanes per block to lanes per plane. The first vector by planes has block 0 and, with eight lanes, block 4.
 HWY_INLINE void Transpose(V32& v0, V32& v1, V32& v2, V32& v3) {
   const Words d;
   const Tag<std::uint64_t> d64;

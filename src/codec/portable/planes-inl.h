@@ -49,8 +49,8 @@ HWY_INLINE V8 TransposeBytes(V8 v) {
   return hn::TableLookupBytes(v, hn::LoadDup128(d, kIndex));
 }
 
-// Eight planes to bytes of 32 places; `fill` replaces those beyond the first `count`. Places 0-7 and 16-23 come first,
-// so that interleaving two vectors gives words in order. Vectors of 16 bytes hold places from 16 kHalf on.
+// Eight planes to bytes; `fill` replaces those beyond the first `count`. Places 0-7 and 16-23 come first, so that
+// interleaving two vectors gives words in order. Vectors of 16 bytes hold places from 16 kHalf on.
 template <int kHalf>
 HWY_INLINE V8 PlaneBytes(const std::uint8_t* planes, int count, std::uint32_t fill) {
   const Tag<std::uint8_t> d;

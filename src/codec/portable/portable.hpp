@@ -1,5 +1,5 @@
-// The portable vector path, in Google Highway, compiled for each instruction set with a fused multiply-add (AVX2,
-// AVX-512, NEON, SVE, ...). The processor's best is chosen at run time.
+// The portable vector path, in Google Highway, for each instruction set with a fused multiply-add (AVX2, AVX-512, NEON,
+// SVE, ...). The processor's best is chosen at run time.
 #pragma once
 
 #include "codec/kernels.hpp"

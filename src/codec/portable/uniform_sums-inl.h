@@ -1,5 +1,4 @@
-// Exact sums at exceptions, with one value per summand for all its missing places. Each sum has 128 bits: two words of
-// 64, in the stream's order.
+// Exact sums at exceptions, with one value per summand for all its missing places, in 128 bits.
 #if defined(STRETTO_PORTABLE_UNIFORM_SUMS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef STRETTO_PORTABLE_UNIFORM_SUMS_INL_H_
 #undef STRETTO_PORTABLE_UNIFORM_SUMS_INL_H_
@@ -18,7 +17,7 @@ namespace stretto::codec::HWY_NAMESPACE {
 
 inline constexpr int kPlaces = static_cast<int>(kLanes<std::uint64_t>);  // at a time: 2 or 4
 
-// By the set of non-zero words among four: the range from the first to the last, as stored in the stream.
+// By the set of non-zero words among four: the range that the stream stores.
 struct Trims {
   std::uint32_t head[16];
   std::uint8_t from[16], bytes[16];  // first of these words; their bytes with the head

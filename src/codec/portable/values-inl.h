@@ -39,7 +39,7 @@ HWY_INLINE CodeRange Quantise(const float* x, const Grid<float>& grid, std::int1
   const Tag<std::int16_t> d16;
   const auto magic = hn::Set(d, 0x1.8p23f), r = hn::Set(d, grid.r);
   const auto low = hn::Set(di, kMagicBits - safe), high = hn::Set(di, kMagicBits + safe);
-  // For positive s, its bits as integers grow with s. NaN, infinities and large values lie outside the range.
+  // For positive s, its bits as integers grow with s. NaN, infinities and large values lie outside.
   auto least = hn::Set(di, kMagicBits), most = least;
   bool good = true;
   for (std::size_t step = 0; good && step < kGroup; step += kQuantiseStep) {
@@ -66,7 +66,7 @@ HWY_INLINE CodeRange Quantise(const float* x, const Grid<float>& grid, std::int3
   const Tag<std::int32_t> di;
   const auto magic = hn::Set(d, 0x1.8p23f), r = hn::Set(d, grid.r);
   const auto zero = hn::BitCast(di, magic);
-  // Large values, NaN and infinities lie outside the range; negative sums wrap around.
+  // Negative sums wrap around.
   const auto low = hn::Set(di, -safe), high = hn::Set(di, safe);
   auto least = hn::Zero(di), most = least;
   for (std::size_t step = 0; step < kGroup; step += kQuantiseStep) {

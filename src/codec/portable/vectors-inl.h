@@ -1,5 +1,5 @@
-// Vectors have at most 32 bytes, the bytes or planes of one block. Wider ones would gain little, and every shape is
-// known at compile time.
+// At most 32 bytes, the bytes or planes of one block: wider vectors would gain little, and every shape is known at
+// compile time.
 #if defined(STRETTO_PORTABLE_VECTORS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef STRETTO_PORTABLE_VECTORS_INL_H_
 #undef STRETTO_PORTABLE_VECTORS_INL_H_

@@ -1,5 +1,5 @@
-// Exact sums by a warp: the number of codec/numbers/exact.hpp, a word (float64: three) per lane. One addition of lane
-// masks finds all carries, since a word of ones passes a carry on.
+// The number of codec/numbers/exact.hpp by a warp, a word (float64: three) per lane. One addition of lane masks finds
+// all carries, since a word of ones passes a carry on.
 #pragma once
 
 #include "codec/cuda/groups/number.hpp"

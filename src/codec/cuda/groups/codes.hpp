@@ -157,8 +157,8 @@ STRETTO_DEVICE u32 width_of(typename W::template Lane<C> e, bool is_unsigned) {
   return is_unsigned && width ? width - 1 : width;
 }
 
-// Codes to residuals, in place, and widths. A lane takes four neighbours of each 128 places, so a block is eight lanes.
-// Four residuals need two codes of another lane.
+// In place. A lane takes four neighbours of each 128 places, so a block is eight lanes. Four residuals need two codes
+// of another lane.
 template <class W, class C>
 STRETTO_DEVICE auto to_residuals(C* q, int m, Predictor p, bool wide, i64 base, i64 slope) {
   using U = typename Unsigned<C>::type;

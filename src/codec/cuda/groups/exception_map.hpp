@@ -1,5 +1,5 @@
 // Places of exceptions: 32 words, block b's in lane b. A run ends where a bit differs from the previous bit, so
-// exclusive or finds runs, and restores bits.
+// exclusive or finds and restores runs.
 #pragma once
 
 #include "codec/cuda/layout.hpp"

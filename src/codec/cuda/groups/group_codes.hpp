@@ -1,5 +1,5 @@
-// The codes of a group in memory, computed or loaded by 16 bytes, four neighbours per lane. Later a lane has every 32nd
-// value, as planes need it.
+// Codes are computed or loaded four neighbours per lane, by 16 bytes. Later a lane has every 32nd value, as planes need
+// it.
 #pragma once
 
 #include "codec/cuda/groups/quads.hpp"
@@ -76,8 +76,8 @@ struct SeenQuickly {
   u32 redo;
 };
 
-// A code is one fused multiply-add; one comparison checks sixteen. If it fails each is judged; the few that need
-// float64 follow one by one. kGlobal: q lies in device memory.
+// A code is one fused multiply-add; one comparison checks sixteen, or each is judged. The few that need float64 follow
+// one by one. kGlobal: q lies in device memory.
 template <class W, class T, bool kGlobal = false>
 STRETTO_DEVICE auto load_whole_group(const GroupValues<T>& v, const Grid<T>& grid, Code<T>* q) {
   using C = Code<T>;

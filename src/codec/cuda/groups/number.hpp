@@ -1,5 +1,5 @@
-// One value to its code and back (docs/format.md, sections 4 and 5): the device's form of codec/numbers. The fast path
-// for float32 needs no float64; docs/codec.md proves its codes good.
+// The device's form of codec/numbers (docs/format.md, sections 4 and 5). The fast path for float32 needs no float64;
+// docs/codec.md proves its codes good.
 #pragma once
 
 #include "codec/cuda/layout.hpp"
@@ -93,8 +93,8 @@ STRETTO_DEVICE bool quantise_carefully(T x, const Grid<T>& g, i64* q) {
   return good(x, *q, g);
 }
 
-// False if x is an exception. If |x r| rounded is below 2^21, so is the exact product. The sum with 3 * 2^22 then has
-// units of one, so it rounds the exact product to an integer.
+// False if x is an exception. If |x r| rounded is below 2^21, so is the exact product, and its sum with 3 * 2^22 rounds
+// it to an integer.
 STRETTO_DEVICE bool quantise(float x, const Grid<float>& g, i64* q) {
   if (absolute(x * g.r) < 0x1p21f) {
     const float n = fused(x, g.r, 0x1.8p23f) - 0x1.8p23f;

@@ -155,7 +155,7 @@ STRETTO_DEVICE Operand<W, T> operand_of(const Group<W>& g, bool negate) {
   return o;
 }
 
-// Exact sums at either operand's exceptions: of float32 one per lane, of float64 one after another by all lanes.
+// Float32 has one sum per lane; all lanes compute the sums of float64 one after another.
 template <class W, class T>
 struct Sums {
   const Operand<W, T>&a, &b;

@@ -1,6 +1,6 @@
 // Fast path for sums of narrow groups in their bit planes, a block per lane, without transposition. Exceptions must
-// have the same places in both operands, and one value each. sum.hpp takes all other groups, also malformed ones. The
-// sum is written to the warp's memory in its final form, so nothing else is kept until its place is known.
+// have equal places, and one value in each operand. sum.hpp takes all other groups, also malformed ones. The sum is
+// written to the warp's memory in its final form until its place is known.
 #pragma once
 
 #include "codec/cuda/rows/wide_rows.hpp"
@@ -188,11 +188,11 @@ STRETTO_DEVICE u32 planes_raised(u32 most, Predictor own, Predictor p) {
   return most + (own == Predictor::none_unsigned) + static_cast<u32>(order_of(p) - order_of(own));
 }
 
-// Device memory for a group in its final form before its place is known.
+// Device memory for a finished group.
 constexpr u32 kKeptWords = 1024;
 // Numbers of planes of a sum, kept in registers.
 constexpr int kFewPlanes = 10, kManyPlanes = 18;
-// The largest such sum: head, places of exceptions, their sum, planes and widths.
+// The largest such sum.
 static_assert(3 + 65 + 32 + 32 * kManyPlanes + 9 <= kStagedWords);
 
 template <class W>
@@ -312,7 +312,7 @@ STRETTO_DEVICE void add_planes(const PlaneGroup<W>& a, const PlaneGroup<W>& b, b
     y = W::map([=](const u32* at, u32 w, u32 last) { return i < w ? at[i] : last & kept_b; }, b.planes, b.width, y);
     const auto s = W::map([=](u32 u, u32 v, u32 c, u32 k) { return (u ^ v ^ turned ^ c) & k; }, x, y, carry, kept);
     carry = W::map([=](u32 u, u32 v, u32 c) { return (u & (v ^ turned)) | (c & (u | (v ^ turned))); }, x, y, carry);
-    // Signed: up to the last plane that differs from the plane below; the first counts if any bit is set.
+    // Signed: up to the last plane that differs from the plane below.
     width = W::map([=](u32 w, u32 v, u32 before) { return v != before ? i + 1 : w; }, width, s, previous);
     if (!is_unsigned) previous = s;
     sum->x[i] = s;
@@ -320,8 +320,8 @@ STRETTO_DEVICE void add_planes(const PlaneGroup<W>& a, const PlaneGroup<W>& b, b
   p->width = width;
 }
 
-// Writes a planned sum (predictor, base, slope, lanes, widths) to the words before `image`; sets words and count. The
-// first value_words of `scratch` (32 words) hold the sum of exceptions.
+// Writes a planned sum (predictor, base, slope, lanes, widths) to the words before `image`; sets words and count.
+// `scratch`, 32 words, begins with the sum of exceptions.
 template <class W>
 STRETTO_DEVICE void put_together(const Planes<W>& planes, u32 value_words, const PlaneGroup<W>& operand, Plan<W>* plan,
                                  u32* scratch, u32* image) {

@@ -91,8 +91,7 @@ STRETTO_DEVICE int choose_row_order(const typename W::template Lane<Row>& rows, 
   return order_of_costs(costs, negative);
 }
 
-// Writes eight planes from bytes of residuals, those of places r, r + 8, r + 16, r + 24 in p[r]: 8 x 8 bits are
-// transposed in each byte.
+// Residuals' bytes of places r, r + 8, r + 16, r + 24 are in p[r]: 8 x 8 bits are transposed in each byte.
 STRETTO_DEVICE void put_planes(u32 (&p)[8], u32 first, u32 width, u32* out) {
   constexpr u32 low[3] = {0x0f0f0f0f, 0x33333333, 0x55555555};
   STRETTO_UNROLL
@@ -159,7 +158,7 @@ STRETTO_DEVICE auto widths_of_bits(typename W::template Lane<u32> bits, Predicto
 }
 
 // Planes and widths go to the end of a group's memory, since the length of the words before them is unknown. Null
-// without planes, or if they are as long as a verbatim group.
+// without planes, or if a verbatim group is no longer.
 template <class W>
 STRETTO_DEVICE u32* place_body(Plan<W>* p, u32* memory) {
   plan_widths(p);

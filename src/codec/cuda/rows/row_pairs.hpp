@@ -4,8 +4,8 @@
 
 namespace stretto::codec::cuda {
 
-// Close codes, two in a word: the sum of the codes of places i and i + 16 (shifted), so differences of pairs are pairs
-// of differences. Exact for residuals below 2^14: with kPairBias added, each half stands for itself.
+// Close codes, two in a word: the sum of places i and i + 16 (shifted), so differences of pairs are pairs of
+// differences. Exact for residuals below 2^14: with kPairBias added, each half stands for itself.
 struct Pairs {
   u32 p[16];
 };

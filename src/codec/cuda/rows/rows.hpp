@@ -1,5 +1,5 @@
-// A whole group of float32 in registers: lane b has the 32 values of block b, so lanes exchange few words. Codes have
-// kCodeZero added, as the sum with 3/2 2^23 leaves them; differences cancel it.
+// A whole group of float32 in registers: lane b has block b. Codes have kCodeZero added, as the sum with 3/2 2^23
+// leaves them; differences cancel it.
 #pragma once
 
 #include "codec/cuda/groups/group_codes.hpp"

@@ -13,10 +13,10 @@ struct StagedShared {
   Found found[kMaxWarps];
 };
 
-// Writes a stream by a block with a helper warp, so that no warp waits for other blocks and a tile takes one barrier.
-// Warps compress a tile to their memory. Meanwhile the helper finds the previous tile's place, and the tile before that
-// is copied to the stream. A block announces a tile's words after waiting for no more than the places of its earlier
-// tiles, so the look-back ends.
+// Writes a stream by a block with a helper warp. Warps compress a tile to their memory. Meanwhile the helper finds the
+// previous tile's place, and the tile before that is copied to the stream. So no warp waits for other blocks, and a
+// tile takes one barrier. The look-back ends, since a block announces a tile's words after waiting for its earlier
+// tiles only.
 template <class Block, class Op>
 class StagedWriter {
   using W = typename Block::Warp;
