@@ -1,9 +1,10 @@
-// bench_device: allreduce of float32 in the memory of devices, the systems of the literature in turns, over links of several rates.
-// Started under mpirun by run_device.py. Ranks are those of the MPI, or threads of its one process. Every rank uses the device of its number,
-// modulo the devices that there are; a GPU or the emulated one. Beside them: the MPI's own allreduce of values copied to the host and back, and the library's native collective where one serves.
+// bench_device: allreduce of float32 in device memory by the systems of the literature, over links of several rates.
+// run_device.py starts it under mpirun. Ranks are those of the MPI, or threads of its one process. Rank r uses device r
+// modulo the number of devices, a GPU or the emulated one. Also timed: the MPI's own allreduce of values copied to the
+// host and back, and the library's native collective if it serves.
 //
-// A part is a size at a rate. Its rows are written at its end, and a part whose rows the file has already is passed over: an interrupted
-// run goes on where it was. Each result is compared with that of the same call of the host's memory, bit for bit.
+// A part is a size at a rate. Its rows are written at its end. A part with rows in the file is skipped, so an
+// interrupted run continues. Each result is compared bit for bit with that of the same call on host memory.
 #include <sched.h>
 #include <unistd.h>
 #include <CLI/CLI.hpp>
@@ -45,7 +46,7 @@ double since(Clock::time_point t) { return std::chrono::duration<double>(Clock::
 struct Options {
   std::string json, device = "unnamed", rows, carrier;
   std::vector<std::uint64_t> bytes{1U << 20U, 16U << 20U, 256U << 20U, 1U << 30U};
-  std::vector<double> rates{0, 25, 100, 200, 400};  // Gb/s; 0: as it is
+  std::vector<double> rates{0, 25, 100, 200, 400};  // Gb/s; 0: unlimited
   double bound = 1e-4, seconds = 480;
   std::uint64_t compare = 64U << 20U, costs = 64U << 20U;
   std::uint64_t segment = 0;  // 0: the library's choice
@@ -57,13 +58,14 @@ void require(stretto_status s, const std::string& doing) {
     throw std::runtime_error(fmt::format("{}: {}: {}", doing, stretto_status_name(s), stretto_message()));
 }
 
-// Host names are a process's own for the library: ranks of one machine stand for several hosts. False: that is not permitted.
+// The library reads host names per process, so ranks of one machine stand for several hosts. False if not permitted.
 bool rename_host(int host) {
   const std::string name = fmt::format("bench-device-{}", host);
   return unshare(CLONE_NEWUTS) == 0 && sethostname(name.data(), name.size()) == 0;
 }
 
-// A random walk that is drawn back to zero, another on each rank, over and over: streams take about a fifth of it at the usual bound.
+// A random walk with a pull to zero, different on each rank and periodic. Streams take about a fifth of it at the usual
+// bound.
 std::vector<float> walk(int rank, std::size_t count) {
   std::vector<float> v(std::max<std::size_t>(count, 1));
   std::mt19937_64 random(static_cast<std::uint64_t>(rank) + 1);
@@ -75,8 +77,8 @@ std::vector<float> walk(int rank, std::size_t count) {
   return v;
 }
 
-// A communicator whose messages travel at no more than `rate` Gb/s, by the host, where they can be slowed down; 0: as fast as they can, by
-// `carrier` (empty: the library's choice).
+// A communicator whose messages pass through the host at no more than `rate` Gb/s; 0: unlimited, by `carrier` (empty:
+// the library's choice).
 class Links {
  public:
   Links(bench::Ranks& ranks, double rate, const std::string& carrier, std::size_t count) {
@@ -88,7 +90,7 @@ class Links {
     ranks.meet();
     require(ranks.make(&comm_), "making the communicator");
     if (rate > 0 || carrier == "host" || carrier == "peer") return;
-    // No call allocates then: CUDA may wait for NCCL's kernels in an allocation, and one of these for this rank.
+    // Prevents allocations in calls: CUDA may wait for NCCL's kernels in an allocation, and one of these for this rank.
     std::size_t device_bytes = 0, pinned_bytes = 0;
     require(stretto_cuda_need(comm_, STRETTO_F32, count, &device_bytes, &pinned_bytes), "what a call needs");
     require(stretto_cuda_reserve(comm_, device_bytes, pinned_bytes), "memory for calls");
@@ -106,12 +108,12 @@ class Links {
   stretto_comm comm_ = nullptr;
 };
 
-// What its turns took: milliseconds of the slowest rank.
+// Times of a row's turns: milliseconds of the slowest rank.
 struct Turns {
   const DeviceRow* row = nullptr;  // null: the MPI's own
   std::string name;
   std::vector<double> ms{}, codec{}, wait{}, agree{};
-  bench::DriverCalls calls{};  // of one rank and turn, where the plugin counts them
+  bench::DriverCalls calls{};  // of one rank and turn, if the plugin counts them
   stretto_report report = STRETTO_REPORT_INIT;
   bool compared = false, serves = true;
 };
@@ -125,7 +127,7 @@ class Bench {
   Bench(const Bench&) = delete;
   Bench& operator=(const Bench&) = delete;
 
-  // True: nothing is left.
+  // True if nothing is left.
   bool run() {
     costs();
     for (const std::uint64_t bytes : o_.bytes) {
@@ -145,7 +147,7 @@ class Bench {
     if (!all && rank() == 0) fmt::print(stderr, "bench_device: ranks cannot take host names, so ArGM is left out\n");
   }
 
-  // What the file has of an earlier run, by case.
+  // Reads the cases of an earlier run from the file.
   void read_done() {
     if (rank() != 0 || o_.json.empty()) return;
     std::ifstream file(o_.json);
@@ -164,7 +166,7 @@ class Bench {
     return fmt::format("p={} {} B, {}{}", ranks_.size(), bytes, at, cut);
   }
 
-  // Of rank 0's device, while the others wait.
+  // Measures rank 0's device while the others wait.
   void costs() {
     const std::string subject = "costs";
     if (o_.costs == 0 || is_done(subject)) return;
@@ -232,7 +234,7 @@ class Bench {
 
   stretto_options options_of(const DeviceRow& row, stretto_report* report) const {
     stretto_options options = STRETTO_OPTIONS_INIT;
-    options.timeout = 60;  // a hang is named
+    options.timeout = 60;  // reports a hang
     if (!row.schedule.empty()) options.schedule = row.schedule.data();
     options.report = report;
     options.payload = row.payload;
@@ -274,14 +276,14 @@ class Bench {
     t->agree.push_back(ranks_.largest(t->report.agree_seconds) * 1e3);
   }
 
-  // Counts this process's calls of the driver so far.
+  // Driver calls of this process so far.
   bench::DriverCalls calls() const {
     bench::DriverCalls now;
     if (read_calls_ != nullptr) read_calls_(&now);
     return now;
   }
 
-  // Counts the calls of one rank since `before`: the mean over the ranks of the process.
+  // Driver calls of one rank since `before`: the mean over the ranks of the process.
   bench::DriverCalls since_then(const bench::DriverCalls& before) const {
     bench::DriverCalls d = calls();
     const double ranks = ranks_.are_threads() ? ranks_.size() : 1;
@@ -292,7 +294,7 @@ class Bench {
     return d;
   }
 
-  // As a program without a library for devices does.
+  // The path of a program without a library for devices.
   void over_mpi(const bench::Memory& in, const bench::Memory& out) {
     host_.resize(in.bytes() / sizeof(float));
     copier_.to_host(host_.data(), in.data(), in.bytes());
@@ -300,7 +302,8 @@ class Bench {
     copier_.to_device(out.data(), host_.data(), out.bytes());
   }
 
-  // With the host's result under the same options. A native collective has bits of its own, and so has a free choice.
+  // Compares with the host's result under the same options. Skips native collectives and free choices, whose bits may
+  // differ.
   void compare(Turns* t, const std::vector<float>& values, const bench::Memory& out) {
     if (out.bytes() > o_.compare || t->row->schedule.empty() || t->row->schedule == "native") return;
     std::vector<float> expected(values.size()), found(values.size());
@@ -381,7 +384,7 @@ void time_rows(const Options& o, bench::Ranks& ranks, bench::Writer* rows) {
                o.seconds);
 }
 
-// What one of them throws ends all, which would wait for it.
+// An exception of one thread ends the process, since all others would wait for that thread.
 int run_threads(const Options& o) {
   bench::ThreadGroup group(o.threads);
   bench::Writer rows(o.json);

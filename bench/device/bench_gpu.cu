@@ -1,8 +1,7 @@
 // Times the codec on a GPU: every operation over sizes, bounds and fields (tiled), with the bytes that it must move and
-// the fraction of the copy bandwidth measured in the same run, at its beginning; a copy at the end says how far the device
-// drifted. Before each timed call memory of several times the cache's size is read, so that operands come from memory
-// whatever their size; where they would fit into the cache, "us_cached" is the time of calls one after another.
-// Prints rows of JSON.
+// the fraction of the copy bandwidth of this run. A second copy at the end shows the device's drift. Before each timed
+// call memory of several times the cache's size is read, so that operands come from memory. Where operands fit in the
+// cache, "us_cached" times consecutive calls. Prints rows of JSON.
 //
 // usage: bench_gpu [--data DIRECTORY] [--most BYTES] [--seconds LIMIT]
 //        bench_gpu --profile yes [--data DIRECTORY]    each operation once at 256 MB, for a profiler
@@ -27,7 +26,7 @@ using namespace stretto::codec;
 using Clock = std::chrono::steady_clock;
 double since(Clock::time_point t) { return std::chrono::duration<double>(Clock::now() - t).count(); }
 
-// Seconds of one call, the median of `repeats`, each between two events; `before` runs ahead of each, untimed.
+// Seconds of one call between two events, the median of `repeats`. `before` precedes each call, untimed.
 template <class F, class G>
 double seconds(cudaStream_t stream, int repeats, F call, G before) {
   Timer timer(stream);
@@ -71,7 +70,7 @@ class Bench {
     call_.result = static_cast<stretto_cuda_result*>(device(64));
     call_.stream = stream_;
   }
-  // The roof; x_ is loaded, since a device may copy zeros faster.
+  // The copy bandwidth. x_ is loaded, since a device may copy zeros faster.
   void measure_copy(const char* when) {
     const double copy =
         2 * static_cast<double>(most_) /
@@ -85,7 +84,7 @@ class Bench {
   }
   bool in_time() const { return since(start_) < limit_; }
 
-  // Tiles a field over so many bytes of the input.
+  // Tiles a field over `bytes` of the input.
   void load(const std::vector<float>& field, std::size_t bytes) { tile(field, x_, std::min(bytes, most_) / 4); }
 
   void rows(const std::string& name, double rel, double eps, std::size_t bytes) {
@@ -98,7 +97,7 @@ class Bench {
       if (r.status) stop(name + ": " + stretto_status_name(static_cast<stretto_status>(r.status)));
       return static_cast<double>(r.bytes);
     };
-    // `moved(result)`: bytes that must be read and written at least.
+    // moved(result): bytes that must be read and written at least.
     const auto row = [&](const char* op, auto call, auto moved) {
       const auto timed = [&] { must(call(), op); };
       const double t = seconds(stream_, repeats_for(bytes), timed, [&] { cold_.flush(call_); });
@@ -152,8 +151,7 @@ class Bench {
         [&](double) { return raw; });
   }
 
-  // The caller's time to enqueue a call, and the device's from one call to the next, for 64 KB; few enough calls that
-  // the caller does not wait for a full queue.
+  // The caller's time to enqueue a call, and the device's time per call, for 64 KB. Too few calls to fill the queue.
   void launches() {
     const std::size_t n = 1 << 14;
     const int calls = 200;
@@ -216,7 +214,7 @@ int main(int count, char** arguments) {
     return 0;
   }
   bench.measure_copy("first");
-  // Every field at 256 MB, then every field at all other sizes, as long as time lasts.
+  // Every field at 256 MB, then every field at all other sizes, within the time limit.
   const std::size_t middle = std::min(most, std::size_t{256} << 20);
   const auto all_bounds = [&](const Field& f, std::size_t bytes) {
     for (const double rel : {1e-2, 1e-3, 1e-4})

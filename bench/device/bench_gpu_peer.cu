@@ -1,12 +1,13 @@
-// Times public error-bounded codecs beside stretto's on the same GPU, fields, bounds and rounds: cuSZp (codes of fixed length in blocks of 32
-// values), whose sources the user has (`PEER_CUSZP=DIR make gpu-bench` compiles them), and Bitcomp of nvCOMP (`PEER_NVCOMP=DIR`, its wheel).
+// Times public error-bounded codecs and stretto's on the same GPU, fields, bounds and rounds: cuSZp (fixed-length codes
+// in blocks of 32 values), compiled from the user's sources (`PEER_CUSZP=DIR make gpu-bench`), and Bitcomp of nvCOMP
+// (`PEER_NVCOMP=DIR`, its wheel).
 //
-// A round runs every codec once, each behind a read of several times the cache. "us" is the median of its rounds, between events, for what
-// the device does: of cuSZp the memset of its flags and its kernel, of Bitcomp its call with a plan, of stretto the call, all in memory made
-// once. "us_call" is the host's time in cuSZp's own function, which allocates, waits and frees. What each gives back is compared with the
-// field on the device: values beyond the bound are counted, also NaN that became a number ("nan_lost"); the largest error of the others is a
-// multiple of the bound. Bounds are rounded down to powers of two, since Bitcomp knows no others.
-// Prints rows of JSON.
+// A round runs every codec once, each after a read of several times the cache. "us" is the median over rounds of the
+// device's time between events, with all memory allocated before: cuSZp's memset of flags and kernel, Bitcomp's call
+// with a plan, stretto's call. "us_call" is the host's time in cuSZp's own function, which allocates, waits and frees.
+// Results are compared with the field on the device: values beyond the bound are counted, also NaN that became a number
+// ("nan_lost"). The largest error of the others is a multiple of the bound. Bounds are rounded down to powers of two,
+// since Bitcomp knows no others. Prints rows of JSON.
 //
 // usage: bench_gpu_peer [--data DIRECTORY] [--bytes N] [--rounds N] [--seconds LIMIT]
 #include <cuda_runtime.h>
@@ -43,7 +44,7 @@ double since(Clock::time_point t) { return std::chrono::duration<double>(Clock::
 struct Errors {
   Count beyond;    // values whose error exceeds the bound
   Count nan_lost;  // of these, NaN in x alone
-  Count largest;   // the largest error of the rest, the bits of a double: these are in the order of the numbers
+  Count largest;   // the largest other error, as the bits of a double, which order like numbers
 };
 
 __global__ void compare(const float* x, const float* y, std::size_t n, double eps, Errors* errors) {
@@ -164,7 +165,7 @@ class Bench {
     std::vector<double> compress, decompress, call_compress, call_decompress;  // seconds of each round
   };
 
-  // There and back, untimed.
+  // Compresses and decompresses, untimed.
   Case check(Codec& codec, float eps) {
     Errors errors{};
     codec.compress(eps);

@@ -1,5 +1,5 @@
-// Counts a process's calls of its devices' driver. The plugin libstretto_cuda_counting.so counts them, and passes every call
-// on to the plugin $STRETTO_COUNTED_PLUGIN.
+// Counts a process's calls of its devices' driver. The plugin libstretto_cuda_counting.so counts them, and forwards
+// every call to the plugin $STRETTO_COUNTED_PLUGIN.
 #pragma once
 
 #include <dlfcn.h>
@@ -11,14 +11,14 @@
 
 namespace stretto::bench {
 
-// `vain`: a question whether an event is over that was answered no.
+// `vain`: a query for an event that was not over.
 enum class DriverCall : std::uint8_t { kernel, clear, copy, record, wait, query, vain, allocate };
 inline constexpr std::size_t driver_calls = 8;
 inline constexpr std::array<const char*, driver_calls> driver_call_names{"kernel", "clear", "copy", "record",
                                                                          "wait",   "query", "vain", "allocate"};
 
-// The sums over all threads. A launch of the codec counts as a kernel, as a clearing before it, and as a copy of its result
-// where it has one. Its seconds are the kernel's.
+// Sums over all threads. A launch of the codec counts as a kernel, a clearing, and a copy of its result if it has one;
+// its seconds count for the kernel.
 struct DriverCalls {
   std::array<std::uint64_t, driver_calls> number{};
   std::array<double, driver_calls> seconds{};
@@ -28,7 +28,7 @@ struct DriverCalls {
 
 inline constexpr const char* kDriverCallsSymbol = "stretto_driver_calls";
 
-// Null: the process's plugin does not count.
+// Null if the process's plugin does not count.
 using ReadDriverCalls = void (*)(DriverCalls*);
 inline ReadDriverCalls find_driver_calls() noexcept {
   const char* const name = std::getenv("STRETTO_CUDA_PLUGIN");

@@ -38,7 +38,7 @@ class Measurement {
     const Line compress = slope([&](std::size_t n) { write(StreamOperation::compress, n, &a_); });
     const std::size_t bytes = stream_bytes();
     c.ratio = static_cast<double>(large_) / static_cast<double>(bytes);
-    // Streams of either length, which the others read.
+    // Writes streams of both lengths as operands.
     const Line decompress = with_streams([&](std::size_t n, std::size_t length) { read(n, length); });
     const Line add = with_streams([&](std::size_t n, std::size_t length) { sum(StreamOperation::add, n, length); });
     const Line fused =
@@ -56,7 +56,7 @@ class Measurement {
     double call = 0, byte = 0;
   };
 
-  static constexpr std::size_t part = 16;  // the shorter length is so much less
+  static constexpr std::size_t part = 16;  // ratio of the two lengths
 
   template <class F>
   double median_of(F f) {
@@ -69,7 +69,7 @@ class Measurement {
     return median(std::move(all));
   }
 
-  // From the enqueueing to the end, of two lengths; what the host takes to learn of the end is left out of both.
+  // Times two lengths from enqueueing to end. Their difference excludes the host's time to notice the end.
   template <class F>
   Line slope(F f) {
     const auto time = [&](std::size_t n) {
@@ -79,7 +79,7 @@ class Measurement {
       });
     };
     const double small = time(large_ / part);
-    return line(small, time(large_));  // the longer one last: its stream is looked at afterwards
+    return line(small, time(large_));  // the longer length last: its stream stays for later reads
   }
   Line line(double small, double large) const {
     const double n = static_cast<double>(large_), byte = std::max(0.0, (large - small) / (n - n / part));
@@ -97,14 +97,14 @@ class Measurement {
         f(lengths[i], bytes);
         stream_.finish();
       });
-      stream_bytes();  // the operation ended well
+      stream_bytes();  // checks the outcome
     }
     return line(seconds[0], seconds[1]);
   }
 
   double launch() {
     constexpr int calls = 64;
-    combine(1024);  // CUDA loads a kernel when it is first launched
+    combine(1024);  // CUDA loads a kernel at its first launch
     stream_.finish();
     const auto begin = Clock::now();
     for (int i = 0; i < calls; ++i) combine(1024);
@@ -162,7 +162,7 @@ class Measurement {
     check(plugin().launch(a), "a kernel");
   }
 
-  // Of the latest operation, which must have ended well.
+  // Bytes of the latest operation's stream. Throws if the operation failed.
   std::size_t stream_bytes() {
     stream_.finish();
     const auto& r = *reinterpret_cast<const codec::cuda::Result*>(host_result_.data());

@@ -1,5 +1,5 @@
-// A plugin that counts and times the calls of another one, $STRETTO_COUNTED_PLUGIN (calls.hpp). It serves any plugin, a GPU's or the
-// emulated one, and any library that loads plugins of this version.
+// A plugin that counts and times the calls of another plugin, $STRETTO_COUNTED_PLUGIN (calls.hpp), a GPU's or the
+// emulated one.
 #include <dlfcn.h>
 
 #include <atomic>
@@ -25,13 +25,13 @@ struct Counter {
 };
 using Counters = std::array<Counter, bench::driver_calls>;
 
-// Each thread counts in memory of its own, which stays when the thread has ended.
+// Each thread counts in its own memory, which outlives the thread.
 struct All {
   std::mutex mutex;
   std::deque<Counters> threads;
 };
 All& all() {
-  static auto* const a = new All;  // threads may end after it would
+  static auto* const a = new All;  // threads may outlive a destructor
   return *a;
 }
 Counters& own() {

@@ -26,7 +26,7 @@ inline std::vector<Field> fields(const std::string& data) {
           .read(reinterpret_cast<char*>(f.x.data()), static_cast<std::streamsize>(4 * f.x.size()));
       all.push_back(std::move(f));
     }
-  if (all.empty()) {  // a random walk, where there are no fields
+  if (all.empty()) {  // a random walk, if there are no fields
     Field f{"walk", std::vector<float>(std::size_t{1} << 22), 0};
     std::uint64_t state = 1;
     float at = 0;
@@ -39,7 +39,7 @@ inline std::vector<Field> fields(const std::string& data) {
   for (Field& f : all) {
     double lo = 0, hi = 0;
     stretto::codec::must(stretto_value_range(STRETTO_F32, f.x.data(), f.x.size(), &lo, &hi), f.name);
-    f.range = hi > 1e19 ? 30 : hi > lo ? hi - lo : 1;  // fills: a range like that of the rest
+    f.range = hi > 1e19 ? 30 : hi > lo ? hi - lo : 1;  // fill values: a typical range
   }
   std::sort(all.begin(), all.end(), [](const Field& a, const Field& b) { return a.name < b.name; });
   return all;

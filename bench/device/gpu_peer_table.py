@@ -15,7 +15,7 @@ def read(path):
     for line in open(path, encoding="utf-8"):
         try:
             yield json.loads(line)
-        except ValueError:  # a run that was ended within a line
+        except ValueError:  # a run that ended within a line
             continue
 
 

@@ -24,7 +24,7 @@ def main():
     for line in open(sys.argv[1], encoding="utf-8"):
         try:
             rows.append(json.loads(line))
-        except ValueError:  # a run that was ended within a line
+        except ValueError:  # a run that ended within a line
             continue
     cases = {}
     for row in rows:

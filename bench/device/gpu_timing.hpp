@@ -1,4 +1,4 @@
-// How programs on a GPU time a call: between events, with operands in memory rather than in the cache.
+// Times calls on a GPU between events, with operands in memory rather than in the cache.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -15,7 +15,7 @@ inline void* device(std::size_t bytes) {
   return p;
 }
 
-// Fills n values at x, of the device, with copies of a field, one after another.
+// Fills n device values at x with copies of a field.
 inline void tile(const std::vector<float>& field, float* x, std::size_t n) {
   using stretto::codec::must;
   std::size_t full = std::min(field.size(), n);
@@ -39,8 +39,8 @@ class ColdCache {
   }
   std::size_t cache_bytes() const { return cache_bytes_; }
   std::size_t bytes() const { return bytes_; }
-  // Fills the cache with it, and leaves nothing there that must be written back. The call's workspace and result are used
-  // for it, in stream order.
+  // Fills the cache with this memory, without lines to write back. Uses the call's workspace and result, in stream
+  // order.
   void flush(const stretto_cuda_call& call) const {
     using stretto::codec::must;
     must(stretto_value_range_on_stream(STRETTO_F32, memory_, bytes_ / 4, range_, &call), "flush");
@@ -52,7 +52,6 @@ class ColdCache {
   double* range_ = nullptr;
 };
 
-// Two events around a call.
 class Timer {
  public:
   explicit Timer(cudaStream_t stream) : stream_(stream) {

@@ -1,4 +1,4 @@
-// Memory of a device as a benchmark uses it: by the plugin that the library itself loads, so that a GPU and the emulated device serve alike.
+// Device memory for benchmarks, by the plugin that the library itself loads: a GPU's or the emulated one.
 #pragma once
 
 #include <algorithm>
@@ -24,7 +24,7 @@ inline void check(int error, const char* what) {
   if (error != 0) throw std::runtime_error(fmt::format("{}: {}", what, plugin().error_text(error)));
 }
 
-// Memory of one kind, of the current device.
+// Memory of one kind on the current device.
 class Memory {
  public:
   Memory(device::MemoryKind kind, std::size_t bytes) : kind_(kind), bytes_(bytes) {
@@ -45,7 +45,7 @@ class Memory {
   void* data_ = nullptr;
 };
 
-// A stream, and an event by which the host waits for it.
+// A stream, and an event for the host's waits.
 class Stream {
  public:
   Stream() {
@@ -74,7 +74,7 @@ class Stream {
   void* event_ = nullptr;
 };
 
-// Between memory of the host and of the device, through pinned memory, piece by piece.
+// Copies between host and device memory in pieces, through pinned memory.
 class Copier {
  public:
   void to_device(std::byte* to, const void* from, std::size_t bytes) {

@@ -5,7 +5,7 @@ from stretto.pictures import page as html
 from stretto.pictures import plots
 
 EMULATED = "emulated"
-BESIDE = ("raw", "MPI", "native")  # what the systems are compared with
+BESIDE = ("raw", "MPI", "native")  # baselines of the systems
 COLOURS = {"codec": plots.COLOURS[1], "wait": plots.COLOURS[0], "rest": plots.GREY}
 
 

@@ -1,4 +1,5 @@
-// cuSZp (https://github.com/szcompressor/cuSZp), from the user's copy of its sources: its modes for float32 in one dimension.
+// cuSZp (https://github.com/szcompressor/cuSZp), from the user's copy of its sources: its modes for one-dimensional
+// float32.
 #pragma once
 
 #include <cuSZp/cuSZp_entry_1D_f32.h>
@@ -9,7 +10,7 @@
 
 using stretto::codec::must;
 
-// A mode of cuSZp for values in one dimension: its kernels, and its functions.
+// A one-dimensional mode of cuSZp: its kernels and functions.
 struct Mode {
   const char* name;
   void (*compress)(const float*, unsigned char*, volatile unsigned*, volatile unsigned*, volatile int*, float,
@@ -33,8 +34,9 @@ class CuSZp : public Codec {
   CuSZp(const Mode& mode, const Work& work) : Codec("cuSZp", mode.name, work), mode_(mode) {
     const std::size_t a_group = std::size_t{tblock_size} * thread_chunk;
     groups_ = static_cast<unsigned>((work.n + a_group - 1) / a_group);
-    rates_ = groups_ * a_group / 32;                                          // a byte a block, before the blocks
-    out_ = static_cast<unsigned char*>(device(rates_ + 140 * (rates_ + 1)));  // signs, 32 planes and an outlier a block
+    rates_ = groups_ * a_group / 32;  // a byte per block, before the blocks
+    // signs, 32 planes and an outlier per block
+    out_ = static_cast<unsigned char*>(device(rates_ + 140 * (rates_ + 1)));
     offsets_ = static_cast<unsigned*>(device(flag_bytes()));
     local_ = offsets_ + groups_ + 1;
     flags_ = reinterpret_cast<int*>(local_ + groups_ + 1);

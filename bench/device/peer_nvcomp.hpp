@@ -1,5 +1,6 @@
-// Bitcomp of NVIDIA's nvCOMP (the wheel nvidia-libnvcomp-cu13, 6.0 and newer), by its native interface, which alone has error bounds.
-// Source: https://docs.nvidia.com/cuda/nvcomp/bitcomp.html. The largest error is half of delta, and delta is rounded down to a power of two.
+// Bitcomp of NVIDIA's nvCOMP (the wheel nvidia-libnvcomp-cu13, from 6.0), by its native interface; no other has error
+// bounds. Source: https://docs.nvidia.com/cuda/nvcomp/bitcomp.html. The largest error is half of delta, which is
+// rounded down to a power of two.
 #pragma once
 
 #include <nvcomp/native/bitcomp.h>

@@ -1,5 +1,5 @@
-// The ranks of a benchmark on devices: those of an MPI, or threads of one process. Processes that share a card take turns on it, milliseconds
-// each; threads use it at the same time, as ranks with a card each would theirs.
+// Ranks of a benchmark on devices: processes of an MPI, or threads of one process. Processes that share a GPU take
+// turns of milliseconds. Threads use it concurrently, as ranks with a GPU each use theirs.
 #pragma once
 
 #include <mpi.h>
@@ -17,7 +17,7 @@
 
 namespace stretto::bench {
 
-// As one rank sees them. All but rank() and size() are collective.
+// One rank's view. All functions but rank(), size() and are_threads() are collective.
 class Ranks {
  public:
   virtual ~Ranks() = default;
@@ -28,7 +28,7 @@ class Ranks {
   virtual stretto_status make(stretto_comm* comm) = 0;
 
   void meet() { static_cast<void>(largest(0)); }
-  // What rank 0 says.
+  // Rank 0's `mine`, on all ranks.
   bool told(bool mine) { return largest(rank() == 0 && mine ? 1 : 0) > 0; }
 };
 
@@ -48,7 +48,7 @@ class MpiRanks final : public Ranks {
   int rank_ = 0, size_ = 1;
 };
 
-// What the threads of a process share.
+// State that the threads of a process share.
 class ThreadGroup {
  public:
   explicit ThreadGroup(int size) : size_(size), values_(static_cast<std::size_t>(size)), all_(size) {

@@ -1,4 +1,4 @@
-// The systems of the literature as configurations of a collective, and what stands beside them.
+// The systems of the literature as configurations of a collective, and their baselines.
 #pragma once
 
 #include <string_view>
@@ -10,10 +10,11 @@ namespace stretto::bench {
 struct DeviceRow {
   std::string_view name, schedule;
   stretto_payload payload;
-  bool hosts;  // means something on several hosts alone
+  bool hosts;  // only for several hosts
 };
 
-// docs/gpu.md has the table in words. "raw" is what the others are to gain over: the ring of exact values over the same carrier.
+// docs/gpu.md has the table in words. "raw", the ring of exact values over the same carrier, is the baseline of all
+// others.
 inline constexpr DeviceRow device_rows[] = {
     {"raw", "ring", STRETTO_PAYLOAD_RAW, false},
     {"CPRP2P", "ring", STRETTO_PAYLOAD_CPRP2P, false},

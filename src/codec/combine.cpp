@@ -1,4 +1,3 @@
-// Streams to streams, two at a time: sum, difference, minimum, maximum.
 #include <algorithm>
 #include <limits>
 
@@ -13,7 +12,7 @@ std::size_t exact_sum_room(Type t) noexcept {
   return value_bytes(t) == 8 ? ExactSum<double>::kMaxBytes : ExactSum<float>::kMaxBytes;
 }
 
-// Largest group of codes: wide codes with all their planes.
+// Wide codes with all their planes.
 constexpr std::size_t kWidestCodes = 4 + 16 + 32 + kBlocks * 4 * 64;
 constexpr std::size_t kExceptionMap = 12 + 4 * kBlocks;
 

@@ -1,4 +1,3 @@
-// Values to streams: compress and add_values.
 #include <algorithm>
 #include <cmath>
 #include <concepts>
@@ -30,8 +29,7 @@ Grid<T> grid_for(Type t, double eps, double width) noexcept {
     return {};
 }
 
-// Kernels multiply by the reciprocal of the width. If it is infinite, which only foreign streams cause, the reference
-// takes all values.
+// Kernels multiply by the reciprocal of the width. Only foreign streams make it infinite; the reference serves them.
 template <class T>
 const Kernels& kernels_for(const Grid<T>& grid, const Kernels& chosen) noexcept {
   if constexpr (std::is_floating_point_v<T>)
@@ -46,7 +44,6 @@ struct GroupEncoder {
   GroupEncoder(const Info& info, const Kernels& chosen) noexcept
       : grid(grid_for<T>(info.type, info.eps, info.width)), kernels(kernels_for(grid, chosen)) {}
 
-  // Encodes a group with marks. Kernels serve a group with one kept value, which a NaN replaces during encoding.
   std::size_t encode(const T* x, int m, std::uint8_t* out, std::size_t room, Tally* tally,
                      const Marks<T>& marks) const noexcept {
     T others[kGroup], kept = 0;
@@ -86,7 +83,6 @@ struct GroupEncoder {
   }
 };
 
-// The marks of one call of compress(); integers have none.
 template <class T>
 struct MarksFor {
   MarksFor(Type, const Grid<T>&, const Options&) noexcept {}
@@ -137,7 +133,7 @@ Status compress_as(Type t, const void* x, std::size_t count, Info info, MutableB
     r.end = sink.end();
     return r;
   };
-  // The sum over all parts is compress_bound, which always suffices.
+  // Adds up to compress_bound, which always suffices.
   const auto reserve = [&](std::uint64_t first, std::uint64_t last) {
     const std::uint64_t full = last - first - (first < last && last == writer.layout.groups);
     return full * largest_group(t, kGroup) + (full < last - first ? last_group_room(t, writer.layout) : 0);
@@ -160,8 +156,8 @@ Status add_values_as(const StreamView& a, const void* x, MutableBytes out, std::
     return fail(Status::buffer_too_small, "add_values: an output of {} bytes is too small", out.size());
   const GroupEncoder<T> encoder(a.info, kernels);
   const Type t = a.info.type;
-  // The code bound of x, known only at the end, decides if groups are wide. Narrow is nearly always right; otherwise a
-  // second pass writes wide groups.
+  // Groups are wide or narrow by x's code bound, known only at the end. Narrow is nearly always right; else a second
+  // pass follows.
   ResultSpec spec{stored_type(t), a.info.width, a.info.code_bound > kNarrowLimit};
   const auto pass = [&] {
     const auto encode = [&](std::uint64_t first, std::uint64_t last, std::uint8_t* p, std::uint8_t* end) {
@@ -174,11 +170,11 @@ Status add_values_as(const StreamView& a, const void* x, MutableBytes out, std::
       GroupSink sink(writer, spec.type, kernels, p, end);
       r.status = sink.status();
       if (r.status != Status::ok) return r;
-      Tally own, sums, fast;  // tallies of x, of the sums, and of the kernels
+      Tally own, sums, fast;  // of x, of the sums, of the kernels
       for (std::uint64_t g = first; g < last; ++g) {
         const int m = writer.layout.group_size(g);
         const T* v = group_values<T>(t, x, g * kGroup, m, buffer);
-        if (r.status != Status::ok) {  // narrow sums exceeded the room; the remaining values decide if wide sums follow
+        if (r.status != Status::ok) {  // narrow sums exceeded the room; the other values decide if wide sums follow
           encoder.encode(v, m, compressed, sizeof compressed, &own);
           continue;
         }
@@ -224,7 +220,7 @@ Status add_values_as(const StreamView& a, const void* x, MutableBytes out, std::
     return writer.write(options.parallel, encode, reserve);
   };
   PartResult r = pass();
-  // Narrow groups may need more room than wide groups, since their bases may not suit the summed codes.
+  // Narrow groups may need more room than wide ones, since their bases may not suit the sums.
   const bool ended = r.status == Status::ok || lacks_room(r.status);
   if (ended && !spec.wide && a.info.code_bound + r.tally.bound > kNarrowLimit) {
     spec.wide = true;

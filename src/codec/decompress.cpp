@@ -1,4 +1,3 @@
-// Streams to values.
 #include <algorithm>
 #include <atomic>
 #include <bit>
@@ -11,7 +10,7 @@
 namespace stretto::codec {
 namespace {
 
-// Outputs from this size on use streaming stores, since they exceed the caches.
+// Larger outputs exceed the caches, and use streaming stores.
 constexpr std::size_t kStreamingBytes = std::size_t{4} << 20;
 
 template <class T>
@@ -60,8 +59,8 @@ Status overflow_in(const StreamView& s, std::uint64_t g, std::uint32_t divisor) 
   return fail(Status::overflow, "decompress: the result does not fit its type at group {}", g);
 }
 
-// The kernels' means are exact for usual widths: float32's width times a narrow code is exact in float64, and float64's
-// products are far from overflow and underflow. The reference computes means for other widths.
+// Kernels are exact for usual widths: a float32 width times a narrow code is exact in float64, and float64 products are
+// far from overflow and underflow.
 template <class T>
 const Kernels& kernels_for_means(const Info& info, const Kernels& chosen) noexcept {
   const bool usual =
@@ -69,7 +68,7 @@ const Kernels& kernels_for_means(const Info& info, const Kernels& chosen) noexce
   return usual ? chosen : *find_kernels(Isa::reference);
 }
 
-// Decodes values [first, first + n) into y; whole groups of the stored type directly.
+// Decodes whole groups of the stored type directly to y.
 template <class T>
 Status decode_range(const StreamView& s, std::uint64_t first, std::size_t n, void* y, const Kernels& kernels,
                     const Options& options, std::uint32_t divisor) noexcept {

@@ -27,7 +27,7 @@ void share_room(const std::size_t* need, int parts, std::uint8_t* begin, std::ui
 
 namespace {
 
-// Copies pieces that do not overlap; all threads take equal slices of the total bytes.
+// Pieces do not overlap; all threads take equal slices of the total bytes.
 void copy_by_all(const Piece* pieces, int count, int slices, const Parallel* parallel) noexcept {
   struct Context {
     const Piece* pieces;
@@ -39,7 +39,7 @@ void copy_by_all(const Piece* pieces, int count, int slices, const Parallel* par
     const auto& c = *static_cast<const Context*>(arg);
     const auto parts = static_cast<std::size_t>(c.slices), n = static_cast<std::size_t>(k);
     const std::size_t begin = c.bytes / parts * n, end = n + 1 < parts ? c.bytes / parts * (n + 1) : c.bytes;
-    std::size_t at = 0;  // start of the piece
+    std::size_t at = 0;
     for (int i = 0; i < c.count; at += c.pieces[i++].bytes) {
       const Piece& p = c.pieces[i];
       const std::size_t from = std::max(begin, at), to = std::min(end, at + p.bytes);

@@ -1,4 +1,3 @@
-// Shared by all operations on whole streams: cutting the work into parts, and assembling the stream.
 #pragma once
 
 #include <cstdint>
@@ -11,17 +10,16 @@
 
 namespace stretto::codec {
 
-// Result of one part of the work.
 struct PartResult {
   Status status = Status::ok;
-  std::uint64_t group = 0;  // where it failed
+  std::uint64_t group = 0;
   std::uint8_t* end = nullptr;
   Tally tally{};
 };
 
 inline constexpr int kMaxParts = 256;
 
-// Number of parts for this many groups: whole chunks, at most the executor's width.
+// Whole chunks, at most the executor's width.
 int parts_of(std::uint64_t groups, const Parallel* parallel) noexcept;
 
 // First group of part i of n; part_begin(groups, n, n) is `groups`.
@@ -30,7 +28,6 @@ constexpr std::uint64_t part_begin(std::uint64_t groups, int n, int i) noexcept 
   return g < groups ? g : groups;
 }
 
-// Runs f(part, first group, last group) for each part and waits for all.
 template <class F>
 void run_parts(std::uint64_t groups, int parts, const Parallel* parallel, F& f) noexcept {
   struct Context {
@@ -56,18 +53,18 @@ struct Piece {
   std::size_t bytes;
 };
 
-// Start of each part's output in [begin, end); start[parts] is the end of the last. need[i] is the likely size of part
-// i. A part gets up to four times its need if there is room, or a proportional share if there is too little.
+// Divides [begin, end) among the parts by their likely sizes, `need`. A part gets up to four times its need, or a
+// proportional share if room is short. start[parts] is the end of the last.
 void share_room(const std::size_t* need, int parts, std::uint8_t* begin, std::uint8_t* end,
                 std::uint8_t** start) noexcept;
 
-// Moves the pieces, ordered by source and destination, to their destinations. Moves them all at once if no destination
-// overlaps a pending source, else piece by piece. All threads take part if a piece is long and moves far enough.
+// Moves the pieces, ordered by source and destination: at once if no destination overlaps a pending source, else one by
+// one. All threads take part if a piece is long and moves far enough.
 void close_up(const Piece* pieces, int count, const Parallel* parallel) noexcept;
 
-// Assembles a stream. encode(first, last, out, end) encodes groups [first, last) to out, sets their lengths by
-// set_words, and returns its end. reserve(first, last) is the likely size of these groups; parts share the room in
-// proportion. If a part needs more than its share, the work restarts in one part.
+// Assembles a stream. encode(first, last, out, end) encodes groups [first, last) to out, records their lengths by
+// set_words or set_chunk, and returns its end. reserve(first, last) is their likely size; parts share the room in
+// proportion. If a part's share is too small, all work restarts in one part.
 class StreamWriter {
  public:
   StreamWriter(MutableBytes out, std::uint64_t count, Coding coding = Coding::fixed) noexcept
@@ -114,7 +111,7 @@ class StreamWriter {
     PartResult total = results[0];
     Piece pieces[kMaxParts];
     for (int i = 1; i < parts; ++i) {
-      total.tally.merge(results[i].tally);  // over all parts, also failed ones
+      total.tally.merge(results[i].tally);  // also over failed parts
       if (total.status == Status::ok) {
         total.status = results[i].status;
         total.group = results[i].group;
@@ -131,7 +128,7 @@ class StreamWriter {
   std::size_t size_;
 };
 
-// Provides the bytes that kernels may read past a group: copies groups near the end of readable memory.
+// Copies groups near the end of readable memory, since kernels may read past a group.
 class ReadableGroup {
  public:
   const std::uint8_t* at(const std::uint8_t* p, std::size_t words, const std::uint8_t* end) noexcept {
@@ -145,8 +142,8 @@ class ReadableGroup {
   std::uint8_t buffer_[kKernelRoom + kReadSlack];
 };
 
-// Prefetches memory for reads or writes about one group ahead. Groups are short and read from both ends, which defeats
-// hardware prefetching. Sums became a fifth faster.
+// Prefetches about one group ahead: short groups, read from both ends, defeat hardware prefetching. Sums are a fifth
+// faster with these.
 inline void prefetch_read(const std::uint8_t* p, std::size_t bytes) noexcept {
   for (std::size_t i = 0; i < bytes; i += 64) __builtin_prefetch(p + bytes + 1024 + i);
 }
@@ -154,21 +151,18 @@ inline void prefetch_write(const std::uint8_t* p, std::size_t bytes) noexcept {
   for (std::size_t i = 0; i < bytes; i += 64) __builtin_prefetch(p + bytes + 1024 + i, 1);
 }
 
-// Kernels for the options; null, with a message, if unavailable.
+// Null, with a message, if unavailable.
 const Kernels* chosen_kernels(const Options& options) noexcept;
 
-// Status and message of a failed part.
 Status report(const PartResult& r, const char* what, std::size_t capacity) noexcept;
 
-// Coding of a stream made from values, and of one made from two streams.
 inline Coding coding_of(const Options& o) noexcept { return o.coding == Coding::dense ? Coding::dense : Coding::fixed; }
 inline Coding coding_of(const Options& o, const Info& a, const Info& b) noexcept {
   if (o.coding != Coding::automatic) return coding_of(o);
   return a.coding == Coding::dense ? a.coding : b.coding;
 }
 
-// Bytes of the groups [first, last) of a stream, both at chunk boundaries; for dense streams an estimate of the fixed
-// size.
+// Bytes of the groups [first, last), both at chunk boundaries; an estimate of the fixed size for dense streams.
 inline std::size_t likely_bytes(const StreamView& s, std::uint64_t first, std::uint64_t last) noexcept {
   const auto bytes = static_cast<std::size_t>(s.chunk(chunks_of(last)) - s.chunk(first / kChunk));
   return s.layout.coding == Coding::dense ? 2 * bytes : bytes;

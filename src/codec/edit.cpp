@@ -1,4 +1,3 @@
-// One stream to another: scale, slice, concatenate.
 #include <algorithm>
 #include <limits>
 
@@ -7,8 +6,7 @@
 namespace stretto::codec {
 namespace {
 
-// Encodes the groups of the result in order. make(sources of a and b, g, m, out, room, tally, words) sets the words, or
-// kNoRoom.
+// make(sources of a and b, g, m, out, room, tally, words) encodes group g and sets the words, or kNoRoom.
 template <class Make>
 Status write_groups(const char* what, const StreamView& a, const StreamView& b, MutableBytes out, std::size_t* written,
                     Info info, const Options& options, std::size_t group_room, Make make) noexcept {
@@ -41,14 +39,13 @@ Status write_groups(const char* what, const StreamView& a, const StreamView& b, 
   return Status::ok;
 }
 
-// A run of values of one stream.
 struct Run {
   const StreamView* s;
   std::uint64_t first;
   std::uint64_t count;
 };
 
-// Encodes m values from value `at` of the two concatenated runs on.
+// From value `at` of the two concatenated runs on.
 Status join_group(const Run (&runs)[2], GroupSource* from, std::uint64_t at, int m, const ResultSpec& spec,
                   std::uint8_t* out, std::size_t room, Tally* tally, std::size_t* result) noexcept {
   GroupView views[4];
@@ -64,7 +61,6 @@ Status join_group(const Run (&runs)[2], GroupSource* from, std::uint64_t at, int
     GroupSource& source = from[second];
     if (const Status status = source.read(g); status != Status::ok) return status;
     const std::size_t words = source.words();
-    // Fast path: copies a whole group.
     if (sources == 0 && begin == 0 && n == m && n == run.s->layout.group_size(g)) {
       if (!source.view(&views[0])) return Status::corrupt_stream;
       *result = kNoRoom;

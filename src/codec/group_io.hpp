@@ -16,8 +16,8 @@ class GroupSource {
   GroupSource(const StreamView& s, const Kernels& kernels, int number) noexcept
       : s_(s), kernels_(kernels), number_(number) {}
 
-  // Moves to group g; fast if g follows the last group. The bytes of a dense chunk's group stay valid until the next
-  // call but one.
+  // Moves to group g; fast if g is the next group. The bytes of a dense chunk's group stay valid until the next call
+  // but one.
   Status read(std::uint64_t g) noexcept {
     if (direct_ && g == next_ && g % kChunk != 0) {
       data_ += 4 * words_;
@@ -42,19 +42,17 @@ class GroupSource {
   int number_;
   bool direct_ = false;
   std::uint64_t next_ = 0;
-  std::uint64_t chunk_ = ~std::uint64_t{0};  // index of the open dense chunk
+  std::uint64_t chunk_ = ~std::uint64_t{0};  // of the open dense chunk
   const std::uint8_t *data_ = nullptr, *lengths_ = nullptr, *end_ = nullptr;
   std::size_t words_ = 0;
   dense::Reader* reader_ = nullptr;
 };
 
-// Writes the groups of a part of a stream to [begin, end). A thread uses at most one at a time.
+// Writes a part's groups to [begin, end). A thread uses at most one sink at a time.
 class GroupSink {
  public:
   GroupSink(StreamWriter& writer, Type stored, const Kernels& kernels, std::uint8_t* begin, std::uint8_t* end) noexcept;
-  // The failure of the constructor, if any.
   Status status() const noexcept { return status_; }
-  // Destination of the next group.
   std::uint8_t* at() const noexcept { return at_; }
   std::size_t room() const noexcept { return room_; }
   // Takes group g, of `words` words at at().
@@ -65,7 +63,6 @@ class GroupSink {
     room_ -= 4 * words;
     return Status::ok;
   }
-  // End of the bytes, after the last group.
   std::uint8_t* end() const noexcept { return dense_ ? to_ : at_; }
 
  private:
@@ -78,7 +75,6 @@ class GroupSink {
   std::size_t room_;
 };
 
-// Status for a group that does not fit in `room` bytes.
 inline Status no_room(std::size_t room) noexcept {
   return room >= 4 * kMaxGroupWords ? Status::overflow : Status::buffer_too_small;
 }

@@ -1,5 +1,5 @@
-// The fast kernels. Each works on one full group (1,024 values) and may decline; the scalar code serves declined
-// groups. A kernel's result equals the scalar code's, byte for byte.
+// Each kernel works on one full group (1,024 values) with the scalar code's result, byte for byte, and may decline; the
+// scalar code then serves the group.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 namespace stretto::codec {
 
 inline constexpr std::size_t kDeclined = ~std::size_t{0} - 1;
-// Bytes that a kernel may write at `out`: a verbatim group of float64 and whole vectors past its end.
+// Bytes that a kernel may write: a verbatim group of float64, and whole vectors past its end.
 inline constexpr std::size_t kKernelRoom = 4 * (1 + 2 * kGroup) + 512;
 // Bytes past a group's words that a kernel may read (and ignore). Reads of values are exact.
 inline constexpr std::size_t kReadSlack = 64;
@@ -20,17 +20,17 @@ inline constexpr std::size_t kReadSlack = 64;
 template <class T>
 struct FloatKernels {
   std::size_t (*compress)(const T* x, const Grid<T>& grid, std::uint8_t* out, Tally* tally) = nullptr;
-  // a's group plus compressed x. Reports the bound of x's codes and the exceptions of the sum. `room` is the size of
-  // out, at least kKernelRoom.
+  // a's group plus compressed x. Reports the bound of x's codes and the exceptions of the sum. `room`, the size of out,
+  // is at least kKernelRoom.
   std::size_t (*add_values)(const std::uint8_t* a, std::size_t words, const T* x, const Grid<T>& grid,
                             std::uint8_t* out, std::size_t room, Tally* tally) = nullptr;
-  // False: declined. code_bound is the stream's (a wrong bound gives wrong values, never wrong accesses). `stream`: the
-  // whole output exceeds the caches, so use streaming stores.
+  // False: declined. code_bound is the stream's; a wrong bound gives wrong values, never wrong accesses. `stream`: uses
+  // streaming stores, for outputs that exceed the caches.
   bool (*decompress)(const std::uint8_t* p, std::size_t words, const Grid<T>& grid, std::uint64_t code_bound,
                      std::uint32_t divisor, bool stream, T* y) = nullptr;
-  // Smallest and largest finite value of n; lo > hi if there is none.
+  // lo > hi if no value is finite.
   void (*range)(const T* x, std::size_t n, T* lo, T* hi) = nullptr;
-  // Sums of narrow groups, at least one with exceptions: fields with missing data. Reports the exceptions of the sum.
+  // Sums of narrow groups, at least one with exceptions. Reports the exceptions of the sum.
   std::size_t (*add_filled)(const std::uint8_t* a, std::size_t a_words, const std::uint8_t* b, std::size_t b_words,
                             bool negate_b, double width, std::uint8_t* out, std::size_t room, Tally* tally) = nullptr;
   // Like Marks::survey; never declines. If no value is near a mark, `out` is also valid for Kept::several.
@@ -46,7 +46,7 @@ struct Tables;
 struct Widths;
 }  // namespace dense
 
-// The entropy stage of dense chunks. Contracts: dense/coder.hpp, whose functions replace absent kernels.
+// The entropy stage of dense chunks; dense/coder.hpp has contracts and replacements of absent kernels.
 struct DenseKernels {
   void (*scan)(const std::uint8_t* planes, const dense::Widths& widths, bool is_unsigned, std::uint8_t* classes,
                dense::Counts* counts, dense::BitWriter* low) = nullptr;
@@ -73,8 +73,7 @@ const FloatKernels<T>& float_kernels(const Kernels& k) noexcept {
     return k.f64;
 }
 
-// Kernels of an instruction set; all are absent in `reference`. Null if this processor or build lacks the set, or it is
-// invalid.
+// All kernels are absent in `reference`. Null if this processor or build lacks the set, or it is invalid.
 const Kernels* find_kernels(Isa isa) noexcept;
 
 }  // namespace stretto::codec

@@ -49,9 +49,8 @@ Marks<T>::Marks(Type t, const Grid<T>& grid, const Options& options) noexcept : 
   for (const double told : options.marks) {
     const T mark = as_caller_has(static_cast<T>(told));
     if (!std::isfinite(mark) || set_.count == kMaxMarks) continue;
-    // At most the two nearest codes of a decoded float32 or float64 equal the mark: a code's step is at least the
-    // distance of neighbouring numbers wherever another value may decode to the mark. Many codes may decode to the mark
-    // in a half.
+    // At most the two nearest codes of a decoded float32 or float64 equal the mark: where other values may decode to
+    // it, a code's step is at least the distance of neighbouring numbers. Many codes may decode to the mark in a half.
     const bool half = stored_type(t) != t;
     std::int64_t q = 0;
     bool reached = half || !nearest_code(mark, grid, &q);

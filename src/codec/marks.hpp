@@ -1,5 +1,5 @@
-// Values that compress() keeps bit for bit: marks of missing data, and magnitudes that a range ignores. A stream stores
-// them as exceptions, like NaN, so the format has no marks (docs/format.md, section 5).
+// Values that compress() keeps bit for bit: marks of missing data, and magnitudes that a range ignores. Streams store
+// them as exceptions (docs/format.md, section 5).
 #pragma once
 
 #include <cstdint>
@@ -9,44 +9,41 @@
 
 namespace stretto::codec {
 
-// Least number of T that is not below `above`, which is positive.
+// Least number of T that is not below `above` > 0.
 template <class T>
 T least_reaching(double above) noexcept;
 
-// The kept values of a group.
 enum class Kept : std::uint8_t {
-  none,     // no value is kept, and none can decode to a mark
-  one,      // all kept values have the same bits, and no other value can decode to a mark
-  several,  // anything else
+  none,  // no value is kept, and none can decode to a mark
+  one,   // all kept values have the same bits, and no other value can decode to a mark
+  several,
 };
 
-// Marks in a form for kernels. T: float or double.
 template <class T>
 struct MarkSet {
   int count = 0;
   T least = std::numeric_limits<T>::infinity();  // magnitudes from here on are kept
   T mark[kMaxMarks] = {};
-  T reach[kMaxMarks] = {};  // other values within this distance may decode to the mark; negative: no other value does
+  T reach[kMaxMarks] = {};  // other values within this distance may decode to the mark; negative: none does
 };
 
 struct Kernels;
 
-// T: float or double, the stored type of a stream of type t.
+// T: the stored type of a stream of type t.
 template <class T>
 class Marks {
  public:
-  // The options' marks, rounded to t. Drops marks that t rounds to NaN or infinity, which are always kept.
+  // Rounds the options' marks to t. Drops marks that become NaN or infinity, which are always kept.
   Marks(Type t, const Grid<T>& grid, const Options& options) noexcept;
 
   bool any() const noexcept { return set_.count > 0 || set_.least < infinite; }
-  // True if x is kept: a mark, or a finite value that the range ignores.
   bool keeps(T x) const noexcept;
-  // True if y, a decoded float32 or float64, is a mark in the caller's type.
+  // True if y, a decoded value, is a mark in the caller's type.
   bool is_mark(T y) const noexcept;
-  // Finds kept values among m values. Kept::one: *kept is the value, and `out` has the values with `placeholder` in its
+  // Finds kept values among m. Kept::one: *kept is the value, and `out` has the values with `placeholder` in its
   // places. `kernels` serve full groups.
   Kept survey(const T* x, int m, T* out, T* kept, const Kernels& kernels) const noexcept;
-  // The values with NaN in the places of marks: x itself if it has none, else `out`.
+  // The values with NaN in place of marks: x itself if it has no marks, else `out`.
   const T* without(const T* x, int m, T* out, const Kernels& kernels) const noexcept;
 
   // A NaN with a rare payload. survey() returns Kept::several if the data contain it.
@@ -54,14 +51,14 @@ class Marks {
 
  private:
   static constexpr T infinite = std::numeric_limits<T>::infinity();
-  T as_caller_has(T y) const noexcept;  // rounded to the caller's type, if that is a half
+  T as_caller_has(T y) const noexcept;
   Kept survey(const T* x, int m, T* out, T* kept) const noexcept;
 
   Type type_;
-  MarkSet<T> set_, equal_;  // equal_: the marks alone, without `least` and reach
+  MarkSet<T> set_, equal_;
 };
 
-// Replaces each placeholder among the exceptions of a newly compressed group of m values by `kept`.
+// In a newly compressed group of m values.
 template <class T>
 void replace_placeholder(std::uint8_t* group, std::size_t words, int m, T kept) noexcept;
 

@@ -1,4 +1,3 @@
-// Ranges of finite values, and of those below a threshold, for relative bounds.
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -36,9 +35,8 @@ void widen(const T* x, std::size_t n, const Kernels& kernels, Interval* range) n
   widen(x, n, range);
 }
 
-// Replaces values that reach `above`, among m <= kGroup values at x, by NaN at out, which ranges ignore. *ignored
-// counts the finite values among them. Magnitudes of floats order as their bits do, so the loop vectorises. Returns the
-// number of values at out.
+// Writes values below `above` to out, with NaN, which ranges ignore, for all others. *ignored counts the finite ones.
+// Float magnitudes order as their bits, so the loop vectorises. Returns the number of values at out.
 template <std::floating_point T>
 std::size_t keep_below(const T* x, int m, double above, T* out, std::uint64_t* ignored) noexcept {
   using Bits = std::conditional_t<sizeof(T) == 4, std::int32_t, std::int64_t>;
@@ -56,7 +54,7 @@ std::size_t keep_below(const T* x, int m, double above, T* out, std::uint64_t* i
   return static_cast<std::size_t>(m);
 }
 
-// For integers, whose magnitudes reach 2^63: packs the values without gaps.
+// Packs the values without gaps. Integer magnitudes reach 2^63.
 template <std::signed_integral T>
 std::size_t keep_below(const T* x, int m, double above, T* out, std::uint64_t* ignored) noexcept {
   const std::uint64_t threshold =
@@ -71,7 +69,6 @@ std::size_t keep_below(const T* x, int m, double above, T* out, std::uint64_t* i
   return kept;
 }
 
-// Merges the ranges of all parts of the values.
 template <class Part>
 Ranges merged(std::size_t count, const Parallel* parallel, const Part& of_part) noexcept {
   struct alignas(64) Own {
@@ -89,7 +86,7 @@ Ranges merged(std::size_t count, const Parallel* parallel, const Part& of_part) 
   return total;
 }
 
-// Calls f(values, count, room) for each group, in the stored type, with room for a group.
+// Calls f(values, count, room) for each group, in the stored type.
 template <class T, class F>
 void each_group(Type t, const void* x, std::uint64_t begin, std::uint64_t end, const F& f) noexcept {
   T widened[kGroup], room[kGroup];
@@ -117,7 +114,6 @@ Interval finite_range(Type t, const void* x, std::size_t count, const Kernels& k
       .all;
 }
 
-// Both ranges of floats, excluding marks.
 template <std::floating_point T>
 Ranges ranges_without_marks(Type t, const void* x, std::size_t count, double ignore_above, const Kernels& kernels,
                             const Options& options) noexcept {

@@ -12,7 +12,7 @@ void run_on_threads(void*, int n, void (*task)(void* arg, int i), void* arg) {
   int begun = 1;
   try {
     for (; begun < n; ++begun) others[static_cast<std::size_t>(begun)] = std::thread(task, arg, begun);
-  } catch (...) {  // no more threads, or no memory for one: the caller runs the remaining parts
+  } catch (...) {  // threads or memory lack: the caller runs the remaining parts
   }
   task(arg, 0);
   for (int i = begun; i < n; ++i) task(arg, i);

@@ -65,7 +65,7 @@ Status Device::make_lanes(std::size_t lanes) noexcept {
   return s;
 }
 
-// Streams that are destroyed may have work left. Freeing memory waits for the current device, so this one must be that until the end.
+// Freeing memory waits for the current device, which must be this one, since destroyed streams may have work left.
 Device::~Device() {
   const Visit visit(*this);
   for (Lane& lane : lane_) {
@@ -119,7 +119,7 @@ void Device::drop_idle() noexcept {
   pinned_.trim();
 }
 
-// Pieces go back without a call of the plugin, and a collective of another length needs other ones.
+// Returns pieces without a plugin call; collectives of other lengths need other pieces.
 Status Device::begin() noexcept {
   if (!device_memory_.is_fixed()) return Status::ok;
   if (const Status s = poll(); s != Status::ok) return s;
@@ -179,7 +179,7 @@ Status Device::join(std::size_t first, std::size_t lanes) noexcept {
   return Status::ok;
 }
 
-// A place that nothing was enqueued after stands for this moment, too.
+// Without later work the last place stands for now, too.
 Status Device::mark(Lane& lane) noexcept {
   if (!lane.unmarked) return Status::ok;
   const Status s = check(plugin_.record(lane.event[(lane.marked + 1) % events], lane.stream), "an event");
@@ -233,7 +233,7 @@ Status Device::poll() noexcept {
   return Status::ok;
 }
 
-// An event that was recorded again stands for a later place: who waits for an earlier one waits a little longer.
+// Events are reused: waiting for a place whose event was recorded again takes a little longer.
 Status Device::poll(Lane& lane) noexcept {
   while (lane.passed < lane.marked) {
     const std::uint64_t oldest = lane.marked >= events ? lane.marked - events + 1 : 1;
@@ -320,7 +320,7 @@ Status Device::launch(std::size_t index, codec::cuda::Arguments* a, const payloa
   if (out) out.set_content(payload::Buffer::unknown);
   result->outcome = pending;
   a->workspace = lane.workspace.data();
-  // The kernel writes its result once, to pinned memory, which every device reaches: nothing is copied.
+  // The kernel writes its result to pinned memory, which every device reaches.
   a->result = result;
   a->host_result = nullptr;
   a->stream = stream(index);

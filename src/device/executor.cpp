@@ -12,8 +12,8 @@ using payload::Stream;
 
 namespace {
 
-// Room for a sum of two streams without exceptions, however their codes widen. Sums of many values off the grid can be
-// longer (codec::combine_bound): they end in buffer_too_small.
+// Suffices for sums of streams without exceptions, however their codes widen. Sums with many exceptions may end in
+// buffer_too_small (codec::combine_bound).
 std::size_t sum_room(codec::Type type, std::size_t count) noexcept {
   constexpr std::size_t slack_of_group = 64;
   return 2 * codec::compress_bound(type, count) + (count / codec::cuda::kGroup + 1) * slack_of_group;
@@ -33,7 +33,6 @@ codec::cuda::StreamRef ref(const Stream& s) noexcept {
   return {reinterpret_cast<const codec::cuda::u8*>(s.buffer.data() + s.offset), s.size};
 }
 
-// True if the device has a kernel for raw values (device/cuda/raw_values.hpp).
 bool has_kernel(payload::Op op, payload::Type type) noexcept {
   return op != payload::Op::user && type <= payload::Type::f64 && payload::defined(op, type);
 }

@@ -1,4 +1,4 @@
-// One run's work on a device: what its worker asks for is enqueued on the lane of the segment at hand.
+// One run's work on a device.
 #pragma once
 
 #include <cstddef>
@@ -10,35 +10,34 @@
 
 namespace stretto::device {
 
-// Checks that devices can run `spec`: unsupported if not. Needs no device.
+// unsupported if devices cannot run `spec`. Needs no device.
 Status check(const payload::Spec& spec, bool reduces) noexcept;
 
 class Executor final : public payload::Executor, private Owner {
  public:
   explicit Executor(Device& device) noexcept : device_(device) {}
-  ~Executor() override { device_.forget(this); }  // the run may end before its last operations do
+  ~Executor() override { device_.forget(this); }  // the run may end before its last operations
 
-  // Segments go to the first `lanes` lanes, in turns.
+  // Distributes segments over the first `lanes` lanes.
   void begin(const payload::Spec& spec, std::size_t lanes) noexcept;
   std::size_t lanes() const noexcept { return lanes_; }
   std::size_t lane_of(std::uint32_t segment) const noexcept { return segment % lanes_; }
 
   Device& device() noexcept { return device_; }
 
-  // Later operations belong to this unit and, after enter(), to a segment, on whose lane they are enqueued.
+  // Later operations belong to this unit and, after enter(), to a segment.
   void begin_unit(std::uint32_t unit) noexcept { unit_ = unit; }
   void enter(std::uint32_t segment) noexcept;
   std::size_t lane() const noexcept { return lane_; }
   payload::Pool& pool() noexcept { return device_.pool(lane_); }
 
-  // The place after all of the unit. To be called also where something could not be enqueued.
+  // *after: the moment after the unit's work. Must also be called after a failure to enqueue.
   Status end_unit(Moment* after) noexcept;
 
-  // Pinned memory to a buffer of the lane, and memory of the device to pinned memory. The host waits for the unit's end
-  // before it uses either again.
+  // The host must not reuse `from`, which is pinned, before the unit's end.
   Status upload(const std::byte* from, std::size_t bytes, payload::Buffer* to) noexcept;
 
-  // How many operations have not ended, as far as poll() has learned; and the first that failed, with its unit.
+  // open(): operations that have not ended, as far as poll() knows. failed(): the first failure, with its unit.
   Status poll() noexcept { return device_.poll(); }
   std::uint64_t open() const noexcept { return open_; }
   Status failed(std::uint32_t* unit) const noexcept;
@@ -71,7 +70,7 @@ class Executor final : public payload::Executor, private Owner {
   codec::Type type_{};
   std::uint32_t unit_ = 0;
   std::size_t lane_ = 0, lanes_ = usual_lanes;
-  std::uint32_t used_ = 0;  // lanes of the unit
+  std::uint32_t used_ = 0;
   std::uint64_t open_ = 0;
   Status failure_ = Status::ok;
   std::uint32_t failed_unit_ = 0;

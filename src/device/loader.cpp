@@ -16,10 +16,10 @@ constexpr const char* kLibrary = "libstretto_cuda.so";
 
 struct Found {
   const Plugin* plugin = nullptr;
-  std::string problem;  // empty if there is a plugin and a device
+  std::string problem;
 };
 
-// The directory of the file that holds this function, with its slash; empty if it cannot be told.
+// With its slash; empty if unknown.
 std::string own_directory() {
   Dl_info info{};
   if (!dladdr(reinterpret_cast<const void*>(&own_directory), &info) || !info.dli_fname) return {};

@@ -1,4 +1,3 @@
-// The kind of memory that an address is in, as CUDA reports or the program declares.
 #pragma once
 
 #include "base/status.hpp"
@@ -6,13 +5,12 @@
 
 namespace stretto::device {
 
-// From now on, in the whole process, every address is taken for one of this kind, of the current device; nothing: CUDA
-// is asked.
+// Process-wide: all addresses count as `*kind` on the current device; null: CUDA is asked.
 void assume(const MemoryKind* kind) noexcept;
 
 Status locate(const Plugin& plugin, const void* p, Location* where) noexcept;
 
-// The status of a function of the plugin that is no device's work.
+// The status of a plugin function whose errors lose no device.
 Status told(const Plugin& plugin, int error, const char* what) noexcept;
 
 }  // namespace stretto::device

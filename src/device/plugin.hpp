@@ -1,12 +1,12 @@
-// The device interface of the engine: memory, streams, events, copies, kernels. It has two implementations, libraries that the core loads at run time:
+// The device interface of the engine. The core loads an implementation at run time:
 //
 //   CUDA      libstretto_cuda.so (device/cuda/plugin.cu), over CUDA's runtime
-//   emulated  for tests (tests/device/emulated.cpp): kernels on emulated warps, streams that a seed interleaves, memory
-//             that the host cannot touch
+//   emulated  for tests (tests/device/emulated_plugin.cpp): kernels on emulated warps, streams that a seed interleaves,
+//             memory that the host cannot touch
 //
-// Core and plugin are built from this file, so that a plugin of another version is told by its number. Functions return
-// 0, or an error of CUDA (error_text() describes it). Only allocate and release wait for the device; release waits for all work
-// enqueued on the current device.
+// Core and plugin are built from this file; kPluginVersion detects another version. Functions return 0, or an error of
+// CUDA (see error_text()). Only allocate and release wait for the device; release waits for all work on the current
+// device.
 #pragma once
 
 #include "codec/cuda/operation.hpp"
@@ -21,18 +21,17 @@ constexpr const char* kPluginSymbol = "stretto_cuda_plugin";
 
 enum class MemoryKind : u32 { host = 0, device = 1, managed = 2, pinned = 3 };
 
-// Where an address lies.
 struct Location {
   MemoryKind kind;
-  int device;  // meaningless for host memory
+  int device;  // undefined for host memory
 };
 
-// The handle by which another process of the host opens an allocation (cudaIpcMemHandle_t).
+// Opens an allocation in another process of the host (cudaIpcMemHandle_t).
 struct MemoryHandle {
   unsigned char bytes[64];
 };
 
-// Raw values. `operation` and `type` are a payload::Op and a payload::Type.
+// Raw values. `operation` is a payload::Op, `type` a payload::Type.
 struct Values {
   u32 operation, type;
   u64 count;
@@ -49,34 +48,34 @@ struct Plugin {
 
   int (*device_count)(int* count);
   int (*current_device)(int* device);
-  int (*use_device)(int device);  // by this thread, from now on
+  int (*use_device)(int device);  // of this thread
   int (*locate)(const void* p, Location* where);
 
-  // Memory of the kinds device (of the current device) and pinned, at a multiple of 256 bytes.
+  // Device memory (of the current device) or pinned memory, at a multiple of 256 bytes.
   int (*allocate)(MemoryKind kind, u64 bytes, void** p);
   int (*release)(MemoryKind kind, void* p);
 
-  // Streams and events of the current device. Streams do not wait for the legacy default stream.
+  // On the current device. Streams do not wait for the legacy default stream.
   int (*create_stream)(void** stream);
   int (*destroy_stream)(void* stream);
   int (*create_event)(void** event);
   int (*destroy_event)(void* event);
-  int (*stream_device)(void* stream, int* device);      // of one in capture: the current one
+  int (*stream_device)(void* stream, int* device);      // during a capture: the current device
   int (*stream_captures)(void* stream, int* captures);  // into a graph
 
-  // An event is over once all is that was enqueued on the stream before its latest record.
+  // An event is over once all work before its latest record is.
   int (*record)(void* event, void* stream);
   int (*wait)(void* stream, void* event);  // orders later work on the stream after the event
   int (*is_over)(void* event, int* over);
 
-  // Enqueued. Host memory is pinned.
+  // Enqueued. Host memory must be pinned.
   int (*copy)(void* to, const void* from, u64 bytes, void* stream);
   int (*clear)(void* to, u64 bytes, void* stream);
 
-  // Bytes of workspace on the current device.
+  // On the current device.
   int (*workspace_bytes)(codec::cuda::StreamOperation operation, codec::cuda::Type type, u64 count, u64* bytes);
-  // Enqueues the operation: one kernel, behind a clearing of the part of the workspace that it counts in, and before a
-  // copy of the result if host_result is given. No allocation, no wait; may be captured in a graph.
+  // Enqueues one kernel, after clearing the workspace's counters, and before copying the result if host_result is
+  // given. Neither allocates nor waits; may be captured in a graph.
   int (*launch)(const codec::cuda::Arguments& arguments);
 
   // out = left (op) right; out = -left; out = left / divisor.
@@ -84,12 +83,13 @@ struct Plugin {
   int (*negate_values)(const Values& values);
   int (*divide_values)(const Values& values);
 
-  // *reaches: if `device` can access the memory of `peer`. allow_access() enables it for the current device (again is no error).
+  // *reaches: `device` can access memory of `peer`. allow_access() enables it for the current device; repeating is no
+  // error.
   int (*reaches)(int device, int peer, int* reaches);
   int (*allow_access)(int peer);
 
-  // Memory of the kind device between processes. `base` is what allocate() gave. An import is of the current device, which
-  // reaches the memory then; it ends before the memory is released.
+  // Device memory between processes. `base` comes from allocate(). An import is for the current device, and must end
+  // before the memory is released.
   int (*export_memory)(void* base, MemoryHandle* handle);
   int (*import_memory)(const MemoryHandle& handle, void** base);
   int (*end_import)(void* base);

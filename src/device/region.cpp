@@ -10,7 +10,7 @@ namespace {
 constexpr std::size_t alignment = 256;
 constexpr std::size_t least = std::size_t{1} << 18;  // of a piece
 
-constexpr int memory_allocation = 2;  // cudaErrorMemoryAllocation
+constexpr int memory_allocation = 2;
 
 constexpr std::size_t aligned(std::size_t bytes) noexcept { return (bytes + alignment - 1) / alignment * alignment; }
 

@@ -1,5 +1,5 @@
-// Memory of a device, or pinned memory of the host, for pools: large pieces from the plugin, handed out from their beginning.
-// A piece is reused once all its parts have been given back.
+// Memory for pools: large pieces from the plugin, handed out from their beginning. A piece is reused once all its parts
+// have been given back.
 #pragma once
 
 #include <cstddef>
@@ -13,29 +13,27 @@ namespace stretto::device {
 
 class Region final : public payload::Memory {
  public:
-  // The plugin's device must be current whenever the region allocates.
+  // The plugin's device must be current during allocations.
   Region(const Plugin& plugin, MemoryKind kind, const char* what) noexcept
       : plugin_(plugin), kind_(kind), what_(what) {}
-  ~Region() override { drop(); }  // memory that a carrier still uses stays
+  ~Region() override { drop(); }  // memory still in use stays
   Region(const Region&) = delete;
   Region& operator=(const Region&) = delete;
 
   Status allocate(std::size_t bytes, std::byte** data) noexcept override;
   void release(std::byte* data, std::size_t bytes) noexcept override;
 
-  // Makes it `bytes` long, and lets it grow no more: what needs more ends in buffer_too_small. Precondition: none of it
-  // is in use.
+  // Fixes the size; larger needs end in buffer_too_small. Precondition: no memory is in use.
   Status fix(std::size_t bytes) noexcept;
 
-  // Gives all memory back to the plugin, except pieces still in use.
+  // Gives all memory back, unless some is still in use.
   void drop() noexcept;
 
-  // Where the piece with `p` begins; null: none has it. From then on another process may use the piece: it is released with the region,
-  // not by fix().
+  // Start of the piece with `p`, or null. Another process may use the piece: it is released with the region, not by
+  // fix().
   std::byte* share(const void* p) noexcept;
 
-  // Another process may not have let go of shared pieces, and memory that it has opened must not be released: they stay for as long as
-  // this process.
+  // Shared pieces stay as long as this process, since another process may still have opened them.
   void keep_shared() noexcept { keeps_shared_ = true; }
 
   bool is_fixed() const noexcept { return fixed_; }

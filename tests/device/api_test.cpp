@@ -1,5 +1,5 @@
-// Collectives of device memory under their C names, over threads on emulated devices: results are those of the host, bit
-// for bit; ranks with memory of the host and of a device meet in one call; what is wrong on one rank is told to all.
+// Collectives of device memory through the C API, over threads on emulated devices. Results equal the host's bit for
+// bit. Ranks with host and device memory take part in one call. All ranks hear of one rank's error.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -28,7 +28,7 @@ void expect_as_on_host(What w, std::size_t n, int ranks, const stretto_options& 
   EXPECT_EQ(emulation().races(), 0) << emulation().first_race();
 }
 
-// Sums in the order of the ranks: else the model may choose another schedule for a device than for the host.
+// Sums in rank order; else the model may choose another schedule for a device than for the host.
 stretto_options exact() {
   stretto_options o = defaults();
   o.reproducible = 1;
@@ -70,7 +70,7 @@ TEST(DeviceApi, AWaitForAStreamWaitsForItsWork) {
     EXPECT_EQ(device, -1);
     auto* const values = static_cast<float*>(pinned);
     std::copy(in.begin(), in.end(), values);
-    ASSERT_STRETTO_OK(stretto_cuda_use_device(before, nullptr));  // a stream is used whatever the current device is
+    ASSERT_STRETTO_OK(stretto_cuda_use_device(before, nullptr));  // works with any current device
     ASSERT_STRETTO_OK(stretto_cuda_copy(x, pinned, n * sizeof(float), stream));
     ASSERT_STRETTO_OK(stretto_cuda_wait(comm, stream));
     std::fill_n(values, n, 0.0f);
@@ -117,7 +117,7 @@ TEST(DeviceApi, ARelativeBoundIsOfTheRangeOnTheDevice) {
     stretto_options o = bounded(1e-3, STRETTO_BOUND_RELATIVE);
     o.payload = STRETTO_PAYLOAD_FUSED;
     expect_as_on_host(What::allreduce, 20000, ranks, o);
-    o.ignore_above = 0.5;  // as if larger values were marks of missing data
+    o.ignore_above = 0.5;  // excludes larger values, like marks of missing data
     expect_as_on_host(What::allreduce, 20000, ranks, o);
   }
 }
@@ -215,7 +215,7 @@ long launches() {
   return all;
 }
 
-// Pinned memory of the host, which kernels read, too: where a call runs shows what its memory was taken for.
+// Pinned host memory, which kernels also read: the place of a call shows the assumed kind of memory.
 TEST(DeviceApi, WhatTheProgramSaysOfItsMemoryGoesBeforeWhatCudaSays) {
   const std::size_t n = 5000;
   const stretto_options o = timed(fused());
@@ -254,7 +254,7 @@ TEST(DeviceApi, WhatTheProgramSaysOfItsMemoryGoesBeforeWhatCudaSays) {
   EXPECT_EQ(run(STRETTO_MEMORY_DETECT), 0);
 }
 
-// What one rank does wrong is every rank's status, and names both sides.
+// One rank's error is every rank's status; the messages name both sides.
 void all_hear(const std::function<stretto_status(stretto_comm, int, const DeviceVector<float>&,
                                                  const DeviceVector<float>&, void*)>& faulty,
               stretto_status status, const std::string& text) {
@@ -300,7 +300,7 @@ TEST(DeviceApi, AWrongBufferIsNamedOnEveryRank) {
       STRETTO_INVALID_ARGUMENT, "STRETTO_USER needs options.user_function");
 }
 
-// A host reads managed memory, so it is no device's.
+// Managed memory counts as host memory, since a host can read it.
 TEST(DeviceApi, ManagedMemoryIsNamedOnEveryRankWhereItCannotBe) {
   const stretto_options o = timed(defaults());
   const auto managed = [&o](bool alone) {
@@ -339,7 +339,7 @@ TEST(DeviceApi, ManagedMemoryCountsAsTheHosts) {
   });
 }
 
-// To CUDA it is the host's.
+// CUDA takes freed memory for host memory.
 TEST(DeviceApi, MemoryThatWasFreedIsRefusedOnAStream) {
   emulation().reset(1);
   on_ranks(1, [&](stretto_comm comm, int, int) {
@@ -361,7 +361,7 @@ TEST(DeviceApi, MemoryThatWasFreedIsRefusedOnAStream) {
 
 TEST(DeviceApi, ReservedMemoryIsAllThatIsTaken) {
   emulation().reset(1);
-  std::atomic<int> short_of_memory = 0;  // the others may hear of it before they are
+  std::atomic<int> short_of_memory = 0;  // other ranks may hear of a shortage before their own
   on_ranks(3, [&](stretto_comm comm, int rank, int) {
     const std::size_t n = 20000;
     stretto_options o = timed(bounded(1e-3));
@@ -372,7 +372,7 @@ TEST(DeviceApi, ReservedMemoryIsAllThatIsTaken) {
     ASSERT_STRETTO_OK(stretto_cuda_need(comm, STRETTO_F32, n, &device_bytes, &pinned_bytes));
     ASSERT_STRETTO_OK(stretto_cuda_reserve(comm, device_bytes, pinned_bytes));
     ASSERT_STRETTO_OK(stretto_barrier(comm, &o));
-    emulation().refuse_memory(rank);  // of the rank that says so last
+    emulation().refuse_memory(rank);  // the last rank to do so
     for (int i = 0; i < 3; ++i)
       ASSERT_STRETTO_OK(
           stretto_allreduce_on_stream(from.data(), to.data(), n, STRETTO_F32, STRETTO_SUM, comm, &o, nullptr));
@@ -450,8 +450,8 @@ TEST(DeviceApi, StartedCallsOfReservedMemoryLeaveItWhole) {
   EXPECT_EQ(emulation().races(), 0) << emulation().first_race();
 }
 
-// Where devices are linked, ranks wait for one another. A communication core that did so would keep up the sum that rank 0 waits for: its part
-// on rank 1 is the core's, since rank 1 is in the barrier of a third communicator.
+// Ranks wait for one another while devices are linked. A communication core must not: it also runs rank 1's part of the
+// sum that rank 0 waits for, since rank 1 is in the barrier of a third communicator.
 TEST(DeviceApi, AFirstStartedCallWaitsForNobodyOnACommunicationCore) {
   if (!std::getenv("STRETTO_COMM_CORES")) GTEST_SKIP() << "without communication cores nobody moves rank 1's part";
   emulation().reset(1);
@@ -515,11 +515,11 @@ TEST(DeviceApi, TheNeedOfMoreValuesThanThereCanBeIsRefused) {
   });
 }
 
-// cudaErrorECCUncorrectable from some call of CUDA on, or once the rank's call has returned. The rank's call fails, or stretto_cuda_query says how it ended; no rank hangs, and
-// the next call fails on all of them.
+// Loses a device (cudaErrorECCUncorrectable) at the n-th call of CUDA, or once the rank's call has returned. The rank's
+// call fails, or stretto_cuda_query reports the loss; no rank hangs, and the next call fails on all ranks.
 void a_lost_device_is_told(Way way) {
   constexpr int faulty = 1;
-  int failed = 0, queried = 0;  // of the faulty rank
+  int failed = 0, queried = 0;  // on the faulty rank
   for (const long n : {-1, 0, 3, 10, 20, 30, 50, 70, 90, 120, 160, 200}) {
     SCOPED_TRACE(testing::Message() << "way " << int(way) << ", call " << n);
     emulation().reset(static_cast<std::uint64_t>(n + 2));
@@ -559,7 +559,7 @@ void a_lost_device_is_told(Way way) {
         queried += s == STRETTO_OK && ended == STRETTO_INTERNAL;
         emulation().lose(faulty, 0);
       }
-      // Where it was lost while messages were on their way, the communicator is unusable.
+      // A loss during messages makes the communicator unusable.
       const stretto_status next = sum();
       const std::string text = stretto_message();
       const bool unusable = text.find("unusable: ") != std::string::npos && text.find("214") != std::string::npos;
@@ -570,7 +570,7 @@ void a_lost_device_is_told(Way way) {
       EXPECT_NE(std::string(stretto_message()).find("device 1 was lost"), std::string::npos) << stretto_message();
     });
   }
-  EXPECT_GT(failed, 2);  // how many calls a run makes is a matter of speed
+  EXPECT_GT(failed, 2);  // the number of a run's calls depends on time
   EXPECT_EQ(queried > 0, way == Way::on_stream);
 }
 

@@ -1,4 +1,4 @@
-// What the host asks of the driver for a segment, by kind: of rings whose messages cross by peer access.
+// Counts a host's driver calls per segment, by kind, in rings whose messages use peer access.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -15,11 +15,11 @@ using bench::DriverCalls;
 
 constexpr std::size_t segment = 1024;  // values (cases.hpp)
 
-// Calls of all ranks for one segment of the vector, beyond what a call of the collective takes whatever its length.
+// Driver calls of all ranks for one segment, without those that a collective makes at any length.
 using Counts = std::map<DriverCall, double>;
 
 DriverCalls calls_so_far() {
-  static_cast<void>(plugin());  // is loaded now
+  static_cast<void>(plugin());  // loads the plugin
   DriverCalls calls;
   bench::find_driver_calls()(&calls);
   return calls;
@@ -45,8 +45,8 @@ Counts of_a_segment(const Case& c, int ranks) {
   return counts;
 }
 
-// One more rank adds one meeting to each segment of a reduce-scatter by a ring: its message, its kernel, and what follows from them. In an
-// allreduce it adds one forwarded message and one result as well.
+// One more rank adds a step to each segment of a ring reduce-scatter: a message, a kernel, and their calls. An
+// allreduce adds one forwarded message and one result as well.
 Counts of_one_more_rank(const Case& c) {
   Counts more = of_a_segment(c, 4);
   for (const auto& [call, n] : of_a_segment(c, 3)) more[call] -= n;
@@ -63,7 +63,7 @@ double asked(const Counts& counts) {
   return all;
 }
 
-// Questions in vain depend on time, and allocations end when the pools have grown.
+// Excludes unsuccessful queries, which depend on time, and allocations, which end when the pools have grown.
 void expect_at_most(const Case& c, double kernels, double copies, double records, double all) {
   SCOPED_TRACE(name_of(c, 4));
   const Counts counts = of_one_more_rank(c);
@@ -74,7 +74,7 @@ void expect_at_most(const Case& c, double kernels, double copies, double records
   EXPECT_LE(asked(counts), all);
 }
 
-// The kernel, the clearing before it, an event, and the answer to the question about that.
+// A kernel, the clearing before it, an event, and a successful query.
 TEST(DriverCalls, AFusedSegmentTakesAKernelAnEventAndNoCopy) {
   for (const bool one_device : {false, true})
     expect_at_most({.collective = Collective::reduce_scatter, .one_device = one_device}, 1, 0, 1.1, 4.2);
@@ -88,7 +88,7 @@ TEST(DriverCalls, ARawSegmentIsCombinedWhereItLiesOnOneDevice) {
   expect_at_most(on_one, 1, 0, 1.1, 3.2);
 }
 
-// A forwarded message is copied once, and each rank's result is decoded, or copied.
+// A forwarded message is copied once. Each rank's result is decoded, or copied.
 TEST(DriverCalls, AnAllreduceAddsACopyAndAResult) {
   expect_at_most({.one_device = true}, 2, 1, 3.2, 11.2);
   expect_at_most({.kind = Kind::raw, .one_device = true}, 1, 2, 3.2, 9.2);

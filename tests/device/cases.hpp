@@ -22,9 +22,9 @@ namespace stretto::tests {
 using payload::Kind;
 using schedule::Collective;
 
-enum class Where { host, device, mixed };  // mixed: ranks of odd number on the host
+enum class Where { host, device, mixed };  // mixed: odd ranks on the host
 
-// Makes what carries the messages of a rank's device. Ranks let go of it at once.
+// Makes the messages of a rank's device. Ranks release it at once.
 using Between = std::function<std::unique_ptr<carrier::DeviceMessages>(int rank, device::Device&)>;
 
 struct Case {
@@ -34,14 +34,14 @@ struct Case {
   payload::Op op = payload::Op::sum;
   std::size_t count = 20000;
   bool in_place = false;
-  std::size_t overlap = 0;  // on a device the result begins so many elements behind the input's beginning; 0: apart
-  bool one_device = false;  // for all ranks
+  std::size_t overlap = 0;  // distance in elements from the input's to the result's beginning on a device; 0: separate
+  bool one_device = false;  // all ranks share it
   payload::Codes codes = payload::Codes::in_passing;
-  int lanes = 0;           // of the device; 0: as usual
-  int per_node = 0;        // ranks of a node, whose messages are raw; 0: no nodes
-  bool on_stream = false;  // input and result are copied on a stream of the program's, in whose order the run is
-  std::shared_ptr<DeviceMailboxes> mailboxes{};  // messages cross between devices, not through the host
-  std::shared_ptr<Between> between{};            // the same, by messages that use a device
+  int lanes = 0;           // of the device; 0: default
+  int per_node = 0;        // ranks per node, with raw messages inside; 0: no nodes
+  bool on_stream = false;  // input and result are copied on a stream of the program, which orders the run
+  std::shared_ptr<DeviceMailboxes> mailboxes{};  // messages between devices without the host
+  std::shared_ptr<Between> between{};            // messages between devices that use a device
   std::function<void(int rank)> ready{};         // called by each rank before its first run on a device
 };
 
@@ -64,7 +64,7 @@ inline std::size_t out_length(const Case& c, int ranks) {
   return blocks ? c.count * static_cast<std::size_t>(ranks) : c.count;
 }
 
-// Whether a rank's result is one: only the root's of a reduction to it.
+// True on all ranks, except that reduce and gather have a result on the root only.
 inline bool has_result(const Case& c, int rank) {
   return rank == 0 || (c.collective != Collective::reduce && c.collective != Collective::gather);
 }
@@ -103,7 +103,7 @@ inline engine::Work work_of(const Case& c, engine::Engine& engine, const float* 
   return work;
 }
 
-// A rank's vectors on its device, and the device.
+// A rank's device, with its vectors.
 struct OnDevice {
   OnDevice(const Case& c, int number, const std::vector<float>& in, std::size_t n)
       : device(open_device(number)), from(number, in), to(number, n), in_place(c.in_place), overlap(c.overlap) {}
@@ -120,7 +120,7 @@ struct OnDevice {
   const std::size_t overlap;
 };
 
-// How every rank's run ended, and its result. `repeats` times, on the same device.
+// Status and result of every rank after `repeats` runs on one device.
 struct Ran {
   std::vector<Status> status;
   std::vector<std::string> text;
@@ -156,7 +156,7 @@ inline Ran run(const Case& c, int ranks, Where where, int repeats = 1) {
       work.device = on.device.get();
       work.messages = c.mailboxes ? messages[r].get() : between.get();
       if (c.on_stream) {
-        // The input comes late, and the result is fetched before the run's last work is known to be over.
+        // The input is late, and the result is fetched before the run's last work is known to be over.
         on.from.write_late(in, stream);
         work.stream = stream;
         work.leaves_early = true;
@@ -209,8 +209,8 @@ inline constexpr auto sums = {payload::Kind::raw, payload::Kind::cprp2p, payload
                               payload::Kind::homomorphic, payload::Kind::fused};
 inline constexpr auto moves = {payload::Kind::raw, payload::Kind::cprp2p, payload::Kind::recompress};
 
-// expect(case, ranks) for every schedule of a collective. Emulation takes its time: every payload on 3 ranks, the last one on others,
-// too.
+// Calls expect(case, ranks) for every schedule of a collective. Emulation is slow: 3 ranks run every payload, other
+// rank counts the last payload only.
 template <class Expect>
 void every_schedule(schedule::Collective collective, std::initializer_list<payload::Kind> kinds,
                     std::initializer_list<int> others, const Expect& expect) {

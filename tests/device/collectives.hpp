@@ -1,4 +1,4 @@
-// Collectives of vectors on the host and on emulated devices, called by their C names on ranks that are threads.
+// Collectives on the host and on emulated devices through the C API, on ranks that are threads.
 #pragma once
 
 #include <functional>
@@ -17,7 +17,7 @@ using api_test::on_ranks;
 
 enum class Way { host, on_stream, ordinary, started };
 
-// Collectives that have a form on a stream. Those from scatter on NCCL does not have.
+// Collectives with a form on a stream. NCCL lacks scatter and gather.
 enum class What { allreduce, reduce, reduce_scatter, allgather, bcast, alltoall, scatter, gather };
 inline constexpr What all[] = {What::allreduce, What::reduce, What::reduce_scatter,
                                What::allgather, What::bcast,  What::alltoall};
@@ -65,7 +65,7 @@ inline stretto_status call_on_stream(What w, const float* in, float* out, std::s
 
 using Results = std::vector<std::vector<float>>;
 
-// The result of every rank; of a reduction, the root's.
+// Every rank's result; of a reduction, the root's.
 inline Results results(What w, std::size_t n, int ranks, const stretto_options& o, const std::function<Way(int)>& way) {
   Results found(static_cast<std::size_t>(ranks));
   const int root = ranks / 2;

@@ -16,8 +16,8 @@ import ranks as launcher  # noqa: E402
 
 PROGRAM, *MPI = sys.argv[1:]
 RANKS, DEAD = 3, 1
-HANG = 120  # seconds; far more than the call's limit and what ranks take to start
-# Launchers end a program whose rank died. So that rank has a shell for a parent, which the launcher sees living on.
+HANG = 120  # seconds; far more than the call's limit and the start of ranks
+# Launchers end a program after a rank's death, so the killed rank runs under a shell that survives it.
 OUTLIVED = '"$1" "$2"; ended=$?; [ "${OMPI_COMM_WORLD_RANK:-$PMI_RANK}" != 1 ] || sleep 300; exit $ended'
 
 
@@ -53,8 +53,8 @@ if __name__ == "__main__":
         said = over_mpi(mode) if MPI else over_ucx(mode)
         print(said)
         for rank in range(RANKS):
-            if rank != DEAD:  # it noticed by itself, or waited for one that did, or was told
+            if rank != DEAD:  # noticed the death, or heard of it
                 assert re.search(rf"rank {rank} heard: .*(missing rank [^{rank}]|rank {DEAD}|rank . had failed|rank . gave up)", said), said
-        # A rank may die between two sums; the others then wait in the agreement, which moves nothing of a device.
+        # A rank may die between two sums; the others then wait in the agreement, which uses no device.
         assert not MPI or ", agreement" in said or "messages between devices go by peer (CUDA IPC)" in said, said
         assert re.search(rf" heard: .*(missing rank {DEAD}|rank {DEAD} .*has ended)", said), said

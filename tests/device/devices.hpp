@@ -1,4 +1,4 @@
-// A device in tests, emulated or a GPU: memory of it, and what the emulated one is asked beside.
+// A device in tests, emulated or a GPU: its memory, and access to the emulation.
 #pragma once
 
 #include <dlfcn.h>
@@ -36,7 +36,7 @@ inline const device::Emulation* find_emulation() {
 
 inline const device::Emulation& emulation() { return *find_emulation(); }
 
-// A new order of streams, where they are emulated; and whether nothing is out of order then, and all memory given back.
+// begin_order() starts a new order of emulated streams. expect_order() expects no races, and all memory returned.
 inline void begin_order(std::uint64_t seed) {
   if (find_emulation()) emulation().reset(seed);
 }
@@ -47,7 +47,7 @@ inline void expect_order() {
   EXPECT_EQ(emulation().held(true), 0u);
 }
 
-// The device of a rank: of its own where there are as many.
+// Ranks have their own devices if there are enough.
 inline int device_of(int rank) {
   int devices = 1;
   static_cast<void>(plugin().device_count(&devices));
@@ -58,7 +58,7 @@ inline void check(int error) {
   if (error != 0) throw std::runtime_error(plugin().error_text(error));
 }
 
-// A vector in the memory of a device, and as long a one in pinned memory, through which it is copied.
+// A vector in device memory, and pinned memory of equal length for copies.
 template <class T>
 class DeviceVector {
  public:
@@ -83,7 +83,7 @@ class DeviceVector {
   T* data() const { return static_cast<T*>(data_); }
   std::size_t size() const { return count_; }
 
-  // Enqueued alone: the copy may come late. The host waits before the next copy.
+  // The copy is enqueued and may be late. The host waits before the next copy.
   void write_late(const std::vector<T>& values, void* stream) const {
     use();
     std::memcpy(pinned_, values.data(), bytes());

@@ -7,7 +7,7 @@ namespace stretto::codec::cuda {
 
 u64 emulated_workspace_bytes(u64 count);
 
-// Writes a.result; nothing is copied to a.host_result.
+// Writes a.result, but not a.host_result.
 int run_emulated(const Arguments& a);
 
 }  // namespace stretto::codec::cuda

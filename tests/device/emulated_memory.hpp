@@ -1,6 +1,6 @@
-// Memory of the emulated device. A device's memory has two addresses: the one that is given out, which nobody can touch,
-// and one for kernels. What was never written holds a pattern. Accesses are written down with the time of who made them,
-// so that two that nothing orders are found, whatever the order in which they happened.
+// Memory of the emulated device. Device memory has a public address, which nobody can touch, and an address for
+// kernels. Unwritten memory holds a pattern. Accesses are recorded with vector clocks, so that unordered pairs are
+// found in any order of execution.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@
 
 namespace stretto::device {
 
-// How far each stream and each thread of the host had come, as far as somebody knows (a vector clock).
+// A vector clock: the known progress of each stream and host thread.
 class Time {
  public:
   std::uint64_t of(std::size_t who) const { return who < at_.size() ? at_[who] : 0; }
@@ -31,7 +31,7 @@ class Time {
   std::vector<std::uint64_t> at_;
 };
 
-// Who touches memory, and what for.
+// A stream or host that accesses memory, and the purpose.
 struct Visitor {
   std::size_t who;
   const Time& now;
@@ -40,24 +40,24 @@ struct Visitor {
 
 class EmulatedMemory {
  public:
-  // Null where the system has none.
+  // Null if the system has no memory.
   void* allocate(MemoryKind kind, int device, std::size_t bytes);
   bool release(void* p);
 
-  // Memory of the kind device, for another process and from one; the memory goes when the last of them has ended.
+  // Device memory for or from another process; lives until its last user ends.
   bool lend(void* p, MemoryHandle* handle) const;
   void* borrow(const MemoryHandle& handle, int device);
   Location locate(const void* p) const;
   std::size_t held(MemoryKind kind) const;
   bool empty() const { return allocations_.empty(); }
 
-  // The address for kernels of what was given out as `p`; another address stays as it is.
+  // The kernels' address of public address `p`; other addresses are unchanged.
   template <class T>
   T* real(T* p) const {
     return static_cast<T*>(find_real(p));
   }
 
-  // An access by a stream, or by the host in a stream's name.
+  // Records an access by a stream, or by the host for a stream.
   void touch(const void* p, std::size_t bytes, bool writes, const Visitor& visitor);
 
   long races() const { return races_; }
@@ -79,7 +79,7 @@ class EmulatedMemory {
     std::byte* real;
     std::size_t bytes;
     std::vector<Access> accesses;
-    int file = -1;          // of memory of a device
+    int file = -1;          // of device memory
     bool borrowed = false;  // from another process
   };
   void* map(MemoryKind kind, int device, std::size_t size, int file, bool borrowed);

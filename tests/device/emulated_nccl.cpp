@@ -1,7 +1,7 @@
-// A library with NCCL's C interface for ranks that are threads with emulated devices (emulated_plugin.cpp). It promises no more than
-// NCCL does: a message begins when both of its sides have, and nothing is buffered; the operations of a communicator run one after
-// another, whatever their streams; messages of one group move together; a communicator that does not block takes its time.
-// What NCCL leaves undefined is an error here: two sides of different lengths, two ranks with one device, memory of the host.
+// NCCL's C interface for ranks that are threads with emulated devices (emulated_plugin.cpp). It promises no more than
+// NCCL: a message begins when both sides have begun, and nothing is buffered; a communicator's operations run one after
+// another, whatever their streams; messages of one group move together; a nonblocking communicator is slow. Undefined
+// behaviour of NCCL is an error here: sides of different lengths, two ranks on one device, host memory.
 #include "emulated_nccl.hpp"
 
 #include <dlfcn.h>
@@ -82,7 +82,7 @@ struct Part {
   int root;
 };
 
-// What one rank enqueues at once: messages, or a collective.
+// Work that one rank enqueues at once: messages, or a collective.
 class Work final : public StreamWork {
  public:
   explicit Work(std::shared_ptr<Rank> of) : rank(std::move(of)) {}
@@ -112,15 +112,15 @@ struct Rank {
   bool blocks = true, aborted = false;
   Result error = Result::success;
   std::string text;
-  std::deque<std::shared_ptr<Work>> queue;  // not over, in the order of their beginning
+  std::deque<std::shared_ptr<Work>> queue;  // unfinished, in order of beginning
   struct Launch {
     std::shared_ptr<Work> work;
     void* stream;
   };
   std::deque<Launch> launches;       // in progress
-  int delay = 0;                     // questions until they are
+  int delay = 0;                     // queries until launches begin
   long groups = 0, collectives = 0;  // enqueued
-  bool met = true;                   // what is in progress needs no other rank's call
+  bool met = true;                   // launches need no other rank's call
 
   void fail(Result r, const std::string& why) {
     if (error != Result::success) return;
@@ -193,7 +193,7 @@ bool Work::go_on_messages(EmulatedMemory& memory) {
   return all;
 }
 
-// The last rank that comes does all of it.
+// The last rank to arrive does all work.
 bool Work::go_on_collective(EmulatedMemory& memory) {
   const auto p = rank->world->ranks.size();
   std::vector<Work*> all;
@@ -252,7 +252,7 @@ bool Work::go_on_collective(EmulatedMemory& memory) {
   return true;
 }
 
-// Calls between group_start and group_end, of this thread.
+// This thread's calls between group_start and group_end.
 struct Group {
   int depth = 0;
   std::vector<std::pair<Rank*, Side>> sides;
@@ -273,9 +273,9 @@ bool captures(void* stream) {
   return find_plugin(&plugin) == stretto::Status::ok && plugin->stream_captures(stream, &found) == 0 && found != 0;
 }
 
-// Every third time a communicator that does not block says that it is not done yet: of a collective until all ranks have called it.
+// Every third call a nonblocking communicator reports progress; for a collective until all ranks have called it.
 Result enqueue(Rank* comm, std::shared_ptr<Work> work, void* stream) {
-  if (captures(stream))  // the graph's, which nobody runs
+  if (captures(stream))  // captured in a graph, which never runs
     return emulation().enqueue(stream, work) == 0 ? Result::success : Result::unhandled_cuda_error;
   std::shared_ptr<Rank> r;
   const Result bad = alone([&] {

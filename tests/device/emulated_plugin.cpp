@@ -1,12 +1,12 @@
-// A plugin whose devices are this process. Kernels run on emulated warps. Streams are queues that a seed interleaves: work
-// is done when somebody asks how far it is, a little of it, on a stream by chance. So copies are late, and nothing is done
-// that nobody waits for. Memory of a device cannot be touched by the host (emulated_memory.hpp).
+// A plugin with devices in this process. Kernels run on emulated warps. Streams are queues that a seed interleaves:
+// each query runs a little work on a random stream. So copies are late, and work without a waiter does not run. The
+// host cannot touch device memory (emulated_memory.hpp).
 //
-// STRETTO_EMULATED_DEVICES (1 unless given), STRETTO_EMULATED_VERSION: it lacks a device, or is another's.
+// STRETTO_EMULATED_DEVICES (default 1), STRETTO_EMULATED_VERSION: number of devices, version of the interface.
 // STRETTO_EMULATED_PEERS=0: no device reaches another's memory. STRETTO_EMULATED_IPC=0: nor does another process.
-// STRETTO_EMULATED_PLAIN: any memory is the device's, unless its address is 64 modulo 128, and work is done at once.
-// STRETTO_EMULATED_COPY_GBIT: copies between host and device take their time at this rate, one at a time in either direction; all
-// else is done as soon as somebody asks how far the device is.
+// STRETTO_EMULATED_PLAIN: all memory counts as the device's, unless its address is 64 modulo 128; work runs at once.
+// STRETTO_EMULATED_COPY_GBIT: copies between host and device take their time at this rate, one at a time in each
+// direction; all other work runs at the next query.
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
@@ -44,7 +44,7 @@ int number(const char* name, int otherwise) {
 }
 
 struct Event {
-  std::size_t recorded = 0, over = 0;  // how often; up to which record
+  std::size_t recorded = 0, over = 0;  // number of records; the last record that is over
   std::map<std::size_t, Time> times;   // of records that are over
 };
 
@@ -65,22 +65,22 @@ struct Stream {
   std::size_t who = 0;
   Time now;
   struct Work {
-    Time host;  // of who enqueued it
+    Time host;  // of the enqueuing host
     std::function<void(Stream&)> run;
     std::shared_ptr<Event> event{};  // of a wait: until this record is over
     std::size_t record = 0;
     std::shared_ptr<StreamWork> others{};  // of another library
     bool begun = false;
-    CopyEngine* engine = nullptr;  // of a copy that takes its time
+    CopyEngine* engine = nullptr;  // of a timed copy
     std::uint64_t bytes = 0;
     Clock::time_point until{};
   };
   std::deque<Work> queue;
-  bool captures = false;  // into a graph, which nobody runs
+  bool captures = false;  // into a graph, which never runs
   long captured = 0;
 };
 
-// To what carries messages. One that was given back is used again.
+// A loan of memory to a message library. Returned loans are reused.
 struct Loan {
   std::size_t who = 0;
   Time now;
@@ -98,7 +98,7 @@ class Emulator {
   std::mutex mutex;
   EmulatedMemory memory;
   std::map<void*, std::shared_ptr<Stream>> streams;
-  std::vector<std::shared_ptr<Stream>> destroyed;  // which may have work left, as CUDA's
+  std::vector<std::shared_ptr<Stream>> destroyed;  // may have work left, as with CUDA
   std::map<void*, std::shared_ptr<Event>> events;
   Faults faults[most_devices];
   std::mt19937_64 random{1};
@@ -106,12 +106,12 @@ class Emulator {
   const int copy_gbit = number("STRETTO_EMULATED_COPY_GBIT", 0);
   CopyEngine to_host[most_devices], to_device[most_devices];
   int stalled = -1;
-  int refuses_memory = -1;    // the device that does
+  int refuses_memory = -1;    // the device that refuses
   std::size_t everybody = 0;  // streams, hosts and loans so far
   std::vector<Loan> loans;
   long lent = 0;
 
-  // Counts a call on the device; 0, or the error that it is lost.
+  // Counts a call on the device. 0, or the error of a lost device.
   int call(int device) {
     Faults& f = faults[device];
     const long n = f.calls++;
@@ -149,15 +149,15 @@ class Emulator {
     }
   }
 
-  // The host; each call is a moment of its own. Threads are taken to come one after another, since they tell one another how far their
-  // devices are: of that ThreadSanitizer knows more.
+  // The host's clock; each call ticks. All threads count as one, since they synchronise about their devices;
+  // ThreadSanitizer checks threads.
   Time& host() {
     if (!host_.known) host_ = {true, everybody++, {}};
     host_.now.tick(host_.who);
     return host_.now;
   }
 
-  // Numbers begin anew where nothing is left of those before: each Time is as long as there have been numbers.
+  // Restarts numbering when nothing with a number is left, since each Time is as long as the numbers used.
   void number_anew() {
     const auto open = [](const Loan& l) { return l.open; };
     if (!streams.empty() || !events.empty() || !memory.empty() || std::any_of(loans.begin(), loans.end(), open)) return;
@@ -168,7 +168,7 @@ class Emulator {
     host_ = {};
   }
 
-  // One piece of a stream's work; false where there is none that may run.
+  // Runs one piece of a stream's work; false if none can run.
   bool step(Stream& s) {
     if (s.queue.empty()) return false;
     Stream::Work& w = s.queue.front();
@@ -187,11 +187,11 @@ class Emulator {
     return true;
   }
 
-  // A little of what a device has to do.
+  // Runs a little of a device's work.
   void go_on(int device) {
     if (device == stalled) return;
-    // A wait is redundant if the host has seen the end of the work already. The device is slow until the wait to leave out has come, so
-    // that the host rarely has, however slow its own threads are.
+    // A wait is redundant if the host has already seen the end of the work. The device is slow until the wait to skip
+    // has come, so that this is rare, however slow host threads are.
     const Faults& f = faults[device];
     if (f.skip_wait >= f.waits && random() % 16 != 0) return;
     std::erase_if(all_, [](const std::weak_ptr<Stream>& s) { return s.expired(); });
@@ -207,7 +207,7 @@ class Emulator {
     mine_.clear();
   }
 
-  // All that a stream has to do, and whatever it waits for.
+  // Runs all work of a stream, and all work that it waits for.
   void finish(Stream& s) {
     while (!s.queue.empty()) {
       if (step(s)) continue;
@@ -234,7 +234,7 @@ class Emulator {
 };
 
 Emulator& emulator() {
-  static auto* const e = new Emulator;  // threads may end after it would
+  static auto* const e = new Emulator;  // threads may outlive a destructor
   return *e;
 }
 
@@ -247,7 +247,7 @@ int on_device(Body body) {
   return error ? error : body(e);
 }
 
-// The same for a stream, which must be of the current device.
+// on_device() for a stream, which must be of the current device.
 template <class Body>
 int on_stream(void* handle, Body body) {
   return on_device([&](Emulator& e) {
@@ -464,7 +464,7 @@ int launch(const Arguments& a) {
   });
 }
 
-// Enqueues f of every place. `with` picks f for real addresses; what it would refuse, it refuses now.
+// Enqueues the function f of all places, which `with` selects. Unsupported functions are refused at once.
 template <class With>
 int on_values(const Values& v, With with) {
   const int kernel = with(v, [](auto) { return 0; });
@@ -505,7 +505,7 @@ int divide_values(const Values& v) {
 }
 
 int reaches(int device, int peer, int* reaches) {
-  *reaches = device != peer && number("STRETTO_EMULATED_PEERS", 1) != 0;  // CUDA says no of a device and itself
+  *reaches = device != peer && number("STRETTO_EMULATED_PEERS", 1) != 0;  // CUDA says no for a device and itself
   return 0;
 }
 int allow_access(int peer) { return peer == current ? invalid_device : 0; }
@@ -540,7 +540,7 @@ void give_back(Emulator& e, std::size_t loan) {
   e.host().learn(e.loans[loan].now);
 }
 
-// What tests ask.
+// Implementations of Emulation.
 template <class Body>
 auto alone(Body body) {
   Emulator& e = emulator();

@@ -1,5 +1,5 @@
-// Collectives of device memory, run by the engine over threads on emulated devices: the results are the host's, bit for
-// bit, whatever the order in which streams go on, and also where some ranks have their vectors on the host.
+// Collectives of device memory, run by the engine over threads on emulated devices. Results equal the host's bit for
+// bit in any order of streams, also if some ranks' vectors are on the host.
 #include <gtest/gtest.h>
 
 #include "../sanitized.hpp"

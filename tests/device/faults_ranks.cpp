@@ -1,4 +1,4 @@
-// What goes wrong in collectives of device memory between processes: a lost device, a death, a rank that leaves long before the others.
+// Faults in collectives of device memory between processes: a lost device, a death, a rank that leaves early.
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -35,7 +35,7 @@ struct Sums {
     options.timeout = 60;
     options.schedule = "ring";
   }
-  // Streams lie in memory of the pools.
+  // Pools hold streams.
   void use_streams() {
     options.bound_kind = STRETTO_BOUND_ABSOLUTE;
     options.bound = 0.25;
@@ -46,7 +46,7 @@ struct Sums {
   }
 };
 
-// From a call of CUDA on that is n calls away: every rank's next call fails, and none waits for its limit.
+// Loses the device n calls of CUDA from now. Every rank's next call fails, and none waits until its limit.
 void a_lost_device(const tests::Make& make, bool streams) {
   for (const long n : {0L, 5L, 15L, 30L, 60L, 100L}) {
     const std::string name = (streams ? "streams, lost at " : "lost at ") + std::to_string(n);
@@ -74,7 +74,7 @@ void a_lost_device(const tests::Make& make, bool streams) {
   }
 }
 
-// In the midst of a call. The others' calls fail within their limit, and say who is missing.
+// Kills a rank during a call. The others' calls fail within their limit, and name the missing rank.
 void a_death(const tests::Make& make, bool streams) {
   stretto_comm comm = make();
   Sums s(comm);
@@ -98,7 +98,8 @@ void a_death(const tests::Make& make, bool streams) {
   if (killer.joinable()) killer.join();
 }
 
-// Whether memory of the device is still held after the communicator has gone; that of a rank which leaves before the others is meant.
+// True if device memory is still held after the end of the communicator. `early`: on the faulty rank, which leaves
+// before the others.
 bool keeps_memory(const tests::Make& make, bool early) {
   const std::size_t kept = tests::emulation().held(false);
   stretto_comm comm = make(), other = make();
@@ -111,15 +112,15 @@ bool keeps_memory(const tests::Make& make, bool early) {
   expect(tests::emulation().held(false) > kept, "no memory was used");
   const auto meet = [other] { expect(stretto_barrier(other, nullptr) == STRETTO_OK, "a barrier"); };
   meet();
-  if (early && !leaves) meet();  // until that rank has left
+  if (early && !leaves) meet();  // until the faulty rank has left
   stretto_comm_free(comm);
   if (leaves) meet();
   stretto_comm_free(other);
   return tests::emulation().held(false) > kept && (leaves || !early);
 }
 
-// Memory that another process has opened is not released before that has let go of it. Where all leave together it is; a busy machine may
-// keep them apart once.
+// Memory opened by another process stays until that process releases it. If all leave together nothing stays; a busy
+// machine may separate them once.
 void an_early_end(const tests::Make& make) {
   bool released = false;
   for (int i = 0; i < 3; ++i) released = !keeps_memory(make, false) || released;

@@ -1,5 +1,5 @@
-// What goes wrong on a device is found. Every wait is left out in turn: then results differ, or accesses are found that
-// nothing orders. A device is lost at every call in turn, memory is short: every rank hears of it, and none hangs.
+// Faults of a device are found. Each skipped wait changes results or causes unordered accesses. All ranks hear of a
+// device that is lost at any call, and of missing memory; none hangs.
 #include <gtest/gtest.h>
 
 #include "../engine/forwarding.hpp"
@@ -10,10 +10,10 @@ namespace {
 
 constexpr std::uint64_t seed = 3;
 
-// Long enough for every lane to have a segment of every block.
+// Every lane has a segment of every block.
 Case on_all_lanes() { return {.count = 3 * 4096 + 100, .on_stream = true}; }
 
-// Leaves out each of the waits of a run, of which there are so many, from one on.
+// Skips each of the run's `expected_waits` waits in turn, from `first` on.
 void every_wait_is_found(const Case& c, long expected_waits, long first = 0) {
   constexpr int ranks = 3, faulty = 1;
   emulation().reset(seed);
@@ -25,7 +25,7 @@ void every_wait_is_found(const Case& c, long expected_waits, long first = 0) {
   const long waits = emulation().waits(faulty);
   ASSERT_EQ(waits, expected_waits);
   for (long n = first; n < waits; ++n) {
-    // By chance the host may have waited for the same already.
+    // The host may happen to have waited for the same work already.
     long found = 0;
     for (std::uint64_t s = 0; s < 50 && found == 0; ++s) {
       emulation().reset(s);
@@ -37,18 +37,18 @@ void every_wait_is_found(const Case& c, long expected_waits, long first = 0) {
   }
 }
 
-// Of the lanes for the stream, and of the stream for the lanes.
+// Lanes wait for the stream, and the stream for the lanes.
 TEST(DeviceFaults, EveryWaitBetweenAStreamAndLanesIsFoundWhereItIsLeftOut) { every_wait_is_found(on_all_lanes(), 8); }
 
-// Inputs that the results would overwrite are copied away by the first lane, for which the others wait; and so they need
-// not wait for the stream.
+// The first lane copies inputs away that results would overwrite. The other lanes wait for it, so their waits for the
+// stream are redundant.
 TEST(DeviceFaults, EveryWaitBetweenLanesIsFoundWhereItIsLeftOut) {
   Case c = on_all_lanes();
   c.overlap = 100;
   every_wait_is_found(c, 11, 4);
 }
 
-// The host believes that work is over which is not, and does not wait for it.
+// A false answer makes the host skip its wait for unfinished work.
 TEST(DeviceFaults, AHostThatDoesNotWaitIsFound) {
   constexpr int ranks = 3, faulty = 1;
   const Case c = on_all_lanes();
@@ -104,7 +104,7 @@ TEST(DeviceFaults, ADeviceThatDoesNotGoOnIsNamedByItsRankWhenTheLimitHasPassed) 
   emulation().stall(-1);
 }
 
-// Of a run that left early, after which the thread has gone on to another device.
+// The run left early, and its thread has changed to another device.
 TEST(DeviceFaults, WhatADeviceStillDoesIsDoneBeforeItsMemoryGoes) {
   const Case c{.kind = Kind::raw, .count = 5000, .on_stream = true};
   emulation().reset(seed);
@@ -131,7 +131,7 @@ TEST(DeviceFaults, WhatADeviceStillDoesIsDoneBeforeItsMemoryGoes) {
 }
 
 TEST(DeviceFaults, AStreamThatIsNoneIsRefusedOnTheDeviceAndTold) {
-  // Rank 2 sends a message that is altered on its way: the device of the next rank finds it.
+  // A message of rank 2 is altered: the next rank's device finds it.
   const int ranks = 3;
   const Case c{.count = 5000};
   class Altering final : public Forwarding {

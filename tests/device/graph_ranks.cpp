@@ -1,4 +1,4 @@
-// On a GPU alone: NCCL's own allreduce captured in a CUDA graph by all ranks, and launched twice over other values.
+// Needs a GPU: all ranks capture NCCL's own allreduce in a CUDA graph, and launch it twice with new values.
 #include <dlfcn.h>
 
 #include <cstdio>
@@ -26,11 +26,11 @@ void must(int error, const char* what) {
   if (error != 0) throw std::runtime_error(std::string(what) + ": CUDA error " + std::to_string(error));
 }
 
-// What is enqueued between begin() and end() is launched later, as often as is asked for.
+// Captures the work between begin() and end(), for any number of launches.
 class Graph {
  public:
   explicit Graph(void* stream) : stream_(stream) {
-    constexpr int of_this_thread = 1;  // what other threads ask of CUDA does not break the capture
+    constexpr int of_this_thread = 1;  // other threads' calls of CUDA do not break the capture
     must(driver<int(void*, int)>("cuStreamBeginCapture_v2")(stream_, of_this_thread), "capture");
   }
   ~Graph() {

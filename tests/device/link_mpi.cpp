@@ -1,5 +1,5 @@
-// What the settings of devices' messages do over an MPI that takes device pointers (stand_in_mpi.cpp): each rank has its own. Exit status 1 if
-// anything fails.
+// Effects of the settings of device messages over an MPI that takes device pointers (stand_in_mpi.cpp), with settings
+// per rank. Exit status 1 if anything fails.
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -78,7 +78,7 @@ void run(const Case& c, int rank, int ranks) {
 }
 
 const Case cases[] = {
-    // What serves.
+    // Supported settings.
     {{}, {}, STRETTO_OK, "", "nothing is set", true},
     {{"transport"}, {"transport"}, STRETTO_OK, "", "transport", true},
     {{"peer"}, {"peer"}, STRETTO_OK, "", "peer"},
@@ -91,7 +91,7 @@ const Case cases[] = {
     {{nullptr, nullptr, "50"}, {nullptr, nullptr, "50"}, STRETTO_OK, "", "a slowed link"},
     {{}, {nullptr, nullptr, "50"}, STRETTO_OK, "", "a slowed link of one rank"},
     {{"host", nullptr, "50"}, {"host", nullptr, "50"}, STRETTO_OK, "", "a slowed link through the host"},
-    // What does not.
+    // Refused settings.
     {{},
      {"pigeons"},
      STRETTO_UNSUPPORTED,

@@ -1,4 +1,4 @@
-// Runs tests of the C functions on devices. Without a device they would all pass through the host: that is a failure here.
+// Runs tests of the C API on devices. A missing device is a failure here, since all tests would run on the host.
 #include <gtest/gtest.h>
 
 #include "stretto/stretto_cuda.h"

@@ -1,4 +1,4 @@
-// What every DeviceMessages must do, between ranks with an emulated device each.
+// Properties of all DeviceMessages, between ranks with an emulated device each.
 #pragma once
 
 #include <array>
@@ -17,8 +17,7 @@ inline std::vector<unsigned char> bytes_of(int rank, std::size_t number, std::si
   return v;
 }
 
-// Each rank sends to the next, under two tags, what the next expects. All in one group, or each begun alone. The number of
-// things that went wrong.
+// Each rank sends to the next, under two tags, as one group or message by message. Returns the number of errors.
 inline int pass_around(carrier::DeviceMessages& messages, int rank, int ranks, bool together) {
   constexpr std::array<std::size_t, 7> lengths = {1, 63, 64, 65, 4096, 100'000, 3};
   const int next = (rank + 1) % ranks, last = (rank + ranks - 1) % ranks;

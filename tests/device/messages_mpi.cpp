@@ -29,7 +29,7 @@ void asked_and_overridden() {
   ask("1", false, true);
 }
 
-// What one rank says holds for all.
+// One rank's answer holds for all.
 void one_rank_does_not(int rank, int ranks) {
   setenv("STRETTO_DEVICE_MPI", rank == ranks - 1 ? "0" : "1", 1);
   std::unique_ptr<carrier::DeviceMessages> made;

@@ -1,5 +1,5 @@
-// Collectives whose messages cross between emulated devices, without the host's memory: results are the host's, bit for bit, and each
-// wait that is left out is found.
+// Collectives with messages between emulated devices, without host memory. Results equal the host's bit for bit, and
+// each skipped wait is found.
 #include <gtest/gtest.h>
 
 #include "../sanitized.hpp"
@@ -75,7 +75,7 @@ TEST(DeviceMessages, EveryWaitThatIsLeftOutIsFound) {
   }
 }
 
-// How often, up to `enough`, a fault that is made before a run is found: an error, wrong bits, or accesses that nothing orders.
+// Counts, up to `enough`, how often a fault before a run is found: an error, wrong bits, or unordered accesses.
 template <class Fault>
 int found_of(int enough, int tries, Fault fault) {
   const Case c{.count = 3 * 4096 + 100, .on_stream = true};

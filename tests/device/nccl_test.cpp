@@ -1,5 +1,5 @@
-// Messages and collectives over an NCCL that is emulated, as devices are: ranks are threads. Results are the host's, bit for bit. What
-// goes wrong in NCCL, or never comes there, ends in a status.
+// Messages and collectives over an emulated NCCL and emulated devices; ranks are threads. Results equal the host's bit
+// for bit. Errors of NCCL, and ranks that never join, end in a status.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -36,7 +36,7 @@ void expect_order() {
   EXPECT_EQ(nccl().open(), 0);
 }
 
-// On a device every rank's messages cross over NCCL; where some rank's vectors are the host's, none do.
+// Messages use NCCL if all ranks' vectors are on devices, else none do.
 void expect_as_on_host(What w, std::size_t n, int ranks, const stretto_options& options) {
   SCOPED_TRACE(testing::Message() << "collective " << int(w) << " of " << n << " on " << ranks << " ranks, "
                                   << (options.schedule ? options.schedule : "any schedule") << ", payload "
@@ -110,7 +110,7 @@ TEST(DeviceNccl, SeveralStartedCollectivesKeepOneOrder) {
     for (int i = 0; i < 3; ++i)
       ASSERT_STRETTO_OK(
           stretto_iallreduce(from.data(), to[i]->data(), n, STRETTO_F32, STRETTO_SUM, comm, &o, &requests[i]));
-    // Each rank waits in an order of its own.
+    // Each rank waits in its own order.
     for (int i = 0; i < 3; ++i) ASSERT_STRETTO_OK(stretto_wait(requests[(i + rank) % 3]));
     for (int i = 0; i < 3; ++i) {
       EXPECT_EQ(to[i]->read(), expected[static_cast<std::size_t>(rank)]);
@@ -121,7 +121,7 @@ TEST(DeviceNccl, SeveralStartedCollectivesKeepOneOrder) {
   expect_order();
 }
 
-// Small integers, whose sums are exact in whatever order NCCL adds.
+// Small integers, whose sums are exact in any order of NCCL.
 std::vector<float> counts(int rank, std::size_t n) { return api_test::samples<float>(rank, n); }
 
 Results of_library(What w, std::size_t n, int ranks, const stretto_options& o, bool on_device) {
@@ -247,7 +247,7 @@ TEST(DeviceNccl, APersistentCallIsItsOwnCollectiveAtEachStart) {
   expect_order();
 }
 
-// Messages before and behind. Ranks start them when others are in the middle, and each waits in an order of its own.
+// Messages come before and after. Ranks start collectives at different times, and wait in different orders.
 TEST(DeviceNccl, StartedCollectivesOfItsOwnAndOfSchedulesKeepOneOrder) {
   const std::size_t n = 10000;
   stretto_options own = timed(defaults()), ring = timed(bounded(1e-3));
@@ -286,7 +286,7 @@ TEST(DeviceNccl, StartedCollectivesOfItsOwnAndOfSchedulesKeepOneOrder) {
   }
 }
 
-// NCCL may need all ranks' calls before a collective is enqueued; who starts or tests one waits for none.
+// NCCL may need all ranks' calls before a collective is enqueued. Starts and tests do not wait for them.
 TEST(DeviceNccl, AStartedCollectiveWaitsForOtherRanksInItsWaitAlone) {
   const std::size_t n = 1000;
   begin(5);
@@ -297,12 +297,12 @@ TEST(DeviceNccl, AStartedCollectiveWaitsForOtherRanksInItsWaitAlone) {
     o.schedule = "ring";
     ASSERT_STRETTO_OK(stretto_allreduce(from.data(), to.data(), n, STRETTO_F32, STRETTO_SUM, comm, &o));
     o.schedule = "native";
-    for (int i = 0; i < 3; ++i) {  // every third time NCCL waits
+    for (int i = 0; i < 3; ++i) {  // NCCL waits every third time
       while (rank == 0 && started <= i) std::this_thread::yield();
       stretto_request request = nullptr;
       ASSERT_STRETTO_OK(stretto_iallreduce(from.data(), to.data(), n, STRETTO_F32, STRETTO_SUM, comm, &o, &request));
       int done = 0;
-      for (int k = 0; k < 100; ++k) {  // rank 1's part of the agreement; and with it rank 0's collective
+      for (int k = 0; k < 100; ++k) {  // rank 1's part of the agreement, and with it rank 0's collective
         ASSERT_STRETTO_OK(stretto_test(request, &done));
       }
       ++(rank == 1 ? started : tested);
@@ -336,7 +336,7 @@ TEST(DeviceNccl, AScatteredSumMayBeInPlace) {
   expect_order();
 }
 
-// Every rank calls alike, and is refused alike.
+// Every rank makes the same call, and gets the same refusal.
 void refused(const stretto_options& o, const std::string& text, stretto_type type = STRETTO_F32,
              stretto_op op = STRETTO_SUM, int host_rank = -1) {
   begin(1);
@@ -380,7 +380,7 @@ TEST(DeviceNccl, ItMayBeForbiddenOrAskedFor) {
   ASSERT_EQ(unsetenv("STRETTO_DEVICE_CARRIER"), 0);
 }
 
-// NCCL refuses a second rank on a device: then messages go through the host.
+// NCCL refuses a second rank on a device: messages then use the host.
 TEST(DeviceNccl, RanksOfOneDeviceGoThroughTheHost) {
   begin(1);
   stretto_options o = timed(bounded(1e-3));
@@ -397,7 +397,7 @@ TEST(DeviceNccl, RanksOfOneDeviceGoThroughTheHost) {
   expect_order();
 }
 
-// How every rank's call ends, of which one goes wrong in NCCL.
+// Statuses of all ranks after one rank's error in NCCL.
 void all_end(const stretto_options& o, bool starts, stretto_status status, const std::string& text,
              const std::function<void()>& spoil) {
   begin(1);
@@ -479,7 +479,7 @@ TEST(DeviceNccl, ARankThatDoesNotComeToTheLibraryLeavesTheOthersTheHost) {
   EXPECT_EQ(nccl().open(), 0);
 }
 
-// A stream in capture.
+// Calls on a stream in capture.
 void captured(const stretto_options& o, bool linked, const std::function<bool(int)>& captures, stretto_status status,
               const std::string& text) {
   begin(1);
@@ -503,7 +503,7 @@ void captured(const stretto_options& o, bool linked, const std::function<bool(in
     }
     EXPECT_EQ(emulation().captured(stream), status == STRETTO_OK ? 1 : 0);
     if (captures(rank)) emulation().capture(stream, false);
-    ASSERT_STRETTO_OK(sum(first));  // nobody is left in doubt
+    ASSERT_STRETTO_OK(sum(first));  // all ranks know the outcome
     EXPECT_EQ(to.read(stream)[1], counts(0, 2)[1] + counts(1, 2)[1] + counts(2, 2)[1]);
     static_cast<void>(plugin().destroy_stream(stream));
   });

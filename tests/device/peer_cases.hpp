@@ -1,4 +1,4 @@
-// Collectives whose messages cross between devices that reach each other's memory.
+// Collectives with messages between devices that reach each other's memory.
 #pragma once
 
 #include "backend/peer_messages.hpp"
@@ -6,7 +6,7 @@
 
 namespace stretto::tests {
 
-// Messages by peer access between `ranks` threads. Their notes go by a thread group of their own.
+// Messages by peer access between `ranks` threads, whose notes use their own thread group.
 inline std::shared_ptr<Between> in_reach(const Case& c, int ranks) {
   std::vector<backend::PeerCard> cards;
   for (int r = 0; r < ranks; ++r) cards.push_back(backend::peer_card(c.one_device ? 0 : device_of(r)));

@@ -1,5 +1,5 @@
-// Collectives whose messages cross between emulated devices in reach, run by the engine: every schedule and payload gives the host's bits,
-// and a host that does not wait for a device is found.
+// Collectives of the engine over peer access between emulated devices. Every schedule and payload gives the host's
+// bits, and a host that does not wait for a device is found.
 #include <gtest/gtest.h>
 
 #include "../sanitized.hpp"
@@ -49,7 +49,7 @@ TEST(PeerEngine, NodesGiveTheHostsBits) { expect_as_on_host({.algorithm = "hiera
 constexpr int ranks = 3, faulty = 1;
 constexpr std::uint64_t seed = 3;
 
-// An error, wrong bits, or accesses that nothing orders.
+// Errors, wrong bits, or unordered accesses.
 TEST(PeerEngine, AHostThatDoesNotWaitForADeviceIsFound) {
   const Case c{.count = 3 * 4096 + 100, .on_stream = true};
   emulation().reset(seed);

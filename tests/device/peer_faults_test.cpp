@@ -1,5 +1,5 @@
-// Messages between devices in reach, alone, with both ranks on one thread: what ends when, and that a rank which does not wait for the
-// other is found.
+// Messages by peer access alone, with both ranks on one thread: the order of completions, and detection of a rank that
+// does not wait for the other.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -26,7 +26,7 @@ using carrier::DeviceTransfer;
 
 constexpr std::size_t count = 5000, bytes = count * sizeof(float);
 
-// Has each message that it offers taken at once, as if its rank did not wait for that.
+// Reports each offered message as taken at once, so that its rank does not wait.
 class Hasty final : public Forwarding {
  public:
   using Forwarding::Forwarding;
@@ -37,7 +37,7 @@ class Hasty final : public Forwarding {
     return Forwarding::start_send(peer, tag, data, n, id);
   }
   Status start_recv(int peer, std::uint64_t tag, void* data, std::size_t n, std::uint64_t id) noexcept override {
-    if (std::exchange(listens_, true)) return Status::ok;  // since before
+    if (std::exchange(listens_, true)) return Status::ok;  // already posted
     inbox_ = data;
     id_ = id;
     return Forwarding::start_recv(peer, tag, data, n, id);
@@ -61,7 +61,7 @@ class Hasty final : public Forwarding {
   std::uint64_t id_ = 0, offered_ = 0;
 };
 
-// Says of rank 0, when asked to, that it has gone.
+// Reports rank 0 as gone, on request.
 class Parting final : public Forwarding {
  public:
   using Forwarding::Forwarding;
@@ -81,7 +81,7 @@ std::vector<float> values(float first) {
   return v;
 }
 
-// The emulated plugin, whose memory reaches others by handles though they are in one process.
+// The emulated plugin with memory handles inside one process.
 const device::Plugin& plugin_of_processes() {
   static const device::Plugin made = [] {
     device::Plugin p = plugin();
@@ -119,7 +119,7 @@ struct Pair {
       EXPECT_EQ(make_peer_messages(*device[r], cards, &c, &messages[r]), Status::ok) << message();
     }
   }
-  ~Pair() {  // one after the other: neither waits for the other in vain
+  ~Pair() {  // concurrently, since each waits for the other
     std::thread other([this] { messages[1].reset(); });
     messages[0].reset();
     other.join();
@@ -148,7 +148,7 @@ struct Pair {
   }
 };
 
-// Sends, and uses the memory again as soon as it may. Whether anything was wrong then.
+// Sends, and reuses the memory at once after completion. True if anything was wrong.
 bool goes_wrong(std::uint64_t seed, bool hasty) {
   emulation().reset(seed);
   const DeviceVector<float> from(0, values(1)), to(1, count);
@@ -190,15 +190,15 @@ TEST(PeerFaults, AReceiverThatDoesNotWaitForItsCopyIsFound) {
     found += !came || emulation().races() > 0;
     while (pair.ended[0].empty()) {
       pair.poll(0);
-      static_cast<void>(to.read());  // an emulated device goes on when it is asked
+      static_cast<void>(to.read());  // queries drive emulated devices
     }
   }
   EXPECT_GT(asked, 0);
   EXPECT_EQ(found, asked);
 }
 
-// Between processes the receiver's device copies what is of a pool, and the sender's what is the program's. While that device does
-// nothing, neither rank is done.
+// Between processes the receiver's device copies messages from pools, and the sender's device copies the program's
+// memory. Neither rank completes while that device is stalled.
 void waits_for_who_copies(bool of_pool, int stalled) {
   SCOPED_TRACE(testing::Message() << (of_pool ? "of a pool" : "the program's") << ", device " << stalled << " stalls");
   emulation().reset(1);
@@ -233,8 +233,8 @@ TEST(PeerFaults, RanksOfProcessesWaitForWhoCopies) {
     for (const int stalled : {0, 1}) waits_for_who_copies(of_pool, stalled);
 }
 
-// Rank 1 reads what rank 0 lends by a copy of its own stream, and gives it back when its device has passed that; rank 0 uses the memory
-// again as soon as it may.
+// Rank 1 reads rank 0's loan by a copy on its own stream, and returns it when its device has passed the copy. Rank 0
+// reuses the memory at once after completion.
 enum class Fault { none, too_early };
 
 struct Lending {
@@ -242,7 +242,7 @@ struct Lending {
   DeviceVector<float> to{1, count};
   Pair pair;
   carrier::Loan loan;
-  payload::Buffer sent;  // of a pool, as what is lent between processes
+  payload::Buffer sent;  // of a pool, as all loans between processes
   void* asks = nullptr;
   bool reads = false;
 
@@ -281,12 +281,12 @@ struct Lending {
     pair.poll(0);
     pair.poll(1);
     check(plugin().use_device(1));
-    int over = 0;  // an emulated device goes on when it is asked
+    int over = 0;  // queries drive emulated devices
     check(plugin().is_over(asks, &over));
     if (over != 0 && reads) give_back();
   }
 
-  // Whether it has come, and nothing is out of order, as far as the emulation knows: of what processes tell one another it does not.
+  // True if the data have come without unordered accesses. The emulation does not know the order between processes.
   bool ends_well() {
     while (pair.ended[0].empty()) poll();
     check(plugin().use_device(0));
@@ -323,7 +323,7 @@ TEST(PeerFaults, WhatIsLentIsGivenBackUnread) {
   }
 }
 
-// Nobody is left to be told that it has been read.
+// The reader has no peer to notify.
 TEST(PeerFaults, AReadOfWhatAPeerThatHasGoneHadLentEnds) {
   emulation().reset(1);
   Lending lending(true, true);
@@ -366,7 +366,7 @@ TEST(PeerFaults, AHostThatDoesNotWaitForItsReadIsFound) {
   }
 }
 
-// While the reader's device does nothing, neither rank is done.
+// Neither rank completes while the reader's device is stalled.
 TEST(PeerFaults, ASenderWaitsForTheReadersDevice) {
   for (const bool processes : {false, true}) {
     emulation().reset(1);

@@ -1,5 +1,5 @@
-// Collectives of devices that reach each other's memory, on ranks that are threads: results are the host's, bit for bit, each wait that
-// is left out is found, and where memory is out of reach it is said.
+// Collectives of devices that reach each other's memory; ranks are threads. Results equal the host's bit for bit, each
+// skipped wait is found, and memory out of reach is reported.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -20,7 +20,7 @@ class DevicePeer : public testing::Test {
   }
 };
 
-// The schedule is named: the model may choose another one for a device.
+// Names the schedule, since the model may choose another for a device.
 stretto_options with(stretto_options o, What w) {
   constexpr const char* schedules[] = {"ring", "binomial", "ring", "ring", "binomial", "pairwise"};
   o.schedule = schedules[static_cast<int>(w)];
@@ -53,7 +53,7 @@ TEST_F(DevicePeer, CollectivesWithinABoundGiveTheHostsBits) {
     for (int ranks = 1; ranks <= 9; ranks += 1 + ranks / 4) expect_as_on_host(w, 3000, ranks, fused(w));
 }
 
-// Of all devices, from one's memory to one's.
+// Copies between device memories, on all devices.
 long copies(What w, int ranks, const stretto_options& o) {
   emulation().reset(1);
   static_cast<void>(results(w, w == What::allreduce ? 1024 * static_cast<std::size_t>(ranks) : 1024, ranks, o,
@@ -63,7 +63,8 @@ long copies(What w, int ranks, const stretto_options& o) {
   return all;
 }
 
-// A stream that meets a block is read where its sender has it. What replaces a block is copied: one segment of each rank's block here.
+// A stream that is added to a block is read in the sender's memory. Messages that replace a block are copied: one
+// segment of each rank's block here.
 TEST_F(DevicePeer, OnlyWhatReplacesABlockIsCopied) {
   for (const int ranks : {2, 3, 5}) {
     stretto_options o = fused(What::allreduce);

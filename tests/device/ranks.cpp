@@ -31,7 +31,7 @@ std::vector<float> values(int rank, std::size_t n) {
 
 struct Case {
   bool within_bound = false, on_stream = false;
-  int host_ranks = 0;  // those whose number is below
+  int host_ranks = 0;  // ranks below this number are on the host
 };
 
 void sum(stretto_comm comm, const Case& c, std::size_t n) {
@@ -40,7 +40,7 @@ void sum(stretto_comm comm, const Case& c, std::size_t n) {
   o.timeout = 60;
   if (c.within_bound) {
     o.bound_kind = STRETTO_BOUND_ABSOLUTE;
-    o.bound = 0.25;  // a grid on which the values are
+    o.bound = 0.25;  // a grid that contains the values
     o.payload = STRETTO_PAYLOAD_FUSED;
   }
   const auto in = values(rank, n);
@@ -66,7 +66,7 @@ void sum(stretto_comm comm, const Case& c, std::size_t n) {
   expect(near, "a wrong sum");
 }
 
-// With what stretto_cuda_need says no call of up to so many values lacks memory, or asks the device for more.
+// With stretto_cuda_need's memory no call of up to n values lacks memory, or allocates on the device.
 void sums_of_reserved_memory(stretto_comm comm, std::size_t n) {
   const int rank = stretto_comm_rank(comm);
   const tests::DeviceVector<float> from(0, values(rank, n)), to(0, n);
@@ -92,7 +92,7 @@ void sums_of_reserved_memory(stretto_comm comm, std::size_t n) {
   if (find_emulation()) emulation().refuse_memory(-1);
 }
 
-// Where devices reach one another, memory of the device is taken for what comes alone: less than twice the vector.
+// With peer access device memory holds incoming messages only: less than twice the vector.
 void sums_that_stage_nothing(stretto_comm comm, std::size_t n) {
   const int rank = stretto_comm_rank(comm);
   const tests::DeviceVector<float> from(0, values(rank, n)), to(0, n);
@@ -117,7 +117,7 @@ int sums_of_ranks(stretto_comm comm) {
   begin_order(static_cast<std::uint64_t>(stretto_comm_rank(comm) + 1));
   for (const std::size_t n : {std::size_t{10}, std::size_t{3000}, std::size_t{100000}}) {
     for (const bool within_bound : {false, true}) {
-      for (int i = 0; i < 3; ++i) {  // from the second on a host's call is a prepared one
+      for (int i = 0; i < 3; ++i) {  // from the second round on host calls are prepared
         sum(comm, {within_bound, false, ranks}, n);
         sum(comm, {within_bound, false, 0}, n);
         sum(comm, {within_bound, true, 0}, n);
@@ -131,7 +131,7 @@ int sums_of_ranks(stretto_comm comm) {
     sums_that_stage_nothing(comm, 100000);
   if (find_emulation()) {
     expect(emulation().races() == 0, emulation().first_race());
-    const bool direct = std::getenv("STRETTO_STAND_IN") && ranks > 1;  // the carrier takes addresses of devices
+    const bool direct = std::getenv("STRETTO_STAND_IN") && ranks > 1;  // the carrier takes device addresses
     expect((emulation().loans() > 0) == direct, direct ? "messages passed the host" : "messages passed the host by");
   }
   if (!find_emulation() && ranks > 1 && carrier && std::string_view(carrier) == "nccl") wrong += graph_of_ranks(comm);

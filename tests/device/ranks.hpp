@@ -1,5 +1,5 @@
-// Collectives of device memory between processes: each rank has an emulated device, or all share a GPU. Some ranks have their vectors on the
-// host: no rank then uses what cannot reach a device.
+// Collectives of device memory between processes: each rank has an emulated device, or all share a GPU. Some ranks'
+// vectors are on the host: then no rank uses a transport that cannot reach a device.
 #pragma once
 
 #include <functional>
@@ -9,13 +9,14 @@
 
 namespace stretto::tests {
 
-// Precondition: the plugin was loaded before the communicator was made. 0: all was as it should be; 1: standard error says what was not.
+// Precondition: the plugin was loaded before the communicator was made. Returns 0, or 1 after errors, which standard
+// error names.
 int sums_of_ranks(stretto_comm comm);
 
-// Precondition: a GPU, and messages over NCCL, which is there for all ranks. The same.
+// Precondition: a GPU, and NCCL on all ranks. Returns like sums_of_ranks().
 int graph_of_ranks(stretto_comm comm);
 
-// `how`: lost, killed, killed_streams or leaves. Each communicator is made by all ranks.
+// `how`: lost, killed, killed_streams or leaves. All ranks make each communicator.
 using Make = std::function<stretto_comm()>;
 int faults_of_ranks(const std::string& how, const Make& make);
 

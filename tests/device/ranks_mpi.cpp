@@ -1,4 +1,4 @@
-// Sums of device memory over MPI; with an argument, what goes wrong (faults_of_ranks).
+// Sums of device memory over MPI; with an argument, faults (faults_of_ranks).
 #include "ranks.hpp"
 #include "stretto/stretto_cuda.h"
 #include "stretto/stretto_mpi.h"

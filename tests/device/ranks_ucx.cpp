@@ -1,4 +1,4 @@
-// Sums of device memory over UCX, without an MPI; with an argument, what goes wrong (faults_of_ranks).
+// Sums of device memory over UCX, without an MPI; with an argument, faults (faults_of_ranks).
 #include <cstdio>
 #include <cstdlib>
 #include <string>

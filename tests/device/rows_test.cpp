@@ -1,5 +1,5 @@
-// The systems of the literature as configurations of one engine, on devices: each gives the bits that the host gives under the same
-// configuration, and launches the kernels that it is known for.
+// The systems of the literature as configurations of one engine, on devices. Each gives the bits of the host under the
+// same configuration, and launches its characteristic kernels.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -32,7 +32,7 @@ const Row rows[] = {
     {"ArGM", {.algorithm = "hierarchical_ring", .per_node = 2}},
 };
 
-// Of all devices.
+// Launches on all devices.
 std::map<StreamOperation, long> launches() {
   std::map<StreamOperation, long> all;
   for (const auto operation : {StreamOperation::compress, StreamOperation::decompress, StreamOperation::add,
@@ -76,7 +76,8 @@ TEST(Rows, EachLaunchesItsKernelsAlone) {
     of[row.name] = launches();
   }
   using enum StreamOperation;
-  // One kernel, two, and two of which the first ones come all at once: as many sums in each, and codes of blocks that are sent first as well.
+  // HomComp_F has one kernel per sum, HomComp two; HomComp ahead quantises all values first, also blocks that are only
+  // sent.
   EXPECT_GT(of["HomComp_F"][add_values], 0);
   EXPECT_EQ(of["HomComp_F"][quantise] + of["HomComp_F"][add_codes] + of["HomComp_F"][add], 0);
   EXPECT_EQ(of["HomComp"][add_codes], of["HomComp_F"][add_values]);
@@ -85,7 +86,7 @@ TEST(Rows, EachLaunchesItsKernelsAlone) {
   EXPECT_EQ(of["HomComp ahead"][add_codes], of["HomComp_F"][add_values]);
   EXPECT_GT(of["HomComp ahead"][quantise], of["HomComp"][quantise]);
   EXPECT_EQ(of["HomComp ahead"][add_values], 0);
-  // Streams meet streams, or are decoded for it.
+  // Streams are added, or decoded first.
   for (const std::string_view name : {"hZCCL", "ghZCCL"}) {
     EXPECT_GT(of[name][add], 0) << name;
     EXPECT_EQ(of[name][add_values] + of[name][add_codes], 0) << name;
@@ -94,7 +95,7 @@ TEST(Rows, EachLaunchesItsKernelsAlone) {
     EXPECT_GT(of[name][decompress], 0) << name;
     EXPECT_EQ(of[name][add] + of[name][add_values] + of[name][add_codes], 0) << name;
   }
-  EXPECT_GT(of["CPRP2P"][compress], of["C-Coll"][compress]);  // what is forwarded, too
+  EXPECT_GT(of["CPRP2P"][compress], of["C-Coll"][compress]);  // recompresses forwarded blocks
   EXPECT_GT(of["ArGM"][add_values], 0);
   EXPECT_LT(of["ArGM"][add_values], of["HomComp_F"][add_values]);
 }

@@ -1,5 +1,5 @@
-// A stand-in for an MPI that takes device pointers: it gives the MPI of the process the addresses at which the host may touch emulated
-// memory, and says of itself that it takes such memory where STRETTO_STAND_IN is set.
+// A stand-in for an MPI that takes device pointers. It gives the process's MPI the host's addresses of emulated memory,
+// and claims support for device memory if STRETTO_STAND_IN is set.
 #include <dlfcn.h>
 #include <mpi.h>
 
@@ -20,7 +20,7 @@ F next(const char* name) {
 }
 
 std::mutex mutex;
-std::multimap<MPI_Request, std::size_t> loans;  // one request may stand for several messages that have ended
+std::multimap<MPI_Request, std::size_t> loans;  // a request may stand for several completed messages
 
 bool is_device(const void* p) {
   device::Location at{};
@@ -28,7 +28,7 @@ bool is_device(const void* p) {
          at.kind == device::MemoryKind::device;
 }
 
-// Calls `post` with the memory itself.
+// Calls `post` with the address for the host.
 template <class Post>
 int lend(const void* p, int bytes, bool writes, MPI_Request* request, Post post) {
   void* real = const_cast<void*>(p);

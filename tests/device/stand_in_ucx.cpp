@@ -1,5 +1,5 @@
-// A stand-in for a UCX with transports for CUDA: a library that gives the real one, to which it is linked, the addresses at which the
-// host may touch emulated memory. What it does not define is the real one's.
+// A stand-in for a UCX with CUDA transports: a library linked to the real one, which it gives the host's addresses of
+// emulated memory. The real library provides all other functions.
 #include <dlfcn.h>
 #include <ucp/api/ucp.h>
 

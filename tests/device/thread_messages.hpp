@@ -1,5 +1,5 @@
-// Messages between emulated devices of ranks that are threads: memory is copied by whichever side comes second. What has ended is
-// reported late, in an order by chance.
+// Messages between emulated devices of ranks that are threads. The side that comes second copies the memory.
+// Completions are reported late, in random order.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 
 namespace stretto::tests {
 
-// What the ranks share.
+// State shared by the ranks.
 class DeviceMailboxes {
  public:
   explicit DeviceMailboxes(std::uint64_t seed) : random(seed) {}
@@ -24,8 +24,8 @@ class DeviceMailboxes {
     std::size_t loan;
     void* real;
     bool ended, reported;
-    bool lies = false;                                  // a receive that is reported before it is there
-    std::shared_ptr<std::vector<std::byte>> instead{};  // of memory that may be gone, since it was reported too early
+    bool lies = false;                                  // a receive that is reported too early
+    std::shared_ptr<std::vector<std::byte>> instead{};  // replaces memory that may be gone after an early report
   };
   std::mutex mutex;
   std::vector<Side> sides;  // in order of starting
@@ -89,7 +89,7 @@ class ThreadMessages final : public carrier::DeviceMessages {
   }
 
  private:
-  // Copies from or to the other side, if it has come, or leaves that to it.
+  // Copies from or to the other side, or leaves that to it if it has not come.
   void match(DeviceMailboxes::Side& mine) {
     const carrier::DeviceTransfer& t = mine.given;
     const auto other = std::find_if(boxes_->sides.begin(), boxes_->sides.end(), [&](const auto& s) {

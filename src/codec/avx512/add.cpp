@@ -1,6 +1,5 @@
-// Sums and differences of narrow groups (AVX-512): residuals add, block by block, in bytes or words if the widths allow
-// it. If the orders differ, the residuals of the lower order are raised on the fly: their differences are taken, once
-// or twice.
+// Sums of narrow groups (AVX-512), block by block. If the orders differ, the residuals of the lower order are
+// differenced on the fly.
 #include <cstring>
 
 #include "codec/avx512/encode.hpp"
@@ -41,7 +40,7 @@ STRETTO_INLINE __m512i plus32(__m512i a, __m512i b) noexcept {
   return _mm512_add_epi32(a, b);
 }
 
-// Differences of bytes, eight of which lie reversed in each quadword; as Residuals16.
+// Like Residuals16, for bytes, eight of which lie reversed in each quadword.
 template <int kOrder>
 struct Residuals8 {
   __m512i code, difference;
@@ -60,7 +59,6 @@ STRETTO_INLINE __m512i next(Residuals8<kOrder>& s, __m512i q) noexcept {
   return e;
 }
 
-// The last raised residual and its difference: the state for the next block of any word size.
 struct Raised {
   std::int32_t residual = 0, difference = 0;
 };
@@ -72,8 +70,8 @@ STRETTO_INLINE std::int32_t last16(__m512i v) noexcept {
 }
 STRETTO_INLINE std::int32_t last32(__m512i v) noexcept { return _mm_extract_epi32(_mm512_extracti32x4_epi32(v, 3), 3); }
 
-// Adds the next eight blocks of a and b to p, for each Mode; a is raised by kRaise orders. from_a, from_b and the
-// result hold the lengths of eight blocks, a byte each. kUnsigned: neither a, b nor the sum has signs.
+// One function per Mode adds the next eight blocks. from_a, from_b and the result hold eight block lengths, a byte
+// each. kUnsigned: neither operands nor sum have signs.
 template <int kRaise, Sign kSign, bool kUnsigned>
 STRETTO_INLINE std::uint64_t add_bytes(Summand& a, std::uint64_t from_a, Summand& b, std::uint64_t from_b, Raised* last,
                                        std::uint8_t*& p) noexcept {
@@ -142,12 +140,11 @@ STRETTO_INLINE std::uint64_t add_any(Summand& a, std::uint64_t from_a, Summand& 
   return written;
 }
 
-// Adds all blocks of a, raised, and b to p. Returns their end; *widths receives the widths of the sums.
+// *widths receives the sums' widths. Returns the planes' end.
 template <int kRaise, Sign kSign, bool kUnsigned>
 std::uint8_t* add_blocks(const NarrowGroup& a, const NarrowGroup& b, std::uint8_t* p, __m256i* widths) noexcept {
   Summand sa = summand(a), sb = summand(b);
-  // Each raise takes a bit, and so does a sign that only the other summand has. A difference has a sign from the first
-  // raise on.
+  // Each raise takes a bit, and so does a sign that only the other summand has. Raised residuals have signs.
   const bool signs_differ = sa.is_unsigned != sb.is_unsigned;
   const int more_a = kRaise > 0 ? kRaise : signs_differ && sa.is_unsigned, more_b = signs_differ && sb.is_unsigned;
   Needs need = needs(_mm256_max_epu8(_mm256_add_epi8(a.widths, _mm256_set1_epi8(static_cast<char>(more_a))),
@@ -171,7 +168,6 @@ std::uint8_t* add_blocks(const NarrowGroup& a, const NarrowGroup& b, std::uint8_
   return p;
 }
 
-// Dispatches on the sign.
 template <int kRaise>
 std::uint8_t* add_raised(const NarrowGroup& low, const NarrowGroup& high, Sign sign, std::uint8_t* p,
                          __m256i* widths) noexcept {
@@ -198,7 +194,7 @@ std::uint8_t* add_orders(const NarrowGroup& a, const NarrowGroup& b, bool negate
                                    : add_raised<2>(low, high, sign, p, widths);
 }
 
-// Adds two groups; between(p) writes the section between slope and planes.
+// between(p) as for encode().
 template <class Between>
 STRETTO_INLINE std::size_t add_groups(const NarrowGroup& ga, const NarrowGroup& gb, bool negate_b, std::uint8_t* out,
                                       Between between) noexcept {
@@ -211,7 +207,7 @@ STRETTO_INLINE std::size_t add_groups(const NarrowGroup& ga, const NarrowGroup& 
   return finish_group(widths, out, p);
 }
 
-// Adds groups with equal missing places and one value for all of them in each. Declines all others.
+// Declines unless the missing places are equal, with one value for all in each group.
 template <class T>
 std::size_t add_alike(const std::uint8_t* a, std::size_t a_words, const std::uint8_t* b, std::size_t b_words,
                       bool negate_b, std::uint8_t* out, Tally* tally) noexcept {

@@ -1,5 +1,5 @@
-// Adds values to streams in one pass (AVX-512). The codes are differenced up to the result's order. The stream's
-// residuals join them at their own order, so neither operand is raised separately.
+// Adds values to a stream in one pass. The stream's residuals join the codes at their own order, so neither operand is
+// raised separately.
 #include "codec/avx512/encode.hpp"
 #include "codec/avx512/kernels.hpp"
 #include "codec/avx512/quantise.hpp"
@@ -15,7 +15,7 @@ STRETTO_INLINE std::int32_t wrapping_sum(std::int32_t u, std::int32_t v) noexcep
   return static_cast<std::int32_t>(static_cast<std::uint32_t>(u) + static_cast<std::uint32_t>(v));
 }
 
-// The last step of a sum in 16 bits, v + w or v - w; *lost collects bits that do not fit.
+// *lost collects bits of v + w or v - w that do not fit 16 bits.
 STRETTO_INLINE __m512i with_lost(__m512i lost, __m512i wrapped, __m512i saturated) noexcept {
   return _mm512_ternarylogic_epi32(lost, wrapped, saturated, 0xf6);  // lost | (wrapped ^ saturated)
 }
@@ -30,7 +30,7 @@ STRETTO_INLINE __m512i last_difference(__m512i v, __m512i w, __m512i* lost) noex
   return s;
 }
 
-// State before the current block: the code at which the stream's residuals joined, and the difference.
+// The code at which the stream's residuals joined, and the difference, before the current block.
 struct Before16 {
   __m512i code, difference;
 };
@@ -64,8 +64,7 @@ STRETTO_INLINE Pair next_sum(Residuals32<kOrder>& s, Pair q, Pair f) noexcept {
   return e;
 }
 
-// Adds codes to group a of order kAt, as a group of predictor kPredictor. kDeclined if the sums exceed 16 bits; only
-// the last step may exceed them.
+// kDeclined if the sums exceed 16 bits, which only the last step may do.
 template <Predictor kPredictor, int kAt>
 std::size_t add_encode(const NarrowGroup& a, std::int16_t* q, std::int32_t base, std::int32_t slope, Ahead ahead,
                        std::uint8_t* out) noexcept {
@@ -132,8 +131,7 @@ std::size_t add_encode(Predictor predictor, const NarrowGroup& a, Code* q, std::
                  : add_encode<Predictor::second, 1>(a, q, base, slope, ahead, out);
 }
 
-// Base and slope of codes with predictor `own` in a sum of predictor `result`, which is not lower. Raised codes keep
-// their base and have no slope (docs/format.md, Sums).
+// Raised codes keep their base and have no slope (docs/format.md, Sums).
 template <class Code>
 STRETTO_INLINE void entering(Predictor own, Predictor result, const Code* q, std::int32_t* base,
                              std::int32_t* slope) noexcept {
@@ -142,8 +140,7 @@ STRETTO_INLINE void entering(Predictor own, Predictor result, const Code* q, std
   if (own == Predictor::second && result == own) fresh<Predictor::second>(q, base, slope);
 }
 
-// True if all steps before the last stay within 16 bits, in a sum of codes (predictor `own`) and group a, with
-// predictor `result`. Precondition: codes and their second differences fit 16 bits.
+// True if all steps before the last fit 16 bits, as codes and their second differences must.
 STRETTO_INLINE bool stays_within16(const Quantised& codes, Predictor own, Predictor result,
                                    const NarrowGroup& a) noexcept {
   const unsigned w = widest(a.widths);
@@ -157,7 +154,6 @@ STRETTO_INLINE bool stays_within16(const Quantised& codes, Predictor own, Predic
   return reach <= 32767;
 }
 
-// Slow path: compresses x, then adds.
 template <class T>
 std::size_t add_in_steps(const std::uint8_t* a, std::size_t words, const T* x, const Grid<T>& grid, std::uint8_t* out,
                          std::size_t room, Tally* tally) noexcept {

@@ -50,7 +50,7 @@ static inline int choose_order16(const std::int16_t* q) noexcept {
   const __m512i a =
       merge64(merge32(merge16(m[0], m[1]), merge16(m[2], m[3])), merge32(merge16(m[4], m[5]), merge16(m[6], m[7])));
   const __m512i b = merge64(merge32(merge16(m[8], zero), zero), zero);
-  const __m512i r = merge128(a, b);  // lanes: both samples of a, both of b
+  const __m512i r = merge128(a, b);
   const __m512i low = _mm512_cvtepu16_epi32(_mm512_castsi512_si256(r));
   const __m512i high = _mm512_cvtepu16_epi32(_mm512_extracti64x4_epi64(r, 1));
   const __m512i top = _mm512_set1_epi32(32);
@@ -67,14 +67,13 @@ static inline int choose_order16(const std::int16_t* q) noexcept {
   return least_cost(c0, c1, c2);
 }
 
-// The OR of the sixteen words of each of a, b, c, d, one word each.
+// ORs the words of each of a, b, c, d to one word.
 STRETTO_INLINE __m128i or_each(__m512i a, __m512i b, __m512i c, __m512i d) noexcept {
-  const __m512i v = merge64(merge32(a, b), merge32(c, d));  // words a b c d in each lane
+  const __m512i v = merge64(merge32(a, b), merge32(c, d));
   const __m256i w = _mm256_or_si256(_mm512_castsi512_si256(v), _mm512_extracti64x4_epi64(v, 1));
   return _mm_or_si128(_mm256_castsi256_si128(w), _mm256_extracti128_si256(w, 1));
 }
 
-// For codes of 32 bits.
 static inline int choose_order32(const std::int32_t* q) noexcept {
   __m512i m[20];
   __m512i any_negative = _mm512_setzero_si512();

@@ -1,22 +1,18 @@
-// Decodes blocks of residuals to codes (AVX-512).
-//
-// Residuals of up to 8 bits are summed four at a time by byte dot products (VPDPBUSD), of up to 16 bits two at a time
-// by word dot products (VPDPWSSD). A prefix sum over the partial sums follows. Wider residuals are summed in 32-bit
-// words.
+// Byte dot products (VPDPBUSD) sum four residuals of up to 8 bits, word dot products (VPDPWSSD) two of up to 16 bits. A
+// prefix sum over the partial sums follows.
 #pragma once
 
 #include "codec/avx512/group.hpp"
 
 namespace stretto::codec::avx512 {
 
-// Byte permutations for two halves abreast: two blocks in bytes, or the two halves of a block in words. The first half
-// is in the lower quadwords of the four lanes, the second in the upper quadwords.
+// Permutations for two halves abreast: two blocks in bytes, or half blocks in words, in the lower and upper quadwords
+// of each lane.
 struct AbreastTables {
-  // Planes of a first or second block of width w <= 8 to reversed quadwords, as PlaneTables::spread; 0 in the quadwords
-  // of the other block.
+  // Planes of width w <= 8 to reversed quadwords; 0 in the other block's quadwords.
   alignas(64) std::uint8_t spread[2][9][64];
   alignas(64) std::uint8_t interleave[64];  // 32 low bytes, 32 high bytes: to words
-  // Place of each residual, in bytes and in words, and of the first residual in each 32-bit word.
+  // Places of residuals, and of the first residual in each 32-bit word.
   alignas(64) std::uint8_t place8[64];
   alignas(64) std::int16_t place16[32];
   alignas(64) std::int32_t first8[16], first16[16];
@@ -44,7 +40,7 @@ inline constexpr AbreastTables kAbreast{};
 
 STRETTO_AVX512_BEGIN
 
-// Two signed blocks of at most 8 bits, abreast. w0 and w1 are four times the widths, as for read_bytes2().
+// w0 and w1 as for read_bytes2().
 template <bool kZeros>
 STRETTO_INLINE __m512i read_bytes_abreast(const std::uint8_t* p, std::size_t w0, std::size_t w1) noexcept {
   const __m512i t = _mm512_inserti64x4(_mm512_castsi256_si512(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p))),
@@ -55,12 +51,10 @@ STRETTO_INLINE __m512i read_bytes_abreast(const std::uint8_t* p, std::size_t w0,
   const __mmask64 present = (w0 > 0 ? 0x00ff00ff00ff00ff : 0) | (w1 > 0 ? 0xff00ff00ff00ff00 : 0);
   return transpose(_mm512_maskz_permutexvar_epi8(present, index, t));
 }
-// One signed block of at most 16 bits, its halves abreast.
 STRETTO_INLINE __m512i read_words_abreast(const std::uint8_t* p, unsigned w) noexcept {
   return _mm512_permutexvar_epi8(_mm512_load_si512(kAbreast.interleave), read_words_split<false>(p, w));
 }
 
-// Inclusive prefix sums.
 STRETTO_INLINE __m256i prefix8(__m256i v) noexcept {
   const __m256i zero = _mm256_setzero_si256();
   v = _mm256_add_epi32(v, _mm256_alignr_epi32(v, zero, 7));
@@ -78,11 +72,10 @@ STRETTO_INLINE __m512i last16(__m512i v) noexcept {
   v = _mm512_shuffle_i32x4(v, v, 0xff);
   return _mm512_shuffle_epi32(v, _MM_PERM_DDDD);
 }
-// Word 7 of v everywhere.
 STRETTO_INLINE __m512i last8(__m256i v) noexcept {
   return _mm512_permutexvar_epi32(_mm512_set1_epi32(7), _mm512_castsi256_si512(v));
 }
-// Each of the words 0-3 (4-7) four times; 0-7 (8-15) twice.
+// Each of the words 0-3 (second: 4-7) four times; twins(): each of 0-7 (8-15) twice.
 STRETTO_INLINE __m512i quads(__m256i v, bool second) noexcept {
   const __m512i low = _mm512_set_epi32(3, 3, 3, 3, 2, 2, 2, 2, 1, 1, 1, 1, 0, 0, 0, 0);
   const __m512i index = second ? _mm512_add_epi32(low, _mm512_set1_epi32(4)) : low;
@@ -102,15 +95,14 @@ struct Four {
 struct Before {
   __m512i difference, code;
 };
-// Two blocks between the two decoding steps: residuals, and the state before each word of four.
 struct Words {
   __m512i e;
   Before before;
 };
 STRETTO_INLINE __m512i weights(int w) noexcept { return pinned(_mm512_set1_epi32(w)); }
 
-// Each predictor has a state. one() decodes a block of any width. words_of_two() and codes_of_two() decode two blocks
-// of at most 8 bits in two steps, so that the first step of the next blocks overlaps the second step of these.
+// one() decodes a block of any width. words_of_two() and codes_of_two() decode two narrow blocks in two steps, which
+// overlap those of the next two.
 
 template <bool kUnsigned>
 struct PlainBlocks {};
@@ -125,7 +117,7 @@ STRETTO_INLINE Pair one(PlainBlocks<kUnsigned>&, const std::uint8_t* p, unsigned
   return read_pair<kUnsigned>(p, w);
 }
 
-// First differences; all words of `code` are the code before.
+// First differences. All words of `code` hold the code before the block.
 struct FirstBlocks {
   __m512i code;
   __m512i ones, shares, quad[4];
@@ -182,9 +174,9 @@ STRETTO_INLINE Four codes_of_two(const FirstBlocks& s, const Words& v) noexcept 
   return q;
 }
 
-// Second differences. Let C and D be the code and the difference before n residuals e_0, ..., S their sum, V the sum of
-// j e_j. After them the code is C + n (D + S) - V, and the difference D + S. So one prefix sum carries S and V side by
-// side; summing twice would wait for the first sums.
+// Second differences. Let C and D be code and difference before n residuals e_j, S the sum of e_j, V the sum of j e_j.
+// After them the code is C + n (D + S) - V, and the difference D + S. One prefix sum carries S and V; two sums would
+// depend on each other.
 struct SecondBlocks {
   __m512i before;  // D and -C in each quadword
   __m512i ones, place, first, weight[4], low, high;
@@ -200,8 +192,8 @@ STRETTO_INLINE SecondBlocks second_state(std::int32_t slope, std::int32_t base) 
           pinned(_mm512_set_epi64(15, 7, 14, 6, 13, 5, 12, 4))};
 }
 
-// State before each of 16 words abreast. Inputs: the sums of each word's residuals, the sums of residual times place,
-// and the place of each word's first residual. There are 2^kLog residuals in all.
+// State before each of 16 words, from the words' sums, moments (residual times place) and first places, of 2^kLog
+// residuals.
 template <int kLog>
 STRETTO_INLINE Before before_words(SecondBlocks& s, __m512i sums, __m512i moments, __m512i first) noexcept {
   constexpr __mmask16 kUpper = 0xaaaa, kFromLane1 = 0xfff0, kFromLane2 = 0xff00;
@@ -248,7 +240,7 @@ STRETTO_INLINE Words words_of_two(SecondBlocks& s, const std::uint8_t* p, std::s
   const __m512i e = read_bytes_abreast<kZeros>(p, w0, w1);
   return {e, before_words<6>(s, _mm512_dpbusd_epi32(zero, s.ones, e), _mm512_dpbusd_epi32(zero, s.place, e), s.first)};
 }
-// Computes the first codes of all words, then the second codes, and so on; a transposition restores the order.
+// First codes of all words, then second codes, and so on; a transposition restores the order.
 STRETTO_INLINE Four codes_of_two(const SecondBlocks& s, const Words& v) noexcept {
   const Before& b = v.before;
   __m512i at = _mm512_add_epi32(b.code, b.difference);

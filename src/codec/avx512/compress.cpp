@@ -1,8 +1,5 @@
-// Groups of values to streams (AVX-512).
-//
-// Codes within Grid::safe_code32 need no check: one fused multiply-add puts the code into the low bits of a float. The
-// minimum and maximum of these bits show afterwards whether all values were safe, and whether 16-bit words suffice.
-// compress_wide.cpp takes other groups.
+// Groups of values to streams (AVX-512), by unchecked 16-bit codes (quantise.hpp). compress_wide.cpp takes other
+// groups.
 #include "codec/avx512/encode.hpp"
 #include "codec/avx512/kernels.hpp"
 #include "codec/avx512/quantise.hpp"

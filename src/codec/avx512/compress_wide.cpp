@@ -1,5 +1,4 @@
-// Groups with codes beyond 16 bits or with exceptions (AVX-512): every code is checked as the format prescribes, and
-// exceptions are filled and listed. Codes beyond 32 bits are left to the scalar code.
+// Groups with wide codes or exceptions (AVX-512). Checks every code; leaves codes beyond 32 bits to the scalar code.
 #include <algorithm>
 #include <cstring>
 
@@ -14,11 +13,10 @@ STRETTO_AVX512_BEGIN
 
 namespace {
 
-// 16 codes, and a mask of lanes without a code.
 struct Checked {
   __m512i q;
   __mmask16 exception;
-  bool too_wide = false;  // a code needs 64 bits
+  bool too_wide = false;
 };
 
 STRETTO_INLINE __mmask16 not_good(__m512 x, __m512 n, __m512 e, const Grid<float>& g) noexcept {
@@ -45,7 +43,7 @@ STRETTO_INLINE Checked check_single(__m512 x, __mmask16 hopeless, const Grid<flo
   return {_mm512_maskz_cvtps_epi32(static_cast<__mmask16>(~exception), n), exception};
 }
 
-// Checks 8 values of any size in double precision.
+// Double precision, for values of any size.
 struct Checked8 {
   __m256i q;
   __mmask8 exception;
@@ -124,7 +122,6 @@ STRETTO_INLINE Checked check16(const double* p, const Grid<double>& g) noexcept 
           static_cast<__mmask16>(a.exception | b.exception << 8), too_wide};
 }
 
-// Each exception takes the previous code; exceptions before the first code take that code.
 void fill(const Lanes lanes, std::int32_t* q) noexcept {
   int first = 0;
   while (first < kBlocks && lanes[first] == ~0u) ++first;
@@ -136,7 +133,7 @@ void fill(const Lanes lanes, std::int32_t* q) noexcept {
       _mm512_store_si512(block + 16, _mm512_set1_epi32(last));
       continue;
     }
-    for (std::uint32_t left = lanes[b]; left;) {  // runs of exceptions
+    for (std::uint32_t left = lanes[b]; left;) {
       const int at = static_cast<int>(_tzcnt_u32(left));
       if (at > 0) last = block[at - 1];
       const std::uint32_t valid = ~left & (~0u << at);
@@ -148,10 +145,10 @@ void fill(const Lanes lanes, std::int32_t* q) noexcept {
   }
 }
 
-// Writes the exceptions' values in order, or one value if they are all equal, which *kind records.
+// Writes one value if all are equal, which *kind records.
 template <class T>
 std::uint8_t* write_exceptions(const T* x, const Lanes lanes, std::uint8_t* p, std::uint8_t* kind) noexcept {
-  constexpr int kWords = sizeof(T) / 4, kPer = 16 / kWords;  // values in a register
+  constexpr int kWords = sizeof(T) / 4, kPer = 16 / kWords;
   const T* first = nullptr;
   std::uint8_t* const begin = p;
   bool alike = true;

@@ -1,4 +1,3 @@
-// Groups to values (AVX-512): blocks to codes (codes.hpp), times the grid's width.
 #include <cstring>
 #include <type_traits>
 
@@ -11,7 +10,6 @@ STRETTO_AVX512_BEGIN
 
 namespace {
 
-// Arithmetic of decoding: one float32 product, or float64 (`through_double`).
 enum class Product { single, through_double };
 
 struct Scale {
@@ -49,7 +47,6 @@ STRETTO_INLINE __m512d value64(__m256i q, const Scale& s) noexcept {
   return _mm512_add_pd(near, _mm512_fmadd_pd(_mm512_fnmadd_pd(part, n, rest), inverse, part));
 }
 
-// Decodes 16 codes to y.
 template <Product kProduct, bool kMean, bool kStream>
 STRETTO_INLINE void put_codes(__m512i q, const Scale& s, float* y) noexcept {
   if constexpr (kProduct == Product::single) {
@@ -71,8 +68,7 @@ STRETTO_INLINE void put_four(const Four& q, const Scale& s, T* y) noexcept {
   for (int k = 0; k < 4; ++k) put_codes<kProduct, kMean, kStream>(q.v[k], s, y + 16 * k);
 }
 
-// Decodes a group whose blocks are at most 8 bits wide. The first step of two blocks runs beside the second step of the
-// previous two: each step is a dependency chain, and the processor overlaps about two such chains.
+// The first step of two blocks overlaps the second step of the previous two, since each is a dependency chain.
 template <Product kProduct, bool kMean, bool kStream, bool kZeros, class T, class Blocks>
 STRETTO_INLINE void decode_narrow(const NarrowGroup& g, const Scale& s, Blocks blocks, T* y) noexcept {
   const std::uint8_t* p = g.planes;
@@ -147,7 +143,7 @@ STRETTO_INLINE void decode(const NarrowGroup& g, const Scale& s, T* y) noexcept 
   }
 }
 
-// Writes a full group to y (any alignment) with streaming stores.
+// Streaming stores to any alignment.
 template <class T>
 void stream_group(const T* from, T* y) noexcept {
   const auto* src = reinterpret_cast<const std::uint8_t*>(from);

@@ -1,5 +1,5 @@
-// The entropy stage of dense chunks (AVX-512); contracts are those of dense/coder.hpp. The 32 states of a set are two registers of 16-bit words: a step
-// takes a block, and its table lies in registers.
+// The entropy stage of dense chunks (AVX-512); contracts: dense/coder.hpp. The 32 states of a set are two registers of
+// 16-bit words, and a block's table lies in registers.
 #pragma once
 
 #include "codec/avx512/planes.hpp"
@@ -7,7 +7,7 @@
 
 namespace stretto::codec::avx512 {
 
-// Wider blocks, and longer tables, are left to the scalar code.
+// The scalar code serves wider blocks and longer tables.
 inline constexpr int kMostWidth = 16;   // of a block whose planes are one register
 inline constexpr int kMostSymbol = 31;  // of a table that is one register
 

@@ -1,4 +1,3 @@
-// Encodes groups of codes in 16-bit or 32-bit words (AVX-512).
 #pragma once
 
 #include "codec/avx512/choose.hpp"
@@ -9,7 +8,6 @@ namespace stretto::codec::avx512 {
 
 STRETTO_AVX512_BEGIN
 
-// A group's 16-bit codes, with room for the two codes before it.
 struct Row16 {
   alignas(64) std::int16_t memory[32 + kGroup];
   std::int16_t* at() noexcept { return memory + 32; }
@@ -19,7 +17,7 @@ STRETTO_INLINE void precede(std::int16_t* q, std::int32_t base, std::int32_t slo
   q[-2] = static_cast<std::int16_t>(static_cast<std::uint32_t>(base) - static_cast<std::uint32_t>(slope));
 }
 
-// Differences that end at 32 codes. Unaligned loads of the previous places replace shuffles, of which a block has many.
+// Unaligned loads of the previous places replace shuffles, which limit the speed.
 template <int kOrder>
 STRETTO_INLINE __m512i differences16(const std::int16_t* q) noexcept {
   const __m512i code = _mm512_load_si512(q);
@@ -29,8 +27,7 @@ STRETTO_INLINE __m512i differences16(const std::int16_t* q) noexcept {
   return _mm512_sub_epi16(d, _mm512_sub_epi16(before, _mm512_loadu_si512(q - 2)));
 }
 
-// Computes residuals block by block. `code` has the code before the block in its last word, `difference` the difference
-// before it.
+// `code` ends with the code before the block, `difference` with the difference before it.
 template <int kOrder>
 struct Residuals16 {
   __m512i code, difference;
@@ -61,8 +58,8 @@ STRETTO_INLINE Pair next(Residuals32<kOrder>& s, Pair q) noexcept {
   return e;
 }
 
-// Prefetches the next values, from a quarter into the next group on: hardware prefetching ends at the page. Each block
-// prefetches its share, since all lines at once would exceed the outstanding misses.
+// Prefetches the next values, since hardware prefetching ends at the page. Each block takes its share: all lines at
+// once would exceed the outstanding misses.
 struct Ahead {
   const char* at;
   std::size_t share;
@@ -75,7 +72,6 @@ STRETTO_INLINE void fetch_share(Ahead& ahead) noexcept {
   for (std::size_t i = 0; i < ahead.share; i += 64) _mm_prefetch(ahead.at + i, _MM_HINT_T0);
   ahead.at += ahead.share;
 }
-// Prefetches the output behind p for writing.
 STRETTO_INLINE void fetch_room(std::uint8_t* p) noexcept { __builtin_prefetch(p + 1024, 1); }
 
 template <Predictor kPredictor>
@@ -85,7 +81,6 @@ STRETTO_INLINE unsigned write_block16(__m512i e, std::uint8_t* p) noexcept {
   return kPredictor == Predictor::none_unsigned ? unsigned_width(planes) : signed_width(planes);
 }
 
-// Base and slope of a newly compressed group.
 template <Predictor kPredictor, class Code>
 STRETTO_INLINE void fresh(const Code* q, std::int32_t* base, std::int32_t* slope) noexcept {
   const auto minus = [](std::int32_t a, std::int32_t b) {
@@ -95,7 +90,6 @@ STRETTO_INLINE void fresh(const Code* q, std::int32_t* base, std::int32_t* slope
   *base = kPredictor >= Predictor::first ? minus(q[0], *slope) : 0;
 }
 
-// Writes the planes of 1,024 codes. Returns their end.
 template <Predictor kPredictor>
 STRETTO_INLINE std::uint8_t* write_planes(std::int16_t* q, std::int32_t base, std::int32_t slope, Ahead ahead,
                                           std::uint8_t* p, __m256i* widths) noexcept {
@@ -136,7 +130,7 @@ STRETTO_INLINE std::uint8_t* write_planes(const std::int32_t* q, std::int32_t ba
   return p;
 }
 
-// Encodes a group of codes. between(p) writes the section between slope and planes and returns its end.
+// between(p) writes the section between slope and planes, and returns its end.
 template <Predictor kPredictor, class Code, class Between>
 STRETTO_INLINE std::size_t encode(Code* q, Ahead ahead, std::uint8_t* out, Between between) noexcept {
   std::int32_t base = 0, slope = 0;

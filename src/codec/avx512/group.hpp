@@ -1,4 +1,4 @@
-// A narrow group parsed for the kernels: word 0, base, slope, widths, planes; checked as in parse_group().
+// A narrow group parsed for the kernels, with the checks of parse_group().
 #pragma once
 
 #include "codec/avx512/planes.hpp"
@@ -17,7 +17,7 @@ constexpr int order_of(Predictor p) noexcept { return p == Predictor::second ? 2
 
 STRETTO_AVX512_BEGIN
 
-// Returns false unless the words are a well-formed narrow group without exceptions.
+// False unless the words are a well-formed narrow group without exceptions.
 STRETTO_INLINE bool read_group(const std::uint8_t* p, std::size_t words, NarrowGroup* g) noexcept {
   g->base = g->slope = 0;
   if (words == 0) {
@@ -53,7 +53,7 @@ STRETTO_INLINE bool read_group(const std::uint8_t* p, std::size_t words, NarrowG
   return planes >= 0 && widths - at == 4 * planes;
 }
 
-// Reads any narrow group. Exceptions, if any, are parsed into `view`.
+// Reads any narrow group; exceptions go to `view`.
 static inline bool open_group(const std::uint8_t* p, std::size_t words, Type type, NarrowGroup* g, GroupView* view,
                               bool* exceptions) noexcept {
   *exceptions = false;
@@ -68,7 +68,6 @@ static inline bool open_group(const std::uint8_t* p, std::size_t words, Type typ
   return true;
 }
 
-// Writes word 0, base and slope. Returns the start of the planes.
 STRETTO_INLINE std::uint8_t* write_head(Predictor predictor, std::int32_t base, std::int32_t slope,
                                         std::uint8_t* out) noexcept {
   std::uint32_t word = static_cast<std::uint32_t>(predictor);
@@ -89,7 +88,7 @@ STRETTO_INLINE std::uint8_t* write_head(Predictor predictor, std::int32_t base, 
   return p;
 }
 
-// Writes the widths behind the planes, which end at p, and completes word 0. Returns the group's words.
+// Writes the widths behind the planes, which end at p, and completes word 0. Returns the words.
 STRETTO_INLINE std::size_t finish_group(__m256i widths, std::uint8_t* out, std::uint8_t* p) noexcept {
   Form form{};
   p += write_widths(widths, p, &form);

@@ -5,8 +5,8 @@
 
 namespace stretto::codec::avx512 {
 
-// The portable kernels, for groups that these kernels decline: sums with missing data in different places, and float64
-// groups that are mostly missing. All are absent in builds without them.
+// The portable kernels, for sums with different missing places and mostly missing float64 groups. All are absent in
+// builds without them.
 template <class T>
 const FloatKernels<T>& portable() noexcept {
   const Kernels* const found = find_kernels(Isa::portable);

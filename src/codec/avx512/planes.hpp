@@ -1,8 +1,5 @@
-// Converts blocks of 32 residuals to bit planes and back. A plane is a word: bit v of plane i is bit i of residual v.
-//
-// GF2P8AFFINEQB with the identity as data and eight bytes as matrix transposes those 8 x 8 bits. So each conversion has
-// three steps: permute bytes so that a quadword holds one byte of eight residuals (in reverse), transpose, permute
-// bytes so that planes are words.
+// Bit v of plane i is bit i of residual v. GF2P8AFFINEQB with the identity as data and eight bytes as matrix transposes
+// 8 x 8 bits; byte permutations sort residuals and planes.
 #pragma once
 
 #include <cstdint>
@@ -12,18 +9,16 @@
 
 namespace stretto::codec::avx512 {
 
-// Byte permutations and masks, as constants in memory.
 struct PlaneTables {
-  // Inputs to quadwords: 32 words of 16 bits (one register), or two registers of 16 words of 32 bits (low or high
-  // halves).
+  // Inputs to quadwords: 32 words of 16 bits, or the low or high halves of 2 x 16 words of 32 bits.
   alignas(64) std::uint8_t gather16[64], gather_low[64], gather_high[64];
   alignas(64) std::uint8_t planes[64];             // transposed quadwords to plane words
-  alignas(64) std::uint8_t planes_below[64];       // as `planes`, one plane later; for two blocks
+  alignas(64) std::uint8_t planes_below[64];       // `planes`, one plane later; for two blocks
   alignas(64) std::uint8_t interleave[64];         // 32 low bytes, 32 high bytes: to words
   alignas(64) std::uint8_t low16[64], high16[64];  // two such registers (bits 0-15, 16-31): to words of 32 bits
   // Plane words of a block of width w to reversed quadwords. Absent planes repeat the last plane, the sign.
   alignas(64) std::uint8_t spread[17][64];
-  // The first 32 bytes of `spread` for w <= 8, for the low and the high half of a register with two blocks.
+  // `spread` for w <= 8, for the low and the high half of a register with two blocks.
   alignas(64) std::uint8_t spread_low[9][32], spread_high[9][32];
   // Masks of valid bytes: all unless w = 0 (signed), planes below w (unsigned).
   std::uint64_t present_signed[17], present_unsigned[17];
@@ -87,7 +82,7 @@ STRETTO_AVX512_BEGIN
 
 #define STRETTO_INLINE static inline __attribute__((always_inline))
 
-// Keeps a constant in a register: otherwise the compiler reloads it in every iteration.
+// Keeps a constant in a register, which the compiler would reload.
 STRETTO_INLINE __m512i pinned(__m512i v) noexcept {
   asm("" : "+v"(v));
   return v;
@@ -95,7 +90,6 @@ STRETTO_INLINE __m512i pinned(__m512i v) noexcept {
 
 STRETTO_INLINE __m512i identity() noexcept { return _mm512_set1_epi64(static_cast<long long>(0x8040201008040201ull)); }
 STRETTO_INLINE __m512i transpose(__m512i x) noexcept { return _mm512_gf2p8affine_epi64_epi8(identity(), x, 0); }
-// Transposes with the result's bytes reversed.
 STRETTO_INLINE __m512i transpose_reversed(__m512i x) noexcept {
   return _mm512_gf2p8affine_epi64_epi8(_mm512_set1_epi64(0x0102040810204080), x, 0);
 }
@@ -109,12 +103,10 @@ STRETTO_INLINE __m512i lag16(__m512i v, __m512i before) noexcept {
 }
 STRETTO_INLINE __m512i lag32(__m512i v, __m512i before) noexcept { return _mm512_alignr_epi32(v, before, 15); }
 
-// 32 words of 16 bits -> 16 planes.
 STRETTO_INLINE __m512i planes_of_words(__m512i e) noexcept {
   const __m512i t = transpose(_mm512_permutexvar_epi8(_mm512_load_si512(kTables.gather16), e));
   return _mm512_permutexvar_epi8(_mm512_load_si512(kTables.planes), t);
 }
-// 2 x 16 words of 32 bits -> planes 0-15, 16-31.
 STRETTO_INLINE __m512i low_planes(__m512i e0, __m512i e1) noexcept {
   const __m512i t = transpose(_mm512_permutex2var_epi8(e0, _mm512_load_si512(kTables.gather_low), e1));
   return _mm512_permutexvar_epi8(_mm512_load_si512(kTables.planes), t);
@@ -124,8 +116,7 @@ STRETTO_INLINE __m512i high_planes(__m512i e0, __m512i e1) noexcept {
   return _mm512_permutexvar_epi8(_mm512_load_si512(kTables.planes), t);
 }
 
-// Width of a block: one more than the highest plane that differs from the plane below it (signed) or from zero
-// (unsigned).
+// One more than the highest plane that differs from the plane below (signed) or from zero (unsigned).
 STRETTO_INLINE unsigned signed_width(__m512i planes) noexcept {
   const __m512i below = _mm512_alignr_epi32(planes, _mm512_setzero_si512(), 15);
   return 32 - _lzcnt_u32(_mm512_cmpneq_epi32_mask(planes, below));
@@ -141,7 +132,7 @@ STRETTO_INLINE unsigned unsigned_width(__m256i planes) noexcept {
   return 32 - _lzcnt_u32(_mm256_test_epi32_mask(planes, planes));
 }
 
-// Writes a block of 32-bit residuals (may touch 128 bytes). Returns its width.
+// Returns the width. May touch 128 bytes.
 template <bool kUnsigned>
 STRETTO_INLINE unsigned write_block32(__m512i e0, __m512i e1, std::uint8_t* p) noexcept {
   const __m512i low = low_planes(e0, e1);
@@ -166,8 +157,8 @@ STRETTO_INLINE unsigned write_block32(__m512i e0, __m512i e1, std::uint8_t* p) n
   return 32 - _lzcnt_u32(differ);
 }
 
-// Reads the residuals of a block of width w at p: as bytes for w <= 8 (reads 32 bytes), as words for w <= 16 (64
-// bytes), else as two registers of 32-bit words (128 bytes). Signed unless kUnsigned.
+// A block's residuals: as bytes for w <= 8 (reads 32 bytes), words for w <= 16 (64 bytes), else two registers (128
+// bytes).
 template <bool kUnsigned>
 STRETTO_INLINE __m256i read_bytes(const std::uint8_t* p, unsigned w) noexcept {
   const __m256i t = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
@@ -185,14 +176,12 @@ template <bool kUnsigned>
 STRETTO_INLINE __m512i read_words(const std::uint8_t* p, unsigned w) noexcept {
   return _mm512_permutexvar_epi8(_mm512_load_si512(kTables.interleave), read_words_split<kUnsigned>(p, w));
 }
-// Row `bytes / N` of a table of rows of N bytes.
 template <std::size_t M, std::size_t N>
 STRETTO_INLINE const std::uint8_t* row_at(const std::uint8_t (&table)[M][N], std::size_t bytes) noexcept {
   return reinterpret_cast<const std::uint8_t*>(&table) + bytes;
 }
 
-// Reads two blocks in bytes, one per half of a register. w0 and w1 are four times the widths: the blocks' lengths, and
-// an eighth of the tables' row offsets.
+// Two blocks in bytes, one per half of a register. w0 and w1 are four times the widths: the blocks' lengths.
 template <bool kUnsigned, bool kZeros>
 STRETTO_INLINE __m512i read_bytes2(const std::uint8_t* p, std::size_t w0, std::size_t w1) noexcept {
   const __m512i t = _mm512_inserti64x4(_mm512_castsi256_si512(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p))),
@@ -230,7 +219,7 @@ STRETTO_INLINE Pair read_pair(const std::uint8_t* p, unsigned w) noexcept {
           _mm512_permutex2var_epi8(low, _mm512_load_si512(kTables.high16), high)};
 }
 
-// Writes the widths of a group at p in the prescribed form, which *form receives. Returns the bytes written.
+// Writes the prescribed form, which *form receives. Returns the bytes.
 STRETTO_INLINE std::size_t write_widths(__m256i w, std::uint8_t* p, Form* form) noexcept {
   const std::uint32_t mask = _mm256_test_epi8_mask(w, w);
   if (mask == 0) {
@@ -256,8 +245,8 @@ STRETTO_INLINE std::size_t write_widths(__m256i w, std::uint8_t* p, Form* form) 
   return packed + 4;
 }
 
-// Reads the widths of a group eight at a time from a register. Loads of recently stored widths would wait for the
-// addresses of all stores in between, which depend on earlier widths.
+// Widths are taken from a register: loads would wait for all stores in between, whose addresses depend on earlier
+// widths.
 struct WidthReader {
   __m256i widths;
 };
@@ -266,7 +255,7 @@ STRETTO_INLINE std::uint64_t next8(WidthReader& r) noexcept {
   r.widths = _mm256_permute4x64_epi64(r.widths, 0x39);
   return w;
 }
-// The inverse of WidthReader; complete after four pushes.
+// Complete after four pushes.
 struct WidthWriter {
   __m256i widths;
 };
@@ -275,8 +264,7 @@ STRETTO_INLINE void push8(WidthWriter& w, std::uint64_t eight) noexcept {
   w.widths = _mm256_permute4x64_epi64(_mm256_blend_epi32(w.widths, v, 3), 0x39);
 }
 
-// Reads the widths of a group from its end; *begin receives their start. False if malformed (the sum of widths is not
-// checked).
+// *begin receives the start of the widths. False if malformed; does not check their sum.
 STRETTO_INLINE bool read_widths(Form form, const std::uint8_t* group, const std::uint8_t* end, __m256i* widths,
                                 const std::uint8_t** begin) noexcept {
   std::uint32_t mask = ~0u;
@@ -311,7 +299,6 @@ STRETTO_INLINE bool read_widths(Form form, const std::uint8_t* group, const std:
 
 STRETTO_INLINE bool has_zeros(__m256i w) noexcept { return _mm256_testn_epi8_mask(w, w) != 0; }
 
-// Sum of the 32 widths, or -1 if one exceeds `most`.
 STRETTO_INLINE int planes_in(__m256i w, int most) noexcept {
   if (_mm256_cmpgt_epu8_mask(w, _mm256_set1_epi8(static_cast<char>(most)))) return -1;
   const __m256i s = _mm256_sad_epu8(w, _mm256_setzero_si256());

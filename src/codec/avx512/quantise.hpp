@@ -1,5 +1,5 @@
-// Quantises values without checks (AVX-512). One fused multiply-add puts the code into the low bits of a float. The
-// minimum and maximum of these bits then show whether all values were safe.
+// A fused multiply-add puts the code into the low bits of a float. The minimum and maximum of these bits show whether
+// all codes were safe (Grid), and whether 16 bits suffice.
 #pragma once
 
 #include "codec/avx512/target.hpp"
@@ -10,7 +10,6 @@ namespace stretto::codec::avx512 {
 
 STRETTO_AVX512_BEGIN
 
-// Result of quantising a group without checks: true if all codes were safe (Grid), and their range.
 struct Quantised {
   bool safe;
   std::int32_t least, most;
@@ -20,7 +19,6 @@ STRETTO_INLINE bool fits16(const Quantised& q) noexcept {
   return q.safe && q.least >= -32768 && q.most <= 32767 && std::int64_t{q.most} - q.least <= 16383;
 }
 
-// The even words of a (low halves of 32-bit words), then those of b.
 STRETTO_INLINE __m512i pack16(__m512i a, __m512i b) noexcept {
   alignas(64) static constexpr std::uint16_t kEven[32] = {0,  2,  4,  6,  8,  10, 12, 14, 16, 18, 20,
                                                           22, 24, 26, 28, 30, 32, 34, 36, 38, 40, 42,
@@ -32,7 +30,6 @@ STRETTO_INLINE __m512i pack32(__m512i a, __m512i b) noexcept {
   return _mm512_permutex2var_epi32(a, _mm512_load_si512(kEven), b);
 }
 
-// Writes the low 16 bits of the codes.
 STRETTO_INLINE Quantised quantise16(const float* x, const Grid<float>& g, std::int16_t* q) noexcept {
   const __m512 r = _mm512_set1_ps(g.r), magic = _mm512_set1_ps(0x1.8p23f);
   __m512i least = _mm512_set1_epi32(-1), most = _mm512_setzero_si512();

@@ -1,4 +1,3 @@
-// Smallest and largest finite value in one pass (AVX-512).
 #include <limits>
 
 #include "codec/avx512/kernels.hpp"

@@ -1,15 +1,15 @@
-// Reads blocks of a summand without masks (AVX-512). An absent plane repeats the last plane, the sign. For unsigned
-// residuals and empty blocks it is a byte that is known to be zero. So the widths only select table rows.
+// Reads blocks of a summand without masks: widths only select table rows. An absent plane repeats the last, the sign,
+// or a zero byte (unsigned residuals, empty blocks).
 #pragma once
 
 #include "codec/avx512/group.hpp"
 
 namespace stretto::codec::avx512 {
 
-// Byte permutations by width, for signed and unsigned residuals: planes to reversed quadwords, as kTables.spread. Byte
-// 31 (of each half) or byte 63 of the input is zero, so widths end at 7 and 15.
+// Planes to reversed quadwords by width, for signed and unsigned residuals. Byte 31 (of each half) or 63 of the input
+// is zero, so widths end at 7 and 15.
 struct SummandTables {
-  alignas(64) std::uint8_t low[2][8][32], high[2][8][32];  // bytes of two blocks, one per half of a register
+  alignas(64) std::uint8_t low[2][8][32], high[2][8][32];
   alignas(64) std::uint8_t words[2][16][64];
   alignas(64) std::uint8_t keep_bytes[64], keep_words[64];  // masks that clear those bytes
 
@@ -34,12 +34,12 @@ struct SummandTables {
 };
 inline constexpr SummandTables kSummandTables{};
 
-// Word size for adding the blocks of a group, or eight of its blocks. Branches per block width would be mispredicted.
+// Word size for adding eight blocks, since branches per block would be mispredicted.
 enum class Mode { bytes, words, any };
 
 STRETTO_AVX512_BEGIN
 
-// A group and the position of its next block. Lengths below are of blocks in bytes: four times their widths.
+// Lengths below are blocks' bytes: four times the widths.
 struct Summand {
   const std::uint8_t *planes, *low, *high, *words;
   bool is_unsigned;
@@ -56,21 +56,19 @@ STRETTO_INLINE __m512i halves(__m256i low, __m256i high) noexcept {
   return _mm512_inserti64x4(_mm512_castsi256_si512(low), high, 1);
 }
 
-// Two blocks of widths up to 7, as planes in reversed quadwords; transposing them gives bytes.
+// Two blocks of widths up to 7; transposing the result gives bytes.
 STRETTO_INLINE __m512i spread_bytes(Summand& s, std::size_t n0, std::size_t n1) noexcept {
   const __m512i planes =
       _mm512_and_si512(halves(load32(s.planes), load32(s.planes + n0)), _mm512_load_si512(kSummandTables.keep_bytes));
   s.planes += n0 + n1;
   return _mm512_permutexvar_epi8(halves(load32(s.low + 8 * n0), load32(s.high + 8 * n1)), planes);
 }
-// A block of width up to 15, in words.
 STRETTO_INLINE __m512i next_words(Summand& s, std::size_t n) noexcept {
   const __m512i planes = _mm512_and_si512(_mm512_loadu_si512(s.planes), _mm512_load_si512(kSummandTables.keep_words));
   const __m512i bytes = transpose(_mm512_permutexvar_epi8(_mm512_load_si512(s.words + 16 * n), planes));
   s.planes += n;
   return _mm512_permutexvar_epi8(_mm512_load_si512(kTables.interleave), bytes);
 }
-// A block of any width.
 STRETTO_INLINE Pair next_pair(Summand& s, std::size_t n) noexcept {
   const auto w = static_cast<unsigned>(n / 4);
   const Pair e = s.is_unsigned ? read_pair<true>(s.planes, w) : read_pair<false>(s.planes, w);
@@ -78,7 +76,7 @@ STRETTO_INLINE Pair next_pair(Summand& s, std::size_t n) noexcept {
   return e;
 }
 
-// Word sizes that the blocks of a group need: bit b of beyond_bytes is set if block b does not fit in bytes.
+// Bit b: block b does not fit.
 struct Needs {
   std::uint32_t beyond_bytes, beyond_words;
 };
@@ -93,7 +91,6 @@ STRETTO_INLINE unsigned widest(__m256i widths) noexcept {
   m = _mm_max_epu8(m, _mm_srli_si128(m, 1));
   return static_cast<unsigned>(_mm_cvtsi128_si32(m)) & 0xff;
 }
-// Mode for eight blocks; `first` is the first of them.
 STRETTO_INLINE Mode mode_of_eight(const Needs& n, int first) noexcept {
   if ((n.beyond_bytes >> first & 0xff) == 0) return Mode::bytes;
   return (n.beyond_words >> first & 0xff) == 0 ? Mode::words : Mode::any;

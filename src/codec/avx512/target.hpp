@@ -1,12 +1,11 @@
 // Code between STRETTO_AVX512_BEGIN and STRETTO_AVX512_END is compiled for AVX-512 (F, BW, DQ, VL, CD, VBMI, VBMI2,
-// VNNI, BITALG) and GFNI. Headers included before keep the build's own target, so no such instruction leaks into code
-// that runs on every processor.
+// VNNI, BITALG) and GFNI. Headers included before keep the build's target, so that code for every processor has none of
+// these instructions.
 #pragma once
 
 #include <immintrin.h>
 
-// Tests compile the kernels for processors without some of these instructions
-// (tests/codec/avx512/fewer_instructions.hpp).
+// Tests compile the kernels without some of these instructions (tests/codec/avx512/fewer_instructions.hpp).
 #ifndef STRETTO_AVX512_BEGIN
 // The strings of these pragmas cannot be cut.
 // clang-format off
@@ -22,7 +21,6 @@
 
 namespace stretto::codec::avx512 {
 
-// True if this processor has all these instructions.
 inline bool present() noexcept {
   return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
          __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&

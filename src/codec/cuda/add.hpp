@@ -1,4 +1,3 @@
-// stream + stream and stream - stream, a group a warp.
 #pragma once
 
 #include "codec/cuda/rows/plane_sum.hpp"
@@ -63,12 +62,12 @@ struct AddStreams {
     else
       emit<W, C>(s.plan, memory.codes, source, memory.scratch, out);
   }
-  // float32 is put together before its place is known (sum_writer.hpp).
+  // Prefetches n groups of both operands and finds their places.
   STRETTO_DEVICE void find(u64 first, int n, GroupPlace* at_a, GroupPlace* at_b) const {
     find_groups<W>(a, ha_, first, n, at_a);
     find_groups<W>(b, hb_, first, n, at_b);
   }
-  // What is usual; false if this is not.
+  // Fast path: writes the sum to the end of `memory`. False if it does not apply.
   STRETTO_DEVICE bool stage(u64 g, const GroupPlace& at_a, const GroupPlace& at_b, u32* memory, u32* scratch,
                             Staged* s) const {
     if (wide) return false;
@@ -80,7 +79,7 @@ struct AddStreams {
     ga.memory = gb.memory = kStagedWords;
     return add_groups<W, T>(ga, gb, negate, m, scratch, memory, memory + kStagedWords, s);
   }
-  // What is unusual: how long it is, and all of it where it is short, to `kept`; or all of it.
+  // Slow path: finds the length, and writes sums of up to kKeptWords to `kept`.
   STRETTO_APART Outcome measure_apart(u64 g, const Memory<C>& memory, u32* kept, Staged* s) const {
     State state;
     const Outcome o = plan(g, memory, &state);
@@ -107,7 +106,7 @@ struct AddStreams {
     o.codes = memory.wide[side];
     return o;
   }
-  // Exceptions are rare: the groups are parsed once more to write them, rather than held in registers all the while.
+  // Parses the groups again to write exceptions, which are rare; that saves registers.
   struct Again {
     const AddStreams& op;
     u64 g;

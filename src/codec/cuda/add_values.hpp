@@ -1,22 +1,21 @@
-// stream + values, a group a warp (HomComp_F, or HomComp where the codes were found by a kernel of their own).
 #pragma once
 
 #include "codec/cuda/rows/plane_sum.hpp"
 
 namespace stretto::codec::cuda {
 
-// stream + values: what compressing them and adding would give, in one pass.
+// Adds values to a stream in one pass, with the bytes of compressing and adding them. Members as in AddStreams.
 template <class W, class T>
 struct AddValues {
   using C = Code<T>;
   using State = SumState<W>;
-  // Whether groups widen depends on the largest code of all values, known only at the end. Narrow is right almost
-  // always; if it was not, the last block to end does all groups once more, alone.
+  // The largest code of all values, known at the end, decides if groups are wide. If narrow was wrong, the last block
+  // does all again.
   static constexpr bool kMayWiden = true;
   StreamRef a;
   Values x;
   u64 count;
-  const C* quantised;  // codes of x from the quantising kernel, or null
+  const C* quantised;  // from the quantising kernel, or null
   bool wide;           // set by open
 
   STRETTO_DEVICE Outcome open() {
@@ -30,7 +29,7 @@ struct AddValues {
     grid_of_codes_.r = 1;
     return o;
   }
-  // Whether all must be done again with wide groups.
+  // True if all groups must be written again, wide.
   STRETTO_DEVICE bool widen(u64 bound) {
     const bool again = !wide && ha_.bound + bound > kNarrowLimit;
     wide = wide || again;
@@ -94,12 +93,10 @@ struct AddValues {
     else
       emit<W, C>(s.plan, memory.codes, source, memory.scratch, out);
   }
-  // float32 is put together before its place is known (sum_writer.hpp).
   STRETTO_DEVICE void find(u64 first, int n, GroupPlace* at_a, GroupPlace*) const {
     find_groups<W>(a, ha_, first, n, at_a);
     announce(first, n);
   }
-  // What is usual; false if this is not.
   STRETTO_DEVICE bool stage(u64 g, const GroupPlace& at_a, const GroupPlace&, u32* memory, u32* scratch,
                             Staged* s) const {
     if (wide) return false;
@@ -112,7 +109,7 @@ struct AddValues {
           quantised ? load_wide_codes<W>(quantised + v.first, memory) : load_wide_rows<W>(v, grid_, memory);
       if (!good || !planes_of_codes<W>(memory, &gv, &bound)) return false;
     } else {
-      // Codes found before are taken for values that are their own codes, if all are good.
+      // Good codes serve as values on a grid of width 1.
       const bool coded = quantised != nullptr && quad_aligned(quantised) &&
                          put_codes<W>(quantised + v.first, static_cast<i32>(grid_.safe), memory);
       if (!coded) load_rows<W>(v, memory);
@@ -124,7 +121,6 @@ struct AddValues {
     s->bound = bound;
     return true;
   }
-  // What is unusual: how long it is, and all of it where it is short, to `kept`; or all of it.
   STRETTO_APART Outcome measure_apart(u64 g, const Memory<C>& memory, u32* kept, Staged* s) const {
     State state;
     const Outcome o = plan(g, memory, &state);
@@ -142,7 +138,7 @@ struct AddValues {
   static STRETTO_DEVICE u64 exceptions(const State& s) { return s.plan.count; }
 
  private:
-  // That n groups of values from `first` on will be loaded soon.
+  // Prefetches n groups.
   STRETTO_DEVICE void announce(u64 first, int n) const {
     const u64 bytes = sizeof(T) == 8                                ? 8 * kGroup
                       : quantised != nullptr || x.type == Type::f32 ? 4 * kGroup

@@ -1,4 +1,4 @@
-// A block of warps on the host: warps run one after another between the points where all wait for all. See tile.hpp.
+// A block of warps on the host (interface: tile.hpp). Warps run one after another between barriers.
 #pragma once
 
 #include <array>
@@ -30,7 +30,7 @@ class EmulatedBlock {
   void each_warp(F f) {
     for (int w = 0; w < Warps; ++w) f(w);
   }
-  // The helper comes first or last, as turns.
+  // The helper runs before and after the warps in turns.
   template <class F, class G>
   void each_warp_and_helper(F f, G help) {
     early_ = !early_;
@@ -50,7 +50,7 @@ class EmulatedBlock {
   u64 blocks() const { return blocks_; }
   Memory<C> memory(int w) {
     Room& r = rooms_[static_cast<std::size_t>(w)];
-    // Places start at a multiple of 16 bytes, as vector stores need it.
+    // Vector stores need multiples of 16 bytes.
     const auto aligned = [](auto* p) {
       return reinterpret_cast<decltype(p)>((reinterpret_cast<std::uintptr_t>(p) + 15) / 16 * 16);
     };
@@ -61,7 +61,6 @@ class EmulatedBlock {
         {r.sum_at[0], r.sum_at[1]}};
   }
 
-  // With codes of 32 bits in either half of the stage.
   Memory<C> memory(int w, u32 half) {
     Memory<C> m = memory(w);
     if (sizeof(C) == 4) m.codes = reinterpret_cast<C*>(stage(w, half));

@@ -1,5 +1,5 @@
-// A block of warps of the GPU; see tile.hpp. What its warps share, the operation's parameters among it, lies in shared
-// memory, so that registers are left for the work.
+// A block of warps of the GPU (interface: tile.hpp). Shared state, also the operation, lies in shared memory to save
+// registers.
 #pragma once
 
 #include "codec/cuda/compress.hpp"
@@ -10,10 +10,14 @@
 
 namespace stretto::codec::cuda {
 
-// Device memory of a warp's own, for what is unusual: four arrays of codes and two tables of sums.
 constexpr u64 kWideBytes = 8 * kGroup, kSumBytes = 2 * kGroup;
-// Nothing; only tables; tables and arrays. Nothing, but shared memory for whole groups. Tables, arrays and two groups in
-// their final form, with that shared memory: for sums of streams, or of a stream and values.
+// Memory of a warp:
+// none            nothing
+// tables          tables of sums
+// selection       tables and arrays
+// staged          shared memory for whole groups
+// staged_sums     all of these, and device memory for two groups; for sums of streams
+// staged_values   equal; for sums of a stream and values
 enum class Scratch : int { none = 0, tables = 1, selection = 2, staged = 3, staged_sums = 4, staged_values = 5 };
 constexpr u64 scratch_bytes(Scratch s) {
   constexpr u64 arrays = 2 * kSumBytes + 4 * kWideBytes;
@@ -26,7 +30,7 @@ constexpr u64 scratch_bytes(Scratch s) {
   }
 }
 
-// Shared memory of a block. Codes: room for a group's, or for words of streams.
+// Codes: holds groups' codes, or only words of streams.
 template <class C, int Warps, bool Codes>
 struct BlockMemory {
   static constexpr int kRow = Codes ? kGroup : 16 / sizeof(C);
@@ -35,7 +39,7 @@ struct BlockMemory {
   Shared shared;
 };
 
-// A block for StagedWriter.
+// For StagedWriter.
 template <int Warps>
 struct StagedMemory {
   alignas(16) u32 stage[2 * Warps][kStagedWords];
@@ -43,7 +47,6 @@ struct StagedMemory {
   Shared shared;
   StagedShared staged;
 };
-// What all blocks have: the state of a warp is a thread's own.
 template <int Warps>
 class HardwareWarps {
  public:
@@ -59,7 +62,7 @@ class HardwareWarps {
   STRETTO_DEVICE u64 blocks() const { return gridDim.x; }
 };
 
-// A warp more helps.
+// Adds a helper warp.
 template <int Warps>
 class HelpedWarps : public HardwareWarps<Warps> {
  public:
@@ -123,7 +126,7 @@ class HardwareBlock : public HardwareWarps<Warps> {
   u8* scratch_;
 };
 
-// A block for SumWriter.
+// For SumWriter.
 template <int Warps>
 struct SumMemory {
   alignas(16) u32 stage[2 * Warps][kStagedWords];

@@ -1,16 +1,15 @@
-// Compression of one group by a warp: values to codes in memory, then a plan.
 #pragma once
 
 #include "codec/cuda/rows/compress_rows.hpp"
 
 namespace stretto::codec::cuda {
 
-// The plan of a group compressed afresh; residuals in q.
+// Plans a newly compressed group; q receives its residuals.
 template <class W, class T>
 STRETTO_DEVICE void plan_values(const GroupValues<T>& v, const Grid<T>& grid, Code<T>* q, Plan<W>* p) {
   using C = Code<T>;
   start_plan(v.m, p);
-  W::sync();  // whoever used the memory before is done
+  W::sync();  // earlier uses of the memory have ended
   const auto seen = load_codes<W, T>(v, grid, q);
   W::sync();
   p->bound = W::reduce_max(W::map([](const Seen<C>& s) { return s.bound; }, seen));
@@ -42,13 +41,12 @@ STRETTO_DEVICE void plan_values(const GroupValues<T>& v, const Grid<T>& grid, Co
   }
 }
 
-// compress: an operation of tile.hpp.
 template <class W, class T>
 struct Compress {
   using C = Code<T>;
   static constexpr bool kMayWiden = false;
   Values x;
-  Header header;  // of the result but for bound, bytes and exceptions
+  Header header;  // without bound, bytes and exceptions
   using State = Plan<W>;
 
   STRETTO_DEVICE Outcome open() {
@@ -74,10 +72,10 @@ struct Compress {
     h->bound = bound;
     return Outcome::ok;
   }
-  // float32 is written to memory before its place is known.
+  // float32 groups are written to memory before their places are known.
   STRETTO_DEVICE void load(u64 g, u32* memory) const { load_rows<W>(values(g), memory); }
   STRETTO_DEVICE Staged stage(u64 g, u32* memory, u32* scratch) const {
-    u64* group = reinterpret_cast<u64*>(scratch + 34);  // kept in memory, so that registers are free
+    u64* group = reinterpret_cast<u64*>(scratch + 34);  // in memory, to save registers
     W::each(
         [=](int j) {
           if (j == 0) *group = g;
@@ -86,7 +84,7 @@ struct Compress {
     W::sync();
     return compress_rows<W>([this, group] { return values(*group); }, grid_, memory, scratch);
   }
-  // That group g will be loaded soon.
+  // Prefetches group g.
   STRETTO_DEVICE void announce(u64 g) const {
     const u64 bytes = x.type == Type::f32 ? 4 * kGroup : 2 * kGroup;
     const u8* from = static_cast<const u8*>(x.x) + g * bytes;

@@ -1,4 +1,3 @@
-// Streams to values, a group a warp; quantising alone; the range of values.
 #pragma once
 
 #include "codec/cuda/groups/quad_reader.hpp"
@@ -6,8 +5,7 @@
 
 namespace stretto::codec::cuda {
 
-// A number divided, rounded to float64, and from there to T. A NaN keeps its payload, as it does on the host, and becomes
-// quiet.
+// Rounded to float64, then to T. A NaN becomes quiet and keeps its payload, as on the host.
 template <class T>
 STRETTO_DEVICE T mean_of(Bits<T> bits, u32 divisor) {
   const T v = number_of<T>(bits);
@@ -41,7 +39,7 @@ struct Decompress {
       quads_ = Quads::none;
     return Outcome::ok;
   }
-  // Groups g, g + stride, ... What the next one needs is on its way meanwhile: its words, and the index of that after it.
+  // Decodes groups g, g + stride, ... Copies the next group's words, and loads the following index, meanwhile.
   STRETTO_DEVICE Outcome run_from(u64 g, u32 stride, const Memory<C>& memory) const {
     if (g * kGroup >= count) return Outcome::ok;
     u32* room = reinterpret_cast<u32*>(memory.codes);
@@ -63,15 +61,14 @@ struct Decompress {
   }
 
  private:
-  // How codes of whole narrow groups become values, four neighbours a lane.
   enum class Quads : u32 { none, singly, doubly, halves };
 
-  // Where a group's words lie: in the block's memory soon, or where the stream is if there are many.
+  // Words in shared memory after copies_done(), or in the stream if they are many.
   struct Place {
-    const u32* p;  // nullptr: the index does not hold
+    const u32* p;  // nullptr: the index is malformed
     u32 words;
   };
-  static constexpr u32 kStage = 512;  // words, two of them for a warp
+  static constexpr u32 kStage = 512;  // words, two of them per warp
   STRETTO_DEVICE Place place(u64 g, const IndexWords<W>& index, u32* room) const {
     Place o{nullptr, 0};
     if (!locate<W>(index_, g, index, &o.p, &o.words)) return {nullptr, 0};
@@ -88,7 +85,6 @@ struct Decompress {
       CodeSum<W, i64> sum(group.predictor, true, group.base, group.slope);
       each_block(group, [&](int b, typename W::template Lane<i64> e) { put(first, b, m, sum.next(e)); });
     } else if (quads_ != Quads::none && m == kGroup) {
-      // Nearly every group: nothing is asked of the operation value by value.
       if (!group.verbatim) put_quads(first, group);
     } else {
       CodeSum<W, i32> sum(group.predictor, false, group.base, group.slope);
@@ -96,15 +92,15 @@ struct Decompress {
         put(first, b, m, sum.next(W::map([](u32 v) { return static_cast<i32>(v); }, e)));
       });
     }
-    W::sync();  // values under exceptions may be other lanes'
+    W::sync();  // other lanes may have written values at exceptions
     if (group.exceptions) put_exceptions(first, group);
     W::sync();
     return true;
   }
 
-  // A whole narrow group, and its exceptions, of which then none is left, where all are one value.
+  // Decodes a whole narrow group. Writes exceptions of one value too, and then clears g.exceptions.
   STRETTO_DEVICE void put_quads(u64 first, Group<W>& g) const {
-    const bool marked = g.exceptions && g.uniform && !g.sums;  // all exceptions are one value
+    const bool marked = g.exceptions && g.uniform && !g.sums;
     T mark = 0;
     if (marked) {
       Bits<T> bits = QuietNan<T>::bits;
@@ -113,7 +109,6 @@ struct Decompress {
     }
     using Codes = typename W::template Lane<Quad<i32>>;
     using Values4 = typename W::template Lane<Quad<T>>;
-    // Values of two runs by `value` of a code's quad, to memory by `put`.
     const auto store = [&](int run, const Codes& codes, const Codes& codes_after, auto value, auto put) {
       auto a = W::map(value, codes), b = W::map(value, codes_after);
       if (marked) {
@@ -146,8 +141,8 @@ struct Decompress {
       each_run<1>(g, [&](int run, const Codes& a, const Codes& b) { store(run, a, b, single, put_stored); });
     } else if constexpr (sizeof(T) == 4) {
       if (quads_ == Quads::doubly) {
-        // The quotient rounded to float64, and from there to float32 (docs/codec.md, "Means").
-        const double &product = product_, &rest = product_rest_;  // read as needed, for registers
+        // The quotient rounded to float64, then to float32 (docs/codec.md, "Means").
+        const double &product = product_, &rest = product_rest_;  // read as needed, to save registers
         const auto doubled = [&](const Quad<i32>& q) {
           Quad<float> x;
           STRETTO_UNROLL
@@ -190,7 +185,7 @@ struct Decompress {
   STRETTO_DEVICE void put_exceptions(u64 first, const Group<W>& g) const {
     const Operand<W, T> o = operand_of<W, T>(g, false);
     u32 before = 0;
-    T shared = 0;  // the value of the sum at hand
+    T shared = 0;
     STRETTO_ROLLED
     for (int b = 0; b < kBlocks; ++b) {
       const u32 lanes = W::broadcast(g.lanes, b);
@@ -232,7 +227,7 @@ struct Decompress {
   Quads quads_;
 };
 
-// Codes alone: the first kernel of HomComp. Exceptions are no_code.
+// The first kernel of HomComp. Exceptions are no_code.
 template <class W, class T>
 struct Quantise {
   using C = Code<T>;
@@ -273,17 +268,16 @@ STRETTO_DEVICE u64 ordered(double v) {
 }
 STRETTO_DEVICE double unordered(u64 v) { return double_of(v >> 63 ? v & ~(u64{1} << 63) : ~v); }
 
-// The smallest and largest finite value below a magnitude, as maxima of ordered integers (the smallest's complement).
+// Smallest and largest finite value below a magnitude, as maxima of ordered integers.
 template <class W, class T>
 struct Range {
   using C = Code<T>;
   Values x;
   u64 count;
-  double above;  // finite values that reach it are left out; infinity: none does
-  // [0]: the largest of ~ordered(v), [1]: of ordered(v); both start as 0, which no finite value has. [2]: how many are left out.
+  double above;  // larger or equal magnitudes are left out
+  // Largest of ~ordered(v), and of ordered(v), 0 for none; number of values left out.
   u64* found;
 
-  // What a lane has found in all its groups.
   struct Tally {
     T low, high;
     u32 left_out;
@@ -302,13 +296,13 @@ struct Range {
     const int m = group_size(layout_of(count), g);
     const T least = least_;
     const auto see_value = [least](T v, Tally t) {
-      if (v - v != 0) return t;  // no finite number
+      if (v - v != 0) return t;
       if (absolute(v) >= least) return Tally{t.low, t.high, t.left_out + 1};
       return Tally{least_of(t.low, v), most_of(t.high, v), t.left_out};
     };
     if (m == kGroup && quad_aligned(x.x)) {
       *tally = fold_values<W, Tally>(x, g * kGroup, T{}, *tally, [=](Tally t, int, const Quad<T>* in) {
-        // Sixteen at once, of which NaN count for nothing. Where one is too large, each is looked at.
+        // Compares sixteen values at once, or each if one is too large. NaN count for nothing.
         T low = in[0].v[0], high = low;
         STRETTO_UNROLL
         for (int k = 1; k < 16; ++k) {
@@ -347,7 +341,7 @@ struct Range {
   }
 
  private:
-  T least_;  // the least number of T that is not below `above`
+  T least_;
 };
 
 }  // namespace stretto::codec::cuda

@@ -1,6 +1,5 @@
-// What kernels and their emulation need of a compiler: the same source is compiled by nvcc for a GPU, and by the host's
-// compiler for warps of 32 emulated lanes. Nothing of the standard library but fixed-size integers; arithmetic in IEEE
-// binary32 and binary64, rounded to nearest, denormals kept, never contracted (nvcc -fmad=false -ftz=false).
+// Compiler primitives, for nvcc and for the host's emulation. Arithmetic is IEEE binary32 and binary64: rounded to
+// nearest, with denormals, never contracted (nvcc -fmad=false -ftz=false).
 #pragma once
 
 #include <cstddef>
@@ -8,8 +7,8 @@
 
 #if defined(__CUDACC__)
 #define STRETTO_DEVICE __device__ __forceinline__
-#define STRETTO_APART __device__ __noinline__          // what is rare and would take registers from what is not
-#define STRETTO_INLINE __attribute__((always_inline))  // of a lambda
+#define STRETTO_APART __device__ __noinline__          // rare code, which would cost common code registers
+#define STRETTO_INLINE __attribute__((always_inline))  // for lambdas
 #define STRETTO_UNROLL _Pragma("unroll")
 #define STRETTO_ROLLED _Pragma("unroll 1")
 #else
@@ -55,7 +54,7 @@ STRETTO_DEVICE const u32* in_device(const u32* p) {
   __builtin_assume(__isGlobal(p));
   return p;
 }
-// Written so that nothing waits for the word before it is used.
+// Predicated, so that no load waits for an earlier one.
 STRETTO_DEVICE u32 load_once_if(bool wanted, const u32* p) {
   u32 r;
   asm volatile("{.reg .pred p; setp.ne.u32 p, %2, 0; mov.u32 %0, 0; @p ld.global.nc.u32 %0, [%1];}"
@@ -95,17 +94,16 @@ inline double nearest_integer(double v) { return std::nearbyint(v); }
 inline double absolute(double v) { return std::fabs(v); }
 inline float absolute(float v) { return std::fabs(v); }
 inline double integer_below(double v) { return std::floor(v); }
-// std::fmin gives NaN for a signalling one.
+// std::fmin gives NaN for a signalling NaN.
 inline float least_of(float a, float b) { return b < a || a != a ? b : a; }
 inline float most_of(float a, float b) { return b > a || a != a ? b : a; }
 inline u32 rotated(u32 v, int left) { return std::rotl(v, left); }
-// A pointer of which the compiler is to know that it is to the device's memory, not a block's.
+// Tells the compiler that p points to device memory.
 inline const u32* in_device(const u32* p) { return p; }
-// Of memory that nobody writes while the kernel runs.
+// For memory that nobody writes meanwhile.
 inline u32 load_once_if(bool wanted, const u32* p) { return wanted ? *p : 0; }
 inline u32 load_if(bool wanted, const u32* p) { return wanted ? *p : 0; }
-// Byte k of the result is that which the k-th four bits of `which` name: 0 to 3 of `low`, 4 to 7 of `high`; 8 more: its
-// sign in all bits.
+// The k-th four bits of `which` select byte k: 0-3 of `low`, 4-7 of `high`; plus 8: its sign in all bits.
 inline u32 permute_bytes(u32 low, u32 high, u32 which) {
   const u64 both = static_cast<u64>(high) << 32 | low;
   u32 r = 0;
@@ -115,7 +113,6 @@ inline u32 permute_bytes(u32 low, u32 high, u32 which) {
   }
   return r;
 }
-// The sum of products of four signed bytes, and c.
 inline u32 dot_bytes(u32 a, u32 b, u32 c) {
   for (int k = 0; k < 32; k += 8)
     c += static_cast<u32>(i32{static_cast<std::int8_t>(a >> k)} * i32{static_cast<std::int8_t>(b >> k)});
@@ -123,11 +120,10 @@ inline u32 dot_bytes(u32 a, u32 b, u32 c) {
 }
 #endif
 
-// Two numbers of which one may be a NaN: the other.
+// If one is a NaN, the other.
 STRETTO_DEVICE double least_of(double a, double b) { return b < a || a != a ? b : a; }
 STRETTO_DEVICE double most_of(double a, double b) { return b > a || a != a ? b : a; }
 
-// Byte k of a word, as a signed number.
 STRETTO_DEVICE u32 extended_byte(u32 word, int k) {
   return permute_bytes(word, word, 0x8880 + 0x1111 * static_cast<u32>(k));
 }
@@ -137,7 +133,6 @@ STRETTO_DEVICE u64 larger(u64 a, u64 b) { return a > b ? a : b; }
 STRETTO_DEVICE u32 smaller(u32 a, u32 b) { return a < b ? a : b; }
 STRETTO_DEVICE u64 magnitude(i64 q) { return q < 0 ? 0 - static_cast<u64>(q) : static_cast<u64>(q); }
 
-// The bits of a T, as the unsigned integer of its size, and back.
 template <class T>
 struct BitsOf {
   using type = u32;

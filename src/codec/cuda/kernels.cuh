@@ -1,18 +1,17 @@
-// The kernels: one template for what writes a stream, one for what does not. See tile.hpp.
 #pragma once
 
 #include "codec/cuda/block_hardware.hpp"
 
 namespace stretto::codec::cuda {
 
-// Warps in a block, without a helper: their codes, or two groups of each, take some 30 to 40 KB of shared memory.
+// Without a helper. Codes or staged groups take 30 to 40 KB of shared memory.
 constexpr int warps_of(bool float64, Scratch s) {
   return s == Scratch::staged ? 5 : s >= Scratch::staged_sums || float64 ? 4 : s == Scratch::selection ? 6 : 8;
 }
 template <class T, Scratch kScratch>
 constexpr int kWarpsOf = warps_of(sizeof(T) == 8, kScratch);
-// Blocks that a multiprocessor holds: registers and shared memory are kept small enough for as many, without spills on any
-// architecture but in sums (tests/codec/cuda/registers.py).
+// Registers and shared memory suffice, without spills on any architecture except in sums
+// (tests/codec/cuda/registers.py).
 constexpr int blocks_per_multiprocessor(bool float64, Scratch s) {
   switch (s) {
     case Scratch::staged_sums: return 5;
@@ -61,7 +60,6 @@ __global__ void __launch_bounds__(32 * (kWarpsOf<T, kScratch> + 1), blocks_per_m
   SumWriter<Block, Op>(block, own, output).run();
 }
 
-// Bytes that an operation which writes no stream reports.
 struct NoBytes {
   STRETTO_DEVICE u64 operator()(Control*) const { return 0; }
 };

@@ -1,4 +1,4 @@
-// From the arguments of a call to a kernel launch. Each kernel is instantiated in one .cu file, declared here.
+// Each kernel is instantiated in one .cu file.
 #pragma once
 
 #include "codec/cuda/kernels.cuh"
@@ -6,7 +6,7 @@
 
 namespace stretto::codec::cuda {
 
-// How an operation is launched, T being the stored type.
+// T: the stored type.
 template <class T>
 int launch_compress(const Arguments& a);
 template <class T>
@@ -38,7 +38,7 @@ inline Scratch scratch_of(StreamOperation o, Type type) {
   return Scratch::selection;
 }
 
-// Where the parts of a workspace lie: what counts, descriptors, scratch memory of all warps.
+// Parts of a workspace: counters and descriptors, then warps' scratch memory.
 struct Room {
   u64 blocks, zeroed, bytes;
 };
@@ -52,12 +52,12 @@ inline int plan_room(StreamOperation operation, Type type, u64 count, Room* r) {
             most = static_cast<u64>(multiprocessors) *
                    static_cast<u64>(blocks_per_multiprocessor(type == Type::f64, scratch));
   r->blocks = tiles < 1 ? 1 : tiles < most ? tiles : most;
-  r->zeroed = (sizeof(Control) + 8 * tiles + 15) / 16 * 16;  // scratch memory begins at a multiple of 16 bytes
+  r->zeroed = (sizeof(Control) + 8 * tiles + 15) / 16 * 16;
   r->bytes = r->zeroed + r->blocks * warps * scratch_bytes(scratch);
   return 0;
 }
 
-// Launches a kernel. An error that somebody else left behind is neither taken for this launch's nor taken away.
+// Returns this launch's error. Neither reports nor clears an earlier error of other code.
 template <class... Parameter, class... Argument>
 int launch_kernel(void (*kernel)(Parameter...), unsigned blocks, int threads, cudaStream_t stream,
                   const Argument&... argument) {
@@ -68,7 +68,8 @@ int launch_kernel(void (*kernel)(Parameter...), unsigned blocks, int threads, cu
   return cudaLaunchKernelEx(&configuration, kernel, Parameter(argument)...);
 }
 
-// Enqueues what all launches share around start(room, control, descriptors, scratch), which launches the kernel.
+// Clears counters and descriptors, calls start(blocks, control, descriptors, scratch, stream) for the launch, and
+// copies the result.
 template <class Start>
 int enqueue(const Arguments& a, Start start) {
   Room room;

@@ -1,5 +1,5 @@
-// The stream's constants and the places of its parts, for kernels, which include nothing of the host's code
-// (docs/format.md). tests/codec/cuda holds them equal to codec/stream/format.hpp.
+// The stream's constants and layout for kernels, which include no host code. tests/codec/cuda holds them equal to
+// codec/stream/format.hpp.
 #pragma once
 
 #include "codec/cuda/device.hpp"
@@ -22,7 +22,7 @@ constexpr u32 kWideBit = 1u << 2, kShortBaseBit = 1u << 3, kExceptionsBit = 1u <
 constexpr u32 kUniformBit = 1, kSumsBit = 2, kRunsBit = 4, kQuietNanBit = 8;
 constexpr u32 kNegativeBit = 1u << 16, kPlusInfBit = 1u << 17, kMinusInfBit = 1u << 18, kNanBit = 1u << 19;
 
-// How an operation ended; values of stretto::Status.
+// Values of stretto::Status.
 enum class Outcome : u32 {
   ok = 0,
   buffer_too_small = 3,
@@ -32,9 +32,8 @@ enum class Outcome : u32 {
   unsupported = 7
 };
 
-// What an operation leaves in device memory.
 struct Result {
-  u64 bytes;  // length of the stream written; 0 unless all went well. Values written, for operations that write values
+  u64 bytes;    // Length of the stream, or number of values written; 0 after a failure.
   u32 outcome;  // an Outcome
   u32 zero;
 };
@@ -57,7 +56,6 @@ STRETTO_DEVICE int group_size(const Layout& l, u64 g) {
   return g + 1 < l.groups ? kGroup : static_cast<int>(l.count - g * kGroup);
 }
 
-// Bits of block b's word that stand for places below m.
 STRETTO_DEVICE u32 lanes_below(int b, int m) {
   const int n = m - b * kBlock;
   return n >= 32 ? ~0u : n <= 0 ? 0u : (1u << n) - 1;

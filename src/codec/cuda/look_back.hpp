@@ -1,8 +1,7 @@
-// Where a tile's groups lie in the stream, in one pass over the tiles (decoupled look-back, after Merrill and Garland):
-// a tile publishes the sum of its words as soon as it is known. The tile then adds up its predecessors' sums until it
-// meets a tile that knows its own offset. A descriptor is one 64-bit word, so no fence is needed. Tiles are handed out
-// in order. So every predecessor is in progress, or is next for a block whose tile in progress is an earlier one. Hence
-// the first tile that is not done waits for none, and the wait ends.
+// Places of tiles in the stream, in one pass (decoupled look-back, after Merrill and Garland). A tile publishes its
+// words, and adds up its predecessors' until it meets a known offset. A descriptor is one 64-bit word, so no fence is
+// needed. Tiles are handed out in order: every predecessor is in progress, or is next for a block whose current tile is
+// earlier. So the first unfinished tile waits for none, and every wait ends.
 #pragma once
 
 #include "codec/cuda/device.hpp"

@@ -1,4 +1,3 @@
-// One operation of the codec on a stream of a device: what it is given, and how long its workspace is asked for.
 #pragma once
 
 #include "codec/cuda/stream.hpp"
@@ -18,19 +17,19 @@ enum class StreamOperation : u32 {
   range
 };
 
-// One call. All pointers are to device memory but host_result; what an operation does not name may be null.
+// Pointers are to device memory, except host_result; unused ones may be null.
 struct Arguments {
   StreamOperation operation;
   Type type;
   u64 count;
-  StreamRef a, b;     // operands; decompress: a
-  const void* x;      // values
+  StreamRef a, b;  // operands; decompress: a
+  const void* x;
   const void* codes;  // add_codes: of x, from quantise
   void* y;            // decompress: values; quantise: codes (int32, int64 for float64); range: two float64
   u8* out;            // the stream written
   u64 capacity;
   double eps, width;  // compress, quantise
-  double above;       // range: finite values of this magnitude and more are left out; the result's bytes say how many
+  double above;       // range: leaves out finite values of this magnitude and more; the result's bytes count them
   u32 divisor;        // decompress
   void* workspace;
   Result* result;

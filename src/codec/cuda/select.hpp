@@ -1,13 +1,13 @@
-// min and max of two streams, a group a warp: at each place the operand that wins is kept as it is stored
-// (docs/format.md, section 5). Codes and values lie in device memory: codes in wide[0] (then the result's) and wide[1],
-// values of exceptions, as bits, in wide[2] (then those kept) and wide[3].
+// min and max of two streams. Each place keeps the winning operand in its stored form (docs/format.md, section 5). In
+// device memory, wide[0] (later the result's) and wide[1] hold codes, wide[2] (later the kept ones) and wide[3] the
+// bits of exceptions.
 #pragma once
 
 #include "codec/cuda/sum.hpp"
 
 namespace stretto::codec::cuda {
 
-// Whether a wins over b, each an exception or a code's value.
+// Each is an exception or a code's value.
 template <class T>
 STRETTO_DEVICE bool first_wins(Bits<T> a, bool a_exception, Bits<T> b, bool b_exception, bool maximum) {
   const T va = number_of<T>(a), vb = number_of<T>(b);
@@ -18,7 +18,7 @@ STRETTO_DEVICE bool first_wins(Bits<T> a, bool a_exception, Bits<T> b, bool b_ex
   return maximum ? va > vb : va < vb;
 }
 
-// A number's bits as its exact sum decodes to them.
+// Converts to an exact sum and back.
 template <class T>
 STRETTO_DEVICE Bits<T> as_sum(Bits<T> bits) {
   const T v = number_of<T>(bits);
@@ -32,7 +32,7 @@ struct Select {
   static constexpr bool kMayWiden = false;
   struct State {
     Plan<W> plan;
-    typename W::template Lane<u32> from_a;  // exceptions that are a's
+    typename W::template Lane<u32> from_a;  // exceptions of a
   };
   StreamRef a, b;
   u64 count;
@@ -128,7 +128,7 @@ struct Select {
   static STRETTO_DEVICE u64 exceptions(const State& s) { return s.plan.count; }
 
  private:
-  // Whether a's exact sum at a place comes before b's: by the finite parts, of the same ones by the flags.
+  // Compares the finite parts, then the flags.
   STRETTO_DEVICE bool sum_precedes(const Group<W>& ga, const Group<W>& gb, int place) const {
     Accumulator<W, T> sum_b, difference;
     const u32 rank_a = rank(ga, place), rank_b = rank(gb, place);
@@ -139,12 +139,11 @@ struct Select {
     const int sign = difference.sign();
     return sign != 0 ? (sign > 0) == maximum : flags_a <= sum_b.flags();
   }
-  // How many exceptions stand before a place.
   static STRETTO_DEVICE u32 rank(const Group<W>& group, int place) {
     return W::reduce_add(W::map([=](int b, u32 l) { return static_cast<u32>(popcount(l & lanes_below(b, place))); },
                                 W::lane(), group.lanes));
   }
-  // Values of a group's exceptions, as bits, each at its place; with `sums` what they decode to as exact sums.
+  // Bits at their places; `sums`: as exact sums decode.
   static STRETTO_DEVICE void read_values(const Group<W>& g, bool sums, i64* v) {
     if (!g.exceptions) return;
     const Operand<W, T> o = operand_of<W, T>(g, false);
@@ -179,7 +178,7 @@ struct Select {
     }
   }
 
-  // What was kept: numbers, or exact sums if either group has those.
+  // Numbers, or exact sums if either group has those.
   struct Kept {
     const Select& op;
     u64 g;

@@ -1,5 +1,5 @@
-// Headers and the index of streams in device memory: read with every check that codec/stream/inspect.cpp makes (but for the
-// checksum, which is not verified), and written. A stream begins at a multiple of 8 bytes.
+// Headers and the index of streams in device memory, with all checks of codec/stream/inspect.cpp except the checksum. A
+// stream begins at a multiple of 8 bytes.
 #pragma once
 
 #include "codec/cuda/layout.hpp"
@@ -13,7 +13,7 @@ struct Header {
   double eps, width;
 };
 
-// A stream in memory, of which `room` bytes may be read.
+// A stream, of which `room` bytes may be read.
 struct StreamRef {
   const u8* base;
   u64 room;
@@ -64,7 +64,6 @@ STRETTO_DEVICE void write_header(const Header& h, u8* p) {
   out[7] = h.exceptions;
 }
 
-// Where the index of a stream lies whose header has been checked.
 struct Index {
   const u8* base;
   const u32 *offsets, *lengths;
@@ -81,8 +80,7 @@ STRETTO_DEVICE Index index_of(const StreamRef& s, const Header& h) {
           l.body};
 }
 
-// What the index says of a group: a lane has the lengths of two groups of its chunk; lanes 0 to 3 the words of where the
-// chunk begins, and the next.
+// Each lane has the lengths of two groups of the chunk; lanes 0 to 3 have the offsets of this chunk and the next.
 template <class W>
 struct IndexWords {
   typename W::template Lane<u32> lengths, offsets;
@@ -99,7 +97,7 @@ STRETTO_DEVICE IndexWords<W> load_index(const Index& x, u64 g) {
           W::map([=](int j) { return load_once_if(j < words, offsets + j); }, W::lane())};
 }
 
-// A chunk: the lengths of its groups, two a lane, and where it and the next one begin.
+// Groups' lengths, two per lane, this chunk's start and the next's.
 template <class W>
 struct Chunk {
   typename W::template Lane<u32> pair;
@@ -119,14 +117,14 @@ STRETTO_DEVICE Chunk<W> chunk_of(const Index& x, u64 c, const IndexWords<W>& ind
   return r;
 }
 STRETTO_DEVICE u32 sum_of_pair(u32 v) { return (v & 0xffff) + (v >> 16); }
-// A chunk whose groups have `total` words is checked against the next one, so that all together check the whole index.
+// All chunks together check the whole index.
 template <class W>
 STRETTO_DEVICE bool chunk_holds(const Index& x, u64 c, const Chunk<W>& chunk, u32 total) {
   return chunk.start % 4 == 0 && chunk.start >= x.body && chunk.start <= x.bytes && chunk.next <= x.bytes &&
          chunk.start + 4 * u64{total} == chunk.next && (c != 0 || chunk.start == x.body);
 }
 
-// Group g, found by its chunk's offset and the lengths before it. False if its chunk does not hold.
+// False if the group's chunk is malformed.
 template <class W>
 STRETTO_DEVICE bool locate(const Index& x, u64 g, const IndexWords<W>& index, const u32** p, u32* words) {
   const u32 at = static_cast<u32>(g) % kChunk;

@@ -1,6 +1,5 @@
-// What sums of two groups share. Where both are narrow and their exceptions stand in the same places, residuals add,
-// and nothing is decoded. An operand of lower order is differenced once or twice more. All else takes 64-bit codes in
-// device memory.
+// Narrow groups with equal places of exceptions add residuals without decoding; the operand of lower order is
+// differenced. All others take 64-bit codes in device memory.
 #pragma once
 
 #include "codec/cuda/compress.hpp"
@@ -12,7 +11,7 @@ STRETTO_DEVICE Predictor joined(Predictor a, Predictor b, bool sign_turns) {
   return sign_turns && p == Predictor::none_unsigned ? Predictor::none_signed : p;
 }
 
-// What a sum's header says and whether all its groups are wide; refuses what cannot be represented.
+// Fails if the sum cannot be represented.
 STRETTO_DEVICE Outcome sum_header(const Header& a, u64 bound, u32 contributions, double eps, Header* h) {
   *h = a;
   if (a.bound > kCodeLimit || bound > kCodeLimit - a.bound) return Outcome::overflow;
@@ -23,7 +22,7 @@ STRETTO_DEVICE Outcome sum_header(const Header& a, u64 bound, u32 contributions,
   return Outcome::ok;
 }
 
-// Two headers that combine: same type, count and width.
+// Fails unless type, count and width are equal.
 STRETTO_DEVICE Outcome read_pair(const StreamRef& a, const StreamRef& b, Header* ha, Header* hb) {
   Outcome o = read_header(a, ha);
   if (o == Outcome::ok) o = read_header(b, hb);
@@ -31,7 +30,6 @@ STRETTO_DEVICE Outcome read_pair(const StreamRef& a, const StreamRef& b, Header*
   return ha->type == hb->type && ha->count == hb->count && ha->width == hb->width ? Outcome::ok : Outcome::incompatible;
 }
 
-// Group g of a stream, parsed.
 template <class W, class T, class C>
 STRETTO_DEVICE bool read_group(const StreamRef& s, const Header& h, u64 g, int m, const Memory<C>& memory, int side,
                                Group<W>* group) {
@@ -46,7 +44,7 @@ STRETTO_DEVICE bool differ(typename W::template Lane<u32> a, typename W::templat
   return W::any(W::map([](u32 x, u32 y) { return x != y; }, a, b));
 }
 
-// e = or += the residuals of a narrow group, raised to predictor p, negated if asked; those at or beyond m are zero.
+// Stores or adds residuals, raised to predictor p. Places beyond m are zero.
 template <class W, class C>
 STRETTO_DEVICE void add_residuals(const Group<W>& g, Predictor p, bool negate, bool first, C* e) {
   Raise<W> raise(g.predictor, p);
@@ -74,7 +72,6 @@ STRETTO_DEVICE auto widths_of(const C* e, bool is_unsigned) {
   return widths;
 }
 
-// Codes of a stream's group, negated if asked.
 template <class W>
 STRETTO_DEVICE void read_codes(const Group<W>& g, i64* q) {
   CodeSum<W, i64> sum(g.predictor, g.wide, g.base, g.slope);
@@ -83,7 +80,7 @@ STRETTO_DEVICE void read_codes(const Group<W>& g, i64* q) {
   });
 }
 
-// Codes of a group just planned, whose residuals are in e.
+// Residuals are in e.
 template <class W, class C>
 STRETTO_DEVICE void read_codes(const Plan<W>& p, const C* e, i64* q) {
   CodeSum<W, i64> sum(p.predictor, p.wide, p.base, p.slope);
@@ -95,7 +92,6 @@ STRETTO_DEVICE void read_codes(const Plan<W>& p, const C* e, i64* q) {
   }
 }
 
-// Residuals in memory raised from one predictor to another.
 template <class W, class C>
 STRETTO_DEVICE void raise_residuals(C* e, Predictor from, Predictor to, int m) {
   Raise<W> raise(from, to);
@@ -108,8 +104,8 @@ STRETTO_DEVICE void raise_residuals(C* e, Predictor from, Predictor to, int m) {
   }
 }
 
-// The plan of a sum from codes in memory: a's in wide[0], b's in wide[1], residuals to wide[2]. p->predictor, wide,
-// lanes, and base and slope if it is narrow, are set; `same`: both have exceptions in the same places.
+// a's codes are in wide[0], b's in wide[1]; residuals go to wide[2]. Needs p->predictor, wide, lanes, and base and
+// slope of a narrow sum. `same`: exceptions at equal places.
 template <class W, class C>
 STRETTO_DEVICE void plan_codes(const Memory<C>& memory, bool negate, bool same, Plan<W>* p) {
   i64 *qa = memory.wide[0], *qb = memory.wide[1], *q = memory.wide[2];
@@ -136,7 +132,6 @@ STRETTO_DEVICE i64 narrow_sum(i64 a, i64 b, bool negate) {
   return wrapped<i64>(negate ? u - v : u + v, false);
 }
 
-// What a warp keeps of a planned sum.
 template <class W>
 struct SumState {
   Plan<W> plan;

@@ -1,12 +1,11 @@
-// How blocks of warps share an operation. Writing a stream takes one pass and one kernel. A tile is as many groups as a
-// block has warps. A block takes a tile, each warp plans a group, the block finds the tile's place by look-back, and
-// each warp writes its group. The block that ends last writes the header. Reading a stream, every warp takes groups in
-// turn, and none waits for another.
+// Operations by blocks of warps. Writing a stream takes one pass and one kernel. A tile has a group for each warp of a
+// block. Each warp plans its group, the block finds the tile's place by look-back, and each warp writes its group. The
+// last block to end writes the header. Reading a stream, warps take groups in turn and wait for none.
 //
-// Block is the hardware's (block_hardware.hpp) or emulated (block_emulated.hpp):
-//   Warp, kWarps; each_warp(f): f(w) for its warps w, then all wait for all; PerWarp<T>: state[w] of a warp
-//   The operation is one object that all warps of a block see.
-//   shared(): a Shared that its warps see; memory(w): what warp w has to itself; index(), blocks()
+// Block is block_hardware.hpp's or block_emulated.hpp's:
+//   Warp, kWarps; each_warp(f): f(w) for its warps w, then a barrier; PerWarp<T>: state[w] of a warp
+//   shared(): a Shared; memory(w): warp w's Memory; index(), blocks()
+//   All warps of a block see one operation object.
 #pragma once
 
 #include "codec/cuda/look_back.hpp"
@@ -23,7 +22,7 @@ struct Control {
   u64 bound;       // the largest
   u64 exceptions;  // their sum
   u64 words;       // of all groups
-  u64 outcome;     // the largest of the outcomes
+  u64 outcome;     // the largest
   u64 range[3];    // as Range finds it
 };
 
@@ -32,10 +31,9 @@ struct Shared {
   u32 words[kMaxWarps];
   u32 last;     // this block is the last to end
   u32 outcome;  // of opening the operation
-  u32 again;    // all groups are to be done once more, wide
+  u32 again;    // all groups must be written again, wide
 };
 
-// What a warp found in its groups.
 struct Found {
   u64 bound, exceptions;
   Outcome outcome;
@@ -63,7 +61,7 @@ STRETTO_DEVICE void by_one_lane(F f) {
       W::lane());
 }
 
-// One lane opens the operation for the block: headers are read and checked, and the grid is made.
+// One lane opens the operation for the block.
 template <class Block, class Op>
 STRETTO_DEVICE Outcome open_operation(Block& block, Op& op) {
   using W = typename Block::Warp;
@@ -73,7 +71,7 @@ STRETTO_DEVICE Outcome open_operation(Block& block, Op& op) {
   return static_cast<Outcome>(block.shared().outcome);
 }
 
-// Adds up what the block's warps found; true for the block that ends last, when all is added up.
+// True for the last block to end.
 template <class Block, class PerWarp>
 STRETTO_DEVICE bool gather(Block& block, PerWarp& found, Control* control) {
   using W = typename Block::Warp;
@@ -88,7 +86,7 @@ STRETTO_DEVICE bool gather(Block& block, PerWarp& found, Control* control) {
   block.each_warp([&](int w) {
     if (w == 0)
       by_one_lane<W>([&] {
-        W::fence();  // after the block's barrier, by the thread that announces its end: it covers what all warps wrote
+        W::fence();  // After the block's barrier, by the thread that announces its end: covers the writes of all warps.
         block.shared().last = W::fetch_add(&control->finished, 1) + 1 == block.blocks();
         W::fence();
       });
@@ -96,7 +94,7 @@ STRETTO_DEVICE bool gather(Block& block, PerWarp& found, Control* control) {
   return block.shared().last != 0;
 }
 
-// The end of a stream, by one lane of one block, after all others.
+// Called by one lane of one block, after all others.
 template <class W, class Op>
 STRETTO_DEVICE void finish_stream(const Op& op, const Output& o, const Layout& l, u64 bound, u64 exceptions,
                                   Outcome outcome) {
@@ -136,7 +134,7 @@ class StreamWriter {
     const u64 bound = W::read(&o_.control->bound);
     if constexpr (Op::kMayWiden) {
       block_.each_warp([&](int w) {
-        // Sums that fit no narrow code may take more room than wide ones.
+        // Narrow groups may need more room than wide ones.
         const auto o = static_cast<Outcome>(outcome);
         const bool fits = o == Outcome::ok || o == Outcome::buffer_too_small || o == Outcome::overflow;
         if (w == 0) by_one_lane<W>([&] { block_.shared().again = fits && op_.widen(bound); });
@@ -160,11 +158,11 @@ class StreamWriter {
   }
 
  private:
-  // Tiles as they are handed out; or, alone, all of them.
+  // alone: all tiles, else as handed out.
   STRETTO_DEVICE void all_tiles(typename Block::template PerWarp<Found>& found, bool alone) {
     Shared& shared = block_.shared();
     typename Block::template PerWarp<State> state;
-    u64 behind = 0;  // words before the tile, alone
+    u64 behind = 0;
     block_.each_warp([&](int w) {
       if (w == 0) by_one_lane<W>([&] { shared.tile = alone ? 0 : W::fetch_add(&o_.control->tiles, 1); });
     });
@@ -175,7 +173,7 @@ class StreamWriter {
         by_one_lane<W>([&] { shared.words[w] = words; });
       });
       block_.each_warp([&](int w) {
-        // Another warp asks for the next tile meanwhile, so that one trip to memory hides the other.
+        // Another warp requests the next tile, so that memory latencies overlap.
         if (w == 1) by_one_lane<W>([&] { shared.tile = alone ? tile + 1 : W::fetch_add(&o_.control->tiles, 1); });
         if (w) return;
         u64 sum = 0;
@@ -234,9 +232,8 @@ class StreamWriter {
   u64 tiles_;
 };
 
-// Runs an operation over groups that writes no stream: group by group, or a warp's groups at once (run_from). One that
-// adds up has a Tally, which a lane keeps over all its groups. `done(control)` is called by one lane at the very end, if
-// all went well, and gives the result's bytes.
+// Runs an operation without a result stream: group by group, or by run_from. A Tally (optional) is a lane's sum over
+// its groups. After success one lane calls done(control), which returns the result's bytes.
 template <class Block, class Op, class Done>
 STRETTO_DEVICE void each_group(Block& block, Op& op, u64 count, Control* control, Result* result, Done done) {
   using W = typename Block::Warp;

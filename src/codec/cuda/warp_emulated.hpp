@@ -1,21 +1,19 @@
-// A warp on the host: a lane's value is an array of 32, and every operation does all lanes in turn. So kernels run in
-// lockstep, and their logic is tested without a GPU. What lockstep cannot show (a missing sync) is compute-sanitizer's
-// to find.
+// A warp on the host: a lane's value is an array of 32, and each operation does all lanes in turn. Tests need no GPU;
+// compute-sanitizer finds errors that such lockstep hides (a missing sync).
 //
-// The interface, for this and warp_hardware.hpp. A plain type is a value that all lanes share; Lane<T> one that each
-// has of its own.
-//   map(f, a, b, ...)     f of each lane's values, a Lane of its results; f may read memory
-//   each(f, a, b, ...)    the same without results; f may write memory that no other lane writes in the same call
+// The interface, also of warp_hardware.hpp. Plain types are shared by all lanes; Lane<T> is a value per lane.
+//   map(f, a, b, ...)     f of each lane's values, as a Lane; f may read memory
+//   each(f, a, b, ...)    without results; f may write memory that no other lane writes in the same call
 //   shuffle, shuffle_xor, broadcast, ballot, reductions, scan_add (inclusive)
-//   lane_anew()           lane(), of which the compiler keeps nothing that it has computed before, so that registers are free
-//   sync()                what lanes wrote before is seen by all after
-//   copy_ahead(to, from, n)  begins to copy n words from device memory into 16 * ceil(n / 4 + 1) bytes of the block's, at a
-//                         multiple of 16; returns where the first will lie. copies_done() waits, and syncs
+//   lane_anew()           lane(), recomputed to save registers
+//   sync()                makes earlier writes of lanes visible to all
+//   copy_ahead(to, from, n)  begins to copy n words from device memory to 16 * ceil(n / 4 + 1) bytes of shared memory,
+//                         at a multiple of 16; returns the first word's place. copies_done() waits, and syncs
 //   atomic_or(p, bits)    each lane ors into p[its index]
-//   read, write           a descriptor of the look-back, as one access that other blocks may race with
-//   fetch_add, fetch_max  by a single lane; fence() between them and what other blocks wrote
-//   pause()               within a loop that waits for another block
-//   prefetch(p)           device memory at p, in a lane's own function, is wanted soon
+//   read, write           one access to a look-back descriptor, which may race with other blocks
+//   fetch_add, fetch_max  by a single lane; fence() orders them with other blocks' writes
+//   pause()               in a loop that waits for another block
+//   prefetch(p)           device memory, in a lane's own function
 #pragma once
 
 #include <atomic>
@@ -133,8 +131,7 @@ struct EmulatedWarp {
   static void pause() { step(true); }
   static void prefetch(const void*) {}
 
-  // Called before each access that other blocks may see, and by pause(): a test lets other blocks run there, in orders
-  // of its choice.
+  // Called before each access that other blocks may see, and by pause(): a test runs other blocks there.
   using Step = void (*)(void* self, bool waiting);
   static inline thread_local Step on_step = nullptr;
   static inline thread_local void* step_self = nullptr;

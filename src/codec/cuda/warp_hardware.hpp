@@ -1,4 +1,4 @@
-// A warp of the GPU; the interface is described in warp_emulated.hpp. A lane's value is a register of the thread.
+// A warp of the GPU (interface: warp_emulated.hpp). A lane's value is a register of its thread.
 #pragma once
 
 #include "codec/cuda/device.hpp"
@@ -69,7 +69,7 @@ struct HardwareWarp {
     }
     return v;
   }
-  // The exchange itself says whether there is a lane before.
+  // The predicate says whether there is a lane before.
   static STRETTO_DEVICE u32 scan_add(u32 v) {
     STRETTO_UNROLL
     for (int s = 1; s < 32; s <<= 1)

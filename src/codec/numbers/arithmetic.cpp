@@ -12,17 +12,16 @@
 namespace stretto::codec {
 namespace {
 
-// The larger predictor; at least a signed predictor if signs may turn.
+// The larger predictor; at least a signed one if signs may turn.
 Predictor joined(Predictor a, Predictor b, bool sign_turns) noexcept {
   const Predictor p = std::max(a, b);
   return sign_turns ? std::max(p, Predictor::none_signed) : p;
 }
 
-// Two operands, place by place; the source of their exact sums.
 template <class T>
 struct SumSource {
   const GroupView &a, &b;
-  const std::int64_t *qa, *qb;  // codes of b are already negated if negate_b
+  const std::int64_t *qa, *qb;  // codes of b, already negated if negate_b
   bool negate_b;
   double width;
   ExceptionReader<T> ra, rb;
@@ -86,7 +85,7 @@ std::size_t add_as(const GroupView& a, const GroupView& b, bool negate_b, const 
   return write_group(s, q, lanes, {&SumSource<T>::write, &source, same && a.uniform && b.uniform}, out, room);
 }
 
-// An operand's value at each place in its stored form; a code if neither operand is an exception.
+// An operand's values in stored form; a code if neither operand is an exception.
 template <class T>
 struct Selection {
   const GroupView& g;
@@ -113,7 +112,7 @@ struct Kept {  // selected exceptions, in order of place
   }
 };
 
-// True if a's exact sum precedes b's: by the finite parts, then by the flags.
+// Compares the finite parts, then the flags.
 template <class T>
 bool sum_precedes(const ExceptionReader<T>& a, const ExceptionReader<T>& b, bool maximum) noexcept {
   if (a.size() == b.size() && std::memcmp(a.bytes(), b.bytes(), a.size()) == 0) return true;
@@ -140,7 +139,7 @@ std::size_t select_as(const GroupView& a, const GroupView& b, bool maximum, cons
     kept.bytes[kept.n] = static_cast<std::uint16_t>(s.reader.size());
     kept.is_sum[kept.n++] = s.g.sums;
   };
-  // The exception's value, decoded as an exact sum if the result has exact sums.
+  // Decodes an exact sum if the result has exact sums.
   const auto exception = [&](const Selection<T>& s) {
     const T v = s.reader.value();
     if (!kept.sums || s.g.sums) return v;
@@ -155,7 +154,7 @@ std::size_t select_as(const GroupView& a, const GroupView& b, bool maximum, cons
     const T va = ea ? exception(sa) : code_value<T>(sa.q[i], spec.width);
     const T vb = eb ? exception(sb) : code_value<T>(sb.q[i], spec.width);
     using U = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
-    bool first = false;  // a is selected
+    bool first = false;
     if (ea && eb && kept.sums && std::bit_cast<U>(va) == std::bit_cast<U>(vb)) {
       first = sum_precedes(sa.reader, sb.reader, maximum);
     } else if (std::isnan(va) && std::isnan(vb)) {

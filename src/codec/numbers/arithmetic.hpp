@@ -1,4 +1,3 @@
-// Scalar arithmetic on single groups, for compress, combine and scale without a fast kernel.
 #pragma once
 
 #include <cstdint>
@@ -8,10 +7,9 @@
 
 namespace stretto::codec {
 
-// Totals over the written groups, for the header.
 struct Tally {
-  std::uint64_t bound = 0;       // largest magnitude of a code
-  std::uint64_t exceptions = 0;  // number of exceptions
+  std::uint64_t bound = 0;  // largest magnitude of a code
+  std::uint64_t exceptions = 0;
   void merge(const Tally& t) noexcept {
     if (t.bound > bound) bound = t.bound;
     exceptions += t.exceptions;
@@ -21,16 +19,15 @@ struct Tally {
 template <class T>
 class Marks;
 
-// Compresses m values; `marks` (optional) selects kept values. Returns the words written, or kNoRoom.
+// `marks` (optional) selects kept values. Returns the words written, or kNoRoom.
 template <class T>
 std::size_t compress_group(const T* x, int m, const Grid<T>& grid, std::uint8_t* out, std::size_t room, Tally* tally,
                            const Marks<T>* marks = nullptr) noexcept;
 std::size_t compress_group(const std::int32_t* x, int m, std::uint8_t* out, std::size_t room, Tally* tally) noexcept;
 std::size_t compress_group(const std::int64_t* x, int m, std::uint8_t* out, std::size_t room, Tally* tally) noexcept;
 
-// Properties of a whole result of combine or scale.
 struct ResultSpec {
-  Type type{};  // stored type
+  Type type{};
   double width = 0;
   bool wide = false;  // the result's code bound needs 64 bits
 };
@@ -42,16 +39,16 @@ std::size_t select_groups(const GroupView& a, const GroupView& b, bool maximum, 
 std::size_t scale_group(const GroupView& a, std::int32_t k, const ResultSpec& spec, std::uint8_t* out, std::size_t room,
                         Tally* tally) noexcept;
 
-// Re-encodes groups [at, at + m) of a longer sequence for slice and concatenate. Places come from `from` (count groups,
-// the first starting at place 0). The predictor is the largest of the sources'.
+// Re-encodes `length` places from `first` on of each of `sources` groups, for slice and concatenate. The predictor is
+// the largest of the sources', and signed if a code is negative.
 std::size_t splice_groups(const GroupView* from, int sources, const int* first, const int* length,
                           const ResultSpec& spec, std::uint8_t* out, std::size_t room, Tally* tally) noexcept;
 
-// Values of a group's m places to y. divisor > 1: means. False if an integer code does not fit T.
+// divisor > 1: means. False if an integer code does not fit T.
 template <class T>
 bool decode_group(const GroupView& g, const Info& info, std::uint32_t divisor, T* y) noexcept;
 
-// Overwrites the exceptions' places in y by their values.
+// Writes only the exceptions' places in y.
 template <class T>
 void decode_exceptions(const GroupView& g, std::uint32_t divisor, T* y) noexcept;
 

@@ -50,7 +50,7 @@ void ExactSum<T>::add(T x, bool negate) noexcept {
   } else if (x != 0) {
     constexpr int digits = std::numeric_limits<T>::digits;
     int e = 0;
-    const T m = std::frexp(std::fabs(x), &e);  // x = m 2^e
+    const T m = std::frexp(std::fabs(x), &e);
     auto integer = static_cast<std::uint64_t>(std::ldexp(m, digits));
     int shift = e - digits + kScale;
     if (shift < 0) {  // a denormal: its low bits are zero
@@ -74,7 +74,6 @@ void ExactSum<T>::add_code(std::int64_t code, double width) noexcept {
   if (shift < 0) return;  // unreachable for a legal width: its lowest bit is at least one unit
   const bool negative = code < 0;
   const std::uint64_t c = negative ? 0 - static_cast<std::uint64_t>(code) : static_cast<std::uint64_t>(code);
-  // (c_hi 2^32 + c_lo)(w_hi 2^32 + w_lo)
   const std::uint64_t cl = c & 0xffffffff, ch = c >> 32, wl = w & 0xffffffff, wh = w >> 32;
   add_shifted(cl * wl, shift, negative);
   if (wh) add_shifted(cl * wh, shift + 32, negative);
@@ -156,8 +155,7 @@ std::size_t ExactSum<T>::write(std::uint8_t* out) const noexcept {
   return 4 + 4 * static_cast<std::size_t>(n);
 }
 
-// The finite part, rounded to `bits` significant bits, ties to even, as a float64 (infinity beyond its range). A result
-// below the normal range of T is exact: the unit is T's smallest denormal.
+// Ties to even; infinity beyond a float64. A result below T's normal range is exact: the unit is T's smallest denormal.
 template <class T>
 double ExactSum<T>::rounded(int bits) const noexcept {
   std::uint32_t words[kWords + 1];
@@ -165,8 +163,8 @@ double ExactSum<T>::rounded(int bits) const noexcept {
   int last = kWords;
   while (last >= 0 && words[last] == 0) --last;
   if (last < 0) return 0;
-  const int top = 32 * last + 31 - std::countl_zero(words[last]);  // place of the leading bit
-  const int low = std::max(top - bits + 1, 0);                     // place of the last bit kept
+  const int top = 32 * last + 31 - std::countl_zero(words[last]);
+  const int low = std::max(top - bits + 1, 0);
   const auto word = [&](int i) { return i <= kWords ? std::uint64_t{words[i]} : 0; };
   const int at = low / 32, by = low % 32;
   std::uint64_t m = (word(at) | word(at + 1) << 32) >> by;
@@ -200,7 +198,7 @@ T ExactSum<T>::mean(std::uint32_t divisor) const noexcept {
   int last = kWords;
   while (last >= 0 && words[last] == 0) --last;
   if (last < 0) return 0;
-  const int low = std::max(32 * last - std::countl_zero(words[last]) - 96, 0);  // place of the last of 128 bits
+  const int low = std::max(32 * last - std::countl_zero(words[last]) - 96, 0);
   const int at = low / 32, by = low % 32;
   Unsigned128 top = 0;
   for (int i = std::min(at + 3, kWords); i >= at; --i) top = top << 32 | words[i];

@@ -1,6 +1,5 @@
-// Exact sums of floating-point numbers, for places that streams hold verbatim: a fixed-point number wide enough for
-// 2^32 values of any size, so that addition is associative. NaN and infinities are flags. After Kulisch's long
-// accumulator, in two's complement words of 32 bits.
+// Exact sums of verbatim values: fixed-point numbers wide enough for 2^32 values of any size, so that addition is
+// associative. NaN and infinities are flags. After Kulisch's long accumulator.
 #pragma once
 
 #include <cstddef>
@@ -24,14 +23,14 @@ class ExactSum {
   void add_code(std::int64_t code, double width) noexcept;  // += code * width, exactly
   void multiply(std::int32_t k) noexcept;
 
-  // The representation in a stream. read_add() returns the bytes read, 0 if malformed or longer than `available`.
+  // As in a stream. read_add() returns the bytes read, 0 if malformed or longer than `available`.
   std::size_t read_add(const std::uint8_t* p, std::size_t available, bool negate = false) noexcept;
   std::size_t write(std::uint8_t* out) const noexcept;  // at most kMaxBytes
 
   int sign() const noexcept;  // of the finite part: -1, 0, 1
   std::uint32_t flags() const noexcept { return flags_; }
   T value() const noexcept;  // one rounding
-  // The exact value divided by `divisor`, rounded to float64, then to T.
+  // Rounded to float64, then to T.
   T mean(std::uint32_t divisor) const noexcept;
 
  private:
@@ -46,7 +45,7 @@ class ExactSum {
 extern template class ExactSum<float>;
 extern template class ExactSum<double>;
 
-// Bytes of the exact sum at p, or 0 if it is malformed or longer than `available`.
+// 0 if malformed or longer than `available`.
 std::size_t exact_sum_bytes(const std::uint8_t* p, std::size_t available, int max_words) noexcept;
 
 }  // namespace stretto::codec

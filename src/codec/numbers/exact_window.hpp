@@ -1,5 +1,4 @@
-// Sums of numbers of similar magnitude: 256 bits of an exact sum, starting at the last bit of the grid's width
-// (exception_sums.cpp).
+// Sums of numbers of similar magnitude: 256 bits of an exact sum, from the last bit of the grid's width on.
 #pragma once
 
 #include <algorithm>
@@ -15,11 +14,11 @@
 
 namespace stretto::codec::sums {
 
-// __extension__ marks the use of the compilers' own type as intended.
+// __extension__ silences warnings about the compilers' own type.
 __extension__ using Short = __int128;
 __extension__ using UnsignedShort = unsigned __int128;
 
-// 256 bits in two's complement, least significant first, and the flags of an exact sum.
+// In two's complement, least significant first, with the flags of an exact sum.
 struct Number {
   std::uint64_t limb[4] = {};
   std::uint32_t flags = 0;
@@ -63,7 +62,7 @@ constexpr std::uint32_t swapped(std::uint32_t flags) noexcept {
   return (flags & kNanBit) | (flags & kPlusInfBit ? kMinusInfBit : 0) | (flags & kMinusInfBit ? kPlusInfBit : 0);
 }
 
-// Position of the 256 bits in exact sums (units of the smallest denormal, words of 32 bits) for a grid of this width.
+// Position of the 256 bits in exact sums for a grid of this width.
 template <class T>
 class Window {
  public:
@@ -81,7 +80,7 @@ class Window {
   }
 
   bool usable() const noexcept { return usable_; }
-  // width = factor * 2^shift, counted from the window's first bit, the lowest bit of word first_word of exact sums.
+  // width = factor * 2^shift, from the lowest bit of word first_word of exact sums on.
   std::uint64_t factor() const noexcept { return factor_; }
   unsigned shift() const noexcept { return shift_; }
   int first_word() const noexcept { return first_word_; }
@@ -90,7 +89,7 @@ class Window {
     return usable_ && 32 + std::bit_width(factor_) + static_cast<int>(shift_) <= 126;
   }
 
-  // Writes a short exception plus code * width, the case of nearly all places. Writes up to 20 bytes at out.
+  // The common case. Writes up to 20 bytes at out.
   std::size_t write_short(Short exception, std::uint32_t flags, std::int32_t code, std::uint8_t* out) const noexcept {
     const Short product = static_cast<Short>(code) * static_cast<Short>(factor_);
     const auto sum = static_cast<UnsignedShort>(exception) + (static_cast<UnsignedShort>(product) << shift_);
@@ -111,7 +110,6 @@ class Window {
     return 4 * static_cast<std::size_t>(last - first + 2);
   }
 
-  // code * width
   Number code(std::int32_t code) const noexcept {
     Number n;
     const std::uint64_t c = static_cast<std::uint64_t>(std::abs(std::int64_t{code}));
@@ -123,12 +121,12 @@ class Window {
     return n;
   }
 
-  // Reads an exception from the reader; false if the window cannot hold it.
+  // False if the window cannot hold the exception.
   bool exception(const ExceptionReader<T>& reader, bool sums, bool negate, Number* n) const noexcept {
     return sums ? sum(reader.bytes(), negate, n) : value(reader.bytes(), negate, n);
   }
 
-  // Writes the sum in a stream's representation and returns its bytes. Up to 36 are written at out.
+  // Writes the sum as in a stream, up to 36 bytes, and returns its bytes.
   std::size_t write(Number n, std::uint8_t* out) const noexcept {
     const bool negative = n.limb[3] >> 63;
     negate_if(n, negative);

@@ -1,4 +1,3 @@
-// float16 and bfloat16 as bits: widened to float32 exactly, and rounded back to nearest even.
 #pragma once
 
 #include <bit>

@@ -1,4 +1,4 @@
-// One value to its code and back, in scalar code: the reference (docs/format.md, sections 4 and 5).
+// One value to its code and back: the scalar reference (docs/format.md, sections 4 and 5).
 #pragma once
 
 #include <cmath>
@@ -9,7 +9,6 @@
 
 namespace stretto::codec {
 
-// Decoded value of code q.
 inline float dequantise(std::int64_t q, const Grid<float>& g) noexcept {
   return static_cast<float>(static_cast<double>(q) * g.width);
 }
@@ -23,8 +22,7 @@ inline double residue(double x, std::int64_t q, const Grid<double>& g) noexcept 
   return std::fma(-static_cast<double>(q), g.width, x);
 }
 
-// True if q is a code of x: x is within the bound of both q*w and the decoded value, which is finite in the caller's
-// type.
+// True if x is within the bound of both q*w and the decoded value, which is finite in the caller's type.
 template <class T>
 bool good(T x, std::int64_t q, const Grid<T>& g) noexcept {
   const T y = dequantise(q, g);
@@ -49,7 +47,7 @@ inline bool nearest_code(double x, const Grid<double>& g, std::int64_t* q) noexc
   return true;
 }
 
-// The code of x; false if x is an exception.
+// False if x is an exception.
 template <class T>
 bool quantise(T x, const Grid<T>& g, std::int64_t* q) noexcept {
   if (!nearest_code(x, g, q)) return false;

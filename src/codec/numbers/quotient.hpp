@@ -1,4 +1,3 @@
-// Means: exact quotients rounded once.
 #pragma once
 
 #include <algorithm>
@@ -50,8 +49,7 @@ class CodeMean {
     if (usual_ && size <= std::uint64_t{1} << 53) {
       const double q = static_cast<double>(code), v = q * width_, near = v * inverse_;
       const double rest = (std::fma(-near, divisor_, v) + std::fma(q, width_, -v)) * inverse_;
-      // The relative error of `rest` is below 2^-50. If that leaves the rounding open, as at halves, the slow path
-      // decides.
+      // The relative error of `rest` is below 2^-50. If the rounding stays open, as at halves, the slow path decides.
       const double low = near + rest * (1 - 0x1p-50), high = near + rest * (1 + 0x1p-50);
       if (low == high) return low;
     }

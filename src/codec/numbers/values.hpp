@@ -1,4 +1,3 @@
-// The caller's values, group by group, in the type that streams store: halves are widened on load and rounded on store.
 #pragma once
 
 #include "codec/numbers/half.hpp"
@@ -6,7 +5,7 @@
 
 namespace stretto::codec {
 
-// Calls f with a null pointer of the C++ type that streams of type t store: float, double, int32 or int64.
+// Calls f with a null pointer of the stored C++ type.
 template <class F>
 auto with_stored_type(Type t, F f) {
   switch (t) {
@@ -20,7 +19,7 @@ auto with_stored_type(Type t, F f) {
   return f(static_cast<float*>(nullptr));
 }
 
-// Values [first, first + m) of x, widened into `buffer` if they are halves.
+// Halves are widened into `buffer`.
 template <class T>
 const T* group_values(Type t, const void* x, std::uint64_t first, int m, T* buffer) noexcept {
   if constexpr (sizeof(T) == 4) {
@@ -36,7 +35,6 @@ const T* group_values(Type t, const void* x, std::uint64_t first, int m, T* buff
   return static_cast<const T*>(x) + first;
 }
 
-// Writes n values of v to elements [first, first + n) of y.
 template <class T>
 void put_values(Type t, const T* v, void* y, std::uint64_t first, std::size_t n) noexcept {
   if constexpr (sizeof(T) == 4) {

@@ -1,5 +1,4 @@
-// Converts blocks of 32 residuals of 16 bits, and whole groups, between bit planes and vectors, in registers
-// throughout.
+// Blocks of 16-bit residuals between bit planes and vectors, in registers throughout.
 #if defined(STRETTO_PORTABLE_BLOCKS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef STRETTO_PORTABLE_BLOCKS_INL_H_
 #undef STRETTO_PORTABLE_BLOCKS_INL_H_
@@ -56,15 +55,14 @@ HWY_INLINE std::uint32_t MostOfLanes(hn::Vec<Tag<std::uint16_t>> v) {
   }
 }
 
-// Writes the planes of a block's vectors get(0), get(1), ... at p, up to 32 bytes too many. Returns the least
-// sufficient width.
+// get(0), get(1), ... are a block's vectors. Writes up to 32 bytes too many. Returns the least sufficient width.
 template <bool kSigned, class Get>
 HWY_INLINE int WriteBlock(const Get& get, std::uint8_t* p) {
   const Tag<std::int16_t> d;
   auto bits = hn::Zero(d);
   for (int i = 0; i < kParts; ++i) {
     const auto v = get(i);
-    // Maps signed numbers of w bits to unsigned numbers of w bits: 0, -1, 1, -2, 2 to 0, 1, 2, 3, 4.
+    // Maps 0, -1, 1, -2, 2 to 0, 1, 2, 3, 4.
     bits = hn::Or(bits, kSigned ? hn::Xor(hn::Add(v, v), hn::ShiftRight<15>(v)) : v);
   }
   const int w = std::bit_width(MostOfLanes(hn::BitCast(Tag<std::uint16_t>(), bits)));
@@ -80,7 +78,6 @@ HWY_INLINE int WriteBlock(const Get& get, std::uint8_t* p) {
   return w;
 }
 
-// Parts of a block before a sum or before their planes: as long as the vectors of the plane conversion.
 #if STRETTO_PORTABLE_WORDS
 using Part = Words16;
 #else
@@ -88,8 +85,6 @@ using Part = Tag<std::int16_t>;
 #endif
 inline constexpr std::size_t kPartLanes = STRETTO_PORTABLE_WORDS ? kBlock : kLanes16;
 
-// Calls put(i, v) for each part of a block of w planes at p; w is at most 15, or 16 if signed. Reads up to 32 bytes
-// behind the planes.
 template <bool kSigned, class Put>
 HWY_INLINE void ReadSummand(const std::uint8_t* p, std::uint8_t w, const Put& put) {
 #if STRETTO_PORTABLE_WORDS
@@ -99,7 +94,6 @@ HWY_INLINE void ReadSummand(const std::uint8_t* p, std::uint8_t w, const Put& pu
 #endif
 }
 
-// Reads all residuals of g in order.
 template <bool kSigned>
 HWY_INLINE void ReadRow(const PackedGroup& g, std::int16_t* e) {
   const Part d;
@@ -115,7 +109,7 @@ HWY_INLINE void ReadRow(const PackedGroup& g, std::int16_t* e) {
   g.predictor == Predictor::none_unsigned ? ReadRow<false>(g, e) : ReadRow<true>(g, e);
 }
 
-// Differences of this order that end at the codes at q.
+// Differences that end at the codes at q.
 template <int kOrder>
 HWY_INLINE hn::Vec<Part> Differences(const std::int16_t* q) {
   const Part d;
@@ -128,7 +122,6 @@ HWY_INLINE hn::Vec<Part> Differences(const std::int16_t* q) {
   return v;
 }
 
-// Residuals to add to a group of the same order: none, or residuals in planes.
 struct NoSummand {
   static constexpr bool kSome = false, kSigned = true;
 };
@@ -139,7 +132,7 @@ struct PlanesSummand {
   const std::uint8_t* width;
 };
 
-// Writes the planes of a block's differences of this order plus the summand's residuals. Returns the width.
+// Writes the differences plus the summand's residuals. Returns the width.
 template <int kOrder, bool kSigned, class Summand>
 HWY_INLINE int EncodeBlock(const std::int16_t* q, const Summand& summand, int b, std::uint8_t* at) {
 #if STRETTO_PORTABLE_WORDS
@@ -164,15 +157,14 @@ HWY_INLINE int EncodeBlock(const std::int16_t* q, const Summand& summand, int b,
 #endif
 }
 
-// Encodes a row of codes, preceded by the two codes before it, to planes and widths: its differences of this order plus
-// the summand's residuals. Returns the end of the planes; may write up to 64 bytes more. `ahead` is memory to prefetch,
-// which is read after this group.
+// Encodes a row, preceded by the two codes before it. Returns the end of the planes; may write up to 64 bytes more.
+// `ahead` is memory to prefetch, read after this group.
 template <int kOrder, bool kSigned, class Summand>
 HWY_NOINLINE std::uint8_t* EncodeRow(const std::int16_t* q, Summand summand, const void* ahead, std::uint8_t* width,
                                      std::uint8_t* at) {
   const auto* next = static_cast<const std::uint8_t*>(ahead);  // null: no prefetch
   for (int b = 0; b < kBlocks; ++b, q += kBlock) {
-    // A block takes as long as two lines of memory. Prefetching all lines at once would exceed the outstanding misses.
+    // A block takes as long as two lines of memory. All lines at once would exceed the outstanding misses.
     if (next) {
       hwy::Prefetch(next + 128 * b);
       hwy::Prefetch(next + 128 * b + 64);
@@ -189,4 +181,4 @@ HWY_NOINLINE std::uint8_t* EncodeRow(const std::int16_t* q, Summand summand, con
 }  // namespace stretto::codec::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
-#endif  // include guard of a file that is included once for each target
+#endif  // include guard

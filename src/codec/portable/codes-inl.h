@@ -1,4 +1,4 @@
-// The codes of a group of values in the narrowest sufficient words, and their prediction order.
+// Codes in the narrowest sufficient words, and their order.
 #if defined(STRETTO_PORTABLE_CODES_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef STRETTO_PORTABLE_CODES_INL_H_
 #undef STRETTO_PORTABLE_CODES_INL_H_
@@ -16,7 +16,6 @@ namespace stretto::codec::HWY_NAMESPACE {
 // Largest code handled in 16 bits: its second differences fit.
 inline constexpr std::uint32_t kSmallCode = 8191;
 
-// Codes of 1,024 values, in 16 bits where all are small, else in 32.
 struct Codes1024 {
   Row<std::int16_t> small;
   Row<std::int32_t> large;
@@ -34,8 +33,7 @@ struct Codes1024 {
     is_small = range.bound() <= kSmallCode;
     if (range.good() && is_small) Narrow(large.at(), small.at());
   }
-  // For groups with missing values, which take the previous codes, or with codes that need a check. False if 32 bits do
-  // not suffice.
+  // For groups with missing values or codes that need a check. False if 32 bits do not suffice.
   bool check(const float* x, const Grid<float>& grid, Missing* missing) {
     is_small = true;
     range = QuantiseFilled(x, grid, small.at(), missing);
@@ -72,4 +70,4 @@ struct Codes1024 {
 }  // namespace stretto::codec::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
-#endif  // include guard of a file that is included once for each target
+#endif  // include guard

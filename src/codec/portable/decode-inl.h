@@ -38,7 +38,6 @@ HWY_INLINE V16 RunningSum(V16 v, V16& carry) {
   return hn::Add(v, before);
 }
 
-// Places without a code: none, or those of a map with one value for all.
 struct NoGaps {
   static constexpr bool kSome = false;
 };
@@ -103,4 +102,4 @@ bool PutSmall(const PackedGroup& g, const Grid<float>& grid, Gaps gaps, float* y
 }  // namespace stretto::codec::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
-#endif  // include guard of a file that is included once for each target
+#endif  // include guard

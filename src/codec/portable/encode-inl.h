@@ -24,8 +24,7 @@ struct Start {
   std::int32_t base = 0, slope = 0;
 };
 
-// Base and slope of codes q with predictor `own` in a group of predictor `result`, which is not lower. Raised codes
-// keep their base and have no slope (docs/format.md, Sums).
+// Raised codes keep their base and have no slope (docs/format.md, Sums).
 template <class T>
 HWY_INLINE Start StartOf(Predictor own, Predictor result, const T* q) {
   if (own == Predictor::first) return {q[0], 0};
@@ -34,15 +33,14 @@ HWY_INLINE Start StartOf(Predictor own, Predictor result, const T* q) {
   return {wrapping_difference(q[0], slope), slope};
 }
 
-// Sets the codes before a row's first difference.
 template <class T>
 HWY_INLINE void Precede(T* q, Start start) {
   q[-1] = static_cast<T>(start.base);
   q[-2] = static_cast<T>(wrapping_difference(start.base, start.slope));
 }
 
-// Writes the blocks of a group whose word 0, base and slope are at `out` and whose planes begin at `at`. Returns the
-// words. Takes `order` differences of row q, which may be fewer than the predictor's order.
+// The head is at `out`, the planes begin at `at`. Takes `order` differences of q, perhaps fewer than the predictor's
+// order. Returns the words.
 template <class Summand>
 HWY_INLINE std::size_t FinishRow(Predictor p, int order, const std::int16_t* q, Summand summand, const void* ahead,
                                  std::uint8_t* at, std::uint8_t* out) {
@@ -62,7 +60,7 @@ HWY_INLINE std::size_t FinishRow(Predictor p, int order, const std::int16_t* q, 
   return finish_packed(width, at, out);
 }
 
-// Encodes a full narrow group; returns the words. between(p) as for WriteGroup.
+// between(p) as for WriteGroup. Returns the words.
 template <class Between>
 std::size_t CompressAs(Predictor p, std::int16_t* q, const void* ahead, std::uint8_t* out, const Between& between) {
   const Start start = StartOf(p, p, q);
@@ -84,7 +82,6 @@ std::size_t CompressAs(Predictor p, Codes1024& codes, const void* ahead, std::ui
                         : CompressAs(p, codes.large.at(), ahead, out, between);
 }
 
-// q += the residuals of a, in 16 bits.
 template <bool kSigned>
 HWY_INLINE void AddResiduals(const PackedGroup& a, std::int16_t* q) {
   const Part d;
@@ -108,8 +105,7 @@ HWY_INLINE void AddResiduals(const PackedGroup& a, std::int32_t* q) {
     hn::Store(hn::Add(hn::Load(d, q + i), hn::Load(d, e.at() + i)), d, q + i);
 }
 
-// True if the residuals of codes plus those of group a fit 16 bits. Intermediate values may wrap around: only the
-// results modulo 2^16 matter.
+// True if the sums of residuals fit 16 bits. Only results matter, modulo 2^16: intermediate values may wrap around.
 HWY_INLINE bool SumsAreSmall(const PackedGroup& a, const Codes1024& codes, Predictor result) {
   if (!codes.is_small || a.widest > 14) return false;
   const int order = order_of(result), at = order_of(a.predictor);
@@ -122,8 +118,8 @@ HWY_INLINE bool SumsAreSmall(const PackedGroup& a, const Codes1024& codes, Predi
   return reach <= 0x7fff;
 }
 
-// Adds codes q, of predictor `own`, to a. The stream's residuals join the codes at their own order, so neither operand
-// is raised separately. between(p) as for WriteGroup.
+// The stream's residuals join the codes at their own order, so neither operand is raised separately. between(p) as for
+// WriteGroup.
 template <class Between>
 std::size_t AddRow(const PackedGroup& a, Predictor own, Predictor result, std::int16_t* q, const void* ahead,
                    std::uint8_t* out, const Between& between) {
@@ -151,7 +147,7 @@ std::size_t AddRow(const PackedGroup& a, Predictor own, Predictor result, std::i
   return FinishRow(result, 1, f, NoSummand(), ahead, at, out);
 }
 
-// The sum modulo 2^32. Declines unsigned sums that need 32 bits.
+// Modulo 2^32. Declines unsigned sums that need 32 bits.
 HWY_INLINE std::size_t AddRow(const PackedGroup& a, Predictor own, Predictor result, std::int32_t* q,
                               std::uint8_t* out) {
   Row<std::int32_t> rows[2];
@@ -186,4 +182,4 @@ HWY_INLINE std::size_t AddCodes(const PackedGroup& a, Codes1024& codes, const vo
 }  // namespace stretto::codec::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
-#endif  // include guard of a file that is included once for each target
+#endif  // include guard

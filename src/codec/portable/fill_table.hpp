@@ -1,5 +1,4 @@
-// Byte shuffles by the set of missing words among eight 16-bit words: each missing word takes the previous present
-// word.
+// Byte shuffles by the set of missing words among eight: each missing word takes the previous present word.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +6,7 @@
 namespace stretto::codec {
 
 struct FillTable {
-  alignas(16) std::uint8_t row[256][16];  // 128: there is no previous word
+  alignas(16) std::uint8_t row[256][16];  // 128: no previous word
 };
 
 constexpr FillTable make_fill_table() noexcept {

@@ -1,5 +1,5 @@
-// Sums of narrow groups with missing data. If both miss the same places, the codes add as bit planes, as in any group.
-// Otherwise a place that is missing in either group takes its neighbour's code, so single codes are needed.
+// Sums of narrow groups with missing data. If both miss the same places, codes add as bit planes. Else a place missing
+// in either takes its neighbour's code.
 #if defined(STRETTO_PORTABLE_FILLED_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef STRETTO_PORTABLE_FILLED_INL_H_
 #undef STRETTO_PORTABLE_FILLED_INL_H_
@@ -20,12 +20,10 @@ namespace stretto::codec::HWY_NAMESPACE {
 // Room for planes, widths and overrun behind the exceptions.
 inline constexpr std::size_t kPlanesRoom = 4 * 32 * kBlocks + 128;
 
-// Limit of the exceptions' end in a group at `out`.
 inline std::uint8_t* EndOfExceptions(std::uint8_t* out, std::size_t room) {
   return out + std::min(room, 4 * kMaxGroupWords) - kPlanesRoom;
 }
 
-// A group parsed for sums: its codes, and its exceptions if any.
 struct FilledGroup {
   PackedGroup codes;
   GroupView view;
@@ -39,7 +37,7 @@ inline bool OpenFilled(const std::uint8_t* p, std::size_t words, Type type, Fill
   return true;
 }
 
-// Reads the group's codes in 16 bits. False (and garbage in q) unless they are certainly right.
+// False (and garbage in q) unless the codes certainly fit 16 bits.
 inline bool ReadSmallCodes(const PackedGroup& g, std::int16_t* q) {
   if (!MayBeSmall(g)) return false;
   const auto within = [](Extremes<std::int16_t> x) { return x.least >= -kLimit16 && x.most <= kLimit16; };
@@ -48,8 +46,7 @@ inline bool ReadSmallCodes(const PackedGroup& g, std::int16_t* q) {
   return order_of(g.predictor) == 0 || within(SumUp(q, static_cast<std::int16_t>(g.base)));
 }
 
-// q = qa + qb or qa - qb, with neighbours' codes at places in `lanes`; returns the extremes. Results beyond kMost16 are
-// not certain.
+// Places in `lanes` get neighbours' codes. Returns the extremes; beyond kMost16 they are not certain.
 inline constexpr int kMost16 = 32766;
 inline Extremes<std::int16_t> AddSmallCodes(const std::int16_t* qa, const std::int16_t* qb, bool negate_b,
                                             const Lanes lanes, std::int16_t* q) {
@@ -71,7 +68,6 @@ inline Extremes<std::int16_t> AddSmallCodes(const std::int16_t* qa, const std::i
   return {hn::GetLane(hn::MinOfLanes(d, least)), hn::GetLane(hn::MaxOfLanes(d, most))};
 }
 
-// Predictor, base and slope of a sum of two groups.
 struct SumHead {
   Predictor predictor = Predictor::none_unsigned;
   Start start;
@@ -81,7 +77,7 @@ struct SumHead {
               negate_b ? wrapping_difference(a.slope, b.slope) : wrapping_sum(a.slope, b.slope)} {
     if (negate_b && predictor == Predictor::none_unsigned) predictor = Predictor::none_signed;
   }
-  // True if all residuals of codes q fit 16 bits. The codes lie between these extremes, which include zero.
+  // True if all residuals fit 16 bits. The extremes bound the codes, and include zero.
   bool fits16(const std::int16_t* q, Extremes<std::int16_t> x) const noexcept {
     const int order = order_of(predictor), span = x.most - x.least;
     if (x.least < -kMost16 || x.most > kMost16 || span * order > kMost16) return false;
@@ -91,9 +87,8 @@ struct SumHead {
   }
 };
 
-// Adds groups with different missing places: reads and adds all codes, and gives missing places their neighbours'
-// codes. write(qa, qb, at) writes the exceptions, which need some of the codes. In words of 16 bits; declines if they
-// might not suffice.
+// Adds groups with different missing places by their codes. write(qa, qb, at) writes the exceptions. Declines if 16
+// bits might not suffice.
 template <class Write>
 std::size_t AddUnlikeSmall(const FilledGroup& a, const FilledGroup& b, const Lanes lanes, bool negate_b,
                            std::uint8_t* out, const Write& write) {
@@ -113,7 +108,7 @@ std::size_t AddUnlikeSmall(const FilledGroup& a, const FilledGroup& b, const Lan
   return FinishRow(head.predictor, order_of(head.predictor), q, NoSummand(), nullptr, planes, out);
 }
 
-// The sum modulo 2^32.
+// Modulo 2^32.
 template <class Write>
 std::size_t AddUnlikeLarge(const FilledGroup& a, const FilledGroup& b, const Lanes lanes, bool negate_b,
                            std::uint8_t* out, const Write& write) {
@@ -180,4 +175,4 @@ HWY_NOINLINE std::size_t AddFilled(const std::uint8_t* a, std::size_t a_words, c
 }  // namespace stretto::codec::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
-#endif  // include guard of a file that is included once for each target
+#endif  // include guard

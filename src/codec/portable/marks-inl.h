@@ -1,4 +1,4 @@
-// Marks of missing data in a full group: the vector form of Marks::survey.
+// The vector form of Marks::survey, for full groups.
 #if defined(STRETTO_PORTABLE_MARKS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef STRETTO_PORTABLE_MARKS_INL_H_
 #undef STRETTO_PORTABLE_MARKS_INL_H_
@@ -15,7 +15,7 @@ HWY_BEFORE_NAMESPACE();
 namespace stretto::codec::HWY_NAMESPACE {
 #if STRETTO_PORTABLE_TARGET
 
-// True if any value is kept or near a mark. The outer loop is over marks, so that a mark's constants stay in registers.
+// Loops over marks outside, so that a mark's constants stay in registers.
 template <class T>
 bool AnyKeptOrNear(const T* x, const MarkSet<T>& marks) {
   const Tag<T> d;
@@ -37,8 +37,7 @@ bool AnyKeptOrNear(const T* x, const MarkSet<T>& marks) {
   return !hn::AllFalse(d, hit);
 }
 
-// Mask of the kept values of v; *near: others that may decode to a mark (none if reach is negative). kOne: there is one
-// mark.
+// *near: other values that may decode to a mark. kOne: there is one mark.
 template <bool kOne, class T, class V, class M>
 HWY_INLINE M KeptOf(V v, const MarkSet<T>& marks, M* near) {
   const Tag<T> d;
@@ -91,4 +90,4 @@ Kept Survey(const T* x, const MarkSet<T>& marks, T* out, T* kept) {
 }  // namespace stretto::codec::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
-#endif  // include guard of a file that is included once for each target
+#endif  // include guard

@@ -1,5 +1,4 @@
-// Missing data: the values of a group without a code, and their fill codes. No step branches per place, which would be
-// mispredicted.
+// Values without a code, and their fill codes. No step branches per place, which would be mispredicted.
 #if defined(STRETTO_PORTABLE_MISSING_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef STRETTO_PORTABLE_MISSING_INL_H_
 #undef STRETTO_PORTABLE_MISSING_INL_H_
@@ -15,7 +14,7 @@ HWY_BEFORE_NAMESPACE();
 namespace stretto::codec::HWY_NAMESPACE {
 #if STRETTO_PORTABLE_TARGET
 
-// Each exception of a block takes the previous code; exceptions before the block's first code take q[-1].
+// Exceptions before the block's first code take q[-1].
 HWY_INLINE void FillBlock(std::uint32_t exceptions, std::int16_t* q) {
   const hn::FixedTag<std::int16_t, 8> d;
   const hn::FixedTag<std::uint8_t, 16> d8;
@@ -55,8 +54,8 @@ HWY_INLINE bool SameInAllLanes(hn::Vec<Tag<std::int32_t>> some, hn::Vec<Tag<std:
   return (s[0] & ~a[0]) == 0;
 }
 
-// Quantises 1,024 values, some of them missing, with codes up to safe_code (16 bits) or safe_code32. `missing` receives
-// the missing places, which take the previous codes. Not good: other values need a check.
+// Codes are up to safe_code (16 bits) or safe_code32. Places in `missing` take the previous codes. Not good: other
+// values need a check.
 template <class Q>
 HWY_INLINE CodeRange QuantiseFilled(const float* x, const Grid<float>& grid, Q* q, Missing* missing) {
   constexpr bool kSmall = sizeof(Q) == 2;
@@ -71,9 +70,9 @@ HWY_INLINE CodeRange QuantiseFilled(const float* x, const Grid<float>& grid, Q* 
   // quantise() finds codes up to a product of 2^33. So sums of 2^34, infinities and NaN certainly have none.
   const auto hopeless = hn::Set(di, 0x50800000 - 1), finite = hn::Set(di, 0x7fffffff);
   auto least = zero, most = zero;
-  auto some = hn::Zero(di), all = hn::Set(di, -1);  // bits set in some missing value, and in all of them
+  auto some = hn::Zero(di), all = hn::Set(di, -1);  // bits set in some missing value, and in all
   const auto sum = [&](std::size_t i) HWY_ATTR { return hn::BitCast(di, hn::MulAdd(hn::LoadU(d, x + i), r, magic)); };
-  // Writes a block's codes. `kept` returns the sums with missing values replaced.
+  // kept(i): sums with missing values replaced.
   const auto put = [&](Q* to, const auto& kept) HWY_ATTR {
     for (std::size_t i = 0; i < kBlock; i += kLanes<Q>) {
       const auto s0 = kept(i);
@@ -127,4 +126,4 @@ HWY_INLINE CodeRange QuantiseFilled(const float* x, const Grid<float>& grid, Q* 
 }  // namespace stretto::codec::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
-#endif  // include guard of a file that is included once for each target
+#endif  // include guard

@@ -1,5 +1,4 @@
-// A full narrow group without exceptions, as it lies in the stream: the header and widths around the bit planes, in
-// scalar code. group.hpp has the general and slower forms of both functions.
+// A full narrow group without exceptions: head and widths around the planes. group.hpp has general, slower forms.
 #pragma once
 
 #include <algorithm>
@@ -13,13 +12,13 @@ namespace stretto::codec {
 struct PackedGroup {
   Predictor predictor = Predictor::none_unsigned;
   std::int32_t base = 0, slope = 0;
-  int widest = 0;  // largest width of a block
+  int widest = 0;
   const std::uint8_t* planes = nullptr;
   const std::uint8_t* end = nullptr;  // end of the words; the planes end there or before
   alignas(32) std::uint8_t width[kBlocks] = {};
 };
 
-// The codes of a narrow group parsed by parse_group(); `end` is the end of its words.
+// `end` is the end of the group's words.
 inline PackedGroup packed(const GroupView& view, const std::uint8_t* end) noexcept {
   PackedGroup g;
   g.predictor = view.predictor;
@@ -32,12 +31,11 @@ inline PackedGroup packed(const GroupView& view, const std::uint8_t* end) noexce
   return g;
 }
 
-// For groups without exceptions, which have no section between slope and planes.
+// `between` for groups without exceptions.
 inline constexpr auto kNothing = [](std::uint8_t* p) { return p; };
 
 constexpr int order_of(Predictor p) noexcept { return p == Predictor::second ? 2 : p == Predictor::first ? 1 : 0; }
 
-// Eight nibbles to eight bytes, in order, and back.
 constexpr std::uint64_t spread_nibbles(std::uint32_t v) noexcept {
   std::uint64_t x = v;
   x = (x | x << 16) & 0x0000ffff0000ffff;
@@ -50,7 +48,7 @@ constexpr std::uint32_t gather_nibbles(std::uint64_t x) noexcept {
   return static_cast<std::uint32_t>(x | x >> 16);
 }
 
-// Reads widths of `form` that end at *end, and moves *end to their start. False if they do not fit after p.
+// The widths end at *end, which moves to their start. False if they do not fit after p.
 inline bool read_widths(Form form, const std::uint8_t* p, const std::uint8_t** end, std::uint8_t* width) noexcept {
   const bool nibbles = form == Form::nibbles || form == Form::masked_nibbles;
   const auto left = [&] { return static_cast<std::size_t>(*end - p); };
@@ -115,7 +113,7 @@ inline bool parse_packed(const std::uint8_t* p, std::size_t words, PackedGroup* 
   return most <= (g->predictor == Predictor::none_unsigned ? 31 : 32) && 4 * planes == end - p;
 }
 
-// Writes word 0 without its form, base and slope. Returns the bytes written.
+// Without the form. Returns the bytes.
 inline std::size_t write_head(Predictor p, std::int32_t base, std::int32_t slope, std::uint8_t* out) noexcept {
   const int order = order_of(p);
   auto word = static_cast<std::uint32_t>(p);
@@ -136,7 +134,7 @@ inline std::size_t write_head(Predictor p, std::int32_t base, std::int32_t slope
   return n;
 }
 
-// Writes widths at *p in the shortest form, moves *p behind them, and returns the form.
+// Writes the shortest form, which it returns, at *p, and moves *p behind it.
 inline Form write_packed_widths(const std::uint8_t* width, std::uint8_t** p) noexcept {
   std::uint8_t most = 0, n = 0;
   for (int b = 0; b < kBlocks; ++b) {
@@ -176,7 +174,7 @@ inline Form write_packed_widths(const std::uint8_t* width, std::uint8_t** p) noe
   return nibbles ? Form::masked_nibbles : Form::masked_bytes;
 }
 
-// Finishes the group at out; its head and planes (ending at `at`) are written. Returns its words.
+// The head at `out` and the planes, which end at `at`, are written. Returns the words.
 inline std::size_t finish_packed(const std::uint8_t* width, std::uint8_t* at, std::uint8_t* out) noexcept {
   const Form form = write_packed_widths(width, &at);
   const auto unsigned_zeros = static_cast<std::uint32_t>(Predictor::none_unsigned);

@@ -1,7 +1,6 @@
-// Sums of groups in bit planes: a full adder on vectors. A lane is a block. Four planes at a time, of one block per
-// lane, are transposed as words, added plane by plane, and transposed back. The operand of lower order is raised in the
-// same pass: residuals in planes, less themselves shifted by one place. The place before a block is the last place of
-// the lane before. All blocks of a group add the same number of planes, so no branch depends on a block's width.
+// Sums in bit planes: a full adder on vectors whose lanes are blocks. Four planes at a time are transposed as words,
+// added, and transposed back. One pass also raises the operand of lower order: it subtracts the planes shifted by one
+// place, across lanes. All blocks add equally many planes, so no branch depends on a width.
 #if defined(STRETTO_PORTABLE_PLANE_SUMS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef STRETTO_PORTABLE_PLANE_SUMS_INL_H_
 #undef STRETTO_PORTABLE_PLANE_SUMS_INL_H_
@@ -22,8 +21,7 @@ using V32 = hn::Vec<Words>;
 inline constexpr int kWays = static_cast<int>(kLanes<std::uint32_t>);  // blocks taken at once: 4 or 8
 inline constexpr int kMostQuads = 8;                                   // 32 planes
 
-// Transposes four planes of kWays blocks between a lane per block and a lane per plane. The first vector by planes has
-// block 0 and, with eight lanes, block 4.
+// Lanes per block to lanes per plane. The first vector by planes has block 0 and, with eight lanes, block 4.
 HWY_INLINE void Transpose(V32& v0, V32& v1, V32& v2, V32& v3) {
   const Words d;
   const Tag<std::uint64_t> d64;
@@ -35,15 +33,13 @@ HWY_INLINE void Transpose(V32& v0, V32& v1, V32& v2, V32& v3) {
   v3 = hn::BitCast(d, hn::InterleaveUpper(d64, c, e));
 }
 
-// A group's blocks, kWays at a time.
 struct BlockPlanes {
   const std::uint8_t* p;
   const std::uint8_t* farthest;  // last address for a read of 16 bytes
   const std::uint8_t* widths;
-  const std::uint8_t* at[kWays];  // the current blocks
+  const std::uint8_t* at[kWays];
 
   explicit BlockPlanes(const PackedGroup& g) : p(g.planes), farthest(g.end + kReadSlack - 16), widths(g.width) {}
-  // Moves to the next blocks and returns their widths.
   HWY_INLINE hn::Vec<Tag<std::int32_t>> Next() {
     const Tag<std::int32_t> d;
     const auto width = hn::PromoteTo(d, hn::LoadU(hn::Rebind<std::uint8_t, decltype(d)>(), widths));
@@ -77,8 +73,7 @@ struct BlockPlanes {
   }
 };
 
-// x, a plane of numbers, less the same plane of the numbers one place before. x replaces the stored plane of the
-// previous kWays blocks.
+// Subtracts the numbers one place before. x replaces the stored plane of the previous kWays blocks.
 HWY_INLINE V32 LessPlaceBefore(V32 x, std::uint32_t* blocks_before, V32& borrow) {
   const Words d;
   const V32 before = hn::Load(d, blocks_before);
@@ -94,9 +89,9 @@ HWY_INLINE V32 LessPlaceBefore(V32 x, std::uint32_t* blocks_before, V32& borrow)
   return difference;
 }
 
-// Writes the planes and widths of low, raised kRaise times, plus high; each may be negated. Returns the end of the
-// planes, or null if unsigned residuals would need 32 bits. The sums have up to 4 kQuads planes, or are modulo 2^32.
-// May write up to 16 kQuads bytes more.
+// Adds `low`, raised kRaise times, and `high`; each may be negated. Returns the end of the planes, or null if unsigned
+// residuals would need 32 bits. Sums have up to 4 kQuads planes, or are modulo 2^32. May write up to 16 kQuads bytes
+// more.
 template <bool kSigned, int kRaise, int kQuads>
 HWY_NOINLINE std::uint8_t* AddQuads(const PackedGroup& low, bool negate_low, const PackedGroup& high, bool negate_high,
                                     std::uint8_t* width, std::uint8_t* at) {
@@ -115,7 +110,7 @@ HWY_NOINLINE std::uint8_t* AddQuads(const PackedGroup& low, bool negate_low, con
     const auto width_l = l.Next(), width_h = h.Next();
     V32 carry = hn::Or(invert_l, invert_h), below = zero, most = zero, last_l = zero, last_h = zero;
     V32 borrow0 = zero, borrow1 = zero;
-    // Plane i of numbers of any width: sign or zero beyond the stored planes.
+    // Sign or zero beyond the stored planes.
     const auto extended = [&](int i, V32 stored, auto widths, V32 signs, V32& last) HWY_ATTR {
       const auto has = hn::RebindMask(d, hn::Lt(hn::Set(di, i), widths));
       if constexpr (kSigned)
@@ -132,8 +127,7 @@ HWY_NOINLINE std::uint8_t* AddQuads(const PackedGroup& low, bool negate_low, con
       const V32 y = hn::Xor(extended(i, stored_h, width_h, signs_h, last_h), invert_h);
       const V32 either = hn::Xor(x, y), s = hn::Xor(either, carry);
       carry = hn::Or(hn::And(x, y), hn::And(either, carry));
-      // The least width: one more than the highest plane that differs from the plane below it (signed) or from 0
-      // (unsigned).
+      // Signed: compares with the plane below, else with 0.
       most = hn::IfThenElse(hn::Eq(s, below), most, hn::Set(d, static_cast<std::uint32_t>(i + 1)));
       if constexpr (kSigned) below = s;
       return s;
@@ -163,12 +157,10 @@ HWY_NOINLINE std::uint8_t* AddQuads(const PackedGroup& low, bool negate_low, con
   return at;
 }
 
-// Dispatches on the number of planes.
 template <bool kSigned, int kRaise>
 HWY_INLINE std::uint8_t* AddPlanes(const PackedGroup& low, bool negate_low, const PackedGroup& high, bool negate_high,
                                    std::uint8_t* width, std::uint8_t* at) {
-  // A raise takes a bit, and so does a sign that only the other operand has. A difference has a sign from the first
-  // raise on.
+  // A raise takes a bit, and so does a sign that only the other operand has. Raised residuals have signs.
   const auto sign = [](const PackedGroup& g) { return kSigned && g.predictor == Predictor::none_unsigned; };
   const int planes = 1 + std::max(low.widest + (kRaise > 0 ? kRaise : sign(low)), high.widest + sign(high));
   switch ((planes + 3) / 4) {
@@ -180,7 +172,7 @@ HWY_INLINE std::uint8_t* AddPlanes(const PackedGroup& low, bool negate_low, cons
   return AddQuads<kSigned, kRaise, kMostQuads>(low, negate_low, high, negate_high, width, at);
 }
 
-// Writes a + b or a - b; between(p) as for WriteGroup. Returns the words; declines if the result is not a narrow group.
+// between(p) as for WriteGroup. Returns the words; declines if the result is not a narrow group.
 template <class Between>
 std::size_t AddPacked(const PackedGroup& a, const PackedGroup& b, bool negate_b, std::uint8_t* out,
                       const Between& between) {
@@ -211,4 +203,4 @@ std::size_t AddPacked(const PackedGroup& a, const PackedGroup& b, bool negate_b,
 }  // namespace stretto::codec::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
-#endif  // include guard of a file that is included once for each target
+#endif  // include guard

@@ -1,5 +1,5 @@
-// Converts blocks of 32 residuals to bit planes and back. Both directions are one 8 x 8 bit transposition of each
-// 8-byte word. Planes 0-7 of a block, with the bytes of 8 values sorted together, become the low bytes of 32 values.
+// Blocks of 32 residuals to bit planes and back, by 8 x 8 bit transpositions. Planes 0-7, with the bytes of 8 values
+// sorted together, become the low bytes of 32 values.
 #if defined(STRETTO_PORTABLE_PLANES_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef STRETTO_PORTABLE_PLANES_INL_H_
 #undef STRETTO_PORTABLE_PLANES_INL_H_
@@ -16,7 +16,7 @@ namespace stretto::codec::HWY_NAMESPACE {
 
 using V8 = hn::Vec<Tag<std::uint8_t>>;
 
-// Row n: n words of ones, then zeros: keeps the first n planes of eight.
+// Row n keeps the first n planes of eight.
 alignas(32) inline constexpr std::uint32_t kFirstPlanes[9][8] = {
     {0},
     {~0u},
@@ -49,9 +49,8 @@ HWY_INLINE V8 TransposeBytes(V8 v) {
   return hn::TableLookupBytes(v, hn::LoadDup128(d, kIndex));
 }
 
-// Converts eight planes to the bytes of all 32 places. The first `count` planes are the block's; the word `fill`
-// replaces the others. Places 0-7 and 16-23 come first, then the others, so that interleaving with another vector's
-// bytes gives words in order. Vectors of 16 bytes hold places from 16 kHalf on.
+// Eight planes to bytes; `fill` replaces those beyond the first `count`. Places 0-7 and 16-23 come first, so that
+// interleaving two vectors gives words in order. Vectors of 16 bytes hold places from 16 kHalf on.
 template <int kHalf>
 HWY_INLINE V8 PlaneBytes(const std::uint8_t* planes, int count, std::uint32_t fill) {
   const Tag<std::uint8_t> d;
@@ -74,8 +73,8 @@ HWY_INLINE V8 PlaneBytes(const std::uint8_t* planes, int count, std::uint32_t fi
   }
 }
 
-// Byte kByte of each word of v0 and v1: two halves of a block, or two quarters with vectors of 16 bytes. Order: places
-// 0-7 and 16-23, then 8-15 and 24-31; with 16 bytes in order.
+// Byte kByte of each word: halves of a block, or quarters with vectors of 16 bytes. Order: places 0-7 and 16-23, then
+// 8-15 and 24-31; with 16 bytes in order.
 template <int kByte, class V>
 HWY_INLINE V8 PackBytes(V v0, V v1) {
   const Tag<std::uint8_t> d;
@@ -88,7 +87,7 @@ HWY_INLINE V8 PackBytes(V v0, V v1) {
   return hn::TableLookupBytes(hn::BitCast(d, both), hn::LoadDup128(d, kApart));
 }
 
-// Converts eight planes, of which the first `count` are the block's, to 32 bytes.
+// The first `count` planes are the block's.
 HWY_INLINE void PlanesToBytes(const std::uint8_t* planes, int count, std::uint8_t* bytes) {
   const Tag<std::uint8_t> d;
   const Tag<std::uint32_t> d32;
@@ -106,7 +105,7 @@ HWY_INLINE void PlanesToBytes(const std::uint8_t* planes, int count, std::uint8_
   }
 }
 
-// The inverse: 32 bytes in PackBytes' order (a, and b with vectors of 16 bytes) to eight planes.
+// From bytes in PackBytes' order (a, and b with vectors of 16 bytes).
 HWY_INLINE void BytesToPlanes(V8 a, V8 b, std::uint8_t* planes) {
   const Tag<std::uint8_t> d;
   const Tag<std::uint32_t> d32;
@@ -122,7 +121,6 @@ HWY_INLINE void BytesToPlanes(V8 a, V8 b, std::uint8_t* planes) {
   }
 }
 
-// Writes the eight planes of byte `kByte` of 32 residuals.
 template <int kByte, class T>
 HWY_INLINE void PutPlanes(const T* e, std::uint8_t* planes) {
   const Tag<std::uint16_t> d16;
@@ -132,7 +130,6 @@ HWY_INLINE void PutPlanes(const T* e, std::uint8_t* planes) {
                           HWY_ATTR { return PackBytes<kByte>(hn::Load(dt, e + i), hn::Load(dt, e + i + kLanes<T>)); };
     BytesToPlanes(pack(0), pack(kBytes == 32 ? 0 : 16), planes);
   } else {
-    // Takes halves of the 32-bit residuals, then their bytes.
     alignas(32) std::int16_t half[kBlock];
     for (std::size_t i = 0; i < kBlock; i += kLanes<std::int16_t>) {
       const auto v0 = hn::BitCast(d16, hn::Load(Tag<T>(), e + i));
@@ -144,7 +141,7 @@ HWY_INLINE void PutPlanes(const T* e, std::uint8_t* planes) {
   }
 }
 
-// Writes the w planes of 32 residuals, in whole bytes of planes: up to 28 bytes too many.
+// Writes up to 28 bytes too many.
 template <class T>
 HWY_INLINE void PutBlock(const T* e, int w, std::uint8_t* p) {
   PutPlanes<0>(e, p);
@@ -155,7 +152,7 @@ HWY_INLINE void PutBlock(const T* e, int w, std::uint8_t* p) {
   }
 }
 
-// Eight planes at p, without reading at or beyond `end`.
+// Does not read at or beyond `end`.
 HWY_INLINE void ReadPlanes(const std::uint8_t* p, const std::uint8_t* end, int count, std::uint8_t* bytes) {
   if (HWY_LIKELY(end - p >= 32)) {
     PlanesToBytes(p, count, bytes);
@@ -166,8 +163,7 @@ HWY_INLINE void ReadPlanes(const std::uint8_t* p, const std::uint8_t* end, int c
   PlanesToBytes(last, count, bytes);
 }
 
-// Reads the bytes of all residuals, as many as the widest block needs: byte kByte at bytes + kGroup * kByte. Returns
-// their number.
+// Reads byte kByte of all residuals to bytes + kGroup * kByte. Returns the number of bytes that the widest block needs.
 HWY_INLINE int ReadBytes(const PackedGroup& g, std::uint8_t* bytes) {
   const int n = g.widest <= 8 ? 1 : (g.widest + 7) / 8;
   const std::uint8_t* p = g.planes;
@@ -187,7 +183,7 @@ HWY_INLINE int ReadBytes(const PackedGroup& g, std::uint8_t* bytes) {
   return n;
 }
 
-// Reads the residuals of the group, sign extended. T holds the widest block, and one more bit for predictor 0.
+// Sign extended. T holds the widest block, and one more bit for predictor 0.
 template <class T>
 HWY_INLINE void ReadResiduals(const PackedGroup& g, T* e) {
   alignas(64) std::uint8_t bytes[sizeof(T) * kGroup];
@@ -222,4 +218,4 @@ HWY_INLINE void ReadResiduals(const PackedGroup& g, T* e) {
 }  // namespace stretto::codec::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
-#endif  // include guard of a file that is included once for each target
+#endif  // include guard

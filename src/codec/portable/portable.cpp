@@ -30,7 +30,7 @@ HWY_BEFORE_NAMESPACE();
 namespace stretto::codec::HWY_NAMESPACE {
 #if STRETTO_PORTABLE_TARGET
 
-// Encodes codes and exceptions of x. Declines results that may exceed the room or the raw size.
+// Declines results that may exceed the room or the raw size.
 template <class T>
 std::size_t CompressFilled(const T* x, Codes1024& codes, const Missing& missing, std::uint8_t* out) {
   if (sizeof(T) == 8 && missing.count > kGroup / 2 && !missing.alike) return kDeclined;
@@ -42,7 +42,7 @@ std::size_t CompressFilled(const T* x, Codes1024& codes, const Missing& missing,
   return words < 1 + kGroup * sizeof(T) / 4 ? words : kDeclined;
 }
 
-// Compresses values with codes that need a check, or without codes. Also declines codes beyond 32 bits.
+// For values without codes, or with codes that need a check. Also declines codes beyond 32 bits.
 template <class T>
 HWY_NOINLINE std::size_t CompressChecked(const T* x, const Grid<T>& grid, std::uint8_t* out, Tally* tally) {
   Codes1024 codes;
@@ -71,8 +71,7 @@ std::size_t Add(const std::uint8_t* a, std::size_t a_words, const std::uint8_t* 
   return AddPacked(ga, gb, negate_b, out, kNothing);
 }
 
-// Fast path for equal missing places in a and x, with one value in x: the small codes add as in any group. Declines all
-// others.
+// Fast path: equal missing places in a and x, and one value in x. Declines all others.
 template <class T>
 HWY_NOINLINE std::size_t AddAlikeValues(const std::uint8_t* a, std::size_t words, const T* x, Codes1024& codes,
                                         const Missing& missing, double width, std::uint8_t* out, std::size_t room) {
@@ -98,7 +97,7 @@ HWY_NOINLINE std::size_t AddAlikeValues(const std::uint8_t* a, std::size_t words
   });
 }
 
-// Missing data in a, in x, or in both. If their places differ, x is compressed from these codes, and then added.
+// Missing data in a, in x, or in both.
 template <class T>
 HWY_NOINLINE std::size_t AddFilledValues(const std::uint8_t* a, std::size_t words, const T* x, Codes1024& codes,
                                          const Missing& missing, double width, std::uint8_t* out, std::size_t room,
@@ -128,7 +127,7 @@ std::size_t AddValues(const std::uint8_t* a, std::size_t words, const T* x, cons
   Missing missing;
   if (!codes.range.good() && !codes.check(x, grid, &missing)) return kDeclined;
   if (!plain || missing.count > 0) return AddFilledValues(a, words, x, codes, missing, grid.width, out, room, tally);
-  // Compressed groups of larger codes may be as long as the values, and would be stored verbatim.
+  // Groups of larger codes may be as long as the values, and would be stored verbatim.
   if (sizeof(T) == 4 && codes.range.bound() >= kMaybeVerbatim) return kDeclined;
   const std::size_t n = AddCodes(ga, codes, x + kGroup, out);
   if (n != kDeclined) tally->merge({codes.range.bound(), 0});
@@ -156,15 +155,14 @@ void DecompressTo(const PackedGroup& g, const Grid<T>& grid, std::uint64_t code_
   PutDouble<kStream>(codes.large.at(), grid, divisor, y);
 }
 
-// Copies a group's values from the cache to aligned addresses with streaming stores.
+// To aligned addresses.
 template <class T>
 void PutPastCaches(const T* from, T* y) {
   const Tag<T> d;
   for (std::size_t i = 0; i < kGroup; i += kLanes<T>) hn::Stream(hn::Load(d, from + i), d, y + i);
 }
 
-// Decodes a group with exceptions: equal exceptions with the codes, others after them. Declines verbatim, wide and
-// malformed groups.
+// Decodes equal exceptions with the codes. Declines verbatim, wide and malformed groups.
 template <bool kStream, class T>
 HWY_NOINLINE bool DecompressExceptions(const std::uint8_t* p, std::size_t words, const Grid<T>& grid,
                                        std::uint64_t code_bound, std::uint32_t divisor, T* y) {

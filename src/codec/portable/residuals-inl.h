@@ -1,5 +1,5 @@
-// Converts codes to residuals and back, chooses the order, and writes groups from residuals. T is int16_t if everything
-// is known to fit, else int32_t, whose arithmetic modulo 2^32 is the format's.
+// Codes to residuals and back, the order, and groups from residuals. T is int16_t if everything is known to fit, else
+// int32_t, whose arithmetic modulo 2^32 is the format's.
 #if defined(STRETTO_PORTABLE_RESIDUALS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef STRETTO_PORTABLE_RESIDUALS_INL_H_
 #undef STRETTO_PORTABLE_RESIDUALS_INL_H_
@@ -14,7 +14,7 @@ HWY_BEFORE_NAMESPACE();
 namespace stretto::codec::HWY_NAMESPACE {
 #if STRETTO_PORTABLE_TARGET
 
-// ORs the lanes of each row: out[r] = OR of row r, for a multiple of 16 / sizeof(T) rows.
+// out[r] = OR of the lanes of row r, for a multiple of 16 / sizeof(T) rows.
 template <class T>
 HWY_INLINE void OrRows(const T* rows, int n, std::make_unsigned_t<T>* out) {
   const Tag<T> d;
@@ -44,7 +44,7 @@ HWY_INLINE void OrRows(const T* rows, int n, std::make_unsigned_t<T>* out) {
   }
 }
 
-// The order that the format prescribes for 1,024 codes (choose_order, group_write.cpp).
+// The order that the format prescribes (choose_order, group_write.cpp).
 template <class T>
 HWY_INLINE int ChooseOrder(const T* q) {
   constexpr int kSamples = 6, kRows = 24;  // 18, up to a multiple of 8
@@ -92,7 +92,7 @@ HWY_INLINE void Difference(T* from, T before, T* to) {
     hn::Store(hn::Sub(hn::Load(d, from + i), hn::LoadU(d, from + i - 1)), d, to + i);
 }
 
-// Converts codes to residuals with this base and slope. Returns the residuals: the codes themselves for order 0.
+// Returns the residuals: the codes themselves for order 0.
 template <class T>
 HWY_INLINE T* ResidualsFrom(int order, T* q, T* e, std::int32_t base, std::int32_t slope) {
   const Tag<T> d;
@@ -148,19 +148,16 @@ HWY_INLINE Extremes<T> SumUp(T* v, T start) {
   return {hn::GetLane(hn::MinOfLanes(d, least)), hn::GetLane(hn::MaxOfLanes(d, most))};
 }
 
-// Limits of sums in 16 bits. A sum that overflows shows up beyond kLimit16 before it returns: with terms of at most
-// kWidest16 bits and starts of at most kStart16, two sums in a row cannot be within kLimit16 and 2^16 apart from the
-// true sums.
+// Limits of sums in 16 bits. An overflow shows up beyond kLimit16: with terms of kWidest16 bits and starts up to
+// kStart16, two sums in a row cannot be within kLimit16 and 2^16 apart from the true sums.
 inline constexpr int kLimit16 = 20479, kStart16 = 24576, kWidest16 = 15;
 
-// True if the codes of a group may be such sums.
 inline bool MayBeSmall(const PackedGroup& g) {
   const auto far = [](std::int32_t v) { return v < -kStart16 || v > kStart16; };
   return g.widest <= kWidest16 && !far(g.base) && !far(g.slope);
 }
 
-// Reads the group's codes. T int32_t: always succeeds. int16_t: false (and garbage in q) unless they are certainly
-// right.
+// int16_t: false (and garbage in q) unless the codes are certainly right.
 template <class T>
 HWY_INLINE bool ReadCodes(const PackedGroup& g, T* q) {
   const int order = order_of(g.predictor);
@@ -171,8 +168,7 @@ HWY_INLINE bool ReadCodes(const PackedGroup& g, T* q) {
   return order == 0 || within(SumUp(q, static_cast<T>(g.base)));
 }
 
-// Writes the planes of the residuals and each block's width. Returns the end of the planes; may write up to 28 bytes
-// more.
+// Returns the end of the planes; may write up to 28 bytes more.
 template <class T>
 HWY_INLINE std::uint8_t* WritePlanes(bool is_signed, const T* e, std::uint8_t* width, std::uint8_t* at) {
   const Tag<T> d;
@@ -182,7 +178,7 @@ HWY_INLINE std::uint8_t* WritePlanes(bool is_signed, const T* e, std::uint8_t* w
     for (std::size_t i = kBlock * static_cast<std::size_t>(b); i < kBlock * static_cast<std::size_t>(b + 1);
          i += kLanes<T>) {
       const auto v = hn::Load(d, e + i);
-      // Maps signed numbers of w bits to unsigned numbers of w bits: 0, -1, 1, -2, 2 to 0, 1, 2, 3, 4.
+      // Maps 0, -1, 1, -2, 2 to 0, 1, 2, 3, 4.
       bits = hn::Or(bits, is_signed ? hn::Xor(hn::Add(v, v), hn::ShiftRight<8 * sizeof(T) - 1>(v)) : v);
     }
     hn::Store(bits, d, rows + kLanes<T> * static_cast<std::size_t>(b));
@@ -198,8 +194,8 @@ HWY_INLINE std::uint8_t* WritePlanes(bool is_signed, const T* e, std::uint8_t* w
   return at;
 }
 
-// Writes a full narrow group from its residuals and returns the words. between(p) writes the section between slope and
-// planes, and returns its end, or null to decline. May write up to 28 bytes more.
+// Returns the words. between(p) writes the section between slope and planes, and returns its end, or null to decline.
+// May write up to 28 bytes more.
 template <class T, class Between>
 HWY_INLINE std::size_t WriteGroup(Predictor p, std::int32_t base, std::int32_t slope, const T* e, std::uint8_t* out,
                                   const Between& between) {
@@ -213,4 +209,4 @@ HWY_INLINE std::size_t WriteGroup(Predictor p, std::int32_t base, std::int32_t s
 }  // namespace stretto::codec::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
-#endif  // include guard of a file that is included once for each target
+#endif  // include guard

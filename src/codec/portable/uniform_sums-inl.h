@@ -1,5 +1,4 @@
-// Exact sums at exceptions, with one value per summand for all its missing places, as with fill values. Processes a few
-// places at a time, each in 128 bits: two words of 64, in the stream's order.
+// Exact sums at exceptions, with one value per summand for all its missing places, in 128 bits.
 #if defined(STRETTO_PORTABLE_UNIFORM_SUMS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef STRETTO_PORTABLE_UNIFORM_SUMS_INL_H_
 #undef STRETTO_PORTABLE_UNIFORM_SUMS_INL_H_
@@ -18,8 +17,7 @@ namespace stretto::codec::HWY_NAMESPACE {
 
 inline constexpr int kPlaces = static_cast<int>(kLanes<std::uint64_t>);  // at a time: 2 or 4
 
-// By the set of non-zero words among four (bit i: word i): the range from the first to the last such word, as stored in
-// the stream.
+// By the set of non-zero words among four: the range that the stream stores.
 struct Trims {
   std::uint32_t head[16];
   std::uint8_t from[16], bytes[16];  // first of these words; their bytes with the head
@@ -35,8 +33,7 @@ struct Trims {
   }
 };
 
-// Sums at some places: their magnitudes and further fields of their heads. Place j is number j / 2 of the even or odd
-// places.
+// Magnitudes and head fields of sums. Place j is number j / 2 of the even or odd places.
 struct SumsOfPlaces {
   alignas(32) std::uint8_t words[2][2 * kBytes] = {};  // up to 12 bytes behind a number are copied with it
   alignas(32) std::uint64_t head[kPlaces] = {};
@@ -51,7 +48,7 @@ struct SumsOfPlaces {
   }
 };
 
-// Addends for places that are missing in a alone, in b alone, in both.
+// Addends where a alone, b alone, or both are missing.
 struct MissingSums {
   std::uint64_t low[3], high[3], flags[3];
   explicit MissingSums(const UniformSums& s) noexcept
@@ -60,8 +57,7 @@ struct MissingSums {
         flags{s.a.flags, s.b.flags, s.a.flags | s.b.flags} {}
 };
 
-// Computes the sums at kPlaces places from `at` on. `in_a` and `in_b` have a bit per place, set if it is missing;
-// higher bits are ignored.
+// Sums kPlaces places from `at` on. in_a, in_b: a bit per missing place; higher bits are ignored.
 HWY_INLINE void SumPlaces(const UniformSums& s, const MissingSums& missing, std::size_t at, std::uint32_t in_a,
                           std::uint32_t in_b, SumsOfPlaces* sums) {
   const Tag<std::uint64_t> d;
@@ -132,4 +128,4 @@ inline std::uint8_t* WriteSums(const UniformSums& s, std::uint8_t* p, std::uint8
 }  // namespace stretto::codec::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
-#endif  // include guard of a file that is included once for each target
+#endif  // include guard

@@ -1,4 +1,3 @@
-// Values to codes and back, and the range of values.
 #if defined(STRETTO_PORTABLE_VALUES_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef STRETTO_PORTABLE_VALUES_INL_H_
 #undef STRETTO_PORTABLE_VALUES_INL_H_
@@ -19,7 +18,7 @@ namespace stretto::codec::HWY_NAMESPACE {
 
 struct CodeRange {
   std::int32_t least = 1, most = 0;  // least > most: some value needs a check
-  bool far = false;                  // that value was checked, and has no code of more bits either
+  bool far = false;                  // checked, and has no code of more bits either
   bool good() const { return least <= most; }
   std::uint32_t bound() const {
     return most > -least ? static_cast<std::uint32_t>(most) : static_cast<std::uint32_t>(-least);
@@ -29,8 +28,8 @@ struct CodeRange {
 // Values checked together. A step with a bad code loses little more than its own work.
 inline constexpr std::size_t kQuantiseStep = 8 * kBlock;
 
-// Quantises 1,024 values if no code exceeds safe_code. The codes equal those of quantise(). s = x * r + M, rounded
-// once, is M plus the integer nearest to x * r, and the low bits of s hold this integer. The error needs no check.
+// No code may exceed safe_code. s = x * r + M, rounded once, is M plus the integer nearest to x * r, which its low bits
+// hold. The error needs no check.
 HWY_INLINE CodeRange Quantise(const float* x, const Grid<float>& grid, std::int16_t* q) {
   const auto safe = static_cast<std::int32_t>(grid.safe_code);  // at most 8191
   if (safe == 0) return {};
@@ -40,7 +39,7 @@ HWY_INLINE CodeRange Quantise(const float* x, const Grid<float>& grid, std::int1
   const Tag<std::int16_t> d16;
   const auto magic = hn::Set(d, 0x1.8p23f), r = hn::Set(d, grid.r);
   const auto low = hn::Set(di, kMagicBits - safe), high = hn::Set(di, kMagicBits + safe);
-  // For positive s, its bits as integers grow with s. NaN, infinities and large values lie outside the range.
+  // For positive s, its bits as integers grow with s. NaN, infinities and large values lie outside.
   auto least = hn::Set(di, kMagicBits), most = least;
   bool good = true;
   for (std::size_t step = 0; good && step < kGroup; step += kQuantiseStep) {
@@ -59,7 +58,7 @@ HWY_INLINE CodeRange Quantise(const float* x, const Grid<float>& grid, std::int1
   return {from - kMagicBits, to - kMagicBits};
 }
 
-// Quantise for all codes up to safe_code32.
+// For codes up to safe_code32.
 HWY_INLINE CodeRange Quantise(const float* x, const Grid<float>& grid, std::int32_t* q) {
   const auto safe = static_cast<std::int32_t>(grid.safe_code32);  // below 2^21
   if (safe == 0) return {};
@@ -67,7 +66,7 @@ HWY_INLINE CodeRange Quantise(const float* x, const Grid<float>& grid, std::int3
   const Tag<std::int32_t> di;
   const auto magic = hn::Set(d, 0x1.8p23f), r = hn::Set(d, grid.r);
   const auto zero = hn::BitCast(di, magic);
-  // Large values, NaN and infinities lie outside the range; negative sums wrap around.
+  // Negative sums wrap around.
   const auto low = hn::Set(di, -safe), high = hn::Set(di, safe);
   auto least = hn::Zero(di), most = least;
   for (std::size_t step = 0; step < kGroup; step += kQuantiseStep) {
@@ -103,13 +102,13 @@ HWY_INLINE CodeRange Quantise(const double* x, const Grid<double>& grid, std::in
   return {hn::GetLane(hn::MinOfLanes(half_signed, least)), hn::GetLane(hn::MaxOfLanes(half_signed, most))};
 }
 
-// Quantises 1,024 arbitrary values with the checks of quantise(). A value without a code gets 0, and its bit in
-// `lanes`. False if a code needs more than 32 bits.
+// With the checks of quantise(). A value without a code gets 0, and its bit in `lanes`. False if a code needs more than
+// 32 bits.
 template <class T>
 HWY_INLINE bool QuantiseChecked(const T* x, const Grid<T>& grid, std::int32_t* q, Lanes lanes) {
   constexpr bool kSingle = sizeof(T) == 4;
-  // Products below direct_below are exact enough in this arithmetic, and their codes decode to finite numbers. From
-  // kHopeless on there is no code.
+  // Products below direct_below are exact enough, and their codes decode to finite numbers. From kHopeless on there is
+  // no code.
   const T direct_below = static_cast<T>(std::min(kSingle ? 0x1p21 - 2 : 0x1p51, grid.finite_code));
   constexpr T kHopeless = kSingle ? T(0x1p33) : T(0x1p51);
   const Tag<T> d;
@@ -179,7 +178,7 @@ HWY_INLINE void Widen(const std::int16_t* from, std::int32_t* to) {
     hn::Store(hn::PromoteTo(d, hn::Load(half, from + i)), d, to + i);
 }
 
-// Stores a vector; kStream: with streaming stores, to aligned addresses.
+// kStream: streaming stores, to aligned addresses.
 template <bool kStream, class D, class V>
 HWY_INLINE void Put(V v, D d, hn::TFromD<D>* y) {
   if constexpr (kStream)
@@ -188,7 +187,6 @@ HWY_INLINE void Put(V v, D d, hn::TFromD<D>* y) {
     hn::StoreU(v, d, y);
 }
 
-// Decodes values in single precision.
 template <bool kStream>
 HWY_INLINE void PutSingle(const std::int32_t* q, const Grid<float>& grid, float* y) {
   const Tag<float> d;
@@ -197,7 +195,6 @@ HWY_INLINE void PutSingle(const std::int32_t* q, const Grid<float>& grid, float*
     Put<kStream>(hn::Mul(hn::ConvertTo(d, hn::Load(Tag<std::int32_t>(), q + i)), w), d, y + i);
 }
 
-// Decodes values or means through float64.
 template <bool kStream, class T>
 HWY_INLINE void PutDouble(const std::int32_t* q, const Grid<T>& grid, std::uint32_t divisor, T* y) {
   const Tag<double> d;
@@ -223,7 +220,7 @@ HWY_INLINE void PutDouble(const std::int32_t* q, const Grid<T>& grid, std::uint3
   }
 }
 
-// Smallest and largest finite of n values; without any, infinity and minus infinity.
+// Without finite values: infinity and minus infinity.
 template <class T>
 HWY_INLINE void Range(const T* x, std::size_t n, T* lo, T* hi) {
   const Tag<T> d;
@@ -251,4 +248,4 @@ HWY_INLINE void Range(const T* x, std::size_t n, T* lo, T* hi) {
 }  // namespace stretto::codec::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
-#endif  // include guard of a file that is included once for each target
+#endif  // include guard

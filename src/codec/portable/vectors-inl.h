@@ -1,5 +1,5 @@
-// Vector types of the portable kernels. At most 32 bytes, the bytes or planes of one block: wider vectors would gain
-// little, and every step has a shape that is known at compile time.
+// At most 32 bytes, the bytes or planes of one block: wider vectors would gain little, and every shape is known at
+// compile time.
 #if defined(STRETTO_PORTABLE_VECTORS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef STRETTO_PORTABLE_VECTORS_INL_H_
 #undef STRETTO_PORTABLE_VECTORS_INL_H_
@@ -10,7 +10,7 @@
 #include "codec/stream/group.hpp"
 #include "hwy/highway.h"
 
-// Targets with these kernels: the codes need one rounding of x * r + M, so a fused multiply-add.
+// The codes need one rounding of x * r + M, so a fused multiply-add.
 #undef STRETTO_PORTABLE_TARGET
 #if HWY_NATIVE_FMA && HWY_HAVE_FLOAT64 && HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128
 #define STRETTO_PORTABLE_TARGET 1
@@ -32,7 +32,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 #if STRETTO_PORTABLE_TARGET
 
-// STRETTO_PORTABLE_NARROW tests the shape of machines with 16-byte vectors on other machines.
+// STRETTO_PORTABLE_NARROW tests 16-byte vectors on other machines.
 #if HWY_HAVE_SCALABLE || HWY_MAX_BYTES < 32 || defined(STRETTO_PORTABLE_NARROW)
 inline constexpr std::size_t kBytes = 16;
 #else
@@ -56,4 +56,4 @@ struct Row {
 }  // namespace stretto::codec::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
-#endif  // include guard of a file that is included once for each target
+#endif  // include guard

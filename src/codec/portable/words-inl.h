@@ -1,5 +1,5 @@
-// Converts a block of 32 residuals of 16 bits between bit planes and one vector of 64 bytes. Handles all 16 possible
-// planes at once, so no branch depends on the block's width.
+// A block of 16-bit residuals between bit planes and one vector of 64 bytes. Handles all 16 possible planes, so no
+// branch depends on the width.
 #if defined(STRETTO_PORTABLE_WORDS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef STRETTO_PORTABLE_WORDS_INL_H_
 #undef STRETTO_PORTABLE_WORDS_INL_H_
@@ -20,7 +20,7 @@ using Planes16 = hn::FixedTag<std::uint32_t, 16>;
 using BlockBytes = hn::FixedTag<std::uint8_t, 2 * kBlock>;
 using VBlockBytes = hn::Vec<BlockBytes>;
 
-// Each 16 bytes hold bytes of eight values, low bytes first, or (by planes) those of four planes.
+// Each 16 bytes hold bytes of eight values, or (by planes) of four planes.
 alignas(64) inline constexpr std::uint32_t kSquareOfFour[16] = {0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15};
 alignas(16) inline constexpr std::uint8_t kBytesOfFour[16] = {0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15};
 
@@ -50,7 +50,7 @@ HWY_INLINE VBlockBytes SwapBytes(VBlockBytes v) {
   return hn::TableLookupBytes(v, hn::LoadDup128(BlockBytes(), kBytesOfFour));
 }
 
-// The sign bit of numbers of w bits, twice in a word; none for 0 bits, or for unsigned numbers.
+// The sign bit of numbers of w bits, twice in a word; none for 0 bits or unsigned numbers.
 struct SignBits {
   std::uint32_t of[17] = {};
   constexpr explicit SignBits(bool is_signed) noexcept {
@@ -59,7 +59,6 @@ struct SignBits {
 };
 inline constexpr SignBits kSignBits(true), kNoSignBits(false);
 
-// Reads the block of w <= 16 planes at p, with the signs of `signs`.
 HWY_INLINE VWords ReadWords(const std::uint8_t* p, std::uint8_t w, const SignBits& signs) {
   const Planes16 d;
   const Words16 d16;
@@ -71,7 +70,7 @@ HWY_INLINE VWords ReadWords(const std::uint8_t* p, std::uint8_t w, const SignBit
   return hn::Sub(hn::Xor(v, sign), sign);
 }
 
-// Writes all 16 planes of the block at p. Returns the least sufficient width.
+// Writes all 16 planes at p. Returns the least sufficient width.
 template <bool kSigned>
 HWY_INLINE int WriteWords(VWords v, std::uint8_t* p) {
   const Planes16 d;
@@ -81,7 +80,7 @@ HWY_INLINE int WriteWords(VWords v, std::uint8_t* p) {
   const auto bytes = hn::TableLookupBytes(hn::BitCast(d8, v), hn::LoadDup128(d8, kApart));
   const auto planes = hn::BitCast(d, SwapBytes(SwapWords(TransposeBlockBits(bytes))));
   hn::StoreU(hn::BitCast(d8, planes), d8, p);
-  // One more than the highest plane that differs from the plane below it (signed) or from 0 (unsigned).
+  // Signed: compares with the plane below, else with 0.
   auto below = hn::Zero(d);
   if constexpr (kSigned)
     below = hn::IfThenElseZero(hn::Not(hn::FirstN(d, 1)), hn::TableLookupLanes(planes, hn::SetTableIndices(d, kBelow)));
@@ -94,4 +93,4 @@ HWY_INLINE int WriteWords(VWords v, std::uint8_t* p) {
 }  // namespace stretto::codec::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
-#endif  // include guard of a file that is included once for each target
+#endif  // include guard

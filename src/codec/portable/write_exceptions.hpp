@@ -1,5 +1,4 @@
-// Writer of a group's exceptions: fill codes, and the section of places and values. Scalar code, by whole blocks, since
-// missing data come in runs.
+// Writes a group's exceptions by whole blocks, since missing data come in runs.
 #pragma once
 
 #include <algorithm>
@@ -12,14 +11,12 @@
 
 namespace stretto::codec {
 
-// Places of a group without a code.
 struct Missing {
   Lanes lanes = {};
   int count = 0;
-  bool alike = true;  // all of them hold the same bits
+  bool alike = true;  // all hold the same bits
 };
 
-// Each exception takes the previous code; exceptions before the first code take that code.
 template <class Q>
 void fill_exceptions(const Lanes lanes, Q* q) noexcept {
   int first = 0;
@@ -40,14 +37,13 @@ void fill_exceptions(const Lanes lanes, Q* q) noexcept {
   }
 }
 
-// The first exception. Precondition: there is one.
+// Precondition: there is one.
 inline int first_exception(const Lanes lanes) noexcept {
   int b = 0;
   while (lanes[b] == 0) ++b;
   return kBlock * b + std::countr_zero(lanes[b]);
 }
 
-// True if all these places of x hold the same bits.
 template <class T>
 bool all_alike(const T* x, const Lanes lanes) noexcept {
   using U = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
@@ -69,8 +65,7 @@ bool all_alike(const T* x, const Lanes lanes) noexcept {
   return others == 0;
 }
 
-// Writes the section of these exceptions of x, at least one, and returns its end. Takes up to sizeof(T) bytes per
-// exception and 256 more.
+// Precondition: at least one exception. Takes up to sizeof(T) bytes per exception and 256 more.
 template <class T>
 std::uint8_t* write_exceptions(const T* x, const Missing& missing, std::uint8_t* p) noexcept {
   std::uint8_t* kind = p;

@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::size_t padded(std::size_t n) noexcept { return (n + 3) / 4 * 4; }
 
-// Population count without the instruction, which older processors lack.
+// Older processors lack the instruction.
 std::size_t count_ones(std::uint64_t x) noexcept {
   x -= x >> 1 & 0x5555555555555555;
   x = (x & 0x3333333333333333) + (x >> 2 & 0x3333333333333333);
@@ -17,7 +17,7 @@ std::size_t count_ones(std::uint64_t x) noexcept {
 }
 
 bool parse_runs(const std::uint8_t* p, std::size_t n, int m, Lanes lanes) noexcept {
-  // bit j of byte i: place 8 i + j begins a run; one byte per eight places avoids store-to-load stalls
+  // Bit j of byte i: place 8 i + j begins a run. One byte per eight places avoids store-to-load stalls.
   std::uint8_t changes[kGroup / 8] = {};
   int at = 0, length = 0;
   bool first = true;
@@ -71,11 +71,10 @@ bool parse_lanes(const std::uint8_t* p, std::size_t left, int m, Lanes lanes, st
   return true;
 }
 
-// Most bytes of runs in a map. Lanes take at most 140 bytes, so longer runs are never chosen.
+// Lanes take at most 140 bytes, so longer runs are never chosen.
 constexpr std::size_t kMostRuns = 255;
 
-// Finds the places below m that differ from the previous place (place -1 counts as no exception). Stops within a word
-// after kMostRuns.
+// Finds the places below m that differ from the previous place; stops within a word after kMostRuns.
 std::size_t find_changes(const Lanes lanes, int m, std::uint16_t* at) noexcept {
   std::size_t n = 0;
   std::uint64_t before = 0;
@@ -88,7 +87,7 @@ std::size_t find_changes(const Lanes lanes, int m, std::uint16_t* at) noexcept {
       at[n + k] = static_cast<std::uint16_t>(64 * i + std::countr_zero(left | std::uint64_t{1} << 63));
       left &= left - 1;
     };
-    // Unconditionally four at once, possibly too many: a loop count would be mispredicted.
+    // Always at least four, possibly too many: a loop count would be mispredicted.
     for (std::size_t k = 0; k < 4; ++k) next(k);
     for (std::size_t k = 4; k < count; ++k) next(k);
     n += count;
@@ -96,7 +95,7 @@ std::size_t find_changes(const Lanes lanes, int m, std::uint16_t* at) noexcept {
   return n > 0 && at[n - 1] == m ? n - 1 : n;
 }
 
-// Writes the lengths of the runs to `out`. Returns the bytes, or more than kMostRuns.
+// Returns the bytes, or more than kMostRuns.
 std::size_t write_runs(const Lanes lanes, int m, std::uint8_t* out) noexcept {
   std::uint16_t at[1 + kMostRuns + 64 + 4];
   at[0] = 0;
@@ -119,7 +118,6 @@ std::size_t write_runs(const Lanes lanes, int m, std::uint8_t* out) noexcept {
   return n;
 }
 
-// Number of blocks that have both exceptions and other places.
 std::size_t count_mixed(const Lanes lanes, int m) noexcept {
   std::uint32_t n = 0;
   for (int b = 0; b < kBlocks; ++b) n += lanes[b] + 1 > 1;  // neither 0 nor all ones
@@ -153,7 +151,7 @@ std::size_t write_exception_map(const Lanes lanes, int m, std::uint8_t* out, std
   if (use_runs) {
     out[0] = kRunsBit;
     out[1] = static_cast<std::uint8_t>(n);
-    store(runs + n, std::uint32_t{0});  // padding
+    store(runs + n, std::uint32_t{0});
     std::memcpy(out + 2, runs, bytes - 2);
     return bytes;
   }

@@ -1,4 +1,4 @@
-// Places of a group's exceptions: the first parts of an exceptions section (docs/format.md, section 3).
+// Places of a group's exceptions (docs/format.md, section 3).
 #pragma once
 
 #include <cstdint>
@@ -17,18 +17,17 @@ constexpr bool is_exception_kind(std::uint8_t kind) noexcept {
   return kind <= 15 && (!(kind & kQuietNanBit) || (kind & (kUniformBit | kSumsBit)) == kUniformBit);
 }
 
-// Reads kind, n and map. Returns the bytes read; 0 if malformed.
+// Returns the bytes read; 0 if malformed.
 std::size_t parse_exception_map(const std::uint8_t* p, std::size_t left, int m, std::uint8_t* kind,
                                 Lanes lanes) noexcept;
 
-// Writes kind (only its runs bit), n and map. Returns the bytes written; 0 if they do not fit.
+// Writes `kind` with its runs bit only. Returns the bytes written; 0 if they do not fit.
 std::size_t write_exception_map(const Lanes lanes, int m, std::uint8_t* out, std::size_t room) noexcept;
 
-// Copies the map of a group that was read. Returns 0 unless write_exception_map() would write the same bytes and they
-// fit.
+// Returns 0 unless write_exception_map() would write the same bytes and they fit.
 std::size_t copy_exception_runs(const GroupView& from, std::uint8_t* out, std::size_t room) noexcept;
 
-// The quiet NaN that is not stored, `size` bytes of it (4 or 8).
+// `size` is 4 or 8.
 const std::uint8_t* quiet_nan_bytes(std::size_t size) noexcept;
 
 }  // namespace stretto::codec

@@ -13,7 +13,6 @@ using sums::Number;
 using sums::Short;
 using sums::Window;
 
-// The values of one operand, place by place.
 template <class T>
 class Operand {
  public:
@@ -60,7 +59,7 @@ struct Pair {
   const Window<T>& window;
   bool codes_are_short;
 
-  // Writes the sum at place i, an exception in a, in b, or in both. Returns its bytes.
+  // Place i is an exception in a, in b, or in both. Returns the bytes.
   std::size_t write(int i, bool in_a, bool in_b, std::uint8_t* out) const noexcept {
     if (codes_are_short && in_a != in_b) {
       const Operand<T>& missing = in_a ? a : b;
@@ -86,8 +85,8 @@ struct Pair {
   }
 };
 
-// Writes the sums if each operand has one short value for all its exceptions, as with fill values: the common case of
-// different missing places. `both` is the sum of the two values. Null: as for write_exception_sums().
+// Each operand has one short value for all exceptions, as with fill values; `both` is their sum. Null: as for
+// write_exception_sums().
 template <class T>
 std::uint8_t* write_uniform_sums(const Pair<T>& pair, const ExceptionSummand& a, const ExceptionSummand& b,
                                  bool negate_b, const std::uint8_t* both, std::size_t both_bytes, std::uint8_t* p,
@@ -119,7 +118,7 @@ std::uint8_t* write_uniform_sums(const Pair<T>& pair, const ExceptionSummand& a,
   return p;
 }
 
-// Writes uniform sums by the kernel if it applies, else by write_uniform_sums().
+// Uses the kernel if it applies, else write_uniform_sums().
 template <class T>
 std::uint8_t* write_uniform_sums_by(WriteUniformSums kernel, const Pair<T>& pair, const ExceptionSummand& a,
                                     const ExceptionSummand& b, bool negate_b, const std::uint8_t* both,
@@ -136,7 +135,7 @@ std::uint8_t* write_uniform_sums_by(WriteUniformSums kernel, const Pair<T>& pair
                 p, end);
 }
 
-// Bytes of the first exact sum in [p, end) if all are equal, else 0.
+// 0 if they differ.
 std::size_t bytes_of_all(const std::uint8_t* p, const std::uint8_t* end) noexcept {
   const std::size_t first = 4 + 4 * (load<std::uint32_t>(p) & 0xff);
   return std::memcmp(p, p + first, static_cast<std::size_t>(end - p) - first) == 0 ? first : 0;

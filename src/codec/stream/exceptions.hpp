@@ -1,4 +1,3 @@
-// Iterates over the exceptions of a group in order of place.
 #pragma once
 
 #include <bit>
@@ -8,13 +7,12 @@
 
 namespace stretto::codec {
 
-// T: float or double, the stored type of the stream.
+// T: the stored type, float or double.
 template <class T>
 class ExceptionReader {
  public:
   explicit ExceptionReader(const GroupView& g) noexcept : g_(g), at_(g.values) { measure(); }
 
-  // The current value; next() moves to the next place.
   const std::uint8_t* bytes() const noexcept { return at_; }
   std::size_t size() const noexcept { return size_; }
   void next() noexcept {
@@ -55,7 +53,6 @@ class ExceptionReader {
   std::size_t size_ = 0;
 };
 
-// Calls f(place) for each exception, in order.
 template <class F>
 void for_each_exception(const Lanes lanes, F f) {
   for (int b = 0; b < kBlocks; ++b)

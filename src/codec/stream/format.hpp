@@ -1,4 +1,4 @@
-// Layout of a stream (docs/format.md): constants, the header, and offsets of index and groups.
+// Layout of a stream (docs/format.md).
 #pragma once
 
 #include <cstddef>
@@ -20,8 +20,8 @@ inline constexpr std::uint64_t kNarrowLimit = 0x7fffffff;        // largest code
 inline constexpr std::uint64_t kCodeLimit = 0x7fffffffffffffff;  // largest code bound of a sum
 
 inline constexpr std::uint64_t kSingleLimit = 1u << 24;  // largest code bound decoded in single precision
-// Largest excess of the sum of two groups without exceptions over both together: 12 bytes of word, base and slope,
-// wider widths, and one or two planes per block.
+// Largest excess of the sum of two groups without exceptions over both: word, base and slope, wider widths, and up to
+// two planes per block.
 inline constexpr std::size_t kCombineSlack = 16 + 32 + 4 * 3 * kBlocks;
 
 enum class Predictor : std::uint8_t { none_unsigned = 0, none_signed = 1, first = 2, second = 3 };
@@ -39,7 +39,7 @@ inline constexpr std::uint32_t kNegativeBit = 1u << 16, kPlusInfBit = 1u << 17, 
 // Version 2: marks a dense chunk in the chunk table.
 inline constexpr std::uint64_t kDenseBit = std::uint64_t{1} << 63;
 
-// Unaligned little-endian access. The library runs on little-endian machines only (checked in inspect.cpp).
+// Unaligned little-endian access. inspect.cpp asserts a little-endian machine.
 template <class T>
 T load(const std::uint8_t* p) noexcept {
   T v;
@@ -64,23 +64,22 @@ void set_element(T* y, Index i, T v) noexcept {
 constexpr std::uint64_t groups_of(std::uint64_t count) noexcept { return (count + kGroup - 1) / kGroup; }
 constexpr std::uint64_t chunks_of(std::uint64_t groups) noexcept { return (groups + kChunk - 1) / kChunk; }
 
-// Version 2: bytes of the lengths at the start of a fixed chunk; `groups` counts the stream's groups from that chunk
-// on.
+// Version 2: bytes of the lengths before a fixed chunk; `groups` counts the groups from that chunk on.
 constexpr std::size_t length_bytes(std::uint64_t groups) noexcept {
   return (2 * (groups < kChunk ? groups : kChunk) + 3) / 4 * 4;
 }
 
-// Type of the stored codes and exceptions: the half types widen to float32.
+// The half types widen to float32.
 constexpr Type stored_type(Type t) noexcept { return t == Type::f16 || t == Type::bf16 ? Type::f32 : t; }
 constexpr bool is_integer(Type t) noexcept { return t == Type::i32 || t == Type::i64; }
 constexpr int value_bytes(Type t) noexcept { return t == Type::f64 || t == Type::i64 ? 8 : 4; }
 
-// Offsets in a stream of `count` values. Fixed (version 1): one array of lengths before all groups. Dense (version 2):
-// consecutive chunks; fixed chunks among them begin with their lengths.
+// Fixed (version 1): one array of lengths before all groups. Dense (version 2): consecutive chunks; fixed chunks among
+// them begin with their lengths.
 struct Layout {
   std::uint64_t count, groups, chunks;
-  std::size_t lengths;  // offset of the lengths
-  std::size_t body;     // offset of the first group, or chunk
+  std::size_t lengths;
+  std::size_t body;  // offset of the first group, or chunk
   Coding coding;
   explicit Layout(std::uint64_t n, Coding how = Coding::fixed) noexcept
       : count(n),
@@ -105,11 +104,11 @@ struct StreamView {
     return layout.coding == Coding::dense ? entry(c) & ~kDenseBit : entry(c);
   }
   const std::uint8_t* end() const noexcept { return base + info.bytes; }
-  // Start of chunk c; chunk(chunks) is the end.
+  // chunk(chunks) is the end.
   const std::uint8_t* chunk(std::uint64_t c) const noexcept {
     return c < layout.chunks ? base + chunk_offset(c) : end();
   }
-  // For a chunk that is not dense: its lengths, its first group, and the words of one of its groups.
+  // For chunks that are not dense.
   const std::uint8_t* lengths_of(std::uint64_t c) const noexcept {
     return layout.coding == Coding::dense ? chunk(c) : base + layout.lengths + 2 * kChunk * c;
   }
@@ -121,10 +120,10 @@ struct StreamView {
   }
 };
 
-// Reads and checks header and index of `in` (inspect.cpp), and with `checksum` the checksum, if present.
+// Checks header and index of `in`, and with `checksum` the checksum, if present.
 Status open_stream(Bytes in, StreamView* view, bool checksum) noexcept;
 
-// Writes the header. For a checksum the body must be complete.
+// For a checksum the body must be complete.
 void write_header(std::uint8_t* out, const Info& info) noexcept;
 
 std::uint32_t crc32c(std::uint32_t crc, const std::uint8_t* p, std::size_t n) noexcept;

@@ -1,4 +1,4 @@
-// One group: parsing, codes, and writing (docs/format.md, section 3). The scalar reference for the fast kernels.
+// One group (docs/format.md, section 3). The scalar reference of the kernels.
 #pragma once
 
 #include <cstdint>
@@ -10,9 +10,9 @@ namespace stretto::codec {
 using Codes = std::int64_t[kGroup];
 using Lanes = std::uint32_t[kBlocks];  // bit j of word b: place 32 b + j is an exception
 
-// The checked parts of a group: everything lies inside [begin, begin + 4 words).
+// The checked parts of a group, all inside its words.
 struct GroupView {
-  int m = 0;  // values
+  int m = 0;
   Predictor predictor = Predictor::none_unsigned;
   bool wide = false;
   bool verbatim = false;    // form 7
@@ -22,7 +22,7 @@ struct GroupView {
   std::int64_t base = 0, slope = 0;
   std::uint8_t width[kBlocks] = {};
   const std::uint8_t* planes = nullptr;
-  const std::uint8_t* values = nullptr;  // values of the exceptions
+  const std::uint8_t* values = nullptr;
   std::size_t values_bytes = 0;
   Lanes lanes = {};
   int exception_count = 0;
@@ -31,30 +31,27 @@ struct GroupView {
   bool exception(int i) const noexcept { return lanes[i / kBlock] >> (i % kBlock) & 1; }
 };
 
-// False if the words are no valid group of m values of this type. `like` (optional): a group of m values that often has
-// the same exceptions.
+// False if the words are no valid group. `like` (optional): a group of m values that often has the same exceptions.
 bool parse_group(const std::uint8_t* p, std::size_t words, int m, Type type, GroupView* g,
                  const GroupView* like = nullptr) noexcept;
 
-// Stored residuals e_0..e_1023 (sign extended), modulo 2^32 or 2^64.
+// Sign extended, modulo 2^32 or 2^64.
 void read_residuals(const GroupView& g, Codes e) noexcept;
 
-// Codes of all m places (exceptions: their fill), 0 beyond.
+// Exceptions have their fill; places beyond m have 0.
 void read_codes(const GroupView& g, Codes q) noexcept;
 
-// Gives every exception its fill.
 void fill_codes(const Lanes lanes, int m, Codes q) noexcept;
 
-// The prediction order (0, 1, 2) that the format prescribes for these codes.
+// The prescribed prediction order (0, 1, 2).
 int choose_order(const Codes q, int m, bool wide) noexcept;
 Predictor choose_predictor(const Codes q, int m, bool wide) noexcept;
 
-// Base and slope that the format prescribes for a newly compressed group.
+// As prescribed for a newly compressed group.
 void fresh_base(const Codes q, int m, Predictor p, bool wide, std::int64_t* base, std::int64_t* slope) noexcept;
 
-// Provides the exceptions' values; the encoder requests them one by one in order.
 struct ExceptionSource {
-  // Writes the value of place i to out. Returns the bytes written, 0 if it exceeds `room`.
+  // Writes the value of place i; called in order. Returns the bytes written, 0 if it exceeds `room`.
   std::size_t (*write)(void* self, int i, std::uint8_t* out, std::size_t room) = nullptr;
   void* self = nullptr;
   bool uniform = false;  // all places are known to have the same value
@@ -68,8 +65,7 @@ struct GroupSpec {
   std::int64_t base = 0, slope = 0;
 };
 
-// Writes the widths of a group in the form that the format prescribes. Returns the bytes written; may touch
-// kMostWidthBytes.
+// Writes the prescribed form. Returns the bytes written; may touch kMostWidthBytes.
 inline constexpr std::size_t kMostWidthBytes = 36;
 std::size_t write_widths(const std::uint8_t* width, std::uint8_t* out, Form* form) noexcept;
 

@@ -1,4 +1,3 @@
-// Encodes values into a group and decodes them: the scalar reference of the kernels.
 #include <algorithm>
 #include <cstring>
 
@@ -12,7 +11,6 @@
 namespace stretto::codec {
 namespace {
 
-// Exceptions of a freshly compressed group: the input itself.
 template <class T>
 std::size_t write_input(void* self, int i, std::uint8_t* out, std::size_t room) noexcept {
   return put_bytes(static_cast<const std::uint8_t*>(self) + static_cast<std::size_t>(i) * sizeof(T), sizeof(T), out,

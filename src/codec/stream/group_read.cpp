@@ -1,4 +1,3 @@
-// Parses a group with every length checked, and reads its codes.
 #include "codec/stream/group.hpp"
 
 #include <algorithm>
@@ -14,7 +13,6 @@ namespace {
 
 int sum_words(Type t) noexcept { return value_bytes(t) == 8 ? ExactSum<double>::kWords : ExactSum<float>::kWords; }
 
-// Reads bytes from the front of a range, refusing to pass its end.
 struct Cursor {
   const std::uint8_t* p;
   const std::uint8_t* end;
@@ -28,7 +26,7 @@ struct Cursor {
   }
 };
 
-// True if c is at a map of runs equal to g's. Other bits of `kind` are not compared.
+// Ignores other bits of `kind`.
 bool same_runs(const Cursor& c, const GroupView& g) noexcept {
   return g.runs && c.left() >= g.runs_bytes && (c.p[0] & kRunsBit) && is_exception_kind(c.p[0]) &&
          std::memcmp(c.p + 1, g.runs + 1, g.runs_bytes - 1) == 0;
@@ -78,7 +76,6 @@ bool parse_exceptions(Cursor& c, Type type, GroupView* g, const GroupView* like)
   return true;
 }
 
-// Unpacks n stored widths, in bytes or nibbles.
 void unpack_widths(const std::uint8_t* p, std::size_t n, bool nibbles, std::uint8_t* width) noexcept {
   if (!nibbles) {
     std::memcpy(width, p, n);
@@ -90,7 +87,7 @@ void unpack_widths(const std::uint8_t* p, std::size_t n, bool nibbles, std::uint
   }
 }
 
-// Reads widths from the end of the group, and moves c.end to the end of the planes.
+// Moves c.end to the end of the planes.
 bool parse_widths(Cursor& c, Form form, GroupView* g) noexcept {
   std::uint32_t mask = ~0u;
   const bool masked = form == Form::masked_nibbles || form == Form::masked_bytes;

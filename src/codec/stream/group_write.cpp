@@ -1,4 +1,3 @@
-// Writes a group from its codes: predictors, residuals, widths, exceptions, planes.
 #include <bit>
 #include <cstring>
 
@@ -30,7 +29,6 @@ void residuals(const GroupSpec& s, const Codes q, Codes e) noexcept {
   }
 }
 
-// Least width of a block's residuals.
 int block_width(const std::int64_t* e, bool is_unsigned) noexcept {
   std::uint64_t bits = 0;
   bool zero = true;

@@ -1,4 +1,3 @@
-// Names and sizes of types; reading, checking and writing headers; validating streams.
 #include <algorithm>
 #include <bit>
 #include <cmath>

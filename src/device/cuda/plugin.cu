@@ -1,4 +1,3 @@
-// The device interface over CUDA's runtime.
 #include "device/plugin.hpp"
 
 #include <cstring>
@@ -12,7 +11,7 @@ namespace {
 using namespace codec::cuda;
 using codec::cuda::Type;
 
-// Errors of this library are reported by the return value alone; an earlier error of the program stays pending.
+// Reports errors by return value only; an earlier error of the program stays pending.
 int told(cudaError_t e) {
   if (e != cudaSuccess) (void)cudaGetLastError();
   return e;
@@ -21,8 +20,8 @@ int told(cudaError_t e) {
 cudaStream_t stream_of(void* stream) { return static_cast<cudaStream_t>(stream); }
 cudaEvent_t event_of(void* event) { return static_cast<cudaEvent_t>(event); }
 
-// CUDA calls of this thread in its lifetime do not break a capture of the caller's stream, since none uses that stream. An exception is the
-// release of pinned memory, which waits for the device: CUDA does not allow it during any capture.
+// CUDA calls of this thread in its lifetime break no capture of the caller's stream, which none of them uses. Only
+// releases of pinned memory do: CUDA forbids their wait during captures.
 class BesideCapture {
  public:
   BesideCapture() noexcept { exchange(); }
@@ -59,7 +58,7 @@ int allocate(MemoryKind kind, u64 bytes, void** p) {
   const BesideCapture beside;
   return told(kind == MemoryKind::pinned ? cudaHostAlloc(p, bytes, cudaHostAllocPortable) : cudaMalloc(p, bytes));
 }
-// CUDA promises of cudaFree alone that it waits.
+// CUDA promises a wait of cudaFree only.
 int release(MemoryKind kind, void* p) {
   const BesideCapture beside;
   if (kind != MemoryKind::pinned) return told(cudaFree(p));
@@ -88,7 +87,7 @@ int stream_captures(void* stream, int* captures) {
   *captures = status != cudaStreamCaptureStatusNone;
   return e;
 }
-// CUDA does not tell the device of a stream in capture (error 900).
+// CUDA refuses to name the device of a stream in capture (error 900).
 int stream_device(void* stream, int* device) {
   int captures = 0;
   if (const int e = stream_captures(stream, &captures)) return e;

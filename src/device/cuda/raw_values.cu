@@ -1,4 +1,3 @@
-// Raw values: one kernel, for whatever happens at a place.
 #include "device/cuda/raw_values.cuh"
 
 #include "device/cuda/raw_values.hpp"
@@ -7,7 +6,7 @@ namespace stretto::device {
 namespace {
 
 constexpr unsigned kThreads = 256;
-constexpr u64 kMostBlocks = 2048;  // enough for every GPU to be busy; threads take several places
+constexpr u64 kMostBlocks = 2048;  // enough to fill every GPU; threads take several places
 
 template <class At>
 __global__ void __launch_bounds__(kThreads) values_kernel(At at, u64 count) {

@@ -1,4 +1,3 @@
-// Launches of kernels over raw values (raw_values.cu).
 #pragma once
 
 #include "device/plugin.hpp"

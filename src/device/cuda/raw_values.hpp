@@ -1,5 +1,5 @@
-// Raw values on a device: a kernel's work at one place of a vector, from the same source as the host's loops
-// (payload/operations.hpp). Compiled by nvcc, and by the host's compiler for the emulated device.
+// Work of a kernel at one place of a vector, from the source of the host's loops (payload/operations.hpp). Also
+// compiled for the emulated device.
 #pragma once
 
 #include <concepts>
@@ -37,7 +37,7 @@ concept OnDevice = payload::Integer<T> || payload::Real<T> || payload::Half<T>;
 
 constexpr int kNoKernel = 1;  // cudaErrorInvalidValue
 
-// run(f) with the function of a place that `v` asks for.
+// run(f) with f of a place; kNoKernel for unsupported types.
 template <class Run>
 int with_combination(const Values& v, Run run) {
   const auto type = static_cast<payload::Type>(v.type);

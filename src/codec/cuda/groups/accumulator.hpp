@@ -1,6 +1,5 @@
-// Exact sums of floating-point numbers by a whole warp: the fixed-point number of codec/numbers/exact.hpp, a word (float64:
-// three) a lane in two's complement. Carries of all words are found at once: a word passes a carry on if it is all
-// ones, which is addition in one more word.
+// The number of codec/numbers/exact.hpp by a warp, a word (float64: three) per lane. One addition of lane masks finds
+// all carries, since a word of ones passes a carry on.
 #pragma once
 
 #include "codec/cuda/groups/number.hpp"
@@ -18,7 +17,7 @@ struct SumShape<double> {
   static constexpr int scale = 1074, words = 69, rows = 3, mantissa = 52, exponent = 0x7ff;
 };
 
-// Words of the exact sum at p, 0 if it is malformed or longer than `left`.
+// Words of the exact sum at p; 0 if malformed or longer than `left`.
 template <class T>
 STRETTO_DEVICE u32 exact_sum_words(const u32* p, u32 left) {
   if (left < 1) return 0;
@@ -73,7 +72,7 @@ class Accumulator {
     if (ch && wh) add_shifted(ch * wh, shift + 64, negative);
   }
 
-  // The exact sum at p, which has been checked.
+  // p is well-formed.
   STRETTO_DEVICE void add_sum(const u32* p, bool negate) {
     const u32 head = p[0], n = head & 0xff;
     const int first = static_cast<int>(head >> 8 & 0xff);
@@ -88,7 +87,6 @@ class Accumulator {
     flags_ |= negate ? (plus ? kMinusInfBit : 0) | (minus ? kPlusInfBit : 0) : plus | minus;
   }
 
-  // Words in a stream.
   STRETTO_DEVICE u32 words() const {
     int first = 0;
     return 1 + extent(with_magnitude(), &first);
@@ -128,14 +126,14 @@ class Accumulator {
     T special;
     return has_special(&special) ? special : static_cast<T>(rounded(Shape::mantissa + 1));
   }
-  // The exact value divided, rounded to float64, and from there to T.
+  // Rounded to float64, then to T.
   STRETTO_DEVICE T mean(u32 divisor) const {
     T special;
     if (has_special(&special)) return special;
     const Accumulator m = with_magnitude();
     const int top = m.top();
     if (top < 0) return 0;
-    const int low = top > 127 ? top - 127 : 0;  // place of the last of 128 bits
+    const int low = top > 127 ? top - 127 : 0;
     const double v = quotient(m.bits_at(low + 64), m.bits_at(low), m.some_below(low), low - Shape::scale, divisor);
     return static_cast<T>(negative() ? -v : v);
   }
@@ -189,7 +187,6 @@ class Accumulator {
       carry = chain >> 32 & 1;
     }
   }
-  // Words from the first to the last that is not zero, of those that a stream has.
   static STRETTO_DEVICE u32 extent(const Accumulator& m, int* first) {
     int low = -1, high = -1;
     STRETTO_UNROLL
@@ -222,7 +219,7 @@ class Accumulator {
       *v = number_of<T>(flags_ & kPlusInfBit ? infinity : infinity | Bits<T>{1} << (8 * sizeof(T) - 1));
     return flags_ != 0;
   }
-  // Of a magnitude: the place of the leading bit, -1 of zero; 64 bits from a place on; whether one before it is set.
+  // Returns -1 for zero.
   STRETTO_DEVICE int top() const {
     int high = -1;
     STRETTO_UNROLL
@@ -246,7 +243,7 @@ class Accumulator {
     return some;
   }
 
-  // The finite part rounded to `bits` significant bits, ties to even, as a float64.
+  // Rounded to `bits` significant bits, ties to even, as a float64.
   STRETTO_DEVICE double rounded(int bits) const {
     const Accumulator m = with_magnitude();
     const int top = m.top();

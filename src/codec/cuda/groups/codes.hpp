@@ -1,5 +1,5 @@
-// Codes of a group in memory, place i at q[i]: filled, judged for an order of prediction, turned into residuals and
-// back. C is i32, or i64 where codes may be wide; `wide` then says whether arithmetic is modulo 2^64 or 2^32.
+// Codes of a group in memory. C is i32, or i64 if codes may be wide; `wide` selects arithmetic modulo 2^64 instead of
+// 2^32.
 #pragma once
 
 #include "codec/cuda/groups/group_reader.hpp"
@@ -20,12 +20,11 @@ STRETTO_DEVICE C wrapped(typename Unsigned<C>::type v, bool wide) {
   return sizeof(C) == 8 && !wide ? static_cast<C>(static_cast<i32>(v)) : static_cast<C>(v);
 }
 
-// Four neighbours, moved at once.
 template <class T>
 struct alignas(16) Quad {
   T v[4];
 };
-// In whole stores of 16 bytes, which the compiler does not make of an assignment where it knows too little of p.
+// Explicit 16-byte stores, which the compiler may not make of an assignment.
 STRETTO_DEVICE void store_quad(i32* p, const Quad<i32>& q) {
 #if defined(__CUDACC__)
   *reinterpret_cast<int4*>(p) = make_int4(q.v[0], q.v[1], q.v[2], q.v[3]);
@@ -42,7 +41,7 @@ STRETTO_DEVICE void store_quad(i64* p, const Quad<i64>& q) {
 #endif
 }
 
-// The same to a device's own, or mapped, memory only: whole stores even where the compiler does not see that p is such.
+// For device or mapped memory: whole stores in any case.
 STRETTO_DEVICE void store_quad_global(i32* p, const Quad<i32>& q) {
 #if defined(__CUDACC__)
   __stwb(reinterpret_cast<int4*>(p), make_int4(q.v[0], q.v[1], q.v[2], q.v[3]));
@@ -59,7 +58,6 @@ STRETTO_DEVICE void store_quad_global(i64* p, const Quad<i64>& q) {
 #endif
 }
 
-// Gives exceptions the code of the nearest earlier place that is none, or of the first.
 template <class W, class C>
 STRETTO_DEVICE void fill_codes(typename W::template Lane<u32> lanes, int m, C* q) {
   const auto kept = W::map([=](int b, u32 l) { return ~l & lanes_below(b, m); }, W::lane(), lanes);
@@ -88,19 +86,17 @@ STRETTO_DEVICE void fill_codes(typename W::template Lane<u32> lanes, int m, C* q
   W::sync();
 }
 
-// The order of prediction (0, 1, 2) that the format prescribes.
 template <class W, class C>
 STRETTO_DEVICE int choose_order(const C* q, int m, bool wide) {
   using U = typename Unsigned<C>::type;
   int cost[3] = {}, unsigned_cost = 0;
   bool negative = false;
-  // Lanes [16 h, 16 h + 16) look at a run of their own, from `start` on; n lanes of each take part.
   const auto sample = [&](typename W::template Lane<int> start, int halves, int n) {
     const auto value = [&](int order) {
       return W::map(
           [=](int j, int from) {
             const int k = j & 15, i = from + k,
-                      first = from ? 0 : 1;  // at the start of the group places before are q_0
+                      first = from ? 0 : 1;  // the places before the group's start count as q_0
             if (k >= n || j >= 16 * halves) return C{0};
             const U a = static_cast<U>(q[i]);
             if (order == 0) return wrapped<C>(a, wide);
@@ -140,7 +136,6 @@ STRETTO_DEVICE int choose_order(const C* q, int m, bool wide) {
   return cost[2] < (order ? cost[1] : cost[0]) ? 2 : order;
 }
 
-// Base and slope of a group encoded afresh.
 template <class C>
 STRETTO_DEVICE void fresh_base(const C* q, int m, Predictor p, bool wide, i64* base, i64* slope) {
   using U = typename Unsigned<C>::type;
@@ -153,26 +148,23 @@ STRETTO_DEVICE void fresh_base(const C* q, int m, Predictor p, bool wide, i64* b
   }
 }
 
-// The least width that holds a block's residuals.
 template <class W, class C>
 STRETTO_DEVICE u32 width_of(typename W::template Lane<C> e, bool is_unsigned) {
   using U = typename Unsigned<C>::type;
-  // One bit more than the largest magnitude has, as the sign needs it; and 0 for zeros alone.
   const U bits = W::reduce_or(
       W::map([](C v) { return static_cast<U>(v ^ (v >> (8 * sizeof(C) - 1))) << 1 | static_cast<U>(v != 0); }, e));
   const u32 width = static_cast<u32>(bit_width(bits));
   return is_unsigned && width ? width - 1 : width;
 }
 
-// Codes to residuals, in place, and the width of each block. A lane takes four neighbouring places of each 128, so that
-// it needs two codes of another lane for four of its own, and a block is eight lanes.
+// In place. A lane takes four neighbours of each 128 places, so a block is eight lanes. Four residuals need two codes
+// of another lane.
 template <class W, class C>
 STRETTO_DEVICE auto to_residuals(C* q, int m, Predictor p, bool wide, i64 base, i64 slope) {
   using U = typename Unsigned<C>::type;
   const bool is_unsigned = p == Predictor::none_unsigned;
   auto widths = W::splat(u32{0});
   const auto previous = W::map([](int j) { return (j + 31) & 31; }, W::lane());
-  // The codes before lane 0's, in lane 0.
   auto carried = W::splat(static_cast<U>(base)),
        carried_before = W::splat(static_cast<U>(base) - static_cast<U>(slope));
   STRETTO_ROLLED
@@ -208,7 +200,6 @@ STRETTO_DEVICE auto to_residuals(C* q, int m, Predictor p, bool wide, i64 base, 
           },
           W::lane(), v);
     W::each([=](int j, const Quad<C>& e) { store_quad(q + from + 4 * j, e); }, W::lane(), v);
-    // As width_of, for four blocks at a time.
     auto bits = W::map(
         [](const Quad<C>& e) {
           U size = 0, any = 0;
@@ -235,7 +226,6 @@ STRETTO_DEVICE auto to_residuals(C* q, int m, Predictor p, bool wide, i64 base, 
   return widths;
 }
 
-// Residuals to codes, block by block in order.
 template <class W, class C>
 struct CodeSum {
   using U = typename Unsigned<C>::type;
@@ -261,7 +251,7 @@ struct CodeSum {
   }
 };
 
-// Differences once or twice more, from predictor `from` to `to`, block by block in order; modulo 2^32.
+// Differences once or twice, block by block in order, modulo 2^32.
 template <class W>
 struct Raise {
   int times;

@@ -1,6 +1,5 @@
-// Which places of a group are exceptions: 32 words, lane b holding that of block b; as runs or lanes of docs/format.md,
-// measured, written and parsed by a warp. A run ends where a bit differs from the one before it, so that runs are
-// found, and turned back, by exclusive or.
+// Places of exceptions: 32 words, block b's in lane b. A run ends where a bit differs from the previous bit, so
+// exclusive or finds and restores runs.
 #pragma once
 
 #include "codec/cuda/layout.hpp"
@@ -9,15 +8,15 @@ namespace stretto::codec::cuda {
 
 struct MapPlan {
   u32 words;      // of the section up to the values
-  u32 run_bytes;  // only as runs
+  u32 run_bytes;  // only for runs
   bool runs;
 };
 
 template <class W>
 struct Runs {
   typename W::template Lane<u32> ends;    // bit j of lane b: a run ends before place 32 b + j
-  typename W::template Lane<int> before;  // the place where the run began that the first of these ends
-  typename W::template Lane<u32> bytes;   // that the runs ending in this block take
+  typename W::template Lane<int> before;  // the start of the run that the first of these ends
+  typename W::template Lane<u32> bytes;
 };
 
 template <class W>
@@ -97,7 +96,7 @@ STRETTO_DEVICE bool known_kind(u32 kind) {
   return kind <= 15 && (!(kind & kQuietNanBit) || (kind & (kUniformBit | kSumsBit)) == kUniformBit);
 }
 
-// The map at p, of which `left` words may be read. False if it is malformed. `scratch`: 32 words.
+// False if malformed. `left` words may be read. `scratch`: 32 words.
 template <class W>
 STRETTO_DEVICE bool parse_map(const u32* p, u32 left, int m, u32* scratch, u32* kind, u32* words,
                               typename W::template Lane<u32>* lanes) {

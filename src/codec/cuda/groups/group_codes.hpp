@@ -1,5 +1,5 @@
-// The codes of one group in memory: of its values, or found before. They are found four neighbouring values a lane, by loads
-// of 16 bytes; after that a lane has every 32nd value, as planes need it.
+// Codes are computed or loaded four neighbours per lane, by 16 bytes. Later a lane has every 32nd value, as planes need
+// it.
 #pragma once
 
 #include "codec/cuda/groups/quads.hpp"
@@ -7,13 +7,12 @@
 
 namespace stretto::codec::cuda {
 
-// Memory that a warp has to itself.
 template <class C>
 struct Memory {
-  C* codes;        // kGroup, at a multiple of 16 bytes, as wide[] is
-  u32* scratch;    // 32
-  i64* wide[4];    // kGroup each; in device memory, for what is unusual. Not for compression
-  u16* sum_at[2];  // kGroup each
+  C* codes;  // kGroup, at a multiple of 16 bytes, as wide[]
+  u32* scratch;
+  i64* wide[4];  // kGroup each, in device memory, for slow paths
+  u16* sum_at[2];
 };
 
 template <class T>
@@ -27,20 +26,19 @@ struct CodeOf<double> {
 template <class T>
 using Code = typename CodeOf<T>::type;
 
-// No code is this: it marks an exception.
+// Marks an exception.
 template <class C>
 STRETTO_DEVICE C no_code() {
   return static_cast<C>(u64{1} << (8 * sizeof(C) - 1));
 }
 
-// What a lane learns of its codes.
 template <class C>
 struct Seen {
   typename Unsigned<C>::type bound;
   bool negative, exception;
 };
 
-// A group's values, or its codes where they were found before (quantised != nullptr; exceptions are no_code).
+// `quantised`: codes found before (exceptions are no_code), or null.
 template <class T>
 struct GroupValues {
   Values x;
@@ -70,7 +68,7 @@ STRETTO_DEVICE void see(C q, Seen<C>* seen) {
   seen->negative = seen->negative || q < 0;
 }
 
-// What a lane learns of codes found quickly: `redo` has a bit for each half of the group that holds one not to be trusted.
+// `redo`: a bit for each half of the group with codes that need a check.
 template <class C>
 struct SeenQuickly {
   typename Unsigned<C>::type bound;
@@ -78,14 +76,14 @@ struct SeenQuickly {
   u32 redo;
 };
 
-// Codes of a whole, aligned group to q. A code is one fused multiply-add; one comparison says whether all sixteen of a
-// lane are good. Where it fails each is judged; the few that need float64 are computed one after another. kGlobal: q lies in a device's memory, not in a block's.
+// A code is one fused multiply-add; one comparison checks sixteen, or each is judged. The few that need float64 follow
+// one by one. kGlobal: q lies in device memory.
 template <class W, class T, bool kGlobal = false>
 STRETTO_DEVICE auto load_whole_group(const GroupValues<T>& v, const Grid<T>& grid, Code<T>* q) {
   using C = Code<T>;
   using U = typename Unsigned<C>::type;
   const T r = grid.r;
-  const U limit = static_cast<U>(grid.safe + 1);  // magnitudes below this are good
+  const U limit = static_cast<U>(grid.safe + 1);  // smaller magnitudes are good
   const auto quick = fold_values<W, SeenQuickly<C>>(
       v.x, v.first, T{}, W::splat(SeenQuickly<C>{0, 0, 0}), [=](SeenQuickly<C> s, int place, const Quad<T>* in) {
         U most = 0;
@@ -148,7 +146,6 @@ STRETTO_DEVICE auto load_whole_group(const GroupValues<T>& v, const Grid<T>& gri
       W::lane(), quick);
 }
 
-// Codes of a whole, aligned group that were found before.
 template <class W, class T>
 STRETTO_DEVICE auto load_found_codes(const GroupValues<T>& v, Code<T>* q) {
   using C = Code<T>;
@@ -164,7 +161,7 @@ STRETTO_DEVICE auto load_found_codes(const GroupValues<T>& v, Code<T>* q) {
                                    });
 }
 
-// Codes of all places to q, 0 beyond m.
+// Places beyond m get 0.
 template <class W, class T>
 STRETTO_DEVICE auto load_codes(const GroupValues<T>& v, const Grid<T>& grid, Code<T>* q) {
   using C = Code<T>;

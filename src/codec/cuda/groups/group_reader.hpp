@@ -1,5 +1,5 @@
-// A group parsed by a warp: lane b holds what block b has of its own. Everything is checked to lie inside the group's
-// words, as codec/stream/group_read.cpp does, so that nothing outside is touched whatever the bytes are.
+// A group parsed by a warp; lane b holds block b's part. Everything is checked to lie inside the group's words,
+// whatever the bytes are.
 #pragma once
 
 #include "codec/cuda/groups/accumulator.hpp"
@@ -13,13 +13,13 @@ struct Group {
   int m;
   Predictor predictor;
   bool wide : 1, verbatim : 1, exceptions : 1, uniform : 1, sums : 1,
-      quiet : 1;  // quiet: the one value is the quiet NaN, not stored
-  u32 most;       // the largest width
-  u32 count;      // exceptions
+      quiet : 1;  // all are the quiet NaN, which is not stored
+  u32 most;
+  u32 count;
   i64 base, slope;
   const u32* planes;
-  const u32* values;  // of the exceptions
-  const u16* sum_at;  // sums that are not uniform: where the k-th begins, in words from `values`
+  const u32* values;
+  const u16* sum_at;                                    // non-uniform sums: the start of each, in words from `values`
   typename W::template Lane<u32> width, offset, lanes;  // bits, words before its planes, exceptions
 };
 
@@ -37,7 +37,7 @@ STRETTO_DEVICE void empty_group(int m, Group<W>* g) {
 
 STRETTO_DEVICE i64 load_i64(const u32* p) { return static_cast<i64>(static_cast<u64>(p[1]) << 32 | p[0]); }
 
-// Exact sums follow one another, each saying its length: found in turn. False if one is malformed.
+// False if a sum is malformed.
 template <class W, class T>
 STRETTO_DEVICE bool find_sums(const u32* p, u32 left, u32 n, u16* at, u32* words) {
   u32 offset = 0;
@@ -57,7 +57,7 @@ STRETTO_DEVICE bool find_sums(const u32* p, u32 left, u32 n, u16* at, u32* words
   return true;
 }
 
-// Widths from the end of what is left; true if the planes fill the rest exactly.
+// Reads widths from the end; true if the planes fill the remaining words exactly.
 template <class W>
 STRETTO_DEVICE bool parse_widths(const u32* p, u32 left, Form form, Group<W>* g) {
   const u32 limit = g->wide ? 64 : 32;
@@ -88,7 +88,7 @@ STRETTO_DEVICE bool parse_widths(const u32* p, u32 left, Form form, Group<W>* g)
   return W::broadcast(end, 31) == left;
 }
 
-// The group of m values in `words` words at p. T: float or double. `scratch`: 32 words; `sum_at`: room for kGroup.
+// T: float or double. `scratch`: 32 words; `sum_at`: room for kGroup.
 template <class W, class T>
 STRETTO_DEVICE bool parse_group(const u32* p, u32 words, int m, u32* scratch, u16* sum_at, Group<W>* g) {
   constexpr u32 value = sizeof(T) / 4;
@@ -150,7 +150,6 @@ STRETTO_DEVICE bool parse_group(const u32* p, u32 words, int m, u32* scratch, u1
   return parse_widths<W>(p + at, words - at, static_cast<Form>(form), g);
 }
 
-// Sign extension of the lowest w bits.
 STRETTO_DEVICE u32 extended(u32 v, u32 w, bool is_unsigned) {
   if (w == 0) return 0;
   const u32 up = v << (32 - w);
@@ -185,7 +184,7 @@ STRETTO_DEVICE void each_narrow_block_of(const Group<W>& g, F f) {
   }
 }
 
-// Calls f(block, residuals of a Lane<u32>) for all blocks of a narrow group in order.
+// Calls f(block, residuals as Lane<u32>) in order.
 template <class W, class F>
 STRETTO_DEVICE void each_narrow_block(const Group<W>& g, F f) {
   if (g.most == 0) {
@@ -200,7 +199,7 @@ STRETTO_DEVICE void each_narrow_block(const Group<W>& g, F f) {
   }
 }
 
-// The same for any group, residuals as Lane<i64>.
+// For any group, as Lane<i64>.
 template <class W, class F>
 STRETTO_DEVICE void each_block(const Group<W>& g, F f) {
   const bool is_unsigned = g.predictor == Predictor::none_unsigned;

@@ -1,8 +1,7 @@
-// A group written by a warp, in two steps: finish_plan() finds how many words it takes, from widths and exceptions alone,
-// so that its place in the stream can be found; emit() then writes it there. Residuals lie in memory in between. A source
-// knows the values of exceptions:
+// Writes a group by a warp in two steps: finish_plan() finds its length, and with it its place; emit() writes it there.
+// Residuals stay in memory meanwhile. A source provides exceptions:
 //   measure(&plan)      sets value_words, uniform and quiet (finish_plan)
-//   write(plan, out)    writes them (emit)
+//   write(plan, out)    writes the values (emit)
 #pragma once
 
 #include "codec/cuda/groups/codes.hpp"
@@ -18,7 +17,7 @@ struct Plan {
   i64 base, slope;
   u32 count, value_words, width_words, planes, most, words;
   MapPlan map;
-  u64 bound;  // the largest magnitude of a code that is not an exception's, where the operation needs it
+  u64 bound;  // largest magnitude of a code that is no exception's; only for operations that use it
   typename W::template Lane<u32> width, lanes;
 };
 
@@ -37,7 +36,6 @@ STRETTO_DEVICE void start_plan(int m, Plan<W>* p) {
 
 STRETTO_DEVICE bool fits_24_bits(i64 v) { return v >= -(1 << 23) && v < (1 << 23); }
 
-// Words of word 0, base and slope.
 template <class W>
 STRETTO_DEVICE u32 head_words(const Plan<W>& p) {
   const u32 code = p.wide ? 2 : 1;
@@ -45,7 +43,6 @@ STRETTO_DEVICE u32 head_words(const Plan<W>& p) {
   return 1 + (has_base && !is_short ? code : 0) + (p.predictor == Predictor::second ? code : 0);
 }
 
-// How planes and widths are stored, from width alone.
 template <class W>
 STRETTO_DEVICE void plan_widths(Plan<W>* p) {
   p->planes = W::reduce_add(p->width);
@@ -62,7 +59,7 @@ STRETTO_DEVICE void plan_widths(Plan<W>* p) {
   }
 }
 
-// The exceptions, and the group's length, from what plan_widths has found, predictor, wide, base, slope, sums and lanes.
+// Needs plan_widths, and predictor, wide, base, slope, sums and lanes.
 template <class W, class Source>
 STRETTO_DEVICE void plan_words(const Source& source, Plan<W>* p) {
   p->count = W::reduce_add(W::map([](u32 l) { return static_cast<u32>(popcount(l)); }, p->lanes));
@@ -75,7 +72,6 @@ STRETTO_DEVICE void plan_words(const Source& source, Plan<W>* p) {
   p->words = zero ? 0 : head_words(*p) + p->map.words + p->value_words + p->planes + p->width_words;
 }
 
-// Both.
 template <class W, class Source>
 STRETTO_DEVICE void finish_plan(const Source& source, Plan<W>* p) {
   plan_widths(p);
@@ -108,7 +104,7 @@ STRETTO_DEVICE void write_planes(const C* e, typename W::template Lane<u32> widt
   }
 }
 
-// `scratch`: 32 words, for the widths put together.
+// `scratch`: 32 words.
 template <class W>
 STRETTO_DEVICE void write_widths(const Plan<W>& p, u32* scratch, u32* out) {
   const bool nibbles = p.form == Form::nibbles || p.form == Form::masked_nibbles;
@@ -116,7 +112,6 @@ STRETTO_DEVICE void write_widths(const Plan<W>& p, u32* scratch, u32* out) {
   const u32 mask = W::ballot(W::map([](u32 w) { return w != 0; }, p.width));
   const u32 words = p.width_words;
   if (!masked) {
-    // Eight nibbles or four bytes in a word: those of neighbouring lanes.
     const int bits = nibbles ? 4 : 8, each = 32 / bits;
     auto word = W::map([=](int b, u32 w) { return w << (b % each * bits); }, W::lane(), p.width);
     STRETTO_UNROLL
@@ -144,7 +139,7 @@ STRETTO_DEVICE void write_widths(const Plan<W>& p, u32* scratch, u32* out) {
   W::sync();
 }
 
-// What stands before the planes; gives where these begin.
+// Returns the planes' start.
 template <class W, class Source>
 STRETTO_DEVICE u32* emit_head(const Plan<W>& p, const Source& source, u32* out) {
   const bool has_base = p.predictor >= Predictor::first, is_short = has_base && !p.wide && fits_24_bits(p.base);

@@ -1,6 +1,5 @@
-// One value to its code and back, as docs/format.md defines it (sections 4 and 5): the device's form of
-// codec/numbers/quantise.hpp, codec/numbers/grid.cpp and codec/numbers/half.hpp. The fast path for float32 needs no float64: a code that the
-// proof in docs/codec.md covers is not checked.
+// The device's form of codec/numbers (docs/format.md, sections 4 and 5). The fast path for float32 needs no float64;
+// docs/codec.md proves its codes good.
 #pragma once
 
 #include "codec/cuda/layout.hpp"
@@ -10,8 +9,8 @@ namespace stretto::codec::cuda {
 template <class T>
 struct Grid {
   T w, r, eps_y, eps_e;
-  T largest;  // beyond it a number is infinite in the caller's type
-  T safe;     // codes up to this are good without looking
+  T largest;  // larger numbers are infinite in the caller's type
+  T safe;     // codes up to this are good without a check
   double width, R;
 };
 
@@ -94,8 +93,8 @@ STRETTO_DEVICE bool quantise_carefully(T x, const Grid<T>& g, i64* q) {
   return good(x, *q, g);
 }
 
-// The code of x; false if x is an exception. |x r| rounded below 2^21 implies the exact product is, and then the sum
-// with 3 * 2^22 has units of one: rounding it is rounding the exact product to an integer.
+// False if x is an exception. If |x r| rounded is below 2^21, so is the exact product, and its sum with 3 * 2^22 rounds
+// it to an integer.
 STRETTO_DEVICE bool quantise(float x, const Grid<float>& g, i64* q) {
   if (absolute(x * g.r) < 0x1p21f) {
     const float n = fused(x, g.r, 0x1.8p23f) - 0x1.8p23f;
@@ -113,9 +112,8 @@ STRETTO_DEVICE bool quantise(double x, const Grid<double>& g, i64* q) {
   return quantise_carefully(x, g, q);
 }
 
-// The code of x where its magnitude is at most grid.safe: the sum of the product and 3/2 of the power of two from which
-// on numbers are integers has the nearest integer in its low bits. Anything else, NaN too, gives a magnitude beyond any
-// grid.safe, since both roundings are monotonic.
+// The code of x if its magnitude is at most grid.safe: a sum with units of one has it in its low bits. Any other x, NaN
+// included, gives a larger magnitude, since both roundings are monotonic.
 STRETTO_DEVICE i32 quick_code(float x, float r) {
   return static_cast<i32>(bits_of(fused(x, r, 0x1.8p23f)) - bits_of(0x1.8p23f));
 }
@@ -123,15 +121,15 @@ STRETTO_DEVICE i64 quick_code(double x, double r) {
   return static_cast<i64>(bits_of(fused(x, r, 0x1.8p52)) - bits_of(0x1.8p52));
 }
 
-// Whether the code n of x is good, by tests in single precision. They are exact for codes below 2^21: the product with the
-// width, and what is left of x, are rounded once.
+// Single precision is exact for codes below 2^21: the product with the width and the residue of x are each rounded
+// once.
 STRETTO_DEVICE bool code_is_good(float x, float n, const Grid<float>& g) {
   const float y = n * g.w;
   return absolute(n) < 0x1p21f && absolute(fused(-n, g.w, x)) <= g.eps_e && absolute(x - y) <= g.eps_y &&
          absolute(y) <= g.largest;
 }
 
-// Whether the code that quick_code finds is good, an exception's, or to be found carefully.
+// `unsure` needs the slow path.
 enum class Judgement { good, exception, unsure };
 STRETTO_DEVICE Judgement judge(float x, const Grid<float>& g) {
   if (code_is_good(x, fused(x, g.r, 0x1.8p23f) - 0x1.8p23f, g)) return Judgement::good;
@@ -145,14 +143,14 @@ STRETTO_DEVICE Judgement judge(double x, const Grid<double>& g) {
                                                                                             : Judgement::unsure;
 }
 
-// code * width as a float64; more than 53 bits are not rounded first.
+// Codes of more than 53 bits are not rounded first.
 STRETTO_DEVICE double code_value(i64 q, double width) {
   if (magnitude(q) <= u64{1} << 53) return static_cast<double>(q) * width;
   const i64 low = q % (i64{1} << 32);
   return fused(static_cast<double>(q - low), width, static_cast<double>(low) * width);
 }
 
-// v * 2^k, exact or overflowing, for v an integer below 2^54 and k >= -1074.
+// Exact or overflowing, for integers v below 2^54 and k >= -1074.
 STRETTO_DEVICE double scaled(double v, int k) {
   const int far = k < -500 ? -300 : k > 500 ? 600 : 0;
   const int near = k - far;
@@ -160,8 +158,8 @@ STRETTO_DEVICE double scaled(double v, int k) {
   return v * power(near) * power(far);
 }
 
-// (high 2^64 + low) 2^exponent / n, rounded once to float64. `more`: the number is greater by a part of one; its leading
-// bit is set then.
+// (high 2^64 + low) 2^exponent / n, rounded once to float64. `more`: the true value is greater by a fraction; the
+// leading bit is then set.
 STRETTO_DEVICE double quotient(u64 high, u64 low, bool more, int exponent, u32 n) {
   if ((high | low) == 0) return 0;
   const auto shift_left = [](u64* h, u64* l, int by) {
@@ -192,7 +190,7 @@ STRETTO_DEVICE double quotient(u64 high, u64 low, bool more, int exponent, u32 n
   return scaled(static_cast<double>(kept), exponent + drop);
 }
 
-// The exact product divided, and rounded once. What is quick for usual codes is in codec.md, "Means".
+// Rounded once. Fast path: docs/codec.md, "Means".
 STRETTO_DEVICE double code_mean(i64 q, double width, u32 n) {
   if (magnitude(q) <= u64{1} << 31 && width > 0x1p-900 && width < 0x1p992) {
     const double code = static_cast<double>(q), divisor = n, inverse = 1 / divisor, v = code * width,
@@ -231,7 +229,7 @@ STRETTO_DEVICE u16 round_f16(float x) {
   return static_cast<u16>(sign | ((a - 0x38000000 + 0xfff + (a >> 13 & 1)) >> 13));
 }
 
-// Values as the caller has them: T is the stored type; halves are widened when loaded and rounded when stored.
+// The caller's values. Halves are widened when loaded and rounded when stored.
 struct Values {
   const void* x;
   Type type;

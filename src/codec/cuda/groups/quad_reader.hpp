@@ -1,6 +1,5 @@
-// The codes of narrow groups, four neighbours a lane: a run of 128 is four blocks of eight lanes. Planes are taken eight
-// at a time, so that a lane gets a byte of each of its four residuals from three exchanges; codes are sums of residuals,
-// and a run takes one scan of lanes for each order.
+// Codes of narrow groups, four neighbours per lane: a run of 128 is four blocks of eight lanes. Three exchanges turn
+// eight planes into bytes of a lane's residuals. A run takes one scan of lanes per order.
 #pragma once
 
 #include "codec/cuda/groups/codes.hpp"
@@ -9,8 +8,7 @@ namespace stretto::codec::cuda {
 
 constexpr int kRun = 4 * kBlock, kRuns = kGroup / kRun;
 
-// Two runs of values to p[at], in memory of a device's own, or mapped; nobody reads them soon. Every store fills whole sectors
-// of 32 bytes: for float64, neighbouring lanes exchange halves.
+// Bypasses caches. Stores fill whole sectors of 32 bytes: for float64, neighbouring lanes exchange halves.
 STRETTO_DEVICE void store_once(float* p, const Quad<float>& q) {
 #if defined(__CUDACC__)
   __stcs(reinterpret_cast<float4*>(p), make_float4(q.v[0], q.v[1], q.v[2], q.v[3]));
@@ -75,9 +73,8 @@ STRETTO_DEVICE void store_runs(double* p, u32 at, typename W::template Lane<Quad
   store(p + at + kRun, b);
 }
 
-// Byte k of lane j's word: of the residual at place 4 (j % 8) + k of its block. Before, lane j has the plane
-// plane_of(j): the exchanges swap its lane's bits with the places' upper bits, and the last two swaps, within a word,
-// leave the planes' bits in another order.
+// Byte k of lane j's result belongs to place 4 (j % 8) + k of its block; its input is plane plane_of(j). Exchanges swap
+// lane bits with the places' upper bits. The last two swaps leave the planes' bits in another order.
 STRETTO_DEVICE u32 plane_of(int j) { return static_cast<u32>((j & 1) << 2 | (j & 6) >> 1); }
 template <class W>
 STRETTO_DEVICE auto bytes_of_planes(typename W::template Lane<u32> v) {
@@ -97,8 +94,8 @@ STRETTO_DEVICE auto bytes_of_planes(typename W::template Lane<u32> v) {
       W::lane(), v, W::shuffle_xor(v, 1));
 }
 
-// Four residuals of a lane: signed bytes of a word, or numbers. Their sum; their sum weighted 4, 3, 2, 1; and codes of
-// order 0, 1 or 2 after a code and a difference. All modulo 2^32.
+// Four residuals of a lane, as signed bytes or numbers: their sum; their sum weighted 4, 3, 2, 1; and codes after a
+// code and a difference. All modulo 2^32.
 STRETTO_DEVICE u32 sum_of(u32 bytes) { return dot_bytes(bytes, 0x01010101, 0); }
 STRETTO_DEVICE u32 ramp_of(u32 bytes) { return dot_bytes(bytes, 0x01020304, 0); }
 template <int kOrder>
@@ -128,8 +125,7 @@ STRETTO_DEVICE Quad<i32> codes_after(const Quad<u32>& e, u32 code, u32 differenc
   return q;
 }
 
-// Reads the residuals of a narrow group, none wider than 8 kBytes bits (unsigned ones: 8 kBytes - 1), run by run, and
-// sums them to codes.
+// Signed residuals have at most 8 kBytes bits, unsigned ones one less.
 template <class W, int kBytes, int kOrder>
 class QuadReader {
   template <class T>
@@ -147,7 +143,7 @@ class QuadReader {
         difference_(static_cast<u32>(g.slope)),
         at_(W::map([](u32 w, u32 offset) { return offset << 8 | ((w - 1) & 255); }, g.width, g.offset)) {}
 
-  // Planes beyond a signed residual's width are that of its sign.
+  // Planes beyond a signed residual's width equal its sign plane.
   STRETTO_DEVICE Planes load(int run) const {
     const auto at = W::shuffle(at_, W::map([=](int j) { return 4 * run + (j >> 3); }, W::lane()));
     const u32* planes = planes_;
@@ -164,7 +160,6 @@ class QuadReader {
     return p;
   }
 
-  // The codes of the next run.
   STRETTO_DEVICE auto next(Planes p) {
     STRETTO_UNROLL
     for (int b = 0; b < kBytes; ++b) p.of[b] = bytes_of_planes<W>(p.of[b]);
@@ -207,7 +202,7 @@ class QuadReader {
         return W::map([=](const auto& x, u32 own, u32 all) { return codes_after<1>(x, code + (all - own), 0); }, e, sum,
                       sums);
       } else {
-        // What a lane adds to the code, but for the run's first difference.
+        // Without the run's first difference.
         const auto part =
             W::map([](const auto& x, u32 own, u32 all) { return 4 * (all - own) + ramp_of(x); }, e, sum, sums);
         const auto parts = W::scan_add(part);
@@ -226,13 +221,13 @@ class QuadReader {
   const u32* planes_;
   bool is_unsigned_;
   u32 code_, difference_;
-  Lane<u32> at_;  // words before a block's planes, and in the lowest byte the last one; 255: none
+  Lane<u32> at_;  // words before a block's planes, and in the lowest byte the last plane; 255: none
 };
 
 template <class W, int kBytes, int kOrder, class F>
 STRETTO_DEVICE void each_run_of(const Group<W>& g, F f) {
   QuadReader<W, kBytes, kOrder> reader(g);
-  // Two runs at a time, so that each fills the other's waits.
+  // Two runs at a time, so that each hides the other's latency.
   STRETTO_ROLLED
   for (int run = 0; run < kRuns; run += 2) {
     const auto a = reader.load(run), b = reader.load(run + 1);
@@ -250,7 +245,6 @@ STRETTO_DEVICE void each_run_of(const Group<W>& g, F f) {
     each_run_of<W, kBytes, 2>(g, f);
 }
 
-// Codes of a group whose residuals are all zero.
 template <class W, class F>
 STRETTO_DEVICE void each_run_of_none(const Group<W>& g, F f) {
   const u32 base = static_cast<u32>(g.base), slope = static_cast<u32>(g.slope);
@@ -269,8 +263,8 @@ STRETTO_DEVICE void each_run_of_none(const Group<W>& g, F f) {
   for (int run = 0; run < kRuns; run += 2) f(run, codes(run), codes(run + 1));
 }
 
-// Calls f(run, codes, codes of the next) for every second run of a narrow group in order; codes are of a Lane<Quad<i32>>.
-// kLeast: for what is less usual, 2 saves code.
+// Calls f(run, codes, next run's codes) for every second run in order, with Lane<Quad<i32>>. kLeast 2 makes less code,
+// for rare cases.
 template <int kLeast, class W, class F>
 STRETTO_DEVICE void each_run(const Group<W>& g, F f) {
   const u32 bits = g.most + (g.predictor == Predictor::none_unsigned ? 1 : 0);

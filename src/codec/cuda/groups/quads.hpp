@@ -1,4 +1,4 @@
-// Values of a whole group four neighbours a lane, by loads of 16 bytes.
+// Values of a whole group, four neighbours per lane, by loads of 16 bytes.
 #pragma once
 
 #include "codec/cuda/groups/sources.hpp"
@@ -7,7 +7,6 @@ namespace stretto::codec::cuda {
 
 STRETTO_DEVICE bool quad_aligned(const void* p) { return reinterpret_cast<u64>(p) % 16 == 0; }
 
-// Four values from i on, of an array that is aligned for it: stored as they are, or as halves.
 template <class T>
 struct StoredQuads {
   const T* x;
@@ -26,8 +25,8 @@ struct HalfQuads {
   }
 };
 
-// state = f(state, place, in) for all values of a whole group: in[k] are the four from place + 128 k on, and all four
-// quads are loaded before the first is used.
+// state = f(state, place, in) over a whole group: in[k] holds four values from place + 128 k on. All are loaded before
+// the first is used.
 template <class W, class T, class State, class Source, class F>
 STRETTO_DEVICE auto fold_quads(const Source& source, u64 first, typename W::template Lane<State> state, F f) {
   STRETTO_ROLLED
@@ -43,7 +42,7 @@ STRETTO_DEVICE auto fold_quads(const Source& source, u64 first, typename W::temp
         W::lane(), state);
   return state;
 }
-// The same for values as the caller has them: how they are stored is asked once.
+// Branches once on the type.
 template <class W, class State, class F>
 STRETTO_DEVICE auto fold_values(const Values& x, u64 first, float, typename W::template Lane<State> state, F f) {
   if (x.type == Type::f32)

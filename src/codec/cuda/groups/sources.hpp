@@ -1,4 +1,3 @@
-// Where the values of exceptions come from: numbers kept bit for bit, or exact sums of two operands.
 #pragma once
 
 #include "codec/cuda/groups/group_writer.hpp"
@@ -26,7 +25,6 @@ STRETTO_DEVICE void store_bits(u32* out, u64 v) {
 STRETTO_DEVICE void load_bits(const u32* p, u32* v) { *v = *p; }
 STRETTO_DEVICE void load_bits(const u32* p, u64* v) { *v = static_cast<u64>(p[1]) << 32 | p[0]; }
 
-// Calls f(place) for all exceptions in order.
 template <class W, class F>
 STRETTO_DEVICE void each_exception(typename W::template Lane<u32> lanes, F f) {
   STRETTO_ROLLED
@@ -34,14 +32,13 @@ STRETTO_DEVICE void each_exception(typename W::template Lane<u32> lanes, F f) {
   for (u32 left = W::broadcast(lanes, b); left; left &= left - 1) f(32 * b + trailing_zeros(left));
 }
 
-// The first exception; there is one.
+// Precondition: there is one.
 template <class W>
 STRETTO_DEVICE int first_exception(typename W::template Lane<u32> lanes) {
   const int b = trailing_zeros(W::ballot(W::map([](u32 l) { return l != 0; }, lanes)));
   return 32 * b + trailing_zeros(W::broadcast(lanes, b));
 }
 
-// Numbers: `at(place)` gives the bits of one.
 template <class W, class T, class At>
 struct Numbers {
   At at;
@@ -87,7 +84,6 @@ STRETTO_DEVICE Numbers<W, T, At> numbers(At at) {
   return {at};
 }
 
-// One side of a sum: values in a stream's group, or in memory.
 template <class W, class T>
 struct Operand {
   typename W::template Lane<u32> lanes;
@@ -96,10 +92,9 @@ struct Operand {
   const u16* sum_at;
   Values x;
   u64 first;         // of the group in x
-  const i64* codes;  // as they are added; needed where the other side's exceptions are not this one's
+  const i64* codes;  // needed where only the other operand has an exception
 
   STRETTO_DEVICE bool has(int place) const { return W::broadcast(lanes, place / 32) >> (place % 32) & 1; }
-  // Where the value of the rank-th exception begins.
   STRETTO_DEVICE const u32* stored(u32 rank) const {
     return values + (uniform ? 0 : sums ? sum_at[rank] : rank * (sizeof(T) / 4));
   }
@@ -115,7 +110,7 @@ struct Operand {
       load_bits(stored(rank), &bits);
     sum->add(bits, negate);
   }
-  // The same for the place of one lane: `own` are the exceptions of its block, and `before` stand before the block.
+  // `own`: the exceptions of the place's block, after `before` earlier ones.
   STRETTO_DEVICE void add_at(int place, u32 own, u32 before, float width, LaneSum* sum) const {
     const int j = place % 32;
     if (!(own >> j & 1)) {
@@ -134,7 +129,7 @@ struct Operand {
       load_bits(stored(rank), &bits);
     sum->add(bits, negate);
   }
-  // Adds the value at a place that is the union's; *rank counts own exceptions passed.
+  // *rank counts this operand's exceptions.
   STRETTO_DEVICE void add(int place, u32* rank, double width, Accumulator<W, T>* sum) const {
     if (has(place))
       add_exception(place, (*rank)++, sum);
@@ -160,12 +155,12 @@ STRETTO_DEVICE Operand<W, T> operand_of(const Group<W>& g, bool negate) {
   return o;
 }
 
-// Exact sums of two operands at the places of either: of float32 one a lane, of float64 one after another by all lanes.
+// Float32 has one sum per lane; all lanes compute the sums of float64 one after another.
 template <class W, class T>
 struct Sums {
   const Operand<W, T>&a, &b;
   double width;
-  bool alike;  // the same places, and one value for all of them on either side
+  bool alike;  // equal places, and one value for all of them in each operand
 
   STRETTO_DEVICE void measure(Plan<W>* p) const {
     u32 n = 0, words = 0, first_words = 0;
@@ -231,7 +226,7 @@ struct Sums {
   }
 
  private:
-  // f(sum) at each place until it gives false.
+  // Calls f(sum) at each place until it returns false.
   template <class F>
   STRETTO_DEVICE void each(typename W::template Lane<u32> lanes, F f) const {
     u32 rank_a = 0, rank_b = 0;
@@ -244,7 +239,7 @@ struct Sums {
       more = f(sum);
     });
   }
-  // f(places, their sums) for each block that has any, until it gives false.
+  // Calls f(places, sums) for each block with exceptions until it returns false.
   template <class F>
   STRETTO_DEVICE void each_block(typename W::template Lane<u32> lanes, F f) const {
     u32 rank_a = 0, rank_b = 0;

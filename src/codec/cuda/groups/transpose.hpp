@@ -1,7 +1,5 @@
-// 32 words of 32 bits, one a lane, transposed: bit j of lane i and bit i of lane j change places. Five steps, each
-// exchanging off-diagonal halves with the lane `step` away; about fifteen instructions, where as many ballots as planes
-// would take four a plane. Residuals of at most 8 or 16 bits share a word with those of the next blocks, so that one
-// transposition does four blocks, or two.
+// Swaps bit j of lane i and bit i of lane j, in about fifteen instructions; ballots would take four per plane. Narrower
+// residuals share words: one transposition serves four blocks of 8 bits, or two of 16.
 #pragma once
 
 #include "codec/cuda/device.hpp"
@@ -20,7 +18,7 @@ STRETTO_DEVICE auto transpose(typename W::template Lane<u32> v) {
         [=](int lane, u32 own, u32 its) {
           const bool upper = lane & step;
           const u32 keep = upper ? ~keep_low : keep_low;
-          const int by = upper ? 32 - step : step;  // a rotation: what wraps around is masked
+          const int by = upper ? 32 - step : step;  // a rotation: bits that wrap around are masked
           return (own & keep) | ((its << by | its >> (32 - by)) & ~keep);
         },
         W::lane(), v, other);

@@ -1,4 +1,3 @@
-// What reads values and writes no stream: quantising alone, and the range.
 #include "codec/cuda/decompress.hpp"
 #include "codec/cuda/launch.cuh"
 
@@ -20,7 +19,7 @@ int launch_quantise(const Arguments& a) {
 template int launch_quantise<float>(const Arguments&);
 template int launch_quantise<double>(const Arguments&);
 
-// Leaves the range where the caller wants it: +infinity and -infinity if there is no such value. Gives how many are left out.
+// +infinity and -infinity if no value counts. Returns the number of values left out.
 struct PutRange {
   double* out;
   STRETTO_DEVICE u64 operator()(Control* c) const {

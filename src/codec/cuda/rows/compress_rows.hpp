@@ -1,4 +1,3 @@
-// A group of float32 compressed to a warp's memory.
 #pragma once
 
 #include "codec/cuda/rows/row_exceptions.hpp"
@@ -20,14 +19,13 @@ STRETTO_DEVICE void emit_verbatim(const GroupValues<T>& v, u32* out) {
         W::lane());
 }
 
-// What is known of a group once it has been written.
 struct Staged {
   u32 words, exceptions;
   u64 bound;
 };
 
-// A group compressed from `memory`, where its values are, to the end of the same memory: kStagedWords. `scratch`:
-// kStagedScratch words. values_of(): the group's, asked anew where they are rarely wanted, so that registers are free.
+// Compresses values in `memory` to the end of that memory (kStagedWords). `scratch`: kStagedScratch words. values_of()
+// returns the values again for rare uses, which saves registers.
 template <class W, class ValuesOf>
 STRETTO_DEVICE Staged compress_rows(ValuesOf values_of, const Grid<float>& grid, u32* memory, u32* scratch) {
   const int m = values_of().m;

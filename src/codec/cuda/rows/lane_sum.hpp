@@ -1,5 +1,5 @@
-// Exact sums of float32, one a lane: the number of accumulator.hpp in the twelve words that it needs. Where a group has many
-// exceptions of different values, 32 of them are added at once.
+// Exact sums of float32, one per lane: the number of accumulator.hpp in twelve words. For groups with many different
+// exceptions.
 #pragma once
 
 #include "codec/cuda/groups/accumulator.hpp"
@@ -20,7 +20,7 @@ class LaneSum {
     else
       add_shifted(exponent ? fraction | u32{1} << Shape::mantissa : fraction, exponent ? exponent - 1 : 0, negative);
   }
-  // code * width, exactly; width is a float32.
+  // += code * width, exactly; width is a float32.
   STRETTO_DEVICE void add_code(i64 code, float width) {
     const u32 bits = bits_of(width), fraction = bits & ((u32{1} << Shape::mantissa) - 1);
     const int exponent = static_cast<int>(bits >> Shape::mantissa), shift = exponent ? exponent - 1 : 0;
@@ -28,7 +28,7 @@ class LaneSum {
     add_shifted((c & 0xffffffff) * w, shift, code < 0);
     add_shifted((c >> 32) * w, shift + 32, code < 0);
   }
-  // The exact sum at p, which has been checked.
+  // p is well-formed.
   STRETTO_DEVICE void add_sum(const u32* p, bool negate) {
     const u32 head = p[0], n = head & 0xff, first = head >> 8 & 0xff;
     add_parts(
@@ -42,7 +42,7 @@ class LaneSum {
     flags_ |= negate ? (plus ? kMinusInfBit : 0) | (minus ? kPlusInfBit : 0) : plus | minus;
   }
 
-  // All has been added: head and magnitude, as a stream has them.
+  // Computes head and magnitude as in a stream; ends the additions.
   STRETTO_DEVICE void close() {
     const bool negative = word_[kWords - 1] >> 31;
     u32 carry = negative;
@@ -77,7 +77,6 @@ class LaneSum {
     for (int i = 0; i < Shape::words; ++i) differ |= word_[i] ^ o.word_[i];
     return differ == 0;
   }
-  // A lane's sum for all lanes.
   template <class W>
   static STRETTO_DEVICE LaneSum of_lane(const typename W::template Lane<LaneSum>& sums, int lane) {
     LaneSum r;

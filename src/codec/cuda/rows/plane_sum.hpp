@@ -1,7 +1,6 @@
-// Sums of narrow groups in their bit planes, a block a lane: a plane of both takes two logical instructions for all 1,024
-// places, and nothing is transposed. Only what is usual: exceptions, if there are any, in the same places on both sides,
-// and one value for all of them. Whatever else is found, and whatever is malformed, is left to sum.hpp. The sum is put
-// together in the warp's own memory as it will stand in the stream, so that nothing else is kept until its place is known.
+// Fast path for sums of narrow groups in their bit planes, a block per lane, without transposition. Exceptions must
+// have equal places, and one value in each operand. sum.hpp takes all other groups, also malformed ones. The sum is
+// written to the warp's memory in its final form until its place is known.
 #pragma once
 
 #include "codec/cuda/rows/wide_rows.hpp"
@@ -9,13 +8,12 @@
 
 namespace stretto::codec::cuda {
 
-// Where a group lies in a stream.
 struct GroupPlace {
   const u32* p;
   u32 words;
-  bool good;  // the index holds
+  bool good;  // the index is well-formed
 };
-// Where n groups from `first` on lie, all of one chunk: to at[i], with their lines asked for.
+// Finds and prefetches n groups from `first` on, all of one chunk.
 template <class W>
 STRETTO_DEVICE void find_groups(const StreamRef& s, const Header& h, u64 first, int n, GroupPlace* at) {
   const Index x = index_of(s, h);
@@ -46,8 +44,7 @@ STRETTO_DEVICE void find_groups(const StreamRef& s, const Header& h, u64 first, 
         W::lane());
 }
 
-// The ends of a group, a word a lane, from which all but its planes is read: head[j] is word j, tail[j] the j-th from
-// the end.
+// A word per lane of both ends, which hold everything except planes: head[j] is word j, tail[j] the j-th from the end.
 template <class W>
 struct Ends {
   const u32* p;
@@ -72,13 +69,12 @@ STRETTO_DEVICE Ends<W> load_ends(const GroupPlace& place) {
   return load_ends<W>(in_device(place.p), place.words, place.good);
 }
 
-// What all exceptions of an operand are: an exact sum at `sum`, or a number.
+// The value of all exceptions: an exact sum, or a number.
 struct Uniform {
-  const u32* sum;  // or null
+  const u32* sum;  // null: a number
   u64 bits;
 };
 
-// An operand whose residuals are planes.
 template <class W>
 struct PlaneGroup {
   Predictor predictor;
@@ -88,13 +84,12 @@ struct PlaneGroup {
   Uniform value;
   typename W::template Lane<u32> lanes, width;
   typename W::template Lane<const u32*> planes;  // of a lane's block
-  u32 memory;                                    // words that may be written where it is raised
-  const u32* map;                                // of exceptions, where it is in a stream; else null
+  u32 memory;                                    // words that raising may write
+  const u32* map;                                // of exceptions, in a stream; or null
   u32 map_at, map_words;                         // in the group's words
 };
 
-// Whether a group's map of exceptions, which begins at word `at`, is word for word that of another group, but for what
-// the values are. Both in their first 32 words.
+// True if the map at word `at` equals the other group's, except for the kind of values. Both lie in the first 32 words.
 template <class W>
 STRETTO_DEVICE bool same_map(const Ends<W>& e, u32 at, const Ends<W>& other, const PlaneGroup<W>& its) {
   const u32 first = its.map_at, n = its.map_words;
@@ -109,7 +104,7 @@ STRETTO_DEVICE bool same_map(const Ends<W>& e, u32 at, const Ends<W>& other, con
       W::lane(), own, other.head));
 }
 
-// False: unusual, or malformed. A map of exceptions that `other`, if it is given, has as well is not parsed again.
+// False if malformed or outside the fast path. Reuses the map of `other` if it is equal.
 template <class W, class T>
 STRETTO_DEVICE bool parse_ends(const Ends<W>& e, int m, u32* scratch, PlaneGroup<W>* g, const Ends<W>* other = nullptr,
                                const PlaneGroup<W>* its = nullptr) {
@@ -165,7 +160,6 @@ STRETTO_DEVICE bool parse_ends(const Ends<W>& e, int m, u32* scratch, PlaneGroup
     at += size;
   }
   if (form == Form::zero) return at == e.words;
-  // Widths, from the end.
   const bool nibbles = form == Form::nibbles || form == Form::masked_nibbles;
   const bool masked = form == Form::masked_nibbles || form == Form::masked_bytes;
   const u32 mask = masked ? W::broadcast(e.tail, 0) : ~0u, n = static_cast<u32>(popcount(mask));
@@ -189,25 +183,24 @@ STRETTO_DEVICE bool parse_ends(const Ends<W>& e, int m, u32* scratch, PlaneGroup
 
 STRETTO_DEVICE int order_of(Predictor p) { return p == Predictor::second ? 2 : p == Predictor::first ? 1 : 0; }
 
-// How many planes an operand takes as signed numbers after it is raised to predictor p.
+// Counts signed numbers, after raising.
 STRETTO_DEVICE u32 planes_raised(u32 most, Predictor own, Predictor p) {
   return most + (own == Predictor::none_unsigned) + static_cast<u32>(order_of(p) - order_of(own));
 }
 
-// Words of device memory for a group that is put together there before its place is known.
+// Device memory for a finished group.
 constexpr u32 kKeptWords = 1024;
-// Planes that a sum takes are kept in registers: so many, or so many.
+// Numbers of planes of a sum, kept in registers.
 constexpr int kFewPlanes = 10, kManyPlanes = 18;
-// Such a sum has its head, the places of exceptions, a sum for all of them, planes and widths.
+// The largest such sum.
 static_assert(3 + 65 + 32 + 32 * kManyPlanes + 9 <= kStagedWords);
 
-// The planes of a lane's block.
 template <class W>
 struct Planes {
   typename W::template Lane<u32> x[kManyPlanes];
 };
 
-// Raises a group to predictor p, in memory: 32 words for each of `most` planes, which is how many it has then.
+// Raises in memory: 32 words for each of `most` planes.
 template <class W>
 STRETTO_DEVICE void raise_planes(PlaneGroup<W>* g, Predictor p, u32 most, u32* memory) {
   for (int times = order_of(p) - order_of(g->predictor); times > 0; --times) {
@@ -235,7 +228,6 @@ STRETTO_DEVICE void raise_planes(PlaneGroup<W>* g, Predictor p, u32 most, u32* m
   g->predictor = p;
 }
 
-// A sum of two values, or of either and an exact sum, found before its place is known.
 struct SumFound {
   const u32* at;
   u32 words;
@@ -248,9 +240,9 @@ struct SumFound {
 };
 template <class W>
 struct SumAt : SumFound {
-  const u32* map;  // as an operand has it; or null
+  const u32* map;  // an operand's; or null
   u32 map_words;
-  // The map of the sum is an operand's, if that is written as the sum's would be.
+  // Copies an operand's map if the sum's would be equal.
   STRETTO_DEVICE void write_places(const Plan<W>& p, u32 kind, u32* out) const {
     const u32* from = map;
     const u32 n = p.map.words;
@@ -280,7 +272,7 @@ struct SumAt : SumFound {
   }
 };
 
-// Words of the exact sum that it leaves at `out`, where 32 are; 0 if it takes more.
+// Writes at most 32 words at `out`; 0 if the sum has more.
 template <class W, class T>
 STRETTO_APART u32 add_uniform(Uniform a, Uniform b, bool negate, u32* out) {
   Accumulator<W, T> sum;
@@ -300,15 +292,15 @@ STRETTO_APART u32 add_uniform(Uniform a, Uniform b, bool negate, u32* out) {
   return words;
 }
 
-// The sum or the difference of two groups, both of the plan's predictor but that an unsigned one may stand for a signed
-// one: N planes, for places below m; sets the plan's widths.
+// Adds or subtracts N planes for places below m; sets the plan's widths. The groups have the plan's predictor, but an
+// unsigned one may stand for a signed one.
 template <class W, int N>
 STRETTO_DEVICE void add_planes(const PlaneGroup<W>& a, const PlaneGroup<W>& b, bool negate, Planes<W>* sum,
                                Plan<W>* p) {
   const int m = p->m;
   const u32 turned = negate ? ~0u : 0u;
   const bool is_unsigned = p->predictor == Predictor::none_unsigned;
-  // What stands above the last plane: the sign, or zero.
+  // Sign or zero, above the last plane.
   const u32 kept_a = a.predictor == Predictor::none_unsigned ? 0 : ~0u,
             kept_b = b.predictor == Predictor::none_unsigned ? 0 : ~0u;
   const auto kept = W::map([=](int j) { return lanes_below(j, m); }, W::lane());
@@ -320,7 +312,7 @@ STRETTO_DEVICE void add_planes(const PlaneGroup<W>& a, const PlaneGroup<W>& b, b
     y = W::map([=](const u32* at, u32 w, u32 last) { return i < w ? at[i] : last & kept_b; }, b.planes, b.width, y);
     const auto s = W::map([=](u32 u, u32 v, u32 c, u32 k) { return (u ^ v ^ turned ^ c) & k; }, x, y, carry, kept);
     carry = W::map([=](u32 u, u32 v, u32 c) { return (u & (v ^ turned)) | (c & (u | (v ^ turned))); }, x, y, carry);
-    // Signed: up to the last plane that is not as the one before it; the first counts if any bit is set.
+    // Signed: up to the last plane that differs from the plane below.
     width = W::map([=](u32 w, u32 v, u32 before) { return v != before ? i + 1 : w; }, width, s, previous);
     if (!is_unsigned) previous = s;
     sum->x[i] = s;
@@ -328,8 +320,8 @@ STRETTO_DEVICE void add_planes(const PlaneGroup<W>& a, const PlaneGroup<W>& b, b
   p->width = width;
 }
 
-// The group of a sum whose plan has predictor, base, slope, lanes and widths, to the words before `image`; of what else the plan has
-// words and count are set. `scratch`: 32 words, of which the sum of exceptions takes the first value_words.
+// Writes a planned sum (predictor, base, slope, lanes, widths) to the words before `image`; sets words and count.
+// `scratch`, 32 words, begins with the sum of exceptions.
 template <class W>
 STRETTO_DEVICE void put_together(const Planes<W>& planes, u32 value_words, const PlaneGroup<W>& operand, Plan<W>* plan,
                                  u32* scratch, u32* image) {
@@ -358,8 +350,8 @@ STRETTO_DEVICE void put_together(const Planes<W>& planes, u32 value_words, const
   write_widths<W>(p, scratch, out + p.planes);
 }
 
-// The sum, or difference, of two groups to the words before `end`; false if it is unusual. `scratch`: 32 words. An
-// operand may lie in the memory from `memory` on.
+// Writes to the words before `end`. False if the fast path does not apply. `scratch`: 32 words. An operand may lie from
+// `memory` on.
 template <class W, class T>
 STRETTO_DEVICE bool add_groups(PlaneGroup<W>& a, PlaneGroup<W>& b, bool negate, int m, u32* scratch, u32* memory,
                                u32* end, Staged* s) {
@@ -390,13 +382,13 @@ STRETTO_DEVICE bool add_groups(PlaneGroup<W>& a, PlaneGroup<W>& b, bool negate, 
     add_planes<W, kFewPlanes>(a, b, negate, &sum, &p);
   else
     add_planes<W, kManyPlanes>(a, b, negate, &sum, &p);
-  W::sync();  // an operand may lie where the sum is put together
+  W::sync();  // an operand may lie where the sum is written
   put_together<W>(sum, value_words, a, &p, scratch, end);
   *s = {p.words, p.count, 0};
   return true;
 }
 
-// A group whose planes are at the end of `memory`, with the value of its exceptions; false if it is unusual.
+// The group whose planes end `memory`. False if the fast path does not apply.
 template <class W>
 STRETTO_DEVICE bool planes_of_plan(const Plan<W>& p, u32 value, const u32* memory, PlaneGroup<W>* g) {
   if (p.most >= kManyPlanes) return false;
@@ -416,8 +408,7 @@ STRETTO_DEVICE bool planes_of_plan(const Plan<W>& p, u32 value, const u32* memor
   W::sync();
   return true;
 }
-// A whole group of values in `memory` as an operand; false if it is unusual. As compress_rows(), but for what makes a
-// group of planes: nothing is written beside them.
+// Like compress_rows(), but writes planes only. False if the fast path does not apply.
 template <class W>
 STRETTO_DEVICE bool planes_of_values(const Grid<float>& grid, u32* memory, PlaneGroup<W>* g, u64* bound) {
   Plan<W> p;
@@ -452,7 +443,6 @@ STRETTO_DEVICE bool planes_of_values(const Grid<float>& grid, u32* memory, Plane
   *bound = e.high < 0 || (e.low < 0 && below > above) ? below : above;
   return planes_of_plan(p, values.value, memory, g);
 }
-// Of float64, whose codes are in `memory`.
 template <class W>
 STRETTO_DEVICE bool planes_of_codes(u32* memory, PlaneGroup<W>* g, u64* bound) {
   Plan<W> p;
@@ -461,7 +451,7 @@ STRETTO_DEVICE bool planes_of_codes(u32* memory, PlaneGroup<W>* g, u64* bound) {
   return planes_of_plan(p, 0, memory, g);
 }
 
-// Codes of a whole group, as floats, to where compress_rows takes values from; false if any is above `safe` in magnitude.
+// Stores codes as floats, in place of compress_rows' values. False if one exceeds `safe`.
 template <class W>
 STRETTO_DEVICE bool put_codes(const i32* q, i32 safe, u32* memory) {
   const auto most = W::map(
@@ -489,7 +479,6 @@ STRETTO_DEVICE bool put_codes(const i32* q, i32 safe, u32* memory) {
   return good;
 }
 
-// Words put together before, to their place.
 template <class W>
 STRETTO_DEVICE void copy_image(const u32* image, u32 words, u32* out) {
   STRETTO_ROLLED

@@ -1,12 +1,11 @@
-// Rows of codes to residuals, widths and planes, in 32 bits.
 #pragma once
 
 #include "codec/cuda/rows/rows.hpp"
 
 namespace stretto::codec::cuda {
 
-// Residuals of order kOrder in place of codes, and the or of v ^ 2 v, whose bit length is the width that a signed number
-// needs. one, two: the codes before the row.
+// Replaces codes by residuals. Returns the or of v ^ 2 v, whose bit length is a signed width. one, two: the codes
+// before the row.
 template <int kOrder>
 STRETTO_DEVICE u32 difference_row(Row* row, u32 one, u32 two) {
   u32 all = 0, before = one - two;
@@ -33,12 +32,12 @@ STRETTO_DEVICE u32 sample_cost(u32 all) {
   return width > 1 ? width : 0;
 }
 
-// Costs of the orders for sixteen places of a row from kFrom on: of order 0 in bits 0-7, and in 8-15 if no code is
-// negative; of orders 1 and 2 above. Bit 0 of *negative: whether one is.
+// Costs of sixteen places from kFrom on: of order 0 in bits 0-7 (in 8-15 if no code is negative), of orders 1 and 2
+// above.
 template <int kFrom>
 STRETTO_DEVICE u32 sample_row(const Row& row, int n, bool* negative) {
   u32 zeroth = 0, first = 0, second = 0, sign = 0;
-  // At the start of the group the codes before are the first.
+  // At the group's start the first code also precedes itself.
   u32 one = row.c[kFrom ? kFrom - 1 : 0], two = row.c[kFrom ? kFrom - 2 : 0];
   u32 before = one - two;
   STRETTO_UNROLL
@@ -57,13 +56,12 @@ STRETTO_DEVICE u32 sample_row(const Row& row, int n, bool* negative) {
   return sample_cost(zeroth) | (width ? width - 1 : 0) << 8 | sample_cost(first) << 16 | sample_cost(second) << 24;
 }
 
-// From the sums of what sample_row gives.
 STRETTO_DEVICE int order_of_costs(u32 costs, bool negative) {
   const u32 none = (negative ? costs : costs >> 8) & 0xff, first = costs >> 16 & 0xff, second = costs >> 24;
   const int order = first < none ? 1 : 0;
   return second < (order ? first : none) ? 2 : order;
 }
-// Whether row b ends with a run of sixteen that is a sample: these start at 112 + 160 j.
+// Samples of sixteen start at 112 + 160 j.
 STRETTO_DEVICE bool ends_with_sample(int b) { return (0x10842108u >> b & 1) != 0; }
 
 template <class W>
@@ -93,8 +91,7 @@ STRETTO_DEVICE int choose_row_order(const typename W::template Lane<Row>& rows, 
   return order_of_costs(costs, negative);
 }
 
-// Eight planes of a row from bytes of its residuals: those of places r, r + 8, r + 16, r + 24 in p[r]. 8 by 8 bits are
-// transposed in each byte.
+// Residuals' bytes of places r, r + 8, r + 16, r + 24 are in p[r]: 8 x 8 bits are transposed in each byte.
 STRETTO_DEVICE void put_planes(u32 (&p)[8], u32 first, u32 width, u32* out) {
   constexpr u32 low[3] = {0x0f0f0f0f, 0x33333333, 0x55555555};
   STRETTO_UNROLL
@@ -160,8 +157,8 @@ STRETTO_DEVICE auto widths_of_bits(typename W::template Lane<u32> bits, Predicto
       bits);
 }
 
-// Where planes and widths go, once they are planned: the end of a group's memory, since what stands before them is known
-// later. Nothing if the group is verbatim for them alone.
+// Planes and widths go to the end of a group's memory, since the length of the words before them is unknown. Null
+// without planes, or if a verbatim group is no longer.
 template <class W>
 STRETTO_DEVICE u32* place_body(Plan<W>* p, u32* memory) {
   plan_widths(p);
@@ -173,10 +170,9 @@ STRETTO_DEVICE u32* place_body(Plan<W>* p, u32* memory) {
 template <class W>
 struct Residuals {
   typename W::template Lane<Row> rows;
-  typename W::template Lane<u32> all;  // as difference_row gives it
+  typename W::template Lane<u32> all;
 };
 
-// Codes to residuals.
 template <class W>
 STRETTO_DEVICE Residuals<W> difference_rows(const typename W::template Lane<Row>& rows, int m, int order, u32 base,
                                             u32 slope) {
@@ -212,7 +208,7 @@ STRETTO_DEVICE Residuals<W> difference_rows(const typename W::template Lane<Row>
   return r;
 }
 
-// Order, widths and planes of any group. kWidths: the widths' words too.
+// kWidths: also the widths' words.
 template <class W, bool kWidths = true>
 STRETTO_DEVICE void write_rows(const typename W::template Lane<Row>& rows, bool any_negative, u32* memory, u32* scratch,
                                Plan<W>* p) {

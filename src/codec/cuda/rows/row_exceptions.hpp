@@ -1,20 +1,19 @@
-// Rows with values that need care: exceptions, codes that the proof in docs/codec.md does not cover.
+// Rows with exceptions, or with codes that the proof in docs/codec.md does not cover.
 #pragma once
 
 #include "codec/cuda/rows/rows.hpp"
 
 namespace stretto::codec::cuda {
 
-// What is known of a group's exceptions beside their places.
 struct ExceptionValues {
   u32 value;   // of the first
-  u32 differ;  // whether another has other bits
+  u32 differ;  // another has other bits
 };
 
-// Sums of a product and 0x1.8p23f that are so large belong to exceptions, NaN among them, and to no code.
+// Larger sums of a product and 0x1.8p23f belong to exceptions, NaN included.
 STRETTO_DEVICE bool beyond_codes(u32 c) { return c + c >= 0xa1000000; }  // twice the bits of 2^34
 
-// Places whose code is not good as it is, among those that are not exceptions for certain. Values are in memory.
+// Among places without certain exceptions. Values are in memory.
 STRETTO_DEVICE u32 unsure_places(int row, const Row& codes, const Grid<float>& grid, const u32* memory) {
   u32 unsure = 0;
   STRETTO_UNROLL
@@ -28,8 +27,8 @@ STRETTO_DEVICE u32 unsure_places(int row, const Row& codes, const Grid<float>& g
   return unsure;
 }
 
-// Codes of values that need care: exceptions are found, and the few places that need float64 done one after another.
-// Values are in memory; codes found carefully replace them, at the places that it returns.
+// Finds exceptions, and codes the few places that need float64 one by one. Such codes replace values in memory, at the
+// returned places.
 template <class W>
 STRETTO_DEVICE auto code_carefully(int m, const Grid<float>& grid, u32* memory, typename W::template Lane<Row>* rows,
                                    typename W::template Lane<u32>* lanes) {
@@ -93,8 +92,8 @@ STRETTO_DEVICE auto code_carefully(int m, const Grid<float>& grid, u32* memory, 
   return W::map([](const Careful& c) { return c.codes; }, careful);
 }
 
-// Gives exceptions the code of the nearest earlier place that is none, or of the first. Memory holds values, and at the
-// places in `coded` codes; `quick` gives a value's code.
+// Fills exceptions as the format prescribes. Memory holds values, and codes at the places in `coded`; `quick` codes a
+// value.
 template <class W, class Quick>
 STRETTO_DEVICE ExceptionValues fill_rows(int m, const u32* memory, typename W::template Lane<u32> lanes,
                                          typename W::template Lane<u32> coded, Quick quick,
@@ -125,7 +124,6 @@ STRETTO_DEVICE ExceptionValues fill_rows(int m, const u32* memory, typename W::t
       },
       *rows, lanes);
   if (!W::any(W::map([](u32 l) { return (l & 1) != 0; }, lanes))) return {value, differ};
-  // A row's first code, if it has one.
   const auto firsts = W::map(
       [=](int b, u32 l, u32 is_code) {
         const int i = trailing_zeros(~l) & 31;
@@ -133,7 +131,6 @@ STRETTO_DEVICE ExceptionValues fill_rows(int m, const u32* memory, typename W::t
         return is_code >> i & 1 ? word : quick(word);
       },
       W::lane_anew(), lanes, coded);
-  // Rows that begin with exceptions.
   const u32 kept =
       W::ballot(W::map([=](int b, u32 l) { return (~l & lanes_below(b, m)) != 0; }, W::lane_anew(), lanes));
   const u32 first = W::broadcast(firsts, trailing_zeros(kept) & 31), none = kept ? first : kCodeZero;
@@ -152,11 +149,11 @@ STRETTO_DEVICE ExceptionValues fill_rows(int m, const u32* memory, typename W::t
   return {value, differ};
 }
 
-// Exceptions of one value, or read where the group's values are.
+// Exceptions of one value, or read from the group's values.
 template <class W, class ValuesOf>
 struct RowExceptions {
   ValuesOf values_of;
-  const ExceptionValues* values;  // in memory, so that registers are free meanwhile
+  const ExceptionValues* values;  // in memory, to save registers
   STRETTO_DEVICE void measure(Plan<W>* p) const {
     p->uniform = !values->differ;
     p->quiet = p->uniform && values->value == QuietNan<float>::bits;

@@ -1,26 +1,24 @@
-// Rows of codes close to one another to residuals, widths and planes, two in a word.
 #pragma once
 
 #include "codec/cuda/rows/row_differences.hpp"
 
 namespace stretto::codec::cuda {
 
-// A row in pairs: codes of places i and i + 16 in one word, by addition, so that differences of pairs are pairs of
-// differences. Pairs are exact for residuals below 2^14: with kPairBias added, each half stands for itself.
+// Close codes, two in a word: the sum of places i and i + 16 (shifted), so differences of pairs are pairs of
+// differences. Exact for residuals below 2^14: with kPairBias added, each half stands for itself.
 struct Pairs {
   u32 p[16];
 };
 constexpr u32 kPairBias = 0x80008000;
 constexpr i32 kPairLimit = 1 << 14;
-// What stands before a row's first pair, for orders 1 and 2.
+// Predecessors of a row's first pair.
 struct PairEdge {
   u32 first, second, before_second;
 };
 
-// Of a pair with kPairBias: v ^ 2 v of both.
+// v ^ 2 v of both halves of a pair with kPairBias.
 STRETTO_DEVICE u32 pair_bits(u32 p) { return p ^ (2 * p - kPairBias); }
 
-// What a lane knows of its pairs' differences: pair_bits, combined.
 struct PairBits {
   u32 first, second;
 };
@@ -38,7 +36,7 @@ STRETTO_DEVICE PairBits pair_differences(const Pairs& x, const PairEdge& e) {
   }
   return bits;
 }
-// Residuals of the order, in place, with kPairBias.
+// In place, with kPairBias.
 STRETTO_DEVICE void difference_pairs(int order, const PairEdge& e, Pairs* x) {
   if (order == 0) {
     STRETTO_UNROLL
@@ -77,7 +75,7 @@ STRETTO_DEVICE void write_pair_planes(const typename W::template Lane<Pairs>& pa
         pairs, width, end);
 }
 
-// The cost of order 0 for the last sixteen of a row, as sample_row gives it.
+// The cost of order 0 for the last sixteen places, as sample_row gives it.
 STRETTO_DEVICE u32 sample_codes(const Row& row, bool* negative) {
   u32 all = 0, sign = 0;
   STRETTO_UNROLL
@@ -91,7 +89,7 @@ STRETTO_DEVICE u32 sample_codes(const Row& row, bool* negative) {
   return sample_cost(all) | (width ? width - 1 : 0) << 8;
 }
 
-// Order, widths and planes of a whole group with codes close to one another, and the widths' words. False if order 0 is best and needs more bits.
+// For a whole group with close codes. False if order 0 is best and needs more bits. kWidths: also the widths' words.
 template <class W, bool kWidths = true>
 STRETTO_DEVICE bool write_pairs(const typename W::template Lane<Row>& rows, const Extremes& e, u32* memory,
                                 u32* scratch, Plan<W>* p) {

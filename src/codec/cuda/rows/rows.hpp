@@ -1,6 +1,5 @@
-// A whole group of float32 in registers, compressed by a warp: lane b has block b, 32 neighbouring values. So differences,
-// widths and planes are each lane's own work, and what lanes exchange is few words a group. Codes are kept with
-// kCodeZero added, as the sum with 3/2 2^23 leaves them; differences do not see it.
+// A whole group of float32 in registers: lane b has block b. Codes have kCodeZero added, as the sum with 3/2 2^23
+// leaves them; differences cancel it.
 #pragma once
 
 #include "codec/cuda/groups/group_codes.hpp"
@@ -8,18 +7,18 @@
 namespace stretto::codec::cuda {
 
 constexpr u32 kCodeZero = 0x4b400000;  // the bits of 0x1.8p23f
-// Words that a group takes at most: verbatim. A multiple of four, so that the next begins where vector stores may.
+// Verbatim. A multiple of four, so that the next group is aligned for vector stores.
 constexpr int kStagedWords = kGroup + 4, kStagedScratch = 36;
 
 struct Row {
   u32 c[32];
 };
 
-// In memory the four quads of a row are permuted, so that lanes meet in no bank, neither by rows nor by columns.
+// The quads of a row are permuted, which avoids bank conflicts by rows and by columns.
 STRETTO_DEVICE int quad_place(int row, int quad) { return (32 * row + ((row & 7) << 2)) ^ (quad << 2); }
 STRETTO_DEVICE int value_place(int row, int i) { return quad_place(row, i >> 2) + (i & 3); }
 
-// Values to memory. All loads are issued before the first value is used.
+// All loads precede the first use.
 template <class W>
 STRETTO_DEVICE void put_floats(const float* x, u32* memory) {
   W::each(
@@ -34,7 +33,7 @@ STRETTO_DEVICE void put_floats(const float* x, u32* memory) {
       },
       W::lane());
 }
-// The same for values of any type and alignment, and 0 at places at or beyond m.
+// For any type and alignment; places beyond m get 0.
 template <class W>
 STRETTO_DEVICE void put_values(const GroupValues<float>& v, u32* memory) {
   const bool quads = v.m == kGroup && quad_aligned(v.x.x) && v.x.type != Type::f32;
@@ -70,7 +69,6 @@ STRETTO_DEVICE void load_rows(const GroupValues<float>& v, u32* memory) {
     put_values<W>(v, memory);
 }
 
-// f of what a lane's row holds.
 template <class W, class F>
 STRETTO_DEVICE auto read_rows(const u32* memory, F f) {
   return W::map(
@@ -102,7 +100,7 @@ STRETTO_DEVICE void put_rows(const typename W::template Lane<Row>& rows, u32* me
       W::lane_anew(), rows);
 }
 
-// The least and the largest of a group's codes, less `zero`.
+// Codes less `zero`.
 struct Extremes {
   i32 low, high;
 };

@@ -1,4 +1,3 @@
-// Compression to a block's own memory first, so that no warp waits for other blocks.
 #pragma once
 
 #include "codec/cuda/rows/compress_rows.hpp"
@@ -6,7 +5,7 @@
 
 namespace stretto::codec::cuda {
 
-// What a block shares that writes groups to its own memory first: of the latest tiles, by their number modulo 8.
+// The latest tiles, by their number modulo 8.
 struct StagedShared {
   u64 tile[8];
   u64 place[8][kMaxWarps];  // words before each warp's group
@@ -14,10 +13,10 @@ struct StagedShared {
   Found found[kMaxWarps];
 };
 
-// A stream written by a block with a warp more, its helper. Warps compress each group to memory of their own. The helper
-// finds a tile's place while they compress the next, and they copy it to the stream while that one's place is found.
-// So no warp waits for other blocks, and a tile takes one barrier. A block announces its tile's words without waiting for
-// more than the places of its earlier tiles, so that the look-back ends.
+// Writes a stream by a block with a helper warp. Warps compress a tile to their memory. Meanwhile the helper finds the
+// previous tile's place, and the tile before that is copied to the stream. So no warp waits for other blocks, and a
+// tile takes one barrier. The look-back ends, since a block announces a tile's words after waiting for its earlier
+// tiles only.
 template <class Block, class Op>
 class StagedWriter {
   using W = typename Block::Warp;

@@ -1,6 +1,5 @@
-// How blocks of warps share a sum that writes a stream. As StagedWriter (staged.hpp), with a helper that also finds
-// where the next tile's groups lie in the operands and prefetches them. A group that is too unusual to be put together
-// in the block's memory is put together in device memory; a long one is planned twice, for its length and for its place.
+// Like StagedWriter (staged.hpp); the helper also finds and prefetches the operands' groups of the next tile. Groups
+// outside the fast path are written to device memory first; long ones are planned twice.
 #pragma once
 
 #include "codec/cuda/rows/plane_sum.hpp"
@@ -8,13 +7,13 @@
 
 namespace stretto::codec::cuda {
 
-// What a block shares: of the latest tiles, by their number modulo 8.
+// The latest tiles, by their number modulo 8.
 struct SumShared {
   u64 tile[8];
   u64 place[8][kMaxWarps];         // words before each warp's group
-  u32 words[8][kMaxWarps];         // with kLater for one that is planned again
-  GroupPlace at[2][2][kMaxWarps];  // of two tiles, of either operand
-  u64 behind;                      // words before the tile, where the block does all tiles alone
+  u32 words[8][kMaxWarps];         // with kLater for the slow path
+  GroupPlace at[2][2][kMaxWarps];  // of two tiles, for each operand
+  u64 behind;                      // words before the tile, if the block works alone
   Layout layout;
   u64 tiles;
   Found found[kMaxWarps];
@@ -68,13 +67,13 @@ class SumWriter {
   }
 
  private:
-  // Whether all groups are to be done once more, by this block, which is the last to end.
+  // This block is the last to end.
   STRETTO_DEVICE bool asks_again(Found* found, u64 bound, Outcome outcome) {
     if constexpr (!Op::kMayWiden) {
       return false;
     } else {
       block_.each_warp([&](int w) {
-        // Sums that fit no narrow code may take more room than wide ones.
+        // Narrow groups may need more room than wide ones.
         const bool fits =
             outcome == Outcome::ok || outcome == Outcome::buffer_too_small || outcome == Outcome::overflow;
         if (w == 0) by_one_lane<W>([&] { block_.shared().again = fits && op_.widen(bound); });
@@ -89,7 +88,7 @@ class SumWriter {
       return true;
     }
   }
-  // Tiles as they are handed out; or, alone, all of them.
+  // alone: all tiles, else as handed out.
   STRETTO_DEVICE void all_tiles(bool alone) {
     SumShared& shared = block_.sum_shared();
     block_.each_warp_and_helper(

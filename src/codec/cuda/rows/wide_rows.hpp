@@ -1,18 +1,16 @@
-// A whole group of float64 whose codes have 32 bits, and no exceptions, as rows of codes: what is usual. All else is left
-// to plan_values().
+// Fast path for whole groups of float64 with 32-bit codes and no exceptions. plan_values() takes all others.
 #pragma once
 
 #include "codec/cuda/rows/compress_rows.hpp"
 
 namespace stretto::codec::cuda {
 
-// Two neighbouring values, loaded at once.
 struct alignas(16) Couple {
   double v[2];
 };
 
-// Codes to memory, with kCodeZero added; false if one is above `most` in magnitude. pair(i, q) gives the codes of
-// places i and i + 1, modulo 2^64.
+// Stores codes with kCodeZero added; false if a magnitude exceeds `most`. pair(i, q): codes of places i and i + 1,
+// modulo 2^64.
 template <class W, class Pair>
 STRETTO_DEVICE bool put_wide_codes(u64 most, u32* memory, Pair pair) {
   const auto beyond = W::map(
@@ -51,7 +49,6 @@ STRETTO_DEVICE bool load_wide_rows(const GroupValues<double>& v, const Grid<doub
     q[1] = static_cast<u64>(quick_code(c.v[1], r));
   });
 }
-// Loads codes that another kernel found.
 template <class W>
 STRETTO_DEVICE bool load_wide_codes(const i64* codes, u32* memory) {
   if (!quad_aligned(codes)) return false;
@@ -61,7 +58,7 @@ STRETTO_DEVICE bool load_wide_codes(const i64* codes, u32* memory) {
   });
 }
 
-// Planes of the codes in `memory`, at its end, and the plan but for its words; false if there is no room.
+// Writes planes to the end of `memory`, and the plan without its words. False if there is no room.
 template <class W>
 STRETTO_DEVICE bool write_wide_rows(u32* memory, Plan<W>* p) {
   start_plan(kGroup, p);
