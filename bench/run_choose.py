@@ -80,11 +80,24 @@ def piece(options, rest, where, part):
     print(f"{described(where)}, {part}", flush=True)
     given = [] if profile.exists() or "--built-in" in rest else ["--base", str(base(kept))]
     run(where, [str(program), "--place", described(where), "--profile", str(profile), "--json", str(fresh), *given, *only, *rest])
-    if PARTS[part]:
+    if PARTS[part] and "--first-calls" in rest:
+        keep_cells(fresh, kept / f"{name}-{part}-first_calls.jsonl")
+    elif PARTS[part]:
         fresh.replace(kept / f"{name}-{part}.jsonl")
     else:
         fresh.unlink()
     return kept
+
+
+def keep_cells(fresh, path):
+    """Adds the rows of first calls in `fresh`. They replace those of the same cells: lengths and profiles can be measured one by one."""
+    rows = [json.loads(line) for line in fresh.read_text(encoding="utf-8").splitlines()]
+    cells = {row["cell"] for row in rows}
+    if path.exists():
+        former = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+        rows = [row for row in former if row["cell"] not in cells] + rows
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    fresh.unlink()
 
 
 def gather(options, kept):

@@ -37,6 +37,7 @@ struct Options {
   std::vector<std::string> only;
   double seconds_a_cell = 1.0;  // total over all contestants
   std::uint64_t least = 8, most = std::uint64_t{64} << 20U;
+  std::vector<std::uint64_t> lengths{64, 8 << 10, 512 << 10, 4 << 20, 32 << 20};  // with first_calls
   int factor = 8;
   double bound = 1e-4;
   bool built_in = false, first_calls = false, ucx = false;
@@ -64,8 +65,10 @@ class Bench {
   void run() {
     if (o_.first_calls) {
       bench::FirstCallsOptions first{.place = o_.place};
-      first.most = o_.most;
-      first.factor = o_.factor;
+      first.profile = o_.built_in ? "built-in" : "tuned";
+      first.only = o_.only;
+      for (const std::uint64_t n : o_.lengths)
+        if (n <= o_.most) first.lengths.push_back(n);
       first.bound = o_.bound;
       first.seconds = o_.seconds_a_cell;
       first.ucx = o_.ucx;
@@ -302,7 +305,10 @@ int run(int argc, char** argv, int rank) {
   app.add_option("--bound", o.bound, "absolute, of values within 1");
   app.add_flag("--built-in", o.built_in, "with the built-in profile, whatever --profile says");
   app.add_flag("--first-calls", o.first_calls,
-               "only the first calls of allreduce on fresh communicators, over the fastest forced schedule");
+               "only the first calls of fresh communicators, over those of the fastest forced path");
+  app.add_option("--lengths", o.lengths, "with --first-calls: bytes of the vectors")
+      ->transform(CLI::AsSizeValue(false))
+      ->delimiter(',');
   app.add_flag("--ucx", o.ucx, "with --first-calls: communicators over UCX");
   app.add_flag("--quick", quick, "few sizes, up to 1 MiB");
   if (int code = 0; !parsed(app, argc, argv, rank == 0, &code)) return code;

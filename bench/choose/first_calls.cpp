@@ -8,13 +8,15 @@
 #include <cstddef>
 #include <cstdlib>
 #include <filesystem>
-#include <limits>
+#include <map>
+#include <random>
 #include <stdexcept>
 #include <vector>
 
 #include <fmt/core.h>
 
 #include "bench/choose/profile.hpp"
+#include "bench/choose/verdict.hpp"
 #include "bench/mpi.hpp"
 #include "stretto/stretto_mpi.h"
 #include "stretto/stretto_store.h"
@@ -23,14 +25,22 @@ namespace stretto::bench {
 namespace {
 
 constexpr std::array<int, 4> marks = {1, 10, 100, 1000};  // numbers of calls whose total time is reported
-constexpr double hopeless = 3;                            // schedules that take this many times the least are dropped
-constexpr int probes = 3;                                 // calls that decide this
+constexpr double hopeless = 3;  // forced paths that take this many times the least are dropped
+constexpr int probes = 3;       // calls that decide this
+constexpr int looks = 5;        // turns that find the fastest forced path
+constexpr int long_turns = 5, least_turns = 5, most_turns = 41;
 
 struct Contestant {
   std::string name;
   stretto_options options = STRETTO_OPTIONS_INIT;
-  std::vector<std::vector<double>> totals{};  // milliseconds of the first marks[i] calls, one entry per repeat
-  std::string ran{};                          // algorithm and payload of its last call
+  // Milliseconds of the first calls, by number of calls (marks, or the length of the sequence), a value a turn.
+  std::map<int, std::vector<double>> totals{};
+
+  // Of a number of calls; of the longest sequence if there was none as long.
+  const std::vector<double>& of(int first) const {
+    const auto found = totals.find(first);
+    return found != totals.end() ? found->second : totals.rbegin()->second;
+  }
 };
 
 void checked(stretto_status s) {
@@ -81,7 +91,8 @@ class Maker {
   std::string directory_;
 };
 
-std::vector<Contestant> contestants(const Kind& kind, bool bounded, const FirstCallsOptions& o, int hosts) {
+std::vector<Contestant> contestants(const Kind& kind, bool bounded, const FirstCallsOptions& o, int hosts,
+                                    int ranks) {
   std::vector<Contestant> all;
   const auto add = [&](std::string name, const char* schedule, stretto_payload payload, bool bound) {
     Contestant c{.name = std::move(name)};
@@ -96,8 +107,11 @@ std::vector<Contestant> contestants(const Kind& kind, bool bounded, const FirstC
   };
   add("default", nullptr, STRETTO_PAYLOAD_AUTO, bounded);
   if (!o.ucx) add("native", "native", STRETTO_PAYLOAD_RAW, false);
-  if (hosts == 1) add("node", "node", STRETTO_PAYLOAD_RAW, false);
-  for (const char* s : kind.schedules) {
+  std::vector<const char*> schedules = kind.schedules;
+  if (hosts == 1) schedules.push_back("node");
+  if (kind.collective == schedule::Collective::allreduce && hosts > 1 && hosts < ranks)
+    schedules.insert(schedules.end(), {"hierarchical_ring", "leader"});
+  for (const char* s : schedules) {
     add(fmt::format("{} raw", s), s, STRETTO_PAYLOAD_RAW, false);
     if (bounded) add(fmt::format("{} fused", s), s, STRETTO_PAYLOAD_FUSED, true);
   }
@@ -110,81 +124,147 @@ class FirstCalls {
       : calls_(calls), o_(o), rows_(rows), maker_(o.ucx), hosts_(count_hosts()) {}
 
   void cell(const Kind& kind, std::uint64_t bytes, bool bounded) {
-    std::vector<Contestant> all = contestants(kind, bounded, o_, hosts_);
+    const Cell c{kind, bytes, bounded};
+    std::vector<Contestant> forced = contestants(kind, bounded, o_, hosts_, calls_.ranks());
     std::vector<double> each;
-    for (Contestant& c : all) each.push_back(sequence(kind, bytes, &c, probes));
-    const double least = *std::min_element(each.begin() + 1, each.end());
-    const int most = std::clamp(static_cast<int>(o_.seconds * 1e3 / least), marks[1], marks.back());
+    for (const Contestant& f : forced) each.push_back(probe(c, f));
+    const double call = *std::min_element(each.begin() + 1, each.end());
+    const Contestant ours = std::move(forced.front());
     std::vector<Contestant> kept;
-    for (std::size_t i = 0; i < all.size(); ++i)
-      if (i == 0 || each[i] < hopeless * least) kept.push_back(std::move(all[i]));
-    for (Contestant& c : kept) c.totals.clear();
-    for (int k = 0; k < o_.repeats; ++k)
-      for (Contestant& c : kept) sequence(kind, bytes, &c, most);
-    if (calls_.rank() == 0) tell(kind, bytes, bounded, most, kept);
+    for (std::size_t i = 1; i < forced.size(); ++i)
+      if (each[i] < hopeless * call) kept.push_back(std::move(forced[i]));
+
+    // Half of the time finds the fastest path. The other half measures it in new turns: the least of several noisy
+    // medians is too low for the path that has it.
+    const double half = o_.seconds * 1e3 / 2;
+    const auto affordable = [&](double turns) { return static_cast<int>(half / (turns * call)); };
+    const int looked = std::clamp(affordable(looks * static_cast<double>(kept.size())), probes, marks[2]);
+    turns(c, looks, looked, pointers(kept));
+
+    const int most = std::clamp(affordable(2.0 * 3 * long_turns), marks[1], marks.back());
+    std::vector<int> told;
+    for (const int mark : marks)
+      if (mark < most) told.push_back(mark);
+    told.push_back(most);
+    std::map<std::string, Compared> compared;
+    for (const int first : told) {
+      const Contestant& best = fastest(kept, first);
+      if (compared.count(best.name) == 0) compared.emplace(best.name, compare(c, ours, best, most, affordable));
+      if (calls_.rank() == 0) tell(c, first, compared.at(best.name));
+    }
   }
 
  private:
-  // Makes `n` calls on a new communicator. Returns the milliseconds of the last call.
-  double sequence(const Kind& kind, std::uint64_t bytes, Contestant* c, int n) {
-    stretto_comm comm = maker_.make();
+  struct Cell {
+    const Kind& kind;
+    std::uint64_t bytes;
+    bool bounded;
+  };
+  struct Compared {
+    Contestant ours, best, again;
+    std::string ran;  // algorithm and payload of the default
+  };
+
+  static std::vector<Contestant*> pointers(std::vector<Contestant>& all) {
+    std::vector<Contestant*> to;
+    for (Contestant& c : all) to.push_back(&c);
+    return to;
+  }
+
+  static const Contestant& fastest(const std::vector<Contestant>& all, int first) {
+    return *std::min_element(all.begin(), all.end(), [first](const Contestant& a, const Contestant& b) {
+      return median(a.of(first)) < median(b.of(first));
+    });
+  }
+
+  template <class Affordable>
+  Compared compare(const Cell& c, const Contestant& ours, const Contestant& best, int most, const Affordable& affordable) {
+    Compared three{ours, best, best, ran(c, ours)};
+    for (Contestant* of : {&three.ours, &three.best, &three.again}) of->totals.clear();
+    const std::vector<Contestant*> all{&three.ours, &three.best, &three.again};
+    turns(c, std::clamp(affordable(2.0 * 3 * marks[1]), least_turns, most_turns), marks[1], all);
+    if (most > marks[1]) turns(c, long_turns, most, all);
+    return three;
+  }
+
+  // So many turns of all contestants, each in another order, equal on all ranks, since each affects caches and network
+  // buffers for the next.
+  void turns(const Cell& c, int times, int n, std::vector<Contestant*> all) {
+    for (int k = 0; k < times; ++k) {
+      std::shuffle(all.begin(), all.end(), order_);
+      for (Contestant* of : all) {
+        const std::vector<double> took = sequence(c, of->options, n);
+        double total = 0;
+        for (int i = 1; i <= n; ++i) {
+          total += took[static_cast<std::size_t>(i - 1)];
+          if (i == n || std::find(marks.begin(), marks.end(), i) != marks.end()) of->totals[i].push_back(total);
+        }
+      }
+    }
+  }
+
+  double probe(const Cell& c, const Contestant& of) {
+    const std::vector<double> took = sequence(c, of.options, probes);
+    return *std::min_element(took.begin(), took.end());
+  }
+
+  // Algorithm and payload of a first call. Such a call is not timed: a request for a report makes a prediction.
+  std::string ran(const Cell& c, const Contestant& of) {
     stretto_report report = STRETTO_REPORT_INIT;
     // excludes a field that reads the whole result of bounded calls
     report.size = offsetof(stretto_report, error_with_rounding);
+    stretto_options o = of.options;
+    o.report = &report;
+    sequence(c, o, 1);
+    return fmt::format("{} {}", report.algorithm, report.payload);
+  }
+
+  // Makes `n` calls on a new communicator. Returns the milliseconds of each, the slowest rank's.
+  std::vector<double> sequence(const Cell& c, const stretto_options& o, int n) {
+    stretto_comm comm = maker_.make();
     std::vector<double> took;
     for (int k = 0; k < n; ++k) {
-      c->options.report = k + 1 < n ? nullptr : &report;  // requesting a report makes a prediction
       MPI_Barrier(MPI_COMM_WORLD);
       const double begun = MPI_Wtime();
-      const stretto_status s = calls_.ours(kind, bytes, comm, c->options);
+      const stretto_status s = calls_.ours(c.kind, c.bytes, comm, o);
       took.push_back((MPI_Wtime() - begun) * 1e3);
-      if (s != STRETTO_OK) throw std::runtime_error(fmt::format("{} {}: {}", kind.name, c->name, stretto_message()));
+      if (s != STRETTO_OK)
+        throw std::runtime_error(
+            fmt::format("{} {}: {}", c.kind.name, o.schedule ? o.schedule : "default", stretto_message()));
       calls_.x()[0] += 1;  // changes the values, and the caches, like a program
     }
     checked(stretto_comm_free(comm));
     std::vector<double> slowest(took.size());
     MPI_Allreduce(took.data(), slowest.data(), n, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
-    c->ran = fmt::format("{} {}", report.algorithm, report.payload);
-    std::vector<double> totals;
-    double total = 0;
-    for (int k = 0; k < n; ++k) {
-      total += slowest[static_cast<std::size_t>(k)];
-      if (std::find(marks.begin(), marks.end(), k + 1) != marks.end() || k + 1 == n) totals.push_back(total);
-    }
-    c->totals.push_back(std::move(totals));
-    return slowest.back();
+    return slowest;
   }
 
-  static double total(const Contestant& c, std::size_t mark) {
-    std::vector<double> of;
-    for (const auto& t : c.totals) of.push_back(t[mark]);
-    return median(of);
-  }
-
-  void tell(const Kind& kind, std::uint64_t bytes, bool bounded, int most, const std::vector<Contestant>& all) {
-    for (std::size_t mark = 0; mark < all.front().totals.front().size(); ++mark) {
-      const int first = std::min(mark < marks.size() ? marks[mark] : most, most);
-      const Contestant* best = &all[1];
-      for (std::size_t i = 2; i < all.size(); ++i)
-        if (total(all[i], mark) < total(*best, mark)) best = &all[i];
-      Row r{.bench = "first_calls",
-            .subject = fmt::format("first {} of {} {} B p={} {}{}{}", first, kind.name, bytes, calls_.ranks(), o_.place,
-                                   o_.ucx ? " ucx" : "", bounded ? " bound" : ""),
-            .metric = "ms",
-            .value = total(all[0], mark),
-            .unit = "ms",
-            .better = Better::smaller,
-            .peer = Peer{best->name, total(*best, mark)}};
-      r.fields["first"] = first;
-      r.fields["place"] = o_.place;
-      r.fields["mpi"] = o_.ucx ? "UCX" : mpi_version();
-      r.fields["ranks"] = calls_.ranks();
-      r.fields["bytes"] = bytes;
-      r.fields["bounded"] = bounded;
-      r.fields["over_best"] = total(all[0], mark) / total(*best, mark);
-      r.fields["ran"] = all[0].ran;
-      rows_->write(r);
-    }
+  void tell(const Cell& c, int first, const Compared& three) {
+    const std::vector<double>&ours = three.ours.of(first), &best = three.best.of(first);
+    const Interval over = ratio(ours, best), again = ratio(three.again.of(first), best);
+    const std::string cell = fmt::format("{} {} B p={} {}{}{} {}", c.kind.name, c.bytes, calls_.ranks(), o_.place,
+                                         o_.ucx ? " ucx" : "", c.bounded ? " bound" : "", o_.profile);
+    Row r{.bench = "first_calls",
+          .subject = fmt::format("first {} of {}", first, cell),
+          .metric = "ms",
+          .value = median(ours),
+          .unit = "ms",
+          .better = Better::smaller,
+          .peer = Peer{three.best.name, median(best)}};
+    r.fields["first"] = first;
+    r.fields["cell"] = cell;
+    r.fields["place"] = o_.place;
+    r.fields["mpi"] = o_.ucx ? "UCX" : mpi_version();
+    r.fields["profile"] = o_.profile;
+    r.fields["ranks"] = calls_.ranks();
+    r.fields["collective"] = c.kind.name;
+    r.fields["bytes"] = c.bytes;
+    r.fields["bounded"] = c.bounded;
+    r.fields["turns"] = ours.size();
+    r.fields["over_best"] = {over.low, over.middle, over.high};
+    r.fields["again_over_best"] = {again.low, again.middle, again.high};
+    r.fields["ran"] = three.ran;
+    rows_->write(r);
   }
 
   Calls& calls_;
@@ -192,16 +272,21 @@ class FirstCalls {
   Writer* rows_;
   Maker maker_;
   int hosts_;
+  std::mt19937 order_{1};
 };
 
 }  // namespace
 
 void measure_first_calls(Calls& calls, const FirstCallsOptions& options, Writer* rows) {
   FirstCalls first(calls, options, rows);
-  const Kind& allreduce = kinds().front();
-  for (const bool bounded : {false, true})
-    for (std::uint64_t n = options.least; n <= options.most; n *= static_cast<std::uint64_t>(options.factor))
-      first.cell(allreduce, calls.fit(allreduce, n), bounded);
+  for (const Kind& kind : kinds()) {
+    const auto& only = options.only;
+    if (!only.empty() && std::find(only.begin(), only.end(), kind.name) == only.end()) continue;
+    for (const std::uint64_t n : options.lengths) {
+      first.cell(kind, calls.fit(kind, n), false);
+      if (kind.bounded) first.cell(kind, calls.fit(kind, n), true);
+    }
+  }
 }
 
 }  // namespace stretto::bench

@@ -1,7 +1,9 @@
-// Duration of the first calls of a communicator, relative to the fastest forced schedule.
+// Duration of the first calls of a communicator, relative to the fastest forced path.
 #pragma once
 
+#include <cstdint>
 #include <string>
+#include <vector>
 
 #include "bench/choose/calls.hpp"
 #include "bench/rows.hpp"
@@ -9,19 +11,20 @@
 namespace stretto::bench {
 
 struct FirstCallsOptions {
-  std::string place;           // in the case
-  std::uint64_t least = 2048;  // bytes of the shortest and longest vector; Calls must hold them
-  std::uint64_t most = std::uint64_t{64} << 20U;
-  int factor = 8;        // ratio of successive lengths
-  double bound = 1e-4;   // absolute
-  double seconds = 3.0;  // per sequence of calls: longer calls have shorter sequences
-  int repeats = 3;       // of each sequence; medians are reported
-  bool ucx = false;      // communicators over UCX, else over the MPI
+  std::string place;                   // in the case
+  std::string profile = "built-in";    // likewise
+  std::vector<std::string> only{};     // collectives, by name; all
+  std::vector<std::uint64_t> lengths{};  // bytes of the vectors; Calls must hold them
+  double bound = 1e-4;                 // absolute
+  double seconds = 1.0;                // that a cell takes, about: longer calls have shorter sequences and fewer turns
+  bool ucx = false;                    // communicators over UCX, else over the MPI
 };
 
-// Measures allreduce, exact and within a bound. Each sequence of up to 1000 calls has its own communicator, and an MPI
-// barrier before each call. Writes a row for each length and number of first calls (rank 0; `rows` is null elsewhere).
-// Throws if a call fails. Collective.
+// Measures collectives, exact and within a bound. Each sequence of up to 1000 calls has its own communicator, and an
+// MPI barrier before each call. The fastest forced path is found first, for each number of calls by its median over
+// turns. New turns then compare three paths: the default, the fastest forced path, and a second entry of the latter as
+// the control. Ratios are taken turn by turn. Writes a row for each cell and number of first calls (rank 0; `rows` is
+// null elsewhere). Throws if a call fails. Collective.
 void measure_first_calls(Calls& calls, const FirstCallsOptions& options, Writer* rows);
 
 }  // namespace stretto::bench

@@ -21,16 +21,31 @@ def read(paths, bench="choose"):
 
 
 def first_calls(rows):
-    """Total time of a communicator's first calls over that of the fastest forced schedule, a cell a length, with a bound or without."""
-    yield "| place | MPI | first calls | cells | time over the best: median, largest |"
-    yield "|---|---|---|---|---|"
+    """Total time of a communicator's first calls over that of the fastest forced path: medians over turns, a cell a collective, length and
+    bound. Beside it stands the control, the fastest forced path beside itself."""
+    yield "| place | MPI | profile | first calls | cells | over the fastest: median, largest | the fastest beside itself | surely beyond 1.25 |"
+    yield "|---|---|---|---|---|---|---|---|"
     groups = {}
     for row in rows:
-        marks = (row["place"], row["mpi"], row["first"] if row["first"] in (1, 10, 100) else 1000)
+        marks = (row["place"], row["mpi"], row["profile"], row["first"] if row["first"] in (1, 10, 100) else 1000)
         groups.setdefault(marks, []).append(row)
-    for (place, mpi, first), group in sorted(groups.items()):
-        over = [row["over_best"] for row in group]
-        yield f"| {place} | {mpi} | {'up to ' if first == 1000 else ''}{first} | {len(group)} | {statistics.median(over):.2f}, {max(over):.2f} |"
+    for (place, mpi, profile, first), group in sorted(groups.items()):
+        def middle_and_most(field):
+            over = [row[field][1] for row in group]
+            return f"{statistics.median(over):.2f}, {max(over):.2f}"
+
+        beyond = sum(row["over_best"][0] > 1.25 for row in group), sum(row["again_over_best"][0] > 1.25 for row in group)
+        yield (f"| {place} | {mpi} | {profile} | {'up to ' if first == 1000 else ''}{first} | {len(group)} | {middle_and_most('over_best')} "
+               f"| {middle_and_most('again_over_best')} | {beyond[0]}, itself {beyond[1]} |")
+    far = sorted((row for row in rows if row["over_best"][1] > 1.25), key=lambda row: -row["over_best"][1])
+    if not far:
+        return
+    yield "\n| cells beyond 1.25 | µs | fastest | µs | over it (95 %) | itself | ran |"
+    yield "|---|---|---|---|---|---|---|"
+    for row in far:
+        low, middle, high = row["over_best"]
+        yield (f"| {row['case']} | {1e3 * row['value']:.4g} | {row['peer']} | {1e3 * row['peer_value']:.4g} "
+               f"| {middle:.2f} ({low:.2f} to {high:.2f}) | {row['again_over_best'][1]:.2f} | {row['ran']} |")
 
 
 def size(count):
