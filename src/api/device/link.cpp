@@ -20,15 +20,15 @@ namespace {
 constexpr const char* setting = "STRETTO_DEVICE_CARRIER";
 
 // Facts that a rank publishes, as bits.
-enum Told : std::uint64_t {
+enum Fact : std::uint64_t {
   no_nccl = 1,
   no_transport = 2,
   wants_nccl = 4,
   wants_transport = 8,
   wants_host = 16,
-  wants_what_is_none = 32,
+  wants_unknown = 32,
   failed = 64,
-  slows_another_way = 128,
+  paces_another_carrier = 128,
   wants_peer = 256
 };
 
@@ -41,24 +41,24 @@ std::uint64_t wanted() noexcept {
   const std::string_view name = given();
   if (name.empty() && carrier::is_paced()) return wants_host;  // whose rate it is
   if (name.empty()) return 0;
-  if (carrier::is_paced() && (name == "nccl" || name == "transport" || name == "peer")) return slows_another_way;
+  if (carrier::is_paced() && (name == "nccl" || name == "transport" || name == "peer")) return paces_another_carrier;
   if (name == "nccl") return wants_nccl;
   if (name == "peer") return wants_peer;
   if (name == "transport") return wants_transport;
-  return name == "host" ? wants_host : wants_what_is_none;
+  return name == "host" ? wants_host : wants_unknown;
 }
 
-class Linking {
+class LinkMaker {
  public:
-  Linking(stretto_comm_s& comm, double timeout) : comm_(comm), link_(comm.device_link), timeout_(timeout) {}
+  LinkMaker(stretto_comm_s& comm, double timeout) : comm_(comm), link_(comm.device_link), timeout_(timeout) {}
 
   Status run() {
     std::uint64_t all = 0;
     if (const Status s = begin(&all); s != Status::ok) return s;
-    if (all & wants_what_is_none)
+    if (all & wants_unknown)
       return fail(Status::unsupported, "{} is '{}' here; ranks may give nccl, transport, peer or host", setting,
                   given());
-    if (all & slows_another_way)
+    if (all & paces_another_carrier)
       return fail(Status::unsupported,
                   "{} slows down what passes the host, and {} of the same rank asks for another way",
                   carrier::pace_setting, setting);
@@ -198,7 +198,7 @@ class Linking {
 Status link_devices(stretto_comm_s& comm, double timeout) noexcept {
   if (comm.device_link.made || comm.size == 1) return Status::ok;
   try {
-    return Linking(comm, timeout).run();
+    return LinkMaker(comm, timeout).run();
   } catch (...) {
     return fail(Status::out_of_memory, std::string_view("no memory to let devices exchange messages"));
   }

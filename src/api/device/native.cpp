@@ -16,12 +16,13 @@ using backend::Decision;
 using call::Call;
 
 // One that was begun, on the first lane where the caller has no stream.
-class Begun final : public backend::Pending {
+class StartedDeviceCall final : public backend::Pending {
  public:
-  Begun(backend::DeviceComm& library, device::Device& device) noexcept : library_(library), device_(device) {}
+  StartedDeviceCall(backend::DeviceComm& library, device::Device& device) noexcept
+      : library_(library), device_(device) {}
 
   // Destroyed early only when the call is given up. The buffers are the caller's again once NCCL's kernels have ended.
-  ~Begun() override {
+  ~StartedDeviceCall() override {
     if (over_) return;
     const device::Device::Visit visit(device_);
     library_.abort();
@@ -78,7 +79,7 @@ class DeviceBackend final : public backend::Backend {
     device::Device& d = *c.device;
     const device::Device::Visit visit(d);
     const std::uint64_t number = engine_.pass();
-    Begun begun(library_, d);
+    StartedDeviceCall begun(library_, d);
     Status s = begun.begin(c);
     if (s == Status::ok) s = wait(begun, call::timeout_of(c.settings.options), number);
     if (s == Status::ok) return s;
@@ -89,7 +90,7 @@ class DeviceBackend final : public backend::Backend {
 
   Status start(const Call& c, const Decision&, std::unique_ptr<backend::Pending>* pending) noexcept override {
     const device::Device::Visit visit(*c.device);
-    std::unique_ptr<Begun> begun(new (std::nothrow) Begun(library_, *c.device));
+    std::unique_ptr<StartedDeviceCall> begun(new (std::nothrow) StartedDeviceCall(library_, *c.device));
     if (!begun) return fail(Status::out_of_memory, std::string_view("no memory to start a collective on a device"));
     if (const Status s = begun->begin(c); s != Status::ok) return s;
     *pending = std::move(begun);
@@ -101,7 +102,7 @@ class DeviceBackend final : public backend::Backend {
  private:
   using Clock = std::chrono::steady_clock;
 
-  Status wait(Begun& begun, double timeout, std::uint64_t number) noexcept {
+  Status wait(StartedDeviceCall& begun, double timeout, std::uint64_t number) noexcept {
     const auto since = Clock::now();
     auto looked = since;
     Waiting waiting(true);

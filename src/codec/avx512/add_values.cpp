@@ -66,8 +66,8 @@ STRETTO_INLINE Pair next_sum(Residuals32<kOrder>& s, Pair q, Pair f) noexcept {
 
 // kDeclined if the sums exceed 16 bits, which only the last step may do.
 template <Predictor kPredictor, int kAt>
-std::size_t add_encode(const NarrowGroup& a, std::int16_t* q, std::int32_t base, std::int32_t slope, Ahead ahead,
-                       std::uint8_t* out) noexcept {
+std::size_t add_encode(const NarrowGroup& a, std::int16_t* q, std::int32_t base, std::int32_t slope,
+                       PrefetchCursor ahead, std::uint8_t* out) noexcept {
   std::uint8_t* p = write_head(kPredictor, wrapping_sum(a.base, base), wrapping_sum(a.slope, slope), out);
   Before16 before{_mm512_set1_epi16(static_cast<short>(base)), _mm512_set1_epi16(static_cast<short>(slope))};
   precede(q, base, slope);
@@ -92,8 +92,8 @@ std::size_t add_encode(const NarrowGroup& a, std::int16_t* q, std::int32_t base,
 
 // For codes of 32 bits, modulo 2^32; never declines.
 template <Predictor kPredictor, int kAt>
-std::size_t add_encode(const NarrowGroup& a, std::int32_t* q, std::int32_t base, std::int32_t slope, Ahead ahead,
-                       std::uint8_t* out) noexcept {
+std::size_t add_encode(const NarrowGroup& a, std::int32_t* q, std::int32_t base, std::int32_t slope,
+                       PrefetchCursor ahead, std::uint8_t* out) noexcept {
   std::uint8_t* p = write_head(kPredictor, wrapping_sum(a.base, base), wrapping_sum(a.slope, slope), out);
   Residuals32<order_of(kPredictor)> residuals{_mm512_set1_epi32(base), _mm512_set1_epi32(slope)};
   Summand from = summand(a);
@@ -116,7 +116,7 @@ std::size_t add_encode(const NarrowGroup& a, std::int32_t* q, std::int32_t base,
 
 template <class Code>
 std::size_t add_encode(Predictor predictor, const NarrowGroup& a, Code* q, std::int32_t base, std::int32_t slope,
-                       Ahead ahead, std::uint8_t* out) noexcept {
+                       PrefetchCursor ahead, std::uint8_t* out) noexcept {
   const int at = order_of(a.predictor);
   switch (predictor) {
     case Predictor::none_unsigned: return add_encode<Predictor::none_unsigned, 0>(a, q, 0, 0, ahead, out);
@@ -173,7 +173,7 @@ std::size_t add_in_steps(const std::uint8_t* a, std::size_t words, const T* x, c
 }
 
 template <class Code>
-STRETTO_INLINE std::size_t add_codes(const NarrowGroup& group, Code* q, Predictor own, Ahead ahead,
+STRETTO_INLINE std::size_t add_codes(const NarrowGroup& group, Code* q, Predictor own, PrefetchCursor ahead,
                                      std::uint8_t* out) noexcept {
   const Predictor result = group.predictor < own ? own : group.predictor;
   std::int32_t base = 0, slope = 0;

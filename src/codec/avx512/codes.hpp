@@ -87,17 +87,17 @@ STRETTO_INLINE __m512i twins(__m512i v, bool second) noexcept {
   return _mm512_permutexvar_epi32(index, v);
 }
 
-struct Four {
+struct FourVectors {
   __m512i v[4];
 };
 
 // Difference (for second order) and code before the first residual of each word.
-struct Before {
+struct Predecessor {
   __m512i difference, code;
 };
 struct Words {
   __m512i e;
-  Before before;
+  Predecessor before;
 };
 STRETTO_INLINE __m512i weights(int w) noexcept { return pinned(_mm512_set1_epi32(w)); }
 
@@ -166,8 +166,8 @@ STRETTO_INLINE Words words_of_two(FirstBlocks& s, const std::uint8_t* p, std::si
   s.code = _mm512_add_epi32(s.code, last16(upto));
   return {e, {_mm512_setzero_si512(), before}};
 }
-STRETTO_INLINE Four codes_of_two(const FirstBlocks& s, const Words& v) noexcept {
-  Four q;
+STRETTO_INLINE FourVectors codes_of_two(const FirstBlocks& s, const Words& v) noexcept {
+  FourVectors q;
   for (int k = 0; k < 4; ++k)
     q.v[k] = _mm512_dpbusd_epi32(_mm512_permutexvar_epi32(s.quad[k], v.before.code), s.shares,
                                  _mm512_permutexvar_epi32(s.quad[k], v.e));
@@ -195,7 +195,7 @@ STRETTO_INLINE SecondBlocks second_state(std::int32_t slope, std::int32_t base) 
 // State before each of 16 words, from the words' sums, moments (residual times place) and first places, of 2^kLog
 // residuals.
 template <int kLog>
-STRETTO_INLINE Before before_words(SecondBlocks& s, __m512i sums, __m512i moments, __m512i first) noexcept {
+STRETTO_INLINE Predecessor before_words(SecondBlocks& s, __m512i sums, __m512i moments, __m512i first) noexcept {
   constexpr __mmask16 kUpper = 0xaaaa, kFromLane1 = 0xfff0, kFromLane2 = 0xff00;
   // Sums of each quadword's first word, moved to its second word.
   const __m512i first_sum = _mm512_slli_epi64(sums, 32), first_moment = _mm512_slli_epi64(moments, 32);
@@ -219,7 +219,7 @@ STRETTO_INLINE Pair one(SecondBlocks& s, const std::uint8_t* p, unsigned w) noex
     const __m512i e = read_words_abreast(p, w), zero = _mm512_setzero_si512();
     const __m512i sums = _mm512_dpwssd_epi32(zero, _mm512_set1_epi16(1), e);
     const __m512i moments = _mm512_dpwssd_epi32(zero, _mm512_load_si512(kAbreast.place16), e);
-    const Before b = before_words<5>(s, sums, moments, _mm512_load_si512(kAbreast.first16));
+    const Predecessor b = before_words<5>(s, sums, moments, _mm512_load_si512(kAbreast.first16));
     const __m512i at = _mm512_add_epi32(b.code, b.difference);
     const __m512i q0 = _mm512_dpwssd_epi32(at, _mm512_set1_epi32(0x00000001), e);
     const __m512i q1 = _mm512_dpwssd_epi32(_mm512_add_epi32(at, b.difference), _mm512_set1_epi32(0x00010002), e);
@@ -241,8 +241,8 @@ STRETTO_INLINE Words words_of_two(SecondBlocks& s, const std::uint8_t* p, std::s
   return {e, before_words<6>(s, _mm512_dpbusd_epi32(zero, s.ones, e), _mm512_dpbusd_epi32(zero, s.place, e), s.first)};
 }
 // First codes of all words, then second codes, and so on; a transposition restores the order.
-STRETTO_INLINE Four codes_of_two(const SecondBlocks& s, const Words& v) noexcept {
-  const Before& b = v.before;
+STRETTO_INLINE FourVectors codes_of_two(const SecondBlocks& s, const Words& v) noexcept {
+  const Predecessor& b = v.before;
   __m512i at = _mm512_add_epi32(b.code, b.difference);
   const __m512i q0 = _mm512_dpbusd_epi32(at, s.weight[0], v.e);
   at = _mm512_add_epi32(at, b.difference);

@@ -64,7 +64,7 @@ STRETTO_INLINE void put_codes(__m512i q, const Scale& s, double* y) noexcept {
 }
 
 template <Product kProduct, bool kMean, bool kStream, class T>
-STRETTO_INLINE void put_four(const Four& q, const Scale& s, T* y) noexcept {
+STRETTO_INLINE void put_four(const FourVectors& q, const Scale& s, T* y) noexcept {
   for (int k = 0; k < 4; ++k) put_codes<kProduct, kMean, kStream>(q.v[k], s, y + 16 * k);
 }
 

@@ -60,15 +60,15 @@ STRETTO_INLINE Pair next(Residuals32<kOrder>& s, Pair q) noexcept {
 
 // Prefetches the next values, since hardware prefetching ends at the page. Each block takes its share: all lines at
 // once would exceed the outstanding misses.
-struct Ahead {
+struct PrefetchCursor {
   const char* at;
   std::size_t share;
 };
 template <class T>
-STRETTO_INLINE Ahead ahead_of(const T* x) noexcept {
+STRETTO_INLINE PrefetchCursor ahead_of(const T* x) noexcept {
   return {reinterpret_cast<const char*>(x + kGroup + kGroup / 4), kBlock * sizeof(T)};
 }
-STRETTO_INLINE void fetch_share(Ahead& ahead) noexcept {
+STRETTO_INLINE void fetch_share(PrefetchCursor& ahead) noexcept {
   for (std::size_t i = 0; i < ahead.share; i += 64) _mm_prefetch(ahead.at + i, _MM_HINT_T0);
   ahead.at += ahead.share;
 }
@@ -91,7 +91,7 @@ STRETTO_INLINE void fresh(const Code* q, std::int32_t* base, std::int32_t* slope
 }
 
 template <Predictor kPredictor>
-STRETTO_INLINE std::uint8_t* write_planes(std::int16_t* q, std::int32_t base, std::int32_t slope, Ahead ahead,
+STRETTO_INLINE std::uint8_t* write_planes(std::int16_t* q, std::int32_t base, std::int32_t slope, PrefetchCursor ahead,
                                           std::uint8_t* p, __m256i* widths) noexcept {
   precede(q, base, slope);
   WidthWriter out{_mm256_setzero_si256()};
@@ -110,8 +110,8 @@ STRETTO_INLINE std::uint8_t* write_planes(std::int16_t* q, std::int32_t base, st
   return p;
 }
 template <Predictor kPredictor>
-STRETTO_INLINE std::uint8_t* write_planes(const std::int32_t* q, std::int32_t base, std::int32_t slope, Ahead ahead,
-                                          std::uint8_t* p, __m256i* widths) noexcept {
+STRETTO_INLINE std::uint8_t* write_planes(const std::int32_t* q, std::int32_t base, std::int32_t slope,
+                                          PrefetchCursor ahead, std::uint8_t* p, __m256i* widths) noexcept {
   Residuals32<order_of(kPredictor)> residuals{_mm512_set1_epi32(base), _mm512_set1_epi32(slope)};
   WidthWriter out{_mm256_setzero_si256()};
   for (int i = 0; i < kBlocks; i += 8) {
@@ -132,7 +132,7 @@ STRETTO_INLINE std::uint8_t* write_planes(const std::int32_t* q, std::int32_t ba
 
 // between(p) writes the section between slope and planes, and returns its end.
 template <Predictor kPredictor, class Code, class Between>
-STRETTO_INLINE std::size_t encode(Code* q, Ahead ahead, std::uint8_t* out, Between between) noexcept {
+STRETTO_INLINE std::size_t encode(Code* q, PrefetchCursor ahead, std::uint8_t* out, Between between) noexcept {
   std::int32_t base = 0, slope = 0;
   fresh<kPredictor>(q, &base, &slope);
   std::uint8_t* p = between(write_head(kPredictor, base, slope, out));
@@ -142,7 +142,7 @@ STRETTO_INLINE std::size_t encode(Code* q, Ahead ahead, std::uint8_t* out, Betwe
 }
 
 template <class Code, class Between>
-STRETTO_INLINE std::size_t encode(Predictor predictor, Code* q, Ahead ahead, std::uint8_t* out,
+STRETTO_INLINE std::size_t encode(Predictor predictor, Code* q, PrefetchCursor ahead, std::uint8_t* out,
                                   Between between) noexcept {
   switch (predictor) {
     case Predictor::none_unsigned: return encode<Predictor::none_unsigned>(q, ahead, out, between);

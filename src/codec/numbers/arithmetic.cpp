@@ -95,14 +95,14 @@ struct Selection {
 };
 
 template <class T>
-struct Kept {  // selected exceptions, in order of place
+struct KeptExceptions {  // selected exceptions, in order of place
   const std::uint8_t* at[kGroup];
   std::uint16_t bytes[kGroup];
   bool is_sum[kGroup];
   int n = 0, next = 0;
   bool sums = false;
   static std::size_t write(void* self, int, std::uint8_t* out, std::size_t room) noexcept {
-    auto& k = *static_cast<Kept*>(self);
+    auto& k = *static_cast<KeptExceptions*>(self);
     const int i = k.next++;
     if (k.is_sum[i] || !k.sums) return put_bytes(k.at[i], k.bytes[i], out, room);
     ExactSum<T> sum;
@@ -131,7 +131,7 @@ std::size_t select_as(const GroupView& a, const GroupView& b, bool maximum, cons
   Selection<T> sa(a), sb(b);
   Codes q = {};
   Lanes lanes = {};
-  Kept<T> kept;
+  KeptExceptions<T> kept;
   kept.sums = a.sums || b.sums;
   const auto keep = [&](const Selection<T>& s, int i) {
     lanes[i / kBlock] |= 1u << (i % kBlock);
@@ -181,7 +181,7 @@ std::size_t select_as(const GroupView& a, const GroupView& b, bool maximum, cons
   s.predictor = joined(a.predictor, b.predictor, false);
   fresh_base(q, s.m, s.predictor, s.wide, &s.base, &s.slope);
   count(q, s.m, lanes, tally);
-  return write_group(s, q, lanes, {&Kept<T>::write, &kept, false}, out, room);
+  return write_group(s, q, lanes, {&KeptExceptions<T>::write, &kept, false}, out, room);
 }
 
 template <class T>
@@ -231,7 +231,7 @@ std::size_t splice_as(const GroupView* from, int sources, const int* first, cons
                       std::uint8_t* out, std::size_t room, Tally* tally) noexcept {
   Codes q = {}, source_codes;
   Lanes lanes = {};
-  Kept<T> kept;
+  KeptExceptions<T> kept;
   GroupSpec s{};
   for (int k = 0; k < sources; ++k) kept.sums = kept.sums || from[k].sums;
   s.sums = kept.sums;
@@ -260,7 +260,7 @@ std::size_t splice_as(const GroupView* from, int sources, const int* first, cons
     s.predictor = Predictor::none_signed;
   fresh_base(q, s.m, s.predictor, s.wide, &s.base, &s.slope);
   count(q, s.m, lanes, tally);
-  return write_group(s, q, lanes, {&Kept<T>::write, &kept, false}, out, room);
+  return write_group(s, q, lanes, {&KeptExceptions<T>::write, &kept, false}, out, room);
 }
 
 }  // namespace

@@ -18,10 +18,10 @@ namespace stretto::codec::HWY_NAMESPACE {
 inline constexpr int kPlaces = static_cast<int>(kLanes<std::uint64_t>);  // at a time: 2 or 4
 
 // By the set of non-zero words among four: the range that the stream stores.
-struct Trims {
+struct TrimTable {
   std::uint32_t head[16];
   std::uint8_t from[16], bytes[16];  // first of these words; their bytes with the head
-  explicit Trims(int first_word) noexcept {
+  explicit TrimTable(int first_word) noexcept {
     head[0] = from[0] = 0;
     bytes[0] = 4;
     for (unsigned set = 1; set < 16; ++set) {
@@ -39,7 +39,7 @@ struct SumsOfPlaces {
   alignas(32) std::uint64_t head[kPlaces] = {};
   std::uint8_t used[2][8] = {};  // four bits per number: its non-zero words
 
-  HWY_INLINE std::uint8_t* write(int j, const Trims& trims, std::uint8_t* p) const {
+  HWY_INLINE std::uint8_t* write(int j, const TrimTable& trims, std::uint8_t* p) const {
     const hn::FixedTag<std::uint8_t, 16> d;
     const unsigned set = used[j % 2][0] >> (j / 2 * 4) & 15;
     store(p, trims.head[set] | static_cast<std::uint32_t>(head[j]));
@@ -101,7 +101,7 @@ HWY_INLINE void SumPlaces(const UniformSums& s, const MissingSums& missing, std:
 // Implements WriteUniformSums (exception_sums.hpp).
 inline std::uint8_t* WriteSums(const UniformSums& s, std::uint8_t* p, std::uint8_t* end) noexcept {
   constexpr std::size_t kMost = 24;  // a number has up to 20 bytes
-  const Trims trims(s.first_word);
+  const TrimTable trims(s.first_word);
   const MissingSums missing(s);
   SumsOfPlaces sums;
   for (int b = 0; b < kBlocks; ++b) {

@@ -35,7 +35,7 @@ MpiAlarms::~MpiAlarms() {
 }
 
 bool MpiAlarms::sent() noexcept {
-  const Quiet quiet;
+  const QuietErrors quiet;
   int all = 0;
   const int code = MPI_Testall(static_cast<int>(requests_.size()), requests_.data(), &all, MPI_STATUSES_IGNORE);
   return code == MPI_SUCCESS && all != 0;

@@ -167,7 +167,7 @@ class MpiCarrier final : public Carrier {
   }
 
   int test(std::size_t first, int n, int* count) noexcept {
-    const Quiet quiet;
+    const QuietErrors quiet;
     return MPI_Testsome(n, requests_.data() + first, count, indices_.data(), statuses_.data());
   }
 

@@ -132,7 +132,7 @@ class MpiDeviceMessages final : public DeviceMessages {
 
   Status look() noexcept {
     int count = 0;
-    const Quiet quiet;
+    const QuietErrors quiet;
     const int code =
         MPI_Testsome(static_cast<int>(requests_.size()), requests_.data(), &count, indices_.data(), statuses_.data());
     if (code != MPI_SUCCESS && code != MPI_ERR_IN_STATUS) return translate(code);

@@ -2,8 +2,8 @@
 //
 // Completion calls over several requests name no communicator. Where a request failed, MPICH then invokes the error handler of
 // MPI_COMM_SELF, which aborts unless the program changed it, although our own communicator returns errors. While a
-// Quiet lives, that handler is one that returns. Others in this process see the change only if they make an error
-// meanwhile; the last Quiet puts the old one back. With other MPIs it does nothing.
+// QuietErrors lives, that handler is one that returns. Others in this process see the change only if they make an error
+// meanwhile; the last QuietErrors puts the old one back. With other MPIs it does nothing.
 #pragma once
 
 #include <mpi.h>
@@ -13,24 +13,24 @@
 
 namespace stretto::modules {
 
-class Quiet {
+class QuietErrors {
  public:
-  Quiet() noexcept {
+  QuietErrors() noexcept {
     if (!needed()) return;
     std::lock_guard lock(state().mutex);
     if (state().depth++ > 0) return;
     MPI_Comm_get_errhandler(MPI_COMM_SELF, &state().before);
     MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
   }
-  ~Quiet() {
+  ~QuietErrors() {
     if (!needed()) return;
     std::lock_guard lock(state().mutex);
     if (--state().depth > 0) return;
     MPI_Comm_set_errhandler(MPI_COMM_SELF, state().before);
     MPI_Errhandler_free(&state().before);
   }
-  Quiet(const Quiet&) = delete;
-  Quiet& operator=(const Quiet&) = delete;
+  QuietErrors(const QuietErrors&) = delete;
+  QuietErrors& operator=(const QuietErrors&) = delete;
 
  private:
   struct State {

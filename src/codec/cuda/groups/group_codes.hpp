@@ -70,7 +70,7 @@ STRETTO_DEVICE void see(C q, Seen<C>* seen) {
 
 // `redo`: a bit for each half of the group with codes that need a check.
 template <class C>
-struct SeenQuickly {
+struct QuickScan {
   typename Unsigned<C>::type bound;
   C signs;
   u32 redo;
@@ -84,8 +84,8 @@ STRETTO_DEVICE auto load_whole_group(const GroupValues<T>& v, const Grid<T>& gri
   using U = typename Unsigned<C>::type;
   const T r = grid.r;
   const U limit = static_cast<U>(grid.safe + 1);  // smaller magnitudes are good
-  const auto quick = fold_values<W, SeenQuickly<C>>(
-      v.x, v.first, T{}, W::splat(SeenQuickly<C>{0, 0, 0}), [=](SeenQuickly<C> s, int place, const Quad<T>* in) {
+  const auto quick = fold_values<W, QuickScan<C>>(
+      v.x, v.first, T{}, W::splat(QuickScan<C>{0, 0, 0}), [=](QuickScan<C> s, int place, const Quad<T>* in) {
         U most = 0;
         C signs = 0;
         STRETTO_UNROLL
@@ -113,7 +113,7 @@ STRETTO_DEVICE auto load_whole_group(const GroupValues<T>& v, const Grid<T>& gri
         return s;
       });
   return W::map(
-      [&](int j, const SeenQuickly<C>& found) {
+      [&](int j, const QuickScan<C>& found) {
         Seen<C> s{found.bound, found.signs < 0, false};
         STRETTO_ROLLED
         for (int k = found.redo & 1 ? 0 : 4; k < (found.redo & 2 ? 8 : 4); ++k) {
