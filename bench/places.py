@@ -5,6 +5,7 @@ MPIRUN and MPI_FLAVOUR, as scripts/bench sets them.
 import contextlib
 import os
 import pathlib
+import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -12,7 +13,7 @@ sys.path.insert(0, str(ROOT / "tests" / "hosts"))
 
 from hosts import Hosts, NotPermitted  # noqa: E402
 
-__all__ = ["ROOT", "SKIPPED", "Hosts", "NotPermitted", "cores", "launch", "place", "programs", "skip"]
+__all__ = ["ROOT", "SKIPPED", "Hosts", "NotPermitted", "busy_cores", "cores", "launch", "place", "programs", "skip"]
 
 SKIPPED = 77  # exit status of a benchmark that this machine cannot run
 
@@ -26,6 +27,18 @@ def skip(reason):
 
 def cores():
     return len(os.sched_getaffinity(0))
+
+
+@contextlib.contextmanager
+def busy_cores():
+    """Keeps a process busy on each core of this machine, for as long as the context is open."""
+    busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(cores())]
+    try:
+        yield
+    finally:
+        for process in busy:
+            process.kill()
+            process.wait()
 
 
 def launch(ranks, mpi=None):

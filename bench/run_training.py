@@ -2,10 +2,11 @@
 """Runs bench_training, a program that knows nothing of stretto, as it is and under the profiling library, in turns: on two ranks of this host,
 and on hosts made on it (tests/hosts), there also within a bound.
 
-usage: run_training.py --json FILE [--floats N] [--steps N] [--turns N] [--place NAME]...
+usage: run_training.py --json FILE [--floats N] [--steps N] [--turns N] [--place NAME]... [--busy]
 """
 
 import argparse
+import contextlib
 import json
 import os
 import pathlib
@@ -13,7 +14,7 @@ import statistics
 import subprocess
 import sys
 
-from places import SKIPPED, NotPermitted, place, skip
+from places import SKIPPED, NotPermitted, busy_cores, place, skip
 
 # name: hosts, Gb/s, ranks per host
 PLACES = {"1 host": (1, None, 2), "2 hosts 5gbit": (2, 5, 1), "4 hosts 1gbit": (4, 1, 1)}
@@ -41,16 +42,17 @@ def place_of(name, options, writer):
     hosts, gbps, slots = PLACES[name]
     program = [str(pathlib.Path(os.environ["BUILD"]) / "bench" / "bench_training"), str(options.floats), str(options.steps)]
     samples = {way: [] for way in ways(hosts)}
-    with place(hosts, gbps, slots) as command:
+    with place(hosts, gbps, slots) as command, busy_cores() if options.busy else contextlib.nullcontext():
         for _ in range(options.turns):
             for way, settings in ways(hosts).items():
                 samples[way].append(measured(command(["env", *(f"{key}={value}" for key, value in settings.items()), *program])))
     flavour = os.environ["MPI_FLAVOUR"]
+    busy = ", busy cores" if options.busy else ""
     medians = {way: statistics.median(ms for ms, _ in taken) for way, taken in samples.items()}
     for way in samples:
         if way == "alone":
             continue
-        row = {"bench": "training", "case": f"gradients {options.floats * 4 >> 20} MB p={hosts * slots} {name} {way}", "metric": "ms",
+        row = {"bench": "training", "case": f"gradients {options.floats * 4 >> 20} MB p={hosts * slots} {name} {way}{busy}", "metric": "ms",
                "value": medians[way], "unit": "ms", "peer": f"{NAMES.get(flavour, flavour)} alone", "peer_value": medians["alone"],
                "ratio": medians["alone"] / medians[way], "sum": samples[way][0][1], "peer_sum": samples["alone"][0][1]}
         writer.write(json.dumps(row) + "\n")
@@ -64,6 +66,7 @@ def main():
     parser.add_argument("--steps", type=int, default=15)
     parser.add_argument("--turns", type=int, default=3)
     parser.add_argument("--place", action="append", choices=list(PLACES), help="all")
+    parser.add_argument("--busy", action="store_true", help="beside a busy process on each core")
     options = parser.parse_args()
     measured = 0
     with open(options.json, "a", encoding="utf-8") as writer:

@@ -8,7 +8,6 @@ torch is installed, gloo's all_reduce is measured on the same ranks. Times are m
 """
 
 import argparse
-import contextlib
 import importlib.util
 import json
 import os
@@ -19,6 +18,7 @@ import tempfile
 import time
 
 import numpy as np
+from places import busy_cores
 
 SIZES = (1 << 10, 1 << 16, 1 << 20)  # bytes of float32
 MODES = ("auto", "sleep", "spin")
@@ -96,17 +96,6 @@ def ranks(count, what, seconds, **settings):
         if any(r.wait() for r in running):
             sys.exit(f"ranks of {what} failed")
         return json.loads(told)
-
-
-@contextlib.contextmanager
-def busy_cores():
-    busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(os.cpu_count())]
-    try:
-        yield
-    finally:
-        for process in busy:
-            process.kill()
-            process.wait()
 
 
 def main():

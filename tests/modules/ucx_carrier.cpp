@@ -141,6 +141,14 @@ int main() {
     return 1;
   }
   worker->join(session, me.rank);
+  const char* const told = std::getenv("STRETTO_CONNECTIONS");
+  for (int peer = 0; peer < me.size; ++peer) {
+    const auto& members = session.members;
+    const bool inside = members[std::size_t(peer)].host == members[std::size_t(me.rank)].host;
+    const unsigned usual = inside ? 1 : worker->connections();
+    const unsigned expected = told && *told ? static_cast<unsigned>(std::atoi(told)) : usual;
+    expect(worker->connections_to(peer) == expected, "other connections inside a host, or not those of the setting");
+  }
   for (const unsigned channel : {1u, 0u}) {
     std::unique_ptr<Carrier> c;
     expect(modules::make_ucx_carrier(*worker, channel, worker->connections(), &c) == Status::ok, "no carrier");

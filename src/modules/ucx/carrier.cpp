@@ -80,13 +80,13 @@ class UcxCarrier final : public Carrier {
     ucp_ep_h endpoint = nullptr;
     Transfer* t = nullptr;
     // Messages of one tag and length stay in order. Short ones gain nothing on further connections, and the first is warm.
-    const bool turns = peer != rank() && bytes >= least_spread;
-    const unsigned first = turns ? static_cast<unsigned>(tag % connections_) : 0;
+    const unsigned connections = connections_to(peer);
+    const unsigned first = bytes >= least_spread ? static_cast<unsigned>(tag % connections) : 0;
     if (const Status s = begin(peer, id, true, &t, &endpoint, first); s != Status::ok || t->ended) return s;
     t->bytes = bytes;
     worker_.begin_send(first);
     const std::uint64_t own = worker_.tag(channel_, rank(), tag % tags_there);
-    const unsigned pieces = peer == rank() ? 1 : pieces_of(bytes, connections_);
+    const unsigned pieces = pieces_of(bytes, connections);
     if (first > 0 || pieces > 1) {
       t->spreads = true;
       worker_.begin_spread();
@@ -214,6 +214,11 @@ class UcxCarrier final : public Carrier {
     how.op_attr_mask = UCP_OP_ATTR_FIELD_MEMORY_TYPE;
     how.memory_type = UCS_MEMORY_TYPE_HOST;  // not asked of the driver for each buffer
     return how;
+  }
+
+  unsigned connections_to(int peer) const noexcept {
+    if (peer < 0 || peer >= size() || peer == rank()) return 1;
+    return std::min(connections_, worker_.connections_to(peer));
   }
 
   bool alarms_are_sent() const noexcept {

@@ -50,15 +50,18 @@ bool is_free(std::uint16_t port) noexcept {
 
 }  // namespace
 
-Status read_connections(unsigned* connections) noexcept {
+Status read_connections(Connections* connections) noexcept {
   const char* const given = secure_getenv("STRETTO_CONNECTIONS");
   if (!given || !*given) {
-    *connections = usual_connections();
+    *connections = {usual_connections(), 1};  // inside a host nothing limits the rate of a connection
     return Status::ok;
   }
   std::string_view rest(given);
-  if (take(&rest, connections) && rest.empty() && *connections >= 1 && *connections <= most_connections)
+  unsigned all = 0;
+  if (take(&rest, &all) && rest.empty() && all >= 1 && all <= most_connections) {
+    *connections = {all, all};
     return Status::ok;
+  }
   return fail(Status::invalid_argument, "STRETTO_CONNECTIONS is '{}'; it takes 1 to {}", given, most_connections);
 }
 

@@ -26,7 +26,7 @@ Status UcxWorker::make(const std::string& transports, std::unique_ptr<UcxWorker>
   if (const Status s = find_ucp(&ucp); s != Status::ok) return s;
   std::unique_ptr<UcxWorker> made(new (std::nothrow) UcxWorker(*ucp));
   if (!made) return fail(Status::out_of_memory, std::string_view("no memory for a worker of UCX"));
-  if (const Status s = read_connections(&made->connections_); s != Status::ok) return s;
+  if (const Status s = read_connections(&made->told_); s != Status::ok) return s;
   if (const Status s = find_port(); s != Status::ok) return s;
   if (const Status s = made->init(transports); s != Status::ok) return s;
   *worker = std::move(made);
@@ -213,11 +213,14 @@ Status UcxWorker::address(std::string* address) {
 
 void UcxWorker::join(const carrier::Session& session, int rank) {
   peers_.resize(session.members.size());
-  closing_.reserve(peers_.size() * connections_);
+  const std::string& here = session.members[static_cast<std::size_t>(rank)].host;
   for (std::size_t r = 0; r < peers_.size(); ++r) {
     peers_[r].worker = this;
     peers_[r].member = session.members[r];
+    peers_[r].connections = session.members[r].host == here ? told_.inside : told_.between;
+    connections_ = std::max(connections_, peers_[r].connections);
   }
+  closing_.reserve(peers_.size() * connections_);
   rank_ = rank;
   std::memcpy(&secret_, session.secret.data(), sizeof secret_);
   secret_ &= mask_secret;

@@ -21,6 +21,7 @@
 #include "carrier/rendezvous.hpp"
 #include "modules/ucx/library.hpp"
 #include "modules/ucx/pieces.hpp"
+#include "modules/ucx/settings.hpp"
 
 namespace stretto::modules {
 
@@ -71,8 +72,10 @@ class UcxWorker {
   static constexpr std::uint64_t mask_sender = ((std::uint64_t{1} << rank_bits) - 1) << rank_shift;
   static constexpr std::uint64_t mask_secret = ~((std::uint64_t{1} << (rank_shift + rank_bits + channel_bits)) - 1);
 
-  // Connections to each peer: STRETTO_CONNECTIONS, else by the machine's cores.
+  // Connections to the rank that has the most, after join().
   unsigned connections() const noexcept { return connections_; }
+  // Connections to a rank, after join().
+  unsigned connections_to(int rank) const noexcept { return peers_[static_cast<std::size_t>(rank)].connections; }
   // A send that takes another connection than the first begins, and has ended. In between these advance whenever
   // nothing else does, else seldom: UCX may hold bytes of a send that has ended, and each costs a system call.
   void begin_spread() noexcept { ++spread_; }
@@ -105,6 +108,7 @@ class UcxWorker {
   struct Peer {
     UcxWorker* worker = nullptr;
     carrier::Member member;
+    unsigned connections = 1;
     std::array<ucp_ep_h, most_connections> endpoints{};
     ucs_status_t status = UCS_OK;
   };
@@ -135,6 +139,7 @@ class UcxWorker {
   std::vector<Peer> peers_;
   unsigned losses_ = 0, closed_ = 0;
   std::vector<ucs_status_ptr_t> closing_;  // room for every endpoint
+  Connections told_;                       // of the settings
   unsigned connections_ = 1;
   std::uint32_t number_ = 0;
 };
