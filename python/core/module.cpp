@@ -69,4 +69,5 @@ NB_MODULE(_core, m) {
   stretto::python::add_communicators(m);
   stretto::python::add_requests(m);
   stretto::python::add_addressed(m);
+  stretto::python::add_feedback(m);
 }

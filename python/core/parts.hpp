@@ -12,5 +12,6 @@ void add_communicators(nanobind::module_& m);
 void add_options(nanobind::module_& m);
 void add_requests(nanobind::module_& m);
 void add_addressed(nanobind::module_& m);
+void add_feedback(nanobind::module_& m);
 
 }  // namespace stretto::python

@@ -40,36 +40,43 @@ def prepared(comm, values, in_place, left, how):
     if how.get("abs") is None and how.get("rel") is None:
         return how, lambda report: _clear(left)
     payload = how.get("payload", "auto")
+    check_payload(payload)
     if payload == "auto":
         how = {**how, "payload": "fused"}
-    elif payload not in PAYLOADS:
-        raise UnsupportedError(f"residual with payload {payload!r}, which rounds more than once; there is one with {', '.join(PAYLOADS)}")
     if how.get("rel") is not None:
-        how = _absolute(comm, values, how)
+        how = absolute(comm, values, how)
     on_device = arrays.on_device(values)
-    kept = values if not in_place else _devices().copied(values) if on_device else values.copy()
+    if not in_place:
+        kept = values
+    elif on_device:
+        kept = _devices().copied(values)
+    else:
+        kept = left
+        np.copyto(left, values)
 
     def finish(report):
         if report.eps == 0 or values.dtype.kind in "iu":
             _clear(left)
-            return
-        if on_device:
+        elif on_device:
             _device_streams().residual(kept, left, report.eps)
-            return
-        kind, _ = arrays.type_of(kept.dtype)
-        _core.decompress(_core.compress(kind, arrays.buffer(kept), report.eps, False, 1), arrays.buffer(left), 1, 1)
-        with np.errstate(invalid="ignore"):
-            np.subtract(kept, left, out=left)
-        left[~np.isfinite(kept)] = 0
+        else:
+            kind, parts = arrays.type_of(kept.dtype)
+            _core.residual(kind, kept.ctypes.data, left.ctypes.data, kept.size * parts, report.eps)
 
     return how, finish
+
+
+def check_payload(payload):
+    """UnsupportedError for a payload that rounds a contribution more than once."""
+    if payload != "auto" and payload not in PAYLOADS:
+        raise UnsupportedError(f"residual with payload {payload!r}, which rounds more than once; there is one with {', '.join(PAYLOADS)}")
 
 
 def _clear(left):
     if arrays.on_device(left):
         _devices().clear(left)
     else:
-        left.fill(0)
+        left[...] = np.zeros((), left.dtype)
 
 
 def _devices():
@@ -84,7 +91,7 @@ def _device_streams():
     return device_streams
 
 
-def _absolute(comm, values, how):
+def absolute(comm, values, how):
     """The options with a relative bound turned into an absolute one, of the range of all ranks' values; exact where that is 0."""
     kind, parts = arrays.type_of(values.dtype)
     rel, how = positive(how["rel"], "rel"), {name: value for name, value in how.items() if name not in ("abs", "rel")}

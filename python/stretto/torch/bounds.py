@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 
 import numpy as np
 import torch
 
-from stretto.api.options import options, positive
+from stretto.api.core import _core
+from stretto.api.options import NAMES, options, positive
 from stretto.errors import ArgumentError, BoundError
+from stretto.torch.dtypes import NUMBERS
 
 
 class Bound:
@@ -27,20 +30,44 @@ class Bound:
     def __bool__(self):
         return self.kind is not None
 
-    def of(self, comm, parts):
-        """The options of each part, a flat tensor. With rms= the ranks agree on the squares by one call; a part that is zero, or not finite, is exact."""
+    def squares(self, parts):
+        """The sum of squares of this rank's values in each part, a flat tensor; None where the bound does not take them."""
+        return [sum_of_squares(part) for part in parts] if self.kind == "rms" else None
+
+    def of(self, comm, counts, squares):
+        """The options of each part, of which are given the number of values, and squares(). With rms= the ranks agree on the squares by one call; a part that is
+        zero, or not finite, is exact."""
         if self.kind is None:
-            return [self.how] * len(parts)
+            return [self.how] * len(counts)
         if self.kind != "rms":
-            return [{**self.how, self.kind: self.value}] * len(parts)
-        squares = np.array([float(torch.linalg.vector_norm(part, dtype=torch.float32)) ** 2 for part in parts])
+            return [{**self.how, self.kind: self.value}] * len(counts)
+        squares = np.array(squares)
         comm.allreduce(squares, out=squares, **{name: self.how[name] for name in ("timeout", "check") if name in self.how})
         found = []
-        for square, part in zip(squares, parts):
-            eps = self.value * math.sqrt(square / (part.numel() * comm.size)) if part.numel() and math.isfinite(square) else 0.0
+        for square, count in zip(squares, counts):
+            eps = self.value * math.sqrt(square / (count * comm.size)) if count and math.isfinite(square) else 0.0
             exact = {name: value for name, value in self.how.items() if name not in ("payload", "scope")}
             found.append({**self.how, "abs": eps} if eps > 0 else exact)
         return found
+
+    def of_one(self, comm, values):
+        """The options of one call, of a flat tensor."""
+        return self.of(comm, [values.numel()], self.squares([values]))[0]
+
+
+def sum_of_squares(values):
+    """Of a flat tensor, in one pass."""
+    if values.is_cpu and values.is_contiguous() and values.dtype in NUMBERS:
+        return _core.squares(NUMBERS[values.dtype][0], values.data_ptr(), values.numel())
+    return float(torch.linalg.vector_norm(values, dtype=torch.float32)) ** 2
+
+
+def check_keywords(function, given):
+    """TypeError for a keyword that neither the function nor CallOptions has."""
+    own = [name for name, one in inspect.signature(function).parameters.items() if one.kind is inspect.Parameter.KEYWORD_ONLY]
+    unknown = [name for name in given if name not in NAMES]
+    if unknown:
+        raise TypeError(f"{function.__name__} has no keyword {unknown[0]!r}; there are {', '.join(dict.fromkeys([*own, *NAMES]))}")
 
 
 def check_wire(wire, bound):

@@ -1,35 +1,33 @@
-"""The communication hook of DistributedDataParallel: the mean of a bucket within a bound, on a thread beside the backward pass."""
+"""The communication hook of DistributedDataParallel: the mean of a bucket within a bound, on threads beside the backward pass.
 
-import math
+A bucket of the host passes three steps. Passes over this rank's own values are on one thread, calls on another, so that a bucket is prepared while the one before
+it travels:
+
+- prepare: adds the residual, and takes the sum of squares;
+- send: the collective; then the bucket is complete;
+- keep: what the bound left out becomes the new residual.
+
+A bucket of CUDA passes them in one call, in the order of a stream."""
 
 import torch
 
+from stretto.api import arrays, feedback
+from stretto.api.core import _core
 from stretto.errors import UnsupportedError
 from stretto.torch import wire
+from stretto.torch.dtypes import NUMBERS
 from stretto.torch.state import SMALL, State
 
 
 def hook(state: State, bucket) -> torch.futures.Future[torch.Tensor]:
     """model.register_comm_hook(state, hook): the mean of the bucket over the ranks, within the bound of `state`."""
-    buffer, parameters, gradients, is_last = bucket.buffer(), bucket.parameters(), bucket.gradients(), bucket.is_last()
+    buffer = bucket.buffer()
     if buffer.layout != torch.strided:
         raise UnsupportedError(f"a bucket of gradients of layout {buffer.layout}; dense gradients are served (as of Embedding(sparse=False))")
     if not buffer.is_cpu and not buffer.is_cuda:
         raise UnsupportedError(f"a bucket on the device {str(buffer.device)!r}; gradients in the host's memory and in CUDA's are served")
     future = torch.futures.Future(devices=[buffer.device]) if buffer.is_cuda else torch.futures.Future()
-
-    def run():
-        try:
-            with torch.no_grad():
-                average(state, buffer, parameters, gradients)
-            if is_last:
-                state.end_step()
-        except BaseException as error:  # DDP waits for this future alone
-            future.set_result(error)
-            raise
-        future.set_result(buffer)
-
-    state.lane.start([buffer], run)
+    Average(state, bucket, future).start()
     return future.then(result)
 
 
@@ -41,31 +39,127 @@ def result(future):
     return value
 
 
-def average(state, buffer, parameters, gradients):
-    """The mean over the ranks in the place of the flat buffer of these gradients."""
-    comm, totals = state.comm, state.totals
-    if state.wire and buffer.dtype != torch.bfloat16:
-        for report in wire.allreduce_mean(comm, buffer, state.exact.how):
-            totals.add(report)
-        return
-    if not state.bound or totals.steps < state.warmup_steps or buffer.numel() == 0:
-        totals.add(comm.allreduce(buffer, out=buffer, op="mean", **state.exact.how)[1])
-        return
-    left = state.residuals.of(parameters, gradients) if state.residuals else None
-    if left is not None:
-        if not math.isfinite(left.sum()):  # a sum reads memory once, nan_to_num_ also writes all of it
-            left.nan_to_num_(0, 0, 0)
-        buffer.add_(left)
-    segments = parts_of(state, comm, buffer, parameters, gradients)
-    if len(segments) == 1:
-        report = comm.allreduce(buffer, out=buffer, op="mean", residual=left, **segments[0][1])[1]
-    else:
-        report = comm.allreduce(buffer, out=buffer, op="mean", residual=left, segments=segments)[1]
-    totals.add(report)
+class Average:
+    """The mean over the ranks in the place of the flat buffer of a bucket's gradients."""
+
+    def __init__(self, state, bucket, future):
+        self.state, self.future = state, future
+        self.buffer, self.parameters, self.gradients, self.is_last = bucket.buffer(), bucket.parameters(), bucket.gradients(), bucket.is_last()
+        self.key = bucket.index(), self.buffer.numel(), self.buffer.dtype
+        self.left = self.squares = self.chosen = None
+
+    def start(self):
+        if self.buffer.is_cpu:
+            self.state.passes.start([], self.guarded(self.prepare, self.hand_over))
+        else:
+            self.state.lane.start([self.buffer], self.guarded(self.prepare, self.send, self.complete))
+
+    def guarded(self, *steps):
+        """The steps one after the other; a failure is the result of the bucket, since DDP waits for its future alone."""
+        def run():
+            try:
+                with torch.no_grad():
+                    for step in steps:
+                        step()
+            except BaseException as error:
+                if not self.future.done():
+                    self.future.set_result(error)
+                raise
+        return run
+
+    def hand_over(self):
+        self.state.lane.start([], self.guarded(self.send, self.complete))
+
+    def complete(self):
+        if self.is_last:
+            self.state.end_step()
+        self.future.set_result(self.buffer)
+        if self.left is not None and self.buffer.is_cpu:
+            self.state.passes.start([], self.keep)
+
+    def prepare(self):
+        state, buffer = self.state, self.buffer
+        self.exact = not state.bound or state.totals.steps < state.warmup_steps or buffer.numel() == 0
+        if self.exact or self.sends_16_bits():
+            return
+        if state.chooses:
+            self.chosen = state.choices.of(self.key)
+            if self.chosen == {}:
+                self.exact = True
+                return
+        self.sizes = parts_of(state, self.parameters, self.gradients)
+        self.values = buffer
+        if state.residuals:
+            self.left = state.residuals.of(self.parameters, self.gradients)
+            if state.failure:
+                raise state.failure
+            if buffer.is_cpu:
+                self.add_left()
+                return
+            if not torch.isfinite(self.left.sum()):  # a sum reads memory once, nan_to_num_ also writes all of it
+                self.left.nan_to_num_(0, 0, 0)
+            buffer.add_(self.left)
+        self.squares = state.bound.squares([part for part, exact in self.parts(buffer) if not exact])
+
+    def sends_16_bits(self):
+        return self.state.wire and self.buffer.dtype != torch.bfloat16
+
+    def parts(self, values):
+        """(values, whether exact) of each part."""
+        return zip(values.split([size for size, _ in self.sizes]), [exact for _, exact in self.sizes])
+
+    def add_left(self):
+        """The residual becomes this rank's contribution, which is what travels: no other copy of it is needed until keep()."""
+        kind, at = NUMBERS[self.buffer.dtype][0], 0
+        squares = []
+        for (values, exact), (left, _) in zip(self.parts(self.buffer), self.parts(self.left)):
+            square = _core.add_residual(kind, values.data_ptr(), left.data_ptr(), values.numel())
+            if not exact:
+                squares.append(square)
+        self.values, self.squares = self.left, squares
+
+    def send(self):
+        state, buffer, totals = self.state, self.buffer, self.state.totals
+        comm = state.comm
+        if self.sends_16_bits():
+            for report in wire.allreduce_mean(comm, buffer, state.exact.how, state.scratch):
+                totals.add(report)
+            return
+        if self.exact:
+            totals.add(comm.allreduce(buffer, out=buffer, op="mean", **state.exact.how)[1])
+            return
+        bounds = iter(state.bound.of(comm, [size for size, exact in self.sizes if not exact], self.squares))
+        self.segments = [(size, state.exact.how if exact else next(bounds)) for size, exact in self.sizes]
+        if self.left is not None and buffer.is_cpu and state.bound.kind == "rel":
+            self.segments = [(size, feedback.absolute(comm, arrays.array(values), how) if "rel" in how else how)
+                             for (size, how), (values, _) in zip(self.segments, self.parts(self.values))]
+        residual = {} if self.left is None or buffer.is_cpu else {"residual": self.left}
+        if len(self.segments) == 1:
+            how = self.segments[0][1]
+            if self.chosen and how.keys() & {"abs", "rel"}:
+                how = {**how, **self.chosen}
+            self.report = comm.allreduce(self.values, out=buffer, op="mean", **residual, **how)[1]
+        else:
+            self.report = comm.allreduce(self.values, out=buffer, op="mean", segments=self.segments, **residual)[1]
+        if state.chooses and not self.chosen and len(self.segments) == 1:
+            state.choices.note(self.key, self.report)
+        totals.add(self.report)
+
+    def keep(self):
+        """The residual, which holds the contribution, becomes what the bound left out of it."""
+        try:
+            for (left, _), report in zip(self.parts(self.left), self.report.segments or [self.report]):
+                if report.eps == 0:
+                    left.zero_()
+                else:
+                    _core.residual(NUMBERS[left.dtype][0], left.data_ptr(), left.data_ptr(), left.numel(), report.eps)
+        except BaseException as error:
+            self.state.failure = error
+            raise
 
 
-def parts_of(state, comm, buffer, parameters, gradients):
-    """(values, options) of the parts of a bucket; neighbours that are exact, or have a bound together, are one part."""
+def parts_of(state, parameters, gradients):
+    """[values, whether exact] of the parts of a bucket; neighbours that are exact, or have a bound together, are one part."""
     sizes = []  # [values, whether exact, whether the next parameter may join]
     for parameter, gradient in zip(parameters, gradients, strict=True):
         exact = id(parameter) in state.exclude or (state.per_parameter and gradient.numel() < SMALL)
@@ -74,6 +168,4 @@ def parts_of(state, comm, buffer, parameters, gradients):
             sizes[-1][0] += gradient.numel()
         else:
             sizes.append([gradient.numel(), exact, joins])
-    values = buffer.split([size for size, _, _ in sizes])
-    bounds = iter(state.bound.of(comm, [part for part, (_, exact, _) in zip(values, sizes) if not exact]))
-    return [(size, state.exact.how if exact else next(bounds)) for size, exact, _ in sizes]
+    return [(size, exact) for size, exact, _ in sizes]

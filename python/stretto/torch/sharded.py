@@ -9,7 +9,7 @@ import torch
 from stretto.api import ranks
 from stretto.errors import ArgumentError, StrettoError, UnsupportedError
 from stretto.torch import wire as wires
-from stretto.torch.bounds import Bound, check_wire
+from stretto.torch.bounds import Bound, check_keywords, check_wire
 from stretto.torch.dtypes import REDUCE
 from stretto.torch.errors import of_torch
 from stretto.torch.lane import Lane
@@ -81,7 +81,7 @@ class ReduceScatter(Allocates):
                 part, report = wires.mean_parts(comm, values.view(-1), sharding.gradients.how)
                 output_tensor.copy_(part.view_as(output_tensor) if mean else part.mul_(comm.size).view_as(output_tensor))
                 return report
-            how = sharding.gradients.of(comm, [values.view(-1)])[0]
+            how = sharding.gradients.of_one(comm, values.view(-1))
             return comm.reduce_scatter(values.view(-1), out=output_tensor.view(-1), op="mean" if mean else "sum", **how)[1]
 
         return sharding.run("reduce-scatter", group, [output_tensor], async_op, call)
@@ -94,7 +94,7 @@ class AllGather(Allocates):
         sharding = self._sharding
 
         def call(comm):
-            how = sharding.weights.of(comm, [input_tensor.view(-1)])[0]
+            how = sharding.weights.of_one(comm, input_tensor.view(-1))
             # FSDP gathers several parameters as their bytes, which have no bound.
             if not input_tensor.dtype.is_floating_point:
                 how = {name: value for name, value in how.items() if name not in ("abs", "rel")}
@@ -109,6 +109,7 @@ def fsdp(model, *, abs=None, rel=None, rms=None, scope="result", weights_abs=Non
     abs=, rel=, rms=: of the gradients, as of stretto.torch.State. weights_abs=, weights_rel=: of the weights. wire="bf16": gradients travel as bfloat16.
     Works over process groups of any backend. Raises ArgumentError for a model without fully_shard.
     """
+    check_keywords(fsdp, how)
     from torch.distributed.fsdp import FSDPModule  # noqa: PLC0415  it takes a second to load
 
     modules = [one for one in model.modules() if isinstance(one, FSDPModule)]

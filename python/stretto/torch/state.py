@@ -9,8 +9,10 @@ import logging
 import torch.distributed as dist
 
 from stretto.api import ranks
+from stretto.api.feedback import check_payload
 from stretto.errors import ArgumentError
-from stretto.torch.bounds import Bound, check_wire
+from stretto.torch.bounds import Bound, check_keywords, check_wire
+from stretto.torch.choices import Choices
 from stretto.torch.feedback import Residuals
 from stretto.torch.lane import Lane
 
@@ -68,12 +70,16 @@ class State:
 
     def __init__(self, *, abs=None, rel=None, rms=None, scope="result", per_parameter=False, error_feedback=False, deterministic=False,  # noqa: A002
                  warmup_steps=0, exclude=(), wire=None, group=None, log=False, **how):
+        check_keywords(type(self), how)
         if not isinstance(warmup_steps, int) or warmup_steps < 0:
             raise ArgumentError(f"warmup_steps is {warmup_steps!r}; it takes a number of steps")
         if deterministic:
             how = {**how, "reproducible": True}
         self.exact = Bound(**{name: value for name, value in how.items() if name not in ("payload", "scope")})
+        if error_feedback:
+            check_payload(how.get("payload", "auto"))
         bounded = {"payload": "fused"} if deterministic or error_feedback else {}
+        self.chooses = not bounded and not how.keys() & {"payload", "schedule", "segment", "coding", "reproducible"}
         self.bound = Bound(abs, rel, rms, scope=scope, **{**bounded, **how})
         if not self.bound:
             self.bound = self.exact
@@ -81,9 +87,11 @@ class State:
         self.wire, self.per_parameter, self.warmup_steps, self.log = wire, per_parameter, warmup_steps, log
         self.exclude = {id(one): one for one in exclude}
         self.residuals = Residuals() if error_feedback and self.bound else None
+        self.choices, self.scratch = Choices(), {}
+        self.failure = None  # of a residual that could not be kept: no call goes on without it
         self.totals = Totals()
         self._group, self._comm, self._number = group, None, next(_numbers)
-        self.lane = Lane(f"hook {self._number}")
+        self.lane, self.passes = Lane(f"hook {self._number}"), Lane(f"passes {self._number}")  # calls; passes over this rank's values
 
     @property
     def comm(self):
@@ -100,16 +108,19 @@ class State:
     def free(self):
         """Frees the communicator, collectively. Otherwise the program's end does."""
         self.lane.close(5)
+        self.passes.close(5)
         if self._comm is not None:
             self._comm.free()
             self._comm = None
 
     def state_dict(self):
         """Steps and residuals of this rank, for a checkpoint of each rank."""
+        self.passes.drain()
         return {"steps": self.totals.steps, "residuals": [] if self.residuals is None else self.residuals.state()}
 
     def load_state_dict(self, state):
         """What state_dict() gave on this rank, for a model with the same parameters. Before the first step of the new run."""
+        self.passes.drain()
         self.totals.steps = state["steps"]
         if self.residuals is not None:
             self.residuals.load(state["residuals"])
