@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <map>
+#include <numeric>
 #include <random>
 #include <stdexcept>
 #include <vector>
@@ -127,7 +128,12 @@ class FirstCalls {
     const Cell c{kind, bytes, bounded};
     std::vector<Contestant> forced = contestants(kind, bounded, o_, hosts_, calls_.ranks());
     std::vector<double> each;
+    const double begun = MPI_Wtime();
     for (const Contestant& f : forced) each.push_back(probe(c, f));
+    // of a sequence, without its calls
+    const double whole = largest(MPI_COMM_WORLD, (MPI_Wtime() - begun) * 1e3);
+    const double setup =
+        std::max(0.0, whole - probes * std::accumulate(each.begin(), each.end(), 0.0)) / static_cast<double>(each.size());
     const double call = *std::min_element(each.begin() + 1, each.end());
     const Contestant ours = std::move(forced.front());
     std::vector<Contestant> kept;
@@ -137,19 +143,22 @@ class FirstCalls {
     // Half of the time finds the fastest path. The other half measures it in new turns: the least of several noisy
     // medians is too low for the path that has it.
     const double half = o_.seconds * 1e3 / 2;
-    const auto affordable = [&](double turns) { return static_cast<int>(half / (turns * call)); };
-    const int looked = std::clamp(affordable(looks * static_cast<double>(kept.size())), probes, marks[2]);
+    const auto calls_in = [&](double sequences) {
+      return static_cast<int>(std::min(1e6, (half / sequences - setup) / call));
+    };
+    const int looked = std::clamp(calls_in(looks * static_cast<double>(kept.size())), probes, marks[2]);
     turns(c, looks, looked, pointers(kept));
 
-    const int most = std::clamp(affordable(2.0 * 3 * long_turns), marks[1], marks.back());
+    const int most = std::clamp(calls_in(2.0 * 3 * long_turns), marks[1], marks.back());
+    const int short_turns = static_cast<int>(half / (2.0 * 3 * (setup + marks[1] * call)));
     std::vector<int> told;
     for (const int mark : marks)
       if (mark < most) told.push_back(mark);
-    told.push_back(most);
+    told.push_back(most);  // each with its fastest path: the first call's may be another than that of many
     std::map<std::string, Compared> compared;
     for (const int first : told) {
       const Contestant& best = fastest(kept, first);
-      if (compared.count(best.name) == 0) compared.emplace(best.name, compare(c, ours, best, most, affordable));
+      if (compared.count(best.name) == 0) compared.emplace(best.name, compare(c, ours, best, most, short_turns));
       if (calls_.rank() == 0) tell(c, first, compared.at(best.name));
     }
   }
@@ -177,12 +186,11 @@ class FirstCalls {
     });
   }
 
-  template <class Affordable>
-  Compared compare(const Cell& c, const Contestant& ours, const Contestant& best, int most, const Affordable& affordable) {
+  Compared compare(const Cell& c, const Contestant& ours, const Contestant& best, int most, int short_turns) {
     Compared three{ours, best, best, ran(c, ours)};
     for (Contestant* of : {&three.ours, &three.best, &three.again}) of->totals.clear();
     const std::vector<Contestant*> all{&three.ours, &three.best, &three.again};
-    turns(c, std::clamp(affordable(2.0 * 3 * marks[1]), least_turns, most_turns), marks[1], all);
+    turns(c, std::clamp(short_turns, least_turns, most_turns), marks[1], all);
     if (most > marks[1]) turns(c, long_turns, most, all);
     return three;
   }

@@ -157,17 +157,17 @@ Status Chooser::Impl::table(const Question& q, bool all_of_them, std::vector<Can
         std::max(whole, all_of_them ? search().least_of_mpi(options) : search().guess_of_mpi(options, enough));
   const bool unknown = guessed && (natives_alone || native_seconds <= enough);
   native_seconds = std::min(native_seconds, measured);
+  const bool beside_mpi = native && q.native;
+  double least = !beside_mpi ? INFINITY : q.contest ? longest_worthwhile(native_seconds) : native_seconds;
+  const bool wanted = all_of_them || least > 0 || !q.contest;
   if (all_of_them) {
     *all = search().all(options);
-  } else if (!options.empty()) {
+  } else if (!options.empty() && wanted) {
     // A raw path that MPIs have does not undercut the guess of the MPI, unless the MPI is known to take a slower one.
-    const bool beside_mpi = native && q.native;
-    const double least = !beside_mpi ? INFINITY : q.contest ? longest_worthwhile(native_seconds) : native_seconds;
-    if (least > 0 || !q.contest) *all = search().cheapest(options, least, guessed && beside_mpi && whole == 0);
+    *all = search().cheapest(options, least, guessed && beside_mpi && whole == 0);
   }
-  if (!dense_options.empty()) {
-    double least = INFINITY;
-    for (const Candidate& c : *all) least = std::min(least, c.seconds);
+  if (!dense_options.empty() && wanted) {
+    for (const Candidate& c : *all) least = std::min(least, q.fixed ? clear_gain * c.seconds : c.seconds);
     Search densely(programs, profile, q, true);
     std::vector<Candidate> found =
         all_of_them ? densely.all(dense_options) : densely.cheapest(dense_options, least, false);
