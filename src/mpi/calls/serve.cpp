@@ -14,10 +14,10 @@ stretto_status to_c(Status s) noexcept { return static_cast<stretto_status>(s); 
 
 std::size_t to_size(std::int64_t n) noexcept { return static_cast<std::size_t>(n); }
 
-// One address for both sides that is not the rank's own block: MPIs need not refuse it, and a single rank may pass it.
+// MPIs need not refuse one address for both sides, and a single rank may pass it.
 bool is_shared(const void* send, const void* recv) noexcept { return send && send == recv; }
 
-// Sets `at` to a host copy if the elements are not dense, or if `copied` is true.
+// Sets `at` to a host copy, if elements are not dense or if `copied`.
 Status give(Buffer& buffer, const void*& at, std::int64_t count, MPI_Datatype type, MPI_Comm comm, bool copied) {
   if (at == STRETTO_IN_PLACE) return Status::ok;
   const Status s = buffer.give(at, count, type, comm, copied);
@@ -38,7 +38,6 @@ Status lay_out_bcast(const WrappedCall& call, const Communicator& c, Sides* s) {
                              : take(s->taken, recv, call.recvcount, call.recvtype, call.comm, apart, false);
 }
 
-// Allgather and alltoall: blocks for all ranks.
 Status lay_out_to_all(const WrappedCall& call, const Communicator& c, Sides* s) {
   s->passed.extent = extent_of(call.recvtype);
   auto& [send, recv] = s->passed.buffers = buffers_of(call, c, s->passed.extent);
@@ -70,7 +69,6 @@ Status lay_out_scatter(const WrappedCall& call, const Communicator& c, Sides* s)
   return take(s->taken, recv, call.recvcount, call.recvtype, call.comm, copied, false);
 }
 
-// Reductions: dense elements on both sides.
 Status lay_out_reduction(const WrappedCall& call, const Communicator& c, const Shape& shape, Sides* s) {
   std::int64_t all = call.recvcount, own = call.recvcount;
   if (call.operation == Function::reduce_scatter_block) all *= c.size;
@@ -98,7 +96,7 @@ Status lay_out(const WrappedCall& call, const Communicator& c, const Shape& shap
   return call.operation == Function::barrier ? Status::ok : lay_out_to_all(call, c, s);
 }
 
-// Calls a collective's blocking form, or, with a request, its nonblocking form.
+// The blocking form, or with a request the nonblocking form.
 template <class Blocking, class Starting, class... Arguments>
 stretto_status either(stretto_request* request, Blocking* blocking, Starting* starting, Arguments... arguments) {
   return request ? starting(arguments..., request) : blocking(arguments...);
@@ -161,7 +159,7 @@ stretto_status issue(const WrappedCall& call, const Communicator& c, const Shape
   return STRETTO_UNSUPPORTED;
 }
 
-// Runs a step before the C interface learns of the call; gives up the communicator on failure.
+// Runs before the C interface sees the call; a failure gives up the communicator.
 template <class Step>
 stretto_status prepare(const Communicator& c, const Step& step) noexcept {
   Status s = Status::ok;
@@ -174,7 +172,7 @@ stretto_status prepare(const Communicator& c, const Step& step) noexcept {
   return to_c(s);
 }
 
-// Blocks of all ranks by length, for the C interface. Elements of types that are not dense are packed consecutively.
+// Blocks of all ranks for the C interface; types that are not dense are packed.
 struct Blocks {
   bool dense = false, in_place = false;
   std::byte* base = nullptr;
@@ -209,7 +207,6 @@ Status lay_out_blocks(const WrappedCall& call, const Communicator& c, const Shap
               b->base + b->displs[static_cast<std::size_t>(c.rank)]);
 }
 
-// Gathers blocks of different lengths; unpacks them afterwards if they were packed.
 stretto_status allgatherv(const WrappedCall& call, const Communicator& c, const Shape& shape,
                           const stretto_options& options) {
   Blocks b;
