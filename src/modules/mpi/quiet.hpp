@@ -1,9 +1,6 @@
-// Errors of transfers come back as codes, whatever the program's error handlers are.
-//
-// Completion calls over several requests name no communicator. Where a request failed, MPICH then invokes the error handler of
-// MPI_COMM_SELF, which aborts unless the program changed it, although our own communicator returns errors. While a
-// Quiet lives, that handler is one that returns. Others in this process see the change only if they make an error
-// meanwhile; the last Quiet puts the old one back. With other MPIs it does nothing.
+// Returns errors of transfers as codes. Completion calls over several requests name no communicator: MPICH then invokes
+// MPI_COMM_SELF's handler, which aborts by default. While a Quiet lives, that handler returns. Other threads notice
+// only by an error; the last Quiet restores it. Other MPIs need nothing.
 #pragma once
 
 #include <mpi.h>

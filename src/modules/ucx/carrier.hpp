@@ -1,4 +1,3 @@
-// Messages as tagged messages of UCX, on one of a worker's channels.
 #pragma once
 
 #include <memory>
@@ -8,9 +7,9 @@
 
 namespace stretto::modules {
 
-// `worker` has joined its session and outlives the carrier; each of its channels has one carrier at most, the same on
-// every rank. A wait on one carrier makes progress for the whole worker. Messages of 32 KiB and more take the
-// `connections` to a peer in turns, as their tags follow each other, and those of 128 KiB and more all; at most as many as the worker has.
+// `worker` has joined and outlives the carrier; a channel has at most one carrier, on every rank. A wait makes progress
+// for the whole worker. Messages of 32 KiB and more take the `connections` (at most the worker's) to a peer in turns of
+// their tags, those of 128 KiB and more all.
 Status make_ucx_carrier(UcxWorker& worker, unsigned channel, unsigned connections,
                         std::unique_ptr<carrier::Carrier>* carrier) noexcept;
 

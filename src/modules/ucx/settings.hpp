@@ -1,4 +1,3 @@
-// Settings of connections and of UCX in the environment.
 #pragma once
 
 #include <string>
@@ -7,13 +6,13 @@
 
 namespace stretto::modules {
 
-// Reads STRETTO_CONNECTIONS, else the default for this machine. invalid_argument: it is no number of the allowed range.
+// STRETTO_CONNECTIONS, else this machine's default. invalid_argument: out of range, or no number.
 Status read_connections(unsigned* connections) noexcept;
 
-// unsupported: UCX_TCP_PORT_RANGE names ports that are all taken. UCX (1.13 to 1.22) would try them for ever.
+// unsupported: UCX_TCP_PORT_RANGE has no free port; UCX (1.13 to 1.22) would try for ever.
 Status find_port() noexcept;
 
-// The variables of UCX, for messages: ", UCX_TLS=self, UCX_NET_DEVICES=eth7"; empty: none is set. Throws std::bad_alloc.
+// UCX's variables for messages: ", UCX_TLS=self, UCX_NET_DEVICES=eth7"; "" if none is set. Throws std::bad_alloc.
 std::string settings_of_ucx();
 
 }  // namespace stretto::modules
