@@ -1,4 +1,4 @@
-// Builders: each fills in a Call from the arguments of a C function. Every rank builds alike, whatever it was given.
+// Fill in a Call from a C function's arguments, in one way on every rank.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,6 @@
 
 namespace stretto::call {
 
-// A call without arrays, as most collectives are.
 struct Plain {
   Shape shape;
   const void* send = nullptr;
@@ -36,7 +35,7 @@ inline Plain moving(Collective what, const void* send, void* recv, std::size_t c
   return plain(what, send, recv, count, type, STRETTO_SUM, root);
 }
 
-// A broadcast's one buffer is sent by the root and received by the others.
+// The root sends the only buffer, other ranks receive it.
 inline Plain broadcasting(int rank, void* buffer, std::size_t count, stretto_type type, int root) noexcept {
   const bool gives = rank == root;
   return moving(Collective::bcast, gives ? buffer : nullptr, gives ? nullptr : buffer, count, type, root);
@@ -44,7 +43,6 @@ inline Plain broadcasting(int rank, void* buffer, std::size_t count, stretto_typ
 
 inline Plain barrier() noexcept { return moving(Collective::barrier, nullptr, nullptr, 0, STRETTO_U8); }
 
-// Counts of all ranks, or of the root alone.
 inline Status copy_counts(Call& c, const std::size_t* counts, const std::size_t* displs, int ranks) {
   if (!counts) return fail(Status::invalid_argument, "counts is NULL");
   c.counts_given = true;
@@ -68,7 +66,7 @@ inline auto multi(const void* const* contributions, int k, void* recv, std::size
   };
 }
 
-// Counts that every rank gives: its own block is among them.
+// Counts on every rank, its own block's included.
 inline auto with_counts(Collective what, const void* send, void* recv, const std::size_t* counts,
                         const std::size_t* displs, stretto_type type, stretto_op op) {
   return [=](Call& c, int rank, int ranks) {
@@ -83,7 +81,7 @@ inline auto with_counts(Collective what, const void* send, void* recv, const std
   };
 }
 
-// Counts at the root; each rank gives that of its own block.
+// Each rank gives its own block's, the root all.
 inline auto with_root_counts(Collective what, const void* send, void* recv, std::size_t own, const std::size_t* counts,
                              const std::size_t* displs, stretto_type type, int root) {
   return [=](Call& c, int rank, int ranks) {
@@ -97,7 +95,7 @@ inline auto with_root_counts(Collective what, const void* send, void* recv, std:
   };
 }
 
-// Counts of the values that a rank sends to each other rank, and receives from each. In place, the two are equal.
+// Counts that a rank sends and receives, by peer; equal in place.
 inline auto with_pair_counts(const void* send, const std::size_t* send_counts, const std::size_t* send_displs,
                              void* recv, const std::size_t* recv_counts, const std::size_t* recv_displs,
                              stretto_type type) {
