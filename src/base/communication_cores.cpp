@@ -17,7 +17,7 @@ namespace stretto {
 namespace {
 
 constexpr int most_cpus = 8192;
-// Polls before a short sleep while work in flight waits for other ranks; some hundred microseconds.
+// Polls before a short sleep; some hundred microseconds.
 constexpr int looks = 500;
 constexpr timespec moment{0, 20'000};
 
@@ -29,8 +29,7 @@ struct Cpus {
   bool has(int cpu) const noexcept { return CPU_ISSET_S(static_cast<std::size_t>(cpu), sizeof sets, sets); }
 };
 
-// Finds the CPUs that the system allows to this process, regardless of bindings: a separate thread asks for all of
-// them.
+// CPUs that the system allows, regardless of bindings: a new thread asks for all.
 Status allowed(Cpus* found) noexcept try {
   std::thread([found] {
     Cpus all;
@@ -93,7 +92,7 @@ struct CommunicationCores::Thread {
   std::thread thread;
 };
 
-// Never destroyed: programs end late. Allocates nothing, since a waiting thread may have no memory.
+// Never destroyed: programs end late. Allocates nothing: a waiting thread may have no memory.
 CommunicationCores& CommunicationCores::mine() noexcept {
   alignas(CommunicationCores) static std::byte place[sizeof(CommunicationCores)];
   static CommunicationCores* const only = [] {
@@ -115,7 +114,7 @@ CommunicationCores& CommunicationCores::mine() noexcept {
   return *only;
 }
 
-// A child has neither the thread nor the ranks whose work it drove.
+// A child has neither the thread nor its ranks.
 void CommunicationCores::after_fork() noexcept {
   static_cast<void>(thread_.release());
   threads_.store(0, std::memory_order_relaxed);
@@ -128,14 +127,14 @@ void CommunicationCores::after_fork() noexcept {
   using_.unlock();
 }
 
-// Starts the thread if there are cores and work. It blocks signals, which the program's threads handle.
+// Starts the thread, with signals blocked, if there are cores and work.
 Status CommunicationCores::begin() noexcept {
   if (cores_.empty() || all_.empty() || thread_) return Status::ok;
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
   Status s = Status::ok;
-  threads_.store(1, std::memory_order_release);  // before the thread may sleep, so that wake() wakes it
+  threads_.store(1, std::memory_order_release);  // before the thread may sleep, for wake()
   try {
     auto made = std::make_unique<Thread>();
     for (const int cpu : cores_) made->cpus.add(cpu);
@@ -194,7 +193,7 @@ void CommunicationCores::attach(Driven& work, bool by_any_thread) {
     const std::lock_guard driving(work_);
     all_.push_back(&work);
   }
-  static_cast<void>(begin());  // otherwise callers drive
+  static_cast<void>(begin());  // else callers drive
 }
 
 void CommunicationCores::detach(Driven& work) noexcept {
@@ -232,7 +231,7 @@ bool CommunicationCores::drive_here(bool as_caller) noexcept {
 
 void CommunicationCores::run(Thread& t) noexcept {
   int idle = 0;
-  std::optional<unsigned> spare;  // since that wake the core was idle
+  std::optional<unsigned> spare;  // idle since that wake
   while (!t.ends.load(std::memory_order_acquire)) {
     const unsigned seen = wakes_.load(std::memory_order_acquire);
     bool busy = false, moved = false;
@@ -246,7 +245,7 @@ void CommunicationCores::run(Thread& t) noexcept {
       if (!t.ends.load(std::memory_order_acquire)) wakes_.wait(seen, std::memory_order_acquire);
       idle = 0;
     } else if (++idle < looks) {
-      sched_yield();  // other ranks' threads may want the core
+      sched_yield();  // other ranks' threads
     } else {
       spare = seen;
       nanosleep(&moment, nullptr);

@@ -1,6 +1,5 @@
-// Communication cores: reserved cores, on which a thread of this process drives started work (driven.hpp) while the
-// program computes. The thread exists while work is attached, and sleeps while none is in flight. Without such cores,
-// threads that test or wait drive the work.
+// Reserved cores on which a thread drives started work (driven.hpp) while the program computes. The thread exists while
+// work is attached, and sleeps while none is in flight. Without such cores, threads that test or wait drive the work.
 #pragma once
 
 #include <atomic>
@@ -16,38 +15,37 @@
 
 namespace stretto {
 
-// Parses "14,15" or "8-11,14": Linux CPU numbers. Empty: none. invalid_argument names malformed text.
+// "14,15" or "8-11,14": Linux CPU numbers. invalid_argument names malformed text.
 Status parse_cores(std::string_view text, std::vector<int>* cores) noexcept;
 
 class CommunicationCores {
  public:
   static CommunicationCores& mine() noexcept;
 
-  // Replaces the cores; none: only callers drive. `of_host`: cores that serve this host's ranks, in all their
-  // processes; 0: these cores. invalid_argument names a core that is given twice or unavailable to this process, and
-  // changes nothing. If no thread can be started, nothing is driven, and the status reports it.
+  // No cores: only callers drive. `of_host`: cores that serve this host's ranks in all processes; 0: these.
+  // invalid_argument, without a change: a core is given twice or unavailable. If no thread starts, nothing is driven,
+  // as the status reports.
   Status use(std::vector<int> cores, int of_host = 0) noexcept;
   std::vector<int> used() const;
   int of_host() const noexcept { return of_host_.load(std::memory_order_relaxed); }
 
-  // Attaches work to drive; throws std::bad_alloc. detach() waits until no thread drives it. by_any_thread == false:
-  // only callers drive it, as for messages of an MPI that rejects calls from other threads.
+  // attach() throws std::bad_alloc. detach() waits until no thread drives. by_any_thread == false: only callers drive,
+  // as for an MPI that rejects other threads.
   void attach(Driven& work, bool by_any_thread = true);
   void detach(Driven& work) noexcept;
 
   // True if a communication core's thread runs.
   bool on() const noexcept { return threads_.load(std::memory_order_acquire) != 0; }
 
-  // Call when new work has been started.
+  // Call when work has been started.
   void wake() noexcept {
     if (!on()) return;
     wakes_.fetch_add(1, std::memory_order_release);
     wakes_.notify_all();
   }
 
-  // Drives all attached work on this thread, unless another thread does. Takes some nanoseconds if nothing is in
-  // flight. `as_caller`: also drives work for callers alone; the calling thread may then call that MPI. True: something
-  // has moved.
+  // Drives all work on this thread, unless another thread does; nanoseconds if nothing is in flight. `as_caller`: also
+  // work for callers alone, so the thread may call that MPI. True: something has moved.
   bool drive_here(bool as_caller = false) noexcept;
 
  private:
@@ -67,7 +65,7 @@ class CommunicationCores {
   std::atomic<unsigned> wakes_{0};
 
   Exclusive work_, callers_work_;       // held by the driving thread
-  std::vector<Driven*> all_, callers_;  // work for any thread, and for callers alone
+  std::vector<Driven*> all_, callers_;  // for any thread; for callers alone
 };
 
 }  // namespace stretto

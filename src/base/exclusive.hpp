@@ -1,5 +1,5 @@
-// A lock for work that one thread drives at a time: other threads usually try it and go on. lock() yields the core
-// while it waits. The holder may call try_lock(), which fails.
+// A lock for work that one thread drives: others usually try it and go on. lock() yields while it waits. try_lock() by
+// the holder fails.
 #pragma once
 
 #include <atomic>

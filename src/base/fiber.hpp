@@ -1,4 +1,4 @@
-// A function on its own stack that can suspend and resume later, on any thread.
+// A function on its own stack that suspends and resumes, on any thread.
 #pragma once
 
 #include <ucontext.h>
@@ -11,36 +11,34 @@ class Fiber {
  public:
   using Body = void (*)(void*) noexcept;
 
-  // Throws std::bad_alloc. The stack's memory is reserved and committed on use; a guard page lies below it.
+  // Throws std::bad_alloc. The stack is committed on use, above a guard page.
   explicit Fiber(std::size_t stack = std::size_t{256} << 10);
   ~Fiber();  // precondition: ended or never begun
   Fiber(const Fiber&) = delete;
   Fiber& operator=(const Fiber&) = delete;
 
-  // Sets the function that resume() runs, in the caller's floating-point environment. Precondition: as for the
-  // destructor.
+  // Function for resume(), in the caller's floating-point environment. Precondition: ended or never begun.
   void begin(Body body, void* argument) noexcept;
 
-  // Runs until the fiber suspends or ends; true: it has ended. By one thread at a time. The thread's signal mask stays
-  // in force.
+  // Runs until the fiber suspends or ends; true: ended. By one thread at a time, with its signal mask.
   bool resume() noexcept;
 
-  // Called inside the fiber: returns control to the resuming thread. It must hold no lock and be in no catch block,
-  // since both belong to a thread. A function must not use errno or another thread-local both before and after
-  // suspending: the compiler may cache its address.
+  // Inside the fiber: returns to the resuming thread. No lock may be held and no exception handled, since both belong
+  // to a thread. A function must not use errno or another thread-local before and after: the compiler may cache its
+  // address.
   void suspend() noexcept;
 
  private:
   static void enter(unsigned high, unsigned low) noexcept;
   void switch_out(bool for_good) noexcept;
 
-  std::byte* stack_ = nullptr;  // includes the guard page
+  std::byte* stack_ = nullptr;  // with the guard page
   std::size_t bytes_ = 0;
   ucontext_t inside_{}, outside_{};
   Body body_ = nullptr;
   void* argument_ = nullptr;
   bool ended_ = true;
-  // State for sanitizers, which track stacks.
+  // For sanitizers, which track stacks.
   void* inner_fake_ = nullptr;
   void* outer_fake_ = nullptr;
   const void* outer_bottom_ = nullptr;

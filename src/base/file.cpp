@@ -22,7 +22,7 @@ const char* kind(mode_t mode) noexcept {
 
 class Descriptor {
  public:
-  // Opening a FIFO does not wait for a writer, and a terminal does not become the controlling terminal.
+  // Does not wait for a FIFO's writer, or acquire a controlling terminal.
   explicit Descriptor(const std::string& path) noexcept
       : number_(open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY)) {}
   ~Descriptor() {
@@ -58,7 +58,7 @@ Status read_file(const std::string& path, std::string* content) noexcept try {
   if (fstat(file.number(), &found) != 0) return unreadable(path);
   if (!S_ISREG(found.st_mode))
     return fail(Status::invalid_argument, "'{}' is {}, no regular file", path, kind(found.st_mode));
-  // Files in /proc report length 0, and any file may grow meanwhile.
+  // Files in /proc have length 0, and any file may grow.
   std::string text;
   constexpr std::size_t step = 65536;
   for (std::size_t length = 0;;) {
@@ -95,7 +95,7 @@ Status replace_file(const std::string& path, const std::string& content) noexcep
     if (!file) return unwritable(path);
     const bool complete = std::fwrite(content.data(), 1, content.size(), file) == content.size();
     const int error = errno;
-    const bool closed = std::fclose(file) == 0;  // flushes the buffer
+    const bool closed = std::fclose(file) == 0;  // flushes
     if (!complete) errno = error;
     bool kept = complete && closed;
     if (kept && !in_place) {

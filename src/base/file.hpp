@@ -1,4 +1,4 @@
-// Reads and writes whole files that a user names.
+// Files that a user names.
 #pragma once
 
 #include <cstddef>
@@ -10,13 +10,13 @@ namespace stretto {
 
 inline constexpr std::size_t kLongestFile = std::size_t{4} << 20;
 
-// The content of a regular file of at most kLongestFile bytes. Refuses anything else (FIFOs, devices, directories)
-// without waiting: invalid_argument names it.
+// A regular file of at most kLongestFile bytes. Refuses others (FIFOs, devices, directories) without waiting:
+// invalid_argument names it.
 Status read_file(const std::string& path, std::string* content) noexcept;
 
-// Writes a new file beside `path` and renames it: a failure leaves the old content. Follows symbolic links and keeps
+// Writes a file beside `path` and renames it, so a failure leaves the old content. Follows symbolic links and keeps
 // modes. Writes devices, FIFOs, and files in read-only directories in place. invalid_argument names the file and the
-// system's reason.
+// reason.
 Status replace_file(const std::string& path, const std::string& content) noexcept;
 
 }  // namespace stretto

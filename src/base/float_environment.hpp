@@ -1,5 +1,5 @@
-// The floating-point environment for results that must be equal on all ranks: codes, bounds, choices. Compilers ignore
-// it and may move arithmetic across its scope: results must be stored, or used in a branch, inside the scope.
+// Floating-point environment for results that must be equal on all ranks: codes, bounds, choices. Compilers may move
+// arithmetic across its scope: results must be stored, or used in a branch, inside.
 #pragma once
 
 #include <cfenv>
@@ -10,8 +10,8 @@
 
 namespace stretto {
 
-// Scope with rounding to nearest and denormals kept, whatever the caller (or -ffast-math somewhere in the program) had
-// set. Covers all units that the C library knows; on x86-64 also the x87, by which strtod rounds.
+// Rounding to nearest with denormals, whatever the caller (or -ffast-math somewhere) had set. All units of the C
+// library; on x86-64 also the x87, by which strtod rounds.
 class WholeFloatEnvironment {
  public:
   WholeFloatEnvironment() noexcept {
@@ -26,7 +26,7 @@ class WholeFloatEnvironment {
   std::fenv_t saved_;
 };
 
-// Scope for the unit that computes here only: cheaper.
+// The computing unit alone: cheaper.
 #if defined(__x86_64__)
 class FloatEnvironment {
  public:

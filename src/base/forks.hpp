@@ -1,14 +1,13 @@
-// Detection of forks: a child recognises objects of its parent.
+// A child must recognise its parent's objects.
 #pragma once
 
 #include <atomic>
 
 namespace stretto {
 
-// Number of forks between the first calling process and this one. The first call starts counting.
+// Number of forks since the first call.
 unsigned fork_generation() noexcept;
 
-// Where the number is.
 extern std::atomic<unsigned> fork_counter;
 
 // True if fork_generation() returned `born` in this process.

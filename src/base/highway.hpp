@@ -1,6 +1,5 @@
-// Dispatch of functions that Highway compiles once per instruction set (foreach_target.h). Uses Highway's headers
-// alone: its library could dispatch, but calibrates its clock at load time, 4 ms in every process. Include it after
-// foreach_target.h.
+// Dispatch of functions that Highway compiles per instruction set, with only its headers: its library calibrates a
+// clock at load time, 4 ms per process. Include after foreach_target.h.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +23,7 @@ inline bool runs_avx2() noexcept {
          __builtin_cpu_supports("fma") && __builtin_cpu_supports("avx2");
 }
 
-// True if this processor and its system support a Highway target.
+// True if processor and system support the target.
 inline bool runs(std::int64_t target) noexcept {
   switch (target) {
     case HWY_AVX3:
@@ -47,8 +46,8 @@ struct Compiled {
   Function* function;  // null: not compiled
 };
 
-// The best supported function of `all`, ordered best first, or null. `name` (hwy::TargetName) restricts the choice. The
-// last entry is the build's own target, and always supported.
+// The first supported of `all` (best first), or null. `name` (hwy::TargetName) restricts the choice. The last one, the
+// build's own target, is always supported.
 template <class Function, std::size_t n>
 Function* best_of(const Compiled<Function> (&all)[n], const char* name = nullptr) noexcept {
   for (const Compiled<Function>& c : all) {
@@ -60,7 +59,7 @@ Function* best_of(const Compiled<Function> (&all)[n], const char* name = nullptr
 
 }  // namespace stretto
 
-// All compiled versions of a function, as an initialiser of Compiled[].
+// Initialiser of Compiled[] with all versions of a function.
 #if HWY_ARCH_X86
 #define STRETTO_COMPILED(name)                                                                               \
   {                                                                                                          \

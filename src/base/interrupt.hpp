@@ -1,4 +1,4 @@
-// A callback that may end this thread's long waits before their limit.
+// May end this thread's long waits early.
 #pragma once
 
 namespace stretto {
@@ -8,10 +8,9 @@ struct Interrupt {
   void* context = nullptr;
 };
 
-// Sets the callback of this thread's waits.
 void interrupt_by(Interrupt interrupt) noexcept;
 
-// Calls it; 20 times a second is enough. True: the wait is over, and fails with Status::timeout.
+// 20 calls a second are enough. True: the wait fails with Status::timeout.
 bool interrupted() noexcept;
 
 }  // namespace stretto

@@ -8,7 +8,7 @@ namespace {
 
 unsigned byte(char c) noexcept { return static_cast<unsigned char>(c); }
 
-// Length of the printable character at the start of `text`; 0: none.
+// Length of the leading printable character; 0: none.
 std::size_t character(std::string_view text) noexcept {
   const unsigned first = byte(text[0]);
   if (first < 0x80) return first >= 0x20 && first != 0x7f ? 1 : 0;
@@ -24,7 +24,7 @@ std::size_t character(std::string_view text) noexcept {
   return first < 0xf8 && code >= least[length] && code <= 0x10ffff && !surrogate ? length : 0;
 }
 
-// Calls take(piece) for each character, escaped if needed, until it returns false.
+// Calls take(piece) per character, escaped if needed, until it returns false.
 template <class Take>
 void each(std::string_view text, const Take& take) {
   constexpr char digits[] = "0123456789abcdef";

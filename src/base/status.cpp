@@ -8,7 +8,7 @@
 
 namespace stretto {
 namespace {
-// A fixed buffer: reporting an error must not allocate.
+// Fixed: errors must not allocate.
 thread_local std::array<char, 512> last{};
 }  // namespace
 
@@ -38,7 +38,7 @@ Status fail(Status s, std::string_view text) noexcept {
 }
 
 Status fail_with(Status s, fmt::string_view f, fmt::format_args args) {
-  char text[512];  // as long as a stored message; formatting into it does not allocate
+  char text[512];  // as long as a stored message; allocates nothing
   const auto all = fmt::vformat_to_n(text, sizeof text, f, args);
   return fail(s, std::string_view(text, all.size < sizeof text ? all.size : sizeof text));
 }

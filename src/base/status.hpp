@@ -1,8 +1,6 @@
-// Status codes, and the per-thread message of a failure.
-//
-// One rule for errors in all of stretto. A function that can fail returns a Status. On failure it leaves a message
-// naming the offending values, which message() reads on the same thread until the next failure there. Nothing throws
-// across a public boundary, nothing aborts, nothing prints, but for a limit inside the MPI (modules/mpi/limit.hpp).
+// A function that can fail returns a Status, and leaves a message naming the offending values. message() reads it on
+// the same thread until the next failure there. Nothing throws across a public boundary, aborts, or prints, except a
+// limit inside the MPI (modules/mpi/limit.hpp).
 #pragma once
 
 #include <string>
@@ -12,35 +10,34 @@
 
 namespace stretto {
 
-// Same values as stretto_status in include/stretto/stretto.h; a static assertion there keeps them so.
-// (clang-format 14 takes the body of an enum with an attribute for code.)
+// Values as in stretto_status, as a static assertion checks. (clang-format 14 takes the body of an enum with an
+// attribute for code.)
 // clang-format off
 enum class [[nodiscard]] Status : int {
   ok = 0,
-  invalid_argument = 1,  // a null pointer, a negative count, an unsupported type
-  invalid_bound = 2,  // not finite, not positive, or no grid can represent the bound
-  buffer_too_small = 3,  // the output does not fit; nothing usable was written
-  corrupt_stream = 4,  // not a stream, or a truncated or altered stream
-  incompatible = 5,       // streams (or ranks) that differ in type, bound, count or operation
-  overflow = 6,           // the exact result does not fit the widest code
-  unsupported = 7,        // a legal request that this build or this operation does not offer
+  invalid_argument = 1,  // null pointer, negative count, unsupported type
+  invalid_bound = 2,     // not finite, not positive, or beyond any grid
+  buffer_too_small = 3,  // nothing usable was written
+  corrupt_stream = 4,    // no stream, or truncated or altered
+  incompatible = 5,      // streams (or ranks) differ in type, bound, count or operation
+  overflow = 6,          // the exact result exceeds the widest code
+  unsupported = 7,       // a legal request that this build or operation lacks
   out_of_memory = 8,
-  timeout = 9,            // a wait ended in a diagnosis
-  mpi_error = 10,         // the MPI, or UCX, returned an error; a rank that has ended
-  internal = 11,          // a broken invariant of stretto itself; please report it
+  timeout = 9,     // a wait ended in a diagnosis
+  mpi_error = 10,  // an error of the MPI or UCX; a rank that has ended
+  internal = 11,   // a broken invariant of stretto; please report it
 };
 // clang-format on
 
-// Short name of a status, e.g. "invalid_bound".
 const char* name(Status s) noexcept;
 
-// The message of this thread's last failure; empty when there was none.
+// This thread's last failure; "" if there was none.
 const char* message() noexcept;
 
-// Stores `text`, made printable (base/printable.hpp), as this thread's message and returns `s`.
+// Stores printable `text` (base/printable.hpp) as this thread's message, and returns `s`.
 Status fail(Status s, std::string_view text) noexcept;
 
-// fail() with formatted text. format_args instead of a parameter pack keeps the formatting code out of callers.
+// format_args keep the formatting code out of callers.
 Status fail_with(Status s, fmt::string_view f, fmt::format_args args);
 
 template <class... Args>

@@ -15,30 +15,29 @@
 namespace stretto {
 namespace {
 
-// Times in seconds.
-constexpr double awake = 300e-6;    // A wait spins or yields this long before it sleeps, if an event wakes it.
-constexpr double shortest = 50e-6;  // Shortest sleep without a wake-up.
-constexpr double share = 1.0 / 50;  // A sleep takes this fraction of the time waited so far.
+// Seconds:
+constexpr double awake = 300e-6;    // spinning or yielding before a sleep that an event ends
+constexpr double shortest = 50e-6;  // shortest sleep without a wake-up
+constexpr double share = 1.0 / 50;  // a sleep's fraction of the time waited so far
 
-// Interval of yields in mode spin on a core of its own. Each yield may give the core to other programs for
-// milliseconds.
+// Interval of yields in mode spin, each of which may cost milliseconds.
 constexpr double between_yields = 10e-3;
 
-// A core that was away this long went to another program. Slices of Linux take 0.7 ms or more.
+// Longer absences are other programs': Linux's slices take 0.7 ms or more.
 constexpr double long_slice = 0.4e-3;
-constexpr double together = 20e-3;      // One sign may be chance; two within this time count.
-constexpr double least_wanted = 50e-3;  // The core counts as wanted this long after two signs,
-constexpr double most_wanted = 1;       // and at most this long after many.
-constexpr double quiet = 0.1;           // After this long without signs the duration starts at the minimum again.
+constexpr double together = 20e-3;      // two signs within this time count
+constexpr double least_wanted = 50e-3;  // the core is wanted this long after two signs,
+constexpr double most_wanted = 1;       // at most this long after many,
+constexpr double quiet = 0.1;           // and the least again after this long without
 
 std::atomic<std::uint64_t> slept{0};
 
 // Evidence that another program wants this thread's core.
 struct Wish {
-  double sign = 0;             // time of the latest sign
-  double until = 0;            // the core counts as wanted until this time
+  double sign = 0;
+  double until = 0;            // the core is wanted until then
   double last = least_wanted;  // previous duration
-  Turns turns;                 // this thread's latest reading
+  Turns turns;
 
   void note(double now) noexcept {
     const bool second = now - sign <= together;
@@ -56,8 +55,7 @@ long involuntary_switches() noexcept {
   return getrusage(RUSAGE_THREAD, &used) == 0 ? used.ru_nivcsw : 0;
 }
 
-// Seconds that this thread has been runnable without a core: the second number of schedstat, in ns. Negative if not
-// available. Takes 5 µs.
+// Time without a core while runnable: schedstat's second number. Negative: unavailable. Takes 5 µs.
 double queued_seconds() noexcept {
   const int saved = errno;
   std::array<char, 96> text{};
@@ -126,7 +124,7 @@ bool core_is_wanted() noexcept {
   return wish.until > 0 && Waiting::clock() < wish.until;
 }
 
-// A rank with its own core loses it only to other programs. Ranks that share cores take them from each other.
+// Ranks that share cores take them from each other.
 void Waiting::begin(double now) noexcept {
   began_ = yielded_ = now;
   if (wait_mode() != WaitMode::automatic) return;

@@ -64,13 +64,13 @@ std::string field_value(Field f, std::uint64_t v) {
   return "?";
 }
 
-// Some rank has no bound, so no value of it or scope either; that, bound_kind says.
+// Some rank has no bound, as bound_kind reports: values and scopes are void.
 bool bound_missing(const Signature& merged) noexcept {
   return merged.span[static_cast<std::size_t>(Field::bound_kind)].lo == STRETTO_BOUND_NONE;
 }
 bool only_with_bound(Field f) noexcept { return f == Field::bound || f == Field::scope; }
 
-// Only a relative bound has a value of it, and some rank has a bound of another kind; that, bound_kind says.
+// bound_kind reports differing kinds; only a relative one has a value of this field.
 bool follows_from_kind(Field f, const Signature& merged) noexcept {
   const Span& kind = merged.span[static_cast<std::size_t>(Field::bound_kind)];
   return f == Field::ignore_above && kind.lo != kind.hi;
@@ -86,12 +86,12 @@ Status differences(const Signature& merged) {
     if (follows_from_kind(f, merged)) continue;
     text += fmt::format("{}{} differs: {} on rank {}, {} on rank {}", text.empty() ? "" : "; ", field_name(f),
                         field_value(f, s.lo), s.lo_rank, field_value(f, s.hi), s.hi_rank);
-    if (f == Field::collective) break;  // the other arguments mean different things then
+    if (f == Field::collective) break;  // the others mean different things then
   }
   return text.empty() ? Status::ok : fail(Status::incompatible, text);
 }
 
-// The weight of a pair of ranks: splitmix64 of its number.
+// Weight of a pair: splitmix64 of its number.
 std::uint64_t weight(int from, int to) noexcept {
   std::uint64_t x =
       (std::uint64_t{static_cast<std::uint32_t>(from)} << 32 | static_cast<std::uint32_t>(to)) + 0x9E3779B97F4A7C15u;
@@ -160,7 +160,7 @@ void Signature::add_sample(const Shrinks& ratios) noexcept {
   shrunk_dense += share(ratios.dense);
 }
 
-// Weights are odd and as good as random, so that differences of several pairs do not cancel.
+// Weights are odd and pseudorandom, so that several pairs' differences do not cancel.
 void Signature::add_pairs(const std::vector<std::size_t>& sends, const std::vector<std::size_t>& expects,
                           int rank) noexcept {
   std::uint64_t sent = 0, expected = 0;
@@ -195,7 +195,7 @@ void merge(const Signature& from, Signature& into) noexcept {
   for (int i = 0; i < fields; ++i) {
     const Span& a = from.span[i];
     Span& b = into.span[i];
-    // Ties go to the lower rank, so that the order of merging does not show.
+    // Ties go to the lower rank: the order of merging must not matter.
     if (a.lo < b.lo || (a.lo == b.lo && a.lo_rank < b.lo_rank)) b.lo = a.lo, b.lo_rank = a.lo_rank;
     if (a.hi > b.hi || (a.hi == b.hi && a.hi_rank < b.hi_rank)) b.hi = a.hi, b.hi_rank = a.hi_rank;
   }

@@ -10,7 +10,7 @@ namespace stretto::call {
 
 namespace {
 
-// The user's function behind the payload's: one more argument.
+// Adapts the user's function, which has one more argument.
 void call_user(const void* left, void* right, std::size_t count, void* context) {
   const auto& call = *static_cast<const Call*>(context);
   const stretto_options& o = call.settings.options;
@@ -34,8 +34,7 @@ bool needs_order(const Call& c) noexcept {
 Status read_options(const stretto_options* given, Settings* settings) {
   *settings = {};
   if (!given) return Status::ok;
-  // `size` and the bound are in every version. A longer struct than ours comes from a newer header: fine while what we do
-  // not know is left at zero.
+  // `size` and the bound are in every version. A longer struct of a newer header may have only zeros beyond.
   constexpr std::size_t least = offsetof(stretto_options, schedule), most = 4096;
   if (given->size < least || given->size > most)
     return fail(Status::invalid_argument, "options.size is {}; use STRETTO_OPTIONS_INIT", given->size);
@@ -47,7 +46,7 @@ Status read_options(const stretto_options* given, Settings* settings) {
                 given->size, sizeof o);
   o.size = sizeof o;
   if (o.schedule) settings->schedule = o.schedule;
-  o.schedule = nullptr;  // the copy is used instead
+  o.schedule = nullptr;  // the copy is used
   return Status::ok;
 }
 

@@ -1,5 +1,4 @@
-// One call of the C API as data: the caller's arguments, copied where the contract says so, and not yet interpreted.
-// Blocking and nonblocking forms fill in the same record.
+// A call of the C API, blocking or nonblocking: arguments, copied where the contract says so, not interpreted.
 #pragma once
 
 #include <cstddef>
@@ -29,17 +28,17 @@ using schedule::Counts;
 using schedule::reduces;
 using schedule::rooted;
 
-// True if a rank other than the root needs counts that only the root and the owner of each block know.
+// True if a rank needs counts that only the root and the blocks' owners know.
 constexpr bool counts_at_root(Collective c) noexcept { return schedule::properties(c).counts == Counts::at_root; }
 
-// True if each pair of ranks has a count of its own, which only these two know.
+// Counts only the two of a pair know.
 constexpr bool counts_by_pair(Collective c) noexcept { return schedule::properties(c).counts == Counts::by_pair; }
 
-// stretto_options with its defaults filled in and its pointers resolved.
+// stretto_options with defaults and resolved pointers.
 struct Settings {
   stretto_options options = STRETTO_OPTIONS_INIT;
-  std::string schedule;                               // empty: chosen
-  payload::Codes codes = payload::Codes::in_passing;  // which form of FUSED was asked for
+  std::string schedule;
+  payload::Codes codes = payload::Codes::in_passing;  // form of FUSED
 };
 
 // Seconds until a wait is given up; <= 0: never.
@@ -48,34 +47,32 @@ inline double timeout_of(const stretto_options& o) noexcept { return timeout_of(
 
 struct Call {
   Collective collective{};
-  const void* send = nullptr;  // the only buffer of bcast, at root
-  void* recv = nullptr;        // the only buffer of bcast, elsewhere
-  std::size_t count = 0;       // elements a rank, a block, or (with counts) of this rank's own block
-  bool counts_given = false;   // by the caller; false where they are significant at the root only
+  const void* send = nullptr;  // bcast: at the root
+  void* recv = nullptr;        // the only buffer of bcast elsewhere
+  std::size_t count = 0;       // elements per rank or block; with counts, of this rank's own block
+  bool counts_given = false;   // by the caller; false if only the root's matter
   std::vector<std::size_t> counts;
   std::vector<std::size_t> displs;
-  std::vector<std::size_t>
-      send_counts;  // counts_by_pair(): to each rank; `counts` and `displs` are then of what comes from each
+  std::vector<std::size_t> send_counts;  // counts_by_pair(); `counts` and `displs` then receive
   std::vector<std::size_t> send_displs;
-  std::size_t largest =
-      0;  // counts_by_pair(): elements that the busiest rank sends or receives, once all know; 0 before
+  std::size_t largest = 0;  // counts_by_pair(): the busiest rank's; 0 until known
   stretto_type type = STRETTO_U8;
   stretto_op op = STRETTO_SUM;
   int root = 0;
-  std::vector<const void*> inputs;              // allreduce_multi
-  bool nonblocking = false;                     // started as a request
-  device::Device* device = nullptr;             // whose memory the buffers are in; null: the host's
-  carrier::DeviceMessages* messages = nullptr;  // between all ranks' devices; null: through the host
-  std::optional<void*> stream;                  // of the device, in whose order the call is
-  bool captured = false;                        // the stream is, in a graph
-  std::optional<codec::Ranges> values;          // of the input, where the host cannot read it
+  std::vector<const void*> inputs;  // allreduce_multi
+  bool nonblocking = false;
+  device::Device* device = nullptr;             // device of the buffers; null: host
+  carrier::DeviceMessages* messages = nullptr;  // null: through the host
+  std::optional<void*> stream;                  // orders the call
+  bool captured = false;                        // the stream, in a graph
+  std::optional<codec::Ranges> values;          // if the host cannot read the input
   Settings settings;
 };
 
-// Everything that decides how a call without arrays of counts and inputs runs, except its buffers and options.
+// All that decides how a call without arrays runs, except buffers and options.
 struct Shape {
   Collective collective{};
-  bool rank_by_rank = false;  // as of rank_by_rank()
+  bool rank_by_rank = false;
   stretto_type type = STRETTO_U8;
   stretto_op op = STRETTO_SUM;
   int root = 0;
@@ -83,7 +80,7 @@ struct Shape {
   friend bool operator==(const Shape&, const Shape&) = default;
 };
 
-// True if raw contributions must be combined one after the other, in the order of the ranks, for reproducible bits.
+// True if raw contributions must be combined one by one in rank order, for reproducible bits.
 constexpr bool rank_by_rank(Collective collective, stretto_type type, stretto_op op,
                             const stretto_options& o) noexcept {
   const bool rounds = type == STRETTO_F32 || type == STRETTO_F64 || type == STRETTO_F16 || type == STRETTO_BF16;
@@ -95,20 +92,19 @@ inline bool rank_by_rank(const Call& c) noexcept {
 
 inline Shape shape_of(const Call& c) noexcept { return {c.collective, rank_by_rank(c), c.type, c.op, c.root, c.count}; }
 
-// The operation has one result, however contributions are bracketed: minimum, maximum, and what integers do.
+// True if brackets do not matter: minimum, maximum, and integers.
 bool is_exact(const Call& call) noexcept;
 
-// Contributions must be combined in the order of the ranks.
 bool needs_order(const Call& call) noexcept;
 
-// The user's operation as payloads take it; `call` is borrowed. Precondition: the call has one.
+// Borrows `call`. Precondition: a user's operation.
 payload::UserFunction user_function(const Call& call) noexcept;
 
-// Copies the caller's options, of this or an earlier version of the struct; NULL gives the defaults.
+// Copies options of this or another version; NULL gives defaults.
 Status read_options(const stretto_options* given, Settings* settings);
 
-// Resolves the forms of FUSED, and sets the payload of a reproducible floating reduction within a bound to FUSED: a free
-// choice could be raw in one run and compressed in another.
+// Resolves the forms of FUSED. A reproducible floating reduction within a bound becomes FUSED: a free choice could
+// differ between runs.
 void settle_payload(Call* call) noexcept;
 
 }  // namespace stretto::call

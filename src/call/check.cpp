@@ -13,7 +13,7 @@ namespace stretto::call {
 
 namespace {
 
-// Elements of the largest buffer of the call, which its bytes must fit; false on overflow.
+// False if the largest buffer's bytes overflow.
 bool addressable(const Call& c, int ranks) {
   const std::size_t limit = std::numeric_limits<std::ptrdiff_t>::max() / stretto_type_size(c.type);
   const auto fits = [&](const std::vector<std::size_t>& counts, const std::vector<std::size_t>& displs) {
@@ -53,7 +53,7 @@ Status check_kind(const Call& c, int ranks) {
 
 Status check_bound(const Call& c) {
   const stretto_options& o = c.settings.options;
-  const FloatEnvironment environment;  // a bound that the caller flushes is one
+  const FloatEnvironment environment;
   const auto kind = int(o.bound_kind), scope = int(o.scope), payload = int(o.payload);
   if (kind < STRETTO_BOUND_NONE || kind > STRETTO_BOUND_RELATIVE)
     return fail(Status::invalid_argument, "bound_kind {} is no stretto_bound", kind);
@@ -82,7 +82,7 @@ Status check_bound(const Call& c) {
   return Status::ok;
 }
 
-// Beside streams of codes alone; and where neither bits nor a sum of this rank's own arrays may depend on the schedule.
+// Only beside streams of codes, and only if neither bits nor sums of this rank's own arrays may depend on the schedule.
 Status check_raw_below(const Call& c) {
   const stretto_options& o = c.settings.options;
   if (o.raw_below == 0 || c.collective == Collective::barrier) return Status::ok;
@@ -115,7 +115,7 @@ Status check_options(const Call& c) {
   return Status::ok;
 }
 
-// One buffer: not null unless empty, and in place only where the collective has it.
+// Not null unless empty; in place only if allowed.
 Status check_buffer(const void* p, const char* what, std::size_t elements, bool may_be_in_place) {
   if (in_place(p)) return may_be_in_place ? Status::ok : fail(Status::invalid_argument, "{} is STRETTO_IN_PLACE", what);
   return p || elements == 0 ? Status::ok
@@ -128,7 +128,7 @@ Status check_addresses(const Call& c, int rank, int ranks) {
   if (e.sends)
     if (Status s = check_buffer(c.send, one ? "buffer" : "sendbuf", e.send, e.send_in_place); s != Status::ok) return s;
   if (e.receives) {
-    // In place, the receive buffer holds the input too.
+    // In place, the receive buffer also holds the input.
     const std::size_t n = in_place(c.send) ? std::max(e.recv, e.send) : e.recv;
     if (Status s = check_buffer(c.recv, one ? "buffer" : "recvbuf", n, e.recv_in_place); s != Status::ok) return s;
   }
@@ -146,7 +146,7 @@ Status check_addresses(const Call& c, int rank, int ranks) {
   return Status::ok;
 }
 
-// Received blocks that overlap would leave their content to chance.
+// Overlapping received blocks would have random content.
 Status check_overlap(const Call& c, int rank) {
   const bool receives = c.collective == Collective::allgatherv || counts_by_pair(c.collective) ||
                         (c.collective == Collective::gatherv && rank == c.root);

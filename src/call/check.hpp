@@ -1,5 +1,4 @@
-// All checks of a collective's arguments. Forced schedules (select/forced.hpp) are checked
-// between check_values() and check_buffers().
+// Forced schedules (select/forced.hpp) are checked between the two.
 #pragma once
 
 #include "base/status.hpp"
@@ -7,12 +6,10 @@
 
 namespace stretto::call {
 
-// Checks the arguments that all ranks must give alike: type, operation, root, bound, options. Ranks that give them
-// alike get the same status.
+// Arguments that all ranks give alike: type, operation, root, bound, options. Equal arguments get equal statuses.
 Status check_values(const Call& call, int ranks) noexcept;
 
-// Checks the buffers and counts, which one rank alone can have wrong. Dereferences only the arrays that were copied
-// into `call`.
+// Buffers and counts, which may be wrong on one rank. Dereferences only arrays copied into `call`.
 Status check_buffers(const Call& call, int rank, int ranks) noexcept;
 
 }  // namespace stretto::call

@@ -1,4 +1,3 @@
-// Conversions between the enumerations of stretto.h and those of the floors below.
 #pragma once
 
 #include "base/status.hpp"
@@ -14,13 +13,12 @@ bool is_type(stretto_type t) noexcept;
 bool is_op(stretto_op op) noexcept;
 bool is_floating(stretto_type t) noexcept;
 
-// True if values of this type can travel as streams.
 bool has_streams(stretto_type t) noexcept;
 
 // Precondition: has_streams(t).
 inline codec::Type codec_type(stretto_type t) noexcept { return static_cast<codec::Type>(static_cast<int>(t)); }
 
-// Preconditions: members of their enums; payload_kind: not AUTO.
+// Preconditions: members; payload_kind: not AUTO.
 payload::Type payload_type(stretto_type t) noexcept;
 payload::Op payload_op(stretto_op op) noexcept;
 payload::Kind payload_kind(stretto_payload p) noexcept;
@@ -29,11 +27,11 @@ inline stretto_coding to_c(codec::Coding c) noexcept { return static_cast<strett
 
 stretto_payload payload_of(payload::Kind k) noexcept;
 
-const char* type_name(stretto_type t) noexcept;        // "f32"; "?" for a number that is none
-const char* op_name(stretto_op op) noexcept;           // "sum"
-const char* bound_name(stretto_bound b) noexcept;      // "absolute"
-const char* scope_name(stretto_scope s) noexcept;      // "result"
-const char* payload_name(stretto_payload p) noexcept;  // "fused"
-const char* coding_name(stretto_coding c) noexcept;    // "dense"
+const char* type_name(stretto_type t) noexcept;  // "f32", or "?"
+const char* op_name(stretto_op op) noexcept;
+const char* bound_name(stretto_bound b) noexcept;
+const char* scope_name(stretto_scope s) noexcept;
+const char* payload_name(stretto_payload p) noexcept;
+const char* coding_name(stretto_coding c) noexcept;
 
 }  // namespace stretto::call

@@ -71,7 +71,7 @@ bool input_piece(const Call& c, int rank, int ranks, std::size_t i, Piece* piece
     *piece = {c.send, e.send};
     return true;
   }
-  // A rank's block lies at its place in the result of a gather; elsewhere the input fills the buffer from its start.
+  // In a gather the rank's block is at its place in the result; otherwise input starts the buffer.
   const bool gathers =
       schedule::family(c.collective) == Collective::allgather || schedule::family(c.collective) == Collective::gather;
   std::size_t first = 0;
@@ -131,7 +131,7 @@ Shrinks sampled_ratios(const Call& call, int rank, int ranks, double eps) noexce
   double raw = 0, packed = 0, dense = 0;
   Piece piece;
   for (std::size_t i = 0; i < samples && input_piece(call, rank, ranks, i, &piece); ++i) {
-    // The first piece in several places, further ones in one.
+    // Several places in the first piece, one in others.
     const std::size_t places = i == 0 ? std::clamp(piece.count / group, std::size_t{1}, samples) : 1;
     for (std::size_t k = 0; k < places && piece.count > 0; ++k) {
       const std::size_t n = std::min(piece.count, group);

@@ -1,9 +1,7 @@
-// Messages between the memories of devices, without staging in the host's: NCCL, or a transport that takes device pointers.
-//
-// The engine announces each message by a small one of the host's (carrier.hpp), which says how long it is, or that its sender has
-// failed. So both sides know the length when they begin, and messages of a failed rank never begin.
-//
-// Belongs to one rank and is used by one thread at a time, while the device is the thread's current one.
+// Messages between device memories without host staging: NCCL, or a transport that takes device pointers. The engine
+// announces each by a host message (carrier.hpp) with its length, or its sender's failure. So both sides know the
+// length, and messages of a failed rank never begin. Belongs to one rank; used by one thread at a time, with the device
+// as its current one.
 #pragma once
 
 #include <cstddef>
@@ -16,60 +14,59 @@
 
 namespace stretto::carrier {
 
-// A message that its receiver reads where its sender has it, from borrow() to give_back().
+// A message read in its sender's memory, from borrow() to give_back().
 struct Loan {
-  const void* data = nullptr;  // null: nothing is lent
+  const void* data = nullptr;
   std::uint64_t number = 0;
 };
 
-// One side of a message in device memory, which is ready: as the host knows, no enqueued work writes it (a send), or touches it (a receive).
-// The other side gives the same length. Messages of one pair of ranks and one tag meet in the order of starting.
+// One side of a message. Its memory is ready: as the host knows, no enqueued work writes it (a send), or touches it (a
+// receive). Both sides give one length. Messages of a pair of ranks and a tag match in the order of starting.
 struct DeviceTransfer {
   int peer = -1;
   bool sends = false;
-  std::uint64_t tag = 0;  // below Carrier::tags() of the carrier that announced it
-  void* data = nullptr;   // null: a receive whose message is dropped, where drops() is true
+  std::uint64_t tag = 0;  // below Carrier::tags() of the announcing carrier
+  void* data = nullptr;   // null: a receive to be dropped, if drops()
   std::size_t bytes = 0;  // not 0
-  std::uint64_t id = 0;   // reported when it has ended; several may have one
-  Loan* loan = nullptr;   // a receive that borrows, without memory of its own; see lends()
+  std::uint64_t id = 0;   // reported at its end; need not be unique
+  Loan* loan = nullptr;   // a receive that borrows; see lends()
 };
 
 class DeviceMessages {
  public:
   virtual ~DeviceMessages() = default;
 
-  // "NCCL 2.28.9". Static storage, or the object's own.
+  // "NCCL 2.28.9". Static, or the object's.
   virtual const char* name() const noexcept = 0;
 
-  // True: groups begin one after another, and a later one moves only when the earlier ones have ended. The engine then begins
-  // them in an order that is the same on all ranks. False: whatever has begun moves, in any order.
+  // True: a group moves only after earlier ones, so the engine begins them in one order on all ranks. False: whatever
+  // has begun moves.
   virtual bool one_by_one() const noexcept = 0;
 
-  // True if a rank without memory for a message may receive and drop it: then its peers go on, and learn of the failure by its marks. Else
-  // such a rank raises an alarm.
+  // True if a rank without memory may drop a message, so that its peers learn of the failure by its marks. Else such a
+  // rank raises an alarm.
   virtual bool drops() const noexcept { return false; }
 
-  // True if a receive may borrow a message of this peer: of streams, which lie in memory of the peer's device::Device, or of raw
-  // values, which may lie in the program's. Such a receive is reported twice: when *loan has the message's address, and when the sender
-  // has it back. A failed receive is reported once, and nothing is lent.
+  // True if a receive may borrow this peer's message: streams in its device::Device's memory, or `raw` values, perhaps
+  // the program's. Such a receive is reported twice: when *loan has the address, and when the sender has the message
+  // back. A failed receive is reported once, and nothing is lent.
   virtual bool lends(int /*peer*/, bool /*raw*/) const noexcept { return false; }
 
-  // ok: work enqueued from here on may read the message.
+  // Work enqueued from here on may read it.
   virtual Status borrow(const Loan&) noexcept { return no_loan(); }
 
-  // Precondition: the device has passed all work that reads the message.
+  // Precondition: the device has passed all reading work.
   virtual Status give_back(const Loan&) noexcept { return no_loan(); }
 
-  // Begins transfers, which move together. Tags of an implementation that begins them one by one are ignored. The memory belongs to
-  // the transfers until their completions are reported, as a Loan does until the first. On failure none of them has begun, or the object
-  // is broken (internal).
+  // Begins transfers, which move together. Ignores tags if one_by_one(). The memory is theirs until their completions
+  // are reported, a Loan until the first. On failure none has begun, or the object is broken (internal).
   virtual Status start(std::span<const DeviceTransfer> group) noexcept = 0;
 
-  // Reports up to done.size() ended transfers, without waiting, and their number in *n. Any stream may then use received messages.
+  // Reports up to done.size() ended transfers in *n, without waiting. Any stream may then use received messages.
   virtual Status poll(std::span<Completion> done, std::size_t* n) noexcept = 0;
 
-  // Ends all transfers in flight, which are not reported any more. Their memory is the caller's again when the device has passed all work
-  // enqueued so far. Nothing can be started afterwards. Other ranks are not told.
+  // Ends all transfers in flight without reports. Their memory is the caller's again once the device has passed all
+  // work enqueued so far. Nothing can start afterwards. Other ranks are not told.
   virtual void abort() noexcept = 0;
 
  private:

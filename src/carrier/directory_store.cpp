@@ -70,7 +70,7 @@ class DirectoryStore final : public Store {
   }
 
  private:
-  // A key's characters that a file's name should not have are written as numbers.
+  // Characters that are unfit for a file name are written as numbers.
   std::string path_of(const std::string& key) const {
     std::string path = directory_ + "/";
     for (const char c : key) {

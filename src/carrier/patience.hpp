@@ -1,5 +1,4 @@
-// How a rank waits for messages of other processes: it gives its core away at every turn, and after a moment without news
-// it also sleeps between looks (base/waiting.hpp).
+// A wait for other processes' messages: yields, and after a while sleeps between checks (base/waiting.hpp).
 #pragma once
 
 #include <algorithm>
@@ -10,10 +9,10 @@ namespace stretto::carrier {
 
 class Patience {
  public:
-  // `waiting` goes on from one Patience to the next, until the caller resets it.
+  // `waiting` continues over several Patience until reset.
   Patience(double seconds, Waiting& waiting) noexcept : begin_(Waiting::clock()), limit_(seconds), waiting_(waiting) {}
 
-  // To be called before each look but the first; false: the time is over. `sleep(seconds)` sleeps for so long at most.
+  // Call before each check but the first; false: time is over. `sleep(seconds)`: at most that long.
   template <class Sleep>
   bool next(const Sleep& sleep) noexcept {
     const double now = Waiting::clock();

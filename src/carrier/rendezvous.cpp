@@ -17,11 +17,11 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr double look = 0.02;  // seconds that one look for a key may last while others are looked for too
-constexpr auto again = std::chrono::milliseconds(300);  // after so long without all ranks rank 0 looks for newer hellos
+constexpr double look = 0.02;                           // seconds of one lookup while others follow
+constexpr auto again = std::chrono::milliseconds(300);  // interval after which rank 0 looks for newer hellos
 constexpr auto nap = std::chrono::milliseconds(1);
 constexpr double longest_wait = 1e9;
-constexpr double grace = 2;       // seconds that a rank waits beyond its limit for rank 0 to say who is missing
+constexpr double grace = 2;       // seconds beyond its limit to learn from rank 0 who is missing
 constexpr double to_confirm = 1;  // beyond its limit, for ranks that came at its end
 
 std::string random_text() {
@@ -74,7 +74,7 @@ class Meeting {
     return Clock::now() >= end_ + std::chrono::milliseconds(static_cast<long>(more * 1e3));
   }
 
-  // Reads the key's value, none if it has no value after `seconds`. Other failures, and a wait that this rank's caller ends, are errors.
+  // Reads a key's value; empty after `seconds` without one. Other failures, and an interrupted wait, are errors.
   Status find(const std::string& key, std::optional<std::string>* value, double seconds = 0) {
     std::string text;
     const Status s = store_.get(key, seconds, &text);
@@ -86,7 +86,7 @@ class Meeting {
     return s;
   }
 
-  // Removes this rank's keys and those that only it reads. Keeps the message of an earlier failure.
+  // Removes this rank's keys and those that only it reads. Keeps an earlier failure's message.
   void withdraw() {
     const std::string told = message();
     std::optional<std::string> there;
@@ -97,7 +97,7 @@ class Meeting {
     static_cast<void>(fail(Status::ok, told));
   }
 
-  // Another process has this rank's number. Told to rank 0, which refuses all if the other is one of its session.
+  // Tells rank 0 that another process has this rank's number. Rank 0 refuses all if the other is in its session.
   Status taken(const Hello& other) {
     const std::string text = fmt::format("rank {} is both {} and {}", me_.rank, me_.who(), other.who());
     std::string value;
@@ -110,16 +110,16 @@ class Meeting {
 
   // --- rank 0
 
-  // Reads all hellos that are there; *complete: of all ranks.
+  // Reads all hellos; *complete: of all ranks.
   Status gather(bool* complete) {
     verdict_.hellos.resize(static_cast<std::size_t>(me_.size));
     *complete = true;
     for (long r = 0; r < me_.size; ++r) {
       Hello& h = verdict_.hellos[static_cast<std::size_t>(r)];
       std::optional<std::string> there;
-      const double wait = h.nonce.empty() && *complete ? look : 0;  // for the first that is missing
+      const double wait = h.nonce.empty() && *complete ? look : 0;  // for the first missing rank
       if (const Status s = find(hello_of(r), &there, wait); s != Status::ok) return s;
-      if (!there) {  // not yet; or it met in the session that is being confirmed
+      if (!there) {  // missing, or met in the session being confirmed
         *complete &= !h.nonce.empty();
         continue;
       }
@@ -127,7 +127,7 @@ class Meeting {
       if (Hello::read(*there, &read))
         h = std::move(read);
       else
-        *complete = false;  // of a stretto that says it otherwise, now or earlier
+        *complete = false;  // of another version of stretto
     }
     return Status::ok;
   }
@@ -183,13 +183,13 @@ class Meeting {
     }
   }
 
-  // Waits until all ranks have found themselves in the session; *confirmed false: another session is needed.
+  // *confirmed false: another session is needed.
   Status confirm(bool* confirmed) {
     std::vector<bool> ready(static_cast<std::size_t>(me_.size), false);
     ready.front() = true;
     const std::vector<Hello> used = verdict_.hellos;
     for (auto next = Clock::now() + again;;) {
-      bool waited = false;  // for the first that is missing
+      bool waited = false;  // for the first missing rank
       for (std::size_t r = 0; r < ready.size(); ++r) {
         if (ready[r]) continue;
         std::optional<std::string> there;
@@ -211,7 +211,7 @@ class Meeting {
       }
       if (std::all_of(ready.begin(), ready.end(), [](bool r) { return r; })) {
         *confirmed = true;
-        compare();  // not before: what differs may be an earlier program's
+        compare();  // not before: differences may be an earlier program's
         return say_go(verdict_.status, verdict_.why);
       }
       if (late(to_confirm))
@@ -240,10 +240,10 @@ class Meeting {
   Status follow() {
     std::string joined;  // the session that this rank confirmed
     auto next = Clock::now();
-    std::size_t others = 0;  // ranks of a session that has no place for this one
+    std::size_t others = 0;  // ranks of a session without this rank
     for (;;) {
       std::optional<std::string> there;
-      const bool reads = joined.empty() || Clock::now() >= next;  // one that was joined is seldom given up
+      const bool reads = joined.empty() || Clock::now() >= next;  // a joined session is seldom given up
       if (reads) {
         next = Clock::now() + again;
         if (const Status s = find(prefix_ + "session", &there, look); s != Status::ok) return s;
@@ -288,7 +288,7 @@ class Meeting {
     return status == 0 ? Status::ok : fail(static_cast<Status>(status), std::string_view(why));
   }
 
-  // Fails if another rank has replaced this rank's hello.
+  // Fails if another rank has replaced it.
   Status look_for_another() {
     std::optional<std::string> there;
     if (const Status s = find(hello_of(me_.rank), &there); s != Status::ok) return s;
@@ -321,7 +321,7 @@ void clean_up(Store& store, const Session& session) noexcept {
   try {
     static_cast<void>(store.remove(session.name + "session"));
     static_cast<void>(store.remove(session.name + "go/" + session.id));
-  } catch (...) {  // what stays is told from fresh keys by its nonces
+  } catch (...) {  // nonces tell the rest from fresh keys
   }
 }
 

@@ -1,5 +1,5 @@
-// The values that ranks which meet leave in a store (rendezvous.hpp): texts one after the other, each behind its length,
-// as in 5:hello,. Anybody who can write to the store may have written them.
+// Values in a store for rendezvous.hpp: texts behind their lengths, as in 5:hello,. Anybody who can write to the store
+// may have written them.
 #pragma once
 
 #include <string>
@@ -16,11 +16,10 @@ inline constexpr std::size_t secret_digits = 2 * sizeof(Session::secret);
 void put(std::string* to, std::string_view text);
 void put(std::string* to, long number);
 
-// Takes a text, or a number, off the front. False: there is none.
+// Takes a leading text or number. False: there is none.
 bool take(std::string_view* from, std::string* text);
 bool take(std::string_view* from, long* number);
 
-// A rank's description of itself.
 struct Hello {
   std::string version, nonce;
   std::string failure;  // why this rank cannot take part; empty: it can
@@ -28,21 +27,20 @@ struct Hello {
   Member member;
 
   std::string text() const;
-  // False: that is none, or of a stretto that says it otherwise. Then *hello is unspecified.
+  // False: invalid, or of another version; *hello is unspecified.
   static bool read(std::string_view from, Hello* hello);
   std::string who() const { return fmt::format("process {} on {}", member.pid, member.host); }
 };
 
-// Rank 0's answer to the hellos: a session, or a refusal.
+// Rank 0's answer: a session, or a refusal.
 struct Verdict {
-  std::string id;      // random, and part of keys' names
-  std::string secret;  // random, secret_digits hexadecimal ones; in values alone
+  std::string id;      // random; in keys' names
+  std::string secret;  // random: secret_digits hexadecimal digits, in values
   Status status = Status::ok;
-  std::string why;            // where it is not ok
-  std::vector<Hello> hellos;  // of ranks that did not come: empty
+  std::string why;
+  std::vector<Hello> hellos;  // empty for missing ranks
 
   std::string text() const;
-  // As Hello::read.
   static bool read(std::string_view from, Verdict* verdict);
 };
 

@@ -1,5 +1,4 @@
-// A store: keys with values that the ranks of a program share before they have a carrier. torch's TCPStore, a PMIx client
-// and a directory are such.
+// Keys and values that ranks share before they have a carrier: torch's TCPStore, a PMIx client, a directory.
 #pragma once
 
 #include <string>
@@ -9,18 +8,18 @@
 
 namespace stretto::carrier {
 
-// Used by one thread at a time. A failure names the key. Throws std::bad_alloc.
+// For one thread at a time. A failure names the key. Throws std::bad_alloc.
 class Store {
  public:
   virtual ~Store() = default;
 
-  // Sets or replaces a value, at once as a whole.
+  // Sets or replaces a value atomically.
   virtual Status set(const std::string& key, std::string_view value) = 0;
 
-  // timeout: the key is not there after `seconds`; 0 looks once.
+  // timeout: no key after `seconds`; 0 looks once.
   virtual Status get(const std::string& key, double seconds, std::string* value) = 0;
 
-  // ok where the key is not there.
+  // ok without the key.
   virtual Status remove(const std::string& key) = 0;
 };
 

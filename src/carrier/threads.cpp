@@ -11,19 +11,18 @@
 namespace stretto::carrier {
 namespace {
 
-// Far longer than any copy takes.
 constexpr std::chrono::seconds copy_limit(10);
 
-// One side of a message that waits for the other.
+// Waits for the other side of a message.
 struct Half {
   std::uint64_t tag = 0;
   std::uint64_t id = 0;
-  const void* source = nullptr;  // of a send
-  void* target = nullptr;        // of a receive
-  std::size_t bytes = 0;         // length of a send, capacity of a receive
+  const void* source = nullptr;
+  void* target = nullptr;
+  std::size_t bytes = 0;  // a send's length, a receive's capacity
 };
 
-// Sends and receives that wait at rank r for the other half of a message with one peer. At most one of the queues holds a given tag.
+// Waiting at rank r for one peer. At most one queue holds a tag.
 struct Channel {
   std::deque<Half> sends;
   std::deque<Half> receives;
@@ -49,16 +48,16 @@ bool drop(T& queue, std::uint64_t id) {
   return false;
 }
 
-// Everything a rank's peers touch. Nobody holds two of these locks at once, and no copy is made under one.
+// All that peers touch. No thread holds two of these locks, or copies under one.
 struct Mailbox {
   std::mutex mutex;
   std::condition_variable arrived;
   std::vector<Channel> from;     // by peer: messages to this rank
-  std::size_t open = 0;          // transfers of this rank that are not reported
-  std::vector<Completion> done;  // has room for all of them, so that an end never wants memory
+  std::size_t open = 0;          // unreported transfers of this rank
+  std::vector<Completion> done;  // has room for them: no allocation
 };
 
-// Every transfer begins with this; the end of one that was reported or withdrawn is --open.
+// Begins every transfer; --open ends it.
 void make_room(Mailbox& box) {
   std::lock_guard lock(box.mutex);
   if (box.open == box.done.capacity()) box.done.reserve(2 * box.open + 16);
@@ -82,10 +81,9 @@ class ThreadGroup {
 
   void raise(const Alarm& alarm) noexcept {
     std::lock_guard lock(alarm_mutex_);
-    alarms_[raised_++] = alarm;  // no rank raises more than there is room for
+    alarms_[raised_++] = alarm;  // alarms per rank are limited
   }
 
-  // The n-th that was raised.
   bool hear(std::size_t n, Alarm* alarm) noexcept {
     std::lock_guard lock(alarm_mutex_);
     if (n >= raised_) return false;
@@ -186,7 +184,7 @@ class ThreadCarrier final : public Carrier {
   }
 
  private:
-  // Queues one side of a message. All allocations come before the first change of state.
+  // Allocates before any change of state.
   template <class Queue>
   Status begin(const Queue& queue) noexcept {
     Mailbox& mine = group_->box(rank_);
@@ -202,7 +200,7 @@ class ThreadCarrier final : public Carrier {
     }
   }
 
-  // True: `half`, of a message to rank `to` from rank `from`, has found its other half; else it waits for that.
+  // True: `half`, from rank `from` to rank `to`, has found its other half.
   bool meet(const Half& half, int to, int from, std::deque<Half> Channel::*others, std::deque<Half> Channel::*own,
             Half* other) {
     Mailbox& box = group_->box(to);
@@ -223,7 +221,7 @@ class ThreadCarrier final : public Carrier {
         if (drop(channel.receives, id)) return true;
       }
     }
-    // The transfer has met its other half, which is copying or has copied: the completion comes soon.
+    // The other half has copied, or is copying: the completion comes soon.
     Mailbox& box = group_->box(rank_);
     std::unique_lock lock(box.mutex);
     const auto reported = [&] { return drop(box.done, id); };

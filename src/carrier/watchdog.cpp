@@ -18,7 +18,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 constexpr std::chrono::seconds period{1};
 
-// The program's signals go to the program's threads.
+// Signals belong to the program's threads.
 template <class Body>
 std::thread without_signals(const Body& body) {
   sigset_t all, before;
@@ -33,7 +33,7 @@ std::thread without_signals(const Body& body) {
 
 }  // namespace
 
-// All that have joined, and their thread. Never destroyed: programs end late.
+// Never destroyed: programs end late.
 class Watchdogs {
  public:
   static Watchdogs& mine() {
@@ -83,8 +83,8 @@ class Watchdogs {
     std::unique_lock lock(mutex_);
     for (Clock::time_point before = Clock::now(); mine == generation_;) {
       changed_.wait_for(lock, period);
-      if (mine != generation_) return;  // another thread looks
-      // A process that was stopped, or a machine that slept, has not waited for peers meanwhile.
+      if (mine != generation_) return;  // another thread took over
+      // Excludes time while stopped or asleep.
       const Clock::time_point now = Clock::now();
       const double elapsed = std::chrono::duration<double>(std::min<Clock::duration>(now - before, 2 * period)).count();
       before = now;
@@ -95,13 +95,13 @@ class Watchdogs {
       const std::shared_ptr<const Late> report = (*late)->late_;
       const char* const call = (*late)->seen_call_;
       const double limit = (*late)->seen_limit_;
-      lock.unlock();  // it may end the program, and with that callers
+      lock.unlock();  // the handler may end the program and its callers
       (*report)(call, limit);
       lock.lock();
     }
   }
 
-  // A child has the thread alone that forked it, and the condition still counts one that waited in the parent.
+  // A child has only the forking thread, and the condition may count the parent's waiter.
   void after_fork() noexcept {
     static_cast<void>(thread_.release());
     new (&changed_) std::condition_variable;
@@ -114,7 +114,7 @@ class Watchdogs {
   std::condition_variable changed_;
   std::vector<Watchdog*> all_;
   std::unique_ptr<std::thread> thread_;
-  unsigned generation_ = 0;  // of the thread
+  unsigned generation_ = 0;
 };
 
 Watchdog::~Watchdog() {
@@ -127,11 +127,11 @@ void Watchdog::join() noexcept {
   try {
     Watchdogs::mine().add(this);
     joined_ = true;
-  } catch (...) {  // no thread, or no memory for it: the next call tries again
+  } catch (...) {  // no thread or memory: the next call tries again
   }
 }
 
-// The number before and after tells whether call and limit are of one call.
+// An unchanged number: call and limit belong together.
 void Watchdog::look(double elapsed) noexcept {
   const std::uint64_t number = number_.load(std::memory_order_acquire);
   const char* const call = call_.load(std::memory_order_relaxed);

@@ -1,5 +1,5 @@
-// Time limits for calls that block in another library and cannot be cancelled, as the MPI's own collectives. A thread of the process
-// reads one word of each caller once a second. A call beyond its limit is reported while it lasts, within two seconds more.
+// Time limits for blocking calls of another library. A thread reads one word of each caller once a second. A late call
+// is reported while it lasts, within two seconds.
 #pragma once
 
 #include <atomic>
@@ -9,10 +9,10 @@
 
 namespace stretto::carrier {
 
-// Handler of a call beyond its limit, called by the watchdog's thread. It must not throw.
+// Called by the watchdog's thread. Must not throw.
 using Late = std::function<void(const char* call, double limit)>;
 
-// One caller, whose calls follow each other. The thread is there while any caller lives that ever gave a limit.
+// Calls follow each other. The thread lives while a caller lives that ever gave a limit.
 class Watchdog {
  public:
   explicit Watchdog(Late late) : late_(std::make_shared<const Late>(std::move(late))) {}
@@ -20,10 +20,9 @@ class Watchdog {
   Watchdog(const Watchdog&) = delete;
   Watchdog& operator=(const Watchdog&) = delete;
 
-  // Replaces the handler for later calls.
   void set_late(Late late);
 
-  // `call` is of static storage, `limit` in seconds and positive. Where the process gets no thread, the call has no limit.
+  // `call`: static; `limit`: positive seconds. Without a thread there is none.
   void begin(const char* call, double limit) noexcept {
     if (!joined_) [[unlikely]]
       join();
@@ -37,21 +36,21 @@ class Watchdog {
  private:
   friend class Watchdogs;
   void join() noexcept;
-  void look(double elapsed) noexcept;  // `elapsed` seconds after the last look
-  bool is_late() const noexcept;       // until it is told
+  void look(double elapsed) noexcept;  // seconds since the last look
+  bool is_late() const noexcept;       // until reported
 
-  std::atomic<std::uint64_t> number_{0};  // odd while a call lasts
+  std::atomic<std::uint64_t> number_{0};  // odd during a call
   std::atomic<const char*> call_{nullptr};
   std::atomic<double> limit_{0};
   bool joined_ = false;
-  // Under the lock of all watchdogs: the call that was seen last.
+  // Latest call; under the lock of all watchdogs.
   std::uint64_t seen_ = 0, told_ = 0;
   const char* seen_call_ = nullptr;
   double seen_limit_ = 0, lasted_ = 0;
   std::shared_ptr<const Late> late_;
 };
 
-// A call while this lives. Without a watchdog, and with a limit that is not positive, it has none.
+// Scope of a call. Without a watchdog or a positive limit it has none.
 class Limited {
  public:
   Limited(Watchdog* watchdog, const char* call, double limit) noexcept : watchdog_(limit > 0 ? watchdog : nullptr) {

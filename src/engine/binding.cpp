@@ -16,7 +16,7 @@ T* shifted(T* base, std::size_t elements, std::size_t size) noexcept {
   return base == nullptr ? nullptr : static_cast<T*>(static_cast<Byte*>(base) + elements * size);
 }
 
-// The vector of a gather, allgather or scatter, or one side of an alltoall: block i has its count and its place.
+// Blocks with counts and places, of a vector or one side of an alltoall.
 struct Parts {
   Parts(std::size_t each, std::span<const std::size_t> given, std::span<const std::size_t> places)
       : uniform(each), counts(given), displacements(places), ends(given.size()) {
@@ -30,7 +30,7 @@ struct Parts {
 
   std::size_t uniform;
   std::span<const std::size_t> counts, displacements;
-  std::vector<std::size_t> ends;  // running sums of counts
+  std::vector<std::size_t> ends;
 };
 
 Status fill(const schedule::Schedule& s, std::size_t size, const Arguments& a, std::vector<Block>* blocks) {
@@ -106,7 +106,7 @@ Status fill(const schedule::Schedule& s, std::size_t size, const Arguments& a, s
         const std::size_t from = b / p, to = b % p;
         if (from == rank) block.in = shifted(in != nullptr ? in : a.out, sent.first(to), size);
         if (to == rank) block.out = shifted(a.out, parts.first(from), size);
-        // Where counts are given, a rank does not know the lengths of blocks between two other ranks.
+        // Given counts do not tell the lengths of blocks between two other ranks.
         block.count = to == rank ? parts.count(from) : from == rank ? sent.count(to) : a.counts.empty() ? a.count : 0;
         break;
       }

@@ -1,4 +1,3 @@
-// From the arguments of a collective to the blocks of its schedule.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +8,7 @@
 
 namespace stretto::engine {
 
-// Buffers and counts as the caller of a collective gives them; counts and displacements in elements.
+// The caller's buffers; counts and displacements in elements:
 //
 //                   in                            out
 //   allreduce       count                         count
@@ -23,29 +22,27 @@ namespace stretto::engine {
 //                   send_displacements[i]
 //   barrier         -                             -
 //
-// An empty `counts` stands for `count` elements a rank, an empty `displacements` for blocks one after another.
-// In place: in == out, or in == null where the table names an `in`. Then the input lies where MPI_IN_PLACE wants it: for
-// allgather and gather at the block's place in out; for alltoall as counts and displacements say; for scatter the root keeps its block in `in` (out == null).
+// Empty `counts`: `count` elements per rank; empty `displacements`: consecutive blocks. In place: in == out, or in ==
+// null where the table has an `in`. The input then lies as for MPI_IN_PLACE: for allgather and gather at the block's
+// place in out; for alltoall by counts and displacements; for scatter the root's block stays in `in` (out == null).
 struct Arguments {
   const void* in = nullptr;
   void* out = nullptr;
   std::size_t count = 0;
   std::span<const std::size_t> counts{};
   std::span<const std::size_t> displacements{};
-  std::span<const std::size_t>
-      send_counts{};  // alltoall only, where `counts` has the lengths of received blocks; give both or none
+  std::span<const std::size_t> send_counts{};  // alltoall, with received lengths in `counts`; both or none
   std::span<const std::size_t> send_displacements{};
 
-  // Cuts between blocks that are ours to choose (allreduce, reduce, broadcast) fall on multiples of this. The codec's groups
-  // have 1024 values and decide as a whole whether to store values as they are; groups that stay whole make results of
-  // compressed sums independent of the number of blocks, to the last bit.
+  // Blocks of allreduce, reduce and broadcast are cut at multiples of this. The codec decides per group of 1024 values
+  // whether to store them raw. With whole groups the bits of compressed sums do not depend on the number of blocks.
   std::size_t grain = 1024;
 };
 
-// First element of block b when `count` elements are cut into `blocks` nearly even blocks (b == blocks: count).
+// First element of block b of `blocks` nearly even ones (b == blocks: count).
 std::size_t first_of(std::size_t count, int blocks, int b, std::size_t grain) noexcept;
 
-// Fills `blocks` for this schedule. invalid_argument when a needed buffer is null or the counts do not fit the schedule.
+// invalid_argument: a needed buffer is null, or counts do not fit the schedule.
 Status bind(const schedule::Schedule& schedule, payload::Type type, const Arguments& arguments,
             std::vector<Block>* blocks) noexcept;
 

@@ -14,28 +14,27 @@
 namespace stretto::engine {
 namespace {
 
-// Units that a run executes before the carrier is looked after again: codec work is long, and others wait for messages.
+// Units that a run executes between polls of the carrier: codec work is long, and others wait for messages.
 constexpr int turn = 2;
 
-// Longest single wait for a transfer in seconds: the time limits of all runs are checked between waits.
+// Longest single wait in seconds, since limits are checked between waits.
 constexpr double look_every = 0.05;
 
-// First wait in seconds while other communicators are driven beside this one, since their peers may wait for this rank.
-// Each further wait takes twice as long, until something moves there.
+// First wait in seconds with other communicators, whose peers may wait for this rank. It doubles until something moves
+// there.
 constexpr double first_beside = 1e-3;
 
-// After an error of the transport an alarm is awaited for so many seconds.
+// Seconds to wait for an alarm after a transport error.
 constexpr double alarm_patience = 0.2;
 
-// Seconds between two looks at limits and interruptions, at least: a host that waits for a device spins.
+// Least seconds between checks of limits and interruptions: a host that waits for a device spins.
 constexpr double least_between_looks = 1e-3;
 
 constexpr std::uint64_t none_ends = ~std::uint64_t{0};
 
 double seconds_since(Clock::time_point t) noexcept { return std::chrono::duration<double>(Clock::now() - t).count(); }
 
-// Memory that a carrier, which lives on for a moment, may still touch. It stays, and can be reached, so that tools which
-// look for leaks find none.
+// Memory that a carrier may still touch. Stays reachable for leak checkers.
 struct RetainedHolds {
   std::vector<Hold> holds;
   RetainedHolds* next = nullptr;
@@ -67,24 +66,24 @@ struct Engine::Impl {
 
   carrier::Carrier& carrier;
   const Tags tags;
-  payload::Pool pool;                      // outlives all that borrow from it, below
-  std::vector<Hold> lost;                  // memory of transfers that could not be withdrawn
-  std::vector<std::unique_ptr<Run>> runs;  // by slot
+  payload::Pool pool;      // outlives its borrowers below
+  std::vector<Hold> lost;  // of transfers that could not be withdrawn
+  std::vector<std::unique_ptr<Run>> runs;
   std::uint64_t sequence = 0;
-  Clock::time_point left = Clock::now();      // when the caller last went away
-  Clock::time_point listened = Clock::now();  // when alarms of other ranks were last looked for
-  std::uint64_t moves = 0;                    // turns in which something happened
-  Lanes lanes;                                // that who drives takes
+  Clock::time_point left = Clock::now();      // when the caller last left
+  Clock::time_point listened = Clock::now();  // last check of alarms
+  std::uint64_t moves = 0;                    // turns with progress
+  Lanes lanes;                                // of the current driver
   Driven* others = nullptr;                   // driven beside waits
 
-  // No run from this one on starts, or goes on. In memory of its own: it may be memory that is missing.
+  // No run from this one on starts or goes on. Preallocated: memory may be lacking.
   std::uint64_t end = none_ends;
   Status end_status = Status::ok;
   std::array<char, sizeof(carrier::Alarm::text)> why{};
-  std::uint64_t told = none_ends;  // the same, as far as all other ranks have been told, by whomever
-  bool raised = false;             // this rank told them
+  std::uint64_t told = none_ends;  // `end`, as others know it
+  bool raised = false;             // this rank raised that alarm
 
-  // A call into the engine. Limits are for waiting, not for long work that the caller does in between.
+  // A call into the engine. Limits exclude the caller's work between calls.
   class Visit {
    public:
     explicit Visit(Impl& impl) noexcept : impl_(impl) {
@@ -123,12 +122,12 @@ struct Engine::Impl {
 };
 
 Status Engine::Impl::start(const Work& call, Run** started) noexcept {
-  // Refused runs count, too, so that ranks name the same one.
+  // Refused runs count, for equal numbers on all ranks.
   const std::uint64_t mine = sequence++;
   if (mine >= end) return fail(end_status, "this communicator is not usable any more: {}", why.data());
   if (const Status s = Run::check(call, carrier); s != Status::ok) return s;
   const Status s = begin(call, mine, started);
-  if (s != Status::ok) tell(mine, s, message());  // all others, who lack nothing, have begun it
+  if (s != Status::ok) tell(mine, s, message());  // others have begun it
   return s;
 }
 
@@ -149,7 +148,7 @@ Status Engine::Impl::begin(const Work& call, std::uint64_t mine, Run** started) 
   }
 }
 
-// Ends the runs in flight from number `from` on, and lets no run from there on start.
+// Ends runs in flight from number `from` on, and prevents later ones.
 void Engine::Impl::end_from(std::uint64_t from, Status status, const char* text) noexcept {
   if (end == none_ends) {
     end_status = status;
@@ -161,8 +160,7 @@ void Engine::Impl::end_from(std::uint64_t from, Status status, const char* text)
   }
 }
 
-// Like end_from(), and raises an alarm, so that all other ranks learn it. The second alarm ends all runs in flight here, so a third one is
-// never needed.
+// end_from(), with an alarm. The second alarm ends all runs in flight, so no third is needed.
 void Engine::Impl::tell(std::uint64_t from, Status status, const char* text) noexcept {
   static_assert(carrier::most_alarms == 2);
   const bool news = from < told;
@@ -181,7 +179,7 @@ void Engine::Impl::tell(std::uint64_t from, Status status, const char* text) noe
   carrier.raise(alarm);
 }
 
-// Describes this rank's own call, for the message about a mismatch with another rank.
+// This rank's own call, for a message about a mismatch.
 std::string Engine::Impl::own_call(const carrier::Alarm& alarm) const noexcept {
   const auto own = std::find_if(runs.begin(), runs.end(), [&](const auto& run) {
     return run->active() && !run->ended() && run->sequence() == alarm.from;
@@ -206,8 +204,8 @@ void Engine::Impl::listen() noexcept {
   }
 }
 
-// A rank that gave up may have freed values that this rank was about to read in place (process_vm_readv). Its alarm, sent
-// before that, tells more than the transport's error.
+// A rank that gave up may have freed values that this rank reads in place (process_vm_readv). Its earlier alarm tells
+// more than the transport's error.
 void Engine::Impl::listen_for_cause() noexcept {
   const Clock::time_point begun = Clock::now();
   const std::uint64_t before = told;
@@ -215,12 +213,12 @@ void Engine::Impl::listen_for_cause() noexcept {
   for (listen(); told == before && seconds_since(begun) < alarm_patience; listen()) waiting.rest();
 }
 
-// Ends the runs whose calls differ between ranks, here and, by an alarm, on the other ranks.
+// Ends runs whose calls differ between ranks, with an alarm.
 void Engine::Impl::compare_calls() noexcept {
   for (const auto& run : runs) {
     if (!run->active() || run->ended() || !run->going()) continue;
     if (run->compare_calls() == Status::ok) continue;
-    // Completions may have arrived since the run's last look. Without a wait, one look sees only some of many transfers.
+    // Completions may have arrived, and a poll sees only some.
     while (!run->ended() && fetch(1e-3) > 0) {
     }
     const Status s = run->ended() ? Status::ok : run->compare_calls();
@@ -231,14 +229,14 @@ void Engine::Impl::compare_calls() noexcept {
   }
 }
 
-// Runs that are under way at once have different tags.
+// Concurrent runs need different tags.
 bool Engine::Impl::may_go(const Run& run) const noexcept {
   return std::none_of(runs.begin(), runs.end(), [&](const auto& other) {
     return other->active() && !other->ended() && other->sequence() + tags.runs() <= run.sequence();
   });
 }
 
-// Routes finished transfers to their runs; how many there were.
+// Returns the number of finished transfers.
 std::size_t Engine::Impl::fetch(double seconds) noexcept {
   const std::size_t crossed = fetch_crossed();
   std::array<carrier::Completion, 64> done;
@@ -263,7 +261,7 @@ void Engine::Impl::complete(const carrier::Completion& done) noexcept {
     runs[slot]->complete(static_cast<std::uint32_t>(done.id), done);
 }
 
-// Fetches completed messages between devices. Runs share the carrier of these messages, so one run may fetch another's.
+// Completed messages between devices. Runs share their carrier, so one may fetch another's.
 std::size_t Engine::Impl::fetch_crossed() noexcept {
   std::array<carrier::Completion, 64> done;
   std::size_t all = 0;
@@ -277,7 +275,7 @@ std::size_t Engine::Impl::fetch_crossed() noexcept {
   return all;
 }
 
-// Messages between devices begin in the order of the runs, which is the same on all ranks.
+// Messages between devices begin in the order of runs, equal on all ranks.
 void Engine::Impl::order_crossings() noexcept {
   std::uint64_t first = none_ends;
   for (const auto& run : runs) {
@@ -286,7 +284,7 @@ void Engine::Impl::order_crossings() noexcept {
   for (const auto& run : runs) run->may_cross(run->sequence() <= first);
 }
 
-// One turn: finished transfers, then some work of every run. True when anything happened.
+// Finished transfers, then some work of every run. True if anything happened.
 bool Engine::Impl::turn_all(Lanes taken) noexcept {
   bool some = fetch(0) > 0, held = false;
   for (auto& run : runs) {
@@ -313,7 +311,7 @@ void Engine::Impl::overdue(Run& run) noexcept {
   }
 }
 
-// The others, who would wait in vain, learn it.
+// Tells other ranks, which would wait in vain.
 void Engine::Impl::interrupt(const Run& run) noexcept {
   try {
     tell(run.sequence(), Status::timeout, ("interrupted in " + run.what_runs()).c_str());
@@ -332,7 +330,7 @@ void Engine::Impl::look_at_limits() noexcept {
   for (auto& run : runs) {
     if (open(*run) && run->stranded()) tell(run->sequence(), run->status(), run->text());
     if (open(*run) && run->overdue(now)) {
-      listen();  // who knows more?
+      listen();  // another rank may know the cause
       compare_calls();
       if (open(*run)) overdue(*run);
     }

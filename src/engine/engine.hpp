@@ -1,21 +1,16 @@
-// Runs a schedule: one rank's steps over its blocks, as a payload, over a carrier.
+// Runs one rank's schedule over its blocks, as a payload, over a carrier. All ranks start the same runs in the same
+// order. Testing or awaiting any request lets all runs of the engine progress. One thread at a time uses an engine;
+// distinct engines are independent. Several drivers may share a split schedule's run, each for some lanes
+// (Engine::take).
 //
-// One execution core, driven by the caller: run() blocks; start() returns a Request that is tested or waited for. Several
-// requests of an engine may be in flight; a test of, or a wait for, any of them lets all progress. All ranks start the same
-// runs on an engine in the same order. An engine is used by one thread at a time; distinct engines are independent.
+// A failed rank (a corrupt stream, say) keeps its side of the schedule: it receives messages, and sends a mark for each
+// that it owes. So each dependent rank gets an error that names it, nothing hangs, and the engine stays usable. After
+// `timeout` seconds without progress the run ends with Status::timeout, the missing ranks and their steps, and the
+// engine refuses further runs.
 //
-// A run of a split schedule may be driven by several, each of whom takes some lanes (Engine::take): the caller before its
-// work, communication cores beside it. A caller that waits for a run takes all remaining lanes.
-//
-// Failure. A rank that fails (a corrupt stream, say) keeps its side of the schedule: in place of each message that it still
-// owes it sends a mark that says so, and it takes in what others send. So each rank that depends on the failed one gets an
-// error that names it, nobody hangs, and the engine stays usable. When a peer is silent for `timeout` seconds the run ends
-// with Status::timeout and names who is missing at which step; after that the engine refuses further runs.
-//
-// A rank that cannot keep its side (it has no memory to begin a run that the others begin, or to pass a message to the carrier) raises an
-// alarm instead (carrier.hpp). Ranks that wait for it receive the alarm soon: that run and later ones end with the failed rank's status,
-// its number and its message, and no further run starts. Earlier runs go on. If a rank fails in one of them, too, a second alarm
-// ends all runs in flight.
+// A rank that cannot keep its side (no memory to begin a run, or to pass a message on) raises an alarm (carrier.hpp).
+// On all ranks that run and later ones end with its status, number and message, and no further run starts. Earlier runs
+// go on, unless a rank fails there, too: a second alarm then ends all runs in flight.
 #pragma once
 
 #include <array>
@@ -39,80 +34,78 @@ class Device;
 
 namespace stretto::engine {
 
-// The lanes of a schedule whose steps a driver takes.
 struct Lanes {
   bool before = true, beside = true, after = true;
 };
 
 struct Options {
-  std::size_t segment_bytes = std::size_t{256} << 10;  // raw bytes of a segment; the same on every rank; 0: do not cut
-  int window = 8;                                      // receives of streams posted ahead, a peer
-  double timeout = 60;  // seconds of waiting without progress before a run is given up; <= 0: never
-  const codec::Parallel* parallel = nullptr;  // for the codec; borrowed while runs last
+  std::size_t segment_bytes = std::size_t{256} << 10;  // raw bytes, equal on every rank; 0: do not cut
+  int window = 8;                                      // receives of streams posted ahead per peer
+  double timeout = 60;                                 // seconds without progress; <= 0: no limit
+  const codec::Parallel* parallel = nullptr;           // for the codec; borrowed during runs
 };
 
-// One block of the vector on this rank: elements, and where the caller keeps it (null: the caller has no such block there;
-// the engine finds memory if the schedule needs some). in and out may be one address (in place), or overlap.
+// A block on this rank, in elements. Null: the caller has no such block, and the engine finds memory if needed. in and
+// out may be equal (in place), or overlap.
 struct Block {
   std::size_t count = 0;
   const void* in = nullptr;
   void* out = nullptr;
 };
 
-// One collective on this rank. The engine copies `blocks` and `schedule`; the caller's buffers must live until the run has ended.
+// A collective on this rank. `blocks` and `schedule` are copied; the caller's buffers must live until the run's end.
 struct Work {
   std::shared_ptr<const schedule::Schedule> schedule;
   payload::Spec payload;
-  std::vector<Block> blocks;  // schedule->blocks of them (see binding.hpp)
+  std::vector<Block> blocks;  // schedule->blocks many (binding.hpp)
   Options options;
 
-  // Several inputs on a rank (reductions with sum, mean, min, max). With `several`, this rank contributes the combination
-  // of `inputs`, any number of vectors and possibly none (sum and mean only), each holding all blocks one after another;
-  // Block::in is ignored. Compressed payloads combine them as codes, so who holds which input does not show in the
-  // result. `contributions` is then the number of inputs of all ranks together (mean divides by it); else 0.
+  // With `several` this rank contributes the combination (sum, mean, min, max) of `inputs`, each a whole vector;
+  // Block::in is ignored. There may be none for sum and mean. Compressed payloads combine them as codes, so their
+  // distribution does not affect the result. `contributions` is then the number of inputs of all ranks, by which mean
+  // divides; else 0.
   bool several = false;
   std::vector<const void*> inputs;
   std::uint32_t contributions = 0;
 
-  // Blocks in the memory of a device, which is borrowed while the run lasts and used by nobody else meanwhile. Null: they
-  // are the host's. Messages are the same bytes either way.
+  // Device that holds the blocks, borrowed for exclusive use during the run. Null: host memory. Messages have equal
+  // bytes either way.
   device::Device* device = nullptr;
-  int lanes = 0;  // of the device that segments go to, in turns; 0: device::usual_lanes
-  // How messages cross between devices, where every rank's blocks are in the memory of one; borrowed while the engine lives. Null:
-  // through pinned memory of the host, as messages of the carrier. All ranks give it, or none does.
+  int lanes = 0;  // device lanes for segments, in turns; 0: device::usual_lanes
+  // Messages between devices, if every rank's blocks are on one; borrowed while the engine lives. Null: through pinned
+  // host memory. On all ranks or none.
   carrier::DeviceMessages* messages = nullptr;
-  // A stream of that device. The run comes after all work that is enqueued there when it begins, and before work that is
-  // enqueued after its end. With `leaves_early` a run ends as soon as its last work is enqueued; Device::late() then gives
-  // the status of that work. Without a stream the inputs must be ready.
+  // A stream of the device: the run comes after work enqueued there at its begin, and before work enqueued after its
+  // end. With `leaves_early` a run ends once its last work is enqueued; Device::late() then has its status. Without a
+  // stream the inputs must be ready.
   std::optional<void*> stream;
   bool leaves_early = false;
 };
 
-// Describes a run, filled in at its end.
 struct Report {
-  std::array<char, 64> algorithm{};  // its name; no memory is needed at the end of a run
+  std::array<char, 64> algorithm{};  // a run's end may lack memory
   payload::Kind payload = payload::Kind::raw;
-  std::uint64_t raw_bytes = 0;   // bytes of this rank's messages if they were raw values
-  std::uint64_t bytes_sent = 0;  // bytes of this rank's messages as sent
+  std::uint64_t raw_bytes = 0;   // this rank's messages as raw values
+  std::uint64_t bytes_sent = 0;  // and as sent
   std::uint64_t messages_sent = 0;
-  std::uint64_t segments = 0;   // streams (or raw pieces) the vector was cut into
-  double compress_seconds = 0;  // on a device: all time in which a codec was at work, as far as the host saw
+  std::uint64_t segments = 0;   // streams or raw pieces of the vector
+  double compress_seconds = 0;  // on a device: while a codec is at work, as the host sees
   double decompress_seconds = 0;
-  double combine_seconds = 0;       // raw + raw, stream + stream, or raw + stream
-  double wait_seconds = 0;          // nothing to do but wait for a transfer; on a device, and no codec at work there
-  double total_seconds = 0;         // start to end
-  std::uint32_t contributions = 0;  // inputs in each result value
+  double combine_seconds = 0;  // raw + raw, stream + stream, or raw + stream
+  double wait_seconds = 0;     // idle for a transfer; on a device without a codec at work
+  double total_seconds = 0;
+  std::uint32_t contributions = 0;  // inputs per result value
   double promised_error = 0;        // error_factor * eps
   double ratio() const noexcept { return bytes_sent ? double(raw_bytes) / double(bytes_sent) : 1.0; }
 };
 
-// How many messages one rank may send another in a run.
+// Limit of messages from one rank to another in a run.
 std::uint32_t most_messages(const carrier::Carrier& carrier) noexcept;
 
 class Engine;
 class Run;
 
-// A run in flight. Movable; when destroyed before its end it waits for it.
+// A run in flight. Destruction waits for its end.
 class Request {
  public:
   Request() noexcept = default;
@@ -122,14 +115,12 @@ class Request {
 
   bool active() const noexcept { return run_ != nullptr; }
 
-  // True while steps of the lane before the work are left.
+  // True while steps of Lane::before are left.
   bool leads() const noexcept;
 
-  // Progress without waiting. *done: the run has ended (well or not), its status is returned, and the request is inactive.
-  // An inactive request is done, ok.
+  // *done: the run has ended, its status is returned, and the request is inactive. An inactive request is done, ok.
   Status test(bool* done, Report* report = nullptr) noexcept;
 
-  // Progress to the end.
   Status wait(Report* report = nullptr) noexcept;
 
  private:
@@ -147,42 +138,39 @@ class Engine {
 
   carrier::Carrier& carrier() noexcept;
 
-  // Checks the call (invalid_argument, invalid_bound, unsupported: nothing has moved, nor has it on any other rank, since all give what
-  // fails here alike), runs it to the end.
+  // invalid_argument, invalid_bound and unsupported are equal on all ranks, and nothing has moved.
   Status run(const Work& call, Report* report = nullptr) noexcept;
 
-  // Checks the call and begins it. The request must not outlive the engine.
+  // The engine must outlive the request.
   Status start(const Work& call, Request* request) noexcept;
 
-  // Progress of all runs in flight, without waiting.
   Status progress() noexcept;
 
-  // Sets the other communicators that a long wait drives from now on, since their peers may wait for this rank. Borrowed.
-  // `others` never calls this engine.
+  // Other communicators to drive in long waits, since their peers may wait for this rank. Borrowed; must never call
+  // this engine.
   void drive_beside(Driven& others) noexcept;
 
-  // Sets the lanes that start(), progress() and Request::test() take from here on; initially all. Engine::run() and
-  // Request::wait() always take all lanes.
+  // Lanes of start(), progress() and Request::test() from now on; initially all. run() and wait() always take all.
   void take(Lanes lanes) noexcept;
 
-  // How often something happened so far: it differs where a run has moved.
+  // Changes when a run has progressed.
   std::uint64_t moves() const noexcept;
 
-  // This rank takes part in no run from number `from` on, at the latest in no further one; all others are told. Needs no memory.
+  // Takes no part in runs from number `from` on, and tells all others. Needs no memory.
   static constexpr std::uint64_t next = ~std::uint64_t{0};
   void give_up(Status status, const char* why, std::uint64_t from = next) noexcept;
 
-  // True if this rank knows that no further run starts.
+  // True if no further run starts, as far as this rank knows.
   bool broken() const noexcept;
 
-  // The number of a run that takes place elsewhere: every rank asks for it at the same place among its runs.
+  // Number of a run elsewhere; every rank asks at the same place among its runs.
   std::uint64_t pass() noexcept;
 
-  // ok, or why run `number` does not end, nor any after it: a wait was given up, or another rank cannot go on, which is looked for now and
-  // then.
+  // ok, or why run `number` and later ones do not end: a given-up wait, or another rank's alarm, checked from time to
+  // time.
   Status usable(std::uint64_t number) noexcept;
 
-  // Bytes that the engine keeps for reuse; trim() gives idle ones back.
+  // Kept for reuse; trim() frees idle ones.
   std::size_t pooled_bytes() const noexcept;
   void trim() noexcept;
 

@@ -10,7 +10,7 @@ namespace {
 
 std::size_t round_up(std::size_t n, std::size_t unit) noexcept { return (n + unit - 1) / unit * unit; }
 
-// Elements of a segment of a block with `count` elements: nearly even parts, none above `most`.
+// Nearly even parts of at most `most`.
 std::size_t segment_of(std::size_t count, std::size_t most, std::size_t grain) noexcept {
   if (count <= most) return count;
   const std::size_t parts = (count + most - 1) / most;
@@ -97,7 +97,7 @@ Plan::Cells Plan::cells_of(const schedule::Range& range) const noexcept {
   return {static_cast<std::uint32_t>(range.buffer) * static_cast<std::uint32_t>(segments) + begin, end - begin};
 }
 
-// How many of the cells that are left the next unit takes: one that is large, or several that are not too many together.
+// A large cell, or several small ones.
 std::uint32_t Plan::take(Cells* left, std::size_t most_elements) const noexcept {
   std::size_t sum = 0;
   std::uint32_t n = 0;
@@ -112,7 +112,7 @@ std::uint32_t Plan::take(Cells* left, std::size_t most_elements) const noexcept 
   return n;
 }
 
-// Sender and receiver get the same answer, since both name the same blocks and the same kind of link.
+// Sender and receiver agree, since both name the same blocks and link kind.
 bool Plan::travels_raw(const schedule::Step& step) const noexcept {
   if (!travel_.streams) return true;
   if (travel_.raw_inside && step.link == schedule::Link::node) return true;
@@ -123,7 +123,7 @@ bool Plan::travels_raw(const schedule::Step& step) const noexcept {
   return elements < travel_.raw_below;
 }
 
-// In an allgather all blocks are results from the start; in an allreduce one that no later step writes is.
+// In an allgather all blocks are final; in an allreduce those that no later step writes.
 void Plan::find_finals(const schedule::Schedule& schedule) {
   all_final_ = schedule.collective == schedule::Collective::allgather;
   written_.assign(static_cast<std::size_t>(schedule.blocks), none);
@@ -193,8 +193,7 @@ Status Plan::add_step(const schedule::Schedule& schedule, std::uint32_t index) {
   const bool sends = unit.task == Task::send;
   const schedule::Range& range = sends ? step.src : step.dst;
   Cells cells = cells_of(range);
-  const std::uint32_t offset =
-      travels ? 0 : cells_of(step.src).first - cells.first;  // from a cell of dst to that of src
+  const std::uint32_t offset = travels ? 0 : cells_of(step.src).first - cells.first;  // from dst to src
   if (travels && range.count <= 0) {
     unit.message = next_message(sends ? sent_ : received_, step.peer);
     add(unit);
@@ -212,7 +211,7 @@ Status Plan::add_step(const schedule::Schedule& schedule, std::uint32_t index) {
   return Status::ok;
 }
 
-// A message without a signature is received after the first message from its peer, which bears one. Precondition: `unit` was added last.
+// A message without a signature is received after its peer's first, which has one. Precondition: `unit` is the last.
 void Plan::follow_the_first(const Unit& unit) {
   std::uint32_t& first = first_received_[static_cast<std::size_t>(unit.peer)];
   const auto u = static_cast<std::uint32_t>(units.size()) - 1;
@@ -238,7 +237,7 @@ void Plan::add_deliveries(const schedule::Schedule& schedule) {
 void Plan::add(Unit unit) {
   const auto u = static_cast<std::uint32_t>(units.size());
   units.push_back(unit);
-  // An empty message says that the units of other levels are done. It depends on no unit of its own level, and none depends on it.
+  // An empty message depends on the units of all other levels, and on none of its own.
   if (unit.cells == 0) {
     for (std::uint32_t e = 0; e < u; ++e) {
       if (units[e].level != unit.level) wait_for(e, u);

@@ -1,10 +1,8 @@
-// A schedule over blocks of known extents, cut into the units that the engine runs.
+// A schedule over blocks of known extents, cut into units for the engine.
 //
-// A cell is one segment of one block in one buffer. A unit is one message, one local step, or one delivery of a result, over
-// consecutive cells: a large block is cut into many units, small blocks of one range travel together. Sender and receiver
-// cut alike, since the extents of blocks are the same on all ranks; cells without elements have no unit. The dependencies of a
-// unit follow from the cells it touches, by the rule of schedule.hpp: a segment of a step starts when the same segments of
-// the steps before it are done.
+// A cell is a segment of a block in a buffer. A unit is a message, a local step, or the delivery of a result, over
+// consecutive cells: large blocks have many units, and small blocks share one. Extents are equal on all ranks, so
+// sender and receiver cut alike. Units depend on each other by schedule.hpp's rule for their cells.
 #pragma once
 
 #include <cstddef>
@@ -24,51 +22,49 @@ enum class Task : std::uint8_t { send, receive_replace, receive_combine, copy, c
 struct Unit {
   Task task{};
   bool incoming_first = false;
-  bool raw = true;  // a message of values as they are; false: of streams
+  bool raw = true;  // message of raw values; false: of streams
   schedule::Lane lane = schedule::Lane::beside;
   std::uint16_t level = 0;
   std::int32_t peer = -1;
-  std::uint32_t step = 0;          // of the schedule; deliver: none
-  std::uint32_t message = 0;       // the how many-th to, or from, this peer
-  std::uint32_t cells = 0;         // how many; 0: an empty message
-  std::uint32_t dst = 0;           // first cell written (receive, copy, combine), or delivered
-  std::uint32_t src = 0;           // first cell read (send, copy, combine)
-  std::uint32_t waits_for = 0;     // units that must be released before this one starts
-  std::uint32_t followers = none;  // head of a list in Plan::edges
+  std::uint32_t step = 0;          // deliver: none
+  std::uint32_t message = 0;       // index among messages to, or from, this peer
+  std::uint32_t cells = 0;         // 0: an empty message
+  std::uint32_t dst = 0;           // first cell written or delivered
+  std::uint32_t src = 0;           // first cell read
+  std::uint32_t waits_for = 0;     // units to be released before this one starts
+  std::uint32_t followers = none;  // list in Plan::edges
 };
 
 struct Edge {
-  std::uint32_t unit;  // that waits
+  std::uint32_t unit;
   std::uint32_t next;
 };
 
-// Which messages are raw.
 struct Travel {
-  bool streams = false;       // false: all
-  bool raw_inside = false;    // those over links inside a node
-  std::size_t raw_below = 0;  // those of fewer elements than this
+  bool streams = false;       // false: all are raw
+  bool raw_inside = false;    // raw inside a node
+  std::size_t raw_below = 0;  // raw messages of fewer elements
 };
 
-// Where a cell lies.
 struct Place {
   schedule::Buffer buffer{};
   std::int32_t block = 0;
-  std::size_t first = 0;   // elements of the block before it
-  std::size_t count = 0;   // elements
-  std::size_t before = 0;  // elements of the vector before it
+  std::size_t first = 0;  // elements before it in the block
+  std::size_t count = 0;
+  std::size_t before = 0;  // elements before it in the vector
 };
 
 class Plan {
  public:
-  // `merged[b]`: in and out of block b are the same memory, so their cells are the same cells. Memory of an earlier plan is
-  // reused. Segments are multiples of `grain` elements. Every rank gives the same `travel`. Throws std::bad_alloc.
+  // `merged[b]`: in and out of block b share memory and cells. Segments are multiples of `grain` elements. `travel` is
+  // equal on all ranks. Throws std::bad_alloc.
   Status make(const schedule::Schedule& schedule, std::span<const Block> blocks, std::size_t element_bytes,
               std::size_t segment_bytes, std::size_t grain, std::span<const std::uint8_t> merged, const Travel& travel);
 
-  // True if `unit` sends the final result of this cell, which every rank ends with.
+  // True if `unit` sends this cell's final result.
   bool is_final(const Unit& unit, std::uint32_t cell) const noexcept;
 
-  // The peer that most messages go to, or come from, and the elements in them.
+  // The peer and direction with most messages, and their elements.
   struct Pair {
     std::int32_t peer = 0;
     bool sends = false;
@@ -76,18 +72,18 @@ class Plan {
   };
   Pair busiest() const noexcept;
 
-  // The how many-th segment of its block a cell is.
+  // Index of a cell's segment in its block.
   std::uint32_t segment(std::uint32_t cell) const noexcept {
     return cell % static_cast<std::uint32_t>(segments) - first_[static_cast<std::size_t>(places[cell].block)];
   }
 
-  // The cell that represents cell i: cell i itself, or the cell of `out` that it is merged with.
+  // Cell i, or the cell of `out` that it is merged with.
   std::uint32_t cell(std::uint32_t i) const noexcept { return same_[i]; }
 
   std::vector<Unit> units;
   std::vector<Edge> edges;
-  std::vector<Place> places;        // of cells
-  std::size_t segments = 0;         // cells of one buffer
+  std::vector<Place> places;
+  std::size_t segments = 0;         // cells per buffer
   std::uint32_t most_messages = 0;  // to or from one peer
 
  private:
@@ -115,18 +111,18 @@ class Plan {
   void writes(std::uint32_t unit, std::uint32_t cell);
   std::uint32_t next_message(std::vector<std::uint32_t>& counts, std::int32_t peer);
 
-  std::size_t group_ = 0;  // most elements of a unit over several cells
+  std::size_t group_ = 0;  // limit of elements of a unit over several cells
   Travel travel_;
-  bool all_final_ = false;                   // whatever is sent is final
-  std::vector<std::uint32_t> written_;       // by block: the last step that writes it in `out`; none: no step does
-  std::vector<std::size_t> block_elements_;  // by block
-  std::vector<std::uint32_t> first_;         // cells of block b in a buffer: [first_[b], first_[b + 1])
+  bool all_final_ = false;              // all sends are final
+  std::vector<std::uint32_t> written_;  // by block: last step that writes it in `out`
+  std::vector<std::size_t> block_elements_;
+  std::vector<std::uint32_t> first_;  // by block: first cell in a buffer
   std::vector<std::uint32_t> same_;
   std::vector<Touch> touched_;
   std::vector<Edge> readers_;
-  std::vector<std::uint32_t> signals_;          // units with an empty message
-  std::vector<std::uint32_t> sent_, received_;  // messages by peer
-  std::vector<std::uint32_t> first_received_;   // unit of the first message from a peer
+  std::vector<std::uint32_t> signals_;  // units with an empty message
+  std::vector<std::uint32_t> sent_, received_;
+  std::vector<std::uint32_t> first_received_;  // first message's unit, by peer
 };
 
 }  // namespace stretto::engine

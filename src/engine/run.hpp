@@ -1,4 +1,4 @@
-// One collective in flight on one rank: the state of each unit of its plan, and what to do next.
+// One collective in flight on one rank: the state of its plan's units, and what runs next.
 #pragma once
 
 #include <array>
@@ -23,7 +23,7 @@ namespace stretto::engine {
 
 using Clock = std::chrono::steady_clock;
 
-// Memory that must stay alive while a transfer lasts.
+// Memory that must outlive a transfer.
 struct Hold {
   payload::Buffer buffer;
   payload::Stream stream;
@@ -31,126 +31,124 @@ struct Hold {
 
 constexpr bool receives(Task task) noexcept { return task == Task::receive_replace || task == Task::receive_combine; }
 
-// Marks on the wire. A failed rank sends one byte, its status, in place of a message, or an empty message where the proper
-// one is itself one byte long. An absent contribution travels as one zero byte in place of its stream.
+// A failed rank sends its status as one byte in place of a message, or nothing if the message has one byte. A zero byte
+// in place of a stream is an absent contribution.
 constexpr std::byte absent_mark{0};
 
-// Receives of streams are posted with room for what compress() may write; sums of many values off the grid can be longer
-// than that. Such a message is announced by a notice in its place, and follows under the same tag.
-constexpr std::uint64_t notice_mark = 0xFE;  // its first byte; streams begin with another
+// Receives of streams have room for compress(). Longer streams (sums of many values off the grid) follow a notice in
+// their place, under the same tag.
+constexpr std::uint64_t notice_mark = 0xFE;  // first byte; no stream has it
 struct Notice {
   std::uint64_t mark = 0;
   std::uint64_t bytes = 0;
 };
 
-// Between devices a message is announced by one of the host: this word, and the length of each part, 0 where it is absent. Or by the mark
-// of a failed rank; then nothing crosses.
+// Precedes a message between devices: this word and each part's length (0: absent), or a failed rank's mark, after
+// which nothing crosses.
 constexpr std::uint64_t announcement_mark = 0xFD;
 constexpr std::size_t announcement_bytes(std::uint32_t parts) noexcept { return sizeof(std::uint64_t) * (1 + parts); }
 
-// Number of messages to a peer that may overtake a message that is earlier in the schedule. A peer receives from a rank
-// in the schedule's order. Some transports hold a limited number of unexpected messages (libfabric's over TCP: 64) and
-// then read no further, so no more may precede the awaited message.
+// Limit of messages to a peer that overtake an earlier one in the schedule, whose order the peer follows. Some
+// transports hold few unexpected messages (libfabric's over TCP: 64) and then stop reading.
 constexpr std::uint32_t most_ahead = 32;
 
-// In the id of a transfer: it is a notice, not the message.
+// In a transfer's id: a notice, not the message.
 constexpr std::uint32_t notice_bit = 0x80000000u;
 
-// Bit of a transfer's number: it is a message between devices, or a part of one.
+// In a transfer's number: a message between devices, or its part.
 constexpr std::uint32_t crossing_bit = 0x40000000u;
 
 class Run {
  public:
-  // Checks that fail on every rank alike.
+  // Checks with equal results on every rank.
   static Status check(const Work& call, const carrier::Carrier& carrier);
 
-  // Plans a call that is checked. `slot` goes into the ids of its transfers, `sequence` into their tags. On failure nothing
-  // has moved and the run is not active.
+  // Plans a checked call. `slot` is for its transfers' ids, `sequence` for their tags. On failure nothing has moved and
+  // the run is inactive.
   Status begin(const Work& call, carrier::Carrier& carrier, payload::Pool& pool, std::uint32_t slot,
                std::uint64_t sequence) noexcept;
 
-  // Posts the first receives. Until then nothing moves.
+  // Posts the first receives; nothing moves before.
   void go() noexcept;
   bool going() const noexcept { return going_; }
 
-  // Runs that it waits for to go have moved: the limit counts from now on.
+  // Resets the limit: runs that it waits for have moved.
   void waits_for_others() noexcept { moved_ = Clock::now(); }
 
   std::uint64_t sequence() const noexcept { return sequence_; }
   bool active() const noexcept { return active_; }
   bool ended() const noexcept { return left_ == 0; }
 
-  // Executes at most `budget` units of these lanes that are ready; true when there was one.
+  // Executes up to `budget` ready units of these lanes; true if there was one.
   bool advance(int budget, Lanes taken) noexcept;
 
-  // True while units of the lane before the work are left.
   bool leads() const noexcept { return left_before_ > 0 && !ended(); }
 
-  // True while messages between devices are still to begin. Such messages begin once no earlier run has any left.
+  // True while messages between devices are to begin; earlier runs' come first.
   bool crosses() const noexcept { return next_crossing_ < crossings_.size(); }
   void may_cross(bool may) noexcept { may_cross_ = may; }
 
-  // Those that have ended, of whatever run. Asks the device; *n is 0 where the run has none.
+  // Completed messages of any run. Polls the device.
   void poll_crossings(std::span<carrier::Completion> done, std::size_t* n) noexcept;
 
-  // The transfer of `unit` (the lower half of the completion's id) has ended.
+  // `unit`: lower half of the completion's id.
   void complete(std::uint32_t unit, const carrier::Completion& completion) noexcept;
 
-  // True if nothing has happened for the time that the call allows.
   bool overdue(Clock::time_point now) const noexcept;
 
-  // The caller was elsewhere for this long. Does not count against the limit where it is a good part of it: nobody looked.
+  // The caller was away. Long absences do not count against the limit.
   void pause(Clock::duration time) noexcept;
 
-  // ok, or incompatible: a message that has come shows that its sender calls differently. Asks the carrier.
+  // ok, or incompatible: an arrived message's sender calls differently. Asks the carrier.
   Status compare_calls() noexcept;
 
-  // True if this rank cannot keep its side of the schedule because a transfer did not begin, so that others wait for it in vain.
+  // True if a transfer did not begin, so that others would wait in vain.
   bool stranded() const noexcept { return stranded_; }
   Status status() const noexcept { return status_; }
   const char* text() const noexcept { return text_.data(); }
 
-  // Ends the run with `status`: withdraws its transfers; memory that the carrier may still touch goes to `lost`.
+  // Ends the run with `status`. Withdraws transfers; memory that the carrier may still touch goes to `lost`.
   void give_up(Status status, const char* text, std::vector<Hold>* lost) noexcept;
 
-  // For example: allreduce ring (raw) of f32 by sum, rank 1.
+  // "allreduce ring (raw) of f32 by sum, rank 1".
   std::string what_runs() const;
 
-  // Names the missing ranks and the steps that wait for them, after a wait of `seconds`.
+  // Missing ranks and waiting steps, after `seconds`.
   std::string diagnosis(double seconds) const;
 
-  // Where the device's codec was at work meanwhile, that is what took the time.
+  // Excludes time with the device's codec at work.
   void waited(double seconds) noexcept {
     if (device_ == nullptr || device_->open() == 0) wait_seconds_ += seconds;
   }
   double timeout() const noexcept { return options_.timeout; }
 
-  // True if a device works for this run: a device does not notify, so it must be polled.
+  // A device must be polled.
   bool polls() const noexcept { return device_ != nullptr; }
 
-  // After the end: the result, with its message set, and the report. The run is inactive then and its buffers are back.
+  // After the end: the status, with its message set, and the report. The run becomes inactive and its buffers are
+  // returned.
   Status finish(Report* report) noexcept;
 
  private:
-  // returns: a receive that has borrowed its message, whose sender does not have it back yet.
+  // returns: a receive whose borrowed message is not back at its sender.
   enum class State : std::uint8_t { waiting, ready, posted, arrived, moving, returns, done };
   struct Live {
     State state = State::waiting;
     std::uint32_t waits_for = 0;
-    bool early = false;  // released before its transfer ended
-    int transfers = 0;   // of a send, or between devices, not ended
+    bool early = false;  // released before its transfer's end
+    int transfers = 0;   // unfinished, of a send or between devices
     std::uint32_t crossing = none;
     Hold hold;
-    std::size_t bytes = 0;  // arrived
+    std::size_t bytes = 0;
     Notice notice;
   };
-  struct Queue {  // receives from one peer that need a buffer, in order
+  struct Queue {  // receives from a peer that need a buffer
     std::uint32_t next = 0;
     std::uint32_t end = 0;
-    int open = 0;  // posted and not consumed
+    int open = 0;  // posted, not consumed
   };
 
-  struct Ready {  // units in order of becoming ready; from `next` on
+  struct Ready {  // units in order of becoming ready, from `next` on
     std::vector<std::uint32_t> units;
     std::size_t next = 0;
 
@@ -164,42 +162,42 @@ class Run {
     std::uint32_t take() noexcept { return units[next++]; }
   };
 
-  struct Sends {                       // to one peer, by their numbers
-    std::uint32_t first = 0;           // of those that have not begun
-    std::uint32_t ahead = 0;           // begun beyond it
-    std::vector<std::uint32_t> held;   // ready, and too far ahead: a heap of numbers, the least on top
-    std::vector<std::uint8_t> begun;   // by number
-    std::vector<std::uint32_t> units;  // by number
+  struct Sends {                      // to a peer, by number
+    std::uint32_t first = 0;          // first that has not begun
+    std::uint32_t ahead = 0;          // begun beyond `first`
+    std::vector<std::uint32_t> held;  // ready, but too far ahead: a min-heap
+    std::vector<std::uint8_t> begun;
+    std::vector<std::uint32_t> units;
   };
 
-  // On a device (run_device.cpp): a message on its way to pinned memory.
+  // A message on its way from the device to pinned memory (run_device.cpp).
   struct Part {
     std::uint32_t segment = 0;
     const std::byte* data = nullptr;  // null: an absent contribution
     payload::Buffer keeps;
     std::size_t bytes = 0;
-    carrier::Loan loan;  // of a receive that borrows
+    carrier::Loan loan;  // of a borrowing receive
   };
   struct Departure {
     std::uint32_t unit = 0;
     std::vector<Part> parts;
     payload::Buffer staging;
     std::size_t bytes = 0;
-    device::Moment staged;  // or packed, where it crosses
-    bool fixed = true;      // no unit writes the memory that is sent
+    device::Moment staged;  // staged, or packed for a crossing
+    bool fixed = true;      // no unit writes the sent memory
   };
 
-  // A message between devices (run_crossings.cpp). A part for each cell.
+  // A message between devices (run_crossings.cpp), a part per cell.
   struct Crossing {
-    enum class State : std::uint8_t { open, ready, begun, none };  // none: it is not to be, or has ended
+    enum class State : std::uint8_t { open, ready, begun, none };  // none: cancelled or ended
     std::uint32_t unit = 0;
     std::uint64_t turn = 0;
     State state = State::open;
     bool announced = false;  // the host's message has ended
-    bool drops = false;      // a receive of a rank that has failed
-    bool borrows = false;    // a receive without memory
+    bool drops = false;      // receive of a failed rank
+    bool borrows = false;    // receive without memory
     std::vector<Part> parts;
-    device::Moment free;  // from then on no lane uses the memory of a receive, nor reads a borrowed message
+    device::Moment free;  // afterwards no lane uses a receive's memory or a borrowed message
   };
 
   void queue_crossings();
@@ -251,7 +249,7 @@ class Run {
   std::uint64_t id_of(std::uint32_t unit) const noexcept { return std::uint64_t{slot_} << 32 | unit; }
   std::uint64_t tag_of(const Unit& unit) const noexcept;
   payload::Cell& at(std::uint32_t cell) noexcept { return cells_[plan_.cell(cell)]; }
-  // Like cell(), and the worker's next operations are for this cell.
+  // cell() that also enters its lane for the worker's next operations.
   payload::Cell& touch(std::uint32_t cell) noexcept {
     if (device_ != nullptr) enter_lane(cell);
     return at(cell);
@@ -305,7 +303,7 @@ class Run {
   Options options_{};
   std::vector<Block> blocks_;
   std::vector<const void*> inputs_;
-  std::vector<const std::byte*> parts_;  // of the inputs, for one cell
+  std::vector<const std::byte*> parts_;  // one cell's inputs
   bool several_ = false;
   bool reduces_ = false;
   bool negates_ = false;
@@ -316,43 +314,43 @@ class Run {
   payload::Worker worker_;
   std::vector<std::uint8_t> merged_;
   std::vector<payload::Cell> cells_;
-  std::vector<std::uint8_t> unloaded_;  // input cells whose contribution must be worked out at the first touch
-  payload::Buffer scratch_;             // homes of blocks that the caller has no memory for
-  payload::Buffer inputs_copy_;         // of inputs that results would overwrite
+  std::vector<std::uint8_t> unloaded_;  // contributions computed at the first touch
+  payload::Buffer scratch_;             // homes of blocks that the caller lacks
+  payload::Buffer inputs_copy_;         // inputs that results would overwrite
   std::vector<Live> live_;
-  std::vector<Queue> queues_;                      // by peer
-  std::vector<std::uint32_t> receives_;            // units, grouped by peer
-  std::vector<Sends> sends_;                       // by peer
-  std::array<Ready, schedule::lane_count> ready_;  // by lane
-  Ready deliveries_;                               // results: done while nothing else is to do
-  std::size_t left_ = 0;                           // units not done, and the device
-  std::size_t left_before_ = 0;                    // units before the work that are not done
+  std::vector<Queue> queues_;
+  std::vector<std::uint32_t> receives_;
+  std::vector<Sends> sends_;
+  std::array<Ready, schedule::lane_count> ready_;
+  Ready deliveries_;             // delivered in idle time
+  std::size_t left_ = 0;         // units to do, and the device
+  std::size_t left_before_ = 0;  // units of Lane::before to do
 
   std::unique_ptr<device::Executor> executor_;
-  device::Executor* device_ = nullptr;  // null: of the host
+  device::Executor* device_ = nullptr;  // null: host
   std::optional<void*> stream_;
   bool leaves_early_ = false;
   bool ending_ = false;
   std::vector<Departure> departures_;
   device::Moment last_;
-  double codec_seconds_ = 0;  // with operations under way, as far as the host looked
+  double codec_seconds_ = 0;  // at work, as the host sees
   Clock::time_point looked_{};
 
   carrier::DeviceMessages* between_ = nullptr;  // null: no messages cross
-  std::vector<Crossing> crossings_;             // in the order in which they begin
-  std::size_t next_crossing_ = 0;               // all before have begun, or are not to be
-  std::vector<std::uint32_t> ready_crossings_;  // where they begin in any order
-  std::vector<std::uint8_t> exchanges_;         // by unit: it waits for a send of its own level
+  std::vector<Crossing> crossings_;             // in order of beginning
+  std::size_t next_crossing_ = 0;               // all before have begun, or are cancelled
+  std::vector<std::uint32_t> ready_crossings_;  // where any order is allowed
+  std::vector<std::uint8_t> exchanges_;         // by unit: waits for a send of its own level
   std::vector<std::uint32_t> returning_;        // units whose loans go back when the device has read them
   bool may_cross_ = true;
   std::vector<carrier::DeviceTransfer> group_;
 
   Status status_ = Status::ok;
   bool stranded_ = false;
-  std::array<char, 512> text_{};  // as long as a message; in memory of its own, since it may be memory that is missing
-  std::byte mark_{};              // sent in place of each message that a failed rank owes
+  std::array<char, 512> text_{};  // memory may be lacking
+  std::byte mark_{};              // a failed rank's message
   Clock::time_point begun_{};
-  Clock::time_point moved_{};  // last time anything happened
+  Clock::time_point moved_{};
   double wait_seconds_ = 0;
   std::uint64_t raw_bytes_ = 0;
   std::uint64_t bytes_sent_ = 0;

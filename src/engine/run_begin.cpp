@@ -1,4 +1,3 @@
-// How a run begins: the call is checked, planned, and bound to memory.
 #include <algorithm>
 #include <cstring>
 
@@ -17,7 +16,7 @@ struct Interval {
 // True if an input and a result share memory. Sorts `intervals`.
 bool clash(std::vector<Interval>& intervals) {
   std::sort(intervals.begin(), intervals.end(), [](const Interval& a, const Interval& b) { return a.begin < b.begin; });
-  const std::byte* ends[2] = {nullptr, nullptr};  // furthest end so far, of inputs and of results
+  const std::byte* ends[2] = {nullptr, nullptr};  // furthest, of inputs and results
   for (const Interval& i : intervals) {
     const std::byte* other = ends[i.result ? 0 : 1];
     if (other != nullptr && i.begin < other) return true;
@@ -75,7 +74,7 @@ Status Run::check(const Work& call, const carrier::Carrier& carrier) {
   return Status::ok;
 }
 
-// Decides which blocks are in place, and copies inputs away that results would overwrite in other ways.
+// Finds blocks in place; copies inputs that results would overwrite otherwise.
 Status Run::separate_inputs(const Work& call) {
   merged_.assign(blocks_.size(), 0);
   if (call.several) return Status::ok;
@@ -149,8 +148,7 @@ Status Run::bind_memory(const Work& call) {
       case schedule::Buffer::tmp: break;
     }
   }
-  if (worker_.compressed())
-    return Status::ok;  // streams need no memory of their own; values decoded on the way live in the pool
+  if (worker_.compressed()) return Status::ok;  // streams have no home; decoded values are in the pool
 
   std::vector<std::uint8_t> used(cells_.size(), 0);
   std::size_t total = 0;
@@ -174,7 +172,7 @@ Status Run::bind_memory(const Work& call) {
   return Status::ok;
 }
 
-// Every message between two ranks has a tag of its own.
+// Each message between two ranks needs a tag.
 Status Run::tagged() noexcept {
   tags_ = Tags(carrier_->tags());
   const std::uint32_t most = tags_.most_messages();

@@ -1,18 +1,15 @@
-// Messages that cross between the memories of devices. Each is announced by a small message of the host under its own tag, which
-// says how long its parts are, or that its sender has failed. So both sides begin equal transfers, and no rank waits in a device
-// for a message that never comes.
+// Messages between device memories. A small host message announces each: its parts' lengths, or its sender's failure.
+// So both sides begin equal transfers, and no rank waits in a device in vain. A send is ready when packed and
+// announced. A receive is ready when announced, with memory for the longest message that no lane uses. A failed rank
+// drops messages if the carrier can.
 //
-//   a send      its parts are packed and their lengths known: announced, and ready
-//   a receive   has memory for the longest possible message, which no lane uses any more, and is announced: ready. A failed rank
-//               drops arriving messages where the carrier can
+// A peer may lend its message to a combining receive, which reads it in place. The receive's unit ends when the peer
+// has the message back; later units do not wait for that.
 //
-// A peer may lend its message to a receive that combines. The message is then read in the peer's memory, and the receive has
-// no memory. The receive's unit ends when the peer has the message back; later units do not wait for that.
-//
-// Where transfers move one by one (carrier/device_messages.hpp), all ranks must begin them in one order, or they wait for one another
-// in a circle. That order is of turns: the level of the schedule, then the number of the message among those of its level
-// between its two ranks. Both sides know both. A message depends on messages of lower levels alone (a test holds schedules to that),
-// so a turn waits for earlier ones and for nothing else. All of a turn begins together, in both directions.
+// If transfers move one by one (carrier/device_messages.hpp), all ranks begin them in one order, or they would wait in
+// a circle. A turn is the level, then the message's number at that level between its ranks. Messages depend on lower
+// levels only (a test checks schedules), so a turn waits only for earlier ones. All of a turn begins together, in both
+// directions.
 #include <algorithm>
 #include <cstring>
 #include <tuple>
@@ -56,10 +53,10 @@ void Run::queue_crossings() {
   find_exchanges();
 }
 
-// Finds the units that wait for a send of their own level: they overwrite the sent block, or follow such a unit.
+// Units that wait for a send of their own level: they overwrite its block, or follow such a unit.
 void Run::find_exchanges() {
   exchanges_.assign(plan_.units.size(), 0);
-  std::vector<std::uint32_t> waits_for(plan_.units.size(), 0);  // one more than the highest level of these sends
+  std::vector<std::uint32_t> waits_for(plan_.units.size(), 0);  // highest level of these sends + 1
   for (std::uint32_t u = 0; u < plan_.units.size(); ++u) {
     const Unit& unit = plan_.units[u];
     exchanges_[u] = waits_for[u] > unit.level;
@@ -71,15 +68,16 @@ void Run::find_exchanges() {
   }
 }
 
-// What replaces a block outlives its message, so it is copied. A raw message lasts until it was read, and its sender does not overwrite it
-// before. So two ranks that exchange blocks which both then overwrite would wait for each other if either borrowed.
+// A block outlives the message that replaces it, so the message is copied. A raw message's sender overwrites it only
+// after it was read. So two ranks that exchange blocks which both overwrite must not borrow: they would wait for each
+// other.
 bool Run::may_borrow(std::uint32_t u) const noexcept {
   const Unit& unit = plan_.units[u];
   return unit.task == Task::receive_combine && between_->lends(unit.peer, unit.raw) &&
          (!unit.raw || exchanges_[u] == 0);
 }
 
-// Room for what may come, of the lanes that will use it.
+// Memory for the message, of the lanes that will use it.
 Status Run::take_landing(std::uint32_t u) noexcept {
   const Unit& unit = plan_.units[u];
   Crossing& c = crossings_[live_[u].crossing];
@@ -101,7 +99,7 @@ Status Run::take_landing(std::uint32_t u) noexcept {
   return Status::ok;
 }
 
-// Precondition: the message is packed, and the device has passed it.
+// Precondition: packed, and passed by the device.
 Status Run::announce(Departure& d) noexcept {
   Live& live = live_[d.unit];
   Crossing& c = crossings_[live.crossing];
@@ -115,7 +113,7 @@ Status Run::announce(Departure& d) noexcept {
       const std::uint64_t n = p.bytes;
       std::memcpy(to += sizeof n, &n, sizeof n);
     }
-    // All state for the transfer is kept before the announcement leaves.
+    // All state is set before the announcement leaves.
     c.parts = std::move(d.parts);
     s = send_bytes(d.unit, live.hold.buffer.data(), bytes, d.fixed);
   }
@@ -138,7 +136,7 @@ void Run::skip_crossing(std::uint32_t u) noexcept {
   for (Part& p : c.parts) p = {};
 }
 
-// Reads the announced lengths, and gets memory for parts that are longer than usual.
+// Takes memory for longer parts.
 Status Run::read_announcement(std::uint32_t u) noexcept {
   const Unit& unit = plan_.units[u];
   const Live& live = live_[u];
@@ -178,7 +176,7 @@ Status Run::read_announcement(std::uint32_t u) noexcept {
   return s;
 }
 
-// An announcement has come, or a mark, or nothing. False: nothing crosses. A rank that has failed still takes what others send.
+// An announcement, a mark, or nothing. False: nothing crosses. A failed rank still takes what others send.
 bool Run::land(std::uint32_t u) noexcept {
   Live& live = live_[u];
   Crossing& c = crossings_[live.crossing];
@@ -202,7 +200,7 @@ bool Run::land(std::uint32_t u) noexcept {
 
 void Run::ready_to_cross(std::uint32_t u) noexcept {
   crossings_[live_[u].crossing].state = Crossing::State::ready;
-  if (!between_->one_by_one()) ready_crossings_.push_back(live_[u].crossing);  // has room for all
+  if (!between_->one_by_one()) ready_crossings_.push_back(live_[u].crossing);
 }
 
 bool Run::may_begin(const Crossing& c) const noexcept {
@@ -210,7 +208,7 @@ bool Run::may_begin(const Crossing& c) const noexcept {
   return c.state != Crossing::State::open;
 }
 
-// Returns true if any message began.
+// True if any message began.
 bool Run::begin_crossings() noexcept {
   if (between_ == nullptr) return false;
   if (!between_->one_by_one()) return begin_ready();
@@ -229,7 +227,7 @@ bool Run::begin_crossings() noexcept {
   return some;
 }
 
-// In the order in which they became ready, but for receives whose memory is still in use.
+// In order of readiness, except receives whose memory is in use.
 bool Run::begin_ready() noexcept {
   const std::size_t before = ready_crossings_.size();
   std::erase_if(ready_crossings_, [this](std::uint32_t i) {
@@ -272,7 +270,6 @@ void Run::poll_crossings(std::span<carrier::Completion> done, std::size_t* n) no
   if (const Status s = between_->poll(done, n); s != Status::ok) strand(s, nullptr);
 }
 
-// A part has come, or gone, or is back.
 void Run::crossed(std::uint32_t u, const carrier::Completion& completion) noexcept {
   const Unit& unit = plan_.units[u];
   Live& live = live_[u];
@@ -314,7 +311,7 @@ Status Run::consume_crossed(std::uint32_t u, const Hold& hold) noexcept {
   return Status::ok;
 }
 
-// A block that nothing was put into keeps what comes.
+// An empty block takes the message over.
 Status Run::borrow(const payload::Cell& cell, Part* part) noexcept {
   auto* const data = static_cast<std::byte*>(const_cast<void*>(part->loan.data));
   if (const Status s = between_->borrow(part->loan); s != Status::ok) return s;
@@ -325,7 +322,7 @@ Status Run::borrow(const payload::Cell& cell, Part* part) noexcept {
   return device_->copy(part->keeps.data(), data, part->bytes);
 }
 
-// After the unit, whether it has used them or not.
+// Called after the unit, even without use.
 void Run::keep_loans(std::uint32_t u) noexcept {
   Crossing& c = crossings_[live_[u].crossing];
   if (std::all_of(c.parts.begin(), c.parts.end(), [](const Part& p) { return p.loan.data == nullptr; })) {
@@ -333,10 +330,10 @@ void Run::keep_loans(std::uint32_t u) noexcept {
     return;
   }
   live_[u].state = State::returns;
-  returning_.push_back(u);  // has room for all
+  returning_.push_back(u);
 }
 
-// True: the peer is told that it has its message back, or cannot be told.
+// True: the peer knows, or cannot learn it.
 bool Run::return_loans(std::uint32_t u) noexcept {
   Crossing& c = crossings_[live_[u].crossing];
   Status s = Status::ok;
@@ -373,7 +370,7 @@ Status Run::consume_part(const Unit& unit, payload::Cell& cell, const Part& part
                   : worker_.replace(cell, arrived, part.keeps);
 }
 
-// Ends the transfers under way on this rank. Their memory goes to `lost`, since the device may still use it.
+// Ends this rank's transfers. Their memory goes to `lost`, since the device may still use it.
 void Run::end_crossings(std::vector<Hold>* lost) noexcept {
   if (between_ == nullptr) return;
   bool moves = false;

@@ -1,14 +1,12 @@
-// A run whose blocks lie in device memory. Such a run has the units of any run. The worker's operations are enqueued on lanes
-// (device/device.hpp), and the host polls the device's progress:
+// A run with blocks in device memory. The worker enqueues operations on lanes (device/device.hpp), and the host polls
+// the device:
 //
-//   a send      the worker packs the cells; once their lengths are known, they are copied to pinned memory; when the
-//               copy is complete, the message begins
-//   a receive   arrives in pinned memory and is copied to the device, where the worker takes it: done when enqueued
-//   others      done when enqueued
+//   a send      is packed, copied to pinned memory once its lengths are known, and begins when the copy is complete
+//   a receive   arrives in pinned memory and is copied to the device: done when enqueued
+//   others      are done when enqueued
 //
-// Messages between devices (run_crossings.cpp) bypass pinned memory.
-//
-// The run has ended when the device has executed all of it, or, if it leaves early, when all of it is enqueued.
+// Messages between devices (run_crossings.cpp) bypass pinned memory. The run ends when the device has executed all
+// work, or, if it leaves early, when all is enqueued.
 #include <algorithm>
 
 #include "engine/run.hpp"
@@ -40,7 +38,7 @@ Status Run::begin_on_device(const Work& call) {
   return stream_ ? d.start_after(*stream_, lanes) : Status::ok;
 }
 
-// Blocks without a home, and inputs that were copied away, are memory of the first lane's that all of them use.
+// The first lane's memory has blocks without a home and copied inputs.
 Status Run::share_homes() noexcept {
   device::Moment copied;
   const Status s = device_->end_unit(&copied);
@@ -48,7 +46,7 @@ Status Run::share_homes() noexcept {
   return device_->device().join(0, device_->lanes());
 }
 
-// The codes of all inputs, before the first message, where the payload asks for them.
+// Quantises all inputs before the first message, if the payload asks for it.
 Status Run::quantise_ahead() noexcept {
   if (!reduces_ || spec_.codes != payload::Codes::ahead) return Status::ok;
   device_->begin_unit(0);
@@ -63,7 +61,7 @@ Status Run::quantise_ahead() noexcept {
   return s == Status::ok ? marked : s;
 }
 
-// Blocks that meet on a rank are cut alike, so that their segments have the same lane.
+// Blocks that meet are cut alike, so segments have one lane.
 Status Run::same_lane(std::uint32_t a, std::uint32_t b) const noexcept {
   const auto lane = [this](std::uint32_t c) { return device_->lane_of(plan_.segment(plan_.cell(c))); };
   if (lane(a) == lane(b)) return Status::ok;
@@ -75,7 +73,6 @@ void Run::enter_lane(std::uint32_t cell) noexcept {
   worker_.take_from(device_->pool());
 }
 
-// Collects the parts of a message in the device's memory.
 Status Run::collect(const Unit& unit, Departure* departure) noexcept {
   for (std::uint32_t i = 0; i < unit.cells; ++i) {
     payload::Cell& cell = touch(unit.src + i);
@@ -106,7 +103,7 @@ Status Run::collect(const Unit& unit, Departure* departure) noexcept {
   return Status::ok;
 }
 
-// The message begins later (advance_departure), or now where nothing is in it but a failure.
+// Begins later (advance_departure), or at once as a mark.
 Status Run::depart(std::uint32_t u) noexcept {
   const Unit& unit = plan_.units[u];
   if (status_ == Status::ok && unit.cells > 0) {
@@ -152,7 +149,7 @@ Status Run::stage(Departure& d) noexcept {
   return s == Status::ok ? marked : s;
 }
 
-// True: the message has begun, or its place is taken by a mark.
+// True: it has begun, or a mark has.
 bool Run::advance_departure(Departure& d) noexcept {
   const Unit& unit = plan_.units[d.unit];
   const bool crosses = live_[d.unit].crossing != none;
@@ -184,7 +181,7 @@ bool Run::advance_departure(Departure& d) noexcept {
   return true;
 }
 
-// Closes a unit that is done as soon as it is enqueued. The device uses the arrived message for some time after that.
+// The device uses `arrived` for some time after.
 Status Run::close_unit(Status so_far, const payload::Buffer& arrived, device::Moment* after) noexcept {
   device::Moment taken;
   Status s = device_->end_unit(&taken);
@@ -233,7 +230,7 @@ bool Run::advance_device() noexcept {
   return began || left_ != left || departures_.size() != departing || device_->open() != open;
 }
 
-// All units are done: only the device may still be at work.
+// The device may still be at work.
 void Run::end_on_device(Status usable) noexcept {
   Device& device = device_->device();
   if (!ending_ && usable == Status::ok) {
@@ -246,7 +243,7 @@ void Run::end_on_device(Status usable) noexcept {
   if (usable != Status::ok || leaves || device.passed(last_)) left_ = 0;
 }
 
-// Memory that the device may still use is kept until the device has passed it.
+// Keeps memory until the device has passed it.
 void Run::leave_device() noexcept {
   Device& device = device_->device();
   const Device::Visit visit(device);
@@ -255,7 +252,7 @@ void Run::leave_device() noexcept {
   static_cast<void>(device.keep(scratch_, last_));
   static_cast<void>(device.keep(inputs_copy_, last_));
   device_ = nullptr;
-  executor_.reset();  // the device may live no longer
+  executor_.reset();  // the device may be gone afterwards
 }
 
 }  // namespace stretto::engine

@@ -1,4 +1,3 @@
-// Failures of a run: marks in place of messages, diagnoses, and the end of transfers.
 #include <algorithm>
 
 #include "engine/run.hpp"
@@ -29,16 +28,16 @@ void Run::say(std::string_view text) noexcept {
   text_[n] = 0;
 }
 
-// Only the first failure is reported. From then on this rank sends its peers marks in place of messages.
+// The first failure only. Peers get marks from then on.
 void Run::failed(Status status, const Unit* unit) noexcept {
   if (status_ != Status::ok) return;
-  mark_ = static_cast<std::byte>(status);  // nothing reads it before this
+  mark_ = static_cast<std::byte>(status);  // not read before this
   status_ = status;
   say(message());
   if (unit == nullptr) return;
   try {
     say(where(*unit) + ": " + message());
-  } catch (const std::bad_alloc&) {  // then the cause alone
+  } catch (const std::bad_alloc&) {  // the cause alone
   }
 }
 
@@ -47,14 +46,13 @@ void Run::strand(Status status, const Unit* unit) noexcept {
   stranded_ = true;
 }
 
-// True if a transfer has begun and not ended.
 bool Run::under_way(std::uint32_t u) const noexcept {
   const State state = live_[u].state;
   const bool comes = receives(plan_.units[u].task);
   return (comes && state == State::posted) || ((comes || plan_.units[u].task == Task::send) && state == State::moving);
 }
 
-// True while the device still makes a message.
+// True while the device still makes the message.
 bool Run::departs(std::uint32_t u) const noexcept {
   return std::any_of(departures_.begin(), departures_.end(), [u](const Departure& d) { return d.unit == u; });
 }

@@ -1,11 +1,10 @@
-// Receives of a run: where a message lands, the checks of its length and kind, and its combination with a block.
 #include <algorithm>
 #include <cstring>
 
 #include "engine/run.hpp"
 
 namespace stretto::engine {
-// Bytes that a receive is posted with; at least one, for the mark of a failed peer.
+// Bytes of a posted receive; at least one, for a mark.
 std::size_t Run::room_for(const Unit& unit) const noexcept {
   if (between_ != nullptr && unit.cells > 0) return announcement_bytes(unit.cells);
   std::size_t bytes = 0;
@@ -17,7 +16,7 @@ std::size_t Run::room_for(const Unit& unit) const noexcept {
   return std::max(bytes, sizeof(Notice));
 }
 
-// Raw values that replace what neighbouring homes hold are received where they belong.
+// Raw values that replace adjacent homes land there directly.
 bool Run::lands_in_place(const Unit& unit) const noexcept {
   if (!unit.raw || unit.task != Task::receive_replace || unit.cells == 0 || device_ != nullptr) return false;
   if (cells_[plan_.cell(unit.dst)].home == nullptr) return false;
@@ -73,7 +72,7 @@ void Run::post_receives(std::int32_t peer) noexcept {
   }
 }
 
-// Receives the stream that a notice announces. Returns false if the arrived message is the stream itself.
+// False: the message is the stream itself.
 bool Run::expect_long(std::uint32_t u) noexcept {
   const Unit& unit = plan_.units[u];
   Live& live = live_[u];
@@ -97,7 +96,6 @@ bool Run::expect_long(std::uint32_t u) noexcept {
   return false;
 }
 
-// Decodes the mark of a failed rank.
 Status Run::failed_peer(std::int32_t peer, std::byte mark) noexcept {
   const int code = std::to_integer<int>(mark);
   const Status s =
@@ -105,7 +103,7 @@ Status Run::failed_peer(std::int32_t peer, std::byte mark) noexcept {
   return fail(s, "rank {} had failed ({})", peer, name(s));
 }
 
-// A message of the length that its unit expects, or a mark, or one that cannot be right.
+// Refuses wrong lengths; decodes marks.
 Status Run::check_arrival(const Unit& unit, const std::byte* data, std::size_t bytes) noexcept {
   const std::size_t raw = worker_.raw_bytes(elements(unit));
   const bool streams = !unit.raw && unit.cells > 0;
@@ -142,7 +140,6 @@ Status Run::parse(const Unit& unit, const payload::Buffer& buffer, std::size_t b
   return Status::ok;
 }
 
-// Consumes what arrived in a buffer.
 Status Run::execute_receive(std::uint32_t u) noexcept {
   const Unit& unit = plan_.units[u];
   Live& live = live_[u];
@@ -152,7 +149,7 @@ Status Run::execute_receive(std::uint32_t u) noexcept {
   post_receives(unit.peer);
   if (live.crossing != none) {
     device::Moment read;
-    const Status s = status_ == Status::ok ? close_unit(consume_crossed(u, hold), {}, &read)  // it reads none of `hold`
+    const Status s = status_ == Status::ok ? close_unit(consume_crossed(u, hold), {}, &read)  // reads none of `hold`
                                            : Status::ok;
     crossings_[live.crossing].free = read;
     keep_loans(u);

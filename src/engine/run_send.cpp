@@ -1,4 +1,3 @@
-// Sends of a run: values or streams, packed together where they are not adjacent, or the mark of a failure.
 #include <algorithm>
 #include <cstring>
 
@@ -22,7 +21,7 @@ Status Run::send_bytes(std::uint32_t u, const void* data, std::size_t bytes, boo
     live.transfers += s == Status::ok;
   }
   if (s != Status::ok) {
-    // Nothing is on its way, or only the notice: then the unit ends with that.
+    // Without a transfer, or with only the notice's, the unit ends with that.
     if (live.transfers == 0) live.state = State::ready;
     live.early = false;
     return s;
@@ -63,7 +62,7 @@ Status Run::send_mark(std::uint32_t u) noexcept {
   return send_bytes(u, &mark_, one_byte ? 0 : 1, true);
 }
 
-// Sets *early if no unit writes the memory that is sent: units that depend on this one then need not wait for the transfer.
+// *early: no unit writes the sent memory, so others need not wait for the transfer.
 Status Run::pack_raw(const Unit& unit, Hold* hold, const std::byte** data, bool* early) noexcept {
   bool adjacent = true;
   *early = true;

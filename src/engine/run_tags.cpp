@@ -1,4 +1,3 @@
-// Signatures, which tell a run's messages from those of a rank that calls differently.
 #include <algorithm>
 #include <bit>
 #include <numeric>
@@ -8,12 +7,11 @@
 namespace stretto::engine {
 namespace {
 
-// Different values stay different; mix() spreads them over all bits.
+// Injective in `value`; mix() spreads it over all bits.
 constexpr std::uint64_t fold(std::uint64_t hash, std::uint64_t value) noexcept {
   return std::rotl((hash ^ value) * 0x9E3779B97F4A7C15u, 29);
 }
 
-// splitmix64.
 constexpr std::uint64_t mix(std::uint64_t hash, std::uint64_t value) noexcept {
   std::uint64_t x = (hash ^ value) + 0x9E3779B97F4A7C15u;
   x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9u;
@@ -23,14 +21,14 @@ constexpr std::uint64_t mix(std::uint64_t hash, std::uint64_t value) noexcept {
 
 }  // namespace
 
-// The signature covers the arguments that all ranks give alike. Values that only move raw count as bytes, whatever their
-// type. In an alltoall a rank knows only its own counts.
+// Covers arguments that are equal on all ranks. Values that only move raw count as bytes, whatever their type. In an
+// alltoall a rank knows only its own counts.
 std::uint64_t Run::signature() const noexcept {
   const schedule::Schedule& s = *schedule_;
   const auto word = [](auto high, auto low) {
     return static_cast<std::uint64_t>(high) << 32 | static_cast<std::uint32_t>(low);
   };
-  std::uint64_t hash = sequence_;  // std::hash is not the same in every process
+  std::uint64_t hash = sequence_;  // std::hash differs between processes
   for (const char c : s.algorithm) hash = fold(hash, static_cast<unsigned char>(c));
   hash = fold(hash, word(s.collective, s.root));
   if (s.collective != schedule::Collective::alltoall) {
@@ -50,8 +48,8 @@ std::uint64_t Run::tag_of(const Unit& unit) const noexcept {
   return tags_.tag(sequence_, unit.message, mix(signature_, worker_.raw_bytes(elements(unit))));
 }
 
-// Examines messages of ranks that owe this rank a message, or are owed one. Such a rank is in this run as well, unless it calls
-// differently: a message under this run's number belongs to this run, or proves the difference.
+// Examines ranks that exchange messages with this rank in this run. A message under its number belongs to it, or proves
+// a different call.
 Status Run::compare_calls() noexcept {
   std::int32_t looked = -1;
   for (std::uint32_t u = 0; u < plan_.units.size(); ++u) {

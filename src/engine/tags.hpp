@@ -1,14 +1,12 @@
-// The tag of a message: its run, its number among the messages from one rank to another, and a signature.
+// A message's tag: run, number between its two ranks, and signature:
 //
 //   number below signed_messages   0 | run | signature | number
 //   others                         1 | run | number
 //
-// The number is at the end, so that a carrier with several connections spreads successive messages over them. The signature
-// is of what all ranks give alike and of the message's length. So messages of ranks that call differently do
-// not meet: no receive is shorter than what comes, and values of another type are not added. The signature has what bits
-// the carrier's tags leave: 16 of 31. Two calls that differ have equal ones by chance, once in 2^16 then.
-//
-// A receive of the second kind is posted after the first message from its peer has come (Plan).
+// The number comes last so that carriers spread messages over connections. The signature covers arguments that are
+// equal on all ranks, and the message's length. So different calls do not match: no receive is too short, and types do
+// not mix. Signatures have the bits that the carrier's tags leave: 16 of 31. Receives of the second kind are posted
+// after the first message from their peer (Plan).
 #pragma once
 
 #include <algorithm>
@@ -24,16 +22,16 @@ class Tags {
   static constexpr unsigned most_long_bits = 20, least_run_bits = 4, most_run_bits = 8;
 
   Tags() = default;
-  // So many tags: a power of two, 2^15 at least.
+  // Number of tags: a power of two, at least 2^15.
   explicit Tags(std::uint64_t tags) noexcept : bits_(static_cast<unsigned>(std::bit_width(tags)) - 1) {
     run_bits_ = std::clamp((bits_ - 1 - number_bits) / 3, least_run_bits, most_run_bits);
     long_bits_ = std::min(most_long_bits, bits_ - 1 - run_bits_);
   }
 
-  // The last tag is not for messages: no number has all bits.
+  // The last tag is reserved: no number has all bits set.
   std::uint32_t most_messages() const noexcept { return (std::uint32_t{1} << long_bits_) - 1; }
 
-  // Runs of one rank that are under way at once differ by less than this, so that their tags tell them apart.
+  // Concurrent runs of a rank differ by less than this.
   std::uint64_t runs() const noexcept { return std::uint64_t{1} << run_bits_; }
 
   std::uint64_t tag(std::uint64_t run, std::uint32_t number, std::uint64_t signature) const noexcept {
@@ -44,7 +42,6 @@ class Tags {
     return told << rest | signature >> (64 - signature_bits) << number_bits | number;
   }
 
-  // True if a message under `tag` can belong to this run.
   bool may_be_of(std::uint64_t run, std::uint64_t tag) const noexcept {
     return (tag >> (bits_ - 1 - run_bits_) & (runs() - 1)) == (run & (runs() - 1));
   }

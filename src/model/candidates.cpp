@@ -12,7 +12,7 @@ using payload::Kind;
 
 constexpr std::uint64_t KiB = 1024, MiB = 1024 * KiB;
 constexpr std::uint64_t segments[] = {64 * KiB, 256 * KiB, MiB, 4 * MiB};
-constexpr std::uint64_t pieces[] = {64 * KiB, 256 * KiB, MiB};  // of pipelined schedules
+constexpr std::uint64_t pieces[] = {64 * KiB, 256 * KiB, MiB};
 constexpr int most_pieces = 64;
 
 bool is_forced(const Question& q, Kind k) noexcept { return q.payload == static_cast<int>(k); }
@@ -31,14 +31,14 @@ std::vector<Kind> payloads_for(const Question& q) {
   }
   for (const Kind k : {Kind::fused, Kind::homomorphic})
     if (may(k)) kinds.push_back(k);
-  // Those that round again at every meeting promise less: only where they are asked for.
+  // Payloads that round at every step only on request.
   if (!q.code_space && is_forced(q, Kind::recompress)) kinds.push_back(Kind::recompress);
   if (!q.code_space && is_forced(q, Kind::cprp2p)) kinds.push_back(Kind::cprp2p);
   return kinds;
 }
 
-// Where devices reach each other's memory nothing is staged, and a link is as fast as memory: a cut costs the host another message, and
-// hides nothing.
+// Devices that reach each other stage nothing, and links are as fast as memory: a cut costs a message and hides
+// nothing.
 std::vector<std::uint64_t> segments_for(const Question& q, double block) {
   if (q.segment > 0) return {q.segment};
   if (q.reaching > 0) return {0};
@@ -58,7 +58,7 @@ std::vector<int> blocks_for(const Question& q, int ranks) {
   return all;
 }
 
-// The others that keep the order are as short as it or shorter, everywhere.
+// Other schedules that keep the order are at least as fast.
 bool only_rank_by_rank(const schedule::Algorithm& a) noexcept {
   return a.rank_by_rank && a.collective != schedule::Collective::allreduce;
 }
@@ -132,7 +132,7 @@ std::vector<Option> options_for(const Question& q, const topology::Topology& top
             c.blocks = b;
             c.radix = k;
             option.ways.push_back(c);
-            // (A broadcast gives all but the root the same bytes: streams everywhere.)
+            // A broadcast gives all but the root equal bytes: streams everywhere.
             const bool moves_one = q.collective == schedule::Collective::bcast;
             if (!a.uses_groups || !floors || kind == Kind::raw || q.code_space || moves_one) continue;
             c.raw_inside = true;

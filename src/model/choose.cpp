@@ -13,9 +13,8 @@
 namespace stretto::model {
 namespace {
 
-// Cells of the cache: eight a factor of two. The answer of a cell is that of its middle, so it does not depend on
-// earlier questions.
-constexpr double cells = 8;                // power_of_two has as many
+// Cells of the cache per factor of two. A cell's answer is its middle's, so it does not depend on earlier questions.
+constexpr double cells = 8;                // as in power_of_two
 constexpr std::uint64_t exact_below = 16;  // bytes that are cells of their own
 
 int cell_of(std::uint64_t bytes) noexcept {
@@ -77,10 +76,10 @@ Key key_of(const Question& q) {
       q.schedule};
 }
 
-// Times of dense streams are estimates (machine_of_dense). They replace fixed ones for a clear gain alone.
+// Estimated times (machine_of_dense) of dense streams must be clearly better than fixed ones.
 constexpr double clear_gain = 0.8;
 
-// Of candidates in ascending order of their times.
+// Precondition: ascending times.
 const Candidate& taken_of(const Question& q, const std::vector<Candidate>& all) {
   const Candidate& first = all.front();
   if (!first.dense || !q.fixed) return first;
@@ -88,7 +87,7 @@ const Candidate& taken_of(const Question& q, const std::vector<Candidate>& all) 
   return other != all.end() && first.seconds > clear_gain * other->seconds ? *other : first;
 }
 
-constexpr std::size_t most_answers = 4096;  // kept; then all are forgotten
+constexpr std::size_t most_answers = 4096;  // then all are forgotten
 
 }  // namespace
 
@@ -96,8 +95,8 @@ struct Chooser::Impl {
   Profile profile;
   topology::Topology topology;
   struct Answer {
-    Candidate best, own;     // own: the cheapest native collective, if there is one
-    double mpi_seconds = 0;  // of the MPI's
+    Candidate best, own;  // own: the cheapest native collective
+    double mpi_seconds = 0;
   };
   std::unordered_map<Key, Answer, Hash> answers;
   mutable ProgramsKept programs;
@@ -110,7 +109,6 @@ struct Chooser::Impl {
   Status table(const Question& q, bool all_of_them, std::vector<Candidate>* all) const;
 };
 
-// Keeps the candidates of raw values, or those of streams.
 std::vector<Option> ways_of(std::vector<Option> options, bool streams) {
   for (Option& option : options)
     std::erase_if(option.ways, [streams](const Candidate& c) { return (c.payload != payload::Kind::raw) != streams; });
@@ -118,13 +116,13 @@ std::vector<Option> ways_of(std::vector<Option> options, bool streams) {
   return options;
 }
 
-// Lists candidates, the cheapest first. Without `all_of_them` some of the more expensive ones are missing.
+// Cheapest first; without `all_of_them` some expensive ones are missing.
 Status Chooser::Impl::table(const Question& q, bool all_of_them, std::vector<Candidate>* all) const {
   all->clear();
   std::string why;
   const auto bytes = static_cast<double>(q.bytes);
-  // A device's native collective is NCCL's. An MPI without a measurement is taken to run the best of our flat schedules
-  // on raw values, those for a torus left out, and to take no time for a step.
+  // A device's native collective is NCCL's. An unmeasured MPI runs the best flat raw schedule, without torus schedules,
+  // in steps of no cost.
   const bool native = (q.native || q.node) && own_may_serve(q);
   double native_seconds = INFINITY;
   const auto measured_by = [&](Provider provider) {
@@ -135,22 +133,22 @@ Status Chooser::Impl::table(const Question& q, bool all_of_them, std::vector<Can
                     : measured_by(Provider::mpi).value_or(INFINITY);
   };
   programs.forget_if_full();
-  // The first call of most communicators on one host is answered without a search.
+  // The first call of most communicators on one host needs no search.
   std::optional<Search> made;
   const auto search = [&]() -> Search& { return made ? *made : made.emplace(programs, profile, q); };
   const double whole = native && q.native && q.started && topology.hosts() > 1 ? search().whole_vectors_of_mpi() : 0;
   const double measured = native ? std::max(own_seconds(), whole) : INFINITY;
   const std::optional<double> node_measured = measured_by(Provider::node);
   const bool guessed = native && !q.device && !std::isfinite(measured);
-  // The guess of the node's collective is a fixed part of the guess of the MPI's.
+  // The node's guess is a fixed part of the MPI's.
   const bool too_short = q.contest && q.native && longest_worthwhile(measured) <= 0;
   const bool natives_alone = (q.natives || too_short) && native && !q.device && !(guessed && node_measured);
   std::vector<Option> options = natives_alone ? std::vector<Option>() : options_for(q, topology, &why);
-  // Inside one host nothing is gained by dense streams.
+  // Dense streams gain nothing inside one host.
   const bool dense = q.compress && q.dense_ratio > 0 && !q.device && (!q.fixed || topology.hosts() > 1);
   const std::vector<Option> dense_options = dense ? ways_of(options, true) : std::vector<Option>();
   if (!q.fixed) options = ways_of(std::move(options), false);
-  // A call that no schedule is worth replacing needs no more than a bound of its time.
+  // If no schedule is worthwhile, a bound of the time is enough.
   const double enough = q.contest && q.native && !q.node ? longest_unbeaten : -1;
   if (guessed && !natives_alone)
     native_seconds =
@@ -198,7 +196,7 @@ Status Chooser::Impl::table(const Question& q, bool all_of_them, std::vector<Can
     all->push_back(c);
   }
   if (node_may_stream(q)) {
-    // Where nothing is known, values go in and out of shared memory.
+    // Unknown: values go in and out of shared memory.
     const Machine machine = machine_of(profile, q.element, q.ratio);
     const double raw = std::isfinite(std::min(node, mpi)) ? std::min(node, mpi) : machine.copy.of(2 * bytes);
     Candidate c;

@@ -1,4 +1,4 @@
-// Communication cores of hosts, as a walk sees them: until when each is busy.
+// Communication cores of hosts in a walk: when each is free.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@ class CommCores {
 
   bool any() const noexcept { return each_ > 0; }
 
-  // The time of a host's core that is free first. Precondition: the host has communication cores.
+  // The core that is free first. Precondition: any().
   double& first(std::int32_t host) noexcept {
     const auto begin = busy_until_.begin() + std::ptrdiff_t{host} * each_;
     return *std::min_element(begin, begin + each_);

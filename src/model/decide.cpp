@@ -18,17 +18,16 @@ bool stays_in_memory(const Question& q, int hosts) noexcept {
          q.schedule.empty();
 }
 
-// A rough time of a call in shared memory that no profile has: values are copied in and out.
+// Rough, without a profile: values are copied in and out.
 double seconds_in_memory(const Profile& profile, const Question& q) {
   return profile.device.launch + 2 * static_cast<double>(q.bytes) * profile.copy;
 }
 
-// True if a native collective serves without a prediction of schedules: for short vectors; and
-// on one host in shared memory, which is faster than messages, and faster for exact values than for streams.
+// True for short vectors, and in one host's shared memory, which beats messages, and for exact values beats streams.
 bool natives_suffice(const Question& q, int hosts) noexcept { return is_short(q) || stays_in_memory(q, hosts); }
 
-// True if the answer is the node's collective without a look at candidates, as it is for most calls on one host: nothing was
-// measured, and memory takes a part of the MPI's time. The first call of a communicator is a tenth shorter for it.
+// True if the node's collective needs no comparison: nothing was measured, and memory takes a part of the MPI's time.
+// This shortens a communicator's first call by a tenth.
 bool node_alone(const Chooser& chooser, const Question& q) noexcept {
   const auto measures = [&q](const Native& n) { return n.collective == q.collective; };
   const std::vector<Native>& natives = chooser.profile().natives;
@@ -58,7 +57,7 @@ Status decide(Chooser& chooser, const Question& question, Decided* decided, bool
     const double part = own.provider == Provider::node ? unmeasured_node(chooser.topology().ranks()) : 1;
     if (q.native) decided->mpi_seconds = own.seconds / part;
   }
-  // Predictions for short vectors may be off by factors.
+  // Short vectors' predictions may be off by factors.
   const bool trusted = best.native || q.bytes > longest_short;
   const bool enough = trusted && best.seconds < longest_worthwhile(own.seconds);
   decided->taken = !own.native || enough ? best : own;

@@ -1,5 +1,5 @@
-// The library's choice for a question: the model's cheapest candidate, or the native collective where predictions do
-// not justify another. The library, `stretto choose` and `stretto explain` ask this one function.
+// The choice of the library, `stretto choose` and `stretto explain`: the model's cheapest candidate, or the native
+// collective unless predictions justify another.
 #pragma once
 
 #include <cstdint>
@@ -9,17 +9,17 @@
 
 namespace stretto::model {
 
-// Bytes of a vector. Up to this length a native collective goes wherever one can serve.
+// Bytes up to which a native collective serves, if possible.
 inline constexpr std::uint64_t longest_short = 1024;
 
 struct Decided {
   Candidate taken;
-  Candidate own;           // the cheapest native collective of raw values; `native` is false where none can serve
-  double mpi_seconds = 0;  // of the MPI's own; 0: not predicted
+  Candidate own;           // cheapest native of raw values; `native` false: none
+  double mpi_seconds = 0;  // the MPI's; 0: not predicted
 };
 
-// unsupported where forced options contradict each other. A native collective that serves without a prediction has 0
-// seconds, unless `predicts` asks for them, at the cost of more walks. The choice does not depend on `predicts`.
+// unsupported: forced options contradict each other. Without `predicts` a native collective may have 0 seconds; the
+// choice is the same.
 Status decide(Chooser& chooser, const Question& question, Decided* decided, bool predicts = false);
 
 }  // namespace stretto::model

@@ -31,7 +31,7 @@ std::optional<double> measured_native(const Profile& profile, Provider provider,
 
 namespace {
 
-// Beside each other the ranks of a host use all its cards, and where there are fewer cards than ranks, share them.
+// A host's ranks use all its cards at once, and share them if there are fewer.
 NcclHop hop_of(const Profile& profile, const Machine& machine, topology::Distance distance, int ranks_a_host,
                double message) {
   const bool between = distance == topology::Distance::network;
@@ -42,7 +42,6 @@ NcclHop hop_of(const Profile& profile, const Machine& machine, topology::Distanc
   return {span.alpha, span.beta / cards};
 }
 
-// The farthest distance between neighbouring ranks of a host.
 topology::Distance farthest_inside(const topology::Topology& t) noexcept {
   topology::Distance most{};
   for (int h = 0; h < t.hosts(); ++h) {
@@ -66,7 +65,7 @@ double nccl_seconds(const Profile& profile, const topology::Topology& topology, 
   const NcclHop near = hop_of(profile, machine, farthest_inside(topology), inside, n / p);
   const NcclHop far = hop_of(profile, machine, topology::Distance::network, inside, n / p);
   const double byte = std::max(inside > 1 ? near.byte : 0, hosts > 1 ? far.byte : 0);
-  // Once around: a step for each rank but one, of which as many leave a host as there are hosts but one.
+  // hosts - 1 of p - 1 steps leave a host.
   const double around = (p - hosts) * near.step + (hosts - 1) * far.step;
   switch (collective) {
     case Collective::allreduce: {
@@ -98,7 +97,7 @@ double nccl_seconds(const Profile& profile, const topology::Topology& topology, 
 double streamed_node(const Machine& m, schedule::Collective collective, int ranks, int cores, double n,
                      double raw) noexcept {
   using schedule::Collective;
-  constexpr double chunk = 128 * 1024;  // about, of which each rank has a part
+  constexpr double chunk = 128 * 1024;  // about; each rank has a part
   const double p = ranks, chunks = std::max(1.0, std::ceil(n / chunk));
   double codec = INFINITY;
   switch (collective) {
@@ -108,7 +107,7 @@ double streamed_node(const Machine& m, schedule::Collective collective, int rank
     case Collective::reduce_scatter:
     case Collective::reduce_scatter_block: {
       const double others = p - 1, more = std::max(p - 2, 0.0);
-      const double share = collective == Collective::reduce_scatter ? 1 / p : 1;  // of the result that a rank wants
+      const double share = collective == Collective::reduce_scatter ? 1 / p : 1;  // of the result
       codec = m.compress.of(n * others / p, chunks * others) + m.fused.of(n / p, chunks) +
               m.add.of(n * more / p, chunks * more) + m.decompress.of(n * share, chunks * p * share);
       break;

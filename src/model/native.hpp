@@ -1,4 +1,4 @@
-// Times of collectives that are not built from schedules: the MPI's own, and those of a node's shared memory.
+// Times of native collectives: the MPI's own, and those of a node's shared memory.
 #pragma once
 
 #include <optional>
@@ -9,37 +9,34 @@
 
 namespace stretto::model {
 
-// A schedule replaces a native collective only if its predicted time is below this: a fraction of the native time, and
-// a minimum gain. Predictions are rough, and the native collective is the baseline. Not positive: never.
+// Predicted time below which a schedule replaces a native collective: a fraction, and a minimum gain, since predictions
+// are rough. Not positive: never.
 double longest_worthwhile(double native) noexcept;
 
-// Seconds of a native collective up to which longest_worthwhile() is not positive.
+// longest_worthwhile() is not positive up to here.
 inline constexpr double longest_unbeaten = 200e-6;
 
-// From the points of the profile that were measured with as many ranks and hosts, interpolated on logarithmic scales;
-// beyond the ends, in proportion to bytes above and constant below. Nothing where there are none.
+// Interpolates points of these ranks and hosts on logarithmic scales; proportional beyond the last, constant below the
+// first. Empty without points.
 std::optional<double> measured_native(const Profile& profile, Provider provider, schedule::Collective collective,
                                       int ranks, int hosts, double bytes) noexcept;
 
-// Seconds of NCCL's own collective on the devices of so many ranks, with n bytes of the whole vector: the better of a
-// ring and, of an allreduce, a double binary tree (docs/model.md). Figures that were not measured are those of the
-// profile's links. Infinite: NCCL has none.
+// NCCL's own collective for n bytes of the whole vector: a ring, or if better the double binary tree of an allreduce
+// (docs/model.md). Unmeasured figures are the profile's links'. Infinite: NCCL has none.
 double nccl_seconds(const Profile& profile, const topology::Topology& topology, schedule::Collective collective,
                     double bytes);
 
-// The unmeasured time of a collective of a node's memory, in parts of the MPI's time: half of it for a few ranks, about
-// the gain on measured machines (docs/measurements.md). For many ranks nothing was measured, and a rank alone shares
-// nothing: there it wins no prediction.
+// Part of the MPI's time for an unmeasured collective of shared memory: about the gain of a few ranks on measured
+// machines (docs/measurements.md). Otherwise it wins no prediction.
 constexpr double unmeasured_node(int ranks) noexcept { return ranks == 1 || ranks > 8 ? 1 : 0.5; }
 
-// Where ranks share cores, a call of so few bytes takes what its ranks wait for a core, and the next measurement shows
-// another time. A measured time counts only where it is less than the unmeasured one.
+// Where ranks share cores, short calls wait for a core, for varying times. A measured time counts only if below the
+// unmeasured one.
 constexpr bool scattered(int ranks, int cores, double bytes) noexcept { return ranks > cores && bytes <= 1024; }
 
-// Seconds of a collective with streams inside a node (src/node/collectives/bounded.hpp), where raw values take `raw`
-// seconds: these, since rounds and readers are equal, and the codec's work on n bytes of each rank, in turns where
-// ranks share cores. In allreduce and reduce (p-1)/p n are compressed, n/p fused, (p-2)/p n added and n decoded.
-// Infinite: there is none.
+// Streams in shared memory (src/node/collectives/bounded.hpp): `raw` seconds, and codec work on each rank's n bytes, in
+// turns if ranks share cores. In allreduce and reduce (p-1)/p n are compressed, n/p fused, (p-2)/p n added and n
+// decoded. Infinite: there is none.
 double streamed_node(const Machine& machine, schedule::Collective collective, int ranks, int cores, double bytes,
                      double raw) noexcept;
 

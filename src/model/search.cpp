@@ -11,24 +11,22 @@
 namespace stretto::model {
 namespace {
 
-constexpr std::size_t most_programs = 128;         // cache limit; a full cache is cleared
-constexpr std::size_t steps_a_choice = 1'000'000;  // a schedule with more steps is no candidate
+constexpr std::size_t most_programs = 128;         // a full cache is cleared
+constexpr std::size_t steps_a_choice = 1'000'000;  // a schedule with more is no candidate
 constexpr std::size_t steps_of_many = 50'000;      // limit for schedules that do not fold
-constexpr std::size_t steps_for_all = 20'000;      // with more steps only a few segments are walked
+constexpr std::size_t steps_for_all = 20'000;      // beyond, only a few segments are walked
 
-// Longest segment through pinned memory. Nothing would hide the copies of longer messages, which the walk does not
-// model (docs/gpu.md).
+// The walk does not model that nothing hides the copies of longer segments through pinned memory (docs/gpu.md).
 constexpr double longest_staged = 4.0 * 1024 * 1024;
 
-// Most ranks that are walked one by one if they do not fold. Larger jobs count as hosts that are all as full as the
-// fullest.
+// Most ranks walked one by one without folding. In larger jobs all hosts count as full as the fullest.
 constexpr int most_irregular = 96;
 
-// A line is dropped if its first candidate takes this many times the best time. Other segments gain less, except on
-// devices, whose kernels have a least time.
+// Drops a line whose first candidate takes this many times the best time. Other segments gain less, except on devices,
+// whose kernels have a least time.
 constexpr double near_on_host = 1.25, near_on_device = 1e6;
 
-// Other numbers of pieces are dropped if a moderate number takes this many times the best time.
+// Drops other numbers of pieces if a moderate one takes this many times the best time.
 constexpr double near_in_pieces = 1.6;
 constexpr int moderate_pieces = 16;
 
@@ -51,9 +49,8 @@ topology::Topology stand_in(const topology::Topology& t) {
   return topology::Topology::regular(t.hosts() * static_cast<int>(most), static_cast<int>(most));
 }
 
-// Adds candidates for schedules whose messages grow or shrink, such as recursive halving: streams, with shorter
-// messages raw. Not for schedules that send raw inside hosts. Sums that raw values would round only on request, since
-// sums of streams are exact.
+// Adds streams with shorter messages raw, if messages differ in length. Excluded: schedules with raw messages inside
+// hosts, and, unless requested, sums that raw values would round.
 std::vector<Candidate> with_short_messages_raw(const Option& option, const Question& q, const Programs& programs,
                                                double block, double even_cost) {
   std::vector<Candidate> ways = option.ways;
@@ -66,7 +63,7 @@ std::vector<Candidate> with_short_messages_raw(const Option& option, const Quest
     const auto streams = [](const Candidate& c) { return c.payload != payload::Kind::raw; };
     if (unsuited) std::erase_if(ways, streams);
     for (Candidate& c : ways)
-      // Blocks on the grid may be slightly longer than the call's.
+      // The grid's blocks may be slightly longer than the call's.
       if (streams(c) && 1.1 * static_cast<double>(q.raw_below) > shortest * block) c.raw_below = q.raw_below;
     return ways;
   }
@@ -89,8 +86,8 @@ bool of_one_schedule(const Option& a, const Option& b) noexcept {
   return a.algorithm == b.algorithm && a.radix == b.radix;
 }
 
-// Options without numbers of pieces come first: most of them fold, and the best is seldom far from the optimum. Then,
-// per schedule: a moderate number of pieces, fewer, and more, which have more steps.
+// First without numbers of pieces: most fold, and one is usually near the optimum. Then, per schedule, a moderate
+// number, fewer, and more.
 std::vector<const Option*> in_order(const std::vector<Option>& options) {
   std::vector<const Option*> order;
   order.reserve(options.size());
@@ -146,7 +143,7 @@ Search::Search(ProgramsKept& kept, const Profile& profile, const Question& quest
   stepless_.step = 0;
 }
 
-// Bytes of the vector that a rank holds: for alltoall the blocks of one row.
+// A rank's bytes: for alltoall one row of blocks.
 double Search::whole() const noexcept {
   const bool row = question_.collective == schedule::Collective::alltoall;
   return static_cast<double>(question_.bytes) * (row ? kept_.ranks() : 1);
@@ -178,7 +175,7 @@ std::vector<Search::Line> Search::lines_of(const Option& option) {
 
 namespace {
 
-// Only reductions and broadcasts cut blocks at grains, and folded programs have even blocks.
+// Only reductions and broadcasts cut blocks at grains; folded programs have even blocks.
 Run run_of(const Question& q, const Programs& programs, double whole, std::uint64_t segment, double enough) {
   using schedule::Collective;
   const bool cuts = schedule::reduces(q.collective) || q.collective == Collective::bcast;
@@ -196,7 +193,7 @@ double Search::seconds(const Line& line, Candidate& way, double enough) const {
   const Run run = run_of(q, *line.programs, whole(), way.segment, enough);
   const System system = system_of(way.payload, way.raw_inside, static_cast<double>(way.raw_below));
   if (!q.device) return predict(*line.programs, system, machine_, run).seconds;
-  // Device costs depend on the number of streams for the segments.
+  // Device costs depend on the number of streams.
   const double block = line.programs->blocks > 0 ? whole() / line.programs->blocks : 0;
   way.lanes = lanes_for(profile_, q.element, q.ratio, way.payload != payload::Kind::raw, block, run.segment);
   const Machine machine = machine_on_device(profile_, q.element, q.ratio, way.lanes, q.staged, q.reaching);
@@ -208,9 +205,9 @@ double Search::mpi_seconds(const Line& line, const Candidate& way, double enough
       .seconds;
 }
 
-// Walks one candidate of each line, a middle segment, and then the other segments of promising lines. Walks other
-// numbers of pieces only if a moderate number was promising, and homomorphic only if fused was. Stops at the first
-// candidate of at most `enough` seconds.
+// Walks a middle segment of each line, then other segments of promising lines. Walks other numbers of pieces only after
+// a promising moderate one, and homomorphic only after promising fused. Stops at a candidate of at most `enough`
+// seconds.
 template <class Walk, class Wanted>
 std::vector<Candidate> Search::search(const std::vector<Option>& options, double least, double enough, const Walk& walk,
                                       const Wanted& wanted) {
@@ -220,7 +217,7 @@ std::vector<Candidate> Search::search(const std::vector<Option>& options, double
   };
   std::vector<Begun> begun;
   const double near = question_.device ? near_on_device : near_on_host;
-  const Option* first = nullptr;  // first of a schedule's numbers of pieces
+  const Option* first = nullptr;  // of a schedule's numbers of pieces
   double seconds_of_first = 0;
   for (const Option* option : in_order(options)) {
     const bool pieces = option->blocks > 0, again = first && of_one_schedule(*first, *option);

@@ -1,4 +1,4 @@
-// Walks the schedules that a question allows: all of them for a table, or as few as find the cheapest.
+// Walks the schedules that a question allows: all, or as few as find the cheapest.
 #pragma once
 
 #include <map>
@@ -14,7 +14,7 @@
 
 namespace stretto::model {
 
-// Schedules of one topology, made ready for walks when first asked for.
+// A topology's schedules, prepared on first use.
 class ProgramsKept {
  public:
   // `cores`: of a host.
@@ -22,49 +22,43 @@ class ProgramsKept {
 
   int ranks() const noexcept { return topology_.ranks(); }
 
-  // Null: the schedule has too many steps to be walked. Valid until forget_if_full().
+  // Null: too long to walk. Valid until forget_if_full().
   const Programs* of(const Option& option, int root);
 
-  // Forgets all where many are kept.
   void forget_if_full();
 
  private:
   using Key = std::tuple<const schedule::Algorithm*, int, int, int>;  // root, blocks, radix
-  topology::Topology topology_;                                       // or what stands for it
+  topology::Topology topology_;                                       // or its substitute
   schedule::Groups groups_;
   int cores_;
   std::map<Key, std::unique_ptr<Programs>> kept_;
 };
 
-// A search over the options of one question.
 class Search {
  public:
-  // Borrows all of them. `dense`: streams are, and shrink by Question::dense_ratio.
+  // Borrows all. `dense`: streams shrink by Question::dense_ratio.
   Search(ProgramsKept& kept, const Profile& profile, const Question& question, bool dense = false);
 
-  // Every way of every option, with its time.
   std::vector<Candidate> all(const std::vector<Option>& options);
 
-  // The cheapest way that takes no more than `least` seconds, and others that were walked on the way; none where all
-  // take longer. Its time is at most 1 % above the least of all() (a test compares them). `beyond_mpis`: ways that an
-  // MPI has are left out.
+  // The cheapest way of at most `least` seconds, and others walked; empty if there is none. At most 1 % above the least
+  // of all() (a test compares them). `beyond_mpis`: without ways that an MPI has.
   std::vector<Candidate> cheapest(const std::vector<Option>& options, double least, bool beyond_mpis);
 
-  // Seconds of an MPI that nobody measured: the least of the flat schedules on raw values, those for a torus left out,
-  // in an engine whose steps take no time. Infinite: there is none.
+  // An unmeasured MPI: the least of flat raw schedules, without torus schedules, in steps of no cost. Infinite: none.
   double least_of_mpi(const std::vector<Option>& options);
 
-  // Like least_of_mpi(), by the search of cheapest(). Ends at the first time of at most `enough` seconds, if there is
-  // one.
+  // least_of_mpi() by cheapest()'s search. Ends at a time of at most `enough`.
   double guess_of_mpi(const std::vector<Option>& options, double enough);
 
-  // Least seconds of a started sum that the profile's MPI is known to run on whole vectors; 0: not known of this sum.
-  // Open MPI 4 and 5 (coll/libnbc): iallreduce of fewer than 4 ranks is a binomial tree up and down, and
-  // ireduce_scatter of any number a binomial reduce before a scatter, which is not counted.
+  // Least seconds of a started sum that the profile's MPI runs on whole vectors; 0: unknown. Open MPI 4 and 5
+  // (coll/libnbc): iallreduce of fewer than 4 ranks is a binomial tree up and down, ireduce_scatter a binomial reduce
+  // and a scatter, which is not counted.
   double whole_vectors_of_mpi();
 
  private:
-  // A schedule with one payload: ways that differ in the segment alone, the uncut one first.
+  // A schedule with one payload; its ways differ in the segment, the uncut one first.
   struct Line {
     const Programs* programs;
     std::vector<Candidate> ways;

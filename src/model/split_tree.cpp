@@ -70,14 +70,14 @@ int levels_of(int ranks, int radix) noexcept {
   return levels;
 }
 
-// One direction of the call: seconds of each level on the application's cores, and on the communication cores.
+// One direction of the call: seconds per level on the application's and on the communication cores.
 struct Levels {
   std::vector<double> before, beside;
 
   Levels(const Machine& machine, const SplitCall& call) : before(edges_of(machine, call)), beside(before) {
-    std::int64_t subtrees = call.ranks;  // of a host, that the levels so far have made
+    std::int64_t subtrees = call.ranks;  // left on a host
     for (std::size_t i = 0; i < before.size(); ++i) {
-      if (subtrees <= 1) break;  // between hosts: one transfer of each
+      if (subtrees <= 1) break;  // between hosts
       const std::int64_t joined = (subtrees + call.radix - 1) / call.radix;
       const std::int64_t transfers = subtrees - joined, rounds = std::min<std::int64_t>(subtrees, call.radix) - 1;
       beside[i] *= static_cast<double>((transfers + call.comm_cores - 1) / call.comm_cores);
@@ -86,7 +86,6 @@ struct Levels {
     }
   }
 
-  // Seconds of the tree with a rank on each core.
   double with_all_cores(const SplitCall& call) const {
     const int more = levels_of(call.ranks + call.comm_cores, call.radix) - levels_of(call.ranks, call.radix);
     return std::accumulate(before.begin(), before.end(), more * (before.empty() ? 0 : before.front()));
@@ -102,7 +101,7 @@ std::vector<double> edges_of(const Machine& machine, const SplitCall& call) {
   const int inside = levels_of(call.ranks, call.radix), levels = inside + levels_of(call.hosts, call.radix);
   std::vector<double> edges;
   for (int i = 0; i < levels; ++i) {
-    // Ranks in the subtree that the edge hangs on.
+    // Ranks below the edge.
     const double below = i < inside ? std::pow(call.radix, i) : call.ranks * std::pow(call.radix, i - inside);
     const double n = blocks ? call.bytes / all * std::min(below, all - below) : call.bytes;
     const Span& span = machine.span(i < inside ? topology::Distance::cache : topology::Distance::network, n);
@@ -135,7 +134,7 @@ int best_split(const Machine& machine, const SplitCall& call) {
       parts.beside = std::accumulate(way.beside.begin() + here, way.beside.end(), parts.beside);
     }
     const double time = parts.before + std::max(work, parts.beside);
-    if (time >= shortest * (1 - 1e-9)) continue;  // but for rounding
+    if (time >= shortest * (1 - 1e-9)) continue;  // beyond rounding
     shortest = time;
     best = static_cast<int>(split);
   }

@@ -1,6 +1,6 @@
-// A tree collective that is split between lanes: the levels next to the leaves run on the application's cores during
-// the call, the others on communication cores while the application computes. A closed-form model in units of an edge's
-// transfer over the lowest level. The work to overlap takes as long as a tree over all cores, shared by the ranks.
+// Closed-form model of a tree split between lanes, in units of a transfer over the lowest level. Levels next to the
+// leaves run on the application's cores, the others on communication cores while the application computes. Its work
+// takes as long as a tree over all cores, divided by the ranks.
 #pragma once
 
 #include <span>
@@ -12,59 +12,56 @@
 
 namespace stretto::model {
 
-// How an edge's weight grows from the leaves to the root.
+// An edge's weight from the leaves to the root.
 enum class Edges {
-  alike,   // reduce, broadcast: each carries the whole vector
-  double_  // gather, scatter: each level carries twice the data of the level below
+  alike,   // reduce, broadcast: whole vectors
+  double_  // gather, scatter: doubles per level
 };
 
-// Times of a tree's levels: on the ranks' cores, and on the communication cores.
+// Times on the ranks' cores, and on the communication cores.
 struct Parts {
   double before = 0;
   double beside = 0;
 };
 
 struct SplitTree {
-  int cores = 0;  // of the node; those without a rank communicate
+  int cores = 0;  // those without a rank communicate
   Edges edges = Edges::alike;
 
   // 1 <= ranks < cores, or invalid_argument with both values.
   Status check(int ranks) const noexcept;
 
-  int levels(int ranks) const noexcept;                // ceil(log2 ranks); level 1 is at the leaves
-  int transfers(int ranks, int level) const noexcept;  // at one level, concurrent on enough cores
-  double work(int ranks) const noexcept;               // time of the work to overlap: cores / ranks * ceil(log2 cores)
-  double blocking(int ranks) const noexcept;           // of the collective alone, each rank on its own core
-  // Work and collective, of which `split` levels (or all there are) run before the work.
+  int levels(int ranks) const noexcept;  // ceil(log2 ranks); level 1 is at the leaves
+  int transfers(int ranks, int level) const noexcept;
+  double work(int ranks) const noexcept;      // cores / ranks * ceil(log2 cores)
+  double blocking(int ranks) const noexcept;  // the collective alone, a core per rank
+  // Work and collective, with `split` levels (at most all) before the work.
   double overlapped(int ranks, int split) const noexcept;
-  // The fastest split among 0 to `most`; the smallest of equal ones.
+  // 0 to `most`; the smallest of equal ones.
   int best(int ranks, int most) const noexcept;
-  // In the unit of `edge`, the times of a transfer at level 1, 2, ... A split of all levels needs no communication
-  // cores.
+  // `edge`: times of a transfer at level 1, 2, ... A split of all levels needs no communication cores.
   Parts parts(int ranks, int split, std::span<const double> edge) const noexcept;
 
  private:
   double weight(int level) const noexcept;
 };
 
-// A tree of a call, on equal hosts.
+// A tree over equal hosts.
 struct SplitCall {
-  schedule::Collective collective{};  // reduce, bcast, gather, scatter, or allreduce: a tree up and one down
-  double bytes = 0;                   // of the whole vector
-  int ranks = 1;                      // per host, a core each; their levels are next to the leaves
+  schedule::Collective collective{};  // reduce, bcast, gather, scatter, or allreduce (up and down)
+  double bytes = 0;
+  int ranks = 1;  // per host, next to the leaves
   int hosts = 1;
-  int comm_cores = 0;  // per host
-  int radix = 2;       // of the tree
+  int comm_cores = 0;
+  int radix = 2;
 };
 
-// Seconds of an edge at each level, from the leaves, of a tree in one direction: a message, and the sum in a reduction.
-// In gather and scatter each level carries radix times the bytes of the level below, and the edge to the root the
-// remaining bytes.
+// Seconds of an edge at each level from the leaves: a message, and in a reduction the sum. In gather and scatter each
+// level carries radix times the bytes of the level below, and the edge to the root the rest.
 std::vector<double> edges_of(const Machine& machine, const SplitCall& call);
 
-// The best number of levels for the application's cores, from the leaves; the smallest of equal ones. Assumes work as
-// long as the same tree with a rank on each core, shared by the ranks (SplitTree::work, in seconds). 0 without
-// communication cores.
+// Levels for the application's cores, the smallest of equal ones. Assumes SplitTree::work. 0 without communication
+// cores.
 int best_split(const Machine& machine, const SplitCall& call);
 
 }  // namespace stretto::model

@@ -1,4 +1,4 @@
-// A library that a module finds at run time, and is not linked to.
+// Found at run time, not linked.
 #pragma once
 
 #include <dlfcn.h>
@@ -14,8 +14,8 @@ namespace stretto::modules {
 
 class SharedLibrary {
  public:
-  // Opens the library that the process has already, since two copies would register their resources twice; else the file that the
-  // environment's `variable` names, else the system's. It stays loaded.
+  // Opens the process's copy, since two would register resources twice; else the file in the environment's `variable`,
+  // else the system's. It stays loaded.
   SharedLibrary(const char* soname, const char* variable) noexcept : handle_(dlopen(soname, RTLD_NOW | RTLD_NOLOAD)) {
     if (handle_) return;
     const char* given = secure_getenv(variable);
@@ -30,10 +30,10 @@ class SharedLibrary {
     if (!*function && !missing_) missing_ = name;
   }
 
-  // The first function that it lacks, or null.
+  // The first missing function, or null.
   const char* missing() const noexcept { return missing_; }
 
-  // The file that has this function; empty: not known.
+  // The file with this function, or "".
   template <class F>
   static std::string file_of(F function) {
     Dl_info file;
@@ -46,7 +46,7 @@ class SharedLibrary {
   const char* missing_ = nullptr;
 };
 
-// Finds a table of functions once a process; after a failure it is looked for again.
+// Finds a table of functions once per process; repeats after a failure.
 template <class Table>
 Status find_once(Status (*find)(Table*), const Table** table) noexcept {
   static std::mutex mutex;

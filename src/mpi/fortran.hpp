@@ -1,5 +1,5 @@
-// Fortran procedures for MPIs whose own bypass the public C functions: all of Open MPI's, and those of MPICH's module
-// mpi_f08 without choice buffers. Other procedures call the wrapped C functions.
+// Fortran procedures for MPIs whose own bypass the public C functions: all of Open MPI's, and those of MPICH's mpi_f08
+// without choice buffers. Others call the wrapped C functions.
 #pragma once
 
 #include <dlfcn.h>
@@ -15,8 +15,7 @@
 
 namespace stretto::mpi::fortran {
 
-// A variable of the MPI in the program that Fortran procedures recognise by its address, under the linkers' names for
-// it.
+// An MPI variable that Fortran recognises by its address, with the linkers' names for it.
 class Constant {
  public:
   template <class... Names>
@@ -31,14 +30,13 @@ class Constant {
   std::array<const void*, 5> at_;
 };
 
-// C's address for MPI_IN_PLACE and MPI_BOTTOM, which are variables in Fortran.
+// C's address for MPI_IN_PLACE and MPI_BOTTOM.
 void* buffer(void* given) noexcept;
 
-// The procedure `name` in the libraries after this one, or null.
+// The procedure in the libraries after this one, or null.
 void* find_next(const char* name) noexcept;
 
-// Calls the procedure with our own `ierror` as its last argument: the caller's may be absent. `next` caches the
-// procedure.
+// Calls the procedure with an own `ierror`, since the caller's may be absent. `next` caches it.
 template <class... Parameters, class... Arguments>
 int go_on(const char* name, void (*&next)(Parameters...), Arguments... arguments) noexcept {
   if (!next) next = reinterpret_cast<void (*)(Parameters...)>(find_next(name));
@@ -48,7 +46,7 @@ int go_on(const char* name, void (*&next)(Parameters...), Arguments... arguments
   return code;
 }
 
-// go_on() for a procedure with one text among its arguments, whose length comes last.
+// go_on() with a text argument, whose length comes last.
 template <class... Parameters, class... Arguments>
 int go_on_with(std::size_t length, const char* name, void (*&next)(Parameters...), Arguments... arguments) noexcept {
   if (!next) next = reinterpret_cast<void (*)(Parameters...)>(find_next(name));
@@ -62,7 +60,7 @@ inline void deliver(int code, MPI_Fint* ierror) noexcept {
   if (ierror) *ierror = code;
 }
 
-// Implementations; they correspond to the C functions of these names.
+// Implementations, named after the C functions.
 using Init = void (*)(MPI_Fint*);
 using InitThread = void (*)(MPI_Fint*, MPI_Fint*, MPI_Fint*);
 using Finalize = void (*)(MPI_Fint*);

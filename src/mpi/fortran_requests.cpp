@@ -1,4 +1,3 @@
-// Fortran procedures that complete requests, for when a request is stretto's.
 #include <algorithm>
 #include <cstring>
 #include <vector>
@@ -14,7 +13,7 @@ void give_status(MPI_Fint* at, const MPI_Status& status) noexcept {
   static const Constant none("mpi_fortran_status_ignore_", "mpi_fortran_status_ignore", "mpi_fortran_status_ignore__",
                              "MPI_FORTRAN_STATUS_IGNORE");
   if (!none.is(at)) PMPI_Status_c2f(&status, at);
-#else  // by the module mpi_f08, with C's statuses
+#else  // mpi_f08, with C's statuses
   static const Constant none("MPIR_F08_MPI_STATUS_IGNORE_OBJ", "mpir_f08_mpi_status_ignore_obj");
   if (!none.is(at)) std::memcpy(at, &status, sizeof status);
 #endif
@@ -22,7 +21,6 @@ void give_status(MPI_Fint* at, const MPI_Status& status) noexcept {
 
 constexpr std::size_t status_length = sizeof(MPI_Status) / sizeof(MPI_Fint);
 
-// Writes `places` statuses to a Fortran array.
 void give_statuses(MPI_Fint* at, const std::vector<MPI_Status>& statuses, int places) noexcept {
 #ifdef OPEN_MPI
   static const Constant none("mpi_fortran_statuses_ignore_", "mpi_fortran_statuses_ignore",
@@ -35,7 +33,7 @@ void give_statuses(MPI_Fint* at, const std::vector<MPI_Status>& statuses, int pl
     give_status(at + static_cast<std::size_t>(i) * status_length, statuses[static_cast<std::size_t>(i)]);
 }
 
-// Requests of the program, converted from Fortran and back.
+// Converted from Fortran and back.
 class Requests {
  public:
   Requests(MPI_Fint n, MPI_Fint* given) : given_(given), own_(static_cast<std::size_t>(std::max<MPI_Fint>(n, 0))) {
@@ -55,7 +53,6 @@ class Requests {
   std::vector<MPI_Request> own_;
 };
 
-// Calls `f` with the converted requests.
 template <class Function>
 void complete(MPI_Fint n, MPI_Fint* given, MPI_Fint* ierror, const Function& f) noexcept {
   try {
@@ -69,7 +66,7 @@ void complete(MPI_Fint n, MPI_Fint* given, MPI_Fint* ierror, const Function& f) 
 // Fortran's indices start at 1.
 MPI_Fint position(int index) noexcept { return index == MPI_UNDEFINED ? index : index + 1; }
 
-// Implements wait() and test() of one request, and of any of several.
+// Waits and tests of one request, or of any of several.
 template <class Any>
 void complete_any(MPI_Fint n, MPI_Fint* requests, MPI_Fint* index, MPI_Fint* flag, MPI_Fint* status, MPI_Fint* ierror,
                   const Any& any) noexcept {

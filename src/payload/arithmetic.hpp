@@ -1,4 +1,3 @@
-// Raw values meeting raw values: every operation over every element type it is defined on.
 #pragma once
 
 #include <cstddef>
@@ -9,15 +8,15 @@
 
 namespace stretto::payload {
 
-// out[i] = left[i] (op) right[i] for i in [0, count); op neither user nor difference (which is a sum by now). out may
-// be left or right, or apart from both. Integer sums and products wrap. min and max of floating point values are NaN
-// where an operand is. They and sums commute to the last bit, but for the choice between two NaN in a sum.
+// out[i] = left[i] (op) right[i]; op neither user nor difference. out may be left or right, or apart from both. Integer
+// sums and products wrap. Floating-point min and max are NaN if an operand is. They and sums commute to the last bit,
+// except the choice between two NaN in a sum.
 Status combine_values(Op op, Type type, const void* left, const void* right, void* out, std::size_t count) noexcept;
 
 // out[i] = -in[i]; in may be out. Unsigned types wrap.
 Status negate_values(Type type, const void* in, void* out, std::size_t count) noexcept;
 
-// y[i] = y[i] / divisor, for floating point types.
+// y[i] = y[i] / divisor, floating point only.
 Status divide_values(Type type, void* y, std::size_t count, std::uint32_t divisor) noexcept;
 
 }  // namespace stretto::payload

@@ -1,4 +1,3 @@
-// Element types and operations of collectives, as the payload combines them.
 #pragma once
 
 #include <cstdint>
@@ -6,7 +5,7 @@
 namespace stretto::payload {
 
 // f16 and bf16 compute in float32 and round to nearest even. c64 and c128 are complex of two f32, two f64. The *_i32
-// pairs are C structs { value; int32 index } as MPI_FLOAT_INT, MPI_DOUBLE_INT, MPI_2INT, MPI_LONG_INT lay them out.
+// pairs are C structs { value; int32 index } laid out as MPI_FLOAT_INT, MPI_DOUBLE_INT, MPI_2INT, MPI_LONG_INT.
 enum class Type : std::uint8_t {
   i8,
   i16,
@@ -28,10 +27,10 @@ enum class Type : std::uint8_t {
   i64_i32
 };
 
-// Operations. Beyond the predefined ones of MPI:
-//   difference  contribution of rank 0 minus those of all other ranks (each rank but 0 negates its own first; then a sum)
-//   mean        sum divided by the number of ranks at the end (floating point types only)
-//   user        a function of the caller (see UserFunction)
+// Beyond MPI's operations:
+//   difference  contribution of rank 0 minus all others (each other rank negates its own first; then a sum)
+//   mean        sum divided by the number of ranks at the end (floating point only)
+//   user        the caller's function (UserFunction)
 enum class Op : std::uint8_t {
   sum,
   prod,

@@ -5,7 +5,7 @@
 
 #include "payload/operations.hpp"
 
-// These targets add no instructions that such loops could use.
+// These targets add nothing for such loops.
 #define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SSE4 | HWY_AVX3_DL)
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "payload/loops.cpp"
@@ -23,14 +23,13 @@ struct Loops {
   DivideLoop (*divide)(Type) noexcept;
 };
 
-// Without fused multiply-add on every processor and in every build: where there is one, GCC 12 makes it of complex products whatever
-// -ffp-contract says.
+// Never fused multiply-add, on any processor: GCC 12 uses it for complex products despite -ffp-contract.
 template <class T>
 #if defined(__x86_64__)
 [[gnu::target("no-fma,no-avx512f")]]
 #endif
 void multiply_complex(const void* left, const void* right, void* out, std::size_t count) noexcept {
-  using Part = typename T::value_type;  // written out: functions compiled for other instructions are not inlined here
+  using Part = typename T::value_type;  // written out: other targets' functions are not inlined here
   const Part* a = static_cast<const Part*>(left);
   const Part* b = static_cast<const Part*>(right);
   Part* y = static_cast<Part*>(out);
@@ -48,14 +47,14 @@ void multiply_complex(const void* left, const void* right, void* out, std::size_
 HWY_BEFORE_NAMESPACE();
 namespace stretto::payload::HWY_NAMESPACE {
 
-// out may be left or right exactly: no iteration reads what another wrote, which ivdep says.
+// out may equal left or right: ivdep, as no iteration reads what another wrote.
 template <class O, class T>
 HWY_NOINLINE void CombineSome(const T* a, const T* b, T* y, std::size_t count) noexcept {
 #pragma GCC ivdep
   for (std::size_t i = 0; i < count; ++i) y[i] = O::apply(a[i], b[i]);
 }
 
-// From where out begins a cache line: long vectors that straddle two would take twice as long to store.
+// From a cache line of out on: vectors that straddle two would take twice as long to store.
 template <class O, class T>
 void Combine(const void* left, const void* right, void* out, std::size_t count) noexcept {
   const T* a = static_cast<const T*>(left);
@@ -72,7 +71,7 @@ void Divide(void* values, std::size_t count, std::uint32_t divisor) noexcept {
   for (std::size_t i = 0; i < count; ++i) y[i] = divided(y[i], divisor);
 }
 
-// The compiler makes vectors of all loops but those of half types, whose conversions it writes out in integers.
+// The compiler vectorises all but half types, whose conversions it writes in integers.
 #if HWY_TARGET <= HWY_AVX2
 namespace hn = hwy::HWY_NAMESPACE;
 
@@ -115,7 +114,7 @@ inline Vector Apply(Extreme<greater>, Vector a, Vector b) noexcept {
   return hn::IfThenElse(greater ? above : below, a, hn::IfThenElse(greater ? below : above, b, tie));
 }
 
-// The last ones in a vector of their own, so that all are treated alike.
+// A padded vector treats the last ones alike.
 template <class T, class Step>
 void ByVectors(const T* a, const T* b, T* y, std::size_t count, const Step& step) noexcept {
   std::size_t i = 0;

@@ -1,7 +1,6 @@
-// The loops over many elements, compiled once for each instruction set that makes a difference; the processor's best is
-// taken at run time. All give the same bits where the processor rounds to nearest, but for the choice between two NaN
-// in a sum. In other modes some round all sums of float16 to nearest, others those below 2^-14 by the mode. A
-// communicator's ranks on unlike processors may then differ.
+// Loops over many elements, compiled per instruction set. All give equal bits with rounding to nearest, except the
+// choice between two NaN in a sum. In other modes some round all float16 sums to nearest, others those below 2^-14 by
+// the mode: ranks on unlike processors may differ.
 #pragma once
 
 #include <cstddef>
@@ -14,15 +13,15 @@ namespace stretto::payload {
 using CombineLoop = void (*)(const void* left, const void* right, void* out, std::size_t count) noexcept;
 using DivideLoop = void (*)(void* values, std::size_t count, std::uint32_t divisor) noexcept;
 
-// Null where the operation is not defined on the type, and for user operations.
+// Null: undefined, or a user operation.
 CombineLoop combine_loop(Op op, Type type) noexcept;
-// The loop that divides sums, for types that have a mean.
+// Divides sums, for types that have a mean.
 DivideLoop divide_loop(Type type) noexcept;
 
-// As Highway names the instruction set in use: "AVX2", say.
+// Highway's name, such as "AVX2".
 const char* loops_target() noexcept;
 
-// Takes that of the given name, for tests; null: the best again. False: there is none of this name here.
+// For tests; null: the best. False: unknown name.
 bool choose_loops_target(const char* name) noexcept;
 
 }  // namespace stretto::payload

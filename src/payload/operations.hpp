@@ -1,5 +1,4 @@
-// The operations on each type, element by element. loops.cpp applies them to vectors, and so do a device's kernels
-// (device/cuda/raw_values.hpp); therefore all of it is constexpr.
+// Element-wise operations, for loops.cpp and device kernels (device/cuda/raw_values.hpp); therefore constexpr.
 #pragma once
 
 #include <bit>
@@ -36,7 +35,7 @@ concept Pair = requires(T t) {
 constexpr F16 narrow(float x, F16) noexcept { return narrow_f16(x); }
 constexpr BF16 narrow(float x, BF16) noexcept { return narrow_bf16(x); }
 
-// Smaller (greater) of two; equal values and NaN resolve on their bits, symmetrically in a and b: -0 is below +0.
+// Ties and NaN resolve on their bits, symmetrically: -0 is below +0.
 template <bool greater, Real T>
 constexpr T extreme(T a, T b) noexcept {
   using Bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
@@ -47,7 +46,7 @@ constexpr T extreme(T a, T b) noexcept {
   return std::bit_cast<T>(first ? x : second ? y : tie);
 }
 
-// The operations of each type. One struct an operation; `apply` exists for the types that have it.
+// `apply` exists for types that have the operation.
 struct Sum {
   template <Integer T>
   static constexpr T apply(T a, T b) noexcept {
@@ -174,7 +173,7 @@ constexpr T divided(T x, std::uint32_t divisor) noexcept {
     return x / static_cast<T>(divisor);
 }
 
-// Calls f.template operator()<T>() with the C++ type of `type`.
+// Calls f.template operator()<T>() with the C++ type.
 template <class F>
 auto with_type(Type type, F f) {
   switch (type) {
@@ -200,7 +199,7 @@ auto with_type(Type type, F f) {
   return f.template operator()<void>();
 }
 
-// Calls f.template operator()<O>() with the operation; void for those that are no function of two elements.
+// Void for operations that are no function of two elements.
 template <class F>
 auto with_op(Op op, F f) {
   switch (op) {

@@ -24,7 +24,7 @@ const char* name(Kind k) noexcept {
 }
 
 bool find(const char* text, Kind* kind) noexcept {
-  if (std::string_view(text) == "doc") text = name(Kind::recompress);  // as the literature calls it
+  if (std::string_view(text) == "doc") text = name(Kind::recompress);  // the literature's name
   for (const Kind k : kinds) {
     if (std::string_view(text) != name(k)) continue;
     *kind = k;
@@ -48,7 +48,7 @@ Status check(const Spec& spec, bool reduces) noexcept {
   if (reduces && !compressible(spec.op)) {
     return fail(Status::unsupported, "{} is not offered on compressed payloads ({})", name(spec.op), name(spec.kind));
   }
-  const FloatEnvironment environment;  // a bound that the caller flushes is one
+  const FloatEnvironment environment;  // subnormal bounds count, even if the caller flushes them
   const bool lossless = *type == codec::Type::i32 || *type == codec::Type::i64;
   if (!lossless && !(std::isfinite(spec.eps) && spec.eps > 0)) {
     return fail(Status::invalid_bound, "bound {} is not finite and positive", spec.eps);

@@ -10,7 +10,7 @@ namespace {
 constexpr std::size_t alignment = 64;
 constexpr unsigned smallest = 8;  // log2 of the first class
 
-// Smallest class that holds `bytes`: 2^k times 1, 1.25, 1.5 or 1.75.
+// 2^k times 1, 1.25, 1.5 or 1.75.
 std::uint32_t class_of(std::size_t bytes, std::size_t* capacity) noexcept {
   if (bytes <= (std::size_t{1} << smallest)) {
     *capacity = std::size_t{1} << smallest;
@@ -18,7 +18,7 @@ std::uint32_t class_of(std::size_t bytes, std::size_t* capacity) noexcept {
   }
   const unsigned octave = static_cast<unsigned>(std::bit_width(bytes - 1)) - 1;  // 2^octave < bytes <= 2^(octave+1)
   const std::size_t quarter = std::size_t{1} << (octave - 2);
-  const std::size_t steps = (bytes - (std::size_t{1} << octave) + quarter - 1) / quarter;  // 1 .. 4
+  const std::size_t steps = (bytes - (std::size_t{1} << octave) + quarter - 1) / quarter;
   *capacity = (std::size_t{1} << octave) + steps * quarter;
   return static_cast<std::uint32_t>(4 * (octave - smallest) + steps);
 }

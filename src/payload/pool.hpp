@@ -1,5 +1,4 @@
-// A pool of memory for streams and scratch values, kept for reuse: in a steady state nothing is allocated. The memory
-// comes from the heap, or from a Memory of another kind.
+// Memory for streams and scratch values, from the heap or another Memory; in a steady state nothing is allocated.
 #pragma once
 
 #include <array>
@@ -13,7 +12,7 @@ namespace stretto::payload {
 
 class Pool;
 
-// Memory that is not the heap's: pinned, or of a device.
+// Pinned memory, or a device's.
 class Memory {
  public:
   virtual ~Memory() = default;
@@ -23,7 +22,7 @@ class Memory {
 
 namespace detail {
 struct Store {
-  Pool* pool = nullptr;   // null: its memory is somebody else's
+  Pool* pool = nullptr;   // null: foreign
   Store* next = nullptr;  // in a free list
   std::byte* data = nullptr;
   std::size_t capacity = 0;
@@ -33,7 +32,7 @@ struct Store {
 };
 }  // namespace detail
 
-// A counted reference to memory, of a pool as a rule; empty by default. The last reference gives it back. Not for sharing between threads.
+// Counted reference, usually to a pool's memory, which the last one returns. Not shared between threads.
 class Buffer {
  public:
   Buffer() noexcept = default;
@@ -47,14 +46,14 @@ class Buffer {
   }
   ~Buffer();
 
-  // Memory of somebody else's, who outlives all references.
+  // Foreign memory, which outlives the references.
   static Status of(std::byte* data, std::size_t bytes, Buffer* buffer) noexcept;
 
   explicit operator bool() const noexcept { return store_ != nullptr; }
   std::byte* data() const noexcept { return store_ != nullptr ? store_->data : nullptr; }
   std::size_t capacity() const noexcept { return store_ != nullptr ? store_->capacity : 0; }
 
-  // Bytes of the stream that a device puts there, as far as its owner keeps count (Executor).
+  // Bytes of a stream that a device writes there, as its owner knows (Executor).
   static constexpr std::size_t unknown = ~std::size_t{0};
   std::size_t content() const noexcept { return store_->content; }
   void set_content(std::size_t bytes) const noexcept { store_->content = bytes; }
@@ -65,7 +64,7 @@ class Buffer {
   detail::Store* store_ = nullptr;
 };
 
-// Buffers by size class (four to an octave), 64-byte aligned, most recently used first. Its buffers may not outlive it.
+// Buffers by size class (four per octave), 64-byte aligned, most recently used first. The pool outlives its buffers.
 class Pool {
  public:
   explicit Pool(Memory* memory = nullptr) noexcept : memory_(memory) {}  // borrowed; null: the heap
@@ -76,7 +75,7 @@ class Pool {
   Status take(std::size_t bytes, Buffer* buffer) noexcept;
 
   std::size_t idle_bytes() const noexcept { return idle_; }
-  void trim() noexcept;  // frees idle memory
+  void trim() noexcept;
 
  private:
   friend class Buffer;

@@ -5,7 +5,7 @@
 
 namespace stretto::payload {
 
-// Adds the time from its making to its end to `total`.
+// Adds its lifetime to `total`.
 class Stopwatch {
  public:
   explicit Stopwatch(double& total) noexcept : total_(total), begin_(std::chrono::steady_clock::now()) {}

@@ -1,4 +1,4 @@
-// One segment of one block on one rank: which forms of it are at hand.
+// A segment of a block on one rank.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 
 namespace stretto::payload {
 
-// A compressed stream somewhere in a pool's buffer; shared, never changed once made.
+// A stream in a pool's buffer; shared and immutable.
 struct Stream {
   Buffer buffer;
   std::size_t offset = 0;
@@ -18,16 +18,15 @@ struct Stream {
   codec::Bytes bytes() const noexcept { return {buffer.data() + offset, size}; }
 };
 
-// Any of the forms may be at hand, at most one of them was made first and the others say the same (a stream within its bound).
-// None at all and not `absent`: nothing is known yet.
+// All forms say the same (a stream within its bound). Without any, and not `absent`, nothing is known yet.
 struct Value {
-  const std::byte* raw = nullptr;  // the values; null: not at hand
-  Buffer raw_store;                // keeps `raw` alive when it lies in a pool's buffer, which nobody writes any more
-  bool raw_fixed = false;          // nobody writes the memory at `raw` while the run lasts
+  const std::byte* raw = nullptr;
+  Buffer raw_store;        // keeps `raw`, which nobody writes any more
+  bool raw_fixed = false;  // `raw` is not written during the run
   Stream stream;
-  Buffer codes;          // of `raw`, which an executor found before they were wanted
-  bool settled = false;  // `raw` was decoded from a stream: compressing it again gives the same values
-  bool absent = false;   // no contribution at all: the neutral element of a sum
+  Buffer codes;          // of `raw`, by an executor
+  bool settled = false;  // decoded: compressing again gives the same values
+  bool absent = false;   // neutral element of a sum
 
   void clear() noexcept { *this = Value{}; }
 };

@@ -88,7 +88,7 @@ Status Worker::clear_bytes(std::byte* to, std::size_t bytes) noexcept {
   return Status::ok;
 }
 
-// Memory to write the raw form of a cell to. A pool's buffer in *store is nobody else's, so it counts as fixed once written.
+// A pool's buffer is nobody else's: fixed once written.
 Status Worker::home(Cell& cell, std::byte** at, Buffer* store) noexcept {
   *at = cell.home;
   if (cell.home != nullptr) return Status::ok;
@@ -97,7 +97,7 @@ Status Worker::home(Cell& cell, std::byte** at, Buffer* store) noexcept {
   return s;
 }
 
-// If a cell has both a stream and a value, the stream counts: the other ranks received it.
+// A stream counts before a value: other ranks received it.
 Status Worker::make_raw(Cell& cell) noexcept {
   if (cell.value.stream) {
     std::byte* at = nullptr;
@@ -129,7 +129,7 @@ Status Worker::pack(Cell& cell) noexcept {
   return Status::internal;
 }
 
-// The stream stays at hand: others may be sent it.
+// Keeps the stream for other sends.
 Status Worker::pack_raw(Cell& cell, bool settle) noexcept {
   Value& value = cell.value;
   if (value.absent) {

@@ -1,4 +1,4 @@
-// Brings values into the form that a step needs and lets them meet. One worker serves one run.
+// Converts and combines values. One worker per run.
 #pragma once
 
 #include <cstddef>
@@ -14,22 +14,21 @@
 
 namespace stretto::payload {
 
-// Where a value may be unfolded: `home` is memory for its raw form that may be written (and may be where raw is
-// already); where it is null a pool's buffer serves.
+// `home`: writable memory for the raw form (perhaps where raw is); null: a pool's buffer serves.
 struct Cell {
   Value value;
-  std::size_t count = 0;  // elements
+  std::size_t count = 0;
   std::byte* home = nullptr;
 };
 
 class Worker {
  public:
-  // `reduces`: the collective combines. The pool outlives the worker and all values it makes. `executor`: values lie in
-  // its memory, and it executes the operations on them; null: values lie in the host's memory.
+  // `reduces`: the collective combines. The pool outlives the worker and its values. `executor` operates on values in
+  // its memory; null: host memory.
   void begin(const Spec& spec, bool reduces, Pool* pool, const codec::Parallel* parallel,
              Executor* executor = nullptr) noexcept;
 
-  // From now on takes memory from another pool.
+  // Takes memory from another pool from now on.
   void take_from(Pool& pool) noexcept { pool_ = &pool; }
 
   const Spec& spec() const noexcept { return spec_; }
@@ -37,48 +36,48 @@ class Worker {
   bool compressed() const noexcept { return spec_.kind != Kind::raw; }
   std::size_t raw_bytes(std::size_t count) const noexcept { return count * size_; }
 
-  // Values are cut on multiples of this many elements: for streams, the codec's groups (docs/format.md), which stay whole.
+  // Values are cut on multiples of this many elements: for streams whole codec groups (docs/format.md).
   std::size_t grain() const noexcept { return compressed() ? 1024 : 1; }
 
-  // Longest message that a value of `count` elements makes, but for sums of many values off the grid; and those included.
+  // Longest message of `count` elements, without (message_bound) and with sums of many values off the grid.
   std::size_t message_bound(std::size_t count) const noexcept;
   std::size_t longest(std::size_t count) const noexcept;
 
-  // Before the value is sent: raw is at hand (payload raw), or a stream is; under cprp2p a new one.
+  // Before a send: makes raw (payload raw) or a stream available; under cprp2p a new stream.
   Status pack(Cell& cell) noexcept;
 
-  // Prepares a value that is sent raw. `settle`: all ranks must end with the value that is sent. If some of them get a stream, it is
-  // the stream's decoded value.
+  // Before a raw send. `settle`: all ranks must end with the sent value, so if some get a stream it is the stream's
+  // decoded value.
   Status pack_raw(Cell& cell, bool settle) noexcept;
 
-  // dst = what arrived. Under cprp2p it is decoded at once. A raw `arrived` lies in `store`.
+  // dst = arrived, decoded at once under cprp2p. Raw values lie in `store`.
   Status replace(Cell& dst, Stream arrived) noexcept;
   Status replace(Cell& dst, std::byte* arrived, const Buffer& store) noexcept;
 
   // dst = what arrived at its home.
   void landed(Cell& dst) noexcept;
 
-  // dst = dst (+) arrived, or arrived (+) dst. A raw `arrived` lies in `store` (and may be changed by a user's function).
+  // dst = dst (+) arrived, or arrived (+) dst. Raw values lie in `store`; a user's function may change them.
   Status meet(Cell& dst, Stream arrived, bool arrived_first) noexcept;
   Status meet(Cell& dst, std::byte* arrived, const Buffer& store, bool arrived_first) noexcept;
 
-  // dst = dst (+) src, or src (+) dst, both on this rank.
+  // dst = dst (+) src, or src (+) dst.
   Status meet(Cell& dst, Cell& src, bool src_first) noexcept;
 
-  // dst = src; values that no step writes are shared, not copied.
+  // dst = src; values that no step writes are shared.
   Status copy(Cell& dst, Cell& src) noexcept;
 
-  // Bytes that nobody else touches meanwhile.
+  // Precondition: exclusive access.
   Status copy_bytes(std::byte* to, const std::byte* from, std::size_t bytes) noexcept;
 
-  // Finds the codes of a contribution before a stream meets it, where the payload asks for that.
+  // Codes of a contribution before a stream meets it, if the payload asks for it.
   Status quantise(Cell& cell) noexcept;
 
-  // Load one rank's contribution from `n` vectors (n != 1, or negated) into a value that owns it.
+  // `n` vectors (n != 1, or negated), into a value that owns the result.
   Status load(Cell& cell, const std::byte* const* inputs, std::size_t n, bool negate) noexcept;
 
-  // The result: raw values in cell.home. `from_stream`: decode the stream (made now if need be), so that all ranks agree.
-  // divisor > 1: the mean. (Where raw and streams mix the division follows, as ranks may hold either.)
+  // Raw values in cell.home. `from_stream`: decoded from the stream (made if needed), so that all ranks agree. divisor
+  // > 1: the mean. Where raw and streams mix, values are divided after decoding, as ranks may hold either.
   Status finish(Cell& cell, bool from_stream, std::uint32_t divisor) noexcept;
 
  private:
@@ -89,7 +88,7 @@ class Worker {
   Status add_stream(Value& value, std::size_t count, const Stream& other) noexcept;
   Status unpack(const Stream& stream, std::byte* to, std::size_t count, std::uint32_t divisor = 1) noexcept;
 
-  // Operations on raw values, by the host or the executor.
+  // Raw values, by the host or the executor.
   Status combine_raw(const void* left, const void* right, std::byte* out, std::size_t count) noexcept;
   Status negate(const std::byte* in, std::byte* out, std::size_t count) noexcept;
   Status divide(std::byte* values, std::size_t count, std::uint32_t divisor) noexcept;
@@ -100,7 +99,7 @@ class Worker {
   bool sums_ = false;  // the operation adds codes
   codec::Type type_{};
   codec::Combine combine_{};
-  std::size_t size_ = 0;  // bytes of an element
+  std::size_t size_ = 0;
   Pool* pool_ = nullptr;
   Executor* executor_ = nullptr;
   codec::Options options_{};

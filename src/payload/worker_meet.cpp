@@ -1,4 +1,3 @@
-// Combination of a block with an arriving one: it is replaced, or the two are combined, as streams or as values.
 #include <cstring>
 
 #include "payload/arithmetic.hpp"
@@ -35,8 +34,8 @@ Status Worker::replace(Cell& dst, Stream arrived) noexcept {
   return spec_.kind == Kind::cprp2p ? make_raw(dst) : Status::ok;
 }
 
-// Room for a sum without exceptions does nearly always; exact sums of many values off the grid, or a summand that the other's
-// predictor does not suit, may take many times that.
+// Room for a sum without exceptions usually suffices; exact sums of many values off the grid, or badly predicted ones,
+// may take many times that.
 Status Worker::add_raw(Value& value, const std::byte* x, std::size_t count, Buffer codes) noexcept {
   if (executor_ != nullptr) {
     const Stream a = value.stream;
@@ -136,7 +135,7 @@ Status Worker::meet(Cell& dst, std::byte* arrived, const Buffer& store, bool arr
     if (value.raw != at) std::memcpy(at, value.raw, raw_bytes(dst.count));
     spec_.user.function(arrived, at, dst.count, spec_.user.context);
   } else {
-    // The function leaves its result where the message arrived; that becomes the value.
+    // The result is where the message arrived.
     spec_.user.function(value.raw, arrived, dst.count, spec_.user.context);
     at = arrived;
     own = store;
@@ -168,7 +167,7 @@ Status Worker::meet(Cell& dst, Cell& src, bool src_first) noexcept {
   }
   if (src.value.raw == nullptr) return fail(Status::internal, "a step combines a block that nothing was put into");
   if (spec_.op == Op::user && !src_first) {
-    // The function writes its right operand, and src must stay as it is.
+    // The function writes its right operand; src must not change.
     Buffer right;
     if (const Status s = pool_->take(raw_bytes(src.count), &right); s != Status::ok) return s;
     std::memcpy(right.data(), src.value.raw, raw_bytes(src.count));

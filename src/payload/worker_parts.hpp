@@ -1,4 +1,4 @@
-// Functions shared by the two files of the worker.
+// Functions shared by worker.cpp and worker_meet.cpp.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// The collectives, and what each of them is: one enumeration and one table for every floor.
+// The collectives and their properties: one enumeration and one table for all of stretto.
 #pragma once
 
 #include <array>
@@ -7,9 +7,8 @@
 
 namespace stretto::schedule {
 
-// The first nine are families: schedules are built for these, and docs/algorithms.md lists them. The others are forms
-// of a family with other arguments (see Properties). `agreement` compares a word of each rank in a
-// node's memory; no caller names it.
+// The first nine are families with schedules (docs/algorithms.md); the others are forms of a family (see Properties).
+// `agreement` compares a word of each rank in a node's memory, and is internal.
 enum class Collective : std::uint8_t {
   allreduce,
   reduce,
@@ -30,20 +29,20 @@ enum class Collective : std::uint8_t {
 };
 inline constexpr int families = 9, collectives = 16;
 
-// The ranks that know the numbers of elements.
+// Ranks that know the numbers of elements.
 enum class Counts : std::uint8_t {
-  one,      // every rank the same number
-  by_rank,  // every rank all of them
-  at_root,  // the root all of them, each other rank its own
-  by_pair   // each rank those of its pairs with all others
+  one,      // all ranks, one number
+  by_rank,  // all ranks, every number
+  at_root,  // the root every number, other ranks their own
+  by_pair   // each rank those of its own pairs
 };
 
 struct Properties {
   const char* name;
   Collective family;
-  bool reduces;  // contributions are combined
-  bool rooted;   // one rank has all, at the start or at the end
-  bool blocks;   // a count is of a rank's block; else of the whole vector
+  bool reduces;
+  bool rooted;  // one rank has all data, at the start or at the end
+  bool blocks;  // a count is of a rank's block, else of the whole vector
   Counts counts;
 };
 

@@ -11,7 +11,7 @@ namespace {
 
 using Levels = std::span<const std::vector<std::int32_t>>;
 
-// Sets the fields that follow from the members of the groups.
+// Sets the fields that follow from `members`.
 void finish(Groups& groups) {
   groups.ordered = groups.consecutive;
   groups.exchange_rounds = groups.tree_rounds = 0;
@@ -32,7 +32,7 @@ void finish(Groups& groups) {
 
 Groups nest(Levels levels, std::span<const std::int32_t> ranks);
 
-// The groups of these ranks by one level, and in them by the others.
+// Groups of these ranks by one level, and inside them by the others.
 Groups nest_in(std::span<const std::int32_t> colors, Levels others, std::span<const std::int32_t> ranks) {
   Groups groups = groups_of(colors);
   bool any = false;
@@ -47,7 +47,7 @@ Groups nest_in(std::span<const std::int32_t> colors, Levels others, std::span<co
   return groups;
 }
 
-// No groups where no level separates these ranks.
+// Empty if no level separates these ranks.
 Groups nest(Levels levels, std::span<const std::int32_t> ranks) {
   for (; !levels.empty(); levels = levels.subspan(1)) {
     std::vector<std::int32_t> colors;

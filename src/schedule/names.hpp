@@ -1,4 +1,3 @@
-// Names of the enumerations, as options, reports and prints use them.
 #pragma once
 
 #include <optional>
@@ -11,12 +10,12 @@ namespace stretto::schedule {
 const char* name(Buffer b) noexcept;
 const char* name(Kind k) noexcept;
 const char* name(Link l) noexcept;
-const char* name(Lane l) noexcept;  // "before", "beside", "after": the application's work
+const char* name(Lane l) noexcept;  // relative to the application's work
 
-// A family by its name; "broadcast" is "bcast".
+// A family by name, also "broadcast".
 std::optional<Collective> find_collective(std::string_view name) noexcept;
 
-// True if a rank's caller holds the block at the start, and expects it at the end (see Collective).
+// True if a rank's caller holds the block at the start, or expects it at the end.
 bool holds(Collective c, int ranks, int root, int rank, int block) noexcept;
 bool expects(Collective c, int ranks, int root, int rank, int block) noexcept;
 

@@ -1,4 +1,3 @@
-// How the builders write a schedule down: one call a step.
 #pragma once
 
 #include <algorithm>
@@ -26,18 +25,17 @@ class Program {
     s_.keeps_order = keeps_order;
   }
 
-  // Ranks bracket a sum differently (Schedule::ranks_differ).
   void let_ranks_differ() { s_.ranks_differ = true; }
 
-  // Gives the `of_leaves` rounds next to the leaves to the application (Lane). Of all `rounds` the first `up` go up a
-  // tree, and the last `down` go down a tree, with the leaves at the end. Precondition: there is no step yet.
+  // Gives the `of_leaves` rounds next to the leaves to the application (Lane). The first `up` of all `rounds` go up a
+  // tree, the last `down` go down. Precondition: no step yet.
   void split(int of_leaves, int rounds, int up, int down) {
     if (of_leaves <= 0) return;
     begin_ = std::min(of_leaves, up);
     if (down > 0) end_ = rounds - std::min(of_leaves, down);
   }
 
-  // Blocks [first, first + count) of a buffer travel as one message.
+  // Blocks [first, first + count) of a buffer, as one message.
   void send(int peer, Buffer from, int first, int count, int level) {
     add({.kind = Kind::send, .level = u(level), .peer = peer, .src = {from, first, count}});
   }
@@ -45,7 +43,7 @@ class Program {
     add({.kind = Kind::recv_replace, .level = u(level), .peer = peer, .dst = {to, first, count}});
   }
 
-  // The incoming contributions come first where they are of lower ranks: `incoming_first`.
+  // `incoming_first`: the incoming contributions are of lower ranks.
   void combine(int peer, Buffer to, int first, int count, bool incoming_first, int level) {
     add({.kind = Kind::recv_combine,
          .incoming_first = incoming_first,
@@ -70,12 +68,11 @@ class Program {
          .src = {from, first, count}});
   }
 
-  // Empty messages.
   void signal(int peer, int level) { send(peer, Buffer::tmp, 0, 0, level); }
   void await(int peer, int level) { replace(peer, Buffer::tmp, 0, 0, level); }
 
-  // Sorts the steps from `first` on by their levels: lists that were written one after another, each in that order, and that share
-  // no blocks, then advance together.
+  // Sorts the steps from `first` on by level. Lists that were appended one after another, each ordered by level and
+  // sharing no blocks, then advance together.
   std::size_t size() const { return s_.steps.size(); }
   void interleave(std::size_t first) {
     std::stable_sort(s_.steps.begin() + static_cast<std::ptrdiff_t>(first), s_.steps.end(),
@@ -106,7 +103,7 @@ class Program {
 // x modulo p in [0, p), for x in [-p, 2p).
 inline int wrap(int x, int p) { return x < 0 ? x + p : (x >= p ? x - p : x); }
 
-// Floor and ceiling of the binary logarithm, p >= 1.
+// p >= 1.
 inline int log2_floor(int p) { return std::bit_width(static_cast<unsigned>(p)) - 1; }
 inline int log2_ceil(int p) { return std::bit_width(static_cast<unsigned>(p) - 1); }
 

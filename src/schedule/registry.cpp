@@ -300,8 +300,8 @@ const Algorithm& default_algorithm(Collective collective, bool keeps_order, bool
   for (const Algorithm& a : algorithms()) {
     if (a.collective == collective && (a.keeps_order || !keeps_order) && (a.rank_by_rank || !rank_by_rank)) return a;
   }
-  return algorithms()
-      .front();  // no collective is without an algorithm that keeps order, nor a reduction without one rank by rank
+  // Unreachable: every collective has an algorithm that keeps order, and every reduction one rank by rank.
+  return algorithms().front();
 }
 
 }  // namespace stretto::schedule

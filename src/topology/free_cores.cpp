@@ -29,7 +29,7 @@ struct Core {
   int ranks = 0;
 };
 
-// How far up the machine's tree what holds both lies: the less, the nearer.
+// Levels up to the smallest object that holds both; fewer is nearer.
 int height_over_both(hwloc_obj_t core, hwloc_const_bitmap_t rank) {
   int steps = 0;
   for (hwloc_obj_t o = core; o != nullptr; o = o->parent, ++steps)

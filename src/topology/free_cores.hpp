@@ -1,4 +1,3 @@
-// Cores that no rank of a host is bound to, and which of them serve whom.
 #pragma once
 
 #include <sched.h>
@@ -10,18 +9,18 @@
 
 namespace stretto::topology {
 
-// CPUs by Linux's numbers; the same length everywhere, so that ranks can exchange it.
+// Linux's numbers; of fixed length, for exchange.
 struct Cpus {
   cpu_set_t set[8192 / CPU_SETSIZE];
 };
 
-// The CPUs that the calling thread is bound to.
+// CPUs that the calling thread is bound to.
 Cpus bound_to() noexcept;
 
-// For the rank `rank` of a host, whose ranks are bound to `bound`: a CPU of a free core near it, in the list; empty: every core that the job may use has a
-// rank, as where ranks are not bound. With fewer free cores than ranks these share them, as evenly as can be. A core with two hardware
-// threads is free where neither has a rank. From equal `bound` all ranks compute the same assignment. internal where hwloc cannot describe
-// the machine; throws std::bad_alloc. *serving: cores that serve all these ranks.
+// A CPU of a free core near rank `rank` of a host with ranks bound to `bound`; empty: every usable core has a rank, as
+// without binding. A core is free if none of its hardware threads has a rank; too few are shared evenly. Equal `bound`
+// gives equal assignments. *serving: cores for all these ranks. internal: hwloc cannot describe the machine; throws
+// std::bad_alloc.
 Status free_core(std::span<const Cpus> bound, std::size_t rank, std::vector<int>* cpus, int* serving);
 
 }  // namespace stretto::topology

@@ -1,5 +1,5 @@
-// A process is in the socket, cache or core that holds all its allowed CPUs. A process that may run anywhere on a machine of one
-// socket is in that socket. CPUs that a container may not use are described as well, so that all containers of a host number alike.
+// A process is in the socket, cache or core that holds all its allowed CPUs; without binding, in an only socket. CPUs
+// that a container may not use are included, so that all containers of a host number alike.
 #include "topology/locate.hpp"
 
 #include <unistd.h>
@@ -20,13 +20,13 @@ Place place_of(hwloc_topology_t machine, hwloc_const_cpuset_t bound) noexcept {
   if (set == nullptr) return place;
   hwloc_bitmap_and(set.get(), set.get(), hwloc_topology_get_topology_cpuset(machine));
   if (hwloc_bitmap_iszero(set.get())) return place;
-  // From the smallest object that holds the whole set outwards; the last data cache that we pass is the last level.
+  // Outwards from the smallest object with the whole set; the last data cache is the last level.
   for (hwloc_obj_t o = hwloc_get_obj_covering_cpuset(machine, set.get()); o != nullptr; o = o->parent) {
     if (o->type == HWLOC_OBJ_CORE) place.core = number(o);
     if (hwloc_obj_type_is_dcache(o->type)) place.cache = number(o);
     if (o->type == HWLOC_OBJ_PACKAGE) place.socket = number(o);
   }
-  // NUMA nodes hang beside the tree of caches and sockets. Several may have the same cores (of fast and of large memory): they are one place.
+  // NUMA nodes hang beside the tree. Equal cores (fast and large memory) are one place.
   for (hwloc_obj_t n = nullptr; (n = hwloc_get_next_obj_by_type(machine, HWLOC_OBJ_NUMANODE, n)) != nullptr;)
     if (hwloc_bitmap_isincluded(set.get(), n->cpuset) != 0) {
       place.numa = number(n);
@@ -43,8 +43,8 @@ Status describe(Machine* machine) noexcept {
   hwloc_topology_t raw = nullptr;
   if (hwloc_topology_init(&raw) != 0) return fail(Status::out_of_memory, "no memory to describe this machine");
   machine->reset(raw);
-  // Linux describes the caches here. hwloc's own x86 discovery would move this thread to each processor in turn and leave it on
-  // the last, and so gather all ranks of a host there.
+  // Linux describes the caches. hwloc's x86 discovery would move this thread over all processors, and all ranks of the
+  // host to the last.
   if (access("/sys/devices/system/cpu/cpu0/cache", F_OK) == 0)
     static_cast<void>(hwloc_topology_set_components(raw, HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST, "x86"));
   if (hwloc_topology_set_flags(raw, HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED) != 0 || hwloc_topology_load(raw) != 0)

@@ -1,4 +1,4 @@
-// Where a process is in a machine that hwloc describes: the part of locate() that needs no machine of its own.
+// locate() on any described machine.
 #pragma once
 
 #include <hwloc.h>
@@ -23,16 +23,14 @@ struct Free {
 using Machine = std::unique_ptr<std::remove_pointer_t<hwloc_topology_t>, Destroy>;
 using Set = std::unique_ptr<std::remove_pointer_t<hwloc_bitmap_t>, Free>;
 
-// Describes this machine, also the CPUs that a container may not use. internal when hwloc cannot describe it.
+// Describes this machine, with CPUs that a container may not use. internal: hwloc cannot.
 Status describe(Machine* machine) noexcept;
 
-// The place of a process that is bound to `bound` (null: not bound) in this machine; host is 0.
+// `bound`: null if not bound. host is 0.
 Place place_of(hwloc_topology_t machine, hwloc_const_cpuset_t bound) noexcept;
 
-// Hardware threads that may be used.
 int cores_of(hwloc_topology_t machine) noexcept;
 
-// free_core() in this machine.
 std::vector<int> free_core_of(hwloc_topology_t machine, std::span<const Cpus> bound, std::size_t rank, int* serving);
 
 }  // namespace stretto::topology

@@ -1,6 +1,4 @@
-// Where the ranks of a communicator are: hosts, and inside a host sockets, last-level caches and cores.
-//
-// A Topology is data, the same on every rank: it is gathered once, or made up to ask what another machine would do.
+// Places of a communicator's ranks. A Topology is data, equal on every rank, gathered once or made up.
 #pragma once
 
 #include <cstddef>
@@ -13,19 +11,19 @@
 
 namespace stretto::topology {
 
-// The closest thing that two ranks share; the kinds of link that a machine profile knows.
+// The closest thing that two ranks share: the links of a profile.
 enum class Distance : std::uint8_t {
-  cache,    // the last level of cache
-  socket,   // the socket, not the cache
-  node,     // the host, across sockets
-  network,  // hosts joined by a network
+  cache,  // last-level cache
+  socket,
+  node,  // across sockets
+  network,
 };
 constexpr std::size_t kDistances = 4;
 
-const char* name(Distance d) noexcept;  // "cache", "socket", "node", "network"
+const char* name(Distance d) noexcept;
 
-// The place of one rank. host is a number unique in the job; socket, cache, core and NUMA node are unique within the host. -1: unknown,
-// since the process is not bound within a single one; two ranks of a host count as sharing it where either has -1.
+// Numbers are unique in the job (host), or in the host. -1: unknown, since the process is not bound within one; ranks
+// of a host then count as sharing it.
 struct Place {
   std::int32_t host = 0;
   std::int32_t socket = -1;
@@ -37,15 +35,15 @@ struct Place {
 
 Distance distance(const Place& a, const Place& b) noexcept;
 
-// Levels inside a host that a hierarchy has unless others are asked for, from the innermost outwards.
+// Default levels inside a host, from the innermost outwards.
 inline constexpr std::string_view all_levels = "l3,numa,socket";
 
 class Topology {
  public:
   Topology() = default;
-  explicit Topology(std::vector<Place> places, int cores_per_host = 0);  // cores_per_host 0: not known
+  explicit Topology(std::vector<Place> places, int cores_per_host = 0);  // 0: unknown
 
-  // `ranks` ranks, `per_host` (>= 1) in a row on each host; the last host may have fewer.
+  // `per_host` (>= 1) successive ranks; the last host may have fewer.
   static Topology regular(int ranks, int per_host);
 
   int ranks() const noexcept { return static_cast<int>(places_.size()); }
@@ -54,22 +52,23 @@ class Topology {
   const Place& place(int rank) const noexcept { return places_[static_cast<std::size_t>(rank)]; }
   Distance distance(int a, int b) const noexcept;
 
-  // Ranks of the i-th host, ascending; hosts in the order of their lowest rank.
+  // Ascending; hosts in the order of their lowest rank.
   std::span<const std::int32_t> ranks_of(int host) const noexcept;
   int host_of(int rank) const noexcept;  // index as in ranks_of
-  bool uniform() const noexcept;         // as many ranks on every host
+  bool uniform() const noexcept;         // equal numbers of ranks per host
 
-  // The ranks' numbers at each level of a hierarchy, from the outermost inwards: hosts first, then those levels that separate ranks
-  // of some host. On a host where one rank is not known to be within a single socket (cache), all are taken to share it.
+  // The ranks' numbers by level, from the outermost inwards: hosts, then levels that separate ranks of some host. If a
+  // rank's socket (cache) is unknown, all ranks of its host share it.
   const std::vector<std::vector<std::int32_t>>& levels() const noexcept { return levels_; }
-  bool nested() const noexcept { return levels_.size() > 1; }  // some host has levels inside
+  bool nested() const noexcept { return levels_.size() > 1; }
 
-  // Lengths of the sides of the torus that the hosts lie on, row by row, the last dimension changing fastest; empty: none is known.
-  // lay_on_torus: invalid_argument unless it has a place for each host, of sides of at least 1.
+  // Sides of the hosts' torus, row by row, the last dimension changing fastest; empty: unknown. lay_on_torus:
+  // invalid_argument unless sides are at least 1 and there is a place per host.
   const std::vector<std::int32_t>& torus() const noexcept { return torus_; }
   Status lay_on_torus(std::vector<std::int32_t> sides);
 
-  // Takes these levels alone, all_levels before: a list of l3, numa and socket separated by commas, in any order; empty: hosts alone. invalid_argument names an unknown label.
+  // Uses only these levels: a comma-separated list of l3, numa and socket, in any order; empty: hosts alone.
+  // invalid_argument names an unknown label.
   Status take_levels(std::string_view labels);
 
  private:
@@ -83,10 +82,9 @@ class Topology {
   int cores_ = 0;
 };
 
-// Finds the place of the calling process by hwloc and its binding; host stays 0, since the gathering code numbers the hosts.
-// Numbers agree between the processes of a host, in different containers too: each is the lowest hardware thread of the object.
-// *cores: the number of hardware threads of this host that its processes may use, bound or not; the cores of a virtual machine
-// are hardware threads. internal when hwloc cannot describe the machine.
+// The calling process's place by hwloc and its binding, with host 0. Numbers agree between a host's processes, even in
+// different containers: an object's lowest hardware thread. *cores: hardware threads of this host that its processes
+// may use. internal: hwloc cannot describe the machine.
 Status locate(Place* here, int* cores) noexcept;
 
 }  // namespace stretto::topology

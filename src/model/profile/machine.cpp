@@ -23,7 +23,7 @@ CodecCost at_ratio(const std::vector<CodecCost>& costs, double ratio) {
           mix(a.fused, b.fused)};
 }
 
-// The next farther measured link: an unmeasured closer link is at least as good.
+// The next farther measured link: a closer link is at least as good.
 const Link& nearest(const Profile& profile, std::size_t distance) {
   static const Link none{Span{}};
   for (std::size_t d = distance; d < topology::kDistances; ++d)
@@ -34,14 +34,14 @@ const Link& nearest(const Profile& profile, std::size_t distance) {
 }
 
 Device device_of(const Profile& profile) {
-  // Estimates without measurement; docs/model.md has their sources.
+  // Estimates; docs/model.md has their sources.
   static const Device estimated{"",   "estimated", 5e-6,    4e-11,
                                 1e-5, 7e-13,       4.7e-13, {{1, 1.5e-5, 1.1e-12, 1.1e-12, 1.5e-12, 1.5e-12}},
                                 {},   {},          {}};
   if (!profile.device.known()) return estimated;
   Device d = profile.device;
   if (d.look <= 0) d.look = estimated.look;
-  if (d.f32.empty()) {  // a profile whose own figures are a device's
+  if (d.f32.empty()) {  // the profile's own figures are the device's
     d.f32 = profile.f32;
     d.f64 = profile.f64;
     d.combine = profile.gamma;
@@ -97,8 +97,8 @@ Machine machine_of(const Profile& profile, std::uint32_t element, double ratio) 
 }
 
 Machine machine_of_dense(const Profile& profile, std::uint32_t element, double ratio, double dense_ratio) {
-  // Seconds a byte of float32 that the entropy stage adds where cores move messages, too, as bench_hosts found them: 2.5 times those of
-  // docs/codec.md ("Dense chunks"), on a processor that compresses a byte in `reference` seconds.
+  // Seconds a float32 byte of the entropy stage beside message traffic (bench_hosts): 2.5 times docs/codec.md ("Dense
+  // chunks"), on a processor that compresses a byte in `reference` seconds.
   static const std::vector<CodecCost> entropy{{4, 0, 9.8e-10, 8e-10, 2.3e-9, 1.6e-9},
                                               {9, 0, 5.8e-10, 4.4e-10, 1.55e-9, 1.1e-9},
                                               {40, 0, 3.8e-10, 3.1e-10, 1.2e-9, 8e-10}};

@@ -1,4 +1,3 @@
-// Profiles by name: those that are part of the library; and by carrier.
 #include "model/profile/profile.hpp"
 
 #include <algorithm>
@@ -24,7 +23,7 @@ std::optional<Carrier> find_carrier(std::string_view text) noexcept {
 
 namespace {
 
-// Links inside a host that are farther than those measured keep to the farthest of these: the network is not theirs.
+// Unmeasured farther links inside a host take the farthest measured one, not the network's.
 void add_network(const Messages& others, Profile* profile) {
   constexpr auto network = static_cast<std::size_t>(topology::Distance::network);
   auto& links = profile->links;
@@ -70,7 +69,7 @@ const Profile& built_in() {
   static const Profile profile = [] {
     Profile p;
     const Status s = shipped("built-in", &p);
-    if (s != Status::ok) p.name = "built-in";  // figures of zero; a test keeps this from happening
+    if (s != Status::ok) p.name = "built-in";  // zeros; a test prevents this
     return p;
   }();
   return profile;

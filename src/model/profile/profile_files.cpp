@@ -1,4 +1,3 @@
-// Files of profiles: the user's configuration directory, and STRETTO_PROFILE.
 #include <algorithm>
 #include <cctype>
 #include <cstdlib>
@@ -17,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Letters, digits, '-' and '.' stay; any run of others becomes one '_'. So "Open MPI 5.0.11" is Open_MPI_5.0.11.
+// Replaces each run of characters other than letters, digits, '-' and '.' by '_': Open_MPI_5.0.11.
 std::string as_file_name(const std::string& text) {
   std::string name;
   for (const char c : text) {
@@ -91,7 +90,7 @@ bool named(Status* status, std::string* text, std::string* from) {
   return true;
 }
 
-// A host's profiles in the user's configuration directory, most recent first.
+// A host's profiles in the user's directory, most recent first.
 std::vector<fs::path> tuned(const std::string& host) {
   struct File {
     fs::file_time_type written;
@@ -113,7 +112,7 @@ std::vector<fs::path> tuned(const std::string& host) {
   return paths;
 }
 
-// A hand-written file may have no links, and counts as an MPI's.
+// A hand-written file may lack links, and counts as an MPI's.
 bool was_measured(const Profile& profile, Carrier carrier) noexcept {
   return carrier == Carrier::ucx ? profile.ucx.has_value() : profile.known() || !profile.ucx;
 }

@@ -1,4 +1,3 @@
-// A profile as JSON: docs/command.md, in code.
 #include <cmath>
 #include <initializer_list>
 #include <set>
@@ -16,12 +15,11 @@ namespace {
 using nlohmann::json;
 using nlohmann::ordered_json;
 
-// A problem and its place: "links.network[1].beta is negative". Caught by parse().
+// A problem and its place: "links.network[1].beta is negative".
 struct Wrong {
   std::string what;
 };
 
-// A value and its path.
 class Node {
  public:
   Node(const json& value, std::string path) : value_(value), path_(std::move(path)) {}
@@ -56,7 +54,7 @@ class Node {
   }
   std::string text() const {
     if (!value_.is_string()) wrong(" is no string");
-    return printable(value_.get<std::string>());  // users will see it
+    return printable(value_.get<std::string>());
   }
   bool boolean() const {
     if (!value_.is_boolean()) wrong(" is neither true nor false");
@@ -72,7 +70,7 @@ class Node {
   std::string path_;
 };
 
-// Refuses duplicate keys in an object, since readers differ in which they take. Callback of json::parse.
+// Refuses duplicate keys, which readers resolve differently.
 class Keys {
  public:
   bool operator()(json::parse_event_t event, const json& parsed) {
@@ -95,7 +93,7 @@ class Keys {
     for (const Object& o : open_) path += (path.empty() ? "" : ".") + o.latest;
     return path;
   }
-  std::vector<Object> open_;  // from the root down
+  std::vector<Object> open_;
 };
 
 Link read_link(const Node& node) {
@@ -127,7 +125,7 @@ constexpr std::pair<const char*, double Device::*> kDeviceFigures[] = {{"launch"
                                                                        {"combine", &Device::combine},
                                                                        {"copy", &Device::copy}};
 
-// The key of each provider's array; readers skip unknown providers.
+// Keys of providers' arrays; readers skip unknown providers.
 constexpr std::pair<Provider, const char*> kProviders[] = {{Provider::mpi, "natives"}, {Provider::node, "node"}};
 
 Native read_native(const Node& node, Provider provider) {
@@ -189,7 +187,7 @@ void read_messages(const Node& node, Messages* m) {
   m->agreement = node.number("agreement", 0);
 }
 
-// A section without links would mean that messages cost nothing.
+// Without links, messages would cost nothing.
 UcxMessages read_ucx(const Node& node) {
   UcxMessages m;
   read_messages(node, &m);

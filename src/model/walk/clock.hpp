@@ -1,4 +1,4 @@
-// Walks the schedules of all ranks with a clock: predicts a collective's time on a machine, as a system runs it.
+// Predicts a collective's time: walks all ranks' schedules with a clock.
 #pragma once
 
 #include <cmath>
@@ -10,15 +10,14 @@
 namespace stretto::model {
 
 struct Run {
-  double bytes = 0;          // of the whole vector
-  double segment = 0;        // bytes; 0: blocks are not cut
-  double grain = 0;          // blocks are cut at multiples of this many bytes; 0: blocks of equal length
-  bool overlap = true;       // as our engine: independent steps run concurrently
-  double enough = INFINITY;  // seconds: a walk with overlap may stop, with a larger time, once it exceeds this
-  // A started collective on hosts with `comm_cores` communication cores each, which run the steps beside the
-  // application's `work` seconds per rank (schedule::Lane). A message there keeps one core of the receiver's host busy,
-  // from its start until the receiver has processed it. `joins`: a rank whose work is over runs such steps, too, as in
-  // the library; else it only waits. 0 cores: no work, and a rank runs all its steps. Requires overlap.
+  double bytes = 0;
+  double segment = 0;        // bytes; 0: uncut
+  double grain = 0;          // bytes between cuts; 0: equal blocks
+  bool overlap = true;       // independent steps run concurrently
+  double enough = INFINITY;  // seconds; overlapped walks may stop beyond
+  // Communication cores per host, which run steps beside the application's `work` seconds per rank (schedule::Lane). A
+  // message keeps one of the receiver's cores busy until processed. `joins`: a rank runs such steps, too, after its
+  // work, as the library does. 0: no work, and ranks run all steps. Requires overlap.
   int comm_cores = 0;
   double work = 0;
   bool joins = true;
@@ -26,21 +25,17 @@ struct Run {
 
 struct Prediction {
   double seconds = 0;
-  double wire = 0;  // bytes sent by the busiest rank
-  double work = 0;  // seconds of core work (codec, sums) on the busiest rank, without transfers
+  double wire = 0;  // sent by the busiest rank
+  double work = 0;  // codec and sums on the busiest rank
 };
 
-// Two modes of running a schedule.
-//
-//   overlap     dataflow: a step starts when its inputs are ready. A rank's core is one resource, as are its sending
-//   and
-//               its receiving side (one for both without full duplex), the network cards of its host and the uplinks of
-//               the fabric. Segments flow: a step is described by the end of its first and of its last segment, so a
-//               walk
-//               costs the same for any number of them. Results are decoded while the core is idle.
-//   otherwise   a rank exchanges or computes, never both, round by round (level of the schedule): work before sending,
-//               then messages, then work on arrived data. A message takes latency + bytes; messages of a rank follow
-//               each other in each direction. The literature's closed forms are of this kind.
+// Modes:
+//   overlap     a step starts when its inputs are ready. Resources are a rank's core, its sending and its receiving
+//               side (one for both without full duplex), its host's cards and the fabric's uplinks. Results are
+//               decoded in idle time.
+//   otherwise   ranks exchange or compute, round by round: work before sending, messages, work on arrived data. A
+//               message takes latency + bytes; a rank's messages follow each other in each direction. The
+//               literature's closed forms do so.
 Prediction predict(const Programs& programs, const System& system, const Machine& machine, const Run& run);
 
 }  // namespace stretto::model

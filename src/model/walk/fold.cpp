@@ -1,4 +1,3 @@
-// Finds ranks that behave alike.
 #include <algorithm>
 #include <bit>
 
@@ -30,7 +29,7 @@ int fold_period(const schedule::Algorithm& algorithm, const schedule::Request& r
                 const topology::Topology& topology, int hosts_per_leaf) {
   const int p = request.ranks;
   const Symmetry symmetry = algorithm.symmetry;
-  // On a torus, hosts cannot represent others, since their links differ.
+  // Hosts on a torus differ in their links.
   if (symmetry == Symmetry::none || !topology.torus().empty()) return p;
   const int d = ranks_a_host(topology);
   if (d == 0) return p;

@@ -18,7 +18,7 @@ Extents::Extents(double bytes, std::int32_t blocks, double grain)
   last_ = each_ > 0 ? parts - 1 : rest_ - 1;
 }
 
-// Cuts like engine::first_of: whole grains, with one of the remaining grains for each of the first blocks.
+// Like engine::first_of: whole grains, the first blocks with one more.
 double Extents::of(std::int32_t block) const noexcept {
   if (grain_ <= 0) return even_;
   const auto first = [&](std::int32_t b) {
@@ -27,7 +27,7 @@ double Extents::of(std::int32_t block) const noexcept {
   return first(block + 1) - first(block);
 }
 
-// Sums blocks with an extra grain, blocks without, and the last non-empty block, which may end within a grain.
+// Blocks with an extra grain, blocks without, and the last, which may end within a grain.
 Extent Extents::of(std::int32_t first, std::int32_t count, const Cut& cut) const noexcept {
   Extent all;
   const auto add = [&](double blocks, double bytes) {
@@ -134,7 +134,6 @@ double Forms::pack(const Act& act, Parcel* parcel) {
   return work;
 }
 
-// dst = dst + src, each in the forms that it has.
 double Forms::meet(Form& dst, const Form& src, const Extent& n) {
   double work = 0;
   const double contributions = dst.contributions + src.contributions;
@@ -167,7 +166,7 @@ double Forms::meet(Form& dst, const Form& src, const Extent& n) {
   return work;
 }
 
-// Raw blocks of one message or one step are summed by one call.
+// One call sums the raw blocks of a message or step.
 double Forms::raw_sum_calls(const Act& act) {
   return std::exchange(sums_raw_, false) ? pieces(act) * machine_.combine.call : 0;
 }

@@ -1,5 +1,4 @@
-// The forms (values, codes, stream) in which each block of a rank exists, and the work to convert them: src/payload
-// without data, by the rules of a System.
+// Forms of each block of a rank, and the conversion work: src/payload without data, by the rules of a System.
 #pragma once
 
 #include <cstdint>
@@ -11,23 +10,21 @@
 
 namespace stretto::model {
 
-// Totals over consecutive blocks.
 struct Extent {
   double bytes = 0;
-  double blocks = 0;  // non-empty ones
-  double pieces = 0;  // coded pieces of these blocks
+  double blocks = 0;  // non-empty
+  double pieces = 0;  // coded pieces
 };
 
 struct Cut {
-  double segment = 0;  // bytes; 0: blocks are not cut
+  double segment = 0;  // bytes; 0: uncut
   // Pieces in which a block travels and is coded.
   double pieces(double bytes) const noexcept;
 };
 
-// Bytes of each block.
 class Extents {
  public:
-  // Cuts `bytes` into `blocks` nearly equal blocks, at multiples of `grain` bytes; 0: exactly equal.
+  // Nearly equal blocks at multiples of `grain`; 0: exactly equal.
   Extents(double bytes, std::int32_t blocks, double grain);
   double of(std::int32_t block) const noexcept;
   Extent of(std::int32_t first, std::int32_t count, const Cut& cut) const noexcept;
@@ -38,10 +35,9 @@ class Extents {
   double last_ = 0;             // last non-empty block
 };
 
-// The payload of a send.
 struct Parcel {
-  double wire = 0;           // bytes on the wire
-  double contributions = 0;  // contributions summed in each block; the largest number if blocks differ
+  double wire = 0;           // bytes
+  double contributions = 0;  // summed in each block; the most if they differ
 };
 
 class Forms {
@@ -49,25 +45,25 @@ class Forms {
   Forms(const Programs& programs, const Program& program, const System& system, const Machine& machine,
         const Extents& extents, const Cut& cut);
 
-  // Seconds of work; the forms change.
-  double up_front();                                  // work before the first message
+  // Seconds of work; forms change.
+  double up_front();                                  // before the first message
   double pack(const Act& act, Parcel* parcel);        // before a send
   double take(const Act& act, double contributions);  // after a receive
-  double local(const Act& act);                       // a copy or combine
-  double deliver(std::int32_t slot);                  // of a result, for the caller
+  double local(const Act& act);                       // copy or combine
+  double deliver(std::int32_t slot);                  // a result, for the caller
 
-  // Raw bytes of an act's blocks, 0 for signals; and the number of its messages.
+  // Raw bytes of an act's blocks, and number of its messages; 0 for signals.
   double bytes(const Act& act) const noexcept { return lengths_[index_of(act)].bytes; }
   double pieces(const Act& act) const noexcept { return lengths_[index_of(act)].pieces; }
   const Extent& extent(std::int32_t slot) const noexcept { return extents_[static_cast<std::size_t>(slot)]; }
-  // true for a send whose source must not change until it has arrived
+  // True: the source must not change until the send has arrived.
   bool keeps_buffer(const Act& act) const noexcept;
 
  private:
   struct Form {
     bool raw = false, codes = false, stream = false;
-    bool decoded = false;  // raw was made from stream
-    bool home = false;     // raw is in the result's place
+    bool decoded = false;  // from stream
+    bool home = false;     // in the result's place
     double contributions = 0;
   };
 
@@ -90,8 +86,8 @@ class Forms {
   bool from_streams_ = false;
   bool sums_raw_ = false;  // in the current act
   std::vector<Form> forms_;
-  std::vector<Extent> extents_;  // by slot
-  std::vector<Length> lengths_;  // by act
+  std::vector<Extent> extents_;
+  std::vector<Length> lengths_;
 };
 
 }  // namespace stretto::model

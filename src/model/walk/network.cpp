@@ -21,7 +21,7 @@ Network::Shared& Network::receiving(std::int32_t rank) noexcept {
   return (machine_.full_duplex ? in_ : out_)[static_cast<std::size_t>(rank)];
 }
 
-// Each link of a torus beyond the first adds latency.
+// Each torus link beyond the first adds latency.
 double Network::latency(const Act& send, std::int32_t from, std::int32_t to, double alpha) const {
   if (links_.empty() || send.distance != topology::Distance::network) return alpha;
   const auto host = [&](std::int32_t rank) { return programs_.all[static_cast<std::size_t>(rank)].host; };
@@ -35,7 +35,7 @@ Flow Network::pass(const Act& send, std::int32_t from, std::int32_t to, double b
   const double hold = occupied + (latency_occupies_ ? alpha : 0);
   Shared& out = out_[static_cast<std::size_t>(from)];
   Shared& in = receiving(to);
-  // Each side processes its queue; neither waits until both are idle.
+  // Each side processes its own queue.
   const double able = std::max(ready.head, posted);
   const double start = std::max({able, out.free, in.free});
   Flow there{start + alpha + occupied / pieces, 0};
@@ -61,7 +61,6 @@ Flow Network::pass(const Act& send, std::int32_t from, std::int32_t to, double b
     share(leaf_up_[static_cast<std::size_t>(programs_.leaf[host_from])], uplink);
     share(leaf_down_[static_cast<std::size_t>(programs_.leaf[host_to])], uplink);
   }
-  // A link has the bandwidth of a card.
   routes_.walk(static_cast<std::int32_t>(host_from), static_cast<std::int32_t>(host_to),
                [&](std::size_t link) { share(links_[link], occupied); });
   return there;

@@ -1,5 +1,4 @@
-// Shared resources of messages: the sending and receiving side of a rank, the cards of a host, the uplinks of a fabric,
-// the links of a torus.
+// Shared resources of messages: sides of ranks, cards of hosts, uplinks of a fabric, links of a torus.
 #pragma once
 
 #include <vector>
@@ -10,7 +9,7 @@
 
 namespace stretto::model {
 
-// Times of the first and the last segment.
+// Times of the first and last segment.
 struct Flow {
   double head = 0;
   double tail = 0;
@@ -18,16 +17,16 @@ struct Flow {
 
 class Network {
  public:
-  // `latency_occupies`: a side is busy for latency and bytes, not for bytes alone.
+  // `latency_occupies`: sides are busy for latency, too.
   Network(const Programs& programs, const Machine& machine, bool latency_occupies);
 
-  // Passes a message of `bytes` in `pieces`, ready at the sender at `ready`, with a receive posted at `posted`. Returns
-  // its arrival. *busy: seconds of a core, at either end.
+  // Returns the arrival of a message, ready at `ready`, with a receive posted at `posted`. *busy: seconds of a core at
+  // each end.
   Flow pass(const Act& send, std::int32_t from, std::int32_t to, double bytes, double pieces, Flow ready, double posted,
             double* busy);
 
  private:
-  struct Shared {  // a resource with a queue that is busy until `free`
+  struct Shared {  // a queue, busy until `free`
     double free = 0;
     double take(double start, double seconds) noexcept {
       free = (free > start ? free : start) + seconds;
@@ -40,11 +39,11 @@ class Network {
   const Programs& programs_;
   const Machine& machine_;
   bool latency_occupies_;
-  std::vector<Shared> out_, in_;             // by rank
-  std::vector<Shared> host_out_, host_in_;   // by host
-  std::vector<Shared> leaf_up_, leaf_down_;  // by leaf
+  std::vector<Shared> out_, in_;
+  std::vector<Shared> host_out_, host_in_;
+  std::vector<Shared> leaf_up_, leaf_down_;
   Routes routes_;
-  std::vector<Shared> links_;  // of the torus
+  std::vector<Shared> links_;
 };
 
 }  // namespace stretto::model

@@ -1,4 +1,4 @@
-// The walk with overlap: each step starts when its inputs are ready and its resources are free.
+// Walk with overlap: a step starts when its inputs are ready and its resources free.
 #include <algorithm>
 #include <cmath>
 #include <compare>
@@ -46,8 +46,8 @@ class Overlapped {
     }
   }
 
-  // Messages pass in order of their earliest start; at equal times earlier rounds first. Messages of one round pass
-  // together, so that nothing depends on rank numbers, except that communication cores take them one by one.
+  // Messages pass in order of their earliest start, then of rounds. Messages of one round pass together, so that rank
+  // numbers do not matter, except that communication cores take them one by one.
   Prediction walk() {
     for (std::size_t r = 0; r < ranks_.size(); ++r) advance(static_cast<std::int32_t>(r));
     std::vector<Passing> together;
@@ -79,12 +79,12 @@ class Overlapped {
   }
 
  private:
-  struct Held {                             // a slot
-    Flow at;                                // time at which the contents are ready
-    double reading = 0;                     // time until which it must not be written
+  struct Held {
+    Flow at;                                // when the contents are ready
+    double reading = 0;                     // must not be written until then
     std::int32_t writers = 0, readers = 0;  // incomplete messages
   };
-  struct Posted {  // a posted side of a message, waiting for the other side
+  struct Posted {  // one side of a message, waiting for the other
     bool there = false;
     Flow ready;
     Parcel parcel{};
@@ -99,28 +99,28 @@ class Overlapped {
     Ready message;
     Flow there;
     double busy;             // seconds of a core at either end
-    double* core = nullptr;  // core that receives it; null: the receiver's own
+    double* core = nullptr;  // receiving core; null: the receiver's own
   };
   struct Rank {
     const Program& program;
     Forms forms;
     std::vector<Held> slots{};
-    std::vector<Posted> ready{};  // by act
-    std::size_t next = 0;         // next act to issue
-    std::int32_t open = 0;        // issued, incomplete messages
-    std::int32_t open_here = 0;   // of these, on `level`, the level of the last issued message
+    std::vector<Posted> ready{};
+    std::size_t next = 0;
+    std::int32_t open = 0;       // issued, incomplete messages
+    std::int32_t open_here = 0;  // of these, on `level`
     std::uint32_t level = 0;
-    std::int32_t left_before = 0;  // incomplete acts before the application's work
+    std::int32_t left_before = 0;  // incomplete acts before the work
     double before = 0;             // end of the complete ones
-    double core = 0;               // end of the core's queue
+    double core = 0;               // end of its queue
     double last = 0;               // end of all acts so far
     double others = 0;             // end of all acts on levels before `level`
     double load = 0;               // time of the core, without results
     double wire = 0, work = 0;
-    std::int32_t index = 0;  // index on its host
+    std::int32_t index = 0;
   };
 
-  // The core for a rank's act: its own, or a communication core.
+  // The core for an act: the rank's own, or a communication core.
   double& core_of(Rank& r, Lane lane) {
     if (lane != Lane::beside || !comm_cores_.any()) return r.core;
     double& first = comm_cores_.first(r.program.host);
@@ -132,14 +132,13 @@ class Overlapped {
   }
   double work_end(const Rank& r) const { return r.before + work_ * r.program.share; }
 
-  // Records the end of an act before the work.
   void over_before(Rank& r, const Act& a, double at) const {
     if (a.lane != Lane::before) return;
     --r.left_before;
     r.before = std::max(r.before, at);
   }
 
-  // Work of `seconds` on an incoming flow, in pieces.
+  // Work on an incoming flow, in pieces.
   Flow compute(Rank& r, Flow in, double seconds, double pieces, double& core) const {
     const double w = seconds * r.program.share;
     if (w <= 0) {
@@ -157,7 +156,7 @@ class Overlapped {
     return out;
   }
 
-  // Sets *at to the time when an act's inputs are ready. False if an incomplete message precedes it.
+  // *at: the inputs are ready. False: an incomplete message precedes.
   bool may_start(const Rank& r, const Act& a, Flow* at) const {
     *at = {};
     if (a.blocks == 0) {  // a signal waits for all other levels
@@ -263,7 +262,7 @@ class Overlapped {
     return programs_.all[static_cast<std::size_t>(m.to)].acts[static_cast<std::size_t>(m.receive)];
   }
 
-  // Passes a message over the network; the bytes cost the cores at both ends.
+  // Passes a message over the network; bytes cost the cores at both ends.
   void travel(Passing& p) {
     const Ready& m = p.message;
     Rank& s = ranks_[static_cast<std::size_t>(m.from)];
@@ -276,7 +275,7 @@ class Overlapped {
       const Flow ready{std::max(out.ready.head, *p.core), std::max(out.ready.tail, *p.core)};
       p.there = network_.pass(sent(m), m.from, m.to, out.parcel.wire, pieces, ready, posted, &p.busy);
       *p.core = p.there.tail;
-      p.busy = 0;  // the core is busy all the time
+      p.busy = 0;
       return;
     }
     p.there = network_.pass(sent(m), m.from, m.to, out.parcel.wire, pieces, out.ready, posted, &p.busy);
@@ -289,7 +288,7 @@ class Overlapped {
     }
   }
 
-  // Cores that move the bytes overlap the transfer and do not extend it.
+  // Moving the bytes overlaps the transfer and does not extend it.
   void leave(Passing& p) {
     const Ready& m = p.message;
     Rank& s = ranks_[static_cast<std::size_t>(m.from)];
@@ -330,12 +329,11 @@ class Overlapped {
     over(d, a, made.tail);
   }
 
-  // Results are decoded when the core is idle: each when it is ready, one after another. All core work takes at least
-  // its sum.
+  // Decodes results one by one when ready and the core is idle. Core work takes at least its sum.
   double end_of(Rank& r) {
     struct Result {
       Flow at;
-      double seconds, tail;  // total decoding time; the part after the arrival of the last segment
+      double seconds, tail;  // decoding time; its part after the last segment's arrival
     };
     std::vector<Result> results;
     double sum = 0;
@@ -345,7 +343,7 @@ class Overlapped {
       r.work += seconds;
       if (seconds <= 0) continue;
       sum += seconds * r.program.share;
-      // Blocks of one message are decoded one after another, in order of arrival.
+      // Blocks of one message are decoded in order of arrival.
       const Extent& n = r.forms.extent(static_cast<std::int32_t>(s));
       const double all = seconds * r.program.share;
       results.push_back({r.slots[s].at, all, all * ((n.blocks - 1) / n.blocks + 1 / n.pieces)});

@@ -16,8 +16,7 @@ using schedule::Step;
 
 bool sends(const Step& s) noexcept { return s.kind == Kind::send; }
 
-// Messages of a schedule by peer and direction, in the order of the schedule: the k-th message that one rank sends to
-// another is the k-th that the other receives from it.
+// Messages by peer and direction, in order: the k-th send to a peer matches the k-th receive there.
 class Messages {
  public:
   explicit Messages(const Schedule& s) {
@@ -27,7 +26,6 @@ class Messages {
     std::sort(all_.begin(), all_.end());
   }
 
-  // Calls visit(peer, sends, steps) with the steps of each group.
   template <class Visit>
   void visit(const Visit& visit) const {
     for (std::size_t first = 0; first < all_.size();) {
@@ -39,7 +37,7 @@ class Messages {
       first = end;
     }
   }
-  // The steps to or from a peer, if any, followed by later groups.
+  // Steps to or from a peer, then those of later groups.
   std::span<const std::uint64_t> from(std::int32_t peer, bool send) const {
     return std::span(all_).subspan(
         static_cast<std::size_t>(std::lower_bound(all_.begin(), all_.end(), key(peer, send)) - all_.begin()));
@@ -57,8 +55,8 @@ class Messages {
   std::vector<std::uint64_t> all_;
 };
 
-// Numbers the slots of a rank: runs of blocks of a buffer that none of its steps divides. Runs end at the same blocks
-// in all buffers, so a range has equally many slots in each.
+// Numbers a rank's slots: runs of blocks that no step divides. Runs end at equal blocks in all buffers, so a range has
+// equally many slots in each.
 class Numbering {
  public:
   explicit Numbering(const Schedule& s) {
@@ -120,9 +118,8 @@ class Numbering {
     return numbers_[static_cast<std::size_t>(r.buffer)];
   }
 
-  std::vector<std::int32_t> cuts_;  // boundaries of the runs, ascending
-  std::vector<std::int32_t>
-      numbers_[3];  // by buffer and run, the slot; a run that the buffer lacks has that of the next
+  std::vector<std::int32_t> cuts_;        // ascending ends of runs
+  std::vector<std::int32_t> numbers_[3];  // by buffer and run; a missing run has the next slot
   std::int32_t slots_ = 0;
 };
 
@@ -187,7 +184,7 @@ Status make_programs(const schedule::Algorithm& algorithm, schedule::Request req
 
   std::vector<Schedule> walked;
   std::vector<Numbering> numberings;
-  double cells = 0;  // steps and their slots
+  double cells = 0;
   for (request.rank = 0; request.rank < period; ++request.rank) {
     walked.push_back(algorithm.build(request));
     numberings.emplace_back(walked.back());
@@ -224,8 +221,7 @@ Status make_programs(const schedule::Algorithm& algorithm, schedule::Request req
     if (folding.cores > 0) p.share = std::max(1.0, on_host / folding.cores);
   }
 
-  // A message matches its counterpart in the peer's own schedule; the program that represents the peer has it at the
-  // same place.
+  // A message's counterpart is in the peer's own schedule, and at that place in the representing program.
   std::unordered_map<std::int32_t, Messages> messages;  // with stable element addresses
   const auto messages_of = [&](std::int32_t rank) -> const Messages& {
     const auto found = messages.find(rank);

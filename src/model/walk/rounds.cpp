@@ -1,4 +1,4 @@
-// The walk without overlap: all ranks proceed from round to round, each exchanging or computing, never both.
+// Walk without overlap: ranks exchange or compute, round by round.
 #include <algorithm>
 
 #include "model/walk/forms.hpp"
@@ -59,14 +59,14 @@ class Rounds {
     const Program& program;
     Forms forms;
     std::vector<std::int32_t> order{};  // acts by level
-    std::size_t begin = 0, end = 0;     // range of the round in `order`
-    std::size_t next = 0;               // next act after the work before the messages
-    std::vector<double> arrived{};      // by act: time of arrival
-    std::vector<Parcel> parcels{};      // by act: sent or arrived parcel
+    std::size_t begin = 0, end = 0;     // of the round in `order`
+    std::size_t next = 0;               // after the work before the messages
+    std::vector<double> arrived{};
+    std::vector<Parcel> parcels{};  // by act, sent or arrived
     double now = 0, wire = 0, work = 0;
-    double beside = 0;       // end of work that overlaps messages
-    std::int32_t index = 0;  // index on its host
-    double sent = 0;         // end of all messages of this rank in the round
+    double beside = 0;  // end of work that overlaps messages
+    std::int32_t index = 0;
+    double sent = 0;  // end of all its messages in the round
   };
 
   const Act& act(const Rank& r, std::size_t at) const { return r.program.acts[static_cast<std::size_t>(r.order[at])]; }
@@ -75,7 +75,7 @@ class Rounds {
     r.work += seconds;
   }
 
-  // Starts each rank's round: local steps before any message, and work on the data to send. False after the last round.
+  // Local steps, and work on data to send. False after the last round.
   bool begin_round() {
     std::uint32_t level = UINT32_MAX;
     for (Rank& r : ranks_)
@@ -140,8 +140,7 @@ class Rounds {
     written(r, at);
   }
 
-  // Decodes final results at once. A result that a rank combined, and that others wait for, is decoded while it
-  // travels.
+  // Decodes results at once; a combined result that others wait for, while it travels.
   void written(Rank& r, std::size_t at) {
     const Act& a = act(r, at);
     for (std::int32_t i = 0; i < a.slots; ++i) {
@@ -163,7 +162,7 @@ class Rounds {
   const Extents extents_;
   Network network_;
   std::vector<Rank> ranks_;
-  std::vector<std::int32_t> order_;  // order of sending: alike on every host
+  std::vector<std::int32_t> order_;  // of sending, alike on every host
 };
 
 }  // namespace

@@ -1,5 +1,4 @@
-// Rules of a system for compressing, decoding and combining, as data: each system of the literature is a row, not a
-// code path.
+// Rules for compressing, decoding and combining, as data.
 #pragma once
 
 #include <cstdint>
@@ -12,34 +11,32 @@ namespace stretto::model {
 
 enum class Travel : std::uint8_t {
   raw,
-  every_hop,  // compressed by each sender, decoded by each receiver
-  once,       // compressed once and forwarded unchanged
+  every_hop,  // compressed and decoded per hop
+  once,       // compressed once, forwarded unchanged
 };
 
 enum class Meet : std::uint8_t {
-  raw,        // incoming and local streams are decoded first
-  streams,    // stream + stream; a raw operand is compressed first
-  quantised,  // local codes + stream; a raw operand is quantised first, by a kernel of its own
-  fused,      // raw + stream in one pass
+  raw,        // streams are decoded first
+  streams,    // raw operands are compressed first
+  quantised,  // codes + stream; raw operands are quantised first, by an own kernel
+  fused,      // raw + stream
 };
 
 struct System {
   Travel travel = Travel::raw;
   Meet meet = Meet::raw;
-  bool up_front = false;  // the whole contribution is compressed (or quantised) before the first message
-  // every rank decodes its results from streams, so that all ranks hold equal values; else a rank keeps its own
+  bool up_front = false;  // contributions are coded before the first message
+  // all ranks decode results from streams, so that values are equal; else a rank keeps its own
   bool agree = true;
-  bool own_beside = false;  // the block that a rank completes is decoded while it is sent on (without other overlap)
-  int sums_after = 0;       // sums of streams before the last decoding, in addition to the rounds'
-  bool raw_inside = false;  // raw on links inside a node
-  double raw_below = 0;     // bytes: shorter messages are raw, too
+  bool own_beside = false;  // a completed block is decoded while sent (without other overlap)
+  int sums_after = 0;       // sums of streams before the last decoding
+  bool raw_inside = false;  // inside a node
+  double raw_below = 0;     // bytes: shorter messages are raw
 };
 
-// The payloads of src/payload.
 System system_of(payload::Kind kind, bool raw_inside = false, double raw_below = 0) noexcept;
 
-// A system by name, with its published schedules (empty: none for that collective), and whether it overlaps codec and
-// transfers.
+// A published system, its schedules (empty: none), and whether codec and transfers overlap.
 struct Known {
   std::string_view name;
   System system;
@@ -47,6 +44,6 @@ struct Known {
   std::string_view allreduce, reduce_scatter, allgather;
 };
 std::span<const Known> known_systems() noexcept;
-const Known* find_system(std::string_view name) noexcept;  // null when there is none
+const Known* find_system(std::string_view name) noexcept;  // null: none
 
 }  // namespace stretto::model

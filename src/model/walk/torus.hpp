@@ -1,5 +1,4 @@
-// Hosts joined as a torus, each with a link to two neighbours per dimension. A message passes the links in between,
-// dimension by dimension, in the shorter direction.
+// Hosts joined as a torus. Messages pass dimension by dimension, in the shorter direction.
 #pragma once
 
 #include <cstddef>
@@ -9,21 +8,18 @@
 namespace stretto::model {
 
 struct Torus {
-  std::vector<std::int32_t>
-      sides;          // hosts are numbered row by row, the last dimension changing fastest; empty: no torus
-  double hop = 4e-7;  // seconds that each link beyond the first adds to the latency
+  std::vector<std::int32_t> sides;  // row by row, the last dimension changing fastest; empty: none
+  double hop = 4e-7;                // seconds of latency per link beyond the first
 };
 
-// Paths through a torus.
 class Routes {
  public:
   explicit Routes(const std::vector<std::int32_t>& sides) : sides_(sides) {}
 
-  // Directed links, numbered from 0.
+  // Directed, numbered from 0.
   std::size_t links(int hosts) const noexcept { return 2 * sides_.size() * static_cast<std::size_t>(hosts); }
 
-  // Calls visit(link) for each link of the path. To the opposite side of a ring the path ascends from even coordinates,
-  // and descends from odd ones.
+  // Visits each link of the path. To the opposite side of a ring, even coordinates ascend and odd ones descend.
   template <class Visit>
   void walk(std::int32_t from, std::int32_t to, const Visit& visit) const {
     std::int32_t stride = 1, at = from;

@@ -13,7 +13,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// So long the rank that raises an alarm lets the MPI progress: it may never come back to it, and a connection may have to be made first.
+// raise() lets the MPI progress so long: the rank may not return, and may need a connection first.
 constexpr std::chrono::milliseconds most_patience{200};
 
 }  // namespace
@@ -51,7 +51,7 @@ void MpiAlarms::raise(const Alarm& alarm) noexcept {
     MPI_Request& request = requests_[raised_ * ranks + peer];
     const int code =
         MPI_Isend(&own, static_cast<int>(sizeof(Alarm)), MPI_BYTE, static_cast<int>(peer), tag_, comm_, &request);
-    if (code != MPI_SUCCESS) request = MPI_REQUEST_NULL;  // it will find out by its timeout
+    if (code != MPI_SUCCESS) request = MPI_REQUEST_NULL;  // the peer's timeout will tell it
   }
   ++raised_;
   Waiting waiting(true);

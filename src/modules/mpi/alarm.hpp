@@ -1,5 +1,4 @@
-// Alarms between the ranks of a communicator: one message to each under a tag of its own, for which no receive is posted. A rank polls
-// for it.
+// Alarms: a message to each rank under an own tag, without a receive; ranks poll.
 #pragma once
 
 #include <mpi.h>
@@ -15,7 +14,7 @@ namespace stretto::modules {
 
 class MpiAlarms {
  public:
-  // Sets aside what raise() needs. Throws std::bad_alloc. `comm` returns errors and outlives this.
+  // Allocates for raise(). Throws std::bad_alloc. `comm` returns errors and outlives this.
   MpiAlarms(MPI_Comm comm, int size, int tag);
   ~MpiAlarms();
   MpiAlarms(const MpiAlarms&) = delete;
@@ -23,7 +22,7 @@ class MpiAlarms {
 
   void raise(const carrier::Alarm& alarm) noexcept;
   bool hear(carrier::Alarm* alarm) noexcept;
-  bool quiet() const noexcept { return raised_ == 0 && !heard_; }  // none was raised nor heard
+  bool quiet() const noexcept { return raised_ == 0 && !heard_; }  // none raised or heard
 
  private:
   bool sent() noexcept;
@@ -33,7 +32,7 @@ class MpiAlarms {
   std::size_t raised_ = 0;
   bool heard_ = false;
   std::unique_ptr<std::array<carrier::Alarm, carrier::most_alarms>> alarms_;
-  std::vector<MPI_Request> requests_;  // by alarm and rank
+  std::vector<MPI_Request> requests_;
 };
 
 }  // namespace stretto::modules

@@ -27,7 +27,7 @@ Status translate(int code) noexcept {
   return fail(Status::mpi_error, std::string_view(text, static_cast<std::size_t>(length)));
 }
 
-// A message sent long before may be missing at the first probe, which may be the MPI's only progress since.
+// A first probe may be the MPI's only progress, and miss a message sent long before.
 bool has_arrivals(MPI_Comm comm) noexcept {
   int found = 0, code = MPI_SUCCESS;
   for (int look = 0; look < 100 && code == MPI_SUCCESS && found == 0; ++look)
@@ -43,14 +43,13 @@ std::size_t length_of(const MPI_Status& status) noexcept {
   return static_cast<std::size_t>(std::max(length, 0));
 }
 
-// A message in flight, of which one chunk at a time is.
 struct Transfer {
   std::uint64_t id = 0;
   bool sends = false;
   int peer = 0;
   int tag = 0;
-  std::byte* data = nullptr;  // never written when it sends
-  std::size_t size = 0;       // length, or capacity of a receive
+  std::byte* data = nullptr;  // never written by a send
+  std::size_t size = 0;       // length, or a receive's capacity
   std::size_t moved = 0;
 };
 
@@ -67,13 +66,13 @@ class MpiCarrier final : public Carrier {
   ~MpiCarrier() override {
     int over = 0;
     MPI_Finalized(&over);
-    if (over) return;  // too late to give anything back, and an error that would end the program
+    if (over) return;  // freeing would be an error that ends the program
     const bool settled = alarms_->quiet() && lost_.empty() && requests_.empty() && !has_arrivals(comm_);
     alarms_.reset();
     for (MPI_Request& r : lost_) MPI_Request_free(&r);
     for (MPI_Request& r : requests_) MPI_Request_free(&r);
-    // Messages that nobody took may be under way, or still come. An MPI need not bear that a communicator ends before them (MPICH 5 ends the
-    // program), so it is left to the MPI.
+    // Messages without a receive may be under way, and an MPI need not let their communicator end first (MPICH 5 ends
+    // the program). Leave it to the MPI then.
     if (settled) MPI_Comm_free(&comm_);
   }
 
@@ -171,10 +170,10 @@ class MpiCarrier final : public Carrier {
     return MPI_Testsome(n, requests_.data() + first, count, indices_.data(), statuses_.data());
   }
 
-  // Tests all requests in flight once. Reports complete transfers; starts the next chunk of the others.
+  // Tests requests once. Reports complete transfers, and starts the next chunk of others.
   Status look(std::span<Completion> done, std::size_t* n) noexcept {
     if (requests_.empty()) return Status::ok;
-    // All results of Testsome must fit into `done`, so it tests at most that many requests.
+    // Tests at most as many requests as `done` has room for.
     const std::size_t room = std::min(requests_.size(), done.size());
     if (next_ >= requests_.size()) next_ = 0;
     const std::size_t first = room == requests_.size() ? 0 : std::min(next_, requests_.size() - room);
@@ -189,7 +188,7 @@ class MpiCarrier final : public Carrier {
       Completion completion;
       if (advance(i, error, statuses_[static_cast<std::size_t>(k)], &completion)) done[(*n)++] = completion;
     }
-    // Completed requests are null now; drop them, from the back, so that indices stay valid.
+    // Drops completed requests from the back, so that indices stay valid.
     std::sort(indices_.begin(), indices_.begin() + count);
     for (int k = count - 1; k >= 0; --k) {
       const std::size_t i = first + static_cast<std::size_t>(indices_[static_cast<std::size_t>(k)]);
@@ -198,7 +197,7 @@ class MpiCarrier final : public Carrier {
     return Status::ok;
   }
 
-  // A chunk of transfer i has ended. True when the whole message has, and *completion says how.
+  // A chunk of transfer i has ended. True if the whole message has, as *completion tells.
   bool advance(std::size_t i, int error, const MPI_Status& status, Completion* completion) noexcept {
     Transfer& t = transfers_[i];
     *completion = {t.id, t.moved, Status::ok};
@@ -225,18 +224,18 @@ class MpiCarrier final : public Carrier {
   int size_;
   std::uint64_t tags_;
   std::size_t chunk_;
-  std::size_t next_ = 0;               // where the next look begins when not all requests fit
-  std::vector<MPI_Request> requests_;  // one for each transfer, in order of starting
+  std::size_t next_ = 0;               // where the next look begins
+  std::vector<MPI_Request> requests_;  // one per transfer, in order of starting
   std::vector<Transfer> transfers_;
   Waiting waiting_{true};
   std::vector<int> indices_;
   std::vector<MPI_Status> statuses_;
-  std::vector<MPI_Request> lost_;  // given up, and not ended; has room for all of requests_
+  std::vector<MPI_Request> lost_;  // given up; has room for all of requests_
   std::optional<MpiAlarms> alarms_;
 };
 
-// One number for all communicators of a process. The standard has it on MPI_COMM_WORLD; Open MPI has it on no communicator
-// that was split off. Where there are sessions alone there is no MPI_COMM_WORLD.
+// One number for all communicators of a process. The standard has it on MPI_COMM_WORLD; Open MPI has it on no split
+// communicator. With sessions alone there is no MPI_COMM_WORLD.
 std::uint64_t tags_of(MPI_Comm comm) noexcept {
   constexpr std::uint64_t least = 32768;  // of any MPI
   int found = 0, world = 0;

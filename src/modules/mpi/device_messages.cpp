@@ -42,7 +42,7 @@ class MpiDeviceMessages final : public DeviceMessages {
     int over = 0;
     MPI_Finalized(&over);
     if (over) return;
-    // Messages in flight, or without a receive, may still arrive: then the communicator is left to the MPI (carrier.cpp).
+    // Messages may still arrive: the communicator is then left to the MPI (carrier.cpp).
     const bool settled = requests_.empty() && !has_arrivals(comm_);
     for (MPI_Request& r : requests_) MPI_Request_free(&r);
     if (settled) MPI_Comm_free(&comm_);
@@ -90,7 +90,7 @@ class MpiDeviceMessages final : public DeviceMessages {
     return Status::ok;
   }
 
-  // An MPI takes nothing back that it sends.
+  // Sends cannot be taken back.
   void abort() noexcept override {
     broken_ = true;
     for (std::size_t i = 0; i < requests_.size(); ++i) {
@@ -103,16 +103,16 @@ class MpiDeviceMessages final : public DeviceMessages {
   struct Transfer {
     std::uint64_t id;
     std::size_t bytes;
-    std::size_t chunks;  // in flight
+    std::size_t chunks;
     Status status;
   };
   struct Part {
-    std::size_t transfer;  // of transfers_
+    std::size_t transfer;
     int bytes;
     bool sends;
   };
 
-  // Precondition: there is room for all that it lists.
+  // Precondition: room in all lists.
   Status start(const DeviceTransfer& t) noexcept {
     transfers_.push_back({t.id, t.bytes, 0, Status::ok});
     auto* const data = static_cast<std::byte*>(t.data);
@@ -171,21 +171,21 @@ class MpiDeviceMessages final : public DeviceMessages {
   MPI_Comm comm_;
   const std::size_t chunk_;
   bool broken_ = false;
-  std::vector<Transfer> transfers_;  // in order of starting
+  std::vector<Transfer> transfers_;
   std::vector<MPI_Request> requests_;
-  std::vector<Part> parts_;  // of the requests
+  std::vector<Part> parts_;
   std::vector<int> indices_;
   std::vector<MPI_Status> statuses_;
 };
 
-// The least of the ranks' values, or timeout.
+// Least of the ranks' values, or timeout.
 Status least_of_all(MPI_Comm comm, int mine, double limit, int* least) noexcept {
   using Clock = std::chrono::steady_clock;
   struct Numbers {
     int mine, least;
   };
   Numbers here{mine, 0};
-  std::unique_ptr<Numbers> lasting(new (std::nothrow) Numbers(here));  // without memory this rank waits for all
+  std::unique_ptr<Numbers> lasting(new (std::nothrow) Numbers(here));  // null: no limit
   Numbers* const numbers = lasting ? lasting.get() : &here;
   MPI_Request request = MPI_REQUEST_NULL;
   int code = MPI_Iallreduce(&numbers->mine, &numbers->least, 1, MPI_INT, MPI_MIN, comm, &request);

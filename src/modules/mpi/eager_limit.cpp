@@ -9,10 +9,10 @@
 namespace stretto::modules {
 namespace {
 
-constexpr std::size_t header = 1024;     // more than any MPI's header before the values
-constexpr std::size_t worth_it = 32768;  // shorter messages would be so many that they cost more than a rendezvous
+constexpr std::size_t header = 1024;     // more than any MPI's header
+constexpr std::size_t worth_it = 32768;  // below, messages would be too many to beat a rendezvous
 
-// Reads an integer variable; false if this MPI lacks it, or has closed its component.
+// False: the MPI lacks it, or has closed its component.
 bool read(const char* name, std::uint64_t* value) noexcept {
   int index = 0, count = 0, verbosity = 0, binding = 0, scope = 0, name_length = 0, text_length = 0, bytes = 0;
   MPI_Datatype type = MPI_DATATYPE_NULL;
@@ -35,10 +35,10 @@ bool read(const char* name, std::uint64_t* value) noexcept {
   return true;
 }
 
-// Open MPI over TCP: the point-to-point component is ob1 (unselected components have no variables any more), above tcp.
-// Other MPIs over TCP (MPICH) use no rendezvous; those over RDMA fetch announced messages past any queue.
+// Open MPI over TCP: component ob1 (unselected ones lose their variables) above tcp. Other MPIs over TCP (MPICH) use no
+// rendezvous; those over RDMA fetch announced messages past any queue.
 std::size_t ask() noexcept {
-  // Open MPI takes the level requested here as the process's own from then on: request the current level.
+  // Open MPI makes this the process's level: request the current one.
   int level = MPI_THREAD_SINGLE, provided = 0;
   if (MPI_Query_thread(&level) != MPI_SUCCESS || MPI_T_init_thread(level, &provided) != MPI_SUCCESS) return 0;
   std::uint64_t selected = 0, limit = 0;

@@ -1,4 +1,3 @@
-// MPI's handles for types and operations of the C API.
 #pragma once
 
 #include <mpi.h>
@@ -8,13 +7,13 @@
 
 namespace stretto::modules {
 
-// 16-bit floats are bits to an MPI: it moves them and does not combine them.
+// MPI only moves 16-bit floats, as bits.
 MPI_Datatype mpi_type(stretto_type t) noexcept;
 
-// A mean is a sum that is divided at the end. MPI_OP_NULL: no operation of an MPI.
+// Sum for a mean, divided at the end. MPI_OP_NULL: none.
 MPI_Op mpi_op(stretto_op op) noexcept;
 
-// The status for a code that the MPI returned; the message has the MPI's text.
+// Status of an MPI's code, with the MPI's text.
 Status status_of(int code) noexcept;
 
 }  // namespace stretto::modules

@@ -1,4 +1,3 @@
-// The end of a program whose rank waits too long inside the MPI.
 #pragma once
 
 #include <mpi.h>
@@ -10,11 +9,11 @@
 
 namespace stretto::modules {
 
-// Which processes of peers have ended, in words; empty: none is known to.
+// Describes ended peers, if any.
 using Ended = std::function<std::string()>;
 
-// Prints a diagnosis on standard error and calls MPI_Abort: a call inside the MPI cannot return, and no error handler runs there.
-// `comm` outlives the watchdog. `ended` may be empty.
+// Prints a diagnosis on standard error and calls MPI_Abort, since a call inside the MPI cannot return. `comm` outlives
+// the watchdog. `ended` may be empty.
 carrier::Late abort_program(MPI_Comm comm, Ended ended);
 
 }  // namespace stretto::modules

@@ -1,4 +1,4 @@
-// The table of a module for an MPI: that whose mpi.h it is compiled with.
+// The module's table for the MPI whose mpi.h it is compiled with.
 #include <mpi.h>
 
 #include "backend/build.hpp"

@@ -34,7 +34,7 @@ class MpiBackend final : public Backend {
         (mpi_op(c.op) == MPI_OP_NULL || c.type == STRETTO_F16 || c.type == STRETTO_BF16 || may_saturate(c)))
       return false;
     if (c.largest > 0) return fits_int(c.largest);
-    // Blocks of several counts together: an end-to-end displacement of each is an int, too.
+    // Consecutive displacements must be ints, too.
     const auto together = [](const std::vector<std::size_t>& counts) {
       std::size_t sum = 0;
       for (const std::size_t n : counts) {
@@ -76,7 +76,7 @@ class MpiBackend final : public Backend {
   }
 
  private:
-  // Open MPI 5 saturates sums of short integers in its vector loops, and stretto's raw sums wrap.
+  // Open MPI 5 saturates these in vector loops; stretto's sums wrap.
   static bool may_saturate(const Call& c) noexcept {
     const bool narrow = c.type == STRETTO_I8 || c.type == STRETTO_U8 || c.type == STRETTO_I16 || c.type == STRETTO_U16;
     return narrow && mpi_op(c.op) == MPI_SUM;
@@ -85,7 +85,7 @@ class MpiBackend final : public Backend {
   struct MpiPending final : Pending {
     explicit MpiPending(const MpiBackend& n) noexcept : backend(n) {}
     ~MpiPending() override {
-      // MPI cannot cancel a collective: memory of ours that it may still use moves to an object that is never destroyed.
+      // A collective cannot be cancelled: its memory moves to an object that is never destroyed.
       alignas(Staged) std::byte forever[sizeof(Staged)];
       if (request != MPI_REQUEST_NULL) new (forever) Staged(std::move(prepared));
     }
@@ -106,7 +106,6 @@ class MpiBackend final : public Backend {
     MPI_Request request = MPI_REQUEST_NULL;
   };
 
-  // The mean of a sum.
   class Averaged final : public PreparedCall {
    public:
     Averaged(const MpiBackend& backend, const Shape& shape) noexcept : backend_(backend), shape_(shape) {}
@@ -120,7 +119,6 @@ class MpiBackend final : public Backend {
     const Shape shape_;
   };
 
-  // True if this rank gives, or gets, blocks by counts.
   bool by_counts(const Call& c) const noexcept {
     switch (schedule::properties(c.collective).counts) {
       case call::Counts::one: return false;
@@ -156,7 +154,7 @@ class MpiBackend final : public Backend {
     p->element = stretto_type_size(c.type);
     const bool by_pair = call::counts_by_pair(c.collective), deals = c.collective == Collective::scatterv;
     const bool in_place = c.send == STRETTO_IN_PLACE;
-    // Open MPI 5's MPI_Ialltoallv receives in place while it still sends from there (where a block before was empty): it gets a copy to send.
+    // Open MPI 5's MPI_Ialltoallv in place receives into blocks that it still sends: a copy is sent.
     const bool copied = in_place && by_pair && nonblocking;
     const auto stage_sent = [&](Vectors* v) {
       move_blocks(*v, static_cast<std::byte*>(in_place ? c.recv : const_cast<void*>(c.send)), p->element, true);
@@ -166,7 +164,7 @@ class MpiBackend final : public Backend {
       if (deals) {
         stage_sent(&p->vectors);
       } else {
-        // In place, this rank's contribution is among the staged blocks.
+        // This rank's contribution in place is staged, too.
         if (in_place) move_blocks(p->vectors, static_cast<std::byte*>(c.recv), p->element, true);
         p->unstaged = c.recv;
         p->arguments.recv = p->vectors.staging.data();
@@ -187,7 +185,7 @@ class MpiBackend final : public Backend {
     return invoke(a, nullptr);
   }
 
-  // Blocking when `request` is null.
+  // Blocking if `request` is null.
   int invoke(const Arguments& a, MPI_Request* request) const noexcept {
     const void* s = a.send;
     void* r = a.recv;
@@ -245,7 +243,7 @@ class MpiBackend final : public Backend {
     return average(p.shape, p.recv);
   }
 
-  // A sum becomes a mean, where there is one.
+  // Divides a sum for a mean.
   Status average(const Shape& s, void* recv) const noexcept {
     if (s.op != STRETTO_MEAN || !schedule::reduces(s.collective)) return Status::ok;
     if (s.collective == Collective::reduce && rank_ != s.root) return Status::ok;

@@ -1,4 +1,3 @@
-// An MPI's own collectives as a communicator's native ones.
 #pragma once
 
 #include <mpi.h>
@@ -10,8 +9,8 @@
 
 namespace stretto::modules {
 
-// `comm`, whose errors are returned, outlives the result. Blocking calls with a positive timeout are calls of
-// `watchdog`. Throws std::bad_alloc.
+// An MPI's own collectives. `comm` returns errors and outlives the result. `watchdog` limits blocking calls with a
+// positive timeout. Throws std::bad_alloc.
 std::unique_ptr<backend::Backend> make_mpi_native(MPI_Comm comm, std::shared_ptr<carrier::Watchdog> watchdog);
 
 }  // namespace stretto::modules

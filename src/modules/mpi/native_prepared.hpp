@@ -1,4 +1,3 @@
-// Prepared calls of an MPI's own collectives: each keeps the arguments of its MPI function.
 #pragma once
 
 #include <mpi.h>
@@ -10,8 +9,8 @@
 
 namespace stretto::modules {
 
-// Prepares a collective without counts, other than a mean, on `comm`, which stays the caller's; as does `watchdog`, of
-// its calls with a limit. Null: it has counts, or there is no memory.
+// Prepares a collective without counts, other than a mean. `comm` and `watchdog` (for calls with a limit) stay the
+// caller's. Null: it has counts, or no memory.
 std::unique_ptr<backend::PreparedCall> prepare_on(MPI_Comm comm, carrier::Watchdog& watchdog,
                                                   const call::Shape& shape) noexcept;
 

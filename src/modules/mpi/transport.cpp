@@ -31,7 +31,7 @@ Status usable(MPI_Comm parent) noexcept {
   return inter ? fail(Status::unsupported, "an intercommunicator") : Status::ok;
 }
 
-// The ranks may not have found each other yet, and no options are given: seconds, negative where there is no limit.
+// Seconds, negative without a limit. From the environment, since ranks may not have met, and there are no options yet.
 double limit_of_creation() noexcept {
   const char* const text = secure_getenv("STRETTO_TIMEOUT");
   double seconds = -1;
@@ -44,7 +44,7 @@ Status failed(const char* function) noexcept {
   return fail(Status::mpi_error, "{} failed while a communicator was created", function);
 }
 
-// Waits until every rank is here. Later steps wait inside the MPI, where a time limit cannot end them; after this they wait for no late rank.
+// Later steps wait inside the MPI without a limit, but for no late rank.
 Status meet(MPI_Comm parent) noexcept {
   using Clock = std::chrono::steady_clock;
   constexpr std::chrono::milliseconds between_questions{50};
@@ -63,7 +63,7 @@ Status meet(MPI_Comm parent) noexcept {
 
 using SharedWatchdog = std::shared_ptr<carrier::Watchdog>;
 
-// Null without memory: the creation goes without a limit, since the other ranks come.
+// Null without memory: no limit then.
 SharedWatchdog watchdog_on(MPI_Comm comm) noexcept {
   try {
     return std::make_shared<carrier::Watchdog>(abort_program(comm, {}));
@@ -74,7 +74,7 @@ SharedWatchdog watchdog_on(MPI_Comm comm) noexcept {
 
 class MpiTransport final : public backend::Transport {
  public:
-  // Takes over `comm`. `watchdog` and `limit`, in seconds, are of the communicator's creation.
+  // Takes over `comm`. `watchdog` and `limit` (seconds): of its creation.
   MpiTransport(MPI_Comm comm, Duplicates ready, SharedWatchdog watchdog, double limit) noexcept
       : comm_(comm), ready_(std::move(ready)), watchdog_(std::move(watchdog)) {
     MPI_Comm_rank(comm_, &rank_);
@@ -148,7 +148,7 @@ class MpiTransport final : public backend::Transport {
     return all;
   }
 
-  // As the launcher tells, else all that there are.
+  // By the launcher's environment, else all.
   int others_here() const noexcept override {
     int world = 0;
     MPI_Comm_size(MPI_COMM_WORLD, &world);
@@ -160,7 +160,7 @@ class MpiTransport final : public backend::Transport {
     return std::max(0, world - size_);
   }
 
-  // A message that waits to be matched needs this rank to look, even while it waits for shared memory.
+  // Messages may need this rank's progress, even while it waits for shared memory.
   void progress() noexcept override {
     int found = 0;
     MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, comm_, &found, MPI_STATUS_IGNORE);
@@ -171,7 +171,7 @@ class MpiTransport final : public backend::Transport {
     watchdog_.reset();
     if (native_ && ended) try {
         native_->set_late(abort_program(comm_, std::move(ended)));
-      } catch (...) {  // the diagnosis is without it
+      } catch (...) {  // missing in the diagnosis
       }
   }
 
@@ -187,7 +187,7 @@ class MpiTransport final : public backend::Transport {
 }  // namespace
 
 Status make_mpi_transport(MPI_Comm parent, std::unique_ptr<backend::Transport>* transport, Duplicates ready) noexcept {
-  enum Made : int { no_duplicate, no_memory, complete };  // the ranks go by the least
+  enum Made : int { no_duplicate, no_memory, complete };  // the least of all ranks
   if (const Status s = usable(parent); s != Status::ok) return s;
   const ErrorsReturned returned(parent);
   const double limit = limit_of_creation();

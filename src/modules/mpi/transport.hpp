@@ -1,4 +1,3 @@
-// An MPI's communicator as a transport.
 #pragma once
 
 #include <mpi.h>
@@ -11,11 +10,10 @@
 
 namespace stretto::modules {
 
-// Collective over `parent`, which is duplicated; the transport owns the duplicate, whose errors are returned, and frees
-// it (before MPI_Finalize). Failures are the same on all ranks, except where they concern `parent` itself:
-// invalid_argument: MPI is not initialised, or finalised, or MPI_COMM_NULL; unsupported: an intercommunicator.
-// Where the environment has STRETTO_TIMEOUT=SECONDS, MPI_Abort ends a program whose ranks do not come for so long.
-// `ready`: duplicates of `parent` to take first, on all ranks or on none.
+// A transport by MPI. Collective over `parent`; owns a duplicate with errors returned, and frees it (before
+// MPI_Finalize). Failures are equal on all ranks, except about `parent` itself: invalid_argument: MPI not initialised,
+// finalised, or MPI_COMM_NULL; unsupported: an intercommunicator. With STRETTO_TIMEOUT=SECONDS in the environment,
+// MPI_Abort ends a program whose ranks are missing that long. `ready`: duplicates to take first, on all ranks or none.
 Status make_mpi_transport(MPI_Comm parent, std::unique_ptr<backend::Transport>* transport,
                           Duplicates ready = {}) noexcept;
 

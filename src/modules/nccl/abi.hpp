@@ -1,6 +1,5 @@
-// NCCL's C interface, as far as this module uses it: as in nccl.h of NCCL 2.14, which later versions of NCCL 2 keep. Declared here,
-// so that neither CUDA's headers nor NCCL's are needed; a test compares with nccl.h
-// and the library of the wheel where that is installed (tests/modules/nccl_wheel_test.py).
+// The used part of nccl.h of NCCL 2.14, which later versions of NCCL 2 keep. So no headers are needed;
+// tests/modules/nccl_wheel_test.py compares it with the wheel's.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +9,6 @@ namespace stretto::modules::nccl {
 struct ncclComm;
 using Comm = ncclComm*;
 
-// Identifies a communicator, in 128 bytes.
 struct UniqueId {
   char internal[128];
 };
@@ -30,7 +28,7 @@ enum class Type : int { i8 = 0, u8 = 1, i32 = 2, u32 = 3, i64 = 4, u64 = 5, f16 
 
 enum class Op : int { sum = 0, prod = 1, max = 2, min = 3, avg = 4 };
 
-// The struct of 2.14; newer libraries tell missing fields by size and version.
+// The struct of 2.14; newer libraries detect missing fields by size and version.
 struct Config {
   std::size_t size = sizeof(Config);
   unsigned magic = 0xcafebeef;
@@ -38,7 +36,7 @@ struct Config {
   int blocking = 1;
 };
 
-// NCCL's functions. `stream` is a cudaStream_t.
+// `stream` is a cudaStream_t.
 struct Functions {
   Result (*get_version)(int* version);
   Result (*get_unique_id)(UniqueId* id);

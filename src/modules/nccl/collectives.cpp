@@ -28,7 +28,7 @@ std::optional<Type> type_of(stretto_type t) noexcept {
   return std::nullopt;
 }
 
-// NCCL's mean divides each contribution or the sum, as it likes: stretto's is the sum divided once.
+// NCCL's mean may divide contributions; stretto's divides the sum.
 std::optional<Op> op_of(stretto_op op) noexcept {
   if (op == STRETTO_SUM) return Op::sum;
   if (op == STRETTO_PROD) return Op::prod;
@@ -37,7 +37,7 @@ std::optional<Op> op_of(stretto_op op) noexcept {
   return std::nullopt;
 }
 
-// Values that are only moved: types of two bytes that NCCL does not have are as good as another one.
+// Any type of two bytes serves for moving.
 Type moved(stretto_type t) noexcept { return type_of(t).value_or(Type::f16); }
 
 }  // namespace
@@ -57,11 +57,11 @@ Result enqueue_collective(const Functions& nccl, const Call& c, int rank, Comm c
   if (c.collective == Collective::allreduce) return nccl.all_reduce(in, c.recv, c.count, type, op, comm, stream);
   if (c.collective == Collective::reduce) return nccl.reduce(in, c.recv, c.count, type, op, c.root, comm, stream);
   if (c.collective == Collective::bcast) {
-    void* const buffer = rank == c.root ? const_cast<void*>(c.send) : c.recv;  // the root's stays as it is
+    void* const buffer = rank == c.root ? const_cast<void*>(c.send) : c.recv;  // unchanged at the root
     return nccl.broadcast(buffer, buffer, c.count, type, c.root, comm, stream);
   }
   const std::size_t before = static_cast<std::size_t>(rank) * c.count * stretto_type_size(c.type);
-  std::byte* const own = static_cast<std::byte*>(c.recv) + before;  // where NCCL has a rank's block in place
+  std::byte* const own = static_cast<std::byte*>(c.recv) + before;  // the rank's block in place for NCCL
   if (c.collective == Collective::allgather)
     return nccl.all_gather(in_place ? own : c.send, c.recv, c.count, type, comm, stream);
   return nccl.reduce_scatter(in, in_place ? own : c.recv, c.count, type, op, comm, stream);

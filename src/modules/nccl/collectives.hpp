@@ -1,4 +1,3 @@
-// NCCL's own collectives, under stretto's types and operations.
 #pragma once
 
 #include "call/call.hpp"
@@ -6,10 +5,10 @@
 
 namespace stretto::modules::nccl {
 
-// True if NCCL has the call's collective for its type and operation, with raw values.
+// True if NCCL has the collective for this type and operation, raw.
 bool has_collective(const call::Call& call) noexcept;
 
-// Precondition: has_collective(). The result of a reduce_scatter in place replaces the rank's block.
+// Precondition: has_collective(). In place, a reduce_scatter replaces the rank's block.
 Result enqueue_collective(const Functions& nccl, const call::Call& call, int rank, Comm comm, void* stream) noexcept;
 
 }  // namespace stretto::modules::nccl

@@ -1,10 +1,9 @@
-// One communicator and one stream for all messages. NCCL takes the operations of a communicator one after another, on whatever
-// streams they are; and communicators that work at once on one device may wait for one another in a circle, unless every rank
-// begins their operations in one order. So lanes do not get communicators of their own: the engine begins groups in an order
-// that is the same on all ranks (engine/crossings.hpp), and a lane goes on coding while the stream of messages moves.
+// One communicator and one stream for all messages. NCCL serialises a communicator's operations on any stream. Several
+// communicators on a device may deadlock, unless all ranks begin their operations in one order. So lanes share one: the
+// engine begins groups in one order (engine/run_crossings.cpp), and lanes go on coding.
 //
-// The communicator does not block: a function may return before it is done (in_progress), above all where ranks meet for the
-// first time. Groups wait here until the previous group is enqueued.
+// Functions may return in_progress, above all where ranks first meet. A group waits here until the previous one is
+// enqueued.
 #include "modules/nccl/comm.hpp"
 
 #include <fmt/core.h>
@@ -77,7 +76,7 @@ class NcclComm final : public backend::DeviceComm {
         first.transfers.pop_back();
       }
       if (!first.transfers.empty()) break;
-      free_events_.push_back(first.event);  // has room: take_event()
+      free_events_.push_back(first.event);  // take_event() made room
       groups_.pop_front();
     }
     return Status::ok;
@@ -88,7 +87,7 @@ class NcclComm final : public backend::DeviceComm {
     comm_ = nullptr;
     own_block_ = {};
     if (broken_) return;
-    // This thread's message is that of the cause.
+    // This thread's message is the cause's.
     fmt::format_to_n(why_.data(), why_.size() - 1, "{}: the communicator was ended", name());
     broken_ = true;
   }
@@ -132,7 +131,7 @@ class NcclComm final : public backend::DeviceComm {
     State state = State::waits;
   };
 
-  // NCCL leaves it at the rank's place in the vector; stretto has it at the beginning.
+  // NCCL leaves a rank's block at its place in the vector; stretto moves it to the beginning.
   struct OwnBlock {
     std::byte* to = nullptr;
     std::size_t bytes = 0;
@@ -141,7 +140,7 @@ class NcclComm final : public backend::DeviceComm {
 
   const device::Plugin& plugin() const noexcept { return *place_.plugin; }
 
-  // The status of a function; one that is not done yet has not failed.
+  // The status of a function; in_progress is no failure.
   Status told(Result r, const char* what) noexcept {
     if (r == Result::success || r == Result::in_progress) return Status::ok;
     const char* more = comm_ != nullptr ? nccl_.get_last_error(comm_) : nullptr;
@@ -165,7 +164,7 @@ class NcclComm final : public backend::DeviceComm {
   }
   Status broken() const noexcept { return fail(Status::internal, std::string_view(why_.data())); }
 
-  // Waits until the begun group has been enqueued. Waits for other ranks for `limit` seconds at most.
+  // Waits until the begun group is enqueued, for other ranks at most `limit` seconds.
   Status settled(Result r, const char* what, double limit) noexcept {
     const auto begun = Clock::now();
     Waiting waiting(true);
@@ -183,7 +182,7 @@ class NcclComm final : public backend::DeviceComm {
     return told(r, what);
   }
 
-  // Enqueues groups in their order, as far as none has to be waited for.
+  // Enqueues groups in order, as far as possible without waiting.
   Status go_on() noexcept {
     for (Group& g : groups_) {
       if (g.state == State::moves) continue;
@@ -228,7 +227,7 @@ class NcclComm final : public backend::DeviceComm {
     return Status::ok;
   }
 
-  // Ranks end a communicator together, but who waits for others longer than this waits in vain.
+  // Ranks end a communicator together; longer waits are in vain.
   void end() noexcept {
     constexpr double longest = 5;
     int current = -1;
@@ -253,10 +252,10 @@ class NcclComm final : public backend::DeviceComm {
   const backend::DevicePlace place_;
   Comm comm_ = nullptr;
   void* stream_ = nullptr;
-  std::deque<Group> groups_;  // in the order of their beginning
+  std::deque<Group> groups_;
   std::vector<void*> free_events_;
-  std::size_t events_ = 0;  // that there are
-  OwnBlock own_block_;      // of the collective that was begun
+  std::size_t events_ = 0;  // all that exist
+  OwnBlock own_block_;
   bool broken_ = false;
   std::array<char, 512> why_{};
 };

@@ -1,4 +1,4 @@
-// The table of the module for NCCL.
+// The module's table for NCCL.
 #include "backend/module.hpp"
 #include "backend/build.hpp"
 #include "modules/nccl/comm.hpp"

@@ -24,18 +24,17 @@ using Clock = std::chrono::steady_clock;
 constexpr auto alarm_patience = std::chrono::milliseconds(200);
 constexpr std::uint64_t tags_there = std::uint64_t{1} << tag_bits;
 
-// A message in flight.
 struct Transfer {
   std::uint64_t id = 0;
   int peer = 0;
   bool sends = false, in_use = false, ended = false, withdrawn = false;
-  bool spreads = false;          // takes another connection than the first
-  ucs_status_t status = UCS_OK;  // of the first part that fails
+  bool spreads = false;          // takes a further connection
+  ucs_status_t status = UCS_OK;  // of the first failed part
   std::size_t bytes = 0;
-  std::byte* room = nullptr;  // of a receive
+  std::byte* room = nullptr;
   std::size_t capacity = 0;
-  void* request = nullptr;                       // of the message, or of its lead
-  std::array<void*, most_connections> pieces{};  // requests
+  void* request = nullptr;  // of the message, or of its lead
+  std::array<void*, most_connections> pieces{};
   Lead lead;
 };
 
@@ -50,7 +49,7 @@ class UcxCarrier final : public Carrier {
         alarm_requests_(most_alarms * std::size_t(worker.size())) {}
 
   ~UcxCarrier() override {
-    // Abandoned transfers may still use the caller's memory: receives are cancelled. Sends end with their endpoints.
+    // Abandoned transfers may still use the caller's memory. Receives are cancelled; sends end with their endpoints.
     ends_ = true;
     for (Transfer& t : *transfers_)
       if (t.in_use && !t.ended && !t.sends) cancel_requests(t);
@@ -61,11 +60,11 @@ class UcxCarrier final : public Carrier {
       if (worker_.progress() == 0) waiting.rest();
     const bool leads_lie = std::any_of(transfers_->begin(), transfers_->end(), in_flight);
     for (Transfer& t : *transfers_) release(t);
-    if (leads_lie) static_cast<void>(transfers_.release());  // kept on purpose: they may still be read
+    if (leads_lie) static_cast<void>(transfers_.release());  // kept on purpose: may still be read
     const bool sent = alarms_are_sent();
     for (void* request : alarm_requests_)
       if (request) worker_.ucp().request_free(request);
-    if (!sent) static_cast<void>(alarms_.release());  // kept on purpose: they may still be read
+    if (!sent) static_cast<void>(alarms_.release());  // kept on purpose: may still be read
     if (hearing_) worker_.ucp().request_cancel(worker_.handle(), hearing_);
     if (hearing_) worker_.ucp().request_free(hearing_);
   }
@@ -108,14 +107,14 @@ class UcxCarrier final : public Carrier {
     t->room = static_cast<std::byte*>(data);
     t->capacity = capacity;
     ucp_request_param_t how = parameters();
-    how.op_attr_mask |= UCP_OP_ATTR_FLAG_NO_IMM_CMPL;  // UCX 1.13 tells the length to requests alone
+    how.op_attr_mask |= UCP_OP_ATTR_FLAG_NO_IMM_CMPL;  // UCX 1.13 gives lengths only to requests
     const bool holds_lead = capacity >= sizeof(Lead);
     start(
         t, &t->request,
         worker_.ucp().tag_recv_nbx(worker_.handle(), holds_lead ? data : &t->lead, holds_lead ? capacity : sizeof(Lead),
                                    worker_.tag(channel_, peer, tag % tags_there), ~UcxWorker::mask_cut, &how));
     t->ended = !t->request;
-    // A rank that has ended may have sent it before.
+    // An ended rank may have sent it before.
     if (t->request && worker_.lost(peer) != UCS_OK) {
       worker_.progress();
       if (worker_.ucp().request_check_status(t->request) == UCS_INPROGRESS) cancel_requests(*t);
@@ -199,7 +198,7 @@ class UcxCarrier final : public Carrier {
     Waiting waiting(true);
     while (hearing_ && (status = worker_.ucp().request_check_status(hearing_)) == UCS_INPROGRESS && Clock::now() < end)
       if (worker_.progress() == 0) waiting.rest();
-    if (status == UCS_INPROGRESS) return false;  // the next look goes on
+    if (status == UCS_INPROGRESS) return false;  // the next poll goes on
     if (hearing_) worker_.ucp().request_free(std::exchange(hearing_, nullptr));
     if (status != UCS_OK) return false;
     *alarm = *heard_;
@@ -212,7 +211,7 @@ class UcxCarrier final : public Carrier {
   static ucp_request_param_t parameters() noexcept {
     ucp_request_param_t how{};
     how.op_attr_mask = UCP_OP_ATTR_FIELD_MEMORY_TYPE;
-    how.memory_type = UCS_MEMORY_TYPE_HOST;  // not asked of the driver for each buffer
+    how.memory_type = UCS_MEMORY_TYPE_HOST;  // saves a query of the driver per buffer
     return how;
   }
 
@@ -256,7 +255,7 @@ class UcxCarrier final : public Carrier {
     return Status::ok;
   }
 
-  // Takes what UCX answered when it was given a part of a message: a request to ask, or that it is at its end.
+  // UCX answers with a request, or an end.
   static void start(Transfer* t, void** request, ucs_status_ptr_t answer) noexcept {
     if (UCS_PTR_IS_PTR(answer))
       *request = answer;
@@ -289,7 +288,7 @@ class UcxCarrier final : public Carrier {
     }
   }
 
-  // Receives the pieces after the lead. A message that does not fit is dropped, so that its sender goes on.
+  // Drops a message that does not fit, so that its sender goes on.
   void receive_pieces(Transfer* t) noexcept {
     if (t->capacity >= sizeof t->lead) std::memcpy(&t->lead, t->room, sizeof t->lead);
     t->bytes = t->lead.bytes;
@@ -322,10 +321,10 @@ class UcxCarrier final : public Carrier {
     t.request = nullptr;
     t.pieces = {};
     t.in_use = false;
-    free_.push_back(&t);  // there is room: it had a place before
+    free_.push_back(&t);  // has room: its place was taken before
   }
 
-  // Makes progress once and reports ended transfers. Reports the last transfer only once all sent bytes have left.
+  // Reports the last transfer only once all sent bytes have left.
   void look(std::span<Completion> done, std::size_t* n) noexcept {
     worker_.progress();
     if (worker_.losses() != losses_) withdraw_from_lost();
@@ -337,7 +336,7 @@ class UcxCarrier final : public Carrier {
         continue;
       }
       if (*n == done.size()) break;
-      if (open_ == 1 && !worker_.has_left()) break;  // from then on perhaps nobody makes progress
+      if (open_ == 1 && !worker_.has_left()) break;  // perhaps nobody makes progress afterwards
       done[(*n)++] = completion(t);
       --open_;
       release(t);
@@ -360,7 +359,6 @@ class UcxCarrier final : public Carrier {
     return true;
   }
 
-  // The message, or its lead.
   bool is_received(Transfer* t) noexcept {
     ucp_tag_recv_info_t info{};
     const ucs_status_t s = worker_.ucp().tag_recv_request_test(t->request, &info);
@@ -388,7 +386,7 @@ class UcxCarrier final : public Carrier {
     return c;
   }
 
-  // UCX does not bind a receive to its sender: a receive from a rank that has ended would wait for ever.
+  // UCX does not bind a receive to its sender: it would wait for an ended rank for ever.
   void withdraw_from_lost() noexcept {
     losses_ = worker_.losses();
     for (Transfer& t : *transfers_)
@@ -401,15 +399,14 @@ class UcxCarrier final : public Carrier {
   std::size_t open_ = 0;  // not reported
   Waiting waiting_ = worker_.waiting();
   bool ends_ = false;
-  std::unique_ptr<std::deque<Transfer>> transfers_ =
-      std::make_unique<std::deque<Transfer>>();  // places that do not move
+  std::unique_ptr<std::deque<Transfer>> transfers_ = std::make_unique<std::deque<Transfer>>();  // stable addresses
   std::vector<Transfer*> free_;
   std::size_t raised_ = 0;
   std::unique_ptr<std::array<Alarm, most_alarms>> alarms_;
-  std::unique_ptr<Alarm> heard_;  // being received, by hearing_ from hearing_from_
+  std::unique_ptr<Alarm> heard_;  // received by hearing_ from hearing_from_
   void* hearing_ = nullptr;
   int hearing_from_ = -1;
-  std::vector<void*> alarm_requests_;  // by alarm and rank
+  std::vector<void*> alarm_requests_;
 };
 
 }  // namespace

@@ -1,4 +1,3 @@
-// Messages as tagged messages of UCX, on one of a worker's channels.
 #pragma once
 
 #include <memory>

@@ -30,7 +30,7 @@ class UcxDeviceMessages final : public DeviceMessages {
  public:
   explicit UcxDeviceMessages(UcxWorker& worker) noexcept : worker_(worker) {}
 
-  // Abandoned transfers may still use memory: receives are cancelled. Sends end with their endpoints.
+  // Abandoned transfers may still use memory. Receives are cancelled; sends end with their endpoints.
   ~UcxDeviceMessages() override {
     abort();
     const auto end = Clock::now() + longest_end;
@@ -58,7 +58,7 @@ class UcxDeviceMessages final : public DeviceMessages {
     return Status::ok;
   }
 
-  // The last transfer is reported once all sent bytes have left: afterwards there may be no more calls that make progress.
+  // Reports the last transfer once all sent bytes have left: progress may end then.
   Status poll(std::span<Completion> done, std::size_t* n) noexcept override {
     *n = 0;
     if (aborted_ || transfers_.empty()) return Status::ok;
@@ -83,10 +83,10 @@ class UcxDeviceMessages final : public DeviceMessages {
   }
 
  private:
-  // A transfer that cannot begin ends with the status of its peer. Precondition: there is room in the list.
+  // Ends with its peer's status if it cannot begin. Precondition: room in the list.
   void begin(const DeviceTransfer& given) noexcept {
     Transfer t{given.id, given.peer, given.sends, given.bytes};
-    ucp_ep_h endpoint = nullptr;  // of a receive: so that the peer's end is noticed
+    ucp_ep_h endpoint = nullptr;  // notices a sender's end
     ucp_request_param_t how{};
     how.op_attr_mask = UCP_OP_ATTR_FIELD_MEMORY_TYPE;
     how.memory_type = UCS_MEMORY_TYPE_CUDA;
@@ -98,7 +98,7 @@ class UcxDeviceMessages final : public DeviceMessages {
       const std::uint64_t tag = worker_.tag_between_devices(worker_.rank(), given.tag);
       answer = worker_.ucp().tag_send_nbx(endpoint, given.data, t.bytes, tag, &how);
     } else {
-      how.op_attr_mask |= UCP_OP_ATTR_FLAG_NO_IMM_CMPL;  // UCX 1.13 tells the length to requests alone
+      how.op_attr_mask |= UCP_OP_ATTR_FLAG_NO_IMM_CMPL;  // UCX 1.13 gives lengths only to requests
       answer = worker_.ucp().tag_recv_nbx(worker_.handle(), given.data, t.bytes,
                                           worker_.tag_between_devices(t.peer, given.tag), ~std::uint64_t{0}, &how);
     }
@@ -142,7 +142,7 @@ class UcxDeviceMessages final : public DeviceMessages {
   UcxWorker& worker_;
   unsigned losses_ = 0;
   bool aborted_ = false;
-  std::vector<Transfer> transfers_;  // in order of starting
+  std::vector<Transfer> transfers_;
 };
 
 }  // namespace

@@ -1,4 +1,3 @@
-// Messages between the memories of devices by UCX's transports for CUDA, which is told what memory it is given.
 #pragma once
 
 #include <memory>
@@ -8,8 +7,8 @@
 
 namespace stretto::modules {
 
-// `worker` has joined its session, takes_device_memory(), and outlives the object, of which it has one. A poll makes progress
-// for the whole worker.
+// Messages between device memories. `worker` has joined its session, takes_device_memory(), outlives the object and has
+// only one. A poll makes progress for the whole worker.
 Status make_ucx_device_messages(UcxWorker& worker, std::unique_ptr<carrier::DeviceMessages>* made) noexcept;
 
 }  // namespace stretto::modules

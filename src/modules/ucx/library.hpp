@@ -1,4 +1,3 @@
-// UCX's functions, from the library that is found at run time: nothing here is linked to it.
 #pragma once
 
 #include <ucp/api/ucp.h>
@@ -36,11 +35,11 @@ struct Ucp {
   decltype(&ucp_request_check_status) request_check_status;
   decltype(&ucp_request_free) request_free;
   decltype(&ucs_status_string) status_string;
-  std::string where;  // the file
+  std::string where;
 };
 
-// Finds UCX: the library that the process has already, else the file STRETTO_UCX, else libucp.so.0 of the system. It stays
-// loaded. unsupported: there is none, or it lacks a function.
+// Finds UCX: the process's copy, else the file STRETTO_UCX, else the system's libucp.so.0. It stays loaded.
+// unsupported: missing, or lacks a function.
 Status find_ucp(const Ucp** ucp) noexcept;
 
 }  // namespace stretto::modules

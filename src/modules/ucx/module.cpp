@@ -1,4 +1,4 @@
-// The table of the module for UCX.
+// The module's table for UCX.
 #include "backend/module.hpp"
 #include "backend/build.hpp"
 #include "modules/ucx/library.hpp"

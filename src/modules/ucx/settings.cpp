@@ -18,7 +18,7 @@ namespace {
 constexpr unsigned over_tcp = 4;  // docs/measurements.md
 constexpr const char* port_range = "UCX_TCP_PORT_RANGE";
 
-// Most likely no messages go over TCP where there are devices for RDMA, whose connections nothing limits.
+// RDMA devices most likely replace TCP, and nothing limits a connection.
 unsigned usual_connections() noexcept {
   try {
     std::error_code error;
@@ -29,7 +29,7 @@ unsigned usual_connections() noexcept {
   }
 }
 
-// Takes a number off the front. False: there is none.
+// A leading number, if any.
 template <class T>
 bool take(std::string_view* from, T* number) noexcept {
   const auto [end, error] = std::from_chars(from->data(), from->data() + from->size(), *number);
@@ -39,7 +39,7 @@ bool take(std::string_view* from, T* number) noexcept {
 
 bool is_free(std::uint16_t port) noexcept {
   const int s = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  if (s < 0) return true;  // UCX will say why it cannot
+  if (s < 0) return true;  // UCX will tell why it cannot
   sockaddr_in any{};
   any.sin_family = AF_INET;
   any.sin_port = htons(port);

@@ -1,4 +1,3 @@
-// Settings of connections and of UCX in the environment.
 #pragma once
 
 #include <string>
@@ -17,10 +16,10 @@ struct Connections {
 // no number of the allowed range.
 Status read_connections(Connections* connections) noexcept;
 
-// unsupported: UCX_TCP_PORT_RANGE names ports that are all taken. UCX (1.13 to 1.22) would try them for ever.
+// unsupported: UCX_TCP_PORT_RANGE has no free port; UCX (1.13 to 1.22) would try for ever.
 Status find_port() noexcept;
 
-// The variables of UCX, for messages: ", UCX_TLS=self, UCX_NET_DEVICES=eth7"; empty: none is set. Throws std::bad_alloc.
+// UCX's variables for messages: ", UCX_TLS=self, UCX_NET_DEVICES=eth7"; "" if none is set. Throws std::bad_alloc.
 std::string settings_of_ucx();
 
 }  // namespace stretto::modules

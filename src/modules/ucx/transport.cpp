@@ -22,8 +22,7 @@ class UcxTransport final : public backend::Transport {
  public:
   UcxTransport(std::unique_ptr<UcxWorker> worker, double limit) noexcept : worker_(std::move(worker)), limit_(limit) {}
 
-  // A rank that frees its communicator early waits for a moment: its last messages may still be in flight, and closing the
-  // connections would look like a death.
+  // Waits a moment for other ranks' last messages: closed connections look like a death.
   ~UcxTransport() override {
     if (!created_ || worker_->losses() > 0) return;
     char mine = 0;
@@ -33,13 +32,13 @@ class UcxTransport final : public backend::Transport {
       node::CarrierExchange farewell(*messages_, tag_of_farewells, longest_farewell);
       static_cast<void>(farewell.allgather(&mine, 1, all.data()));
       static_cast<void>(fail(Status::ok, std::string_view(told)));
-    } catch (...) {  // then without
+    } catch (...) {  // without the farewell
     }
   }
   UcxTransport(const UcxTransport&) = delete;
   UcxTransport& operator=(const UcxTransport&) = delete;
 
-  // After the worker has joined. Collective.
+  // Call after the worker has joined. Collective.
   Status open() noexcept {
     if (const Status s = make_ucx_carrier(*worker_, Channel::exchange, 1, &messages_); s != Status::ok) return s;
     exchange_.reset(new (std::nothrow) node::CarrierExchange(*messages_, 0, limit_));
@@ -53,7 +52,7 @@ class UcxTransport final : public backend::Transport {
     return exchange_->allgather(mine, bytes, all);
   }
 
-  // Down a binomial tree.
+  // Binomial tree.
   Status broadcast(void* data, std::size_t bytes) noexcept override {
     int held = 1;
     while (held < size()) held *= 2;
@@ -98,7 +97,7 @@ class UcxTransport final : public backend::Transport {
     return all;
   }
 
-  // As torchrun, Slurm and others tell, else none.
+  // By the environment of torchrun, Slurm and others, else none.
   int others_here() const noexcept override {
     for (const char* name : {"LOCAL_WORLD_SIZE", "SLURM_NTASKS_PER_NODE", "MPI_LOCALNRANKS"}) {
       const char* told = secure_getenv(name);
@@ -125,7 +124,7 @@ class UcxTransport final : public backend::Transport {
     return done.status;
   }
 
-  // Beyond those of the exchange.
+  // Apart from the exchange's.
   static constexpr std::uint64_t tag_of_broadcasts = std::uint64_t{1} << 19, tag_of_farewells = tag_of_broadcasts + 1;
   static constexpr double longest_farewell = 5;
 
@@ -155,7 +154,7 @@ Status make_ucx_transport(carrier::Store& store, const backend::Place& place,
     if (met != Status::ok) return met;
     worker->join(session, place.rank);
     auto made = std::make_unique<UcxTransport>(std::move(worker), place.limit);
-    if (const Status s = made->open(); s != Status::ok) return s;  // the others wait for their limit
+    if (const Status s = made->open(); s != Status::ok) return s;  // others wait for their limit
     if (const Status s = node::agree(*made, Status::ok); s != Status::ok) return s;
     if (place.rank == 0) carrier::clean_up(store, session);
     *transport = std::move(made);

@@ -1,4 +1,4 @@
-// UCX as a transport of ranks that met in a store.
+// A transport by UCX for ranks that met in a store.
 #pragma once
 
 #include <memory>

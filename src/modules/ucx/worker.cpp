@@ -75,7 +75,7 @@ ucs_status_t UcxWorker::make_worker(unsigned connection) noexcept {
   return s;
 }
 
-// One that cannot be made is not tried again: ports, descriptors or memory are scarce.
+// A failed attempt is not repeated: ports, descriptors or memory are scarce.
 bool UcxWorker::has_worker(unsigned connection) noexcept {
   if (!workers_[connection] && !lacking_[connection])
     lacking_[connection] = find_port() != Status::ok || make_worker(connection) != UCS_OK;
@@ -89,7 +89,7 @@ unsigned UcxWorker::progress_senders() noexcept {
   return done;
 }
 
-// A worker with events that nobody has taken cannot be armed. Its progress function runs instead, and the caller looks again.
+// Pending events prevent arming: progress runs instead, and the caller polls again.
 void UcxWorker::sleep(double seconds) noexcept {
   constexpr unsigned most_busy = 64;
   std::array<pollfd, most_connections> all{};
@@ -98,7 +98,7 @@ void UcxWorker::sleep(double seconds) noexcept {
   for (unsigned i = 0; i < connections_ && wakes_; ++i) {
     if (!workers_[i]) continue;
     if (const ucs_status_t armed = ucp_.worker_arm(workers_[i]); armed != UCS_OK) {
-      if (armed != UCS_ERR_BUSY) wakes_ = false;  // a transport that wakes nobody: from here on sleeps end by time
+      if (armed != UCS_ERR_BUSY) wakes_ = false;  // sleeps end by time from now on
       busy = true;
       ucp_.worker_progress(workers_[i]);
     }
@@ -140,7 +140,7 @@ bool UcxWorker::has_left() noexcept {
 UcxWorker::~UcxWorker() {
   for (void* request : leaving_)
     if (request) ucp_.request_free(request);
-  // Flushed and closed together, not one after the other.
+  // Flushed and closed together.
   for (Peer& p : peers_) close(p);
   if (connections_ > 1) begin_spread();
   const auto end = Clock::now() + longest_close;
@@ -168,19 +168,18 @@ void UcxWorker::close(Peer& peer) noexcept {
   }
 }
 
-// After one connection to a rank has broken, transfers on its other connections end as well.
+// A broken connection ends the rank's other transfers.
 void UcxWorker::close_lost() noexcept {
   closed_ = losses_;
   for (Peer& p : peers_)
     if (p.status != UCS_OK) close(p);
 }
 
-// UCX complains of messages that came and that nobody took, as there are after a failure. The short ones of this session
-// are taken. The worker ends next.
+// UCX complains of messages without a receive, as failures leave them. Takes this session's short ones before the end.
 void UcxWorker::drain() noexcept {
   const auto end = Clock::now() + longest_drain;
   ucp_tag_recv_info_t info{};
-  std::array<std::byte, 4096> room;  // longer ones would have to be fetched
+  std::array<std::byte, 4096> room;  // longer ones must be fetched
   while (Clock::now() < end) {
     if (!ucp_.tag_probe_nb(handle(), secret_, mask_secret, 0, &info) || info.length > room.size()) return;
     const ucp_tag_message_h message = ucp_.tag_probe_nb(handle(), info.sender_tag, ~std::uint64_t{0}, 1, &info);
@@ -190,7 +189,7 @@ void UcxWorker::drain() noexcept {
     if (!UCS_PTR_IS_PTR(request)) continue;
     const bool in_progress = ucp_.request_check_status(request) == UCS_INPROGRESS;
     ucp_.request_free(request);
-    if (in_progress) return;  // nothing makes progress from here on
+    if (in_progress) return;  // no progress follows
   }
 }
 
@@ -229,13 +228,13 @@ void UcxWorker::join(const carrier::Session& session, int rank) {
 Status UcxWorker::reach(int rank, ucp_ep_h* endpoint, unsigned connection) noexcept {
   Peer& p = peers_[static_cast<std::size_t>(rank)];
   if (p.status != UCS_OK) return failed(rank, p.status);
-  if (!has_worker(connection)) connection = 0;  // for good, so that messages of one tag stay in order
+  if (!has_worker(connection)) connection = 0;  // for good: messages of one tag stay in order
   ucp_ep_h& own = p.endpoints[connection];
   if (!own) {
     ucp_ep_params_t params{};
     params.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS;
     params.address = reinterpret_cast<const ucp_address_t*>(p.member.address.data());
-    if (rank != rank_) {  // who cannot die before itself
+    if (rank != rank_) {  // own rank: cannot die before itself
       params.field_mask |= UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE | UCP_EP_PARAM_FIELD_ERR_HANDLER;
       params.err_mode = UCP_ERR_HANDLING_MODE_PEER;
       params.err_handler = {on_error, &p};

@@ -1,12 +1,12 @@
-// UCX as one rank of a communicator uses it: endpoints to each peer, connected when they are first needed. Over TCP each
-// is a connection. Long messages take them in turns, and longer ones all (pieces.hpp).
+// UCX for one rank of a communicator. Endpoints connect on first use; over TCP each is a connection. Long messages take
+// them in turns, longer ones all (pieces.hpp).
 //
-// All receives, and the first connection to each peer, are one worker's. Each further connection has a worker of its own,
-// which only sends: UCX (1.13 to 1.22) prints errors where ranks open several connections between two workers at once.
+// One worker has all receives and the first connection to each peer. Each further connection has its own worker, which
+// only sends: UCX (1.13 to 1.22) prints errors if ranks open several connections between two workers at once.
 //
-// Tags hold, from the top: 26 bits of the session's secret, 3 of the channel, 14 of the sender's rank, 1 that says that a
-// message is cut, 20 of the message. A receive names all other bits. So messages of a stranger that knows the port but not
-// the store match no receive, and their bytes are never used.
+// Tags hold, from the top: 26 bits of the session's secret, 3 of the channel, 14 of the sender's rank, 1 for a message
+// that is cut, 20 of the message. A receive names all others. So messages of a stranger that knows only the port match
+// no receive, and their bytes are never used.
 #pragma once
 
 #include <array>
@@ -39,21 +39,19 @@ class UcxWorker {
   UcxWorker(const UcxWorker&) = delete;
   UcxWorker& operator=(const UcxWorker&) = delete;
 
-  // True if UCX has transports for the memory of CUDA devices.
   bool takes_device_memory() const noexcept;
 
-  // Where others reach it. Throws std::bad_alloc.
+  // Address for other ranks. Throws std::bad_alloc.
   Status address(std::string* address);
-  // After the ranks have met: who they are, and which one this is. Throws std::bad_alloc.
+  // Call once the ranks have met. Throws std::bad_alloc.
   void join(const carrier::Session& session, int rank);
 
-  // An endpoint to a rank: of the first connection where another cannot be made. mpi_error: it cannot be reached any more.
+  // An endpoint to a rank; the first connection's if another cannot be made. mpi_error: the rank is unreachable.
   Status reach(int rank, ucp_ep_h* endpoint, unsigned connection = 0) noexcept;
-  // The error of a rank that cannot be reached any more; UCS_OK: none.
+  // An unreachable rank's error, or UCS_OK.
   ucs_status_t lost(int rank) const noexcept { return peers_[static_cast<std::size_t>(rank)].status; }
-  // How many have been lost so far.
   unsigned losses() const noexcept { return losses_; }
-  // The status for a transfer with `rank` that UCX ended so; with a message that names the rank.
+  // Status for a failed transfer with `rank`, with a message that names it.
   Status failed(int rank, ucs_status_t status) const noexcept;
 
   std::uint64_t tag(unsigned channel, int sender, std::uint64_t message) const noexcept {
@@ -62,7 +60,7 @@ class UcxWorker {
   std::uint64_t tag_of_piece(int sender, std::uint32_t number, unsigned piece) const noexcept {
     return tag(channel_of_pieces, sender, (std::uint64_t{number} << piece_bits & mask_message) | piece);
   }
-  // The tag of a message between devices. It shares a channel with pieces, which never have the cut bit.
+  // Tag of a message between devices. It shares a channel with pieces, which lack the cut bit.
   std::uint64_t tag_between_devices(int sender, std::uint64_t message) const noexcept {
     return tag(channel_of_pieces, sender, message & mask_message) | mask_cut;
   }
@@ -80,12 +78,10 @@ class UcxWorker {
   // nothing else does, else seldom: UCX may hold bytes of a send that has ended, and each costs a system call.
   void begin_spread() noexcept { ++spread_; }
   void end_spread() noexcept { --spread_; }
-  // A send takes this connection.
   void begin_send(unsigned connection) noexcept { held_[connection] = true; }
-  // True once all sent bytes have left, or cannot leave any more. UCX reports a send as ended while it still holds bytes of it, as
-  // where a socket is full, and only progress lets those leave. Starts a flush if none is under way.
+  // True once all sent bytes have left, or cannot leave. UCX reports sends as ended while it holds bytes (a full
+  // socket), which only progress lets leave. Starts a flush if none is under way.
   bool has_left() noexcept;
-  // Number of the next message that is cut.
   std::uint32_t next_number() noexcept { return number_++; }
 
   const Ucp& ucp() const noexcept { return ucp_; }
@@ -96,10 +92,9 @@ class UcxWorker {
     if (losses_ != closed_) close_lost();
     return done;
   }
-  // After a turn in vain: sleeps until a message comes, and for so many seconds at most. Returns at once where one has
-  // come.
+  // After a turn without progress: sleeps until a message arrives, at most so many seconds.
   void sleep(double seconds) noexcept;
-  // A wait for its messages, of ranks that may share cores.
+  // A wait for messages of ranks that may share cores.
   Waiting waiting() const noexcept { return wakes_ ? Waiting(true, Wakes::by_all, 0.05) : Waiting(true); }
   int rank() const noexcept { return rank_; }
   int size() const noexcept { return static_cast<int>(peers_.size()); }
@@ -124,12 +119,12 @@ class UcxWorker {
 
   const Ucp& ucp_;
   ucp_context_h context_ = nullptr;
-  bool wakes_ = false;  // each worker has a descriptor that tells of events
-  unsigned busy_ = 0;   // sleeps in a row that found events
+  bool wakes_ = false;  // each worker has an event descriptor
+  unsigned busy_ = 0;   // successive sleeps that found events
   std::array<int, most_connections> descriptors_{};
-  std::array<ucp_worker_h, most_connections> workers_{};  // by connection; further ones when they are first needed
+  std::array<ucp_worker_h, most_connections> workers_{};  // by connection, on first use
   std::array<bool, most_connections> lacking_{};
-  std::array<bool, most_connections> held_{};      // perhaps, of sends since the last answer
+  std::array<bool, most_connections> held_{};      // unsent bytes since the last answer, perhaps
   std::array<void*, most_connections> leaving_{};  // requests that end once all has left
   std::size_t spread_ = 0;
   unsigned turn_ = 0;

@@ -5,7 +5,7 @@
 namespace stretto::mpi {
 namespace {
 
-// Some programs pass one buffer for both sides; MPI requires MPI_IN_PLACE instead.
+// Some programs pass one buffer for both sides, where MPI requires MPI_IN_PLACE.
 const void* given(const void* send, const void* recv) noexcept {
   return send == MPI_IN_PLACE || send == recv ? STRETTO_IN_PLACE : send;
 }
@@ -22,7 +22,7 @@ Buffers buffers_of(const WrappedCall& call, const Communicator& c, std::int64_t 
     case Function::allreduce:
     case Function::reduce_scatter_block:
     case Function::reduce_scatter: return {given(call.sendbuf, call.recvbuf), call.recvbuf};
-    case Function::reduce:  // the other buffer is undefined except at the root
+    case Function::reduce:  // undefined but at the root
       return root ? Buffers{given(call.sendbuf, call.recvbuf), call.recvbuf} : Buffers{call.sendbuf, nullptr};
     case Function::bcast: return root ? Buffers{call.recvbuf, nullptr} : Buffers{nullptr, call.recvbuf};
     case Function::gather:

@@ -12,7 +12,7 @@
 namespace stretto::mpi {
 namespace {
 
-// The program's attribute functions, called on the way, may call collectives: the MPI gets those.
+// Collectives in attribute functions belong to the MPI.
 bool made(MPI_Comm comm, Communicator* c, const Settings& settings) {
   const Inside guard;
   return make(comm, c, settings.timeout);
@@ -24,11 +24,10 @@ bool used_enough(MPI_Comm comm, Communicator* c, const Settings& settings) noexc
   return c->use >= use_wanted(comm, c, settings.timeout);
 }
 
-// Streams make no vector up to this length faster. The program gets the MPI's sum, without the cost of a promise about
-// rounding: the magnitude of all values, found and agreed on.
+// Streams make no shorter vector faster. The MPI's sum needs no agreement on the magnitude of values.
 constexpr std::int64_t longest_brief = 1024;
 
-// Precedence: rules, the communicator's own bound, the bound for all.
+// First rules, then the communicator's bound, then the bound for all.
 void ask_rules(const WrappedCall& call, const Settings& settings, Decision* d) {
   const auto site = [&] { return name_of_site(call.site); };
   const auto comm = [&] { return name_of(call.comm); };
@@ -52,13 +51,13 @@ void ask_rules(const WrappedCall& call, const Settings& settings, Decision* d) {
   if (!d->shape.floating_sum || brief) d->kind = Action::Kind::exact;
 }
 
-// True if the call needs stretto. Exact calls on devices stay with the MPI: no measurement shows a gain.
+// Exact calls on devices stay with the MPI: no measurement shows a gain.
 bool wants_ours(const Decision& d) noexcept {
   return d.kind == Action::Kind::bounded || d.fixed || (d.schedule && d.kind != Action::Kind::native);
 }
 
-// GPU memory on some ranks only is legal. Blocking calls agree on it. A started call may not wait, so it assumes what
-// ranks may pass, and they tell each other before data move.
+// GPU memory on some ranks only is legal. Blocking calls agree on it. Started calls may not wait: they assume the
+// largest kind, and check before data move.
 const char* unless_memory_serves(const WrappedCall& call, const Settings& settings, Decision* d) noexcept {
   if (call.operation == Function::barrier) return nullptr;
   if (d->shape.bytes < least_asked) return "a short call where GPUs are in use";
@@ -75,15 +74,15 @@ const char* unless_memory_serves(const WrappedCall& call, const Settings& settin
 
 bool rounds(stretto_type type) noexcept { return type == STRETTO_F32 || type == STRETTO_F64; }
 
-// A sum that must have equal bits at every call never runs in the MPI.
+// A sum with equal bits at every call never runs in the MPI.
 bool is_fixed(const Shape& shape, const Settings& settings) noexcept {
   return settings.reproducible && shape.element && rounds(shape.element->type);
 }
 
-// The reason why the MPI's own form serves a nonblocking call, or null.
+// Why the MPI serves a nonblocking call, or null.
 const char* unless_it_may_start(const WrappedCall& call, Decision* d, const Runtime& runtime) {
   const bool names = runtime.settings.rules.looks_at_names();
-  // Ranks with different rules compare them by messages.
+  // Ranks compare rules by messages.
   if (names && !runtime.any_thread) return "nonblocking, where rules ask for names";
   if (d->communicator->memory != Memory::host)
     if (const char* why = unless_memory_serves(call, runtime.settings, d)) return why;
@@ -122,7 +121,7 @@ Decision decide(const WrappedCall& call, Communicator* communicator, const Runti
     d.why = "a communicator that stretto has not made its own for, with MPI_THREAD_MULTIPLE";
     return d;
   }
-  // Rules with names may differ between ranks, so all ranks make their communicator at the first call, to compare.
+  // Rules with names may differ between ranks, which compare them at the first call.
   const bool at_once = d.kind == Action::Kind::bounded || d.schedule || d.fixed || settings.rules.looks_at_names();
   d.early = !c.comm && c.refused.empty() && !at_once && !used_enough(call.comm, &c, settings);
   if (d.early) {
@@ -137,7 +136,7 @@ Decision decide(const WrappedCall& call, Communicator* communicator, const Runti
 
 stretto_options options_of(const Decision& d, const Settings& settings, stretto_report* report) {
   stretto_options o = STRETTO_OPTIONS_INIT;
-  o.check = settings.rules.looks_at_names() || d.device;  // ranks may differ, and compare before data move
+  o.check = settings.rules.looks_at_names() || d.device;  // ranks compare first
   o.timeout = settings.timeout;
   o.reproducible = settings.reproducible;
   o.report = report;

@@ -8,12 +8,12 @@
 namespace stretto::mpi {
 namespace {
 
-// cuPointerGetAttribute of the driver's interface; its result and attribute are enumerations of C.
+// cuPointerGetAttribute; result and attribute are enumerations of C.
 using PointerGetAttribute = int (*)(void* result, int attribute, std::uintptr_t pointer);
 constexpr int memory_type = 2;          // CU_POINTER_ATTRIBUTE_MEMORY_TYPE
 constexpr unsigned memory_of_host = 1;  // CU_MEMORYTYPE_HOST
 
-// Null without the driver. Uses a loaded driver, never loads one, and keeps the result.
+// Null without the driver, which it never loads.
 PointerGetAttribute driver() noexcept {
   static const PointerGetAttribute found = [] {
     void* library = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
@@ -22,7 +22,7 @@ PointerGetAttribute driver() noexcept {
   return found;
 }
 
-// An error (the driver has not been started, or does not know the address) means host memory.
+// Errors (driver not started, address unknown) mean host memory.
 bool of_device(const void* buffer) noexcept {
   if (!buffer || buffer == MPI_IN_PLACE) return false;
   unsigned type = 0;
@@ -38,7 +38,7 @@ Memory memory_in_reach(const Communicator& c) noexcept {
 
 Memory memory_of(const WrappedCall& call, const Communicator& c) noexcept {
   if (!driver()) return Memory::host;
-  // One known buffer is enough: except at the root, a buffer may be any address.
+  // One known buffer is enough: except at the root, the other may be any address.
   if (c.comm->prepared.asks_for_devices() && api::on_device(call.sendbuf, call.recvbuf)) return Memory::device;
   return of_device(call.sendbuf) || of_device(call.recvbuf) ? Memory::other : Memory::host;
 }

@@ -1,5 +1,5 @@
-// Recursion guard. An MPI's function may call others by their public names (its Fortran layer does), as may stretto's
-// calls of the MPI, and the program's attribute functions. All belong to the outer call.
+// Recursion guard. MPI functions (as in Fortran layers), stretto's own calls, and attribute functions may call public
+// MPI names, as part of the outer call.
 #pragma once
 
 namespace stretto::mpi {

@@ -1,5 +1,5 @@
-// A rank's buffer as bytes in the order of its type's signature. A buffer of dense elements is used in place.
-// Otherwise, or if it is `shared` with the call's other side, MPI_Pack and MPI_Unpack make a copy.
+// A buffer as bytes in the order of its type's signature. Dense elements are used in place. MPI_Pack and MPI_Unpack
+// copy others, and buffers that are `shared` with the call's other side.
 #pragma once
 
 #include <mpi.h>
@@ -19,7 +19,6 @@ Status unpack(const std::byte* packed, void* buffer, std::int64_t count, MPI_Dat
 
 std::int64_t extent_of(MPI_Datatype type) noexcept;
 
-// A rank's input or output of a collective.
 class Buffer {
  public:
   Buffer() {}  // not zeroed
@@ -27,10 +26,10 @@ class Buffer {
   Buffer(const Buffer&) = delete;
   Buffer& operator=(const Buffer&) = delete;
 
-  // `keeps`: the old contents of the buffer matter.
+  // `keeps`: the buffer's old contents matter.
   Status give(const void* buffer, std::int64_t count, MPI_Datatype type, MPI_Comm comm, bool shared);
   Status take(void* buffer, std::int64_t count, MPI_Datatype type, MPI_Comm comm, bool shared, bool keeps);
-  // Keeps the type until put_back(): the program may free it meanwhile.
+  // Keeps the type, which the program may free, until put_back().
   Status hold();
   // Call after the collective: unpacks the result.
   Status put_back();
@@ -42,12 +41,12 @@ class Buffer {
 
   std::byte* data_ = nullptr;
   std::unique_ptr<std::byte[]> packed_;
-  std::array<std::byte, 512> brief_;  // replaces packed_ for short copies
-  void* place_ = nullptr;             // destination of put_back()
+  std::array<std::byte, 512> brief_;  // instead of packed_, if short
+  void* place_ = nullptr;
   std::int64_t count_ = 0;
   MPI_Datatype type_ = MPI_DATATYPE_NULL;
   MPI_Comm comm_ = MPI_COMM_NULL;
-  bool holds_ = false;  // type_ is a duplicate to be freed
+  bool holds_ = false;
 };
 
 }  // namespace stretto::mpi

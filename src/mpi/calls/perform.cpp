@@ -20,10 +20,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// 1 for a short call, and at most a third of use_before_making for a long one.
+// 1 for a short call, a little more than a third of use_before_making for a long one.
 int use_of(std::int64_t bytes) noexcept { return static_cast<int>(std::min<std::int64_t>(1 + bytes / 1024, 22)); }
 
-// `c`: null if the communicator is unknown.
 int run(const WrappedCall& call, Communicator* c, const Settings& settings, Native native) {
   const Inside guard;
   const carrier::Limited limited(c && call.form == Form::blocking ? &c->watchdog : nullptr,
@@ -31,14 +30,13 @@ int run(const WrappedCall& call, Communicator* c, const Settings& settings, Nati
   return native();
 }
 
-// True if all ranks got this status and no data moved, so that the MPI can serve the call. Buffers are local, so an
-// error about them may be local, unless the ranks `agreed`; the arrays of allgatherv are equal on all.
+// True if the MPI can serve the call: all ranks got this status, and no data moved. Buffer errors may be local unless
+// the ranks `agreed`; allgatherv's arrays are equal on all ranks.
 bool falls_through(const WrappedCall& call, stretto_status s, bool agreed) noexcept {
   return s == STRETTO_INVALID_BOUND || s == STRETTO_UNSUPPORTED || (s == STRETTO_INCOMPATIBLE && agreed) ||
          (s == STRETTO_INVALID_ARGUMENT && (agreed || call.operation == Function::allgatherv));
 }
 
-// Reasons of the profiling library and of the C interface.
 std::string why_served(const Decision& d, const stretto_report& r) {
   const std::string asked = asked_by(d), found = r.reason;
   if (found.empty() || (d.line > 0 && found == "forced")) return asked;
@@ -73,7 +71,7 @@ class Account {
   Clock::time_point begun_;
 };
 
-// Replaces standalone numbers by N, so that calls that differ only in counts share a row of the report.
+// Replaces numbers by N: calls that differ in counts share a row.
 std::string kind_of(std::string_view reason) {
   std::string kind;
   for (std::size_t i = 0; i < reason.size();) {
@@ -89,13 +87,12 @@ std::string kind_of(std::string_view reason) {
   return kind;
 }
 
-// True if the next call with these arguments is decided alike, for any data, site, and names.
+// True if equal arguments are decided alike, for any data, site, and names.
 bool decided(const Decision& d, const Settings& settings) noexcept {
   return d.kind != Action::Kind::bounded && d.communicator->memory == Memory::host && !settings.rules.looks_at_names();
 }
 
-// A single rank needs no other. Programs on grids make tens of thousands of such calls, if a row or a column has one
-// rank.
+// Grids with one rank in a row or a column make tens of thousands of such calls.
 bool alone(const Communicator* c) noexcept { return c && c->size == 1 && !c->inter; }
 
 int dispatch(Runtime& r, const WrappedCall& call, Communicator* communicator, Native native) {
@@ -109,15 +106,15 @@ int dispatch(Runtime& r, const WrappedCall& call, Communicator* communicator, Na
     account.passed_on(d, d.why);
     return code;
   }
-  // Not passed to the MPI either: a forked child would send as its parent.
+  // The MPI does not get it either: a forked child would send as its parent.
   if (const Status s = api::usable(d.communicator->comm); s != Status::ok) return raise(call, call::to_c(s));
-  std::optional<stretto_report> report;  // large, and seldom wanted
+  std::optional<stretto_report> report;
   if (account.wanted()) report = stretto_report STRETTO_REPORT_INIT;
   const stretto_options options = options_of(d, r.settings, report ? &*report : nullptr);
   Passed passed;
   const stretto_status s = serve(call, *d.communicator, d.shape, options, &passed);
   if (s == STRETTO_OK) {
-    if (report)  // each call is a line of the account
+    if (report)
       account.served(d, *report);
     else if (decided(d, r.settings))
       d.communicator->prepared.keep(call, *d.communicator, passed);
@@ -130,7 +127,7 @@ int dispatch(Runtime& r, const WrappedCall& call, Communicator* communicator, Na
   return code;
 }
 
-// True: an equal call is cached and ran; *code is its result.
+// True: an equal call was cached; *code is its result.
 bool again(const Settings& settings, const WrappedCall& call, Communicator* c, Native native, int* code) {
   stretto_status s = STRETTO_OK;
   if (!c || !c->prepared.again(call, *c, settings.timeout, &s)) return false;
@@ -154,7 +151,7 @@ int perform(const WrappedCall& call, Native native) noexcept {
     return dispatch(*r, call, c, native);
   } catch (...) {
     const Status s = fail(Status::out_of_memory, std::string_view("no memory for a call of the MPI"));
-    if (c) give_up(*c, s);  // the other ranks may be in the call
+    if (c) give_up(*c, s);  // other ranks may be in the call
     return raise(call, STRETTO_OUT_OF_MEMORY);
   }
 }

@@ -15,10 +15,10 @@ stretto_status to_c(Status s) noexcept { return static_cast<stretto_status>(s); 
 
 std::size_t to_size(std::int64_t n) noexcept { return static_cast<std::size_t>(n); }
 
-// One address for both sides that is not the rank's own block: MPIs need not refuse it, and a single rank may pass it.
+// MPIs need not refuse one address for both sides, and a single rank may pass it.
 bool is_shared(const void* send, const void* recv) noexcept { return send && send == recv; }
 
-// Sets `at` to a host copy if the elements are not dense, or if `copied` is true.
+// Sets `at` to a host copy, if elements are not dense or if `copied`.
 Status give(Buffer& buffer, const void*& at, std::int64_t count, MPI_Datatype type, MPI_Comm comm, bool copied) {
   if (at == STRETTO_IN_PLACE) return Status::ok;
   const Status s = buffer.give(at, count, type, comm, copied);
@@ -39,7 +39,6 @@ Status lay_out_bcast(const WrappedCall& call, const Communicator& c, Sides* s) {
                              : take(s->taken, recv, call.recvcount, call.recvtype, call.comm, apart, false);
 }
 
-// Allgather and alltoall: blocks for all ranks.
 Status lay_out_to_all(const WrappedCall& call, const Communicator& c, Sides* s) {
   s->passed.extent = extent_of(call.recvtype);
   auto& [send, recv] = s->passed.buffers = buffers_of(call, c, s->passed.extent);
@@ -71,7 +70,6 @@ Status lay_out_scatter(const WrappedCall& call, const Communicator& c, Sides* s)
   return take(s->taken, recv, call.recvcount, call.recvtype, call.comm, copied, false);
 }
 
-// Reductions: dense elements on both sides.
 Status lay_out_reduction(const WrappedCall& call, const Communicator& c, const Shape& shape, Sides* s) {
   std::int64_t all = call.recvcount, own = call.recvcount;
   if (call.operation == Function::reduce_scatter_block) all *= c.size;
@@ -118,7 +116,7 @@ stretto_status issue(const WrappedCall& call, const Communicator& c, const Shape
   return request ? stretto_irun(&record, c.comm, o, request) : stretto_run(&record, c.comm, o);
 }
 
-// Runs a step before the C interface learns of the call; gives up the communicator on failure.
+// Runs before the C interface sees the call; a failure gives up the communicator.
 template <class Step>
 stretto_status prepare(const Communicator& c, const Step& step) noexcept {
   Status s = Status::ok;
@@ -131,7 +129,7 @@ stretto_status prepare(const Communicator& c, const Step& step) noexcept {
   return to_c(s);
 }
 
-// Blocks of all ranks by length, for the C interface. Elements of types that are not dense are packed consecutively.
+// Blocks of all ranks for the C interface; types that are not dense are packed.
 struct Blocks {
   bool dense = false, in_place = false;
   std::byte* base = nullptr;
@@ -166,7 +164,6 @@ Status lay_out_blocks(const WrappedCall& call, const Communicator& c, const Shap
               b->base + b->displs[static_cast<std::size_t>(c.rank)]);
 }
 
-// Gathers blocks of different lengths; unpacks them afterwards if they were packed.
 stretto_status allgatherv(const WrappedCall& call, const Communicator& c, const Shape& shape,
                           const stretto_options& options) {
   Blocks b;

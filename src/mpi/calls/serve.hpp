@@ -1,4 +1,4 @@
-// Runs calls of the MPI as calls of the C interface.
+// Runs calls of the MPI through the C interface.
 #pragma once
 
 #include <cstddef>
@@ -14,24 +14,24 @@
 
 namespace stretto::mpi {
 
-// Both sides of a call without counts by rank: the program's buffers, or copies.
+// Buffers or copies of a call without counts by rank.
 struct Sides {
   Passed passed;
   Buffer given, taken;
-  std::vector<std::size_t> counts;  // for reduce_scatter
+  std::vector<std::size_t> counts;
 };
 
 // Call after a failure of this rank alone: ends the communicator, so that no rank takes the next call for this one.
-// Leaves this thread's message.
+// Keeps this thread's message.
 void give_up(const Communicator& c, Status s) noexcept;
 
-// Blocks. *passed: set for calls without counts by rank. Precondition of all functions here: shape_of() returned null,
-// and c.comm exists.
+// Serves a blocking call. *passed: set for calls without counts by rank. Precondition of all functions here: shape_of()
+// returned null, and c.comm exists.
 stretto_status serve(const WrappedCall& call, const Communicator& c, const Shape& shape, const stretto_options& options,
                      Passed* passed);
 
-// Starts any call except an allgatherv, whose blocks may differ. The caller keeps `sides` until the request is
-// complete, and then calls taken.put_back().
+// Starts any call except an allgatherv. The caller keeps `sides` until the request is complete, then calls
+// taken.put_back().
 stretto_status serve_started(const WrappedCall& call, const Communicator& c, const Shape& shape,
                              const stretto_options& options, Sides* sides, stretto_request* request);
 

@@ -34,7 +34,7 @@ std::int64_t sum(const Numbers& counts, int ranks) noexcept {
   return all;
 }
 
-// Blocks of equal size. At the root of a rooted call, the side with all blocks counts.
+// Blocks of equal size; at a root, on the side with all blocks.
 const char* blocks(const WrappedCall& call, bool on_send_side, Shape* shape) noexcept {
   return on_send_side ? vector_of(call.sendtype, call.sendcount, shape)
                       : vector_of(call.recvtype, call.recvcount, shape);
@@ -71,7 +71,6 @@ const char* of_operation(const WrappedCall& call, const Communicator& c, Shape* 
   return wrong_arguments;
 }
 
-// Looked up in the table of collectives.
 constexpr auto all_collectives = [] {
   std::array<std::optional<schedule::Collective>, operation_names.size()> all{};
   for (std::size_t i = 0; i < all.size(); ++i)
@@ -94,11 +93,11 @@ std::optional<schedule::Collective> collective_of(Function f) noexcept {
 
 const char* shape_of(const WrappedCall& call, const Communicator& c, Shape* shape) noexcept {
   if (c.inter) return "an intercommunicator";
-  const char* reason = of_operation(call, c, shape);  // first: the report counts the bytes of passed-on calls, too
+  const char* reason = of_operation(call, c, shape);  // first: reports count passed-on bytes, too
   if (reason) return reason;
   if (c.size == 1) return "one rank";
   if (rooted(call.operation) && (call.root < 0 || call.root >= c.size)) return wrong_arguments;
-  // One element may be as long as its block, and the MPI packs by int counts.
+  // An element may be a whole block, and the MPI packs by int counts.
   if (!shape->element && shape->bytes > std::numeric_limits<int>::max()) return "blocks of more than 2 GiB";
   return shape->bytes == 0 && call.operation != Function::barrier ? "nothing to move" : nullptr;
 }

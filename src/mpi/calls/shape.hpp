@@ -1,5 +1,4 @@
-// Collective and size of a call. It depends only on arguments that all ranks of a correct program agree on, so all
-// ranks decide alike.
+// Uses only arguments that are equal on all ranks, so that all decide alike.
 #pragma once
 
 #include <cstdint>
@@ -13,16 +12,16 @@
 namespace stretto::mpi {
 
 struct Shape {
-  const Element* element = nullptr;  // for reductions; other data travel as bytes, whatever the type
+  const Element* element = nullptr;  // of reductions; other data are bytes
   stretto_op op = STRETTO_SUM;
-  std::int64_t bytes = 0;  // of one rank's vector, of one block, or of all blocks if they differ
+  std::int64_t bytes = 0;  // of a rank's vector or block; of all, if they differ
   bool floating_sum = false;
 };
 
-// Empty: stretto has no such collective.
+// Empty: stretto has none.
 std::optional<schedule::Collective> collective_of(Function f) noexcept;
 
-// The reason why stretto leaves the call to the MPI, or null.
+// Why the MPI gets the call, or null.
 const char* shape_of(const WrappedCall& call, const Communicator& c, Shape* shape) noexcept;
 
 }  // namespace stretto::mpi

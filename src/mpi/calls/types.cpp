@@ -13,8 +13,8 @@ struct KnownType {
   Element element;
 };
 
-// By size, since int, long and Fortran's types have no fixed size. Skips sizes without a counterpart, and types that
-// the MPI lacks (null, or of size 0).
+// By size, which int, long and Fortran's types do not fix. Skips sizes without a counterpart, and types that the MPI
+// lacks (null, or of size 0).
 void add(std::vector<KnownType>& all, Nature nature, bool is_signed, std::initializer_list<MPI_Datatype> types) {
   constexpr std::array<stretto_type, 4> of_signed = {STRETTO_I8, STRETTO_I16, STRETTO_I32, STRETTO_I64};
   constexpr std::array<stretto_type, 4> of_unsigned = {STRETTO_U8, STRETTO_U16, STRETTO_U32, STRETTO_U64};
@@ -53,7 +53,7 @@ std::vector<KnownType> find_known() {
   return all;
 }
 
-// Hash table by handle: about one step for any type.
+// Hash table by handle.
 class Table {
  public:
   explicit Table(const std::vector<KnownType>& all) {
@@ -67,7 +67,6 @@ class Table {
   }
 
  private:
-  // Slot of the type, occupied or free.
   std::size_t place_of(MPI_Datatype type) const noexcept {
     std::size_t i = (std::hash<MPI_Datatype>()(type) * 0x9E3779B97F4A7C15u) >> (64 - bits);
     while (slots_[i].type != type && slots_[i].type != MPI_DATATYPE_NULL) i = (i + 1) % slots_.size();
@@ -98,7 +97,7 @@ stretto_op operation_of(MPI_Op op) noexcept {
   return STRETTO_USER;
 }
 
-// Operations that MPI allows for types of this nature; products of complex numbers are not by parts.
+// Operations that MPI allows; a product of complex numbers is not a product of parts.
 bool allowed(stretto_op op, Nature nature) noexcept {
   const bool integer = nature == Nature::integer || nature == Nature::address || nature == Nature::fortran_integer;
   switch (op) {
@@ -132,8 +131,7 @@ const char* reduction_of(MPI_Datatype type, MPI_Op op, const Element** element, 
   *element = element_of(type);
   if (!*element) return "a type without a counterpart";
   if (!allowed(*operation, (*element)->nature)) return "an operation that is not for this type";
-  // Open MPI 5 saturates these sums in its vector loops and wraps them in the remainder, so only its own code
-  // reproduces its results.
+  // Open MPI 5 saturates these sums in vector loops and wraps remainders: only its own code gives its results.
   const bool narrow = stretto_type_size((*element)->type) < 4 && (*element)->nature != Nature::floating;
   return narrow && *operation == STRETTO_SUM ? "a sum of 8- or 16-bit integers, which an MPI may saturate" : nullptr;
 }
@@ -145,7 +143,7 @@ bool is_dense(MPI_Datatype type) noexcept {
   if (combiner != MPI_COMBINER_NAMED) return false;
   MPI_Aint low = 0, extent = 0;
   if (PMPI_Type_get_extent(type, &low, &extent) != MPI_SUCCESS) return false;
-  return low == 0 && extent == bytes_of(type);  // pairs with a shorter part have a gap
+  return low == 0 && extent == bytes_of(type);  // pairs with a short part have a gap
 }
 
 std::int64_t bytes_of(MPI_Datatype type) noexcept {

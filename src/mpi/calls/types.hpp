@@ -1,4 +1,3 @@
-// MPI's predefined types and operations in stretto's terms.
 #pragma once
 
 #include <mpi.h>
@@ -13,22 +12,20 @@ enum class Nature { integer, address, fortran_integer, bytes, floating, complex 
 
 struct Element {
   Nature nature = Nature::bytes;
-  stretto_type type = STRETTO_U8;  // complex: type of a part
+  stretto_type type = STRETTO_U8;  // complex: a part's
   int parts = 1;                   // elements of `type` per MPI element
 };
 
-// Null for any other type (derived types, pairs, characters, logicals, long double).
+// Null: derived types, pairs, characters, logicals, long double.
 const Element* element_of(MPI_Datatype type) noexcept;
 
-// Maps a reduction to stretto's, or returns the reason why it has none. Uses only arguments that must be equal on all
-// ranks.
+// Maps a reduction to stretto's, or returns why it has none. Uses only arguments that are equal on all ranks.
 const char* reduction_of(MPI_Datatype type, MPI_Op op, const Element** element, stretto_op* operation) noexcept;
 
-// True if an element's bytes are contiguous in the order of the type's signature, so that a message equals its memory.
-// May return false for dense derived types.
+// True if an element's bytes are contiguous in the order of the signature. May be false for dense derived types.
 bool is_dense(MPI_Datatype type) noexcept;
 
-// Bytes of data in an element; 0 also if unknown.
+// Data bytes of an element; 0 also if unknown.
 std::int64_t bytes_of(MPI_Datatype type) noexcept;
 
 }  // namespace stretto::mpi

@@ -1,4 +1,4 @@
-// A call of an MPI collective, filled in by the generated wrappers (generate.py).
+// Filled in by generated wrappers (generate.py).
 #pragma once
 
 #include <mpi.h>
@@ -19,7 +19,7 @@ namespace stretto::mpi {
 
 enum class Form : std::uint8_t { blocking, nonblocking, persistent };
 
-// Counts or displacements of all ranks: int, or 64 bits in the large-count forms.
+// Counts or displacements of all ranks: int, or 64 bits for large counts.
 class Numbers {
  public:
   Numbers() = default;
@@ -38,7 +38,7 @@ class Numbers {
   bool wide_ = false;
 };
 
-// Only members of the operation are set. If it has one count or type for both sides, both members hold it.
+// Only the operation's members are set. A count or type for both sides is in both members.
 struct WrappedCall {
   WrappedCall(Function o, Form f, const void* s) noexcept : operation(o), form(f), site(s) {}
 
@@ -53,10 +53,10 @@ struct WrappedCall {
   MPI_Op op = MPI_OP_NULL;
   int root = 0;
   MPI_Comm comm = MPI_COMM_NULL;
-  MPI_Request* request = nullptr;  // nonblocking: set here if served, else by `native`
+  MPI_Request* request = nullptr;  // set if served, else by `native`
 };
 
-// The MPI's own function with the call's arguments. Refers to its maker's variables.
+// The MPI's own function. Refers to its maker's variables.
 class Native {
  public:
   template <class Function>

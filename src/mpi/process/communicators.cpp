@@ -24,21 +24,21 @@ namespace {
 
 std::atomic<bool> kept{false};
 std::atomic<bool (*)(const Communicator*)> before_free{nullptr};
-std::atomic<unsigned> generation{0};  // changes when a communicator goes, since a new one may reuse its handle
+std::atomic<unsigned> generation{0};  // changes when a communicator goes: a handle may be reused
 
 using Clock = std::chrono::steady_clock;
 
-// Making a stretto_comm pays off if it lives this many times as long as the making takes.
+// A stretto_comm must live this many times as long as its making.
 constexpr int worth = 20;
 constexpr int most_short_lives = 10;
 
-// Communicators with duplicates made before their use: an MPI may have only 2,048 ids (MPICH).
+// Limit of reserved communicators: MPICH has only 2,048 ids.
 constexpr int most_reserved = 64;
 std::atomic<int> reserved{0};
 
-// Per process: a program is expected to use new communicators as it used earlier ones.
-std::atomic<int> short_lives{0};  // short-lived communicators less long-lived ones; at least 0
-// shortest time of making one so far: longer times include waits for late ranks
+// Per process: lives are expected to be like earlier ones.
+std::atomic<int> short_lives{0};  // short lives less long ones, at least 0
+// shortest; others include waits for late ranks
 std::atomic<Clock::rep> making{Clock::rep{1} << 60};
 
 void count_making(Clock::duration took) noexcept {
@@ -54,7 +54,7 @@ void count_life(Clock::duration lived, Clock::rep cost) noexcept {
   }
 }
 
-// Kept until the process ends, and reachable for leak checkers.
+// Reachable for leak checkers.
 std::atomic<Communicator*> all_kept{nullptr};
 
 void keep(Communicator* c) noexcept {
@@ -66,7 +66,7 @@ void keep(Communicator* c) noexcept {
 int forget(MPI_Comm, int, void* value, void*) noexcept {
   ++generation;
   std::unique_ptr<Communicator> c(static_cast<Communicator*>(value));
-  c->prepared.clear();  // before the stretto_comm that its calls use
+  c->prepared.clear();  // before the stretto_comm
   if (c->reserves) --reserved;
   if (kept.load()) {
     keep(c.release());  // at MPI_Finalize
@@ -81,7 +81,7 @@ int forget(MPI_Comm, int, void* value, void*) noexcept {
   return MPI_SUCCESS;
 }
 
-// MPI_KEYVAL_INVALID if the MPI gives none. Duplicates do not inherit the attribute.
+// Duplicates do not inherit the attribute.
 int keyval() noexcept {
   static const int key = [] {
     int made = MPI_KEYVAL_INVALID;
@@ -103,8 +103,8 @@ std::unique_ptr<Communicator> describe(MPI_Comm comm) {
   return c;
 }
 
-// True if all ranks are processes of this MPI_COMM_WORLD; equal on every rank. Allocates nothing: a rank without memory
-// would answer differently.
+// True if all ranks are of this MPI_COMM_WORLD; equal on every rank. Allocates nothing: a rank without memory would
+// answer differently.
 bool within_world(MPI_Comm comm, int ranks) noexcept {
   std::array<int, 256> here, there;
   MPI_Group group = MPI_GROUP_NULL, world = MPI_GROUP_NULL;
@@ -120,7 +120,7 @@ bool within_world(MPI_Comm comm, int ranks) noexcept {
   return within;
 }
 
-// Creates a stretto_comm over this library's MPI, bypassing all wrappers.
+// Bypasses all wrappers.
 stretto_status create(MPI_Comm comm, modules::Duplicates ready, stretto_comm* made) noexcept {
   std::unique_ptr<backend::Transport> transport;
   const Status s = modules::make_mpi_transport(comm, &transport, std::move(ready));
@@ -138,7 +138,7 @@ Communicator* find_communicator(MPI_Comm comm) noexcept {
     unsigned generation = 0;
     Communicator* found = nullptr;
   };
-  // several entries: programs alternate between row and column communicators
+  // programs alternate between row and column communicators
   static thread_local std::array<Found, 8> lately;
   Found& latest = lately[(std::hash<MPI_Comm>()(comm) * 0x9E3779B97F4A7C15u) >> 61];
   if (latest.comm == comm && latest.found && latest.generation == generation.load(std::memory_order_acquire))
@@ -171,7 +171,7 @@ int use_wanted(MPI_Comm comm, Communicator* c, double limit) noexcept {
 }
 
 void reserve(MPI_Comm comm, Communicator* c, double limit) noexcept {
-  constexpr int patience = 3;  // number of communicators freed early
+  constexpr int patience = 3;  // number of early frees
   if (c->inter || c->size == 1 || !within_world(comm, c->size)) return;
   if (use_wanted(comm, c, limit) > use_before_making << patience) return;
   const Inside guard;  // the MPI calls the program's attribute functions
@@ -195,7 +195,7 @@ bool make(MPI_Comm comm, Communicator* c, double limit) noexcept {
     count_making(c->made_at - begun);
     if (const auto& node = c->comm->backends.node) try {
         c->watchdog.set_late(modules::abort_program(comm, node->ended()));
-      } catch (...) {  // the diagnosis lacks it
+      } catch (...) {  // missing in the diagnosis
       }
     const carrier::Limited limited(&c->watchdog, "allreduce", limit);
     c->memory = last_of_ranks(memory_in_reach(*c), comm);
@@ -207,7 +207,7 @@ bool make(MPI_Comm comm, Communicator* c, double limit) noexcept {
       return false;
     }
     c->refused = std::string("no communicator: ") + stretto_message();
-    // A setting of the user is impossible on any communicator: report it once.
+    // Reports an impossible setting of the user once.
     static std::atomic<bool> told{false};
     if (made == STRETTO_INVALID_ARGUMENT && c->rank == 0 && !told.exchange(true))
       std::fprintf(stderr, "stretto: %s; calls are left to the MPI\n", stretto_message());

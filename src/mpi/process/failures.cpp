@@ -15,7 +15,7 @@
 namespace stretto::mpi {
 namespace {
 
-constexpr int most_shown = 8, first_shown = 3;  // of more than most_shown ranks, the first three
+constexpr int most_shown = 8, first_shown = 3;  // the first of more than most_shown
 
 std::string world_ranks(MPI_Comm comm) {
   int ranks = 0;
@@ -34,7 +34,7 @@ std::string world_ranks(MPI_Comm comm) {
   return fmt::format("the world's ranks {}{} ({} ranks)", all, shown < ranks ? " ..." : "", ranks);
 }
 
-// True if the failure is to be printed: the first of its kind on the communicator, or the failure that ended it.
+// The first of its kind on the communicator, or the failure that ended it.
 bool is_news(Communicator* c, stretto_status s) noexcept {
   if (!c) return true;
   if (c->told_end) return false;

@@ -8,7 +8,7 @@ namespace {
 
 struct Will {
   Bound bound;
-  bool open;  // true on the parent: to be copied
+  bool open;  // on the parent
 };
 
 // Without memory the duplicate fails: ranks would wait for each other if only some had the bound.
@@ -28,7 +28,6 @@ int drop(MPI_Comm, int, void* value, void*) noexcept {
   return MPI_SUCCESS;
 }
 
-// MPI_KEYVAL_INVALID if the MPI gives none.
 int keyval() noexcept {
   static const int key = [] {
     int made = MPI_KEYVAL_INVALID;

@@ -1,4 +1,3 @@
-// Wrappers of other MPI functions: start and end of the program, info of communicators, and memory visible to peers.
 #include "mpi/process/lifecycle.hpp"
 
 #include <mutex>
@@ -18,7 +17,7 @@
 namespace stretto::mpi {
 namespace {
 
-// Addresses that MPI_Alloc_mem returned from stretto's memory, for MPI_Free_mem.
+// Addresses that MPI_Alloc_mem returned from stretto's memory.
 class Allocations {
  public:
   bool take(std::size_t bytes, void** at) {
@@ -45,7 +44,7 @@ Allocations& allocations() {
   return all;
 }
 
-// Smaller buffers would waste the arena's pages, and are copied through the segment as fast.
+// Smaller buffers would waste the arena's pages, and are copied as fast.
 constexpr MPI_Aint least_lent = 65536;
 
 }  // namespace
@@ -89,7 +88,7 @@ InheritedBound::InheritedBound(MPI_Comm parent, MPI_Info info) noexcept {
     const std::optional<std::optional<Bound>> given = bound_in(info, &complaint);
     if (!complaint.empty()) tell_once(complaint + "; the communicator goes on without it");
     if (!given || !*given) return;
-    find_communicator(parent);  // reads the bound that the parent itself inherited
+    find_communicator(parent);  // reads its own inherited bound
     if (hand_on(parent, **given)) parent_ = parent;
   } catch (...) {
     tell_once("no memory to read an info key");
@@ -104,7 +103,7 @@ bool lend(MPI_Aint bytes, MPI_Info info, void* at) noexcept {
   try {
     return bytes >= least_lent && info == MPI_INFO_NULL && at && serves() &&
            allocations().take(static_cast<std::size_t>(bytes), static_cast<void**>(at));
-  } catch (...) {  // no memory for the entry; the MPI may have some
+  } catch (...) {  // the MPI may have memory
     return false;
   }
 }

@@ -1,24 +1,24 @@
-// Effects of MPI functions that are not collectives.
+// MPI functions that are not collectives. Functions that take a result return it.
 #pragma once
 
 #include <mpi.h>
 
 namespace stretto::mpi {
 
-// Call before MPI_Init or MPI_Init_thread. False: the program's MPI has another binary interface than this library; one
-// rank reports it, and the call fails with MPI_ERR_OTHER.
+// Call before MPI_Init. False: the program's MPI has another binary interface, which one rank reports; the call fails
+// with MPI_ERR_OTHER.
 bool may_begin() noexcept;
 
-// Call after MPI_Init or MPI_Init_thread, with its result, which is returned. Collective over MPI_COMM_WORLD.
+// Call after MPI_Init. Collective over MPI_COMM_WORLD.
 int initialised(int code) noexcept;
 
-// Call after a function that gave `comm` this info, with its result, which is returned.
+// Call after a function gave `comm` this info.
 int informed(int code, MPI_Comm comm, MPI_Info info) noexcept;
 
-// Call after the C function `by` made `comm`, with its result, which is returned.
+// Call after the C function `by` made `comm`.
 int constructed(int code, MPI_Comm comm, const char* by, MPI_Info info) noexcept;
 
-// Scope of starting a duplicate of `parent` with this info; the duplicate is complete later.
+// Scope of starting a duplicate of `parent` with this info.
 class InheritedBound {
  public:
   InheritedBound(MPI_Comm parent, MPI_Info info) noexcept;
@@ -27,10 +27,10 @@ class InheritedBound {
   InheritedBound& operator=(const InheritedBound&) = delete;
 
  private:
-  MPI_Comm parent_ = MPI_COMM_NULL;  // null: nothing to inherit
+  MPI_Comm parent_ = MPI_COMM_NULL;  // null: no bound
 };
 
-// MPI_Alloc_mem. True: *at (a void*) is memory that peers can map. False: the MPI serves the call.
+// MPI_Alloc_mem. True: *at (a void*) is memory that peers can map; else the MPI serves.
 bool lend(MPI_Aint bytes, MPI_Info info, void* at) noexcept;
 
 // MPI_Free_mem. False: the memory is the MPI's.

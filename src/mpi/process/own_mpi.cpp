@@ -12,7 +12,7 @@
 namespace stretto::mpi {
 namespace {
 
-// A library for the standard ABI works with any MPI.
+// The standard ABI suits any MPI.
 #if defined(MPI_ABI)
 constexpr std::string_view own = "";
 constexpr std::array<std::string_view, 0> others{};
@@ -24,7 +24,7 @@ constexpr std::string_view own = "MPICH or its kin";
 constexpr std::array<std::string_view, 1> others{"Open MPI"};
 #endif
 
-// No communicator exists before MPI_Init; launchers export the rank.
+// Launchers export the rank, which MPI_Init would tell too late.
 bool is_first() noexcept {
   for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK"})
     if (const char* rank = secure_getenv(name)) return std::string_view(rank) == "0";
@@ -34,7 +34,7 @@ bool is_first() noexcept {
 }  // namespace
 
 bool is_own_mpi() noexcept {
-  char text[8192] = "";  // the largest length of all MPIs, since the running one is unknown
+  char text[8192] = "";  // largest of all MPIs: the running one is unknown
   int length = 0;
   if (PMPI_Get_library_version(text, &length) != MPI_SUCCESS) return true;
   const std::string_view version(text);

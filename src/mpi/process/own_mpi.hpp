@@ -1,10 +1,9 @@
-// Detects a program of another MPI than this library was built for. Handles and constants differ there, so no call
-// could be passed on.
+// Handles and constants of another MPI than this library's would differ.
 #pragma once
 
 namespace stretto::mpi {
 
-// Call before MPI_Init. False: the running MPI has another binary interface, which a line on standard error reports.
+// Call before MPI_Init. False: the running MPI has another binary interface, as printed on standard error.
 bool is_own_mpi() noexcept;
 
 }  // namespace stretto::mpi

@@ -28,7 +28,6 @@ json to_json(const Ignored& i) {
   return {{"calls", i.calls}, {"values", i.values}, {"range", {i.lo, i.hi}}, {"range_with_them", {i.all_lo, i.all_hi}}};
 }
 
-// Omits the zeros after the last call.
 template <typename Counts>
 json until_last(const Timeline& t, const Counts& counts) {
   const auto last = std::find_if(t.calls().rbegin(), t.calls().rend(), [](std::uint64_t n) { return n > 0; });
@@ -62,7 +61,7 @@ json to_json(const Row& r) {
           {"ignored", to_json(t.ignored)}};
 }
 
-// Ranks exchange printable text, a line per row: destroying a json may allocate, and a rank may have no memory.
+// Text, since destroying a json may allocate, and a rank may have no memory.
 constexpr char between = '\t';
 
 std::string host_name() {
@@ -72,7 +71,7 @@ std::string host_name() {
   return {name, static_cast<std::size_t>(length)};
 }
 
-// The length of a stretch, then place, calls and seconds of each non-empty stretch.
+// A stretch's length, then place, calls and seconds of non-empty stretches.
 std::string to_text(const Timeline& t) {
   std::string text = fmt::format("{}{}", between, t.stretch());
   for (std::size_t i = 0; i < Timeline::most; ++i)
@@ -137,7 +136,7 @@ Row from_text(std::string_view line) {
   return r;
 }
 
-// A rank without memory for its text sends none.
+// Ranks without memory send none.
 std::vector<Row> merge(const std::vector<std::string>& texts, Hosts* hosts) {
   std::map<Way, Record> all;
   double stretch = 0;
@@ -189,7 +188,6 @@ std::string told(const Ignored& i, std::uint64_t calls) {
       i.calls, calls, i.values, i.lo, i.hi, i.all_lo, i.all_hi);
 }
 
-// Line about overlap, over all ranks.
 std::string overlapped(const Row& r) {
   const Tally& t = r.tally;
   if (t.in_flight <= 0) return {};
@@ -211,7 +209,7 @@ std::string path_and_why(const Row& r) {
   return text;
 }
 
-// True if the gain or the loss exceeds the scatter of the calls.
+// True if the gain or loss exceeds the calls' scatter.
 bool is_known(double least, double most) { return least > 0 || most < 0; }
 
 std::string savings(const std::vector<Row>& rows) {
@@ -233,12 +231,11 @@ std::string savings(const std::vector<Row>& rows) {
       least, most, compared, calls);
 }
 
-// Line that explains why nothing travelled compressed despite a bound; empty if something did. A bound is for
-// reductions alone, so only their reasons count.
+// Why nothing was compressed despite a bound, or "". Only reductions have a bound.
 std::string uncompressed(const std::vector<Row>& rows) {
   std::map<std::string, std::uint64_t> reasons;
   for (const Row& r : rows) {
-    if (r.way.path.find(',') != std::string::npos) return {};  // with a payload
+    if (r.way.path.find(',') != std::string::npos) return {};  // a payload
     if (r.way.operation.find("reduce") != std::string::npos) reasons[path_and_why(r)] += r.tally.calls;
   }
   if (reasons.empty()) return "bound: a bound was given, and no reduction was called\n";
@@ -307,7 +304,7 @@ Status report(const Statistics& own, const Settings& settings) {
   std::string mine;
   try {
     mine = to_text(own);
-  } catch (...) {  // rank 0 goes on without it
+  } catch (...) {  // rank 0 goes on
     mine.clear();
   }
   std::vector<std::string> all;

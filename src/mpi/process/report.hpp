@@ -1,4 +1,3 @@
-// The report at the end of a program.
 #pragma once
 
 #include <map>
@@ -11,22 +10,21 @@
 
 namespace stretto::mpi {
 
-// Gathers the ranks' statistics. Rank 0 prints a table on standard error, or writes JSON to the settings' file (and the
-// table if that fails). Collective over MPI_COMM_WORLD. Leaves out other ranks that have no memory for their part.
-// Throws std::bad_alloc only after all messages have arrived.
+// Rank 0 prints a table on standard error, or writes JSON to the settings' file (the table if that fails). Leaves out
+// ranks without memory for their part. Throws std::bad_alloc only after all messages have arrived. Collective over
+// MPI_COMM_WORLD.
 Status report(const Statistics& own, const Settings& settings);
 
-// True if the file can be written as things are; creates nothing.
+// True if the file can be written now; creates nothing.
 bool can_be_written(const std::string& file);
 
-// Totals over all ranks: sums, but the maximum of `seconds` and of the errors, and the mean of `saved`.
+// Sums over all ranks, except the maximum of `seconds` and errors, and the mean of `saved`.
 struct Row {
   Way way;
   Tally tally;
-  Timeline timeline;  // with equal lengths of stretches in all rows
+  Timeline timeline;  // equal stretches in all rows
 };
 
-// Number of ranks by host name.
 using Hosts = std::map<std::string, int>;
 
 // `bounded`: a bound applies to all sums.

@@ -35,7 +35,7 @@ void activate(Runtime* r) noexcept {
   off = r == nullptr;
 }
 
-// Never freed: calls may come until the process ends. Null without memory.
+// Never freed: calls come until the process ends. Null without memory.
 Runtime* whole() noexcept {
   static Runtime* const made = []() noexcept -> Runtime* {
     try {
@@ -55,12 +55,12 @@ Runtime* whole() noexcept {
   return made;
 }
 
-// Reported at the start, since the report itself may come after a long run.
+// Reported at the start, since the report may follow a long run.
 void expect_report(const std::string& file) noexcept {
   try {
     if (!file.empty() && !can_be_written(file))
       tell_once("STRETTO_REPORT: '" + file + "' cannot be written as it is now");
-  } catch (...) {  // it is reported at the end
+  } catch (...) {  // reported at the end
   }
 }
 
@@ -77,10 +77,10 @@ Runtime* runtime() noexcept {
 
 void open_up() noexcept {
   static std::atomic<bool> done{false};
-  if (done.exchange(true)) return;  // an MPI's Fortran layer may call the C function, too
+  if (done.exchange(true)) return;  // Fortran layers may call C's function
   Runtime* r = whole();
   if (!r) tell_once("no memory for what it keeps; the program goes on without it");
-  static const Settings none;  // differs from the settings of every rank with memory
+  static const Settings none;  // unlike every rank with memory
   UniformSettings uniform = compare(r ? r->settings : none);
   runtime();
   if (!uniform.yes)
@@ -117,7 +117,7 @@ void tell_once(std::string_view text) noexcept {
 
 void close_down() noexcept {
   static std::atomic<bool> done{false};
-  if (done.exchange(true)) return;  // an MPI's Fortran layer may call the C function, too
+  if (done.exchange(true)) return;  // Fortran layers may call C's function
   if (constexpr double patience = 10; in_flight.load() > 0 && !finish_all(nullptr, patience))
     tell_once("MPI_Finalize was called with collectives in flight, which other ranks have not started");
   keep_communicators();

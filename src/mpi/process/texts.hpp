@@ -1,4 +1,3 @@
-// Gathers texts of all ranks of MPI_COMM_WORLD through the MPI.
 #pragma once
 
 #include <string>
@@ -9,8 +8,8 @@
 
 namespace stretto::mpi {
 
-// *all: all ranks' texts by rank, on rank 0 only. Collective. If rank 0 has no memory for them, all ranks get that
-// status.
+// Gathers all ranks' texts by rank in *all on rank 0. Collective over MPI_COMM_WORLD. If rank 0 has no memory, all
+// ranks get that status.
 Status gather_texts(std::string_view own, std::vector<std::string>* all) noexcept;
 
 }  // namespace stretto::mpi

@@ -1,4 +1,3 @@
-// Distribution of calls over a program's time.
 #pragma once
 
 #include <array>
@@ -7,26 +6,24 @@
 
 namespace stretto::mpi {
 
-// Counts in equal stretches of time, in constant space: when a call lies beyond the last stretch, stretches double and
-// adjacent counts merge. A length is a power of two times the first, so timelines of several ranks can be added.
+// Calls over time, in equal stretches and constant space. For a call beyond the last stretch, stretches double and
+// adjacent counts merge. Lengths are powers of two times the first, so timelines can be added.
 class Timeline {
  public:
   static constexpr std::size_t most = 64;
   static constexpr double shortest = 1e-3;  // seconds
 
-  // Adds calls that took `seconds` until `end`. Calls count at their end, seconds where they passed. Times before 0
-  // count as 0.
+  // Calls count at their `end`, seconds where they passed; times before 0 count as 0.
   void add(double end, double seconds, std::uint64_t calls) noexcept;
   void add(const Timeline& other) noexcept;
 
-  // Merges stretches until they are at least this long.
   void lengthen(double stretch) noexcept;
 
   double stretch() const noexcept { return stretch_; }
   const std::array<std::uint64_t, most>& calls() const noexcept { return calls_; }
   const std::array<double, most>& seconds() const noexcept { return seconds_; }
 
-  // For counts from another process: places beyond the last are ignored.
+  // For counts of another process; ignores places beyond the last.
   static Timeline empty(double stretch) noexcept;
   void put(std::size_t place, std::uint64_t calls, double seconds) noexcept;
 

@@ -15,8 +15,8 @@ namespace {
 
 std::atomic<bool> seen{false}, made{false};
 
-// Launchers may start a shell or an interpreter whose children use the MPI. The first process of a rank passes its id
-// to its children, and a child that calls MPI_Init leaves a file for it.
+// Launchers may start a shell or an interpreter whose children use the MPI. A rank's first process passes its id on; a
+// child that calls MPI_Init leaves a file for it.
 constexpr const char* kFirst = "STRETTO_FIRST_PROCESS";
 
 using Path = char[64];
@@ -38,7 +38,7 @@ bool is_wanted() noexcept {
   return on == nullptr || std::string_view(on) != "0";
 }
 
-// True for launched processes only; others, such as the launcher itself, are no ranks.
+// A launcher is no rank.
 bool is_first_rank() noexcept {
   for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK"})
     if (const char* rank = secure_getenv(name)) return std::string_view(rank) == "0";
@@ -50,7 +50,7 @@ bool is_first_rank() noexcept {
   char text[24];
   std::snprintf(text, sizeof text, "%ld", static_cast<long>(getpid()));
   static_cast<void>(setenv(kFirst, text, 0));
-  Path path;  // possibly left by a killed process with this id
+  Path path;  // perhaps left by a killed process
   path_of(getpid(), path);
   unlink(path);
 }

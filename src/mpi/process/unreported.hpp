@@ -1,12 +1,11 @@
-// A notice in place of the report, for programs that never initialise an MPI, or end without MPI_Finalize.
+// Replaces the report of programs without MPI_Init or MPI_Finalize.
 #pragma once
 
 namespace stretto::mpi {
 
-// This process calls MPI_Init, or a function that reports why it is refused.
+// This process calls MPI_Init, or a function that reports its refusal.
 void mpi_was_seen() noexcept;
 
-// A requested report has been made.
 void report_was_made() noexcept;
 
 }  // namespace stretto::mpi

@@ -11,7 +11,7 @@
 namespace stretto::mpi {
 namespace {
 
-// The program's requests as passed to the MPI: a running persistent request is replaced by its run's request.
+// The program's requests, with running persistent ones replaced by their runs.
 class PassedRequests {
  public:
   PassedRequests(int n, MPI_Request* given) : given_(given), at_(given) {
@@ -21,7 +21,7 @@ class PassedRequests {
     before_ = own_;
     at_ = own_.data();
   }
-  // Copies the MPI's changes back to the program.
+  // Copies the MPI's changes back.
   ~PassedRequests() {
     for (std::size_t i = 0; i < own_.size(); ++i) {
       if (own_[i] == before_[i]) continue;
@@ -39,7 +39,7 @@ class PassedRequests {
  private:
   MPI_Request* const given_;
   MPI_Request* at_;
-  std::vector<MPI_Request> before_, own_;  // empty: the MPI gets the program's requests
+  std::vector<MPI_Request> before_, own_;  // empty: the program's own
 };
 
 template <class Function>
@@ -52,7 +52,6 @@ int with_passed(int n, MPI_Request* requests, const Function& f) noexcept {
   }
 }
 
-// Calls `test` on the requests to pass.
 template <class Test>
 int once(int n, MPI_Request* requests, const Test& test) noexcept {
   const CountedWait counted;
@@ -60,7 +59,7 @@ int once(int n, MPI_Request* requests, const Test& test) noexcept {
   return with_passed(n, requests, test);
 }
 
-// Polls `test`, which returns an MPI code and sets *done to stop.
+// `test` returns an MPI code and sets *done to stop.
 template <class Test>
 int until_done(const Test& test) noexcept {
   constexpr int looks = 64;  // polls before yielding the core
@@ -112,7 +111,6 @@ int request_is_complete(MPI_Request request) noexcept {
 #ifdef STRETTO_ASKS_SEVERAL
 namespace {
 
-// These functions change no request.
 MPI_Request* unchanged(const MPI_Request* requests) noexcept { return const_cast<MPI_Request*>(requests); }
 
 }  // namespace
@@ -145,8 +143,8 @@ int wait(MPI_Request* request, MPI_Status* status) noexcept {
   });
 }
 
-// One after another: MPI_Testall checks all of them each time, and MPICH's fails when one of its own persistent
-// collectives completes. MPI_Waitall reports failures at the end.
+// One by one: MPI_Testall would check all each time, and MPICH's fails when an own persistent collective completes.
+// MPI_Waitall reports failures at the end.
 int waitall(int n, MPI_Request* requests, MPI_Status* statuses) noexcept {
   return with_passed(n, requests, [&](MPI_Request* r) {
     int at = r ? 0 : n;

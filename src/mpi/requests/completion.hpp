@@ -1,5 +1,5 @@
-// MPI functions that complete requests, for use while stretto's collectives are in flight. A collective whose data have
-// moved completes its request. Waits poll, so that the MPI's own requests progress, too.
+// Completion of requests while stretto's collectives are in flight. Waits poll, so that the MPI's own requests
+// progress.
 #pragma once
 
 #include <mpi.h>
@@ -8,10 +8,9 @@
 
 namespace stretto::mpi {
 
-// True if some request is stretto's. Otherwise the MPI's own functions serve.
+// False: the MPI's own functions serve.
 bool has_own_requests() noexcept;
 
-// Implementations of the MPI functions of these names.
 int wait(MPI_Request* request, MPI_Status* status) noexcept;
 int waitall(int n, MPI_Request* requests, MPI_Status* statuses) noexcept;
 int waitany(int n, MPI_Request* requests, int* index, MPI_Status* status) noexcept;
@@ -22,7 +21,7 @@ int testany(int n, MPI_Request* requests, int* index, int* flag, MPI_Status* sta
 int testsome(int n, MPI_Request* requests, int* done, int* indices, MPI_Status* statuses) noexcept;
 int request_get_status(MPI_Request request, int* flag, MPI_Status* status) noexcept;
 #if defined(MPICH_NUMVERSION) && MPICH_NUMVERSION >= 50000000
-int request_is_complete(MPI_Request request) noexcept;  // MPICH's; also true for a failed request
+int request_is_complete(MPI_Request request) noexcept;  // MPICH's; also if failed
 #endif
 #ifdef STRETTO_ASKS_SEVERAL
 int request_get_status_all(int n, const MPI_Request* requests, int* flag, MPI_Status* statuses) noexcept;
@@ -30,7 +29,7 @@ int request_get_status_any(int n, const MPI_Request* requests, int* index, int* 
 int request_get_status_some(int n, const MPI_Request* requests, int* done, int* indices, MPI_Status* statuses) noexcept;
 #endif
 
-// Call before the program frees a request: waits for one of stretto's.
+// Waits for a request of stretto's before the program frees it.
 void before_freed(MPI_Request request) noexcept;
 
 }  // namespace stretto::mpi

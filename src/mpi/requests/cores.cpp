@@ -16,7 +16,6 @@
 namespace stretto::mpi {
 namespace {
 
-// Completes collectives in flight, and returns persistent ones to the MPI.
 bool before_free(const Communicator* c) noexcept {
   constexpr double patience = 300;
   forget_prepared(c);
@@ -70,7 +69,7 @@ void open_cores(Runtime* r) noexcept {
     ready_for_started(MPI_COMM_WORLD, find_communicator(MPI_COMM_WORLD), *r);
     return;
   }
-  static_cast<void>(stretto_comm_cores(nullptr, 0));  // the environment is ignored from now on
+  static_cast<void>(stretto_comm_cores(nullptr, 0));  // ignores the environment from now on
   if (failed == INT_MAX) return;
   PMPI_Bcast(text.data(), static_cast<int>(text.size()), MPI_CHAR, failed, MPI_COMM_WORLD);
   try {

@@ -1,5 +1,5 @@
-// Communication cores under the profiling library: named in the environment, and used only if every rank has some. A
-// nonblocking call may not wait for other ranks, so stretto's communicators are made together with the program's.
+// Communication cores, if every rank names some. Nonblocking calls may not wait for other ranks, so stretto's
+// communicators are made with the program's.
 #pragma once
 
 #include <mpi.h>
@@ -9,11 +9,10 @@
 
 namespace stretto::mpi {
 
-// Call after MPI_Init if every rank names cores: starts them, or reports the problem and goes on without. Collective
-// over MPI_COMM_WORLD.
+// Call after MPI_Init if every rank names cores. Reports failures. Collective over MPI_COMM_WORLD.
 void open_cores(Runtime* r) noexcept;
 
-// Call after a function that made a communicator and waited for its ranks. Collective over it.
+// Call in a communicator's collective creation.
 void ready_for_started(MPI_Comm comm, Communicator* c, const Runtime& r) noexcept;
 
 }  // namespace stretto::mpi

@@ -29,7 +29,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Copies of a call's arguments that the program may free or change before a start.
+// Arguments that the program may free or change before a start.
 class ArgumentCopies {
  public:
   ArgumentCopies(WrappedCall* call, const Decision& d) {
@@ -50,7 +50,7 @@ class ArgumentCopies {
   ArgumentCopies& operator=(const ArgumentCopies&) = delete;
 
  private:
-  // Predefined types stay, since a copy would not be recognised as dense.
+  // Predefined types stay: a copy would not be recognised as dense.
   void keep(MPI_Datatype* type) noexcept {
     int integers = 0, addresses = 0, types = 0, combiner = 0;
     if (PMPI_Type_get_envelope(*type, &integers, &addresses, &types, &combiner) != MPI_SUCCESS) return;
@@ -72,15 +72,15 @@ struct Prepared {
   Communicator* communicator = nullptr;  // null: the MPI runs it
   MPI_Request run = MPI_REQUEST_NULL;
   bool was_ours = false;
-  std::shared_ptr<const ArgumentCopies> kept;  // for stretto's calls
+  std::shared_ptr<const ArgumentCopies> kept;
 
   // True if the MPI's own request is never started.
   bool runs_itself() const noexcept { return communicator || run != MPI_REQUEST_NULL; }
 };
 
-std::atomic<int> ours{0};  // number of entries that stretto ran when they were made
+std::atomic<int> ours{0};  // entries that stretto ran when they were made
 
-// Entries by request. Lookups take no lock, except for requests whose bit is set.
+// Lookups lock only if the request's bit is set.
 class All {
  public:
   void put(MPI_Request request, const Prepared& p) {
@@ -111,7 +111,7 @@ class All {
     const auto found = all_.find(request);
     return found != all_.end() && found->second.runs_itself();
   }
-  // The call if stretto runs the request; otherwise, or after its end, empty.
+  // The call, if stretto runs the request.
   std::optional<WrappedCall> call_of(MPI_Request request) noexcept {
     const std::lock_guard lock(mutex_);
     const auto found = all_.find(request);
@@ -159,8 +159,8 @@ class All {
 
   std::mutex mutex_;
   std::map<MPI_Request, Prepared> all_;
-  std::array<std::size_t, 64> requests_{};  // requests per bit
-  std::atomic<std::uint64_t> bits_{0};      // bits with a request
+  std::array<std::size_t, 64> requests_{};
+  std::atomic<std::uint64_t> bits_{0};
 };
 
 // Never destroyed: programs end late. Allocates nothing.
@@ -170,7 +170,6 @@ All& all() noexcept {
   return all;
 }
 
-// Starts a run of stretto's.
 int start_run(MPI_Request request, const Prepared& p) noexcept {
   MPI_Request run = MPI_REQUEST_NULL;
   const int code = start_driven(p.call, p.decision, runtime()->settings, &run);
@@ -188,12 +187,11 @@ void count(const Prepared& p, double seconds) noexcept {
   t.seconds = seconds;
   try {
     r->statistics.add({name_of_start(p.call), "MPI", r->apart ? apart_reason : "persistent"}, t, Server::mpi);
-  } catch (...) {  // without memory, the report lacks it
+  } catch (...) {  // missing in the report
   }
 }
 
-// Called if no request could be started for lack of memory. Other ranks may have started theirs; giving up ends their
-// waits.
+// No request could be started for lack of memory. Giving up ends the waits of ranks that started theirs.
 int none_started(std::span<const MPI_Request> requests) noexcept {
   int code = MPI_ERR_NO_MEM;
   for (const MPI_Request request : requests) {
@@ -223,7 +221,7 @@ void prepared(const WrappedCall& call, MPI_Request request) noexcept {
     p.was_ours = p.communicator != nullptr;
     if (p.was_ours) p.kept = std::make_shared<const ArgumentCopies>(&p.call, p.decision);
     all().put(request, p);
-  } catch (...) {  // its starts go to the MPI, uncounted; other ranks may start stretto's
+  } catch (...) {  // the MPI gets uncounted starts; other ranks may start stretto's
     if (c) give_up(*c, fail(Status::out_of_memory, std::string_view("no memory for a persistent collective")));
   }
 }

@@ -27,7 +27,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Last words of the reason in each row of a call that communication cores moved.
 constexpr const char* cores_reason = "communication cores";
 
 // Owned by its request.
@@ -35,21 +34,21 @@ struct Started {
   Started(const WrappedCall& c, const Decision& d) : call(c), decision(d) {}
 
   WrappedCall call;
-  Decision decision;  // its communicator's stretto_comm outlives this object
+  Decision decision;  // its stretto_comm outlives this object
   Sides sides;
   stretto_report report = STRETTO_REPORT_INIT;
   stretto_request request = nullptr;
   MPI_Request handle = MPI_REQUEST_NULL;
   int code = MPI_SUCCESS;
-  bool is_tested = false;       // a thread tests it, or it is done: others skip it
-  std::thread::id completes{};  // the thread that completes its request
+  bool is_tested = false;  // a thread tests it, or it is done
+  std::thread::id completes{};
   double starting = 0, waited_before = 0;
 };
 
 // Started collectives with incomplete requests.
 class Registry {
  public:
-  // Moves the element of `one` into the registry. Allocates nothing, so that a started collective is always registered.
+  // Allocates nothing, so it cannot fail after a start.
   void put(std::list<Started*>& one) noexcept {
     const std::lock_guard lock(mutex_);
     all_.splice(all_.end(), one);
@@ -63,8 +62,8 @@ class Registry {
   }
 
   // A collective whose data have moved, for this thread to complete, or null. `on`: null for any communicator. *left:
-  // how many remain, including those that other threads are completing, which still use their communicator. Tests
-  // without the lock, since a test may run a collective to its end.
+  // those that remain and use their communicator, even if other threads complete them. Tests without the lock: a test
+  // may run a collective to its end.
   Started* take_done(const Communicator* on, std::size_t* left) noexcept {
     std::unique_lock lock(mutex_);
     *left = 0;
@@ -85,7 +84,6 @@ class Registry {
     return nullptr;
   }
 
-  // Afterwards its communicator may be freed.
   void remove(Started* s) noexcept {
     const std::lock_guard lock(mutex_);
     all_.remove(s);
@@ -93,7 +91,7 @@ class Registry {
   }
 
  private:
-  // An error handler during completion may free the request or the communicator, and must not wait for itself.
+  // Error handlers during completion may free the request or the communicator, and must not wait for themselves.
   static bool is_in_hand(const Started& s) noexcept { return s.completes == std::this_thread::get_id(); }
 
   std::mutex mutex_;
@@ -125,7 +123,7 @@ int cancel(void*, int complete) noexcept { return complete ? MPI_SUCCESS : MPI_E
 
 bool was_refused(const Started& s) noexcept { return std::string_view(s.report.reason) == "refused"; }
 
-// The deciding setting; communication cores have no choice of paths.
+// Communication cores have no choice of paths.
 std::string why_started(const Started& s) {
   std::string why = asked_by(s.decision);
   if (!why.empty()) why += "; ";
@@ -139,8 +137,8 @@ void account(const Started& s) {
   Tally t = tally_of(s.decision, s.report);
   t.calls = 1;
   t.bytes = static_cast<double>(s.decision.shape.bytes);
-  t.predicted = t.predicted_mpi = 0;              // predictions are for blocking calls
-  if (was_refused(s)) t.error_with_rounding = 0;  // as for other calls without a bound
+  t.predicted = t.predicted_mpi = 0;  // predictions are for blocking calls
+  if (was_refused(s)) t.error_with_rounding = 0;
   const double now = seconds_now();
   t.in_flight = s.report.seconds;
   t.hidden = hidden(t.in_flight, s.starting, wait_clock().total(now) - s.waited_before);
@@ -155,7 +153,7 @@ void complete(Started* s) noexcept {
   if (status == STRETTO_OK) status = static_cast<stretto_status>(s->sides.taken.put_back());
   if (status == STRETTO_OK) try {
       account(*s);
-    } catch (...) {  // left out of the statistics
+    } catch (...) {  // not in the statistics
     }
   stretto_request_free(&s->request);
   if (status != STRETTO_OK) s->code = raise(s->call, status);
@@ -163,10 +161,10 @@ void complete(Started* s) noexcept {
   PMPI_Grequest_complete(s->handle);  // *s may be freed from here on
 }
 
-// The MPI completes shorter calls sooner than another core could be notified.
+// The MPI completes shorter calls before another core is notified.
 constexpr std::int64_t least_driven = 16384;
 
-// The call in the node backend's terms, with the members that decide whether the backend serves it.
+// Members that decide whether the node backend serves the call.
 backend::Call asked(const WrappedCall& call, const Decision& d) {
   backend::Call asked;
   asked.collective = *collective_of(call.operation);
@@ -180,20 +178,18 @@ backend::Call asked(const WrappedCall& call, const Decision& d) {
   return asked;
 }
 
-// True if the data move in host memory, not by messages as a forced schedule or payload requires. Reproducible bounded
-// sums always travel as codes.
+// Forced schedules and payloads use messages; reproducible bounded sums are codes.
 bool moves_in_memory(const WrappedCall& call, const Decision& d) {
   const bool free = !d.schedule || std::string_view(d.schedule) == call::node_name;
   const bool streams = d.kind == Action::Kind::bounded && (d.payload != STRETTO_PAYLOAD_AUTO || d.fixed);
   const stretto_comm_s& comm = *d.communicator->comm;
   const auto& node = comm.backends.node;
   if (!free || streams || !node) return false;
-  // After a failure the call fails, too: ranks that do not know of it start the call.
+  // Calls on a failed communicator fail, too: ranks that do not know yet start them.
   const bool in_use = is_of_generation(comm.serves_in.load(std::memory_order_relaxed));
   return in_use ? node->serves(asked(call, d)) : node->suits(asked(call, d));
 }
 
-// Other ranks learn of it by the communicator's end.
 int not_started(const WrappedCall& call, const Decision& d, Status s) noexcept {
   give_up(*d.communicator, s);
   return raise(call, static_cast<stretto_status>(s));
@@ -229,7 +225,7 @@ int start_driven(const WrappedCall& call, const Decision& d, const Settings& set
   if (d.kind == Action::Kind::bounded) o.check = 1;  // ranks with different bounds all run without
   if (PMPI_Grequest_start(query, release, cancel, s.get(), &s->handle) != MPI_SUCCESS)
     return not_started(call, d, fail(Status::mpi_error, std::string_view("the MPI made no generalised request")));
-  Started* const kept = s.release();  // owned by the request
+  Started* const kept = s.release();
   kept->waited_before = wait_clock().total(seconds_now());
   const stretto_status failed = serve_started(call, *d.communicator, d.shape, o, &kept->sides, &kept->request);
   const MPI_Request handle = kept->handle;
@@ -266,7 +262,7 @@ bool finish_all(const Communicator* on, double limit) noexcept {
     if (left == 0) return true;
     if (std::chrono::duration<double>(Clock::now() - begun).count() > limit) return false;
     const double sleep = waiting.next(Waiting::clock());
-    if (sleep > 0 || idle % looks == 0) {  // another rank's collective may wait for this rank to progress a message
+    if (sleep > 0 || idle % looks == 0) {  // other ranks' collectives may need this rank to progress a message
       int any = 0;
       PMPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &any, MPI_STATUS_IGNORE);
     }

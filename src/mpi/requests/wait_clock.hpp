@@ -1,5 +1,5 @@
-// Time that the program spends in functions that wait for requests or test them; the rest of a collective's time
-// overlaps the program's own work. Times are seconds of any steady clock.
+// The program's time in waits for requests or tests; the rest of a collective overlaps its own work. Seconds of any
+// steady clock.
 #pragma once
 
 #include <algorithm>
@@ -10,7 +10,7 @@ namespace stretto::mpi {
 
 class WaitClock {
  public:
-  // Call when a thread enters or leaves such a function. Time that several threads spend at once counts once.
+  // Call at a thread's entry or exit. Concurrent time counts once.
   void enter(double now) noexcept {
     const std::lock_guard lock(mutex_);
     if (inside_++ == 0) since_ = now;
@@ -20,13 +20,13 @@ class WaitClock {
     if (--inside_ == 0) total_ += now - since_;
   }
 
-  // Total until now, including functions that have not returned.
+  // Includes functions that have not returned.
   double total(double now) const noexcept {
     const std::lock_guard lock(mutex_);
     return total_at(now);
   }
 
-  // Time since total() was `begun`, less earlier charges: the sum of all charges is at most total().
+  // Since total() was `begun`, less earlier charges: all charges sum to at most total().
   double charge(double begun, double now) noexcept {
     const std::lock_guard lock(mutex_);
     const double all = total_at(now), due = all - std::max(begun, charged_);
@@ -42,12 +42,10 @@ class WaitClock {
   double since_ = 0, total_ = 0, charged_ = 0;
 };
 
-// Seconds in flight that neither the start nor the waits took.
 inline double hidden(double in_flight, double starting, double waited) noexcept {
   return std::max(0.0, in_flight - starting - waited);
 }
 
-// The clock of this process.
 inline WaitClock& wait_clock() noexcept {
   static WaitClock all;
   return all;
@@ -57,7 +55,6 @@ inline double seconds_now() noexcept {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-// Scope of a function that waits or tests.
 class CountedWait {
  public:
   CountedWait() noexcept { wait_clock().enter(seconds_now()); }

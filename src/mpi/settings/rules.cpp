@@ -65,7 +65,7 @@ Status parse_pattern(std::string_view text, std::string_view key, std::string* p
   return fail(Status::invalid_argument, "'{}' names nothing; for all, leave it out", text);
 }
 
-// Handles words that decide how a call runs; a line has one at most.
+// A word that decides how a call runs; at most one per line.
 Status decide(Action::Kind kind, const std::string& word, Action* action, std::string* decided) {
   if (!decided->empty()) return fail(Status::invalid_argument, "'{}' and '{}' contradict each other", *decided, word);
   *decided = word;

@@ -11,10 +11,10 @@
 namespace stretto::mpi {
 namespace {
 
-// A rank without memory must not block the others: nothing here allocates before the last message has arrived.
+// Ranks without memory must not block others: nothing here allocates before the last message has arrived.
 constexpr std::size_t most_decisive = 8, longest_shown = 256, longest_file = 4096;
 
-// FNV-1a: equal in every process, which std::hash does not promise.
+// FNV-1a: unlike std::hash equal in every process.
 struct Hash {
   std::uint64_t value = 0xCBF29CE484222325u;
   void add(std::string_view text) noexcept {
@@ -26,7 +26,7 @@ struct Hash {
 
 using Hashes = std::array<std::uint64_t, most_decisive>;
 
-// A hash per decisive setting; 0 beyond them, and without memory for the settings.
+// 0 beyond them, and without memory.
 Hashes hashes_of(const Settings& own) noexcept {
   Hashes all{};
   for (std::size_t i = 0; i < std::min(own.decisive.size(), most_decisive); ++i) {
@@ -45,7 +45,7 @@ bool spread(std::array<char, n>* text, std::string_view own, int from) noexcept 
   return PMPI_Bcast(text->data(), static_cast<int>(n), MPI_CHAR, from, MPI_COMM_WORLD) == MPI_SUCCESS;
 }
 
-// The lowest ranks that differ from rank 0 in a setting, have no memory, or want a report; INT_MAX: none.
+// Lowest ranks that differ from rank 0 in a setting, have no memory, or want a report; INT_MAX: none.
 struct Lowest {
   std::array<int, most_decisive> differs;
   int without_memory, reports;
@@ -63,7 +63,7 @@ bool find_lowest(const Settings& own, int rank, Lowest* lowest) noexcept {
   return PMPI_Allreduce(MPI_IN_PLACE, lowest, int{most_decisive + 2}, MPI_INT, MPI_MIN, MPI_COMM_WORLD) == MPI_SUCCESS;
 }
 
-// Describes a setting that differs between rank `other` and rank 0. Leaves it out without memory.
+// Describes a setting's difference between ranks `other` and 0; skips it without memory.
 bool tell(const Settings& own, std::size_t which, int other, std::string* difference) noexcept {
   const Decisive* d = which < own.decisive.size() ? &own.decisive[which] : nullptr;
   const std::string_view given = d ? std::string_view(d->given) : std::string_view();
@@ -96,7 +96,7 @@ void ask(const Settings& own, UniformSettings* uniform) noexcept {
   uniform->report = true;
   try {
     uniform->report_file = file.data();
-  } catch (...) {  // standard error is used instead
+  } catch (...) {  // standard error instead
   }
 }
 

@@ -1,5 +1,4 @@
-// Comparison of the settings of all ranks. With different settings, ranks would wait for messages that others never
-// send.
+// Ranks with different settings would wait for messages that others never send.
 #pragma once
 
 #include <string>
@@ -12,13 +11,13 @@ struct UniformSettings {
   bool yes = true;
   int thread_level = 0;  // highest of all ranks
   // If not uniform; equal on every rank:
-  std::string difference;   // description of the differences; empty without memory
+  std::string difference;   // "" without memory
   bool report = false;      // some rank wants a report
-  std::string report_file;  // file of the lowest rank that wants a report
+  std::string report_file;  // the lowest rank's
 };
 
-// Collective over MPI_COMM_WORLD: one allreduce of three words; more only if settings differ. A rank without memory
-// takes part, too.
+// Collective over MPI_COMM_WORLD, and equal on every rank: one allreduce of three words, and more if settings differ.
+// Ranks without memory take part.
 UniformSettings compare(const Settings& own) noexcept;
 
 }  // namespace stretto::mpi

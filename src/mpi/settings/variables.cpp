@@ -15,7 +15,7 @@ constexpr std::array<std::string_view, 19> known = {
     "IGNORE_ABOVE", "FIRST_PROCESS", "LEVELS",     "LIBEXEC", "NODE",        "PROFILE",  "REPORT",
     "REPRODUCIBLE", "RULES",         "SPLIT",      "TIMEOUT", "WAIT"};
 
-// Edit distance: letters to insert, delete or replace, and neighbours to swap, to turn a into b.
+// Edit distance: insertions, deletions, replacements, and swaps of neighbours.
 std::size_t slips(std::string_view a, std::string_view b) {
   std::vector<std::vector<std::size_t>> d(a.size() + 1, std::vector<std::size_t>(b.size() + 1));
   for (std::size_t i = 0; i <= a.size(); ++i)

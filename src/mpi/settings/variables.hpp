@@ -1,4 +1,3 @@
-// Names of stretto's environment variables, to detect misspelt settings, which would be ignored silently.
 #pragma once
 
 #include <string>
@@ -6,8 +5,7 @@
 
 namespace stretto::mpi {
 
-// Warning about a name that is a slip away from a variable of ours; "" otherwise. Names unlike ours may belong to
-// others.
+// Warning about a name one slip away from a variable of stretto, or "".
 std::string slip_in(std::string_view name);
 
 }  // namespace stretto::mpi

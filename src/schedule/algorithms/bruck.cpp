@@ -1,14 +1,9 @@
-// Bruck. An alltoall in ceil(log2 p) rounds: a block that has to go d ranks ahead goes there by the powers of two that make up d, a
-// round each, and so travels through up to log2 p ranks. A rank speaks to log2 p others and not to p - 1; each byte is sent about
-// log2(p)/2 times: for short blocks.
+// Bruck. An alltoall for short blocks: a block travels d ranks ahead by the powers of two of d, one per round. The
+// largest power comes first. The remaining distance is then below the power, so a rank sends ranges of other ranks'
+// blocks. A round of distance 2^k takes about p / 2^(k+1) messages to one peer, p - 1 in all; the usual order would
+// send single blocks. Forwarding ranks must know lengths, so an alltoallv cannot use it.
 //
-// The powers go down, the largest first. Then what remains to go is less than the power, so a rank sends a range of another rank's blocks, to
-// ranks next to each other: a round of distance 2^k takes about p / 2^(k+1) messages, all to one peer, p - 1
-// in all rounds together. (The usual order, with the smallest power first, would leave single blocks.) The ranks on the way must know how long the blocks
-// are that they pass on: where counts differ and a rank knows its own alone, as in an alltoallv, take pairwise or linear.
-//
-// Cost: L = ceil(log2 p) rounds, each with one peer, at most ceil(p/2)/p n L bytes a rank; n the p blocks of a rank. Compressed: p-1
-//   blocks compressed once by their sources, forwarded as they are, p-1 decompressed; error eps.
+// Cost: ceil(log2 p) rounds, each byte sent about log2(p)/2 times. Blocks are compressed once by their sources.
 #include <algorithm>
 
 #include "schedule/algorithms/builders.hpp"
@@ -17,8 +12,8 @@
 namespace stretto::schedule {
 namespace {
 
-// Calls f(sender, first, count) for the ranges of blocks that `rank` sends 2^k ahead: of sender s, those for the ranks from
-// rank + 2^k on, fewer than 2^k further, as far as s sends to them; in two where they wrap around at p.
+// Calls f(sender, first, count) for the ranges that `rank` sends 2^k ahead. A range holds a sender's blocks for fewer
+// than 2^k ranks from rank + 2^k on, in two parts where it wraps around at p.
 template <class F>
 void ranges(int rank, int k, int p, F&& f) {
   const int step = 1 << k;
@@ -34,7 +29,7 @@ void ranges(int rank, int k, int p, F&& f) {
 
 }  // namespace
 
-// The block that ends here comes first in its range, and is copied from tmp, unless it came alone.
+// The block that ends here is the first of its range, and is copied from tmp unless it came alone.
 Schedule bruck_alltoall(const Request& q) {
   const int p = q.ranks;
   const int rounds = log2_ceil(p);

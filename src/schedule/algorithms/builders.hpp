@@ -1,32 +1,27 @@
-// The builders of schedules, one source file an algorithm. Contract: registry.hpp; costs: the algorithm's file.
+// Builders of schedules, one source file per algorithm. Contract and costs: registry.hpp.
 #pragma once
 
 #include "schedule/schedule.hpp"
 
 namespace stretto::schedule {
 
-// ring.cpp
 Schedule ring_allreduce(const Request& request);
 Schedule ring_reduce_scatter(const Request& request);
 Schedule ring_allgather(const Request& request);
 
-// recursive_doubling.cpp
 Schedule recursive_doubling_allreduce(const Request& request);
 Schedule recursive_doubling_allgather(const Request& request);
 Schedule recursive_doubling_barrier(const Request& request);
 
-// rabenseifner.cpp
 Schedule rabenseifner_allreduce(const Request& request);
 Schedule rabenseifner_reduce(const Request& request);
 
-// recursive_halving.cpp
 Schedule recursive_halving_reduce_scatter(const Request& request);
 
-// swing.cpp
 Schedule swing_bandwidth_allreduce(const Request& request);
 Schedule swing_latency_allreduce(const Request& request);
 
-// binomial.cpp, and for Request::radix knomial.cpp
+// binomial.cpp; with Request::radix knomial.cpp
 Schedule binomial_allreduce(const Request& request);
 Schedule binomial_reduce(const Request& request);
 Schedule binomial_broadcast(const Request& request);
@@ -40,31 +35,24 @@ Schedule knomial_gather(const Request& request);
 Schedule knomial_scatter(const Request& request);
 Schedule knomial_barrier(const Request& request);
 
-// scatter_allgather.cpp
 Schedule scatter_allgather_broadcast(const Request& request);
 
-// chain.cpp
 Schedule chain_allreduce(const Request& request);
 Schedule chain_reduce(const Request& request);
 Schedule chain_broadcast(const Request& request);
 
-// pairwise.cpp
 Schedule pairwise_reduce_scatter(const Request& request);
 Schedule pairwise_allgather(const Request& request);
 Schedule pairwise_alltoall(const Request& request);
 
-// bruck.cpp
 Schedule bruck_alltoall(const Request& request);
 
-// dissemination.cpp
 Schedule dissemination_allgather(const Request& request);
 Schedule dissemination_barrier(const Request& request);
 
-// line.cpp
 Schedule line_reduce(const Request& request);
 Schedule line_reduce_scatter(const Request& request);
 
-// linear.cpp
 Schedule linear_reduce(const Request& request);
 Schedule linear_reduce_scatter(const Request& request);
 Schedule linear_broadcast(const Request& request);
@@ -73,12 +61,10 @@ Schedule linear_scatter(const Request& request);
 Schedule linear_alltoall(const Request& request);
 Schedule linear_barrier(const Request& request);
 
-// two_tree.cpp
 Schedule two_tree_allreduce(const Request& request);
 Schedule two_tree_reduce(const Request& request);
 Schedule two_tree_broadcast(const Request& request);
 
-// hierarchical.cpp
 Schedule hierarchical_ring_allreduce(const Request& request);
 Schedule hierarchical_rabenseifner_allreduce(const Request& request);
 Schedule hierarchical_recursive_doubling_allreduce(const Request& request);
@@ -87,7 +73,6 @@ Schedule hierarchical_broadcast(const Request& request);
 Schedule hierarchical_ring_reduce_scatter(const Request& request);
 Schedule hierarchical_ring_allgather(const Request& request);
 
-// leader.cpp
 Schedule leader_allreduce(const Request& request);
 Schedule leader_reduce(const Request& request);
 Schedule leader_broadcast(const Request& request);

@@ -1,13 +1,9 @@
-// Pipelined chain. Ranks stand in a line and pass the vector along in B pieces: while one piece is under way over one edge,
-// the next follows on the edge before it. Each rank sends and receives the vector once, so for long vectors a broadcast
-// or reduction takes little more than the time of one transfer, after a start-up of p - 2 pieces. A reduction runs from
-// both ends of the line towards the root, so contributions are combined in rank order for any root; the vector passes
-// each edge once. A broadcast runs from the root around to the rank before it. An allreduce runs up the line and back,
-// both directions overlapping.
+// Pipelined chain. Ranks pass the vector along a line in B pieces: for long vectors little more than one transfer,
+// after a start-up of p - 2 pieces. A reduction runs from both ends to the root, in rank order. A broadcast runs from
+// the root around to the rank before it. An allreduce runs up the line and back, both overlapping.
 //
-// Cost, broadcast: p-2+B rounds, n bytes a rank (B pieces). Compressed once, forwarded, decompressed once a rank; error eps.
-//   reduce: max(root, p-1-root) - 1 + B rounds (one more for a root in the middle), n bytes, n combined (2n at a root inside),
-//   1 vector compressed at each end, fused after; error p eps. allreduce: 2(p-1) - 1 + B rounds, 2n bytes, n combined.
+// Cost, broadcast: p-2+B rounds, n bytes; reduce: max(root, p-1-root) - 1 + B rounds (one more for a root in the
+// middle), n bytes; allreduce: 2(p-1) - 1 + B rounds, 2n bytes.
 #include <algorithm>
 
 #include "schedule/algorithms/builders.hpp"
@@ -33,16 +29,16 @@ Schedule chain_broadcast(const Request& q) {
   return std::move(program).finish();
 }
 
-// A rank's round is its distance from the end of its side. The root takes both sides in turn: the side of the higher ranks one
-// round later, or when it comes in if that is later still.
+// A rank's round is its distance from its end of the line. If both sides of the root are equally long, the upper one
+// runs one round later.
 Schedule chain_reduce(const Request& q) {
   const int p = q.ranks;
   const int blocks = pieces(q);
   const bool root = q.rank == q.root;
-  const int below = q.root;          // ranks on the lower side
-  const int above = p - 1 - q.root;  // and on the upper one
+  const int below = q.root;
+  const int above = p - 1 - q.root;
   const int start_below = 0;
-  const int start_above = below > 0 && above == below ? 1 : 0;  // both sides would meet in the same rounds
+  const int start_above = below > 0 && above == below ? 1 : 0;  // equal sides would collide in each round
   const Buffer sum = root ? Buffer::out : Buffer::tmp;
   Program program(q, Collective::reduce, "chain", blocks, true);
 
@@ -70,12 +66,12 @@ Schedule chain_reduce(const Request& q) {
   return std::move(program).finish();
 }
 
-// Piece b goes up from rank 0 in rounds b, b+1, ..., and comes back from rank p-1 from round p-1+b on.
+// Piece b goes up from rank 0 in rounds b, b+1, ..., and returns from rank p-1 from round p-1+b on.
 Schedule chain_allreduce(const Request& q) {
   const int p = q.ranks;
   const int blocks = pieces(q);
-  const int up = q.rank;                      // a piece leaves this rank upwards in round up + b
-  const int down = p - 1 + (p - 1 - q.rank);  // and downwards in round down + b
+  const int up = q.rank;                      // round of piece b: up + b
+  const int down = p - 1 + (p - 1 - q.rank);  // round of piece b: down + b
   Program program(q, Collective::allreduce, "chain", blocks, true);
   for (int b = 0; b < blocks; ++b) {
     program.copy(Buffer::out, Buffer::in, b, 1);

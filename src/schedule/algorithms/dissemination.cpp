@@ -1,10 +1,8 @@
-// Dissemination. In round j each rank tells the rank 2^j behind it all that it knows, and hears from the rank 2^j ahead:
-// knowledge doubles, and ceil(log2 p) rounds do for any p, with no folding. As a barrier the messages are empty. As an allgather
-// (Bruck's) a rank knows the blocks that start with its own, at most 2^j of them, wrapping around at p; what wraps takes a
-// second message. Reductions would count contributions twice unless p is a power of two, so there is none here.
+// Dissemination. In round j each rank sends all its data to the rank 2^j behind it, without folding. A barrier sends
+// signals. In an allgather (Bruck's) a rank holds at most 2^j blocks from its own on, wrapping around at p; what wraps
+// takes a second message. Reductions would count contributions twice unless p is a power of two.
 //
-// Cost, barrier: ceil(log2 p) rounds, no bytes. allgather: ceil(log2 p) rounds, (p-1)/p n bytes a rank; 1 block compressed,
-//   p-1 decompressed; error eps.
+// Cost: ceil(log2 p) rounds; allgather: (p-1)/p n bytes.
 #include <algorithm>
 
 #include "schedule/algorithms/builders.hpp"
@@ -13,7 +11,7 @@
 namespace stretto::schedule {
 namespace {
 
-// Calls f(first, count) for `count` blocks from `first` on, wrapping around at p: one range or two.
+// Calls f(first, count) for `count` blocks from `first` on, in two ranges if they wrap around at p.
 template <class F>
 void ranges(int first, int count, int p, F&& f) {
   const int straight = std::min(count, p - first);

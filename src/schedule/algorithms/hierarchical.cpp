@@ -1,22 +1,13 @@
-// Hierarchical, all ranks at work: ranks exchange inside groups (the ranks of a host), and each value crosses between groups
-// once, in as many concurrent streams as a group has ranks. The vector is cut into D pieces, D the size of the
-// largest group, which the members of every group own in even shares (floors.hpp); groups may be of any size. An allreduce is a
-// reduce-scatter inside each group, in which every member sums its pieces, D independent allreduces between the
-// owners of a piece, and an allgather inside: the form known as hierarchical mixed, or ArGM. A group of one rank does nothing inside; one
-// group alone does nothing between. Reduce, broadcast, reduce_scatter and allgather use the phases of the three that they need. The
-// links inside are Link::node, those between Link::network, so that values may travel raw inside and compressed between.
+// Hierarchical, all ranks at work: each value crosses between groups once, in as many concurrent streams as a group has
+// ranks. The vector is cut into D pieces, D the size of the largest group, which each group's members own in even
+// shares (floors.hpp). An allreduce is a reduce-scatter inside groups, D independent allreduces between the owners of a
+// piece, and an allgather inside (hierarchical mixed, or ArGM). Values may travel raw inside (Link::node) and
+// compressed between groups (Link::network), with an error of H eps instead of p eps.
 //
-// With linear and pairwise exchange inside, sums keep the order of ranks when groups are consecutive ranks and the algorithm between
-// keeps the order of groups: not a ring.
+// Sums keep rank order if groups are consecutive ranks and the algorithm between groups keeps order; a ring does not.
 //
-// Cost (D the size of every group, H groups, so p = H D), allreduce: inside 3(D-1) rounds, 2(D-1)/D n bytes a rank, (D-1)/D n combined;
-//   between the cost of the flat algorithm of H ranks for n/D bytes: ring 2(H-1) rounds, 2(H-1)/H n/D bytes; recursive_doubling
-//   log2 H rounds, log2 H n/D bytes; rabenseifner 2 log2 H rounds, 2 n/D bytes. So a host sends 2(H-1)/H n between and not D
-//   times that. Compressed throughout, fused (ring): (D-1)/D n compressed, (p-1)/p n fused or added, n decompressed; error
-//   p eps. Raw inside: n/D compressed, sums of H groups meet in each: error H eps.
-//   reduce (Rabenseifner between) and broadcast (scatter and allgather between): half of the inside, 2 n/D bytes between.
-//   reduce_scatter and allgather (ring between): (D-1)/D n inside, (H-1)/H n/D between, D-1 (twice half filled in reduce_scatter)
-//   and H-1 rounds. Where the members of a group are grouped in turn (nested.hpp), the inside takes their floors one after another.
+// Cost, allreduce: inside 3(D-1) rounds, 2(D-1)/D n bytes; between, the flat algorithm of H ranks for n/D bytes. Nested
+// groups add their floors (nested.hpp).
 #include <vector>
 
 #include "schedule/algorithms/builders.hpp"
@@ -28,14 +19,14 @@ namespace {
 
 int rounds_of_rabenseifner(const Fold& fold) { return 2 * fold.rounds() + (fold.folds() ? 2 : 0); }
 
-// `flat`: of this rank's group among groups, for each piece; it takes `rounds`.
+// `flat`: of this rank's group among groups, for one piece, in `rounds` rounds.
 Schedule allreduce(const Request& q, std::string_view name, const Schedule& flat, int rounds) {
   const Ground own(q);
-  const int width = flat.blocks;  // of a piece
+  const int width = flat.blocks;
   const int blocks = own.floors.largest() * width;
   Program program(q, Collective::allreduce, name, blocks, flat.keeps_order && own.floors.ordered());
   program.copy(Buffer::out, Buffer::in, 0, blocks);
-  // Partial sums lie in the memory of the result.
+  // Partial sums use the result's memory.
   const Part inside{
       .rank = members(own.floors, own.group), .blocks = shares(own.floors, own.group, width), .tmp = Buffer::out};
   append(program, reduce_scatter_inside(own.inside()), inside);
@@ -71,7 +62,7 @@ Schedule hierarchical_recursive_doubling_allreduce(const Request& q) {
                    fold.rounds() + (fold.folds() ? 2 : 0));
 }
 
-// The pieces end at the root's group, whose members hand them over.
+// The root's group gets the pieces, and passes them to the root.
 Schedule hierarchical_rabenseifner_reduce(const Request& q) {
   const Ground own(q);
   const int root_group = own.floors.group_of(q.root);
@@ -104,7 +95,7 @@ Schedule hierarchical_rabenseifner_reduce(const Request& q) {
   return std::move(program).finish();
 }
 
-// The root, who has everything, sends from `in` and is sent nothing.
+// The root sends from `in` and receives nothing.
 Schedule hierarchical_broadcast(const Request& q) {
   const Ground own(q);
   const int groups = own.floors.groups();

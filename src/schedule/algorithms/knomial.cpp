@@ -1,13 +1,9 @@
-// K-nomial trees. A tree of intervals (tree.hpp) in which a rank has up to k - 1 children on each level: flatter than the
-// binomial tree, with log_k p levels of k - 1 messages each. Where latency dominates and messages of one rank overlap, a
-// larger k wins; the binomial tree is k = 2. Reductions flow to the root, each rank combining its children's sums
-// nearest first, so in rank order; broadcasts flow back; gather and scatter move the blocks of a subtree as one message. An
-// allreduce is a reduction to rank 0 and a broadcast, a barrier the same without data.
+// K-nomial trees: intervals of ranks (tree.hpp), with up to k - 1 children per level. A larger k wins where latency
+// dominates and a rank's messages overlap. Reductions combine nearest subtrees first, so in rank order. Gather and
+// scatter move a subtree's blocks as one message. An allreduce or barrier goes up to rank 0 and down.
 //
-// Cost, reduce and broadcast: (k-1) ceil(log_k p) rounds, ceil(log_k p) deep, n bytes sent and received over each edge,
-//   (k-1) ceil(log_k p) n combined at the root. Compressed: 1 vector compressed, 1 decompressed; error p eps, broadcast eps.
-//   allreduce: both. gather and scatter: as many rounds, (p-1)/p n bytes at the root; p blocks compressed, 1 a rank;
-//   error eps. barrier: 2 (k-1) ceil(log_k p) rounds.
+// Cost, reduce, broadcast, gather, scatter: at most (k-1) ceil(log_k p) rounds, ceil(log_k p) deep; allreduce, barrier:
+// twice as many. Bytes: registry.cpp.
 #include "schedule/algorithms/knomial.hpp"
 
 #include "schedule/algorithms/builders.hpp"
@@ -25,10 +21,10 @@ Request rooted_at_0(const Request& q) {
 
 Tree tree_for(const Request& q, int radix) { return tree_of(q.ranks, q.rank, q.root, radix); }
 
-// Rounds of the levels that a split gives to the application's cores.
+// Rounds of the levels that a split gives to the application.
 int of_leaves(const Request& q, const Tree& tree, int radix) { return std::min(q.split, tree.rounds) * (radix - 1); }
 
-// Combines the single block of every rank into `sum`, up to the root. A leaf sends its own block.
+// Combines all ranks' block into the root's `sum`. Leaves send from `in`.
 void reduce(Program& program, const Tree& tree, int rank, Buffer sum) {
   const bool leaf = tree.children.empty() && tree.parent >= 0 && sum == Buffer::tmp;
   if (!leaf) program.copy(sum, Buffer::in, 0, 1);
@@ -38,7 +34,7 @@ void reduce(Program& program, const Tree& tree, int rank, Buffer sum) {
   if (tree.parent >= 0) program.send(tree.parent, leaf ? Buffer::in : sum, 0, 1, tree.round);
 }
 
-// Sends the single block of the root, in `source` there, to out of all ranks. Rounds from `first_round` on.
+// Broadcasts the root's block, there in `source`, from round `first_round` on.
 void broadcast(Program& program, const Tree& tree, Buffer source, int first_round) {
   const int last = first_round + tree.rounds - 1;
   if (tree.parent >= 0) program.replace(tree.parent, Buffer::out, 0, 1, last - tree.round);
@@ -76,7 +72,7 @@ Schedule tree_broadcast(const Request& q, int radix, std::string_view name) {
   return std::move(program).finish();
 }
 
-// A rank keeps forwarded blocks in tmp, next to its own block.
+// Forwarded blocks wait in tmp, next to the rank's own.
 Schedule tree_gather(const Request& q, int radix, std::string_view name) {
   const Tree tree = tree_for(q, radix);
   const bool leaf = tree.children.empty() && tree.parent >= 0;

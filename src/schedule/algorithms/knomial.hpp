@@ -1,4 +1,4 @@
-// Tree algorithms for any radix >= 2, which knomial.cpp and binomial.cpp give their names.
+// Tree algorithms of any radix >= 2, named by knomial.cpp and binomial.cpp.
 #pragma once
 
 #include <string_view>

@@ -1,18 +1,10 @@
-// Leaders. One rank of each group speaks for it, the root for its own: a collective runs inside the groups on binomial trees and
-// between leaders on the flat algorithm that takes the fewest rounds. Only leaders use the links between groups, one message a
-// group and round, so nothing is faster for short vectors when those links are slow to start a message; for long vectors
-// the leader's link and its memory are the bottleneck, and hierarchical.cpp uses them all. An allreduce is a reduction to
-// the leader, recursive doubling between leaders and a broadcast; an allgather a gather, dissemination, and a broadcast of everything; a
-// barrier the same with empty messages. The rooted collectives have a binomial tree of leaders, whose members hang on them.
+// Leaders. One rank represents each group, the root its own. A collective runs inside groups on binomial trees, and
+// between leaders on the flat algorithm of fewest rounds: best for short vectors where starting a message between
+// groups is slow. For long vectors hierarchical.cpp uses all links. Nested groups have leaders on each floor.
+// Contributions are combined in rank order if groups are consecutive ranks on all floors.
 //
-// Where the members of a group are grouped in turn, leaders of these speak to its leader, and so on down. Contributions are combined in rank
-// order when groups are consecutive ranks, on all levels.
-//
-// Cost (D the size of the largest group, H groups, l = ceil(log2 D), h = ceil(log2 H), r = log2 q (+2) with q the largest power of
-//   two <= H), allreduce: 2l + r rounds, r between groups, (l + r) n bytes and as many combined at a leader. reduce, broadcast:
-//   l + h rounds, (l + h) n combined (sent) at the root. allgather: 2l + h rounds, l n bytes and (H-1)/H n bytes at a leader.
-//   gather, scatter: l + h rounds, (p-1)/p n bytes at the root. barrier: 2l + h rounds. Compressed as in binomial.cpp and
-//   recursive_doubling.cpp: error p eps for reductions (raw inside: H eps), else eps.
+// Cost, allreduce: 2l + log2 Q (+2) rounds, l n bytes inside, log2 Q n (+n) between. Error p eps for reductions (raw
+// inside: H eps), else eps.
 #include "schedule/algorithms/builders.hpp"
 #include "schedule/algorithms/fold.hpp"
 #include "schedule/part.hpp"
@@ -30,8 +22,7 @@ struct Ground {
         rounds_inside(floors.tree_rounds()) {}
 
   bool leads() const { return index == leader; }
-  int rounds() const { return rounds_inside + log2_ceil(floors.groups()); }  // of a tree of leaders and those it leads
-  // The schedule among the members: flat, or again by leaders where the members are grouped in turn.
+  int rounds() const { return rounds_inside + log2_ceil(floors.groups()); }  // of a tree over leaders and their members
   template <class Build>
   Schedule inside(const Build& flat, const Build& grouped) const {
     const Groups* groups = floors.inside(group);
@@ -41,7 +32,7 @@ struct Ground {
 
   Floors floors;
   int group, index, size;
-  int leader;  // index of the leader in its group
+  int leader;
   int rounds_inside;
 };
 
@@ -83,7 +74,7 @@ Schedule leader_reduce(const Request& q) {
   return std::move(program).finish();
 }
 
-// The root, who has everything, sends from `in`.
+// The root sends from `in`.
 Schedule leader_broadcast(const Request& q) {
   const Ground own(q, q.root);
   const Buffer held = q.rank == q.root ? Buffer::in : Buffer::out;

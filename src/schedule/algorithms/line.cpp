@@ -1,17 +1,16 @@
-// Up the line. Pieces of the vector go from rank 0 over every rank to rank p - 1, each of which adds its contribution to what comes from below,
-// and the last rank sends them where they belong. So every element is ((x0 + x1) + x2) + ..., one contribution after the other in the
-// order of the ranks, as in an allreduce by `chain`: the same bits whatever the root, the length, the pieces and the groups of ranks. It
-// costs p - 1 messages before the first piece arrives; other schedules that keep the order of ranks bracket as it suits them, and are faster.
+// Line. Pieces go from rank 0 over every rank to rank p - 1, which sends them to their owners. Every element is ((x0 +
+// x1) + x2) + ..., as in an allreduce by `chain`: equal bits for any root, length, pieces and groups. Other schedules
+// that keep the order of ranks are faster.
 //
-// Cost, reduce: p-2+B rounds (one more where the root is not the last rank), n bytes a rank, n combined (B pieces). reduce_scatter: 2p-2
-//   rounds, n bytes a rank, (p-1)/p n at the last one, n combined. Compressed: 1 vector at rank 0, fused after; error p eps.
+// Cost, reduce: p-2+B rounds (one more where the root is not the last rank), n bytes; reduce_scatter: 2p-2 rounds, n
+// bytes.
 #include "schedule/algorithms/builders.hpp"
 #include "schedule/program.hpp"
 
 namespace stretto::schedule {
 namespace {
 
-// Blocks as they pass this rank; `owner(b)` gets block b in `out`.
+// Steps of this rank; `owner(b)` gets block b in `out`.
 template <class Owner>
 Schedule up_the_line(const Request& q, Collective collective, int blocks, const Owner& owner) {
   const int last = q.ranks - 1;

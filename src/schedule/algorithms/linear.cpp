@@ -1,19 +1,16 @@
-// Linear. Every block goes straight from its source to where it is needed, all messages at once as far as their order of
-// combination allows: one hop deep, p - 1 messages at the busiest rank. The reference that is obviously right, and the best
-// for few ranks or for a root much faster than the rest. Reductions combine in rank order: the root (or, in a
-// reduce-scatter, the owner of a block) starts from its own contribution and takes its neighbours', lower and higher, outwards.
+// Linear. Every block goes straight to its destination: one hop deep, p - 1 messages at the busiest rank. The obvious
+// reference; best for few ranks or a root much faster than the rest. Reductions combine in rank order, from the owner's
+// contribution outwards.
 //
-// Cost: p-1 rounds, n bytes a rank into the root of a reduce, (p-1) n bytes and (p-1) n combined there; reduce_scatter: 2(p-1)
-//   half-filled rounds, (p-1)/p n bytes and combined a rank; broadcast: (p-1) n bytes at the root; gather, scatter, alltoall: (p-1)/p n
-//   bytes at the root (each rank). Compressed: each block once; decompressed once where it is needed; error p eps for
-//   reductions, else eps. barrier: 2 rounds.
+// Cost: p-1 rounds (reduce_scatter 2(p-1), alltoall 1, barrier 2); reduce, broadcast: n bytes into (from) the root for
+// each other rank; gather, scatter, alltoall, reduce_scatter: (p-1)/p n bytes.
 #include "schedule/algorithms/builders.hpp"
 #include "schedule/program.hpp"
 
 namespace stretto::schedule {
 namespace {
 
-// In which round the root hears from (or speaks to) a rank: first its lower neighbours outwards, then the higher ones.
+// Round in which the root exchanges with a rank: lower neighbours outwards, then higher ones.
 int turn(int rank, int root) { return rank < root ? root - 1 - rank : rank - 1; }
 int at_turn(int round, int root) { return round < root ? root - 1 - round : round + 1; }
 
@@ -33,7 +30,7 @@ Schedule linear_reduce(const Request& q) {
   return std::move(program).finish();
 }
 
-// At distance d = 1, 2, ... first blocks go to higher ranks, then to lower ones: every rank's sum grows outwards on both sides.
+// At distance d = 1, 2, ... blocks go to higher ranks first, so every sum grows outwards on both sides.
 Schedule linear_reduce_scatter(const Request& q) {
   const int p = q.ranks;
   Program program(q, Collective::reduce_scatter, "linear", p, true);
@@ -87,7 +84,7 @@ Schedule linear_scatter(const Request& q) {
   return std::move(program).finish();
 }
 
-// One round: all sends and receives are under way together.
+// One round.
 Schedule linear_alltoall(const Request& q) {
   const int p = q.ranks;
   Program program(q, Collective::alltoall, "linear", p * p, true);

@@ -5,20 +5,20 @@
 namespace stretto::schedule {
 namespace {
 
-// The block that a piece stands for in a group, of a vector of one block a rank: that of the owner, with the first of its pieces.
+// Block of a piece in a group: the owner's, if this is its first piece.
 void block_of(const Floors& floors, int group, int piece, const Add& add) {
   const int owner = floors.owner(group, piece);
   if (floors.first_piece(group, floors.index(owner)) == piece) add(owner, 1);
 }
 
-// By group, the block of one piece.
+// By group: the block of one piece.
 Blocks lane(const Floors& floors, int piece) {
   return [&floors, piece](int first, int count, const Add& add) {
     for (int g = first; g < first + count; ++g) block_of(floors, g, piece, add);
   };
 }
 
-// By member, the blocks in all groups of the pieces that it owns.
+// By member: the blocks, in all groups, of the pieces that it owns.
 Blocks lanes(const Floors& floors, int group) {
   return [&floors, group](int first, int count, const Add& add) {
     for (int g = 0; g < floors.groups(); ++g) {
@@ -31,7 +31,7 @@ Blocks lanes(const Floors& floors, int group) {
 
 }  // namespace
 
-// A member sums in its group what all owners of its pieces, in all groups, are to get.
+// A member sums, inside its group, the blocks of all owners of its pieces in all groups.
 Schedule reduce_scatter(const Request& q, std::string_view name, const Schedule& flat) {
   const Ground own(q);
   Program program(q, Collective::reduce_scatter, name, q.ranks, flat.keeps_order && own.floors.ordered());

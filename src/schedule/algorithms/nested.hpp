@@ -1,9 +1,6 @@
-// Exchanges inside a group, on as many floors as it has: all its ranks at work on each.
-//
-// Between the groups of a floor travels, of each block, only the part that its lane needs. The i-th members of all
-// groups (several of a smaller group) own one lane together. So a byte crosses each kind of link once for a group, not
-// once for each of its ranks. On the lowest floor, and between groups inside, these are linear and pairwise exchanges,
-// which keep the order of ranks.
+// Exchanges inside a group, on all its floors, with all ranks at work. Between the groups of a floor only the part of a
+// block travels that its lane needs. The i-th members of all groups (several of a smaller group) own one lane. So a
+// byte crosses each kind of link once per group. Linear and pairwise exchanges inside keep the order of ranks.
 #pragma once
 
 #include <string_view>
@@ -12,7 +9,7 @@
 
 namespace stretto::schedule {
 
-// Place of a rank in its group, as the request of a part inside; and of its group among groups.
+// Place of a rank in its group, and of the group among groups.
 struct Ground {
   explicit Ground(const Request& q)
       : floors(q),
@@ -27,19 +24,19 @@ struct Ground {
   }
   Request between(int root = 0) const { return {.ranks = floors.groups(), .rank = group, .root = root}; }
   int scatter_rounds() const { return 2 * floors.exchange_rounds(); }  // of reduce_scatter_inside
-  int others() const { return floors.largest() - 1; }  // rounds in which one member hears from, or tells, all
+  int others() const { return floors.largest() - 1; }  // rounds for one member to hear from, or tell, all
 
   Floors floors;
   int group, index, size;
-  int first, end;  // own pieces
+  int first, end;
 };
 
-// Vectors of one block a rank: among the members of each group first and between groups then, or in the opposite order.
-// `flat`: of this rank's group among groups.
+// Vectors of one block per rank. The reduce-scatter runs inside groups first, the allgather between groups first.
+// `flat`: schedule of this rank's group among groups.
 Schedule reduce_scatter(const Request& request, std::string_view name, const Schedule& flat);
 Schedule allgather(const Request& request, std::string_view name, const Schedule& flat);
 
-// Those of a group whose members may be grouped in turn (Request::groups).
+// Inside a group, whose members may be grouped in turn.
 Schedule reduce_scatter_inside(const Request& request);
 Schedule allgather_inside(const Request& request);
 

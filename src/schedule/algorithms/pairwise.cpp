@@ -1,11 +1,8 @@
-// Pairwise exchange. p - 1 rounds, in each of which every rank sends one block to one rank and receives one from one: from
-// the same rank when p is a power of two (rank xor round), else the ranks at that distance ahead and behind. Every block
-// travels straight from where it is to where it is needed, so no byte passes through a third rank, nothing waits for
-// anything but its own sum, and the network sees one message a rank and round. In a reduce-scatter the receiver adds
-// the blocks in the order in which they come, so the operation must commute; the variant of linear.cpp keeps the order.
+// Pairwise exchange. In each of p - 1 rounds a rank sends one block and receives one: with rank xor round if p is a
+// power of two, else with the ranks at that distance ahead and behind. A reduce-scatter adds blocks in order of
+// arrival, so the operation must commute; linear.cpp keeps the order.
 //
-// Cost: p-1 rounds, (p-1)/p n bytes a rank. reduce_scatter: (p-1)/p n combined; compressed: p-1 blocks compressed, p-1 (fused)
-//   combines, 1 decompressed; error p eps. allgather: 1 block compressed, p-1 decompressed; alltoall: p-1 and p-1; error eps.
+// Cost: p-1 rounds, (p-1)/p n bytes.
 #include <bit>
 
 #include "schedule/algorithms/builders.hpp"

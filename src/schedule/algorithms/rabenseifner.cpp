@@ -1,12 +1,10 @@
-// Rabenseifner. An allreduce as a reduce-scatter by recursive halving followed by an allgather by recursive doubling along
-// the same pairs, backwards: the bytes of a ring in 2 log2 p rounds. In round j partners of bit j send each other the half
-// of their interval that the other goes on with (halving.hpp). A reduce gathers along the same pairs to the root
-// instead, half of the pairs falling silent in each round. Other p than powers of two are folded first (fold.hpp), the
-// root of a reduce acting for its team. Contributions are combined in rank order, because near ranks merge first.
+// Rabenseifner. A reduce-scatter by recursive halving (halving.hpp), then an allgather by recursive doubling along the
+// same pairs, backwards: a ring's bytes in 2 log2 p rounds. A reduce gathers to the root instead, half of the pairs
+// falling silent in each round. Numbers of ranks other than powers of two are folded (fold.hpp); the root of a reduce
+// acts for its team. Near ranks merge first, so contributions are combined in rank order.
 //
-// Cost, allreduce: 2 log2 q rounds (q largest power of two <= p; + 2 when p > q), 2(q-1)/q n bytes a rank (+ n when folded),
-//   (q-1)/q n combined (+ n). Compressed, fused: (q-1)/q n compressed or fused into a stream at the most, n decompressed; error
-//   p eps. reduce: the same, the root sending (q-1)/q n and receiving twice that; no unfolding.
+// Cost, allreduce: 2 log2 q (+ 2) rounds, 2(q-1)/q n (+ n) bytes; reduce: the root sends (q-1)/q n and receives twice
+// that, without unfolding.
 #include "schedule/algorithms/builders.hpp"
 #include "schedule/algorithms/fold.hpp"
 #include "schedule/algorithms/halving.hpp"
@@ -14,7 +12,7 @@
 namespace stretto::schedule {
 namespace {
 
-// The reduce-scatter among acting ranks, in `sum`, which holds the rank's own contribution and its partner's.
+// Reduce-scatter among acting ranks, in `sum`, which already includes the partner's contribution.
 void halve(Program& program, const Fold& fold, int rank, Buffer sum, int first_round) {
   const int team = fold.team(rank);
   for (int j = 0; j < fold.rounds(); ++j) {

@@ -1,13 +1,9 @@
-// Recursive doubling. In round j each rank exchanges all that it knows with the rank whose number differs in bit j: groups of
-// 2^j ranks that know the same merge into groups of 2^(j+1), and after log2 p rounds everybody knows all. The fewest
-// rounds possible, at the price of the whole vector in each round of a reduction: the algorithm for short vectors and
-// for many ranks. Other p than powers of two are folded first (fold.hpp). Groups are intervals of ranks and merge with
-// the next, so contributions are combined in rank order. Received blocks go to tmp and not into the block that is
-// being sent, since both directions are under way together.
+// Recursive doubling. In round j each rank exchanges all its data with the rank whose number differs in bit j. The
+// fewest rounds, but a whole vector per round of a reduction: best for short vectors and many ranks. Numbers of ranks
+// other than powers of two are folded (fold.hpp). Neighbouring intervals merge, in rank order. Received blocks go to
+// tmp, since the rank's own are under way.
 //
-// Cost, allreduce: log2 q rounds (q largest power of two <= p; + 1 to fold and 1 to unfold when p > q), log2 q n bytes a
-//   rank (+ n), log2 q n combined (+ n). Compressed: 1 vector compressed, log2 q (+ 1) combines of streams, 1 decompressed;
-//   error p eps. allgather: as many rounds, (p-1)/p n bytes (at most + 2n), 1 block compressed, error eps. barrier: as many rounds.
+// Cost: log2 q (+ 2) rounds; allreduce: log2 q n (+ n) bytes; allgather: (p-1)/p n bytes (at most + 2n).
 #include "schedule/algorithms/builders.hpp"
 #include "schedule/algorithms/fold.hpp"
 
@@ -36,7 +32,7 @@ Schedule recursive_doubling_allreduce(const Request& q) {
   return std::move(program).finish();
 }
 
-// A folded rank is told the whole vector, its own block included: one message, not two.
+// A folded rank gets its own block, too: one message instead of two.
 Schedule recursive_doubling_allgather(const Request& q) {
   const Fold fold(q.ranks);
   const int partner = fold.partner(q.rank);
@@ -52,7 +48,7 @@ Schedule recursive_doubling_allgather(const Request& q) {
   if (partner >= 0) program.replace(partner, Buffer::out, partner, 1, 0);
   for (int j = 0; j < fold.rounds(); ++j) {
     const int size = 1 << j;
-    const int own = fold.team(q.rank) & -size;  // the group of teams with the same knowledge as this rank
+    const int own = fold.team(q.rank) & -size;  // teams that hold equal data
     const int other = own ^ size;
     const int peer = fold.acting(fold.team(q.rank) ^ size);
     const auto first = [&](int group) { return fold.first_rank(group); };

@@ -1,11 +1,9 @@
-// Recursive halving. A reduce-scatter in log2 p rounds: the first half of Rabenseifner's allreduce (rabenseifner.cpp) on p
-// blocks, and one more round in which each rank hands the block or two that it ended with to their owners, since halving that
-// merges near ranks first leaves the blocks in the order of reversed bits. The usual variant merges far ranks first and
-// saves that round of n/p bytes, but not the order of contributions; here, operations need not commute. Other p than powers of
-// two are folded first (fold.hpp).
+// Recursive halving. A reduce-scatter in log2 p rounds, as in rabenseifner.cpp, on p blocks. Near ranks merge first,
+// which keeps the order of contributions but leaves blocks in the order of reversed bits. One more round passes each
+// block to its owner; merging far ranks first, as usual, would save it. Numbers of ranks other than powers of two are
+// folded (fold.hpp).
 //
-// Cost: log2 q + 1 rounds (q largest power of two <= p; + 1 when p > q), (q-1)/q n + 2n/p bytes a rank at the most (+ n when
-//   folded), (q-1)/q n combined (at most + 2n). Compressed, fused: n compressed or fused at the most, n/p decompressed; error p eps.
+// Cost: log2 q + 1 (+ 1) rounds, at most (q-1)/q n + 2n/p (+ n) bytes.
 #include "schedule/algorithms/builders.hpp"
 #include "schedule/algorithms/fold.hpp"
 #include "schedule/algorithms/halving.hpp"
@@ -33,7 +31,7 @@ Schedule recursive_halving_reduce_scatter(const Request& q) {
     const int peer = fold.acting(other);
     const Interval give = halved(other, j + 1, fold.teams());
     const Interval keep = halved(team, j + 1, fold.teams());
-    const auto first = [&](int piece) { return fold.first_rank(piece); };  // piece t is the blocks of team t
+    const auto first = [&](int piece) { return fold.first_rank(piece); };  // piece t: the blocks of team t
     program.send(peer, Buffer::tmp, first(give.first), first(give.first + give.count) - first(give.first),
                  first_round + j);
     program.combine(peer, Buffer::tmp, first(keep.first), first(keep.first + keep.count) - first(keep.first),

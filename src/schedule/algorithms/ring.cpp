@@ -1,13 +1,9 @@
-// Ring. The vector is cut into p blocks and each rank talks to its two neighbours only: it sends to the next rank and
-// receives from the previous rank. In a reduce-scatter each block goes once around, collecting the contribution of every rank
-// that it passes, and comes to rest complete at the rank of its number. In an allgather each complete block goes once
-// around and leaves a copy everywhere. An allreduce is one after the other. No rank ever sends or receives more than
-// the fewest bytes possible, but a message waits for p - 1 others. Block b meets the ranks in the order b+1, b+2, ..., b
-// (modulo p), so the operation must commute.
+// Ring. Each rank sends to the next rank and receives from the previous one. In a reduce-scatter each of p blocks goes
+// once around, collecting contributions, and ends at the rank of its number. In an allgather each block goes once
+// around. It sends the fewest bytes possible, but a message waits for p - 1 others. Block b meets ranks b+1, b+2, ...,
+// b (modulo p), so the operation must commute.
 //
-// Cost, allreduce: 2(p-1) rounds, 2(p-1)/p n bytes a rank, (p-1)/p n combined. Compressed, fused: 1 block compressed, p-1
-//   fused combines, p blocks decompressed; error p eps. reduce_scatter: p-1 rounds, (p-1)/p n bytes, (p-1)/p n combined, error
-//   p eps. allgather: p-1 rounds, (p-1)/p n bytes, nothing combined, 1 block compressed, error eps.
+// Cost, reduce_scatter, allgather: p-1 rounds, (p-1)/p n bytes; allreduce: both.
 #include "schedule/algorithms/builders.hpp"
 #include "schedule/program.hpp"
 
@@ -21,7 +17,7 @@ struct Ring {
   int p, rank, next, previous;
 };
 
-// Every rank has its own block in out; rounds first_round ... first_round + p - 2.
+// Precondition: every rank's own block is in out. p - 1 rounds.
 void circulate(Program& program, const Ring& ring, int first_round) {
   for (int s = 0; s + 1 < ring.p; ++s) {
     program.send(ring.next, Buffer::out, ring.before(s), 1, first_round + s);
@@ -43,7 +39,7 @@ Schedule ring_allreduce(const Request& q) {
   return std::move(program).finish();
 }
 
-// Blocks on their way to another rank are combined in tmp; the first one leaves as it is.
+// Other ranks' blocks are combined in tmp; the first is sent unchanged.
 Schedule ring_reduce_scatter(const Request& q) {
   const Ring ring(q);
   Program program(q, Collective::reduce_scatter, "ring", q.ranks, false);

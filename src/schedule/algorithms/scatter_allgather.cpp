@@ -1,9 +1,8 @@
-// Scatter and allgather: a broadcast for long vectors. The root scatters p pieces of the vector down a binomial tree, then
-// the pieces go around a ring until everybody has all of them. The root sends little more than the vector itself, where a
-// tree makes it send the vector log2 p times. Pieces that a rank holds from the scatter are not sent to it again.
+// Scatter and allgather: a broadcast for long vectors. The root scatters p pieces down a binomial tree, then the pieces
+// go around a ring. A tree would make the root send the vector log2 p times. Pieces that a rank has from the scatter
+// are not sent again.
 //
-// Cost: ceil(log2 p) + p-1 rounds, 2(p-1)/p n bytes a rank at the most. Compressed: p pieces compressed once at the root and
-//   forwarded, p-1 decompressed; error eps.
+// Cost: ceil(log2 p) + p-1 rounds, at most 2(p-1)/p n bytes.
 #include "schedule/algorithms/builders.hpp"
 #include "schedule/algorithms/tree.hpp"
 #include "schedule/program.hpp"

@@ -1,23 +1,19 @@
-// Swing (De Sensi, Bonato, Saam and Hoefler, "Swing: Short-cutting Rings for Higher Bandwidth Allreduce", NSDI 2024). Recursive doubling and
-// halving, with partners for networks in which distance costs. On a ring of ranks, partners in step k = 0, 1, ... are d(k) = 1, 1, 3, 5,
-// 11, ... away: (2^(k+1) +- 1) / 3, where an exclusive-or reaches 2^k. Even rank x meets x + r(k), and odd rank x meets x - r(k). Here r(k) = 1, -1,
-// 3, -5, ... is the sum of (-2)^i for i = 0 ... k. So partners swing from side to side, and a step loads all links of a ring alike.
+// Swing (De Sensi, Bonato, Saam and Hoefler, "Swing: Short-cutting Rings for Higher Bandwidth Allreduce", NSDI 2024):
+// recursive doubling and halving with near partners. In step k even rank x meets x + r(k) and odd rank x meets x - r(k)
+// on a ring. r(k) = 1, -1, 3, -5, ... is the sum of (-2)^i for i = 0 ... k. A step loads all links of a ring alike. On
+// a torus (Groups::torus) each dimension is a ring, as are a host's ranks; near steps of all dimensions come first.
 //
-// On a torus (Groups::torus) each dimension is such a ring, and near steps of all dimensions come first. The ranks of a host are one more
-// dimension, which costs nothing. The authors also cut the vector for the several links of a host; here a rank sends one message at a time.
+// swing_bandwidth is Rabenseifner's algorithm with these partners. The ranks joined by steps k, k + 1, ... are one set
+// for all its members. Blocks are numbered along these sets, so each message is one range.
 //
-// The form that is optimal in bandwidth is Rabenseifner's with these partners. The ranks that are joined by steps k, k + 1, ... are the same
-// set for each of its members. Blocks are numbered along these sets, so that each message is one range.
+// swing_latency exchanges whole sums, far partners first. Ranks that hold one sum are then such a set, and bracket it
+// alike; with near partners first, as published, they would not.
 //
-// The form that is optimal in latency exchanges whole sums, with far partners first. The ranks that hold the same sum are then such a set, and
-// bracket it alike. With near partners first, as published, ranks would bracket differently.
+// Numbers of ranks other than powers of two are folded (fold.hpp) and form one ring, as does a torus with such a side.
+// Rank order is not kept.
 //
-// Other numbers of ranks than powers of two are folded first (fold.hpp) and taken for a ring. So is a torus with such a side. Contributions are
-// combined in no order of ranks.
-//
-// Cost, swing_bandwidth: 2 log2 q rounds (q largest power of two <= p; + 2 when p > q), 2(q-1)/q n bytes a rank (+ n when folded), (q-1)/q n
-//   combined (+ n), over d(k) hops n/2^(k+1) at a time. swing_latency: log2 q rounds (+ 2), log2 q n bytes (+ n), log2 q n combined (+ n).
-//   Compressed as in rabenseifner.cpp and recursive_doubling.cpp: error p eps.
+// Cost, swing_bandwidth: 2 log2 q (+ 2) rounds, 2(q-1)/q n (+ n) bytes, over |r(k)| hops n/2^(k+1) at a time;
+// swing_latency: log2 q (+ 2) rounds, log2 q n (+ n) bytes.
 #include <algorithm>
 #include <bit>
 #include <cstdlib>
@@ -30,16 +26,16 @@
 namespace stretto::schedule {
 namespace {
 
-// How far the partner of an even number is in step k.
+// r(k): offset of an even rank's partner in step k.
 int reach(int k) { return (1 - (k % 2 == 0 ? -2 : 2) * (1 << k)) / 3; }
 
-struct Ring {  // a dimension of the teams
+struct Ring {
   int stride, side;
 };
 
 bool even_ring(int side) { return std::has_single_bit(static_cast<unsigned>(side)); }
 
-// The innermost first. Ranks of a host are the innermost; without a torus that fits, one ring of all teams.
+// Innermost first: a host's ranks, then the torus; without a fitting torus one ring of all teams.
 std::vector<Ring> rings(const Request& q, const Fold& fold) {
   const std::vector<Ring> one{{1, fold.teams()}};
   if (q.groups == nullptr || q.groups->torus.empty() || fold.folds()) return one;
@@ -71,8 +67,8 @@ class Swing {
     return team + (y - x) * ring.stride;
   }
 
-  // The blocks that the team and those it is joined with by the steps after the first `steps` end with (halving.hpp). Bit j of the number
-  // that is halved by is equal in both partners of a later step, and differs in those of step j.
+  // Final blocks of the team and those joined with it by steps after the first `steps` (halving.hpp). Bit j of the
+  // halved number differs between the partners of step j, and is equal between those of later steps.
   Interval blocks(int team, int steps) const {
     int number = 0;
     for (std::size_t j = 0; j < steps_.size(); ++j) {

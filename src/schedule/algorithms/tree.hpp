@@ -1,10 +1,8 @@
-// Trees whose subtrees are intervals of ranks, for any root and radix.
-//
-// Cut 0..p-1 into groups of k, those into groups of k*k, and so on (the last group of a size may be short). Each group
-// is led by the root where the root is a member, else by its lowest rank. The leader of a group is parent to the
-// leaders of the other groups inside that group. The tree has ceil(log_k p) levels whatever the root, as with ranks
-// renumbered from the root. But each subtree is an interval of ranks: a parent that combines the intervals next to its
-// own first keeps the order of contributions, and a subtree's blocks of a gather or scatter are one range.
+// Trees whose subtrees are intervals of ranks, for any root and radix. Ranks are cut into groups of k, those into
+// groups of k*k, and so on; the last group of a size may be short. The root leads its groups, the lowest rank any
+// other. A leader is the parent of the other leaders inside its group: ceil(log_k p) levels. A parent that combines the
+// nearest intervals first keeps the order of contributions, and a subtree's blocks of a gather or scatter are one
+// range.
 #pragma once
 
 #include <vector>
@@ -14,20 +12,20 @@ namespace stretto::schedule {
 struct Tree {
   struct Child {
     int rank = 0;
-    int first = 0;  // its subtree is the ranks [first, end)
+    int first = 0;  // subtree: ranks [first, end)
     int end = 0;
-    int round = 0;  // of the exchange with it, counted from the leaves
+    int round = 0;  // of its exchange, counted from the leaves
   };
 
-  int rounds = 0;   // of all: a level takes radix - 1, the uppermost perhaps less
-  int parent = -1;  // none at the root
-  int round = 0;    // of the exchange with the parent
-  int first = 0;    // the subtree of this rank
+  int rounds = 0;  // radix - 1 per level, perhaps fewer on the uppermost
+  int parent = -1;
+  int round = 0;  // of the exchange with the parent
+  int first = 0;
   int end = 0;
-  std::vector<Child> children;  // in order of rounds: nearest subtrees first, first the lower, then the higher ones
+  std::vector<Child> children;  // by round: nearest subtrees first, lower ranks before higher
 };
 
-// The place of `rank` in the tree. radix >= 2.
+// Place of `rank` in the tree. radix >= 2.
 Tree tree_of(int ranks, int rank, int root, int radix);
 
 }  // namespace stretto::schedule

@@ -1,20 +1,14 @@
-// Two trees (Sanders, Speck and Träff, "Two-tree algorithms for full bandwidth broadcast, reduction and scan", 2009). In a pipelined
-// binary tree half of the ranks are leaves, which only send in a reduction, while inner ranks receive twice as much as they send. Two
-// binary trees over the same ranks, in which the inner ranks of one are the leaves of the other, share that out: the vector is cut
-// into B pieces, the even ones go through the first tree and the odd ones through the second, and every rank sends
-// and receives the vector once in each direction, as in a chain, but after a start-up of log p pieces and not of p. So it is for vectors
-// that are too long for a tree and too short for a ring or a chain of many ranks.
+// Two trees (Sanders, Speck and Träff, "Two-tree algorithms for full bandwidth broadcast, reduction and scan", 2009).
+// The inner ranks of one binary tree are the leaves of the other. Even pieces pass the first tree and odd pieces the
+// second, so every rank sends and receives the vector once per direction, as in a chain, after log p pieces instead of
+// p.
 //
-// The first tree is in order: rank x - 1 for x in 1 ... m stands as high as x has trailing zero bits, so that even ranks are leaves and
-// subtrees are intervals of ranks. The second is its mirror image, which for even m makes leaves of the odd ranks; for odd m it
-// mirrors the first m - 1 ranks and sets the last one on top. An allreduce goes up and down the trees of all ranks, in rank
-// order. A reduction or broadcast has trees of the other ranks, numbered from the root on around, and the root above both; so it receives or
-// sends the vector once, but the order of ranks is broken where the numbers wrap. The authors also color the edges so that
-// ranks in lockstep never have two messages in one direction; ranks here do not run in lockstep, and a message may wait for another.
+// The first tree is in order: rank x - 1 for x in 1 ... m stands as high as x has trailing zero bits. The second is its
+// mirror image; for odd m it mirrors the first m - 1 ranks, below the last one. In a reduction or broadcast the root
+// stands above trees of the other ranks, numbered from the root on; rank order breaks where the numbers wrap. The
+// authors' edge colors assume ranks in lockstep, and are left out.
 //
-// Cost (t = floor(log2 p) + 1), allreduce: at most B-1 + 4t rounds of n/B, 2n bytes a rank, n combined. Compressed, fused: n/2 compressed,
-//   n fused, n decompressed; error p eps. reduce: at most B+1 + 2t rounds, n bytes, n combined; error p eps. broadcast: as many
-//   rounds, n bytes a rank, compressed once at the root; error eps.
+// Cost, allreduce: at most B-1 + 4t rounds of n/B, 2n bytes; reduce, broadcast: at most B+1 + 2t rounds, n bytes.
 #include <bit>
 
 #include "schedule/algorithms/builders.hpp"
@@ -25,14 +19,14 @@ namespace {
 
 struct Node {
   int parent = -1;
-  int child[2] = {-1, -1};  // of lower and of higher numbers, in a mirrored tree the other way round
-  int side = 0;             // which child this is
-  int depth = 0;            // from the root
+  int child[2] = {-1, -1};  // lower and higher numbers; swapped in a mirrored tree
+  int side = 0;
+  int depth = 0;
 };
 
 int top_of(int m) { return static_cast<int>(std::bit_floor(static_cast<unsigned>(m))) - 1; }
 
-// Node v of the in-order tree, cut off after its first m nodes: lower children take the places of missing nodes.
+// Node v of the in-order tree of m nodes; lower children replace missing nodes.
 Node in_order(int v, int m) {
   const int x = v + 1;
   const int low = x & -x;
@@ -62,7 +56,6 @@ Node mirrored(int v, int m) {
   return node;
 }
 
-// Puts a node, or the top of a tree, under a new top.
 Node under(Node node, int top) {
   ++node.depth;
   if (node.parent < 0) node.parent = top;
@@ -81,7 +74,7 @@ Node second(int v, int m) {
   return v == m - 1 ? on_top(m - 2 - top_of(m - 1)) : under(mirrored(v, m - 1), m - 1);
 }
 
-// The two trees over all ranks, or (rooted) over all but the root and the root on top of both.
+// Two trees over all ranks, or if `rooted` over all others with the root on top.
 class Trees {
  public:
   Trees(const Request& q, bool rooted)
@@ -107,8 +100,8 @@ class Trees {
   const Node& of_piece(int piece) const { return nodes_[piece % 2]; }
   int height() const { return height_; }
 
-  // Rounds of a piece's way up and down the edge over a node, both counted from 0. A node hears from its children in two
-  // rounds, and from its own parent or its other tree between them.
+  // Rounds of a piece over the edge above a node, upwards and downwards from 0. A node hears from its children in two
+  // rounds, and from its parent or its other tree between them.
   int up(int piece, int depth, int side) const { return piece + 2 * (height_ - depth) + side; }
   int down(int piece, int depth, int side) const { return piece + 2 * (depth - 1) + side; }
 
@@ -120,7 +113,7 @@ class Trees {
 
 int pieces(const Request& q) { return q.blocks > 0 ? q.blocks : 8; }
 
-// Reduces a piece up its tree: combines the children's pieces into `sum`, which goes to the parent from `source`.
+// Combines the children's pieces into `sum`; the parent gets the piece from `source`.
 void reduce(Program& program, const Trees& trees, int rank, int piece, Buffer sum, Buffer source) {
   const Node& node = trees.of_piece(piece);
   for (int side = 0; side < 2; ++side) {
@@ -130,7 +123,7 @@ void reduce(Program& program, const Trees& trees, int rank, int piece, Buffer su
   if (node.parent >= 0) program.send(node.parent, source, piece, 1, trees.up(piece, node.depth, node.side));
 }
 
-// And down again, from round `first_round` on.
+// Broadcasts a piece down its tree, from round `first_round` on.
 void broadcast(Program& program, const Trees& trees, int piece, Buffer source, int first_round) {
   const Node& node = trees.of_piece(piece);
   const auto round = [&](int depth, int side) { return first_round + trees.down(piece, depth, side); };

@@ -11,7 +11,6 @@
 namespace stretto::schedule {
 namespace {
 
-// The memory of all ranks, by block.
 class Memory {
  public:
   explicit Memory(std::span<const Schedule> all) : all_(all), brackets_(all.front().ranks), cells_(all.size()) {
@@ -54,7 +53,7 @@ class Memory {
     return Status::ok;
   }
 
-  // Every block that a caller expects is there, complete, and bracketed as on the other ranks.
+  // Every expected block is present, complete, and bracketed as on other ranks.
   Status check_results() const {
     for (const Schedule& s : all_) {
       for (std::int32_t b = 0; b < s.blocks; ++b) {
@@ -153,7 +152,7 @@ class Memory {
   std::vector<std::unordered_map<Key, Cell>> cells_;
 };
 
-// The ranks known to have started. Knowledge travels with messages, from sender to receiver only: a send may end early.
+// Ranks known to have started. Messages carry knowledge from sender to receiver only: a send may end early.
 class Knowledge {
  public:
   Knowledge(std::span<const Schedule> all, const Replay& replay) : all_(all), replay_(replay), after_(all.size()) {
@@ -203,7 +202,7 @@ class Knowledge {
   std::vector<std::vector<Set>> after_;
 };
 
-// No step waits for one of a later lane. Steps that meet are in one lane (Replay::match).
+// No step waits for a later lane. Replay::match checks messages.
 Status check_lanes(std::span<const Schedule> all, const Replay& replay) {
   for (const Schedule& s : all) {
     for (std::size_t i = 0; i < s.steps.size(); ++i) {

@@ -120,7 +120,7 @@ Status check_levels(std::span<const Schedule> all) {
     }
     const auto place = [](const Use& u) { return std::tuple(u.level, u.range.buffer, u.range.first); };
     std::sort(uses.begin(), uses.end(), [&](const Use& a, const Use& b) { return place(a) < place(b); });
-    // A sweep over a level's blocks: the step whose blocks end last, and the writing step whose blocks end last.
+    // Sweep over a level's blocks: the step, and the writing step, whose blocks end last.
     const Use* longest = nullptr;
     const Use* writer = nullptr;
     const auto overlaps = [&](const Use* a, const Use& b) {
@@ -146,8 +146,8 @@ Status check_levels(std::span<const Schedule> all) {
 Status check_in_place(std::span<const Schedule> all) {
   const Collective c = all.front().collective;
   if (c == Collective::alltoall || c == Collective::reduce_scatter) return Status::ok;
-  std::vector<std::int32_t> reader;  // a step that reads the block in `in`, but for the copy to the same of out; or -1
-  std::vector<std::int32_t> writer;  // a step so far that writes the block in out, but for that copy; or -1
+  std::vector<std::int32_t> reader;  // step that reads the block in `in`, except its copy to out; or -1
+  std::vector<std::int32_t> writer;  // latest step that writes the block in out, except that copy; or -1
   for (const Schedule& s : all) {
     reader.assign(static_cast<std::size_t>(s.blocks), -1);
     writer.assign(static_cast<std::size_t>(s.blocks), -1);

@@ -1,4 +1,4 @@
-// Checks of one rank's schedule alone; the checker does them first.
+// Checks of each rank's schedule alone.
 #pragma once
 
 #include <span>
@@ -8,15 +8,15 @@
 
 namespace stretto::schedule {
 
-// The schedules agree on their collective and sizes, and every step is well formed: known kinds, legal peers, blocks inside the vector, in
-// not written, out touched only where a result is expected, no signals among data.
+// The schedules agree on collective and sizes. Steps are well formed: known kind, legal peer, blocks inside the vector,
+// in not written, out touched only where a result is expected, no signals among data.
 Status check_form(std::span<const Schedule> all);
 
-// Sends and receives of a level of a rank never conflict: none writes a block that another one has in flight.
+// No send or receive writes a block that another one of the same rank and level uses.
 Status check_levels(std::span<const Schedule> all);
 
-// in and out may be one memory: no block is read in `in` by anything but its copy to out while something else writes it in out.
-// Alltoall and reduce_scatter are not checked: in place, their blocks do not share memory one by one.
+// in and out may be one memory: only a block's copy to out reads it in `in` while another step writes it in out. Not
+// checked for alltoall and reduce_scatter, whose blocks change places.
 Status check_in_place(std::span<const Schedule> all);
 
 }  // namespace stretto::schedule

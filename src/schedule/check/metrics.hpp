@@ -1,4 +1,4 @@
-// Counted costs of schedules: the numbers that the closed formulas of the algorithms' files predict.
+// Counted costs of schedules, for comparison with the closed formulas.
 #pragma once
 
 #include <cstdint>
@@ -10,19 +10,19 @@
 namespace stretto::schedule {
 
 struct Metrics {
-  std::int64_t rounds = 0;    // levels that messages take part in: latency when a rank does one exchange at a time
-  std::int64_t depth = 0;     // length of the longest chain of dependent messages
-  std::int64_t messages = 0;  // all ranks together
-  std::int64_t messages_sent_max = 0;  // by the busiest rank
-  std::int64_t blocks_sent = 0;        // blocks times messages, all ranks together
-  std::int64_t blocks_sent_max = 0;    // by the busiest rank
+  std::int64_t rounds = 0;  // levels with messages
+  std::int64_t depth = 0;   // longest chain of dependent messages
+  std::int64_t messages = 0;
+  std::int64_t messages_sent_max = 0;
+  std::int64_t blocks_sent = 0;  // blocks times messages
+  std::int64_t blocks_sent_max = 0;
   std::int64_t blocks_received_max = 0;
-  std::int64_t combines = 0;  // blocks combined, all ranks together
+  std::int64_t combines = 0;
   std::int64_t combines_max = 0;
-  std::int64_t scratch_max = 0;  // blocks of tmp that a rank uses
+  std::int64_t scratch_max = 0;
 };
 
-// Counts the costs of the schedules of ranks 0, ..., p-1. Fails as the checker does when messages do not meet or never arrive.
+// Measures schedules of ranks 0 to p-1. Fails like the checker if messages do not match or never arrive.
 Status measure(std::span<const Schedule> all, Metrics* metrics);
 
 }  // namespace stretto::schedule

@@ -1,4 +1,3 @@
-// Schedules as text, for people.
 #pragma once
 
 #include <span>
@@ -11,12 +10,12 @@ namespace stretto::schedule {
 // "recv_combine out[3] <- 1, incoming first", "send out[4-7] -> 5", "copy out[0] = in[0]", "send signal -> 2".
 std::string text(const Step& step);
 
-// A line with the schedule's name and sizes, then a line a step: number, level, lane where the schedule is split, step.
+// A line with name and sizes, then a line per step: number, level, lane if split, step.
 std::string text(const Schedule& schedule);
 
-// All ranks side by side: a row a level, a column a rank; ">2:5" sends block 5 to rank 2, "<1:4" receives block 4 from rank
-// 1, "<1+4" combines it, "." does nothing. Where the schedule is split, a level's lane comes first. Local steps are left
-// out. Meant for some dozen ranks.
+// All ranks side by side: a row per level, a column per rank. ">2:5" sends block 5 to rank 2, "<1:4" receives block 4
+// from rank 1, "<1+4" combines it, "." does nothing. A split level starts with its lane. Local steps are left out. For
+// some dozen ranks.
 std::string picture(std::span<const Schedule> all);
 
 }  // namespace stretto::schedule

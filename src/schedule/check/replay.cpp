@@ -102,7 +102,7 @@ Status Replay::run(const Visit& visit) {
     progress_[r].complete.assign(all_[r].steps.size(), false);
     active.push_back(static_cast<std::int32_t>(r));
   }
-  // A rank stops at a step that waits for a message in flight, and goes on when that message is complete.
+  // A rank stops at a step that waits for a message, and resumes when the message is complete.
   while (!active.empty()) {
     const std::int32_t rank = active.back();
     active.pop_back();
@@ -126,7 +126,7 @@ Status Replay::run(const Visit& visit) {
   return diagnose();
 }
 
-// From the lowest rank that is not through, along what each rank waits for, until the chain bites its tail.
+// Follows the waits from the lowest incomplete rank until a rank repeats.
 Status Replay::diagnose() const {
   std::int32_t rank = 0;
   const auto first_incomplete = [&](std::int32_t r) {

@@ -1,4 +1,4 @@
-// Runs the schedules of all ranks against each other, without data: in which order steps can be complete.
+// Runs all ranks' schedules against each other, without data, to find an order of completion.
 #pragma once
 
 #include <cstdint>
@@ -17,21 +17,21 @@ struct Place {
   std::int32_t step = -1;
 };
 
-// Where a step is, for messages: "allreduce ring of 5 ranks: rank 2, step 7 (recv_combine out[3] <- 1)".
+// Place of a step, for messages: "allreduce ring of 5 ranks: rank 2, step 7 (recv_combine out[3] <- 1)".
 std::string describe(std::span<const Schedule> all, Place place);
 
 class Replay {
  public:
-  // Borrows the schedules of ranks 0 ... p-1. Their peers must be ranks, their kinds those of messages and local steps.
+  // Borrows the schedules of ranks 0 to p-1. Precondition: legal peers and kinds.
   explicit Replay(std::span<const Schedule> all);
 
-  // Pairs the k-th send of a to b with the k-th receive at b from a. Fails when one has no counterpart, or when they name
-  // different blocks or levels.
+  // Pairs the k-th send of a to b with the k-th receive at b from a. Fails if one has no counterpart, or if blocks or
+  // levels differ.
   Status match();
 
-  // Issues every rank's steps in list order, each as soon as its dependencies are complete; a send ends with its receive. Calls
-  // visit once for each local step (sender.rank == -1) and once for each message, in an order of completion, and stops with
-  // its status if that is not ok. If nothing moves any more, fails with the chain of ranks that wait for each other.
+  // Issues each rank's steps in list order, once their dependencies are complete; a send ends with its receive. Calls
+  // visit for each local step (sender.rank == -1) and message in an order of completion; stops at its first failure. A
+  // deadlock fails with the chain of waiting ranks.
   using Visit = std::function<Status(Place step, Place sender)>;
   Status run(const Visit& visit);
 
@@ -51,7 +51,7 @@ class Replay {
 
   std::span<const Schedule> all_;
   std::vector<Dependencies> dependencies_;
-  std::vector<std::vector<std::int32_t>> partner_;  // of each message, the step at its peer
+  std::vector<std::vector<std::int32_t>> partner_;  // by message: its step at the peer
   std::vector<Progress> progress_;
 };
 

@@ -1,4 +1,4 @@
-// The symbolic value of a block: the ranks whose contributions it holds, as runs of consecutive ranks, and the brackets of their sum.
+// Symbolic value of a block: the contributing ranks, and the brackets of their sum.
 #pragma once
 
 #include <cstdint>
@@ -15,13 +15,13 @@ class Contributions {
   explicit Contributions(std::int32_t rank) : runs_{{rank, rank}} {}
   static Contributions of_all(std::int32_t ranks);  // ranks >= 1
 
-  // A rank whose contribution both hold, or -1.
+  // A rank that both contain, or -1.
   std::int32_t shared(const Contributions& other) const;
 
-  // True if these are consecutive ranks, and those of `other` follow them.
+  // True if these ranks are consecutive, and directly followed by `other`.
   bool precedes(const Contributions& other) const;
 
-  // Adds the other's, none of which may be shared.
+  // Precondition: no shared rank.
   void add(const Contributions& other);
 
   std::string text() const;  // "0-3, 7"; "none"
@@ -34,11 +34,11 @@ class Contributions {
     std::int32_t last;
     friend bool operator==(const Run&, const Run&) = default;
   };
-  std::vector<Run> runs_;  // ascending, with gaps between them
+  std::vector<Run> runs_;  // ascending, with gaps
 };
 
-// Sums in their brackets, each distinct one stored once: two sums are bracketed alike, up to the order of the operands of each
-// combination, exactly when their numbers are equal. One entry for each distinct combination, however often it is used.
+// Bracketed sums. Two sums have equal numbers exactly if they are bracketed alike, up to the order of each
+// combination's operands.
 class Brackets {
  public:
   using Sum = std::uint32_t;
@@ -47,7 +47,7 @@ class Brackets {
   Sum contribution(std::int32_t rank) const { return static_cast<Sum>(rank); }
   Sum combined(Sum a, Sum b);
 
-  // "(0 + 1) + 2"; where it has more than `most` characters, its beginning and "...".
+  // "(0 + 1) + 2"; beyond `most` characters, the beginning and "...".
   std::string text(Sum sum, std::size_t most = 60) const;
 
  private:
