@@ -190,7 +190,7 @@ Status Device::mark(Lane& lane) noexcept {
   return s;
 }
 
-Status Device::mark(std::uint32_t which, Moment* moment) noexcept {
+Status Device::mark(std::uint32_t which, LanePositions* moment) noexcept {
   *moment = {};
   for (std::size_t i = 0; i < most_lanes; ++i) {
     if ((which >> i & 1) == 0) continue;
@@ -200,7 +200,7 @@ Status Device::mark(std::uint32_t which, Moment* moment) noexcept {
   return Status::ok;
 }
 
-bool Device::passed(const Moment& moment) const noexcept {
+bool Device::passed(const LanePositions& moment) const noexcept {
   for (std::size_t i = 0; i < most_lanes; ++i) {
     if (lane_[i].passed < moment.at[i]) return false;
   }
@@ -213,7 +213,7 @@ bool Device::idle() const noexcept {
          });
 }
 
-Status Device::keep(payload::Buffer buffer, const Moment& until) noexcept {
+Status Device::keep(payload::Buffer buffer, const LanePositions& until) noexcept {
   if (!buffer || passed(until)) return Status::ok;
   try {
     kept_.push_back({until, std::move(buffer)});

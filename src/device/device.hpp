@@ -26,7 +26,7 @@ namespace stretto::device {
 constexpr std::size_t most_lanes = 8, usual_lanes = 4;
 
 // A place in every lane, passed when all earlier work is over.
-struct Moment {
+struct LanePositions {
   std::array<std::uint64_t, most_lanes> at{};  // 0: none of that lane
 };
 
@@ -111,15 +111,15 @@ class Device {
   Status make_lanes(std::size_t lanes) noexcept;
 
   // The moment after all work so far on the lanes whose bits are set in `which`.
-  Status mark(std::uint32_t which, Moment* moment) noexcept;
+  Status mark(std::uint32_t which, LanePositions* moment) noexcept;
 
   // Queries the device's progress, and notifies owners of operations that are over.
   Status poll() noexcept;
-  bool passed(const Moment& moment) const noexcept;
+  bool passed(const LanePositions& moment) const noexcept;
   bool idle() const noexcept;  // no work is left, as far as poll() knows
 
   // Keeps memory that a lane still uses until `until` has passed.
-  Status keep(payload::Buffer buffer, const Moment& until) noexcept;
+  Status keep(payload::Buffer buffer, const LanePositions& until) noexcept;
 
   // Enqueues an operation of the codec, with workspace and result. `out`: the buffer of the resulting stream. The owner
   // receives the result under `unit`.
@@ -141,7 +141,7 @@ class Device {
     std::uint64_t place;  // in its lane
   };
   struct Kept {
-    Moment until;
+    LanePositions until;
     payload::Buffer buffer;
   };
   static constexpr std::size_t events = 16;  // per lane

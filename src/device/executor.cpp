@@ -69,7 +69,7 @@ void Executor::enter(std::uint32_t segment) noexcept {
   used_ |= 1u << lane_;
 }
 
-Status Executor::end_unit(Moment* after) noexcept {
+Status Executor::end_unit(LanePositions* after) noexcept {
   const std::uint32_t used = std::exchange(used_, 0);
   return device_.mark(used, after);
 }

@@ -32,7 +32,7 @@ class Executor final : public payload::Executor, private Owner {
   payload::Pool& pool() noexcept { return device_.pool(lane_); }
 
   // *after: the moment after the unit's work. Must also be called after a failure to enqueue.
-  Status end_unit(Moment* after) noexcept;
+  Status end_unit(LanePositions* after) noexcept;
 
   // The host must not reuse `from`, which is pinned, before the unit's end.
   Status upload(const std::byte* from, std::size_t bytes, payload::Buffer* to) noexcept;

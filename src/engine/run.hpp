@@ -183,8 +183,8 @@ class Run {
     std::vector<Part> parts;
     payload::Buffer staging;
     std::size_t bytes = 0;
-    device::Moment staged;  // staged, or packed for a crossing
-    bool fixed = true;      // no unit writes the sent memory
+    device::LanePositions staged;  // staged, or packed for a crossing
+    bool fixed = true;             // no unit writes the sent memory
   };
 
   // A message between devices (run_crossings.cpp), a part per cell.
@@ -197,7 +197,7 @@ class Run {
     bool drops = false;      // receive of a failed rank
     bool borrows = false;    // receive without memory
     std::vector<Part> parts;
-    device::Moment free;  // afterwards no lane uses a receive's memory or a borrowed message
+    device::LanePositions free;  // afterwards no lane uses a receive's memory or a borrowed message
   };
 
   void queue_crossings();
@@ -230,7 +230,8 @@ class Run {
   Status depart(std::uint32_t unit) noexcept;
   Status stage(Departure& departure) noexcept;
   bool advance_departure(Departure& departure) noexcept;
-  Status close_unit(Status so_far, const payload::Buffer& arrived = {}, device::Moment* after = nullptr) noexcept;
+  Status close_unit(Status so_far, const payload::Buffer& arrived = {},
+                    device::LanePositions* after = nullptr) noexcept;
   Status bring(payload::Stream* stream) noexcept;
   Status take_raw(payload::Cell& cell, const std::byte* arrived, const Unit& unit) noexcept;
   bool advance_device() noexcept;
@@ -332,7 +333,7 @@ class Run {
   bool leaves_early_ = false;
   bool ending_ = false;
   std::vector<Departure> departures_;
-  device::Moment last_;
+  device::LanePositions last_;
   double codec_seconds_ = 0;  // at work, as the host sees
   Clock::time_point looked_{};
 

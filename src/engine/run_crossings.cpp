@@ -170,7 +170,7 @@ Status Run::read_announcement(std::uint32_t u) noexcept {
     part.data = part.keeps.data();
   }
   if (!longer) return Status::ok;
-  device::Moment free;
+  device::LanePositions free;
   const Status s = device_->end_unit(&free);
   for (std::size_t i = 0; i < device::most_lanes; ++i) c.free.at[i] = std::max(c.free.at[i], free.at[i]);
   return s;

@@ -40,7 +40,7 @@ Status Run::begin_on_device(const Work& call) {
 
 // The first lane's memory has blocks without a home and copied inputs.
 Status Run::share_homes() noexcept {
-  device::Moment copied;
+  device::LanePositions copied;
   const Status s = device_->end_unit(&copied);
   if (s != Status::ok || (!scratch_ && !inputs_copy_)) return s;
   return device_->device().join(0, device_->lanes());
@@ -56,7 +56,7 @@ Status Run::quantise_ahead() noexcept {
     enter_lane(c);
     s = worker_.quantise(cells_[c]);
   }
-  device::Moment found;
+  device::LanePositions found;
   const Status marked = device_->end_unit(&found);
   return s == Status::ok ? marked : s;
 }
@@ -182,8 +182,8 @@ bool Run::advance_departure(Departure& d) noexcept {
 }
 
 // The device uses `arrived` for some time after.
-Status Run::close_unit(Status so_far, const payload::Buffer& arrived, device::Moment* after) noexcept {
-  device::Moment taken;
+Status Run::close_unit(Status so_far, const payload::Buffer& arrived, device::LanePositions* after) noexcept {
+  device::LanePositions taken;
   Status s = device_->end_unit(&taken);
   if (after != nullptr) *after = taken;
   if (s == Status::ok) s = device_->device().keep(arrived, taken);

@@ -148,7 +148,7 @@ Status Run::execute_receive(std::uint32_t u) noexcept {
   --queues_[static_cast<std::size_t>(unit.peer)].open;
   post_receives(unit.peer);
   if (live.crossing != none) {
-    device::Moment read;
+    device::LanePositions read;
     const Status s = status_ == Status::ok ? close_unit(consume_crossed(u, hold), {}, &read)  // reads none of `hold`
                                            : Status::ok;
     crossings_[live.crossing].free = read;

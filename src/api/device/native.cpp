@@ -61,7 +61,7 @@ class StartedDeviceCall final : public backend::Pending {
 
   backend::DeviceComm& library_;
   device::Device& device_;
-  device::Moment end_;
+  device::LanePositions end_;
   bool own_stream_ = false, enqueued_ = false, over_ = false;
 };
 

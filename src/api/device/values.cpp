@@ -37,7 +37,7 @@ class Finder final : device::Owner {
   }
 
   Status wait() noexcept {
-    device::Moment all;
+    device::LanePositions all;
     Status s = device_.mark(1u << lane, &all);
     while (s == Status::ok && !device_.passed(all)) {
       std::this_thread::yield();
