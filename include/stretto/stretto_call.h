@@ -5,8 +5,8 @@
  *   call.sendbuf = mine, call.recvbuf = sum, call.count = n, call.type = STRETTO_F32, call.op = STRETTO_SUM;
  *   stretto_run(&call, comm, NULL);
  *
- * stretto_run(), stretto_irun(), stretto_run_init() and stretto_run_on_stream() (stretto_cuda_collectives.h) do what the
- * collective's own function does: stretto_allreduce(), stretto_iallreduce(), and so on. Its contract holds. C99. */
+ * stretto_run(), stretto_irun(), stretto_run_init() and, of stretto_cuda_collectives.h, stretto_run_on_stream() do what
+ * the collective's own function does: stretto_allreduce(), stretto_iallreduce(), and so on. Its contract holds. C99. */
 #ifndef STRETTO_STRETTO_CALL_H
 #define STRETTO_STRETTO_CALL_H
 
@@ -57,7 +57,7 @@ typedef struct stretto_call {
   { sizeof(stretto_call), STRETTO_BARRIER, STRETTO_U8, STRETTO_SUM, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0 }
 
 /* The blocking collective. `call` and its arrays are borrowed until the return.
- *  - STRETTO_INVALID_ARGUMENT, on every rank: the collective is outside the enum.
+ *  - STRETTO_INVALID_ARGUMENT: the collective is outside the enum; on every rank, with options.check = 0 on this one.
  *  - STRETTO_INVALID_ARGUMENT, on this rank alone, which takes no part: NULL, or a size that is none.
  *  - STRETTO_UNSUPPORTED, on this rank alone: a larger record sets fields that this library does not know. */
 STRETTO_API stretto_status stretto_run(const stretto_call* call, stretto_comm comm, const stretto_options* options);

@@ -34,7 +34,7 @@
 extern "C" {
 #endif
 
-/* Any of them by its record: see stretto_call.h. */
+/* Any of them by its record: see stretto_call.h. STRETTO_UNSUPPORTED for a barrier. */
 STRETTO_API stretto_status stretto_run_on_stream(const stretto_call* call, stretto_comm comm,
                                                  const stretto_options* options, void* stream);
 

@@ -274,6 +274,16 @@ void all_hear(const std::function<stretto_status(stretto_comm, int, const Device
   });
 }
 
+TEST(DeviceApi, ABarrierOnAStreamIsRefusedOnEveryRank) {
+  const stretto_options o = timed(exact());
+  all_hear(
+      [&](auto comm, int, auto&, auto&, void* s) {
+        const stretto_call barrier = STRETTO_CALL_INIT;
+        return stretto_run_on_stream(&barrier, comm, &o, s);
+      },
+      STRETTO_UNSUPPORTED, "a barrier does not run in the order of a stream");
+}
+
 TEST(DeviceApi, AWrongBufferIsNamedOnEveryRank) {
   const stretto_options o = timed(defaults());
   const auto sum = [&o](const float* in, float* out, stretto_comm comm, void* stream) {

@@ -51,7 +51,7 @@ class Comm:
     - One communicator is used by one thread at a time.
     - All ranks call the same collectives in the same order, with equal dtypes, shapes and options. Where they differ, each rank raises an
       IncompatibleError that names the field and both values.
-    - Options, as in stretto.h: abs= or rel= (a bound: values are compressed; without one they are exact), scope="result" (unless given: the
+    - Options, as in stretto_options.h: abs= or rel= (a bound: values are compressed; without one they are exact), scope="result" (unless given: the
       bound is of the result) or "contribution" (of each array that is reduced), schedule=, payload=, segment=, timeout= (seconds), check=,
       reproducible=, ignore_above=, raw_below= (bytes).
     - Ctrl-C ends a call that waits, on the other ranks with a WaitTimeoutError; the communicator has no further use. Only a call inside the MPI's own

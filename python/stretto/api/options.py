@@ -26,7 +26,7 @@ Coding = Literal["auto", "fixed", "dense"]
 
 
 class CallOptions(TypedDict, total=False):
-    """How a collective runs: the keywords that every collective of Comm takes. They are equal on all ranks. stretto.h has each at length."""
+    """How a collective runs: the keywords that every collective of Comm takes. They are equal on all ranks. stretto_options.h has each at length."""
 
     abs: Number | None  # the bound, in units of the data; without abs and rel the call is exact
     rel: Number | None  # the bound, a fraction of the range of all ranks' values

@@ -7,7 +7,7 @@ import dataclasses
 
 @dataclasses.dataclass(frozen=True)
 class Report:
-    """What ran, on this rank. Times are in seconds; stretto.h has every field at length."""
+    """What ran, on this rank. Times are in seconds; stretto_report.h has every field at length."""
 
     algorithm: str  # a schedule, "native" (the MPI's own), "node" (a host's shared memory) or "agreement"
     payload: str  # the form of the values on their way

@@ -20,6 +20,8 @@ select::Providers providers_for(const Call& call, const stretto_comm_s& comm) {
 Status read(stretto_comm_s& comm, const stretto_options* options, const stretto_call& record, Call* call) {
   Status s = read_options(options, &call->settings);
   if (s == Status::ok) s = interpret(record, comm.rank, comm.size, call);
+  if (s == Status::ok && call->stream && call->collective == Collective::barrier)
+    s = fail(Status::unsupported, std::string_view("a barrier does not run in the order of a stream"));
   settle_payload(call);
   if (s == Status::ok) s = check_values(*call, comm.size);
   const bool forces = !call->settings.schedule.empty(), asks = comm.prepared.asks_for_devices() || call->stream;
