@@ -12,6 +12,14 @@ set_property(DIRECTORY ${CMAKE_SOURCE_DIR} PROPERTY STRETTO_TEST_FLAGS "${STRETT
 
 add_custom_target(mpi_tests)  # every program that stretto_mpi_test runs; without an MPI, none
 
+# stretto_long_program(NAME): the program serves tests of label `long` alone, and is built by the target `long_tests`. Until then ctest shows
+# its tests as one, NAME_NOT_BUILT.
+add_custom_target(long_tests)
+function(stretto_long_program name)
+  set_target_properties(${name} PROPERTIES EXCLUDE_FROM_ALL ON)
+  add_dependencies(long_tests ${name})
+endfunction()
+
 # stretto_test_program(NAME SOURCES ... LIBS ...): a program with GoogleTest that is no test by itself.
 function(stretto_test_program name)
   cmake_parse_arguments(arg "" "" "SOURCES;LIBS" ${ARGN})
@@ -34,6 +42,9 @@ function(stretto_test name)
   cmake_parse_arguments(arg "WHOLE" "LABEL;TIMEOUT;PROCESSORS" "SOURCES;LIBS" ${ARGN})
   _stretto_test_defaults()
   stretto_test_program(${name} SOURCES ${arg_SOURCES} LIBS ${arg_LIBS} GTest::gtest_main)
+  if(arg_LABEL STREQUAL "long")
+    stretto_long_program(${name})
+  endif()
   if(arg_WHOLE)
     add_test(NAME ${name} COMMAND ${name})
     set_tests_properties(${name} PROPERTIES LABELS ${arg_LABEL} TIMEOUT ${arg_TIMEOUT} PROCESSORS ${arg_PROCESSORS})
