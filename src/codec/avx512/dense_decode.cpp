@@ -9,49 +9,99 @@ namespace {
 
 using dense::kLanes;
 
+// The states of a set, that of place 31 first. In this order a step's words go to ascending lanes, from the end of the
+// words on. So they are read before it is known how many of them the step takes.
 struct Set {
   __m512i low, high;
 };
+
+struct DecodeTables {
+  alignas(64) std::uint8_t reverse[64];  // words of 16 bits in reverse
+  alignas(64) std::uint8_t gather[64];   // kTables.gather16 of the words in reverse
+  alignas(64) std::uint16_t below[32];   // word c has the lowest c of its 16 bits
+  // Constants, each in all words: in registers or memory they cost less than made of a number each time.
+  alignas(64) std::uint16_t all_slots[32], not_least[32], one[32], symbol[5][32];
+
+  constexpr DecodeTables() noexcept : reverse(), gather(), below(), all_slots(), not_least(), one(), symbol() {
+    for (int i = 0; i < 32; ++i) {
+      all_slots[i] = dense::kOne - 1;
+      not_least[i] = static_cast<std::uint16_t>(~(dense::kLeastState - 1));
+      one[i] = 1;
+      for (int k = 0; k < 5; ++k) symbol[k][i] = static_cast<std::uint16_t>(0x0202 << k);
+    }
+    for (int i = 0; i < 64; ++i) reverse[i] = static_cast<std::uint8_t>(62 - i / 2 * 2 + i % 2);
+    for (int i = 0; i < 64; ++i) gather[i] = reverse[kTables.gather16[i]];
+    for (int c = 0; c < 32; ++c) below[c] = static_cast<std::uint16_t>((1u << (c < 16 ? c : 16)) - 1);
+  }
+};
+constexpr DecodeTables kDecode{};
+STRETTO_INLINE __m512i all(const std::uint16_t (&words)[32]) noexcept { return _mm512_load_si512(words); }
+
+STRETTO_INLINE __m512i reversed(__m512i words) noexcept {
+  return _mm512_permutexvar_epi8(_mm512_load_si512(kDecode.reverse), words);
+}
 STRETTO_INLINE Set load_set(const dense::States& s, int set) noexcept {
-  return {_mm512_load_si512(s.low[set]), _mm512_load_si512(s.high[set])};
+  return {reversed(_mm512_load_si512(s.low[set])), reversed(_mm512_load_si512(s.high[set]))};
 }
 STRETTO_INLINE void store_set(const Set& x, dense::States* s, int set) noexcept {
-  _mm512_store_si512(s->low[set], x.low);
-  _mm512_store_si512(s->high[set], x.high);
+  _mm512_store_si512(s->low[set], reversed(x.low));
+  _mm512_store_si512(s->high[set], reversed(x.high));
 }
 
 // The next state of a set whose symbols are known, and the words that it takes.
 STRETTO_INLINE const std::uint8_t* advance(__m512i slot, __m512i frequency, __m512i start, Set& x,
                                            const std::uint8_t* words) noexcept {
+  const __m512i next = reversed(_mm512_loadu_si512(words - 64));
   const __m512i above = _mm512_shldi_epi16(x.high, x.low, 4);  // the state without its slot
   const __m512i offset = _mm512_sub_epi16(slot, start);
-  const __m512i low = _mm512_add_epi16(_mm512_mullo_epi16(frequency, above), offset);
-  __m512i high = _mm512_mulhi_epu16(frequency, above);
-  high = _mm512_mask_add_epi16(high, _mm512_cmplt_epu16_mask(low, offset), high, _mm512_set1_epi16(1));
-  const __mmask32 under = _mm512_mask_cmplt_epu16_mask(_mm512_testn_epi16_mask(high, high), low,
-                                                       _mm512_set1_epi16(static_cast<short>(dense::kLeastState)));
-  words -= 2 * _mm_popcnt_u32(under);
+  const __m512i product = _mm512_mullo_epi16(frequency, above), upper = _mm512_mulhi_epu16(frequency, above);
+  const __m512i low = _mm512_add_epi16(product, offset), limited = _mm512_adds_epu16(product, offset);
+  const __m512i beyond = _mm512_ternarylogic_epi32(upper, limited, all(kDecode.not_least), 0xf8);  // a | (b & c)
+  const __mmask32 under = _mm512_testn_epi16_mask(beyond, beyond);
+  const __m512i high = _mm512_mask_add_epi16(upper, _mm512_cmplt_epu16_mask(low, offset), upper, all(kDecode.one));
   x.high = _mm512_mask_mov_epi16(high, under, low);
-  x.low = _mm512_mask_expand_epi16(low, under, _mm512_loadu_si512(words));
-  return words;
+  x.low = _mm512_mask_expand_epi16(low, under, next);
+  return words - 2 * _mm_popcnt_u32(under);
 }
 
-STRETTO_INLINE __m512i slots(const Set& x) noexcept {
-  return _mm512_and_si512(x.low, _mm512_set1_epi16(static_cast<short>(dense::kOne - 1)));
+// Symbols are found as bytes 2 s and 2 s + 1 of a word: what permutations of bytes need to look a word up.
+STRETTO_INLINE __m512i look(__m512i symbols, const std::uint16_t* table) noexcept {
+  return _mm512_permutexvar_epi8(symbols, _mm512_load_si512(table));
 }
-STRETTO_INLINE __mmask32 reaches(__m512i slot, const dense::Table& t, int k) noexcept {
-  return _mm512_cmpge_epu16_mask(slot, _mm512_set1_epi32(static_cast<int>(t.threshold[k])));
+STRETTO_INLINE __m512i look_from(__m512i symbols, const std::uint16_t* table) noexcept {
+  return _mm512_permutexvar_epi8(symbols, _mm512_loadu_si512(table));
+}
+STRETTO_INLINE __m512i slots(const Set& x) noexcept { return _mm512_and_si512(x.low, all(kDecode.all_slots)); }
+STRETTO_INLINE __m512i first_symbol() noexcept { return _mm512_set1_epi16(0x0100); }
+STRETTO_INLINE __m512i next_symbol(__m512i symbols, __m512i slot, const dense::Table& t, int k) noexcept {
+  const __mmask32 reached = _mm512_cmpge_epu16_mask(slot, _mm512_set1_epi32(static_cast<int>(t.threshold[k])));
+  return _mm512_mask_add_epi16(symbols, reached, symbols, all(kDecode.symbol[0]));
+}
+// Symbols of slots at `threshold` or beyond move on by 2^kLog.
+template <int kLog>
+STRETTO_INLINE __m512i next_symbol(__m512i symbols, __m512i slot, __m512i threshold) noexcept {
+  const __mmask32 reached = _mm512_cmpge_epu16_mask(slot, threshold);
+  return _mm512_mask_add_epi16(symbols, reached, symbols, all(kDecode.symbol[kLog]));
+}
+// Symbols up to 2^kLevels - 1, by bisection.
+template <int kLevels>
+STRETTO_INLINE __m512i find_symbols(__m512i slot, const dense::Table& t) noexcept {
+  constexpr int kHalf = 1 << (kLevels - 1);
+  __m512i s = next_symbol<kLevels - 1>(first_symbol(), slot, _mm512_set1_epi32(static_cast<int>(t.threshold[kHalf])));
+  if constexpr (kLevels > 3) s = next_symbol<2>(s, slot, look_from(s, t.start + 4));
+  if constexpr (kLevels > 2) s = next_symbol<1>(s, slot, look_from(s, t.start + 2));
+  return next_symbol<0>(s, slot, look_from(s, t.start + 1));
 }
 
 // A step whose symbols are wanted as bytes.
 STRETTO_INLINE const std::uint8_t* take_symbols(const dense::Table& t, int last, Set& x, const std::uint8_t* words,
                                                 std::uint8_t* symbols) noexcept {
-  const __m512i slot = slots(x), one = _mm512_set1_epi16(1);
-  __m512i s = _mm512_setzero_si512();
-  for (int k = 1; k <= last; ++k) s = _mm512_mask_add_epi16(s, reaches(slot, t, k), s, one);
-  _mm256_storeu_si256(reinterpret_cast<__m256i*>(symbols), _mm512_cvtepi16_epi8(s));
-  return advance(slot, _mm512_permutexvar_epi16(s, _mm512_load_si512(t.frequency)),
-                 _mm512_permutexvar_epi16(s, _mm512_load_si512(t.start)), x, words);
+  const __m512i slot = slots(x);
+  __m512i s = first_symbol();
+  for (int k = 1; k <= last; ++k) s = next_symbol(s, slot, t, k);
+  const __m512i halves = _mm512_and_si512(_mm512_srli_epi16(reversed(s), 1), _mm512_set1_epi16(0x7f));
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(symbols), _mm512_cvtepi16_epi8(halves));
+  return advance(slot, look(s, t.frequency), look(s, t.start), x, words);
 }
 
 struct LowBits {
@@ -59,64 +109,51 @@ struct LowBits {
   std::uint64_t at;
 };
 
-// A block of kWidth planes: lanes of each class by the thresholds, which are also where its low bits belong.
-template <int kWidth, bool kUnsigned>
+// A block of at most 2 kPairs + 1 planes, and at most 16; kPairs is 1, 3, 7 or 8. Its output begins at `planes` and may be longer than the block.
+template <int kPairs, bool kUnsigned>
 STRETTO_INLINE const std::uint8_t* take_block(const dense::Table& t, Set& x, const std::uint8_t* words, LowBits& low,
                                               std::uint8_t* planes) noexcept {
-  const __m512i slot = slots(x), one = _mm512_set1_epi16(1);
-  std::uint32_t at[kWidth + 2];
-  __m512i s = _mm512_setzero_si512();
-#pragma GCC unroll 16
-  for (int k = 1; k <= kWidth; ++k) {
-    const __mmask32 m = reaches(slot, t, k);
-    at[k] = m;
-    s = _mm512_mask_add_epi16(s, m, s, one);
+  const __m512i slot = slots(x);
+  __m512i s;
+  if constexpr (kPairs < 8) {
+    s = find_symbols < kPairs == 1 ? 2 : kPairs == 3 ? 3 : 4 > (slot, t);
+  } else {
+    s = find_symbols<4>(slot, t);
+    s = next_symbol(s, slot, t, 16);
   }
-  at[kWidth + 1] = 0;
-  words = advance(slot, _mm512_permutexvar_epi16(s, _mm512_load_si512(t.frequency)),
-                  _mm512_permutexvar_epi16(s, _mm512_load_si512(t.start)), x, words);
-  std::uint32_t sign = 0;
-#pragma GCC unroll 16
-  for (int i = 0; i < kWidth; ++i) {  // plane i of the zigzag residuals
-    std::uint32_t z = at[i + 1] ^ at[i + 2];
-    if (i + 1 < kWidth) {
-      const std::uint64_t v = load<std::uint64_t>(low.p + low.at / 8) >> (low.at % 8);
-      z |= _pdep_u32(static_cast<std::uint32_t>(v), at[i + 2]);
-      low.at += static_cast<std::uint64_t>(_mm_popcnt_u32(at[i + 2]));
-    }
+  words = advance(slot, look(s, t.frequency), look(s, t.start), x, words);
+  // Word k - 1: the lanes of class k or more. Word i of `tops`: the lanes whose top bit is in plane i, and of `lanes`: those with a low bit there.
+  const __m512i spread = _mm512_permutexvar_epi8(_mm512_load_si512(kDecode.gather), look(s, kDecode.below));
+  const __m512i at = _mm512_permutexvar_epi8(_mm512_load_si512(kTables.planes), transpose(spread));
+  const __m512i later = _mm512_alignr_epi32(_mm512_setzero_si512(), at, 1);
+  const Words<2 * kPairs> lanes(later);
+  const Words<(kPairs < 8 ? 2 * kPairs + 1 : 16)> tops(_mm512_xor_si512(at, later));
+  std::uint64_t sign = 0;  // in both halves
+#pragma GCC unroll 8
+  for (int i = 0; i < kPairs; ++i) {  // planes 2 i and 2 i + 1 of the zigzag residuals
+    const std::uint64_t mask = lanes.pair(i);
+    const std::uint8_t* const from = low.p + low.at / 64 * 8;
+    const std::uint64_t bits = load<std::uint64_t>(from) >> (low.at % 64) | load<std::uint64_t>(from + 8)
+                                                                                << 1 << (~low.at % 64);
+    low.at += static_cast<std::uint64_t>(_mm_popcnt_u64(mask));
+    const std::uint64_t z = tops.pair(i) | _pdep_u64(bits, mask);
     if constexpr (kUnsigned) {
-      store(planes + 4 * i, z);
+      store(planes + 8 * i, z);
     } else if (i == 0) {
-      sign = z;
+      sign = (z & 0xffffffff) * 0x100000001;
+      store(planes, static_cast<std::uint32_t>(z >> 32 ^ sign));
     } else {
-      store(planes + 4 * (i - 1), z ^ sign);
+      store(planes + 8 * i - 4, z ^ sign);
     }
   }
-  if constexpr (!kUnsigned) store(planes + 4 * (kWidth - 1), sign);
-  return words;
-}
-
-template <bool kUnsigned>
-STRETTO_INLINE const std::uint8_t* take_block(int width, const dense::Table& t, Set& x, const std::uint8_t* words,
-                                              LowBits& low, std::uint8_t* planes) noexcept {
-  switch (width) {
-    case 1: return take_block<1, kUnsigned>(t, x, words, low, planes);
-    case 2: return take_block<2, kUnsigned>(t, x, words, low, planes);
-    case 3: return take_block<3, kUnsigned>(t, x, words, low, planes);
-    case 4: return take_block<4, kUnsigned>(t, x, words, low, planes);
-    case 5: return take_block<5, kUnsigned>(t, x, words, low, planes);
-    case 6: return take_block<6, kUnsigned>(t, x, words, low, planes);
-    case 7: return take_block<7, kUnsigned>(t, x, words, low, planes);
-    case 8: return take_block<8, kUnsigned>(t, x, words, low, planes);
-    case 9: return take_block<9, kUnsigned>(t, x, words, low, planes);
-    case 10: return take_block<10, kUnsigned>(t, x, words, low, planes);
-    case 11: return take_block<11, kUnsigned>(t, x, words, low, planes);
-    case 12: return take_block<12, kUnsigned>(t, x, words, low, planes);
-    case 13: return take_block<13, kUnsigned>(t, x, words, low, planes);
-    case 14: return take_block<14, kUnsigned>(t, x, words, low, planes);
-    case 15: return take_block<15, kUnsigned>(t, x, words, low, planes);
-    default: return take_block<16, kUnsigned>(t, x, words, low, planes);
+  const std::uint32_t last = kPairs < 8 ? tops.word(2 * kPairs) : 0;  // plane 2 kPairs, which has no low bits
+  if constexpr (kUnsigned) {
+    if constexpr (kPairs < 8) store(planes + 8 * kPairs, last);
+  } else {
+    store(planes + 8 * kPairs - 4, last ^ static_cast<std::uint32_t>(sign));
+    if constexpr (kPairs < 8) store(planes + 8 * kPairs, static_cast<std::uint32_t>(sign));
   }
+  return words;
 }
 
 // Bytes behind the first low bit of a block that take_block() may read.
@@ -134,7 +171,15 @@ STRETTO_INLINE bool next_block(dense::Decoder* d, int width, int set, Set& x, Po
   const dense::Tables& tables = *d->tables;
   if (at.words < d->floor || at.low.at > d->bits || !(tables.have_classes >> (width - 1) & 1)) return false;
   if (__builtin_expect(width <= kMostWidth && d->end - (at.low.p + at.low.at / 8) >= kLowReach, 1)) {
-    at.words = take_block<kUnsigned>(width, tables.classes[width], x, at.words, at.low, at.planes);
+    const dense::Table& t = tables.classes[width];
+    if (width <= 3)
+      at.words = take_block<1, kUnsigned>(t, x, at.words, at.low, at.planes);
+    else if (width <= 7)
+      at.words = take_block<3, kUnsigned>(t, x, at.words, at.low, at.planes);
+    else if (width <= 15)
+      at.words = take_block<7, kUnsigned>(t, x, at.words, at.low, at.planes);
+    else
+      at.words = take_block<8, kUnsigned>(t, x, at.words, at.low, at.planes);
   } else {
     store_set(x, &d->states, set);
     d->words = at.words;
@@ -157,22 +202,25 @@ std::size_t decode_group(dense::Decoder* d, int widest, std::uint8_t* planes, st
   if (widest > tables.widest || !(tables.have_widths >> (widest - 1) & 1)) return dense::kMalformed;
   if (widest > kMostSymbol && !dense::decode_step(d, tables.widths[widest], widest, 0, widths))
     return dense::kMalformed;
-  // The states of the next block, and of the block after it.
-  Set x = load_set(d->states, 0), other = load_set(d->states, 1);
+  Set x0 = load_set(d->states, 0), x1 = load_set(d->states, 1);
   Position at{d->words, {d->low, d->bit}, planes};
-  if (widest <= kMostSymbol) at.words = take_symbols(tables.widths[widest], widest, x, at.words, widths);
-  for (int b = 0; b < kBlocks; ++b) {
-    const int width = widths[b];
-    if (width && !next_block<kUnsigned>(d, width, b & (kSets - 1), x, at)) return dense::kMalformed;
-    if constexpr (kSets == 2) {
-      const Set before = x;
-      x = other;
-      other = before;
+  if (widest <= kMostSymbol) at.words = take_symbols(tables.widths[widest], widest, x0, at.words, widths);
+  const __m256i w = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(widths));
+  std::uint32_t some = _mm256_test_epi8_mask(w, w);
+  if constexpr (kSets == 2) {
+    some = (some | some >> 1) & 0x55555555;  // pairs of blocks
+    for (; some; some &= some - 1) {
+      const int b = static_cast<int>(_tzcnt_u32(some));
+      if (widths[b] && !next_block<kUnsigned>(d, widths[b], 0, x0, at)) return dense::kMalformed;
+      if (widths[b + 1] && !next_block<kUnsigned>(d, widths[b + 1], 1, x1, at)) return dense::kMalformed;
     }
+  } else {
+    for (; some; some &= some - 1)
+      if (!next_block<kUnsigned>(d, widths[_tzcnt_u32(some)], 0, x0, at)) return dense::kMalformed;
   }
   if (at.words < d->floor || at.low.at > d->bits) return dense::kMalformed;
-  store_set(x, &d->states, 0);
-  store_set(other, &d->states, 1);
+  store_set(x0, &d->states, 0);
+  store_set(x1, &d->states, 1);
   d->words = at.words;
   d->bit = at.low.at;
   return static_cast<std::size_t>(at.planes - planes);

@@ -9,93 +9,93 @@ namespace {
 
 using dense::kLanes;
 
-// Word i: the OR of words i to 15.
+STRETTO_INLINE __m512i or_of(__m512i a, __m512i b, __m512i c) noexcept {
+  return _mm512_ternarylogic_epi32(a, b, c, 0xfe);
+}
+// Word i: the OR of words i to 15, of which those from kWords on are 0.
+template <int kWords>
 STRETTO_INLINE __m512i or_of_later(__m512i v) noexcept {
   const __m512i zero = _mm512_setzero_si512();
-  v = _mm512_or_si512(v, _mm512_alignr_epi32(zero, v, 1));
-  v = _mm512_or_si512(v, _mm512_alignr_epi32(zero, v, 2));
-  v = _mm512_or_si512(v, _mm512_alignr_epi32(zero, v, 4));
-  return _mm512_or_si512(v, _mm512_alignr_epi32(zero, v, 8));
+  v = or_of(v, _mm512_alignr_epi32(zero, v, 1), _mm512_alignr_epi32(zero, v, 2));
+  v = or_of(v, _mm512_alignr_epi32(zero, v, 3), kWords > 6 ? _mm512_alignr_epi32(zero, v, 6) : v);
+  return kWords > 9 ? _mm512_or_si512(v, _mm512_alignr_epi32(zero, v, 9)) : v;
 }
 
-// Low bits that are on their way: fewer than 64 of them.
+// Low bits that are on their way: bits 0 to at % 64 of `held` belong to the 8 bytes at out + at / 64 * 8.
 struct LowBits {
   std::uint8_t* out;
-  std::uint64_t held;
-  unsigned bits;
+  std::uint64_t at, held;
 };
 
-// The low bits of 2 kPairs planes, of which those that are not there have no lanes. plane[k - 1] belongs to the lanes mask[k].
-template <int kPairs>
-STRETTO_INLINE void put_planes(const std::uint32_t* plane, const std::uint32_t* mask, LowBits& low) noexcept {
-  const auto* values = reinterpret_cast<const std::uint8_t*>(plane);
-  const auto* lanes = reinterpret_cast<const std::uint8_t*>(mask + 1);
-#pragma GCC unroll 8
-  for (int i = 0; i < kPairs; ++i) {
-    const auto at = load<std::uint64_t>(lanes + 8 * i);
-    const std::uint64_t v = _pext_u64(load<std::uint64_t>(values + 8 * i), at);
-    const std::uint64_t all = low.held | v << low.bits, rest = v >> 1 >> (63 - low.bits);
-    store(low.out, all);
-    const unsigned bits = low.bits + static_cast<unsigned>(_mm_popcnt_u64(at));
-    low.held = bits >= 64 ? rest : all;
-    low.out += bits / 64 * 8;
-    low.bits = bits % 64;
-  }
-}
-
-// A block of 1 to 16 planes.
-template <bool kUnsigned>
+// A block of at most 2 kPairs + 1 planes, and at most 16.
+template <int kPairs, bool kUnsigned>
 STRETTO_INLINE void scan_planes(const std::uint8_t* planes, int width, std::uint8_t* classes, std::uint32_t* at_least,
                                 LowBits& low) noexcept {
-  const auto there = static_cast<__mmask16>((1u << width) - 1);
+  const __m512i zero = _mm512_setzero_si512();
+  const auto there = static_cast<__mmask16>(_bzhi_u32(0xffff, static_cast<unsigned>(width)));
   __m512i z = _mm512_maskz_loadu_epi32(there, planes);
   if constexpr (!kUnsigned) {  // zigzag: the sign below, the other planes against it
     const __m512i sign = _mm512_set1_epi32(load<std::int32_t>(planes + 4 * (width - 1)));
     const __m512i others = _mm512_maskz_xor_epi32(static_cast<__mmask16>(there >> 1), z, sign);
     z = _mm512_alignr_epi32(others, sign, 15);
   }
-  const __m512i at = or_of_later(z);  // word k - 1: values of class k or more
-  const __m512i ones = _mm512_set1_epi8(1);
+  const __m512i at = or_of_later<2 * kPairs + 1>(z);  // word k - 1: values of class k or more
+  const Words<2 * kPairs> plane(z), mask(_mm512_alignr_epi32(zero, at, 1));
   const __m512i sum = _mm512_loadu_si512(at_least);
-  _mm512_storeu_si512(at_least, _mm512_dpbusd_epi32(sum, _mm512_popcnt_epi8(at), ones));
+  _mm512_storeu_si512(at_least, _mm512_dpbusd_epi32(sum, _mm512_popcnt_epi8(at), _mm512_set1_epi8(1)));
   // A value's bits of `at` are as many as its class.
   const __m512i each =
       _mm512_popcnt_epi8(transpose(_mm512_permutexvar_epi8(_mm512_load_si512(kTables.spread[16]), at)));
-  const __m256i sums = _mm256_add_epi8(_mm512_castsi512_si256(each), _mm512_extracti64x4_epi64(each, 1));
+  __m256i sums = _mm512_castsi512_si256(each);
+  if constexpr (kPairs > 2) sums = _mm256_add_epi8(sums, _mm512_extracti64x4_epi64(each, 1));
   _mm256_storeu_si256(reinterpret_cast<__m256i*>(classes), sums);
-  if (width == 1) return;
-  alignas(64) std::uint32_t plane[16], mask[32];
-  _mm512_store_si512(plane, z);
-  _mm512_store_si512(mask, at);
-  mask[16] = 0;
-  if (width <= 5) return put_planes<2>(plane, mask, low);
-  if (width <= 9) return put_planes<4>(plane, mask, low);
-  put_planes<8>(plane, mask, low);
+#pragma GCC unroll 8
+  for (int i = 0; i < kPairs; ++i) {
+    const std::uint64_t lanes = mask.pair(i), v = _pext_u64(plane.pair(i), lanes);
+    const std::uint64_t all = low.held | v << (low.at % 64), rest = v >> 1 >> (~low.at % 64);
+    store(low.out + low.at / 64 * 8, all);
+    const std::uint64_t next = low.at + static_cast<std::uint64_t>(_mm_popcnt_u64(lanes));
+    low.held = all;
+    // The compiler would branch, and no processor foresees this branch.
+    asm("testl $64, %k1\n\tcmovnz %2, %0" : "+r"(low.held) : "r"(low.at ^ next), "r"(rest) : "cc");
+    low.at = next;
+  }
 }
 
 STRETTO_INLINE LowBits begin_bits(const dense::BitWriter& w) noexcept {
-  return {w.p_, w.held_, static_cast<unsigned>(w.bits_)};
+  return {w.p_, static_cast<std::uint64_t>(w.bits_), w.held_};
 }
 STRETTO_INLINE void end_bits(const LowBits& low, dense::BitWriter* w) noexcept {
-  store(low.out, low.held);
-  w->p_ = low.out + low.bits / 8;
-  w->held_ = low.held >> (low.bits & ~7u);
-  w->bits_ = static_cast<int>(low.bits & 7);
+  store(low.out + low.at / 64 * 8, low.held);
+  w->p_ = low.out + low.at / 8;
+  w->held_ = low.held >> (low.at & 56);
+  w->bits_ = static_cast<int>(low.at & 7);
 }
 
 template <bool kUnsigned>
 void scan_group(const std::uint8_t* planes, const dense::Widths& widths, std::uint8_t* classes, dense::Counts* counts,
                 dense::BitWriter* low) noexcept {
+  const __m256i all = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(widths.of));
+  for (int w = 0; w <= widths.widest; ++w)
+    counts->widths[widths.widest][w] +=
+        static_cast<std::uint32_t>(_mm_popcnt_u32(_mm256_cmpeq_epi8_mask(all, _mm256_set1_epi8(static_cast<char>(w)))));
   LowBits bits = begin_bits(*low);
-  for (int b = 0; b < kBlocks; ++b, classes += kLanes) {
+  for (std::uint32_t some = _mm256_test_epi8_mask(all, all); some; some &= some - 1) {
+    const auto b = _tzcnt_u32(some);
     const int width = widths.of[b];
-    if (width == 0) continue;
-    if (__builtin_expect(width <= kMostWidth, 1)) {
-      scan_planes<kUnsigned>(planes, width, classes, counts->at_least[width], bits);
-      ++counts->blocks[width];
+    std::uint8_t* const to = classes + kLanes * b;
+    std::uint32_t* const at_least = counts->at_least[width];
+    ++counts->blocks[width];
+    if (width <= 5) {
+      scan_planes<2, kUnsigned>(planes, width, to, at_least, bits);
+    } else if (width <= 9) {
+      scan_planes<4, kUnsigned>(planes, width, to, at_least, bits);
+    } else if (__builtin_expect(width <= kMostWidth, 1)) {
+      scan_planes<8, kUnsigned>(planes, width, to, at_least, bits);
     } else {
+      --counts->blocks[width];
       end_bits(bits, low);
-      dense::scan_block(planes, width, kUnsigned, classes, counts, low);
+      dense::scan_block(planes, width, kUnsigned, to, counts, low);
       bits = begin_bits(*low);
     }
     planes += 4 * width;
@@ -114,40 +114,37 @@ STRETTO_INLINE void store_set(const Set& x, dense::States* s, int set) noexcept 
   _mm512_store_si512(s->high[set], x.high);
 }
 
-// Codes 32 symbols of at most kMostSymbol. The quotient of a state by its frequency is that of 32 by 16 bits with a precomputed
-// reciprocal (Moeller and Granlund, "Improved division by invariant integers", 2011, algorithm 4).
+// Symbols s, a byte each, as bytes 2 s and 2 s + 1 of a word: what permutations of bytes need to look a word up.
+STRETTO_INLINE __m512i symbols_at(const std::uint8_t* p) noexcept {
+  const __m512i words = _mm512_cvtepu8_epi16(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)));
+  const __m512i twice = _mm512_add_epi16(words, words);
+  return _mm512_add_epi16(_mm512_or_si512(twice, _mm512_slli_epi16(twice, 8)), _mm512_set1_epi16(0x0100));
+}
+
+// Codes 32 symbols of at most kMostSymbol. With d = f 2^shift, of 16 bits, the quotient of x by f is that of x 2^shift by d. The product of its upper
+// word u and the reciprocal of d is at most 3 below: u 2^16 / d is less than 2 below, the reciprocal's rounding costs less than 1, and so does the
+// product's. So the remainder is below 4 f, which has 14 bits.
 STRETTO_INLINE std::uint8_t* put_step(const dense::Table& t, __m512i symbols, Set& x, std::uint8_t* out) noexcept {
   const auto look = [&](const std::uint16_t* table) {
-    return _mm512_permutexvar_epi16(symbols, _mm512_load_si512(table));
+    return _mm512_permutexvar_epi8(symbols, _mm512_load_si512(table));
   };
-  const __m512i one = _mm512_set1_epi16(1);
-  const __m512i frequency = look(t.frequency), divisor = look(t.scaled), reciprocal = look(t.reciprocal),
-                shift = look(t.shift);
-  const __mmask32 over = _mm512_cmpge_epu16_mask(x.high, frequency);
+  const __m512i f = look(t.frequency), reciprocal = look(t.reciprocal), places = look(t.places);
+  const __mmask32 over = _mm512_cmpge_epu16_mask(x.high, f);
   _mm512_storeu_si512(out, _mm512_maskz_compress_epi16(over, x.low));
   out += 2 * _mm_popcnt_u32(over);
   const __m512i low = _mm512_mask_mov_epi16(x.low, over, x.high);
   const __m512i high = _mm512_maskz_mov_epi16(~over, x.high);
-  const __m512i u1 = _mm512_shldv_epi16(high, low, shift), u0 = _mm512_sllv_epi16(low, shift);
-  const __m512i q0 = _mm512_add_epi16(_mm512_mullo_epi16(reciprocal, u1), u0);
-  const __mmask32 carry = _mm512_cmplt_epu16_mask(q0, u0);
-  __m512i q = _mm512_add_epi16(_mm512_mulhi_epu16(reciprocal, u1), _mm512_add_epi16(u1, one));
-  q = _mm512_mask_add_epi16(q, carry, q, one);
-  __m512i rest = _mm512_sub_epi16(u0, _mm512_mullo_epi16(q, divisor));
-  const __mmask32 above = _mm512_cmpgt_epu16_mask(rest, q0);
-  q = _mm512_mask_sub_epi16(q, above, q, one);
-  rest = _mm512_mask_add_epi16(rest, above, rest, divisor);
-  const __mmask32 below = _mm512_cmpge_epu16_mask(rest, divisor);
-  q = _mm512_mask_add_epi16(q, below, q, one);
-  rest = _mm512_mask_sub_epi16(rest, below, rest, divisor);
-  const __m512i slot = _mm512_add_epi16(_mm512_srlv_epi16(rest, shift), look(t.start));
-  x.low = _mm512_or_si512(_mm512_slli_epi16(q, 12), slot);
+  const __m512i u = _mm512_shldv_epi16(high, low, places);  // by the four lowest bits
+  __m512i q = _mm512_add_epi16(_mm512_mulhi_epu16(reciprocal, u), u);
+  const __m512i rest = _mm512_sub_epi16(low, _mm512_mullo_epi16(q, f)), f2 = _mm512_add_epi16(f, f);
+  const __m512i rest2 = _mm512_min_epu16(rest, _mm512_sub_epi16(rest, f2));
+  const __m512i rest1 = _mm512_min_epu16(rest2, _mm512_sub_epi16(rest2, f));
+  q = _mm512_mask_add_epi16(q, _mm512_cmpge_epu16_mask(rest, f2), q, _mm512_set1_epi16(2));
+  q = _mm512_mask_add_epi16(q, _mm512_cmpge_epu16_mask(rest2, f), q, _mm512_set1_epi16(1));
+  const __m512i slot = _mm512_add_epi16(_mm512_slli_epi16(rest1, 4), places);  // above four bits
+  x.low = _mm512_shldi_epi16(q, slot, 12);
   x.high = _mm512_srli_epi16(q, 4);
   return out;
-}
-
-STRETTO_INLINE __m512i symbols_at(const std::uint8_t* p) noexcept {
-  return _mm512_cvtepu8_epi16(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)));
 }
 
 // Codes symbols of up to `last` on x, which is set `set`.
@@ -168,7 +165,11 @@ std::uint8_t* encode_groups(const dense::Widths* groups, int n, const std::uint8
     const dense::Widths& w = groups[g];
     if (w.widest == 0) continue;
     const std::uint8_t* from = classes + kGroup * g;
-    for (int b = kBlocks - 2; b >= 0; b -= 2) {
+    const __m256i all = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(w.of));
+    const std::uint32_t some = _mm256_test_epi8_mask(all, all);
+    for (std::uint32_t pairs = (some | some >> 1) & 0x55555555; pairs;) {
+      const auto b = 31 - _lzcnt_u32(pairs);
+      pairs = _bzhi_u32(pairs, b);
       const int second = w.of[b + 1], first = w.of[b];
       if (second)
         out =

@@ -336,6 +336,12 @@ inline bool next_block(Decoder* d, int width, bool is_unsigned, int set, Set& x,
 
 void scan(const std::uint8_t* planes, const Widths& widths, bool is_unsigned, std::uint8_t* classes, Counts* counts,
           BitWriter* low) noexcept {
+  const __m256i all = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(widths.of));
+  for (int w = 0; w <= widths.widest; ++w) {
+    const __m256i same = _mm256_cmpeq_epi8(all, _mm256_set1_epi8(static_cast<char>(w)));
+    counts->widths[widths.widest][w] +=
+        static_cast<std::uint32_t>(_mm_popcnt_u32(static_cast<std::uint32_t>(_mm256_movemask_epi8(same))));
+  }
   for (int b = 0; b < kBlocks; ++b, classes += kLanes) {
     const int width = widths.of[b];
     if (width == 0) continue;

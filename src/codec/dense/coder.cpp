@@ -18,6 +18,18 @@ std::uint32_t spread(std::uint32_t bits, std::uint32_t mask) noexcept {
   return v;
 }
 
+// The words of a bit matrix become those of its transpose, by halves of halves (Warren, Hacker's Delight, section 7-3).
+void transpose(std::uint32_t (&m)[32]) noexcept {
+  std::uint32_t mask = 0x0000ffff;
+  for (int n = 16; n > 0; n /= 2, mask ^= mask << n)
+    for (int i = 0; i < 32; i += 2 * n)
+      for (int k = i; k < i + n; ++k) {
+        const std::uint32_t moved = (m[k] >> n ^ m[k + n]) & mask;
+        m[k] ^= moved << n;
+        m[k + n] ^= moved;
+      }
+}
+
 bool has(std::uint64_t set, int w) noexcept { return set >> (w - 1) & 1; }
 
 }  // namespace
@@ -38,27 +50,27 @@ bool ended(const States& s, int sets) noexcept {
 }
 
 void write_states(const States& s, int sets, std::uint8_t* out) noexcept {
-  for (int set = 0; set < sets; ++set)
-    for (int i = 0; i < kStateBits; ++i, out += 4) {
-      std::uint32_t plane = 0;
-      for (int j = 0; j < kLanes; ++j) {
-        const std::uint32_t x = s.low[set][j] | std::uint32_t{s.high[set][j]} << 16;
-        plane |= (x >> i & 1) << j;
-      }
-      store(out, plane);
-    }
+  for (int set = 0; set < sets; ++set, out += kStateBytes) {
+    std::uint32_t x[kLanes];
+    for (int j = 0; j < kLanes; ++j) x[j] = s.low[set][j] | std::uint32_t{s.high[set][j]} << 16;
+    transpose(x);
+    for (int i = 0; i < kStateBits; ++i) store(out + 4 * i, x[i]);
+  }
 }
 
 bool read_states(const std::uint8_t* p, int sets, States* s) noexcept {
-  for (int set = 0; set < sets; ++set, p += kStateBytes)
+  bool valid = true;
+  for (int set = 0; set < sets; ++set, p += kStateBytes) {
+    std::uint32_t x[kLanes] = {};
+    for (int i = 0; i < kStateBits; ++i) x[i] = load<std::uint32_t>(p + 4 * i);
+    transpose(x);
     for (int j = 0; j < kLanes; ++j) {
-      std::uint32_t x = 0;
-      for (int i = 0; i < kStateBits; ++i) x |= (load<std::uint32_t>(p + 4 * i) >> j & 1) << i;
-      if (x < kLeastState) return false;
-      s->low[set][j] = static_cast<std::uint16_t>(x);
-      s->high[set][j] = static_cast<std::uint16_t>(x >> 16);
+      valid &= x[j] >= kLeastState;
+      s->low[set][j] = static_cast<std::uint16_t>(x[j]);
+      s->high[set][j] = static_cast<std::uint16_t>(x[j] >> 16);
     }
-  return true;
+  }
+  return valid;
 }
 
 void scan_block(const std::uint8_t* planes, int width, bool is_unsigned, std::uint8_t* classes, Counts* counts,
@@ -85,6 +97,7 @@ void scan(const std::uint8_t* planes, const Widths& widths, bool is_unsigned, st
           BitWriter* low) noexcept {
   for (int b = 0; b < kBlocks; ++b, classes += kLanes) {
     const int width = widths.of[b];
+    ++counts->widths[widths.widest][width];
     if (width) scan_block(planes, width, is_unsigned, classes, counts, low);
     planes += 4 * width;
   }

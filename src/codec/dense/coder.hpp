@@ -28,8 +28,8 @@ inline constexpr std::size_t kCoderSlack = 128;
 // Most bytes that encode() writes for a group, its states not counted: a word a lane and step.
 inline constexpr std::size_t kMostWordBytes = (kBlocks + 1) * std::size_t{kLanes} * 2;
 
-// Reads the planes of a group: counts its classes, writes its low bits to `low`, and its classes, a byte a value, to `classes`. Blocks of
-// width 0 have no classes.
+// Reads the planes of a group: counts its widths and classes, writes its low bits to `low`, and its classes, a byte a value, to `classes`.
+// Blocks of width 0 have no classes. counts->widest is at least widths.widest, which is above 0.
 void scan(const std::uint8_t* planes, const Widths& widths, bool is_unsigned, std::uint8_t* classes, Counts* counts,
           BitWriter* low) noexcept;
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstring>
 
 #include "codec/dense/bits.hpp"
 
@@ -24,8 +25,7 @@ void prepare_division(Table* t, int last) noexcept {
   for (int s = 0; s <= std::min(last, 31); ++s) {
     const std::uint32_t f = std::max<std::uint32_t>(t->frequency[s], 1);
     const int shift = 16 - std::bit_width(f);
-    t->shift[s] = static_cast<std::uint16_t>(shift);
-    t->scaled[s] = static_cast<std::uint16_t>(f << shift);
+    t->places[s] = static_cast<std::uint16_t>(t->start[s] << 4 | shift);
     t->reciprocal[s] = static_cast<std::uint16_t>(0xffffffffu / (f << shift) - 0x10000u);
     const int log = std::bit_width(f - 1);  // 2^log >= f
     const std::uint32_t added = f > 1 ? t->start[s] : t->start[s] + kOne - 1;
@@ -78,7 +78,13 @@ bool read_table(BitReader& in, int last, Table* t) noexcept {
 
 }  // namespace
 
-void Counts::clear() noexcept { *this = Counts{}; }
+void Counts::clear() noexcept {
+  const auto rows = static_cast<std::size_t>(widest) + 1;
+  std::memset(widths, 0, rows * sizeof widths[0]);
+  std::memset(at_least, 0, rows * sizeof at_least[0]);
+  std::memset(blocks, 0, sizeof blocks);
+  widest = 0;
+}
 
 void make_tables(const Counts& counts, Tables* tables) noexcept {
   tables->widest = counts.widest;

@@ -10,8 +10,9 @@ struct Table {
   alignas(64) std::uint16_t frequency[96];
   alignas(64) std::uint16_t start[96];      // sum of the frequencies before
   alignas(64) std::uint32_t threshold[32];  // of the first 32 symbols, start twice
-  // Division by the first 32 frequencies: times 2^shift they are `scaled`, of 16 bits; reciprocal = floor((2^32 - 1) / scaled) - 2^16.
-  alignas(64) std::uint16_t shift[32], scaled[32], reciprocal[32];
+  // Division by the first 32 frequencies: f times 2^shift has 16 bits; reciprocal = floor((2^32 - 1) / (f 2^shift)) - 2^16. The shift is in the four
+  // lowest bits of `places`, and start above.
+  alignas(64) std::uint16_t reciprocal[32], places[32];
   // The same in another form, for states below 2^31: x / f = (x inverse >> 32) >> s. Of a part bits 0-12 are what is added to a state, bits 13-25
   // are f, and the others s. With f = 1 the quotient is one too small, which what is added makes up for.
   alignas(64) std::uint32_t inverse[32], parts[32];
@@ -31,7 +32,8 @@ struct Counts {
   alignas(64)
       std::uint32_t at_least[kMaxWidth + 1][kMaxWidth];  // [w][k]: values of class k + 1 or more in blocks of width w
   std::uint32_t blocks[kMaxWidth + 1];                   // of width w
-  int widest;
+  int widest = kMaxWidth;                                // rows beyond it are 0
+  // Sets the rows up to `widest`, then all, to 0.
   void clear() noexcept;
 };
 

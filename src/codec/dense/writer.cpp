@@ -33,7 +33,6 @@ void Writer::scan(const std::uint8_t* group, std::size_t words, int m) noexcept 
   Widths& w = widths_[groups_] = parts.widths;
   if (w.widest == 0) return;
   counts_.widest = std::max<int>(counts_.widest, w.widest);
-  for (int b = 0; b < kBlocks; ++b) ++counts_.widths[w.widest][w.of[b]];
   const auto scan_group = kernels_ && kernels_->scan ? kernels_->scan : &dense::scan;
   scan_group(parts.planes, w, parts.predictor == Predictor::none_unsigned, classes_ + kGroup * groups_, &counts_,
              &low_);

@@ -108,30 +108,36 @@ void write_exceptions(const GroupSpec& spec, const Lanes lanes, const ExceptionS
 }  // namespace
 
 std::size_t write_widths(const std::uint8_t* width, std::uint8_t* out, Form* form) noexcept {
+  std::uint64_t eight[4], any = 0;
   std::uint32_t mask = 0;
-  int most = 0;
-  std::size_t n = 0;
-  for (int b = 0; b < kBlocks; ++b) {
-    if (width[b] == 0) continue;
-    mask |= 1u << b;
-    ++n;
-    if (width[b] > most) most = width[b];
+  for (int i = 0; i < 4; ++i) {  // bit b of the mask: width b, of at most 127, is above 0
+    eight[i] = load<std::uint64_t>(width + 8 * i);
+    any |= eight[i];
+    const std::uint64_t above = (eight[i] + 0x7f7f7f7f7f7f7f7f) & 0x8080808080808080;
+    mask |= static_cast<std::uint32_t>((above >> 7) * 0x0102040810204080 >> 56) << (8 * i);
   }
   *form = Form::zero;
-  if (n == 0) return 0;
-  const bool nibbles = most <= 15;
+  if (mask == 0) return 0;
+  const auto n = static_cast<std::size_t>(std::popcount(mask));
+  const bool nibbles = !(any & 0xf0f0f0f0f0f0f0f0);
   const std::size_t plain = nibbles ? 16 : 32;
   const std::size_t packed = ((nibbles ? (n + 1) / 2 : n) + 3) / 4 * 4;
   const bool masked = packed + 4 < plain;
-  std::memset(out, 0, 32);
-  std::size_t k = 0;
-  for (int b = 0; b < kBlocks; ++b) {
-    if (masked && width[b] == 0) continue;
-    if (nibbles)
-      out[k / 2] = static_cast<std::uint8_t>(out[k / 2] | width[b] << (4 * (k % 2)));
-    else
-      out[k] = width[b];
-    ++k;
+  if (masked) {
+    std::uint8_t together[kBlocks] = {};
+    int k = 0;
+    for (std::uint32_t m = mask; m; m &= m - 1) together[k++] = width[std::countr_zero(m)];
+    for (int i = 0; i < 4; ++i) eight[i] = load<std::uint64_t>(together + 8 * i);
+  }
+  for (int i = 0; i < 4; ++i) {
+    std::uint64_t v = eight[i];
+    if (nibbles) {
+      v = (v | v >> 4) & 0x00ff00ff00ff00ff;
+      v = (v | v >> 8) & 0x0000ffff0000ffff;
+      store(out + 4 * i, static_cast<std::uint32_t>(v | v >> 16));
+    } else {
+      store(out + 8 * i, v);
+    }
   }
   if (!masked) {
     *form = nibbles ? Form::nibbles : Form::bytes;
