@@ -32,8 +32,9 @@ LIMIT = 3600  # seconds after which a run counts as hung
 
 LOSS_CASES = ("gloo fp32", "gloo bf16", "PowerSGD 1", "PowerSGD 4", "int8 a tensor", "int8 a row", "stretto bf16", "stretto rms 0.05", "stretto rms 0.2", "stretto rms 1",
               "stretto rms 0.05, feedback", "stretto rms 0.2, feedback", "stretto rms 1, feedback")
-COMMUNICATION_CASES = (*LOSS_CASES[:6], "stretto exact", *LOSS_CASES[6:])
-STEPS_CASES = (*COMMUNICATION_CASES, "FSDP2 gloo", "FSDP2 stretto exact", "FSDP2 stretto rms 0.05", "FSDP2 stretto rms 0.2", "FSDP2 stretto rms 1")
+DENSE_CASES = ("stretto rms 0.05, dense", "stretto rms 0.2, dense", "stretto rms 1, dense")  # the losses are those of fixed streams
+COMMUNICATION_CASES = (*LOSS_CASES[:6], "stretto exact", *LOSS_CASES[6:], *DENSE_CASES)
+STEPS_CASES = (*LOSS_CASES[:6], "stretto exact", *LOSS_CASES[6:], "FSDP2 gloo", "FSDP2 stretto exact", "FSDP2 stretto rms 0.05", "FSDP2 stretto rms 0.2", "FSDP2 stretto rms 1")
 SHOWN = {"communication": (("ms", "ms"), ("bytes", "B")), "steps": (("ms", "ms"), ("wait", "ms"), ("bytes", "B")), "error": (("nmse", "1"), ("nmse_mean", "1"), ("bits", "bit"))}
 
 
@@ -144,7 +145,7 @@ def main():
     parser.add_argument("--json", required=True)
     parser.add_argument("--part", action="append", choices=PARTS, help="all")
     parser.add_argument("--place", action="append", choices=list(PLACES), help="all")
-    parser.add_argument("--case", action="append", choices=STEPS_CASES, help="all")
+    parser.add_argument("--case", action="append", choices=(*STEPS_CASES, *DENSE_CASES), help="all")
     parser.add_argument("--seeds", type=int, default=1, help="of the part loss (default 1)")
     parser.add_argument("--steps", type=int, default=100, help="of the part loss (default 100)")
     parser.add_argument("--size", choices=("tiny", "small", "10m"), default="10m", help="of the model (default 10m)")

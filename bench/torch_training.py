@@ -35,6 +35,7 @@ CASES = {
     "stretto bf16": ("gloo", {"hook": "stretto-bf16"}),
     **{f"stretto rms {bound:g}": ("gloo", {"hook": "stretto", "rms": bound}) for bound in BOUNDS},
     **{f"stretto rms {bound:g}, feedback": ("gloo", {"hook": "stretto", "rms": bound, "error_feedback": True}) for bound in BOUNDS},
+    **{f"stretto rms {bound:g}, dense": ("gloo", {"hook": "stretto", "rms": bound, "coding": "dense"}) for bound in BOUNDS},
     "FSDP2 gloo": ("gloo", {"sharded": True}),
     "FSDP2 stretto exact": ("stretto", {"sharded": True}),
     **{f"FSDP2 stretto rms {bound:g}": ("gloo", {"sharded": True, "hook": "stretto", "rms": bound}) for bound in BOUNDS},

@@ -59,7 +59,8 @@ typedef struct stretto_report {
    * promised_error, of additions in the values' own type, and of the result to its type. A check by hand finds it kept.
    * 0 where nothing rounds. Infinite where nobody looked at the values: floating reductions without a bound (but
    * minimum and maximum), and what docs/semantics.md lists. Costs a pass over the result of a reduction with a bound, which
-   * is left out where `size` ends before this field. */
+   * is left out where `size` ends before this field, or where the caller has set it to a negative number: then it is
+   * infinite. */
   double error_with_rounding;
   /* Of a started tree that communication cores drive: levels from its leaves that the caller's core did (S in
    * docs/overlap.md); 0: the cores drove all of it, or there were none. */

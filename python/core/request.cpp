@@ -115,9 +115,10 @@ std::unique_ptr<Request> start(std::shared_ptr<Communicator> comm, std::shared_p
   return std::make_unique<Request>(std::move(comm), std::move(call), std::move(options));
 }
 
-// A blocking call of the C interface.
-nb::tuple run(const Communicator& comm, const Options& options, const Call& call) {
+// A blocking call of the C interface. rounding: whether the report has the error with all rounding, which takes a pass.
+nb::tuple run(const Communicator& comm, const Options& options, const Call& call, bool rounding) {
   stretto_report report = STRETTO_REPORT_INIT;
+  if (!rounding) report.error_with_rounding = -1;
   const stretto_comm c = comm.get();
   const stretto_options o = options.with(&report);
   check(interruptible(&comm, [&] { return call.run(c, &o, nullptr); }));
@@ -153,7 +154,7 @@ void add_requests(nb::module_& m) {
         nb::arg("root"), nb::arg("sent"), nb::arg("sent_at"), nb::arg("received"), nb::arg("received_at"),
         nb::arg("place").none() = nb::none());
   m.def("start", &start);
-  m.def("run", &run);
+  m.def("run", &run, nb::arg("comm"), nb::arg("options"), nb::arg("call"), nb::arg("rounding") = true);
 }
 
 }  // namespace stretto::python

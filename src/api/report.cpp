@@ -50,7 +50,10 @@ void report(const Outcome& o, stretto_report* out) noexcept {
   r.bytes_known = o.bytes_known;
   r.eps = o.eps;
   r.promised_error = o.error;
-  r.error_with_rounding = o.rounding > 0 ? std::nextafter(o.error + o.rounding, HUGE_VAL) : o.error;
+  if (has_rounding(*out) && !asks_for_rounding(*out))
+    r.error_with_rounding = HUGE_VAL;
+  else
+    r.error_with_rounding = o.rounding > 0 ? std::nextafter(o.error + o.rounding, HUGE_VAL) : o.error;
   r.agree_seconds = o.agree_seconds;
   r.seconds = o.seconds;
   r.predicted_seconds = o.why.seconds;

@@ -61,6 +61,7 @@ class Comm:
     _when_freed = None  # called with the communicator when it is freed
     _subset = None  # subset(members, number): makes the communicator of these ranks for split `number`
     _splits = 0
+    _rounding = True  # whether the reports of blocking calls have error_with_rounding, which takes a pass over the result
 
     def __init__(self, comm):
         if isinstance(comm, _core.Communicator):
@@ -421,7 +422,7 @@ class Comm:
 
     def _run(self, call, result, how):
         with self._lock:
-            return result, Report(*_core.run(self._comm, options(how), call))
+            return result, Report(*_core.run(self._comm, options(how), call, self._rounding))
 
     def _start(self, call, result, how):
         with self._lock:

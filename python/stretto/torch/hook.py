@@ -5,7 +5,7 @@ it travels:
 
 - prepare: adds the residual, and takes the sum of squares;
 - send: the collective; then the bucket is complete;
-- keep: what the bound left out becomes the new residual.
+- keep: what the bound left out becomes the new residual, after the last bucket of the step.
 
 A bucket of CUDA passes them in one call, in the order of a stream."""
 
@@ -47,12 +47,14 @@ class Average:
         self.buffer, self.parameters, self.gradients, self.is_last = bucket.buffer(), bucket.parameters(), bucket.gradients(), bucket.is_last()
         self.key = bucket.index(), self.buffer.numel(), self.buffer.dtype
         self.left = self.squares = self.chosen = None
+        self.lane = bucket.index() % len(state.lanes) if self.buffer.is_cpu else 0
+        state.begin_bucket()
 
     def start(self):
         if self.buffer.is_cpu:
             self.state.passes.start([], self.guarded(self.prepare, self.hand_over))
         else:
-            self.state.lane.start([self.buffer], self.guarded(self.prepare, self.send, self.complete))
+            self.state.lanes[0].start([self.buffer], self.guarded(self.prepare, self.send, self.complete))
 
     def guarded(self, *steps):
         """The steps one after the other; a failure is the result of the bucket, since DDP waits for its future alone."""
@@ -63,19 +65,19 @@ class Average:
                         step()
             except BaseException as error:
                 if not self.future.done():
+                    self.state.end_bucket(self.is_last)
                     self.future.set_result(error)
                 raise
         return run
 
     def hand_over(self):
-        self.state.lane.start([], self.guarded(self.send, self.complete))
+        self.state.lanes[self.lane].start([], self.guarded(self.send, self.complete))
 
     def complete(self):
-        if self.is_last:
-            self.state.end_step()
-        self.future.set_result(self.buffer)
         if self.left is not None and self.buffer.is_cpu:
-            self.state.passes.start([], self.keep)
+            self.state.unkept.append(self.keep)
+        self.state.end_bucket(self.is_last)
+        self.future.set_result(self.buffer)
 
     def prepare(self):
         state, buffer = self.state, self.buffer
@@ -120,9 +122,9 @@ class Average:
 
     def send(self):
         state, buffer, totals = self.state, self.buffer, self.state.totals
-        comm = state.comm
+        comm = state.comm(self.lane)
         if self.sends_16_bits():
-            for report in wire.allreduce_mean(comm, buffer, state.exact.how, state.scratch):
+            for report in wire.allreduce_mean(comm, buffer, state.exact.how, state.scratch.setdefault(self.key, {})):
                 totals.add(report)
             return
         if self.exact:

@@ -30,7 +30,9 @@ class Sharding:
         """(communicator, lane) of a process group; the first use is collective."""
         found = self._groups.get(group)
         if found is None:
-            found = self._groups[group] = (ranks.init(group, name=f"stretto-fsdp-{self._number}"), Lane(f"fsdp {self._number}"))
+            comm = ranks.init(group, name=f"stretto-fsdp-{self._number}")
+            comm._rounding = False
+            found = self._groups[group] = (comm, Lane(f"fsdp {self._number}"))
         return found
 
     def run(self, what, group, outputs, async_op, call):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import logging
+import threading
 
 import torch.distributed as dist
 
@@ -17,6 +18,7 @@ from stretto.torch.feedback import Residuals
 from stretto.torch.lane import Lane
 
 _numbers = itertools.count()
+LANES = 2  # buckets that travel at once: while one ends, and its last messages are awaited, another uses the network
 SMALL = 256  # values: a parameter with fewer is exact where parameters have bounds of their own
 
 
@@ -32,6 +34,7 @@ class Totals:
     promised_error: float = 0.0  # the largest of all calls: |mean - exact mean| <= this
     seconds: float = 0.0  # in calls
     wait_seconds: float = 0.0  # of these with nothing to do but wait for messages
+    _lock: threading.Lock = dataclasses.field(default_factory=threading.Lock, repr=False, compare=False)
 
     @property
     def ratio(self) -> float:
@@ -39,13 +42,14 @@ class Totals:
         return self.raw_bytes / self.bytes_sent if self.bytes_sent else 1.0
 
     def add(self, report):
-        self.calls += 1
-        self.raw_calls += report.payload == "raw"
-        self.raw_bytes += report.raw_bytes
-        self.bytes_sent += report.bytes_sent
-        self.promised_error = max(self.promised_error, report.promised_error)
-        self.seconds += report.seconds
-        self.wait_seconds += report.wait_seconds
+        with self._lock:
+            self.calls += 1
+            self.raw_calls += report.payload == "raw"
+            self.raw_bytes += report.raw_bytes
+            self.bytes_sent += report.bytes_sent
+            self.promised_error = max(self.promised_error, report.promised_error)
+            self.seconds += report.seconds
+            self.wait_seconds += report.wait_seconds
 
     def __str__(self):
         steps = f"{self.steps} steps, " if self.steps else ""  # fsdp() knows no steps
@@ -88,30 +92,52 @@ class State:
         self.exclude = {id(one): one for one in exclude}
         self.residuals = Residuals() if error_feedback and self.bound else None
         self.choices, self.scratch = Choices(), {}
+        self.unkept = []  # passes that make the residuals of this step's buckets
         self.failure = None  # of a residual that could not be kept: no call goes on without it
         self.totals = Totals()
-        self._group, self._comm, self._number = group, None, next(_numbers)
-        self.lane, self.passes = Lane(f"hook {self._number}"), Lane(f"passes {self._number}")  # calls; passes over this rank's values
+        self._group, self._comms, self._number = group, None, next(_numbers)
+        self.lanes = [Lane(f"hook {self._number}.{lane}") for lane in range(LANES)]
+        self.passes = Lane(f"passes {self._number}")  # over this rank's values
+        self._under_way, self._ending = 0, False  # buckets; whether the last of the step is among them
+        self._lock, self._making = threading.Lock(), threading.Lock()
 
-    @property
-    def comm(self):
-        """The hook's own communicator. The first use is collective."""
-        if self._comm is None:
-            self._comm = ranks.init(self._group or dist.group.WORLD, name=f"stretto-hook-{self._number}")
-        return self._comm
+    def comm(self, lane=0):
+        """The hook's own communicator of a lane. The first use is collective: it makes those of all lanes, in their order."""
+        with self._making:
+            if self._comms is None:
+                group = self._group or dist.group.WORLD
+                self._comms = [ranks.init(group, name=f"stretto-hook-{self._number}-{lane}") for lane in range(LANES)]
+                for one in self._comms:
+                    one._rounding = False
+            return self._comms[lane]
 
-    def end_step(self):
+    def begin_bucket(self):
+        with self._lock:
+            self._under_way += 1
+
+    def end_bucket(self, is_last):
+        """Ends the step with the last bucket that is under way."""
+        with self._lock:
+            self._under_way -= 1
+            self._ending |= is_last
+            ends = self._ending and self._under_way == 0
+            self._ending &= not ends
+        if not ends:
+            return
         self.totals.steps += 1
         if self.log:
             logging.getLogger("stretto").info("hook: %s", self.totals)
+        for keep in self.unkept:  # not before: passes would delay the calls of ranks that share cores
+            self.passes.start([], keep)
+        self.unkept.clear()
 
     def free(self):
-        """Frees the communicator, collectively. Otherwise the program's end does."""
-        self.lane.close(5)
-        self.passes.close(5)
-        if self._comm is not None:
-            self._comm.free()
-            self._comm = None
+        """Frees the communicators, collectively. Otherwise the program's end does."""
+        for lane in (*self.lanes, self.passes):
+            lane.close(5)
+        for one in self._comms or ():
+            one.free()
+        self._comms = None
 
     def state_dict(self):
         """Steps and residuals of this rank, for a checkpoint of each rank."""
