@@ -58,7 +58,8 @@ class Bound:
 def sum_of_squares(values):
     """Of a flat tensor, in one pass."""
     if values.is_cpu and values.is_contiguous() and values.dtype in NUMBERS:
-        return _core.squares(NUMBERS[values.dtype][0], values.data_ptr(), values.numel())
+        kind, parts = NUMBERS[values.dtype]
+        return _core.squares(kind, values.data_ptr(), values.numel() * parts)
     return float(torch.linalg.vector_norm(values, dtype=torch.float32)) ** 2
 
 

@@ -26,6 +26,8 @@ def hook(state: State, bucket) -> torch.futures.Future[torch.Tensor]:
         raise UnsupportedError(f"a bucket of gradients of layout {buffer.layout}; dense gradients are served (as of Embedding(sparse=False))")
     if not buffer.is_cpu and not buffer.is_cuda:
         raise UnsupportedError(f"a bucket on the device {str(buffer.device)!r}; gradients in the host's memory and in CUDA's are served")
+    if state.bound and buffer.dtype.is_complex:
+        raise UnsupportedError(f"a bound for gradients of {str(buffer.dtype).removeprefix('torch.')}; real ones are served")
     future = torch.futures.Future(devices=[buffer.device]) if buffer.is_cuda else torch.futures.Future()
     Average(state, bucket, future).start()
     return future.then(result)
@@ -45,7 +47,7 @@ class Average:
     def __init__(self, state, bucket, future):
         self.state, self.future = state, future
         self.buffer, self.parameters, self.gradients, self.is_last = bucket.buffer(), bucket.parameters(), bucket.gradients(), bucket.is_last()
-        self.key = bucket.index(), self.buffer.numel(), self.buffer.dtype
+        self.key = bucket.index(), self.buffer.numel(), self.buffer.dtype, *map(id, self.parameters[:1])  # models may share a State
         self.left = self.squares = self.chosen = None
         self.lane = bucket.index() % len(state.lanes) if self.buffer.is_cpu else 0
         state.begin_bucket()

@@ -91,7 +91,7 @@ class State:
         self.wire, self.per_parameter, self.warmup_steps, self.log = wire, per_parameter, warmup_steps, log
         self.exclude = {id(one): one for one in exclude}
         self.residuals = Residuals() if error_feedback and self.bound else None
-        self.choices, self.scratch = Choices(), {}
+        self.choices, self.scratch = Choices(keeps_raw=scope == "contribution"), {}
         self.unkept = []  # passes that make the residuals of this step's buckets
         self.failure = None  # of a residual that could not be kept: no call goes on without it
         self.totals = Totals()

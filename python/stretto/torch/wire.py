@@ -51,18 +51,31 @@ class _Piece:
 
     def scatter(self):
         _to_bf16(self._values, self._sent[:self._values.numel()])
-        self._request = self._comm.ialltoall(self._sent, out=self._received, **self._how)
+        self._request = self._start("alltoall", self._sent, self._received)
 
     def sum_and_gather(self):
         report = self._request.wait()[1]
         _mean(self._comm, self._received, self._part)
-        self._request = self._comm.iallgather(self._part, out=self._received.view(self._comm.size, -1), **self._how)
+        self._request = self._start("allgather", self._part, self._received.view(self._comm.size, -1))
         return report
+
+    def _start(self, collective, values, out):
+        if values.is_cuda:  # in the order of the stream; a request would wait for it on the host
+            return _Complete(getattr(self._comm, collective)(values, out=out, **self._how))
+        return getattr(self._comm, "i" + collective)(values, out=out, **self._how)
 
     def finish(self):
         report = self._request.wait()[1]
         _of_bf16(self._received[:self._values.numel()], self._values)
         return report
+
+
+class _Complete:
+    def __init__(self, result):
+        self._result = result
+
+    def wait(self):
+        return self._result
 
 
 def _on_host(values, dtype=torch.float32):
