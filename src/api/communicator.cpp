@@ -87,4 +87,5 @@ void stretto_comm_s::give_up(stretto::Status status, const char* why, std::uint6
   data.give_up(status, text.data(), number);
   static_cast<void>(stretto::fail(status, std::string_view(text.data())));
   if (backends.node) backends.node->give_up(status);
+  if (backends.nodes) backends.nodes->give_up(status);
 }

@@ -137,24 +137,43 @@ class NodeBackend : public Backend {
   virtual bool look_again() noexcept = 0;
 };
 
+// The backend of several hosts: memory that the ranks of each host share, and schedules between the hosts.
+class NodesBackend : public Backend {
+ public:
+  // True if the backend also serves `call` with raw sums inside hosts and streams between them, within its bound.
+  virtual bool streams(const Call& call) const noexcept = 0;
+
+  // Ends the use of the memory on every rank of this host, with `status` and this thread's message.
+  virtual void give_up(Status status) noexcept = 0;
+
+  // As NodeBackend::ended(), of the ranks of this host.
+  virtual std::function<std::string()> ended() const = 0;
+};
+
 // The backends of a communicator.
 struct Backends {
   std::unique_ptr<Backend> schedules;
   std::unique_ptr<Backend> mpi;  // null: there is none
   std::unique_ptr<NodeBackend> node;
-  std::string no_node;              // why not
+  std::unique_ptr<NodesBackend> nodes;  // where the ranks are on several hosts; null: there is none
+  std::string no_node;                  // why neither of them
   std::unique_ptr<Backend> device;  // of memory of devices, where all ranks have theirs there; null: there is none
 
   // Memory of a device is for schedules, and what works in it.
   Served serve(const Call& c) const noexcept {
     if (c.device != nullptr) return {device && device->serves(c), false, false};
-    return {mpi && mpi->serves(c), node && node->serves(c), node && node->streams(c)};
+    Served s{mpi && mpi->serves(c), node && node->serves(c), node && node->streams(c)};
+    s.nodes = nodes && nodes->serves(c);
+    s.nodes_streams = s.nodes && nodes->streams(c);
+    return s;
   }
   Backend& of(Provider p, bool on_device = false) const noexcept {
     switch (p) {
       case Provider::schedules: break;
       case Provider::mpi: return on_device ? *device : *mpi;
-      case Provider::node: return *node;
+      case Provider::node:
+        if (nodes) return *nodes;
+        return *node;
     }
     return *schedules;
   }

@@ -7,6 +7,7 @@
 
 #include "model/candidates.hpp"
 #include "model/native.hpp"
+#include "model/nodes.hpp"
 #include "model/search.hpp"
 #include "schedule/names.hpp"
 
@@ -34,7 +35,7 @@ struct Key {
   std::uint64_t segment, raw_below;
   std::uint32_t element;
   std::uint8_t collective;
-  std::uint16_t flags;
+  std::uint32_t flags;
   std::string schedule;
   friend bool operator==(const Key&, const Key&) = default;
 };
@@ -51,13 +52,13 @@ struct Hash {
     mix(k.segment);
     mix(k.raw_below);
     mix(k.element);
-    mix(std::uint64_t{k.collective} << 16 | k.flags);
+    mix(std::uint64_t{k.collective} << 32 | k.flags);
     return h;
   }
 };
 
 Key key_of(const Question& q) {
-  const auto bit = [](bool on, int i) { return static_cast<std::uint16_t>(on ? 1 << i : 0); };
+  const auto bit = [](bool on, int i) { return std::uint32_t{on} << i; };
   return {
       cell_of(q.bytes),
       q.compress ? ratio_cell_of(q.ratio) : 0,
@@ -69,10 +70,11 @@ Key key_of(const Question& q) {
       q.raw_below,
       q.element,
       static_cast<std::uint8_t>(q.collective),
-      static_cast<std::uint16_t>(bit(q.keeps_order, 0) | bit(q.compress, 1) | bit(q.code_space, 2) | bit(q.native, 3) |
+      bit(q.keeps_order, 0) | bit(q.compress, 1) | bit(q.code_space, 2) | bit(q.native, 3) |
                                  bit(q.node, 4) | bit(q.node_streams, 5) | bit(q.rank_by_rank, 6) | bit(q.exact, 7) |
                                  bit(q.device, 8) | bit(q.staged, 9) | bit(q.natives, 10) | bit(q.contest, 11) |
-                                 bit(q.started, 12) | bit(q.fixed, 13) | bit(q.dense_ratio > 0, 14)),
+                                 bit(q.started, 12) | bit(q.fixed, 13) | bit(q.dense_ratio > 0, 14) | bit(q.nodes, 15) |
+                                 bit(q.nodes_streams, 16),
       q.schedule};
 }
 
@@ -100,11 +102,15 @@ struct Chooser::Impl {
   };
   std::unordered_map<Key, Answer, Hash> answers;
   mutable ProgramsKept programs;
+  std::unique_ptr<Chooser> lane;  // among one rank of each host; null: no host of several has several ranks
 
   Impl(Profile from, topology::Topology where)
       : profile(std::move(from)),
         topology(on_network(profile, std::move(where))),
-        programs(topology, topology.cores_per_host() > 0 ? topology.cores_per_host() : profile.cores) {}
+        programs(topology, topology.cores_per_host() > 0 ? topology.cores_per_host() : profile.cores) {
+    if (topology.hosts() > 1 && topology.ranks() > topology.hosts())
+      lane = std::make_unique<Chooser>(profile, lane_of(topology));
+  }
 
   Status table(const Question& q, bool all_of_them, std::vector<Candidate>* all) const;
 };
@@ -205,6 +211,13 @@ Status Chooser::Impl::table(const Question& q, bool all_of_them, std::vector<Can
     c.payload = q.payload < 0 ? payload::Kind::fused : static_cast<payload::Kind>(q.payload);
     c.seconds = streamed_node(machine, q.collective, topology.ranks(), cores, bytes, raw);
     if (std::isfinite(c.seconds)) all->push_back(c);
+  }
+  const bool raw_or_any = q.payload <= static_cast<int>(payload::Kind::raw);
+  if (q.nodes && lane && (raw_or_any || q.nodes_streams) && !q.code_space && q.schedule.empty() && q.raw_below == 0) {
+    const Question between = between_hosts(q);
+    Candidate chosen;
+    if (lane->choose(between, &chosen) == Status::ok)
+      all->push_back(through_memory(chosen, q, machine_of(profile, q.element, between.compress ? q.ratio : 1), topology));
   }
   if (all->empty()) {
     if (why.empty())

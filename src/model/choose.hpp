@@ -31,9 +31,11 @@ struct Question {
   bool native = false;
   bool node = false;
   bool node_streams = false;
-  bool started = false;  // a request: the MPI's own is its nonblocking form
-  bool natives = false;  // no schedule if a native collective can serve
-  bool contest = false;  // only schedules below longest_worthwhile() of the MPI's time (native.hpp)
+  bool nodes = false;          // a sum can go through the shared memory of each of several hosts
+  bool nodes_streams = false;  // streams may travel between the hosts then
+  bool started = false;        // a request: the MPI's own is its nonblocking form
+  bool natives = false;        // no schedule if a native collective can serve
+  bool contest = false;        // only schedules below longest_worthwhile() of the MPI's time (native.hpp)
   double ratio = 1;
   double dense_ratio = 0;  // 0: no dense streams
   bool fixed = true;
@@ -56,8 +58,10 @@ struct Candidate {
   int blocks = 0;               // pieces of a pipelined schedule; 0: automatic
   int radix = 0;                // k-nomial trees; 0: default
   int lanes = 0;                // device streams for segments
-  double seconds = 0;           // 0: unknown (Question::natives without measurement)
-  bool assumed = false;         // unmeasured: a part of the MPI's time (unmeasured_node)
+  std::uint64_t piece =
+      0;  // bytes that a host sums in its memory at a time (nodes.hpp); 0: not through several hosts' memory
+  double seconds = 0;    // 0: unknown (Question::natives without measurement)
+  bool assumed = false;  // unmeasured: a part of the MPI's time (unmeasured_node)
 };
 
 // Representative of its cell: a logarithmic grid of bytes and ratio, eight cells per factor of two. Each number of

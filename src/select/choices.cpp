@@ -4,6 +4,7 @@
 
 #include "call/enums.hpp"
 #include "model/decide.hpp"
+#include "model/nodes.hpp"
 #include "model/walk/programs.hpp"
 #include "schedule/registry.hpp"
 #include "select/forced.hpp"
@@ -44,6 +45,7 @@ Choice choice_of(const model::Candidate& c, Reason reason = Reason::forced, doub
   choice.segment = static_cast<std::size_t>(c.segment);
   choice.blocks = c.blocks;
   choice.radix = c.radix > 0 ? c.radix : 2;
+  choice.piece = static_cast<std::size_t>(c.piece);
   choice.lanes = c.lanes;
   choice.why = {reason, static_cast<float>(c.seconds), static_cast<float>(mpi_seconds)};
   return choice;
@@ -83,6 +85,19 @@ Choice mixed(const model::Chooser& chooser, const model::Question& q) {
   return c;
 }
 
+// The memory of several hosts, for a call that requests it.
+Choice in_memory(const model::Chooser& chooser, const model::Question& q) {
+  std::vector<model::Candidate> all;
+  const Status s = chooser.table(q, &all);
+  const auto found = std::find_if(all.begin(), all.end(), [](const model::Candidate& c) { return c.piece > 0; });
+  if (s == Status::ok && found != all.end()) return choice_of(*found);
+  Choice c = plain(q);
+  c.provider = Provider::node;
+  c.raw_inside = c.payload != payload::Kind::raw;
+  c.piece = static_cast<std::size_t>(model::piece_of(q.bytes));
+  return c;
+}
+
 }  // namespace
 
 Choices::Choices(std::shared_ptr<SharedChooser> shared)
@@ -104,7 +119,10 @@ Choices::Answer& Choices::answer(Asked&& asked) {
   Answer fresh;
   const std::lock_guard lock(shared_->mutex);
   model::Decided decided;
-  if (asked.mixed) {
+  if (asked.in_memory) {
+    fresh.choice = in_memory(shared_->chooser, q);
+    fresh.choice.why.reason = Reason::forced;
+  } else if (asked.mixed) {
     fresh.choice = mixed(shared_->chooser, q);
     fresh.choice.why.reason = Reason::forced;
   } else if (model::decide(shared_->chooser, q, &decided, asked.reported) != Status::ok) {
@@ -121,7 +139,8 @@ Choices::Answer& Choices::answer(Asked&& asked) {
 
 const Choice& Choices::choose(const Call& call, std::size_t bytes, Streaming streaming, const call::Shrinks& ratios,
                               Served served) {
-  if (const auto forced = forced_provider(call)) return forced_by(*forced, call, streaming.may);
+  const auto forced = forced_provider(call);
+  if (forced && !(*forced == Provider::node && served.nodes)) return forced_by(*forced, call, streaming.may);
   return answer(put(call, bytes, streaming, ratios, served)).choice;
 }
 

@@ -171,7 +171,10 @@ Status Selector::settle(const Call& call, const Agreed& agreed, Served served, s
   d->contributions = d->inputs;
   d->payload = payload_of(c.payload);
   d->spec = spec_of(call, c.payload, agreed, d->eps);
-  if (c.provider != Provider::schedules) {
+  const bool through_nodes = c.through_nodes();
+  if (through_nodes && !(raw ? served.nodes : served.nodes_streams))
+    return fail(Status::unsupported, "the memory of several hosts has no {} of these values", name(call.collective));
+  if (c.provider != Provider::schedules && !through_nodes) {
     if (call.nonblocking && c.provider == Provider::node && d->needs.values())
       return fail(Status::unsupported, "{} starts no {} whose ranks exchange values first", call::node_name,
                   name(call.collective));

@@ -24,13 +24,16 @@ struct Served {
   bool streams = false;  // the node also serves it with streams, within a bound
   bool device = false;   // some rank's buffers are in device memory
   bool staged = false;   // device messages are staged through host memory
+  bool nodes = false;    // the memory of several hosts serves it (Backends::nodes)
+  bool nodes_streams = false;  // and lets streams travel between the hosts
   int reaching = 0;      // most ranks of one device, where devices reach each other's memory; else 0
   constexpr bool by(Provider p) const noexcept {
-    return p == Provider::schedules || (p == Provider::node ? node : mpi);
+    return p == Provider::schedules || (p == Provider::node ? node || nodes : mpi);
   }
 };
 
-// A way to run a collective. For the providers mpi and node only `payload` and `why` are used.
+// A way to run a collective. For the provider mpi, and for node on one host, only `payload` and `why` are used. On several hosts the
+// provider node runs `schedule` between them.
 struct Choice {
   Provider provider = Provider::schedules;
   payload::Kind payload = payload::Kind::raw;
@@ -42,8 +45,11 @@ struct Choice {
   int blocks = 0;                               // pieces of a pipelined schedule; 0: its default
   int radix = 2;
   int split = 0;  // levels of a tree run by the application's core (schedule::Lane)
+  std::size_t piece = 0;  // bytes that a host of several sums in its memory at a time; 0: none does
   int lanes = 0;  // device streams for the segments; 0: the default
   Why why;
+
+  bool through_nodes() const noexcept { return provider == Provider::node && piece > 0; }
 };
 
 // Values that a call needs from the agreement before its data may move.

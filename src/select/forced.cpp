@@ -21,7 +21,7 @@ Status check_provider(const Call& call, Provider provider, const Providers& all)
                        reduces(call.collective) ? op_name(call.op) : "");
   };
   if (o.payload > STRETTO_PAYLOAD_RAW && node) {
-    if (all.served.streams) return Status::ok;
+    if (all.served.streams || all.served.nodes_streams) return Status::ok;
     return fail(Status::unsupported, "a host's memory has no {} as payload {}", what(), payload_name(o.payload));
   }
   if (o.payload > STRETTO_PAYLOAD_RAW)

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "call/enums.hpp"
+#include "call/schedule_names.hpp"
 #include "select/mix.hpp"
 
 namespace stretto::select {
@@ -16,13 +17,14 @@ bool same(const model::Question& a, const model::Question& b) noexcept {
          a.compress == b.compress && a.code_space == b.code_space && a.native == b.native && a.node == b.node &&
          a.started == b.started && a.node_streams == b.node_streams && a.ratio == b.ratio && a.payload == b.payload &&
          a.segment == b.segment && a.raw_below == b.raw_below && a.dense_ratio == b.dense_ratio && a.fixed == b.fixed &&
-         a.device == b.device && a.staged == b.staged && a.reaching == b.reaching && a.schedule == b.schedule;
+         a.device == b.device && a.staged == b.staged && a.reaching == b.reaching && a.nodes == b.nodes &&
+         a.nodes_streams == b.nodes_streams && a.schedule == b.schedule;
 }
 
 }  // namespace
 
 bool Asked::same_answer(const Asked& o) const noexcept {
-  return mixed == o.mixed && reported == o.reported && same(question, o.question);
+  return mixed == o.mixed && in_memory == o.in_memory && reported == o.reported && same(question, o.question);
 }
 
 Asked ask(const Call& call, std::size_t bytes, Streaming streaming, const call::Shrinks& ratios, Served served) {
@@ -68,8 +70,11 @@ Asked ask(const Call& call, std::size_t bytes, Streaming streaming, const call::
   q.native = others && served.mpi;
   q.node = others && served.node;
   q.node_streams = others && compress && served.streams;
+  q.nodes = others && served.nodes;
+  q.nodes_streams = others && compress && served.nodes_streams;
   q.started = call.nonblocking;
-  q.schedule = call.settings.schedule;
+  a.in_memory = call.settings.schedule == call::node_name;
+  if (!a.in_memory) q.schedule = call.settings.schedule;
   q = model::on_grid(std::move(q));
   a.reported = o.report != nullptr;
 
@@ -81,6 +86,7 @@ Asked ask(const Call& call, std::size_t bytes, Streaming streaming, const call::
                  std::uint64_t{q.native} << 7 | std::uint64_t{q.started} << 6 | std::uint64_t{a.mixed} << 5 |
                  std::uint64_t{q.code_space} << 4 | std::uint64_t{q.keeps_order} << 3 | std::uint64_t{q.node} << 2 |
                  std::uint64_t{q.compress} << 1 | std::uint64_t{q.node_streams});
+  if (q.nodes) h = mix(h, 2 + std::uint64_t{q.nodes_streams} + 2 * std::uint64_t{a.in_memory});
   if (q.raw_below > 0) h = mix(h, q.raw_below);
   if (q.dense_ratio > 0) h = mix(h, std::bit_cast<std::uint64_t>(q.dense_ratio) + std::uint64_t{q.fixed});
   if (q.reaching > 0) h = mix(h, static_cast<std::uint64_t>(q.reaching));

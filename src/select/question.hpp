@@ -18,6 +18,7 @@ struct Asked {
   model::Question question;  // on the model's grid
   bool mixed = false;        // raw inside hosts and streams between hosts were requested
   std::uint64_t cell = 0;    // hash of question and mixed
+  bool in_memory = false;    // the memory of several hosts was requested
   bool reported = false;     // on this rank: a report shows the predictions
 
   // True if cell and question are equal: two questions may share a cell by chance.

@@ -9,6 +9,8 @@
 #include "api/communicator.hpp"
 #include "api/creation/machine.hpp"
 #include "api/creation/node.hpp"
+#include "backend/node.hpp"
+#include "backend/nodes.hpp"
 #include "base/waiting.hpp"
 #include "carrier/paced.hpp"
 #include "node/memory/handle.hpp"
@@ -42,20 +44,24 @@ Status make(std::unique_ptr<backend::Transport>* transport, model::Carrier carri
   backend::Transport& t = **transport;
   Carriers c;
   std::unique_ptr<backend::Backend> native;
-  std::unique_ptr<backend::NodeBackend> node;
+  std::unique_ptr<node::Collectives> node;
   std::shared_ptr<select::SharedChooser> chooser;
   // All ranks go on to meet in the node's memory, or none does.
   if (const Status s = node::agree(t, meet(t, carrier, &c, &native, &chooser)); s != Status::ok) return s;
   std::string no_node;
-  const Status s = find_node(t, chooser->chooser.topology(), chooser->chooser.profile(), &no_node, &node);
+  const Status s = find_node(t, *c.data, chooser->chooser.topology(), chooser->chooser.profile(), &no_node, &node);
   if (s != Status::ok) return s;
   try {
+    const auto shared = chooser;
     *made = std::make_unique<stretto_comm_s>(std::move(c), std::move(chooser), std::move(no_node));
+    const topology::Topology& topology = shared->chooser.topology();
+    backend::Backends& backends = (*made)->backends;
+    if (node && topology.hosts() == 1) backends.node = backend::make_node_backend(std::move(node));
+    if (node) backends.nodes = backend::make_nodes_backend(std::move(node), (*made)->data, topology, t);
   } catch (...) {
     return no_memory();
   }
   (*made)->backends.mpi = std::move(native);
-  (*made)->backends.node = std::move(node);
   return Status::ok;
 }
 
@@ -70,6 +76,7 @@ Status create(std::unique_ptr<backend::Transport> transport, model::Carrier carr
   std::function<std::string()> ended;
   try {
     if (made->backends.node) ended = made->backends.node->ended();
+    if (made->backends.nodes) ended = made->backends.nodes->ended();
   } catch (...) {  // diagnoses are without it
   }
   transport->created(std::move(ended));

@@ -40,7 +40,8 @@ std::string host_name() {
 Here look() {
   static const Here once = [] {
     Here h;
-    const std::string name = host_name();
+    const char* given = secure_getenv("STRETTO_HOST");
+    const std::string name = given != nullptr && *given != 0 ? given : host_name();
     std::copy_n(name.begin(), std::min(name.size(), h.host.size()), h.host.begin());
     topology::Place place;
     int cores = 0;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <cstdlib>
 #include <exception>
 #include <fstream>
@@ -12,8 +13,8 @@
 #include <vector>
 
 #include "api/creation/share.hpp"
-#include "backend/node.hpp"
 #include "base/communication_cores.hpp"
+#include "carrier/group.hpp"
 #include "node/arena/arena.hpp"
 #include "node/group/hierarchy_text.hpp"
 
@@ -62,14 +63,28 @@ node::Options options_for(const topology::Topology& topology, const model::Profi
   return o;
 }
 
+// Tags of the exchanges on a host: the last ones, which the engine reaches last.
+constexpr std::uint64_t most_tags = 4096;
+
 // Why not, the same on every rank; empty: they may try.
 std::string objection(const std::vector<Introduction>& all, const topology::Topology& topology) {
-  if (topology.hosts() > 1) return fmt::format("the ranks are on {} hosts", topology.hosts());
-  for (std::size_t r = 0; r < all.size(); ++r) {
-    if (!all[r].wanted) return fmt::format("STRETTO_NODE=0 on rank {}", r);
-    if (all[r].boot != all[0].boot) return fmt::format("ranks 0 and {} run under different kernels", r);
+  if (topology.hosts() == topology.ranks() && topology.hosts() > 1)
+    return fmt::format("the ranks are on {} hosts, one on each", topology.hosts());
+  for (int r = 0; r < topology.ranks(); ++r) {
+    const Introduction& own = all[static_cast<std::size_t>(r)];
+    const int first = topology.ranks_of(topology.host_of(r)).front();
+    if (!own.wanted) return fmt::format("STRETTO_NODE=0 on rank {}", r);
+    if (own.boot != all[static_cast<std::size_t>(first)].boot)
+      return fmt::format("ranks {} and {} run under different kernels", first, r);
   }
   return {};
+}
+
+// The ranks of this rank's host.
+topology::Topology host_of(const topology::Topology& topology, int rank) {
+  std::vector<topology::Place> places;
+  for (const std::int32_t r : topology.ranks_of(topology.host_of(rank))) places.push_back(topology.place(r));
+  return topology::Topology(std::move(places), topology.cores_per_host());
 }
 
 // A failure where `work` has no memory.
@@ -100,10 +115,11 @@ Status ask_hierarchies(backend::Transport& transport, const topology::Topology& 
   return s != Status::ok ? s : found;
 }
 
-// Collective. After each step that may fail on one rank alone the ranks agree, so that all go on or none does.
-Status meet(backend::Transport& transport, const topology::Topology& topology, const model::Profile& profile,
-            std::optional<node::Hierarchies> hierarchies, std::string* why,
-            std::unique_ptr<backend::NodeBackend>* node) noexcept {
+// Collective. After each step that may fail on one rank alone the ranks agree, so that all go on or none does. On several hosts the ranks
+// of each exchange over `messages`.
+Status meet(backend::Transport& transport, carrier::Carrier& messages, const topology::Topology& topology,
+            const model::Profile& profile, std::optional<node::Hierarchies> hierarchies, std::string* why,
+            std::unique_ptr<node::Collectives>* made) noexcept {
   Introduction me;
   std::vector<Introduction> all;
   Status s = tried([&] {
@@ -114,28 +130,36 @@ Status meet(backend::Transport& transport, const topology::Topology& topology, c
   if (s = transport.allgather(&me, sizeof me, all.data()); s != Status::ok) return s;
 
   std::optional<stretto::node::Options> options;
+  std::optional<carrier::GroupCarrier> here;
+  std::optional<node::CarrierExchange> exchange;
   s = tried([&] {
     *why = objection(all, topology);
     if (!why->empty()) return;
-    options = options_for(topology, profile, std::move(*hierarchies), transport);
+    const int rank = transport.rank();
+    if (topology.hosts() == 1) {
+      options = options_for(topology, profile, std::move(*hierarchies), transport);
+      return;
+    }
+    const topology::Topology host = host_of(topology, rank);
+    options = options_for(host, profile, {node::Hierarchy(host.ranks()), {}}, transport);
+    exchange.emplace(here.emplace(messages, topology.ranks_of(topology.host_of(rank))), messages.tags() - most_tags);
   });
   if (s = node::agree(transport, s); s != Status::ok || !why->empty()) return s;
   // Peers map an arena when they meet, so it is there by then: buffers that are asked for later are seen too.
-  if (void* made = node::arena::allocate(1, node::kLine)) node::arena::release(made);
-  std::unique_ptr<node::Collectives> made;
-  s = node::Collectives::create(transport, *options, &made);
-  if (s == Status::ok) s = tried([&] { *node = backend::make_node_backend(std::move(made)); });
+  if (void* own = node::arena::allocate(1, node::kLine)) node::arena::release(own);
+  node::Exchange& among = exchange ? static_cast<node::Exchange&>(*exchange) : transport;
+  s = node::Collectives::create(among, *options, made);
   return node::agree(transport, s);
 }
 
 }  // namespace
 
-Status find_node(backend::Transport& transport, const topology::Topology& topology, const model::Profile& profile,
-                 std::string* why, std::unique_ptr<backend::NodeBackend>* node) noexcept {
+Status find_node(backend::Transport& transport, carrier::Carrier& messages, const topology::Topology& topology,
+                 const model::Profile& profile, std::string* why, std::unique_ptr<node::Collectives>* node) noexcept {
   std::optional<node::Hierarchies> hierarchies;  // where all are on one host
   Status s = topology.hosts() == 1 ? ask_hierarchies(transport, topology, &hierarchies) : Status::ok;
   if (s = node::agree(transport, s); s != Status::ok) return s;
-  if (meet(transport, topology, profile, std::move(hierarchies), why, node) == Status::ok) return Status::ok;
+  if (meet(transport, messages, topology, profile, std::move(hierarchies), why, node) == Status::ok) return Status::ok;
   node->reset();
   return tried([why] { *why = message(); });
 }

@@ -1,4 +1,4 @@
-// Finds out if the ranks of a transport share one host's memory, and makes their collectives there.
+// Finds out if the ranks of each host share its memory, and makes their collectives there.
 #pragma once
 
 #include <memory>
@@ -6,16 +6,19 @@
 
 #include "backend/transport.hpp"
 #include "base/status.hpp"
+#include "carrier/carrier.hpp"
 #include "model/profile/profile.hpp"
+#include "node/collectives/collectives.hpp"
 #include "topology/topology.hpp"
 
 namespace stretto::api {
 
-// Collective; all ranks get a backend, or none. Null, with the reason in *why:
-// the ranks are not all on one host, the memory cannot be shared, or STRETTO_NODE=0 on any rank. invalid_argument, on
-// all ranks: STRETTO_HIERARCHY cannot be read (rank 0's counts). Waits let the transport progress, which outlives
-// the result. `profile`, the same on all ranks, says where the collectives change protocols.
-Status find_node(backend::Transport& transport, const topology::Topology& topology, const model::Profile& profile,
-                 std::string* why, std::unique_ptr<backend::NodeBackend>* node) noexcept;
+// Collective; each rank gets the collectives of the ranks on its host in ascending order, or no rank gets any. Null, with the reason in
+// *why: every rank is on a host of its own, some host's memory cannot be shared, or STRETTO_NODE=0 on any rank. invalid_argument, on
+// all ranks of one host: STRETTO_HIERARCHY cannot be read (rank 0's counts); several hosts do not ask for it. Waits let the
+// transport progress, which outlives the result. `profile`, the same on all ranks, says where the collectives change
+// protocols. `messages` carries exchanges inside hosts, and is free again on return.
+Status find_node(backend::Transport& transport, carrier::Carrier& messages, const topology::Topology& topology,
+                 const model::Profile& profile, std::string* why, std::unique_ptr<node::Collectives>* node) noexcept;
 
 }  // namespace stretto::api

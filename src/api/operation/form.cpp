@@ -12,7 +12,7 @@ namespace {
 select::Providers providers_for(const Call& call, const stretto_comm_s& comm) {
   const backend::Backends& b = comm.backends;
   if (call.device) return {true, b.node != nullptr, b.no_node, {true, false, false, false}};  // Operation::link() knows
-  return {b.mpi != nullptr, b.node != nullptr, b.no_node, b.serve(call)};
+  return {b.mpi != nullptr, b.node != nullptr || b.nodes != nullptr, b.no_node, b.serve(call)};
 }
 
 }  // namespace

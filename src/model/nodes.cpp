@@ -1,0 +1,66 @@
+#include "model/nodes.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+namespace stretto::model {
+namespace {
+
+constexpr std::uint64_t kMib = std::uint64_t{1} << 20;
+
+// Seconds of the busiest host: each rank copies the vector to where its peers see it, sums its share of theirs, and copies all shares.
+double seconds_inside(const Machine& machine, const topology::Topology& topology, double bytes) {
+  const int cores = topology.cores_per_host() > 0 ? topology.cores_per_host() : machine.cores;
+  double most = 0;
+  for (int h = 0; h < topology.hosts(); ++h) {
+    const auto ranks = static_cast<double>(topology.ranks_of(h).size());
+    if (ranks < 2) continue;
+    const double share = std::max(1.0, ranks / std::max(cores, 1));
+    const double rank = machine.combine.of(bytes * (ranks - 1) / ranks) + machine.copy.of(bytes * (2 + 1 / ranks));
+    most = std::max(most, share * rank);
+  }
+  return most;
+}
+
+}  // namespace
+
+topology::Topology lane_of(const topology::Topology& topology) {
+  std::vector<topology::Place> places;
+  places.reserve(static_cast<std::size_t>(topology.hosts()));
+  for (int h = 0; h < topology.hosts(); ++h) places.push_back(topology.place(topology.ranks_of(h).front()));
+  return topology::Topology(std::move(places), topology.cores_per_host());
+}
+
+std::uint64_t piece_of(std::uint64_t bytes) noexcept {
+  constexpr std::uint64_t pieces = 8;
+  return std::clamp(bytes / pieces, kMib, 16 * kMib);
+}
+
+Question between_hosts(const Question& question) {
+  Question q = question;
+  q.bytes = std::min(question.bytes, piece_of(question.bytes));
+  q.native = q.node = q.node_streams = q.natives = q.contest = q.nodes = false;
+  if (!question.nodes_streams) {
+    q.compress = false;
+    q.payload = static_cast<int>(payload::Kind::raw);
+  }
+  q.nodes_streams = false;
+  return q;
+}
+
+Candidate through_memory(const Candidate& lane, const Question& question, const Machine& machine,
+                         const topology::Topology& topology) {
+  Candidate c = lane;
+  c.provider = Provider::node;
+  c.raw_inside = c.payload != payload::Kind::raw;
+  c.raw_below = 0;
+  c.piece = piece_of(question.bytes);
+  const double bytes = static_cast<double>(question.bytes);
+  const double pieces = std::max(1.0, std::ceil(bytes / static_cast<double>(c.piece)));
+  const double between = pieces * lane.seconds, inside = seconds_inside(machine, topology, bytes);
+  c.seconds = std::max(between, inside) + std::min(between, inside) / pieces;
+  return c;
+}
+
+}  // namespace stretto::model
