@@ -21,6 +21,7 @@ class ProgramsKept {
   ProgramsKept(const topology::Topology& topology, int cores);
 
   int ranks() const noexcept { return topology_.ranks(); }
+  int hosts() const noexcept { return topology_.hosts(); }
 
   // Null: the schedule has too many steps to be walked. Valid until forget_if_full().
   const Programs* of(const Option& option, int root);
@@ -57,6 +58,10 @@ class Search {
   // Like least_of_mpi(), by the search of cheapest(). Ends at the first time of at most `enough` seconds, if there is
   // one.
   double guess_of_mpi(const std::vector<Option>& options, double enough);
+
+  // True if the MPI's own collective exchanges messages that take turns: the profile's MPI has a rendezvous between
+  // hosts, and the messages are longer. guess_of_mpi() and least_of_mpi() count such exchanges one after the other.
+  bool takes_turns() const noexcept;
 
   // Least seconds of a started sum that the profile's MPI is known to run on whole vectors; 0: not known of this sum.
   // Open MPI 4 and 5 (coll/libnbc): iallreduce of fewer than 4 ranks is a binomial tree up and down, and

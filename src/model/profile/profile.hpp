@@ -120,6 +120,9 @@ struct Profile : Messages {
   std::optional<UcxMessages> ucx;
   std::vector<std::string> doubts;  // implausible figures: the profile is then used only if a user names it
   std::string network_of;           // profile that provided the times between hosts (`over`); empty: this one
+  // Longest message of the MPI between hosts without a rendezvous, in bytes (Transport::eager_limit); 0: no such limit.
+  // Longer messages that two ranks exchange take turns. Known of a communicator, and in no file.
+  std::size_t eager_limit = 0;
 
   // The entry for `of_ranks` ranks; null: not measured.
   const Switches* switches_of(int of_ranks) const noexcept {
