@@ -7,9 +7,13 @@
 #include <cstdint>
 #include <cstdlib>
 #include <map>
+#include <mutex>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
+
+#include <fmt/core.h>
 
 #include "api/creation/network.hpp"
 #include "api/creation/share.hpp"
@@ -123,6 +127,51 @@ Status take_network(backend::Transport& transport, const topology::Topology& top
   return Status::ok;
 }
 
+// The models of this process, by all that they depend on. A communicator finds the answers of earlier ones on the same
+// machine: a first answer takes up to the time of several calls.
+class Choosers {
+ public:
+  static Choosers& here() {
+    static Choosers all;
+    return all;
+  }
+
+  std::shared_ptr<select::SharedChooser> of(const std::string& key, model::Profile profile,
+                                            topology::Topology topology, std::string messages) {
+    const std::lock_guard lock(mutex_);
+    const auto found = std::find_if(kept_.begin(), kept_.end(), [&](const Kept& k) { return k.key == key; });
+    if (found != kept_.end()) return found->chooser;
+    const std::size_t eager_limit = profile.eager_limit;
+    auto made = std::make_shared<select::SharedChooser>(std::move(profile), std::move(topology));
+    made->eager_limit = eager_limit;
+    made->messages = std::move(messages);
+    if (kept_.size() >= most) kept_.erase(kept_.begin());
+    kept_.push_back({key, made});
+    return made;
+  }
+
+ private:
+  static constexpr std::size_t most = 4;  // the oldest is forgotten, and lives as long as its communicators
+  struct Kept {
+    std::string key;
+    std::shared_ptr<select::SharedChooser> chooser;
+  };
+  std::mutex mutex_;
+  std::vector<Kept> kept_;
+};
+
+std::string key_of(const std::string& text, model::Carrier carrier, const std::vector<Here>& all,
+                   const model::Profile& profile) {
+  std::string key = fmt::format("{}\n{} {} {}\n{}\n", text, static_cast<int>(carrier), profile.mpi,
+                                profile.eager_limit, all.front().levels.data());
+  for (const model::Span& s : profile.links[static_cast<std::size_t>(topology::Distance::network)])
+    key += fmt::format("{} {} {} {}\n", s.from, s.alpha, s.beta, s.cpu);
+  for (const Here& h : all)
+    key += fmt::format("{} {} {} {} {} {}\n", std::string_view(h.host.data(), h.host.size()), h.socket, h.cache, h.core,
+                       h.numa, h.cores);
+  return key;
+}
+
 Status describe(int ranks, Here* own, std::vector<Here>* all) noexcept {
   try {
     *own = look();
@@ -169,9 +218,9 @@ Status find_machine(backend::Transport& transport, model::Carrier carrier, carri
     if (between && lacks_network(profile, of_messages, first))
       if (s = take_network(transport, topology, carrier, messages, all, &profile); s != Status::ok) return s;
     profile.mpi = transport.name();  // of this communicator, whoever measured
-    *chooser = std::make_shared<select::SharedChooser>(std::move(profile), std::move(topology));
-    (*chooser)->eager_limit = first.eager_limit;
-    (*chooser)->messages = std::move(of_messages);
+    profile.eager_limit = first.eager_limit;
+    const std::string key = key_of(text, carrier, all, profile);
+    *chooser = Choosers::here().of(key, std::move(profile), std::move(topology), std::move(of_messages));
     return s;
   } catch (...) {
     return fail(Status::out_of_memory, std::string_view("no memory to describe the machine"));
