@@ -37,7 +37,7 @@ struct Contestant {
   // Milliseconds of the first calls, by number of calls (marks, or the length of the sequence), a value a turn.
   std::map<int, std::vector<double>> totals{};
 
-  // Of a number of calls; of the longest sequence if there was none as long.
+  // Totals of so many first calls, or of the longest sequence if none was as long.
   const std::vector<double>& of(int first) const {
     const auto found = totals.find(first);
     return found != totals.end() ? found->second : totals.rbegin()->second;

@@ -153,7 +153,7 @@ TEST(Choose, AStartedSumAvoidsWholeVectorsOfTheMpi) {
   EXPECT_FALSE(taken(3, Collective::allreduce, open, true, measured).taken.native);
 }
 
-// Open MPI over TCP: counted on hosts at 1 Gb/s, an exchange of 2 MiB takes 1.98 times the wire's time of one direction.
+// Open MPI over TCP: a rendezvous waits behind the data of the other direction.
 TEST(Choose, ExchangesBeyondTheEagerLimitOfAnMpiTakeTurns) {
   const auto decided_by = [](int ranks, Collective collective, std::uint64_t bytes, std::size_t eager_limit) {
     Profile p = profile();
