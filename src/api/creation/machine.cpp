@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <cstdlib>
 #include <map>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -15,6 +14,7 @@
 
 #include <fmt/core.h>
 
+#include "api/creation/choosers.hpp"
 #include "api/creation/network.hpp"
 #include "api/creation/share.hpp"
 #include "model/profile/profile.hpp"
@@ -127,43 +127,11 @@ Status take_network(backend::Transport& transport, const topology::Topology& top
   return Status::ok;
 }
 
-// The models of this process, by all that they depend on. A communicator finds the answers of earlier ones on the same
-// machine: a first answer takes up to the time of several calls.
-class Choosers {
- public:
-  static Choosers& here() {
-    static Choosers all;
-    return all;
-  }
-
-  std::shared_ptr<select::SharedChooser> of(const std::string& key, model::Profile profile,
-                                            topology::Topology topology, std::string messages) {
-    const std::lock_guard lock(mutex_);
-    const auto found = std::find_if(kept_.begin(), kept_.end(), [&](const Kept& k) { return k.key == key; });
-    if (found != kept_.end()) return found->chooser;
-    const std::size_t eager_limit = profile.eager_limit;
-    auto made = std::make_shared<select::SharedChooser>(std::move(profile), std::move(topology));
-    made->eager_limit = eager_limit;
-    made->messages = std::move(messages);
-    if (kept_.size() >= most) kept_.erase(kept_.begin());
-    kept_.push_back({key, made});
-    return made;
-  }
-
- private:
-  static constexpr std::size_t most = 4;  // the oldest is forgotten, and lives as long as its communicators
-  struct Kept {
-    std::string key;
-    std::shared_ptr<select::SharedChooser> chooser;
-  };
-  std::mutex mutex_;
-  std::vector<Kept> kept_;
-};
-
+// Everything that a model depends on, as text.
 std::string key_of(const std::string& text, model::Carrier carrier, const std::vector<Here>& all,
                    const model::Profile& profile) {
-  std::string key = fmt::format("{}\n{} {} {}\n{}\n", text, static_cast<int>(carrier), profile.mpi,
-                                profile.eager_limit, all.front().levels.data());
+  std::string key = fmt::format("{}\n{} {} {}\n{}\n", text, static_cast<int>(carrier), profile.mpi, profile.eager_limit,
+                                all.front().levels.data());
   for (const model::Span& s : profile.links[static_cast<std::size_t>(topology::Distance::network)])
     key += fmt::format("{} {} {} {}\n", s.from, s.alpha, s.beta, s.cpu);
   for (const Here& h : all)
