@@ -16,7 +16,7 @@ namespace stretto::app {
 namespace {
 
 void add_profile(CLI::App* c, Arguments* a) {
-  c->add_option("--machine", a->machine,
+  c->add_option("--machine,--profile", a->machine,
                 "profile: a file, or one that is shipped (stretto profiles); by default what the library uses "
                 "here: STRETTO_PROFILE, else what stretto tune wrote last on this host, else built-in");
   c->add_flag("--json", a->json, "print JSON");

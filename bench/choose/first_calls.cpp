@@ -37,7 +37,7 @@ struct Contestant {
   // Milliseconds of the first calls, by number of calls (marks, or the length of the sequence), a value a turn.
   std::map<int, std::vector<double>> totals{};
 
-  // Of a number of calls; of the longest sequence if there was none as long.
+  // Totals of so many first calls, or of the longest sequence if none was as long.
   const std::vector<double>& of(int first) const {
     const auto found = totals.find(first);
     return found != totals.end() ? found->second : totals.rbegin()->second;
@@ -92,8 +92,7 @@ class Maker {
   std::string directory_;
 };
 
-std::vector<Contestant> contestants(const Kind& kind, bool bounded, const FirstCallsOptions& o, int hosts,
-                                    int ranks) {
+std::vector<Contestant> contestants(const Kind& kind, bool bounded, const FirstCallsOptions& o, int hosts, int ranks) {
   std::vector<Contestant> all;
   const auto add = [&](std::string name, const char* schedule, stretto_payload payload, bool bound) {
     Contestant c{.name = std::move(name)};
@@ -132,8 +131,8 @@ class FirstCalls {
     for (const Contestant& f : forced) each.push_back(probe(c, f));
     // of a sequence, without its calls
     const double whole = largest(MPI_COMM_WORLD, (MPI_Wtime() - begun) * 1e3);
-    const double setup =
-        std::max(0.0, whole - probes * std::accumulate(each.begin(), each.end(), 0.0)) / static_cast<double>(each.size());
+    const double setup = std::max(0.0, whole - probes * std::accumulate(each.begin(), each.end(), 0.0)) /
+                         static_cast<double>(each.size());
     const double call = *std::min_element(each.begin() + 1, each.end());
     const Contestant ours = std::move(forced.front());
     std::vector<Contestant> kept;

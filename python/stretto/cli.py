@@ -138,7 +138,7 @@ def run(command: List[str] = typer.Argument(..., metavar="PROGRAM [ARGUMENT]..."
         rules: Optional[str] = typer.Option(None, "--rules", metavar="FILE", help="Bounds by operation, size and call site (docs/mpi.md)."),
         report: bool = flag("--report", help="Print what was done, at the end."),
         report_to: Optional[str] = typer.Option(None, "--report-to", metavar="FILE", help="Write that as JSON instead."),
-        profile: Optional[str] = typer.Option(None, "--profile", metavar="FILE", help="Choose by this profile, a file or a shipped name."),
+        profile: Optional[str] = typer.Option(None, "--profile", "--machine", metavar="FILE", help="Choose by this profile, a file or a shipped name."),
         comm_cores: Optional[str] = typer.Option(None, "--comm-cores", metavar="CORES",
                                                  help="Move nonblocking collectives on these cores while the program computes: auto takes some that no rank is "
                                                       "bound to, 14,15 names them (docs/overlap.md)."),

@@ -168,7 +168,8 @@ Status Chooser::Impl::table(const Question& q, bool all_of_them, std::vector<Can
     *all = search().all(options);
   } else if (!options.empty() && wanted) {
     // A raw path that MPIs have does not undercut the guess of the MPI, unless the MPI is known to take a slower one.
-    *all = search().cheapest(options, least, guessed && beside_mpi && whole == 0);
+    const bool beyond_mpis = guessed && beside_mpi && whole == 0 && !search().takes_turns();
+    *all = search().cheapest(options, least, beyond_mpis);
   }
   if (!dense_options.empty() && wanted) {
     for (const Candidate& c : *all) least = std::min(least, q.fixed ? clear_gain * c.seconds : c.seconds);

@@ -21,6 +21,7 @@ class ProgramsKept {
   ProgramsKept(const topology::Topology& topology, int cores);
 
   int ranks() const noexcept { return topology_.ranks(); }
+  int hosts() const noexcept { return topology_.hosts(); }
 
   // Null: too long to walk. Valid until forget_if_full().
   const Programs* of(const Option& option, int root);
@@ -51,6 +52,10 @@ class Search {
 
   // least_of_mpi() by cheapest()'s search. Ends at a time of at most `enough`.
   double guess_of_mpi(const std::vector<Option>& options, double enough);
+
+  // True if the MPI's own collective exchanges messages that take turns: the profile's MPI has a rendezvous between
+  // hosts, and the messages are longer. guess_of_mpi() and least_of_mpi() count such exchanges one after the other.
+  bool takes_turns() const noexcept;
 
   // Least seconds of a started sum that the profile's MPI runs on whole vectors; 0: unknown. Open MPI 4 and 5
   // (coll/libnbc): iallreduce of fewer than 4 ranks is a binomial tree up and down, ireduce_scatter a binomial reduce

@@ -40,6 +40,11 @@ class Errors(unittest.TestCase):
         self.refused("0 ranks", "choose", "allreduce", "-n", 0)
         self.refused("131073 ranks", "choose", "allreduce", "-n", 131073)
 
+    def test_profile_is_another_name_of_machine(self):
+        question = ("explain", "allreduce", "-n", 4, "--bytes", "1M")
+        self.assertEqual(result(*question, "--profile", "a100-hdr"), result(*question, "--machine", "a100-hdr"))
+        self.refused("machine 'nope' is neither a file", *question, "--profile", "nope")
+
     def test_sizes_bounds_and_ratios_are_named(self):
         self.refused("'1X' is no size", "explain", "allreduce", "--bytes", "1X")
         self.refused("'-5' is no size", "explain", "allreduce", "--bytes=-5")

@@ -153,6 +153,41 @@ TEST(Choose, AStartedSumAvoidsWholeVectorsOfTheMpi) {
   EXPECT_FALSE(taken(3, Collective::allreduce, open, true, measured).taken.native);
 }
 
+// Open MPI over TCP: a rendezvous waits behind the data of the other direction.
+TEST(Choose, ExchangesBeyondTheEagerLimitOfAnMpiTakeTurns) {
+  const auto decided_by = [](int ranks, Collective collective, std::uint64_t bytes, std::size_t eager_limit) {
+    Profile p = profile();
+    p.eager_limit = eager_limit;
+    Chooser chooser(std::move(p), topology::Topology::regular(ranks, 1));
+    Question q = allreduce(bytes);
+    q.collective = collective;
+    q.native = true;
+    Decided decided;
+    EXPECT_EQ(decide(chooser, q, &decided), Status::ok) << message();
+    return decided;
+  };
+  constexpr std::uint64_t long_vector = 32 << 20, limit = 64 << 10;
+  for (const int ranks : {2, 3, 5})
+    for (const Collective collective : {Collective::allreduce, Collective::allgather, Collective::alltoall}) {
+      const Decided turns = decided_by(ranks, collective, long_vector, limit);
+      const Decided both = decided_by(ranks, collective, long_vector, 0);
+      EXPECT_FALSE(turns.taken.native) << ranks << " " << schedule::name(collective);
+      EXPECT_EQ(turns.taken.payload, Kind::raw);
+      EXPECT_TRUE(both.taken.native) << ranks << " " << schedule::name(collective);
+      EXPECT_GT(turns.mpi_seconds, 1.5 * both.mpi_seconds) << ranks << " " << schedule::name(collective);
+      EXPECT_TRUE(decided_by(ranks, collective, limit, limit).taken.native) << "no message is longer than the limit";
+    }
+  Profile measured = profile();
+  measured.eager_limit = limit;
+  measured.natives = {{Collective::allreduce, 3, 3, {{1 << 20, 1e-3}, {1 << 26, 0.064}}}};
+  Chooser chooser(measured, topology::Topology::regular(3, 1));
+  Question q = allreduce(long_vector);
+  q.native = true;
+  Decided decided;
+  ASSERT_EQ(decide(chooser, q, &decided), Status::ok) << message();
+  EXPECT_TRUE(decided.taken.native) << "a measurement counts, not the rule";
+}
+
 TEST(Choose, WhereNothingWasMeasuredMemoryIsTakenAsAmongCandidates) {
   for (const int ranks : {1, 2, 3, 8, 9}) {
     Chooser chooser(profile(), topology::Topology::regular(ranks, ranks));

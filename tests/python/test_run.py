@@ -39,6 +39,23 @@ def test_np_is_another_name_of_n_before_the_program_alone(stretto, libraries):
     assert printed(stretto, OPENMPI, "-n", "5", "./app", "-np", "3") == line
 
 
+def test_a_missing_program_is_named_before_the_launcher_runs(stretto, libraries):
+    launcher = stretto.executable("mpirun", OPENMPI + "echo it ran >&2\n")
+    stretto.set("OMPI_ALLOW_RUN_AS_ROOT", "1")
+    stretto.set("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1")
+    said = stretto.refused("run", "--mpirun", launcher, "-n", "2", "./absent")
+    assert "./absent: no such program" in said and "it ran" not in said
+    text = stretto.home / "text"
+    text.write_text("", encoding="utf-8")
+    assert "not a program that can be executed" in stretto.refused("run", "--mpirun", launcher, text)
+    assert "./absent" in stretto.succeeds("run", "--print", "--mpirun", launcher, "./absent")
+
+
+def test_machine_is_another_name_of_profile(stretto, libraries):
+    for option in ("--profile", "--machine"):
+        assert "STRETTO_PROFILE=a100-hdr" in printed(stretto, OPENMPI, option, "a100-hdr", "./app")
+
+
 def test_settings_are_handed_on_in_the_launchers_own_words(stretto, libraries):
     assert printed(stretto, OPENMPI, "-n", "4", "./app", "-n", "9") == "mpirun -n 4 -x LD_PRELOAD=~/libraries/libstretto_mpi.so ./app -n 9"
     assert printed(stretto, MPICH, "-n", "4", "--bound", "rel:1e-4", "./app") == \

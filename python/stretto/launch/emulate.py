@@ -69,6 +69,7 @@ def run(text, launcher, ranks, arguments, environment):
     hosts = harness()
     ranks = ranks or count
     check_launcher(launcher)
+    programs.check_program(arguments[0])
     with tempfile.TemporaryDirectory(prefix="stretto-emulate-") as directory:
         if "STRETTO_PROFILE" not in environment:
             path = pathlib.Path(directory, "profile.json")

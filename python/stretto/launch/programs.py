@@ -31,6 +31,13 @@ SANDBOXES = ("/.dockerenv", "/run/.containerenv")  # files of a container
 OVER_MPI = ("stretto-measure", "stretto-ring", "stretto-matrix", "stretto-jacobi", "stretto-cg", "libstretto_mpi.so")  # which a build without an MPI has not
 
 
+def check_program(name):
+    """That the program can be started on this host: a launcher's own message hides its name among others."""
+    if shutil.which(name) is None:
+        there = os.path.exists(name) and os.sep in name
+        raise Failure(f"{name}: " + ("not a program that can be executed" if there else "no such program"))
+
+
 def prefixes():
     """Where programs may be installed: a wheel has everything in the package, and `make install` gives the command a Python of its own in the prefix."""
     python = pathlib.Path(sys.prefix)

@@ -8,6 +8,7 @@ from stretto import files, model
 from stretto.launch import emulate, programs
 from stretto.errors import Failure
 
+DIRECTORY = ("wdir", "wd", "chdir", "hostfile", "machinefile", "f")  # options of launchers that lead to another directory or host
 CORES = re.compile(r"auto|\d+(-\d+)?(,\d+(-\d+)?)*")
 BOUND = re.compile(r"(rel|abs):([0-9]*\.?[0-9]+([eE][-+]?[0-9]+)?)(:result|:contribution)?")
 
@@ -95,6 +96,8 @@ def run(mpirun, ranks, hosts, arguments, show=None, **wanted):
     if show:
         show(programs.shown(argv, environment, own))
         return
+    if not hosts and not any(word.lstrip("-") in DIRECTORY for word in argv):  # the program may be elsewhere
+        programs.check_program(arguments[0])
     try:
         os.execvpe(argv[0], argv, own)
     except OSError as error:

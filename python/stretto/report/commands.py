@@ -36,7 +36,7 @@ def add(app, out):
                mpirun: Optional[str] = typer.Option(None, "--mpirun", metavar="COMMAND", help="The launcher and its options, for the examination of the machine."),
                hosts: Optional[str] = typer.Option(None, "--hosts", metavar="A,B", help="Hosts to start on, in the launcher's own notation."),
                ranks: Optional[int] = typer.Option(None, "--ranks", "-n", "-np", min=1, help="Ranks to start. Without it as many as the program had, or two."),
-               profile: Optional[str] = typer.Option(None, "--profile", metavar="FILE", help="Predict by this profile, a file or a shipped name.")):
+               profile: Optional[str] = typer.Option(None, "--profile", "--machine", metavar="FILE", help="Predict by this profile, a file or a shipped name.")):
         """One page of HTML of a machine, and of a program that ran on it.
 
         The page needs no other file and no network. It shows where ranks are, what is between them, what messages take, and what is chosen

@@ -9,8 +9,12 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include <fmt/core.h>
+
+#include "api/creation/choosers.hpp"
 #include "api/creation/network.hpp"
 #include "api/creation/share.hpp"
 #include "model/profile/profile_text.hpp"
@@ -121,6 +125,19 @@ Status take_network(backend::Transport& transport, const topology::Topology& top
   return Status::ok;
 }
 
+// Everything that a model depends on, as text.
+std::string key_of(const std::string& text, model::Carrier carrier, const std::vector<Here>& all,
+                   const model::Profile& profile) {
+  std::string key = fmt::format("{}\n{} {} {}\n{}\n", text, static_cast<int>(carrier), profile.mpi, profile.eager_limit,
+                                all.front().levels.data());
+  for (const model::Span& s : profile.links[static_cast<std::size_t>(topology::Distance::network)])
+    key += fmt::format("{} {} {} {}\n", s.from, s.alpha, s.beta, s.cpu);
+  for (const Here& h : all)
+    key += fmt::format("{} {} {} {} {} {}\n", std::string_view(h.host.data(), h.host.size()), h.socket, h.cache, h.core,
+                       h.numa, h.cores);
+  return key;
+}
+
 Status describe(int ranks, Here* own, std::vector<Here>* all) noexcept {
   try {
     *own = look();
@@ -167,9 +184,9 @@ Status find_machine(backend::Transport& transport, model::Carrier carrier, carri
     if (between && lacks_network(profile, of_messages, first))
       if (s = take_network(transport, topology, carrier, messages, all, &profile); s != Status::ok) return s;
     profile.mpi = transport.name();  // of this communicator, whoever measured
-    *chooser = std::make_shared<select::SharedChooser>(std::move(profile), std::move(topology));
-    (*chooser)->eager_limit = first.eager_limit;
-    (*chooser)->messages = std::move(of_messages);
+    profile.eager_limit = first.eager_limit;
+    const std::string key = key_of(text, carrier, all, profile);
+    *chooser = Choosers::here().of(key, std::move(profile), std::move(topology), std::move(of_messages));
     return s;
   } catch (...) {
     return fail(Status::out_of_memory, std::string_view("no memory to describe the machine"));

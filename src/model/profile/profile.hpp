@@ -116,6 +116,9 @@ struct Profile : Messages {
   std::optional<UcxMessages> ucx;
   std::vector<std::string> doubts;  // implausible figures: used only if the user names the profile
   std::string network_of;           // source of the network's times (`over`); empty: this profile
+  // Longest message of the MPI between hosts without a rendezvous, in bytes (Transport::eager_limit); 0: no such limit.
+  // Longer messages that two ranks exchange take turns. Known of a communicator, and in no file.
+  std::size_t eager_limit = 0;
 
   // Null: not measured.
   const Switches* switches_of(int of_ranks) const noexcept {

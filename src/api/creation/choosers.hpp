@@ -1,0 +1,51 @@
+// The models of this process, by all that they depend on. A communicator finds the answers of earlier ones on the same
+// machine: a first answer takes up to the time of several calls.
+#pragma once
+
+#include <algorithm>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "model/profile/profile.hpp"
+#include "select/choices.hpp"
+#include "topology/topology.hpp"
+
+namespace stretto::api {
+
+class Choosers {
+ public:
+  static constexpr std::size_t most = 4;  // the oldest is forgotten, and lives as long as its communicators
+
+  static Choosers& here() {
+    static Choosers all;
+    return all;
+  }
+
+  // The model of an earlier call with this key, else one made of the other arguments. Throws std::bad_alloc.
+  std::shared_ptr<select::SharedChooser> of(const std::string& key, model::Profile profile, topology::Topology topology,
+                                            std::string messages) {
+    const std::lock_guard lock(mutex_);
+    const auto found = std::find_if(kept_.begin(), kept_.end(), [&](const Kept& k) { return k.key == key; });
+    if (found != kept_.end()) return found->chooser;
+    const std::size_t eager_limit = profile.eager_limit;
+    auto made = std::make_shared<select::SharedChooser>(std::move(profile), std::move(topology));
+    made->eager_limit = eager_limit;
+    made->messages = std::move(messages);
+    if (kept_.size() >= most) kept_.erase(kept_.begin());
+    kept_.push_back({key, made});
+    return made;
+  }
+
+ private:
+  struct Kept {
+    std::string key;
+    std::shared_ptr<select::SharedChooser> chooser;
+  };
+  std::mutex mutex_;
+  std::vector<Kept> kept_;
+};
+
+}  // namespace stretto::api
