@@ -1,4 +1,4 @@
-#include "model/profile/profile.hpp"
+#include "model/profile/profile_text.hpp"
 
 #include <sys/stat.h>
 #include <unistd.h>
@@ -9,6 +9,8 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <thread>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -376,6 +378,66 @@ TEST(Profile, ThatIsNamedIsTakenOrAnError) {
   around.set("STRETTO_PROFILE", around.directory() + "/none.json");
   EXPECT_EQ(find("h", "m", &p), Status::invalid_argument);
   EXPECT_NE(std::string(message()).find("none.json"), std::string::npos);
+}
+
+// Rank 0 sends the text, and the other ranks must get the profile that rank 0 found.
+TEST(ProfileText, HasTheProfileThatIsFound) {
+  Surroundings around;
+  around.set("STRETTO_PROFILE", "");
+  around.set("XDG_CONFIG_HOME", around.directory());
+  const auto same = [] {
+    std::string json;
+    Profile found, read;
+    ASSERT_EQ(find("h", "m", &found), Status::ok) << message();
+    ASSERT_EQ(find_text("h", "m", &json), Status::ok) << message();
+    ASSERT_EQ(parse(json, &read), Status::ok) << message();
+    EXPECT_EQ(to_json(read), to_json(found));
+  };
+  same();
+  around.write(user_path("h", "m"), R"({"version": 1, "name": "tuned", "gamma": 3e-11})");
+  same();
+  around.set("STRETTO_PROFILE", "zen4-2core");
+  same();
+  around.set("STRETTO_PROFILE", around.directory() + "/none.json");
+  std::string json;
+  EXPECT_EQ(find_text("h", "m", &json), Status::invalid_argument);
+  EXPECT_NE(std::string(message()).find("none.json"), std::string::npos);
+}
+
+TEST(ProfileText, IsReadAnewWhereTheFileHasChanged) {
+  Surroundings around;
+  for (const char* name : {"one", "two", "one"}) {
+    const std::string text = R"({"version": 1, "name": ")" + std::string(name) + R"("})";
+    around.set("STRETTO_PROFILE", around.write("a.json", text));
+    Profile p;
+    ASSERT_EQ(find("h", "m", &p), Status::ok) << message();
+    EXPECT_EQ(p.name, name);
+  }
+}
+
+TEST(ProfileText, ThatCannotBeReadIsRefusedEachTime) {
+  Profile p;
+  ASSERT_EQ(parse_cached(R"({"version": 1, "name": "good"})", &p), Status::ok) << message();
+  for (int i = 0; i < 2; ++i) EXPECT_EQ(parse_cached(R"({"version": 0})", &p), Status::invalid_argument);
+  ASSERT_EQ(parse_cached(R"({"version": 1, "name": "good"})", &p), Status::ok) << message();
+  EXPECT_EQ(p.name, "good");
+}
+
+TEST(ProfileText, IsReadByThreadsConcurrently) {
+  const auto text_of = [](int i) { return R"({"version": 1, "name": "n)" + std::to_string(i) + R"("})"; };
+  std::vector<int> wrong(3);
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 3; ++t)
+    threads.emplace_back([&wrong, &text_of, t] {
+      for (int i = 0; i < 50; ++i) {
+        const int which = (t + i / 5) % 3;
+        Profile p;
+        const Status s = parse_cached(text_of(which), &p);
+        wrong[static_cast<std::size_t>(t)] += s != Status::ok || p.name != "n" + std::to_string(which);
+      }
+    });
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(wrong, std::vector<int>(3));
 }
 
 TEST(Profile, ThatIsNoRegularFileIsRefusedWithoutWaiting) {

@@ -13,7 +13,7 @@
 
 #include "api/creation/network.hpp"
 #include "api/creation/share.hpp"
-#include "model/profile/profile.hpp"
+#include "model/profile/profile_text.hpp"
 #include "node/memory/handle.hpp"
 #include "topology/topology.hpp"
 
@@ -92,10 +92,7 @@ Status share(backend::Transport& transport, Status found, const std::string& giv
 
 Status profile_here(const backend::Transport& transport, std::string* text) noexcept {
   try {
-    model::Profile profile;
-    const Status s = model::find(host_name(), transport.name(), &profile);
-    if (s == Status::ok) *text = model::to_json(profile);
-    return s;
+    return model::find_text(host_name(), transport.name(), text);
   } catch (...) {
     return fail(Status::out_of_memory, std::string_view("no memory for the machine's profile"));
   }
@@ -158,9 +155,9 @@ Status find_machine(backend::Transport& transport, model::Carrier carrier, carri
       if (between) first.eager_limit = transport.eager_limit();
     }
     s = share(transport, s, given, &text, &first);
-    // Rank 0 reads its own text too: all ranks then hold the same to the last bit.
+    // Rank 0 reads the text as all others do: all ranks then hold the same to the last bit.
     model::Profile profile;
-    if (s == Status::ok) s = model::parse(text, &profile);
+    if (s == Status::ok) s = model::parse_cached(text, &profile);
     topology::Topology topology;
     if (s == Status::ok) s = topology_of(all, &topology);
     if (s != Status::ok) return s;

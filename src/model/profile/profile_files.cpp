@@ -3,10 +3,14 @@
 #include <cctype>
 #include <cstdlib>
 #include <filesystem>
+#include <memory>
+#include <mutex>
+#include <string_view>
 
 #include "base/file.hpp"
 #include "base/printable.hpp"
-#include "model/profile/profile.hpp"
+#include "model/profile/profile_text.hpp"
+#include "model/profile/shipped.hpp"
 
 namespace stretto::model {
 namespace {
@@ -33,17 +37,56 @@ std::string configuration_directory() {
   return (fs::path(home != nullptr && *home != '\0' ? home : "/") / ".config" / "stretto").string();
 }
 
-bool is_shipped(const std::string& name) {
-  for (const std::string& s : shipped())
-    if (s == name) return true;
+// A text that was read before, and its profile.
+struct Known {
+  std::string text;
+  Profile profile;
+};
+
+class Latest {
+ public:
+  std::shared_ptr<const Known> get() {
+    const std::lock_guard lock(mutex_);
+    return known_;
+  }
+  void set(std::shared_ptr<const Known> known) {
+    const std::lock_guard lock(mutex_);
+    known_.swap(known);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::shared_ptr<const Known> known_;
+};
+
+// Never destroyed: threads may make communicators while the process ends.
+Latest& latest() {
+  static Latest& one = *new Latest;
+  return one;
+}
+
+bool find_shipped(std::string_view name, std::string* text) {
+  for (const Shipped& s : shipped_texts())
+    if (s.name == name) {
+      text->assign(s.json);
+      return true;
+    }
   return false;
 }
 
-// True if the user named a profile; it, or the failure, is then set.
-bool named(Status* status, Profile* profile, std::string* from) {
+// Reads a file and checks it.
+Status load_text(const std::string& path, std::string* text, Profile* profile) {
+  if (const Status s = read_file(path, text); s != Status::ok) return fail(s, "profile {}", message());
+  const Status s = parse_cached(*text, profile);
+  return s == Status::ok ? s : fail(s, "profile {}: {}", path, message());
+}
+
+// True if the user named a profile; its text, or the failure, is then set.
+bool named(Status* status, std::string* text, std::string* from) {
   const char* name = secure_getenv("STRETTO_PROFILE");
   if (name == nullptr || *name == '\0') return false;
-  *status = is_shipped(name) ? shipped(name, profile) : load(name, profile);
+  Profile read;
+  *status = find_shipped(name, text) ? Status::ok : load_text(name, text, &read);
   *from = printable(std::string("STRETTO_PROFILE=") + name);
   return true;
 }
@@ -81,31 +124,51 @@ std::string user_path(const std::string& host, const std::string& library) {
   return (fs::path(configuration_directory()) / (as_file_name(host) + "_" + as_file_name(library) + ".json")).string();
 }
 
+Status parse_cached(const std::string& json, Profile* profile) noexcept try {
+  if (const auto known = latest().get(); known && known->text == json) {
+    *profile = known->profile;
+    return Status::ok;
+  }
+  if (const Status s = parse(json, profile); s != Status::ok) return s;
+  latest().set(std::make_shared<const Known>(Known{json, *profile}));
+  return Status::ok;
+} catch (const std::exception& e) {
+  return fail(Status::out_of_memory, "the profile cannot be read: {}", e.what());
+}
+
 Status load(const std::string& path, Profile* profile) noexcept try {
   std::string text;
-  if (const Status s = read_file(path, &text); s != Status::ok) return fail(s, "profile {}", message());
-  const Status s = parse(text, profile);
-  return s == Status::ok ? s : fail(s, "profile {}: {}", path, message());
+  return load_text(path, &text, profile);
 } catch (const std::exception& e) {
   return fail(Status::out_of_memory, "profile {} cannot be read: {}", path, e.what());
 }
 
-Status find(const std::string& host, const std::string& library, Profile* profile) noexcept try {
+Status find_text(const std::string& host, const std::string& library, std::string* json) noexcept try {
   Status status{};
   std::string from;
-  if (named(&status, profile, &from)) return status;
+  if (named(&status, json, &from)) return status;
   std::error_code error;
+  Profile read;
   const std::string path = user_path(host, library);
-  if (fs::exists(path, error) && load(path, profile) == Status::ok && profile->doubts.empty()) return Status::ok;
-  *profile = built_in();
+  if (fs::exists(path, error) && load_text(path, json, &read) == Status::ok && read.doubts.empty()) return Status::ok;
+  find_shipped(built_in().name, json);
   return Status::ok;
+} catch (const std::exception& e) {
+  return fail(Status::out_of_memory, "no profile can be found: {}", e.what());
+}
+
+Status find(const std::string& host, const std::string& library, Profile* profile) noexcept try {
+  std::string json;
+  const Status s = find_text(host, library, &json);
+  return s == Status::ok ? parse_cached(json, profile) : s;
 } catch (const std::exception& e) {
   return fail(Status::out_of_memory, "no profile can be found: {}", e.what());
 }
 
 Status find_of_host(const std::string& host, Carrier carrier, Profile* profile, std::string* from) noexcept try {
   Status status{};
-  if (named(&status, profile, from)) return status;
+  std::string json;
+  if (named(&status, &json, from)) return status == Status::ok ? parse_cached(json, profile) : status;
   for (const fs::path& path : tuned(host)) {
     *from = printable(path.string());
     if (load(path.string(), profile) == Status::ok && profile->doubts.empty() && was_measured(*profile, carrier))
