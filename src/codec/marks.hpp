@@ -29,13 +29,18 @@ struct MarkSet {
   T reach[kMaxMarks] = {};  // other values within this distance may decode to the mark; negative: no other value does
 };
 
+// The options' marks, rounded to t. Drops marks that t rounds to NaN or infinity, which are always kept. No other value is
+// near a mark, and magnitudes are kept from `keep_from` on.
+template <class T>
+MarkSet<T> marks_of(Type t, const Options& options, double keep_from) noexcept;
+
 struct Kernels;
 
 // T: float or double, the stored type of a stream of type t.
 template <class T>
 class Marks {
  public:
-  // The options' marks, rounded to t. Drops marks that t rounds to NaN or infinity, which are always kept.
+  // marks_of() with options.keep_from, and what decodes to a mark on this grid.
   Marks(Type t, const Grid<T>& grid, const Options& options) noexcept;
 
   bool any() const noexcept { return set_.count > 0 || set_.least < infinite; }
@@ -46,19 +51,16 @@ class Marks {
   // Finds kept values among m values. Kept::one: *kept is the value, and `out` has the values with `placeholder` in its
   // places. `kernels` serve full groups.
   Kept survey(const T* x, int m, T* out, T* kept, const Kernels& kernels) const noexcept;
-  // The values with NaN in the places of marks: x itself if it has none, else `out`.
-  const T* without(const T* x, int m, T* out, const Kernels& kernels) const noexcept;
 
   // A NaN with a rare payload. survey() returns Kept::several if the data contain it.
   static T placeholder() noexcept;
 
  private:
   static constexpr T infinite = std::numeric_limits<T>::infinity();
-  T as_caller_has(T y) const noexcept;  // rounded to the caller's type, if that is a half
   Kept survey(const T* x, int m, T* out, T* kept) const noexcept;
 
   Type type_;
-  MarkSet<T> set_, equal_;  // equal_: the marks alone, without `least` and reach
+  MarkSet<T> set_;
 };
 
 // Replaces each placeholder among the exceptions of a newly compressed group of m values by `kept`.
