@@ -131,8 +131,7 @@ struct Ranges {
   }
 };
 
-// Makes one pass, or two if a value reaches `ignore_above` > 0 (infinity: never). The comparison is exact in every
-// type.
+// `ignore_above` > 0 (infinity: no value reaches it). The comparison is exact in every type.
 Status value_ranges(Type t, const void* x, std::size_t count, double ignore_above, Ranges* ranges,
                     const Options& = {}) noexcept;
 

@@ -17,6 +17,14 @@ inline constexpr std::size_t kKernelRoom = 4 * (1 + 2 * kGroup) + 512;
 // Bytes past a group's words that a kernel may read (and ignore). Reads of values are exact.
 inline constexpr std::size_t kReadSlack = 64;
 
+// Ranges of the finite values that are no marks. lo > hi: there is none.
+template <class T>
+struct PartRanges {
+  T lo, hi;                   // of all
+  T below_lo, below_hi;       // of those with magnitudes below marks.least
+  std::uint64_t ignored = 0;  // those with magnitudes from marks.least on
+};
+
 template <class T>
 struct FloatKernels {
   std::size_t (*compress)(const T* x, const Grid<T>& grid, std::uint8_t* out, Tally* tally) = nullptr;
@@ -33,8 +41,10 @@ struct FloatKernels {
   // Sums of narrow groups, at least one with exceptions. Reports the exceptions of the sum.
   std::size_t (*add_filled)(const std::uint8_t* a, std::size_t a_words, const std::uint8_t* b, std::size_t b_words,
                             bool negate_b, double width, std::uint8_t* out, std::size_t room, Tally* tally) = nullptr;
-  // Like Marks::survey; never declines. If no value is near a mark, `out` is also valid for Kept::several.
+  // Like Marks::survey; never declines.
   Kept (*survey)(const T* x, const MarkSet<T>& marks, T* out, T* kept) = nullptr;
+  // Of n values.
+  void (*ranges)(const T* x, std::size_t n, const MarkSet<T>& marks, PartRanges<T>* found) = nullptr;
 };
 
 namespace dense {

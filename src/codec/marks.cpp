@@ -25,46 +25,54 @@ constexpr BitsOf<T> placeholder_bits() noexcept {
     return 0x7ffd5a3c96c3a5d3;
 }
 
+// y rounded to t, if t is a half.
+template <class T>
+T rounded_to(Type t, T y) noexcept {
+  if constexpr (sizeof(T) == 4) {
+    if (t == Type::f16) return widen_f16(round_f16(y));
+    if (t == Type::bf16) return widen_bf16(round_bf16(y));
+  }
+  return y;
+}
+
 }  // namespace
 
 template <class T>
 T least_reaching(double above) noexcept {
   constexpr T infinity = std::numeric_limits<T>::infinity();
+  if (above > static_cast<double>(std::numeric_limits<T>::max())) return infinity;
   const T least = static_cast<T>(above);
   return static_cast<double>(least) < above ? std::nextafter(least, infinity) : least;
 }
 
 template <class T>
-T Marks<T>::as_caller_has(T y) const noexcept {
-  if constexpr (sizeof(T) == 4) {
-    if (type_ == Type::f16) return widen_f16(round_f16(y));
-    if (type_ == Type::bf16) return widen_bf16(round_bf16(y));
+MarkSet<T> marks_of(Type t, const Options& options, double keep_from) noexcept {
+  MarkSet<T> set;
+  if (std::isfinite(keep_from)) set.least = least_reaching<T>(keep_from);
+  for (const double told : options.marks) {
+    const T mark = rounded_to(t, static_cast<T>(told));
+    if (std::isfinite(mark) && set.count < kMaxMarks) set.mark[set.count++] = mark;
   }
-  return y;
+  std::fill_n(set.reach, set.count, T{-1});
+  return set;
 }
 
 template <class T>
-Marks<T>::Marks(Type t, const Grid<T>& grid, const Options& options) noexcept : type_(t) {
-  if (std::isfinite(options.keep_from)) set_.least = least_reaching<T>(options.keep_from);
-  for (const double told : options.marks) {
-    const T mark = as_caller_has(static_cast<T>(told));
-    if (!std::isfinite(mark) || set_.count == kMaxMarks) continue;
-    // At most the two nearest codes of a decoded float32 or float64 equal the mark: where other values may decode to
-    // it, a code's step is at least the distance of neighbouring numbers. Many codes may decode to the mark in a half.
+Marks<T>::Marks(Type t, const Grid<T>& grid, const Options& options) noexcept
+    : type_(t), set_(marks_of<T>(t, options, options.keep_from)) {
+  for (int k = 0; k < set_.count; ++k) {
+    const T mark = set_.mark[k];
+    // At most the two nearest codes of a decoded float32 or float64 equal the mark: a code's step is at least the
+    // distance of neighbouring numbers wherever another value may decode to the mark. Many codes may decode to the mark
+    // in a half.
     const bool half = stored_type(t) != t;
     std::int64_t q = 0;
     bool reached = half || !nearest_code(mark, grid, &q);
     if (!reached)
       for (std::int64_t near = q - 2; near <= q + 2; ++near) reached = reached || dequantise(near, grid) == mark;
     const T eps = static_cast<T>(grid.eps);
-    set_.mark[set_.count] = mark;
-    set_.reach[set_.count] =
-        reached ? eps + eps / 64 + (half ? std::fabs(mark) / 64 + static_cast<T>(0x1p-23) : 0) : T{-1};
-    ++set_.count;
+    if (reached) set_.reach[k] = eps + eps / 64 + (half ? std::fabs(mark) / 64 + static_cast<T>(0x1p-23) : 0);
   }
-  equal_.count = set_.count;
-  std::copy(set_.mark, set_.mark + set_.count, equal_.mark);
-  std::fill(equal_.reach, equal_.reach + set_.count, T{-1});
 }
 
 template <class T>
@@ -75,7 +83,7 @@ bool Marks<T>::keeps(T x) const noexcept {
 
 template <class T>
 bool Marks<T>::is_mark(T y) const noexcept {
-  const T seen = as_caller_has(y);
+  const T seen = rounded_to(type_, y);
   return std::any_of(set_.mark, set_.mark + set_.count, [seen](T mark) { return seen == mark; });
 }
 
@@ -88,20 +96,6 @@ template <class T>
 Kept Marks<T>::survey(const T* x, int m, T* out, T* kept, const Kernels& kernels) const noexcept {
   const auto fast = float_kernels<T>(kernels).survey;
   return fast && m == kGroup ? fast(x, set_, out, kept) : survey(x, m, out, kept);
-}
-
-// With marks alone no value is near a mark, so survey() fills in `out`. The placeholder is a NaN.
-template <class T>
-const T* Marks<T>::without(const T* x, int m, T* out, const Kernels& kernels) const noexcept {
-  if (const auto fast = float_kernels<T>(kernels).survey; fast && m == kGroup) {
-    T kept = 0;
-    return fast(x, equal_, out, &kept) == Kept::none ? x : out;
-  }
-  for (int i = 0; i < m; ++i) {
-    const T v = element(x, i);
-    out[i] = is_mark(v) ? std::numeric_limits<T>::quiet_NaN() : v;
-  }
-  return out;
 }
 
 template <class T>
@@ -151,6 +145,8 @@ void replace_placeholder(std::uint8_t* group, std::size_t words, int m, T kept) 
 
 template float least_reaching<float>(double) noexcept;
 template double least_reaching<double>(double) noexcept;
+template MarkSet<float> marks_of<float>(Type, const Options&, double) noexcept;
+template MarkSet<double> marks_of<double>(Type, const Options&, double) noexcept;
 template class Marks<float>;
 template class Marks<double>;
 template void replace_placeholder<float>(std::uint8_t*, std::size_t, int, float) noexcept;

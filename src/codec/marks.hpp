@@ -27,13 +27,18 @@ struct MarkSet {
   T reach[kMaxMarks] = {};  // other values within this distance may decode to the mark; negative: none does
 };
 
+// The options' marks, rounded to t. Drops marks that t rounds to NaN or infinity, which are always kept. No other value is
+// near a mark, and magnitudes are kept from `keep_from` on.
+template <class T>
+MarkSet<T> marks_of(Type t, const Options& options, double keep_from) noexcept;
+
 struct Kernels;
 
 // T: the stored type of a stream of type t.
 template <class T>
 class Marks {
  public:
-  // Rounds the options' marks to t. Drops marks that become NaN or infinity, which are always kept.
+  // marks_of() with options.keep_from, and what decodes to a mark on this grid.
   Marks(Type t, const Grid<T>& grid, const Options& options) noexcept;
 
   bool any() const noexcept { return set_.count > 0 || set_.least < infinite; }
@@ -43,19 +48,16 @@ class Marks {
   // Finds kept values among m. Kept::one: *kept is the value, and `out` has the values with `placeholder` in its
   // places. `kernels` serve full groups.
   Kept survey(const T* x, int m, T* out, T* kept, const Kernels& kernels) const noexcept;
-  // The values with NaN in place of marks: x itself if it has no marks, else `out`.
-  const T* without(const T* x, int m, T* out, const Kernels& kernels) const noexcept;
 
   // A NaN with a rare payload. survey() returns Kept::several if the data contain it.
   static T placeholder() noexcept;
 
  private:
   static constexpr T infinite = std::numeric_limits<T>::infinity();
-  T as_caller_has(T y) const noexcept;
   Kept survey(const T* x, int m, T* out, T* kept) const noexcept;
 
   Type type_;
-  MarkSet<T> set_, equal_;
+  MarkSet<T> set_;
 };
 
 // In a newly compressed group of m values.

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <concepts>
 #include <limits>
@@ -35,26 +34,60 @@ void widen(const T* x, std::size_t n, const Kernels& kernels, Interval* range) n
   widen(x, n, range);
 }
 
-// Writes values below `above` to out, with NaN, which ranges ignore, for all others. *ignored counts the finite ones.
-// Float magnitudes order as their bits, so the loop vectorises. Returns the number of values at out.
+// Of n values; by the fast kernel, if there is one.
 template <std::floating_point T>
-std::size_t keep_below(const T* x, int m, double above, T* out, std::uint64_t* ignored) noexcept {
-  using Bits = std::conditional_t<sizeof(T) == 4, std::int32_t, std::int64_t>;
+PartRanges<T> ranges_beside(const T* x, std::size_t n, const MarkSet<T>& marks, const Kernels& kernels) noexcept {
   constexpr T infinity = std::numeric_limits<T>::infinity();
-  const auto threshold = std::bit_cast<Bits>(least_reaching<T>(above)), infinite = std::bit_cast<Bits>(infinity),
-             nan = std::bit_cast<Bits>(std::numeric_limits<T>::quiet_NaN());
-  Bits reached = 0;
-  for (int i = 0; i < m; ++i) {
-    const Bits bits = element(reinterpret_cast<const Bits*>(x), i);
-    const Bits magnitude = bits & std::numeric_limits<Bits>::max();
-    reached += (magnitude >= threshold) & (magnitude < infinite);
-    out[i] = std::bit_cast<T>(magnitude >= threshold ? nan : bits);
+  PartRanges<T> found{infinity, -infinity, infinity, -infinity, 0};
+  if (const auto fast = float_kernels<T>(kernels).ranges) {
+    fast(x, n, marks, &found);
+    return found;
   }
-  *ignored += static_cast<std::uint64_t>(reached);
-  return static_cast<std::size_t>(m);
+  for (std::size_t i = 0; i < n; ++i) {
+    const T v = element(x, i);
+    if (!std::isfinite(v) || std::find(marks.mark, marks.mark + marks.count, v) != marks.mark + marks.count) continue;
+    found.lo = std::min(found.lo, v);
+    found.hi = std::max(found.hi, v);
+    if (std::fabs(v) >= marks.least) {
+      ++found.ignored;
+      continue;
+    }
+    found.below_lo = std::min(found.below_lo, v);
+    found.below_hi = std::max(found.below_hi, v);
+  }
+  return found;
 }
 
-// Packs the values without gaps. Integer magnitudes reach 2^63.
+// False if no finite value of this range is a mark or reaches marks.least.
+template <class T>
+bool may_leave_out(const Interval& range, const MarkSet<T>& marks) noexcept {
+  if (std::max(range.hi, -range.lo) >= static_cast<double>(marks.least)) return true;
+  return std::any_of(marks.mark, marks.mark + marks.count, [&range](T mark) {
+    return static_cast<double>(mark) >= range.lo && static_cast<double>(mark) <= range.hi;
+  });
+}
+
+// Widens *ranges by the values that are no marks. The plain range often tells that there are no marks.
+template <std::floating_point T>
+void widen(const T* x, std::size_t n, const MarkSet<T>& marks, const Kernels& kernels, Ranges* ranges) noexcept {
+  Interval all;
+  widen(x, n, kernels, &all);
+  if (!may_leave_out(all, marks)) {
+    ranges->all.merge(all);
+    ranges->below.merge(all);
+    return;
+  }
+  const auto interval = [](T lo, T hi) {
+    return lo <= hi ? Interval{static_cast<double>(lo), static_cast<double>(hi)} : Interval{};
+  };
+  const PartRanges<T> found = ranges_beside(x, n, marks, kernels);
+  ranges->all.merge(interval(found.lo, found.hi));
+  ranges->below.merge(interval(found.below_lo, found.below_hi));
+  ranges->ignored += found.ignored;
+}
+
+// Packs the values below `above`, among m <= kGroup values at x, without gaps at out, and adds the number of others to
+// *ignored. Magnitudes of integers reach 2^63. Returns the number of values at out.
 template <std::signed_integral T>
 std::size_t keep_below(const T* x, int m, double above, T* out, std::uint64_t* ignored) noexcept {
   const std::uint64_t threshold =
@@ -86,13 +119,14 @@ Ranges merged(std::size_t count, const Parallel* parallel, const Part& of_part) 
   return total;
 }
 
-// Calls f(values, count, room) for each group, in the stored type.
+// Calls f(values, count) for each part that the nearest cache holds, in the stored type.
 template <class T, class F>
-void each_group(Type t, const void* x, std::uint64_t begin, std::uint64_t end, const F& f) noexcept {
-  T widened[kGroup], room[kGroup];
-  for (std::uint64_t at = begin; at < end; at += kGroup) {
-    const int m = static_cast<int>(std::min<std::uint64_t>(kGroup, end - at));
-    f(group_values<T>(t, x, at, m, widened), m, room);
+void each_part(Type t, const void* x, std::uint64_t begin, std::uint64_t end, const F& f) noexcept {
+  T widened[kGroup];
+  const std::uint64_t step = stored_type(t) == t ? 4 * kGroup : kGroup;
+  for (std::uint64_t at = begin; at < end; at += step) {
+    const int m = static_cast<int>(std::min<std::uint64_t>(step, end - at));
+    f(group_values<T>(t, x, at, m, widened), m);
   }
 }
 
@@ -106,7 +140,7 @@ Interval finite_range(Type t, const void* x, std::size_t count, const Kernels& k
                       widen(static_cast<const T*>(x) + begin, static_cast<std::size_t>(end - begin), kernels,
                             &found->all);
                     else
-                      each_group<T>(t, x, begin, end, [&](const T* v, int m, T*) {
+                      each_part<T>(t, x, begin, end, [&](const T* v, int m) {
                         widen(v, static_cast<std::size_t>(m), kernels, &found->all);
                       });
                   });
@@ -115,43 +149,38 @@ Interval finite_range(Type t, const void* x, std::size_t count, const Kernels& k
 }
 
 template <std::floating_point T>
-Ranges ranges_without_marks(Type t, const void* x, std::size_t count, double ignore_above, const Kernels& kernels,
-                            const Options& options) noexcept {
-  const Marks<T> marks(t, Grid<T>{}, options);
+Ranges ranges_of_floats(Type t, const void* x, std::size_t count, double ignore_above, const Kernels& kernels,
+                        const Options& options) noexcept {
+  const MarkSet<T> marks = marks_of<T>(t, options, ignore_above);
   return merged(count, options.parallel, [&](std::uint64_t begin, std::uint64_t end, Ranges* found) {
-    each_group<T>(t, x, begin, end, [&](const T* v, int m, T* kept) {
-      const T* data = marks.without(v, m, kept, kernels);
-      Interval of;
-      widen(data, static_cast<std::size_t>(m), kernels, &of);
-      found->all.merge(of);
-      if (-of.lo < ignore_above && of.hi < ignore_above)
-        found->below.merge(of);
-      else
-        widen(kept, keep_below(data, m, ignore_above, kept, &found->ignored), kernels, &found->below);
-    });
+    each_part<T>(t, x, begin, end,
+                 [&](const T* v, int m) { widen(v, static_cast<std::size_t>(m), marks, kernels, found); });
   });
 }
 
-bool has_marks(Type t, const Options& options) noexcept {
-  return !options.marks.empty() && t != Type::i32 && t != Type::i64;
+// `below` and `ignored` alone.
+template <std::signed_integral T>
+Ranges ranges_of_integers(Type t, const void* x, std::size_t count, double ignore_above, const Kernels& kernels,
+                          const Parallel* parallel) noexcept {
+  return merged(count, parallel, [&](std::uint64_t begin, std::uint64_t end, Ranges* found) {
+    T kept[4 * kGroup];
+    each_part<T>(t, x, begin, end, [&](const T* v, int m) {
+      widen(kept, keep_below(v, m, ignore_above, kept, &found->ignored), kernels, &found->below);
+    });
+  });
 }
 
 Ranges ranges_with(Type t, const void* x, std::size_t count, double ignore_above, const Kernels& kernels,
                    const Options& options) noexcept {
-  return t == Type::f64 ? ranges_without_marks<double>(t, x, count, ignore_above, kernels, options)
-                        : ranges_without_marks<float>(t, x, count, ignore_above, kernels, options);
-}
-
-Ranges ranges_below(Type t, const void* x, std::size_t count, double ignore_above, const Kernels& kernels,
-                    const Parallel* parallel) noexcept {
-  return merged(count, parallel, [&](std::uint64_t begin, std::uint64_t end, Ranges* found) {
-    with_stored_type(t, [&](auto* tag) {
-      using T = std::remove_pointer_t<decltype(tag)>;
-      each_group<T>(t, x, begin, end, [&](const T* v, int m, T* kept) {
-        widen(kept, keep_below(v, m, ignore_above, kept, &found->ignored), kernels, &found->below);
-      });
-    });
-  });
+  if (t == Type::f64) return ranges_of_floats<double>(t, x, count, ignore_above, kernels, options);
+  if (t != Type::i32 && t != Type::i64) return ranges_of_floats<float>(t, x, count, ignore_above, kernels, options);
+  const Interval all = finite_range(t, x, count, kernels, options.parallel);
+  if (all.empty() || std::max(all.hi, -all.lo) < ignore_above) return {all, all, 0};
+  Ranges found = t == Type::i32
+                     ? ranges_of_integers<std::int32_t>(t, x, count, ignore_above, kernels, options.parallel)
+                     : ranges_of_integers<std::int64_t>(t, x, count, ignore_above, kernels, options.parallel);
+  found.all = all;
+  return found;
 }
 
 Status check(const char* what, Type t, const void* x, std::size_t count, const Options& options,
@@ -171,9 +200,9 @@ Status value_range(Type t, const void* x, std::size_t count, double* lo, double*
   const Kernels* kernels = nullptr;
   if (const Status s = check("value_range", t, x, count, options, &kernels); s != Status::ok) return s;
   const FloatEnvironment environment;
-  const Interval all = has_marks(t, options)
-                           ? ranges_with(t, x, count, std::numeric_limits<double>::infinity(), *kernels, options).all
-                           : finite_range(t, x, count, *kernels, options.parallel);
+  const Interval all = options.marks.empty()
+                           ? finite_range(t, x, count, *kernels, options.parallel)
+                           : ranges_with(t, x, count, std::numeric_limits<double>::infinity(), *kernels, options).all;
   *lo = all.lo;
   *hi = all.hi;
   return Status::ok;
@@ -187,15 +216,7 @@ Status value_ranges(Type t, const void* x, std::size_t count, double ignore_abov
     return fail(Status::invalid_argument, "value_ranges: ignore_above {} is not positive", ignore_above);
   const Kernels* kernels = nullptr;
   if (const Status s = check("value_ranges", t, x, count, options, &kernels); s != Status::ok) return s;
-  if (has_marks(t, options)) {
-    *ranges = ranges_with(t, x, count, ignore_above, *kernels, options);
-    return Status::ok;
-  }
-  const Interval all = finite_range(t, x, count, *kernels, options.parallel);
-  *ranges = {all, all, 0};
-  if (all.empty() || std::max(all.hi, -all.lo) < ignore_above) return Status::ok;
-  *ranges = ranges_below(t, x, count, ignore_above, *kernels, options.parallel);
-  ranges->all = all;
+  *ranges = ranges_with(t, x, count, ignore_above, *kernels, options);
   return Status::ok;
 }
 

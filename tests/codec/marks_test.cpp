@@ -7,6 +7,7 @@
 
 #include "codec/numbers/half.hpp"
 #include "codec/stream/format.hpp"
+#include "every_target.hpp"
 #include "support.hpp"
 
 namespace stretto::codec {
@@ -161,6 +162,58 @@ TEST(Marks, RangesLeaveThemOut) {
     EXPECT_EQ(found.ignored, 1u);
   }
 }
+
+template <class T>
+Ranges ranges_by_definition(const std::vector<T>& x, std::span<const double> marks, double above) {
+  Ranges expected;
+  for (const T v : x) {
+    const auto is_v = [v](double mark) { return static_cast<T>(mark) == v; };
+    if (!std::isfinite(v) || std::any_of(marks.begin(), marks.end(), is_v)) continue;
+    const auto y = static_cast<double>(v);
+    expected.all.merge({y, y});
+    if (std::fabs(y) < above)
+      expected.below.merge({y, y});
+    else
+      ++expected.ignored;
+  }
+  return expected;
+}
+
+template <class T>
+void expect_ranges(const std::vector<T>& x, std::span<const double> marks, double above) {
+  const Ranges expected = ranges_by_definition(x, marks, above);
+  const auto look = [&](Options o, const char* name) {
+    o.marks = marks;
+    Ranges found;
+    ASSERT_EQ(value_ranges(type_of<T>(), x.data(), x.size(), above, &found, o), Status::ok) << message();
+    EXPECT_EQ(found.all.lo, expected.all.lo) << name << ", " << x.size();
+    EXPECT_EQ(found.all.hi, expected.all.hi) << name << ", " << x.size();
+    EXPECT_EQ(found.below.lo, expected.below.lo) << name << ", " << x.size();
+    EXPECT_EQ(found.below.hi, expected.below.hi) << name << ", " << x.size();
+    EXPECT_EQ(found.ignored, expected.ignored) << name << ", " << x.size();
+  };
+  look(with(Isa::reference), "reference");
+  on_every_instruction_set(look);
+}
+
+// Marks at the ends of the range, inside and outside, beside NaN, infinities, and magnitudes at the threshold.
+template <class T>
+void ranges_beside_marks() {
+  const double marks[] = {-9999, 5, -0.0, 1e20, -99.9};
+  const T odd[] = {T(-9999), T(5), T(0), T(1e20), T(-99.9), T(NAN), T(INFINITY), T(1e15), T(-1e15), T(9e14)};
+  Random r(3);
+  for (const std::size_t n : {std::size_t{0}, std::size_t{1}, std::size_t{37}, std::size_t{4} * kGroup, kCount})
+    for (const std::size_t step : {1u, 3u, 5000u}) {
+      std::vector<T> x(n);
+      for (std::size_t i = 0; i < n; ++i)
+        x[i] = i % step == 0 ? odd[r.below(std::size(odd))] : static_cast<T>(std::sin(0.01 * double(i)) * 20);
+      for (const std::size_t count : {0u, 1u, 2u, 5u})
+        for (const double above : {1e15, 19.0, double{INFINITY}}) expect_ranges<T>(x, {marks, count}, above);
+    }
+}
+
+TEST(Marks, RangesOfFloat32AreThoseOfTheDefinition) { ranges_beside_marks<float>(); }
+TEST(Marks, RangesOfFloat64AreThoseOfTheDefinition) { ranges_beside_marks<double>(); }
 
 TEST(Marks, TooManyAreRefusedByTheirNumber) {
   const std::vector<double> marks(kMaxMarks + 1, 1.0);

@@ -1,6 +1,7 @@
 #include "codec/avx512/kernels.hpp"
 
 #include "codec/avx512/dense.hpp"
+#include "codec/avx512/ranges.hpp"
 #include "codec/avx512/target.hpp"
 
 namespace stretto::codec {
@@ -10,8 +11,10 @@ const Kernels* avx512_kernels() noexcept;
 const Kernels* avx512_kernels() noexcept {
   using namespace avx512;
   static const Kernels table{
-      {&compress_f32, &add_values_f32, &decompress_f32, &range_f32, &add_filled_f32, portable<float>().survey},
-      {&compress_f64, &add_values_f64, &decompress_f64, &range_f64, &add_filled_f64, portable<double>().survey},
+      {&compress_f32, &add_values_f32, &decompress_f32, &range_f32, &add_filled_f32, portable<float>().survey,
+       &ranges_f32},
+      {&compress_f64, &add_values_f64, &decompress_f64, &range_f64, &add_filled_f64, portable<double>().survey,
+       &ranges_f64},
       &add,
       {&scan_dense, &encode_dense, &decode_dense},
   };

@@ -1,4 +1,4 @@
-// The vector form of Marks::survey, for full groups.
+// Marks of missing data: the vector form of Marks::survey, for full groups, and ranges without marks.
 #if defined(STRETTO_PORTABLE_MARKS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef STRETTO_PORTABLE_MARKS_INL_H_
 #undef STRETTO_PORTABLE_MARKS_INL_H_
@@ -6,9 +6,11 @@
 #define STRETTO_PORTABLE_MARKS_INL_H_
 #endif
 
+#include <algorithm>
+#include <cstring>
 #include <limits>
 
-#include "codec/marks.hpp"
+#include "codec/kernels.hpp"
 #include "codec/portable/vectors-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -84,6 +86,48 @@ template <class T>
 Kept Survey(const T* x, const MarkSet<T>& marks, T* out, T* kept) {
   if (!AnyKeptOrNear(x, marks)) return Kept::none;
   return marks.count == 1 ? SurveyFound<true>(x, marks, out, kept) : SurveyFound<false>(x, marks, out, kept);
+}
+
+// kCount: marks.count, or -1.
+template <int kCount, class T>
+HWY_INLINE void RangesBeside(const T* x, std::size_t n, const MarkSet<T>& marks, PartRanges<T>* found) {
+  const Tag<T> d;
+  const int count = kCount < 0 ? marks.count : kCount;
+  const auto infinity = hn::Inf(d), minus = hn::Neg(infinity), least = hn::Set(d, marks.least);
+  auto lo = infinity, hi = minus, below_lo = infinity, below_hi = minus;
+  std::size_t taken_count = 0, below_count = 0;
+  const auto take = [&](hn::Vec<Tag<T>> v) HWY_ATTR {
+    const auto magnitude = hn::Abs(v);
+    auto taken = hn::Lt(magnitude, infinity);
+    for (int k = 0; k < count; ++k) taken = hn::AndNot(hn::Eq(v, hn::Set(d, marks.mark[k])), taken);
+    const auto below = hn::And(taken, hn::Lt(magnitude, least));
+    lo = hn::Min(lo, hn::IfThenElse(taken, v, infinity));
+    hi = hn::Max(hi, hn::IfThenElse(taken, v, minus));
+    below_lo = hn::Min(below_lo, hn::IfThenElse(below, v, infinity));
+    below_hi = hn::Max(below_hi, hn::IfThenElse(below, v, minus));
+    taken_count += hn::CountTrue(d, taken);
+    below_count += hn::CountTrue(d, below);
+  };
+  std::size_t i = 0;
+  for (; i + kLanes<T> <= n; i += kLanes<T>) take(hn::LoadU(d, x + i));
+  if (i < n) {
+    T rest[kLanes<T>];
+    std::fill_n(rest, kLanes<T>, std::numeric_limits<T>::quiet_NaN());
+    std::memcpy(rest, x + i, (n - i) * sizeof(T));
+    take(hn::LoadU(d, rest));
+  }
+  *found = {hn::GetLane(hn::MinOfLanes(d, lo)), hn::GetLane(hn::MaxOfLanes(d, hi)),
+            hn::GetLane(hn::MinOfLanes(d, below_lo)), hn::GetLane(hn::MaxOfLanes(d, below_hi)),
+            taken_count - below_count};
+}
+
+template <class T>
+void RangesOf(const T* x, std::size_t n, const MarkSet<T>& marks, PartRanges<T>* found) {
+  switch (marks.count) {
+    case 0: return RangesBeside<0>(x, n, marks, found);
+    case 1: return RangesBeside<1>(x, n, marks, found);
+    default: return RangesBeside<-1>(x, n, marks, found);
+  }
 }
 
 #endif  // STRETTO_PORTABLE_TARGET

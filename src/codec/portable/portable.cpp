@@ -207,7 +207,7 @@ bool Decompress(const std::uint8_t* p, std::size_t words, const Grid<T>& grid, s
 
 template <class T>
 constexpr FloatKernels<T> FloatKernelsOf() {
-  return {&Compress<T>, &AddValues<T>, &Decompress<T>, &Range<T>, &AddFilled<T>, &Survey<T>};
+  return {&Compress<T>, &AddValues<T>, &Decompress<T>, &Range<T>, &AddFilled<T>, &Survey<T>, &RangesOf<T>};
 }
 
 // Elsewhere the scalar code: low bits need instructions that gather and spread bits.
