@@ -120,6 +120,29 @@ TYPED_TEST(Rounding, ReportsSecondErrorHoldsAllRoundingForEveryBound) {
   }
 }
 
+TYPED_TEST(Rounding, IsInfiniteWhereTheReportAsksForNoPass) {
+  using T = TypeParam;
+  constexpr int ranks = 3;
+  constexpr std::size_t count = 500;
+  const auto all = inputs<T>(ranks, count, 3.0);
+  on_ranks(ranks, [&](stretto_comm comm, int rank, int) {
+    for (stretto_payload payload : {STRETTO_PAYLOAD_FUSED, STRETTO_PAYLOAD_AUTO}) {
+      stretto_report report = STRETTO_REPORT_INIT;
+      stretto_options o = bounded(4000 * T::unit, STRETTO_BOUND_ABSOLUTE, STRETTO_SCOPE_RESULT);
+      o.payload = payload;
+      o.report = &report;
+      std::vector<typename T::Bits> y(count);
+      const auto* x = all[static_cast<std::size_t>(rank)].data();
+      for (const bool asks : {false, true}) {
+        report.error_with_rounding = asks ? 0 : -1;
+        ASSERT_STRETTO_OK(stretto_allreduce(x, y.data(), count, T::type, STRETTO_SUM, comm, &o));
+        EXPECT_EQ(std::isinf(report.error_with_rounding), !asks);
+        EXPECT_GT(report.promised_error, 0);
+      }
+    }
+  });
+}
+
 TYPED_TEST(Rounding, OfStreamsIsOfTheResultAloneWithABoundForContributionsToo) {
   using T = TypeParam;
   constexpr int ranks = 6;

@@ -70,13 +70,14 @@ if deterministic:
 
 exact, gradients = train(None)
 for how in ({}, {"rel": 1e-3}, {"abs": 1e-5}, {"rms": 0.01}, {"rms": 0.05, "error_feedback": True}, {"rms": 0.05, "per_parameter": True, "error_feedback": True},
+            {"rel": 1e-3, "error_feedback": True}, {"rms": 0.02, "coding": "dense", "payload": "fused"},
             {"rel": 1e-3, "deterministic": True}, {"wire": "bf16"}, {"rms": 0.01, "warmup_steps": 2, "deterministic": True, "log": True}):
     state = stretto.torch.State(**how)
     weights, _ = train(state)
     assert same_on_all_ranks(weights), how
     assert (weights - exact).abs().max() < 2e-4, (how, (weights - exact).abs().max())
     assert state.totals.steps == 4 and state.totals.calls >= 8, state.totals
-    raw = not how.keys() & {"deterministic", "error_feedback"}  # on one host no stream pays
+    raw = not how.keys() & {"deterministic", "error_feedback", "payload"}  # on one host no stream pays
     assert (state.totals.raw_calls == state.totals.calls) if raw else state.totals.raw_calls < state.totals.calls, (how, state.totals)
 
 # One step from equal weights: the promised error holds against the exact mean.
@@ -98,6 +99,7 @@ state = stretto.torch.State(**feedback)
 half, _ = train(state, steps=2)
 saved = state.state_dict()
 assert saved["steps"] == 2 and any(one.any() for one in saved["residuals"])
+assert all(one.abs().max() <= 1.01e-3 for one in saved["residuals"])  # each is what the last call left out
 ends = []
 for residuals in (saved["residuals"], []):
     other = stretto.torch.State(**feedback)
@@ -129,7 +131,9 @@ else:
 state.free()
 
 for given, words in (({"abs": 1, "rel": 1}, "the bound is given 2 times"), ({"rms": -1}, "rms is -1"), ({"wire": "int8"}, "'bf16' or None"),
-                     ({"wire": "bf16", "rel": 1e-3}, "takes one of them"), ({"warmup_steps": -1}, "warmup_steps is -1"), ({"schedule": 5}, "schedule is 5")):
+                     ({"wire": "bf16", "rel": 1e-3}, "takes one of them"), ({"warmup_steps": -1}, "warmup_steps is -1"), ({"schedule": 5}, "schedule is 5"),
+                     ({"bound": 1}, "State has no keyword 'bound'; there are abs, rel, rms, scope, per_parameter, error_feedback, deterministic, warmup_steps"),
+                     ({"abs": 1, "error_feedback": True, "payload": "cprp2p"}, "residual with payload 'cprp2p'")):
     try:
         stretto.torch.State(**given)
     except (stretto.StrettoError, TypeError) as error:

@@ -1,0 +1,104 @@
+"""Passes over a rank's own values beside a collective, compared with NumPy, and what a hook keeps of the library's choices."""
+
+import numpy as np
+import pytest
+
+import stretto
+from stretto.api.core import _core
+
+KINDS = {np.float32: _core.Type.f32, np.float64: _core.Type.f64, np.float16: _core.Type.f16}
+SIZES = (0, 1, 15, 1023, 16 * 1024 + 5, 50_001)
+
+
+def at(values):
+    return values.ctypes.data
+
+
+def inputs(dtype, n):
+    """(values, residual); some of either are not finite."""
+    numbers = np.random.default_rng(n)
+    values, left = numbers.normal(size=n).astype(dtype), (numbers.normal(size=n) / 8).astype(dtype)
+    left[3:4], left[7:8], values[11:12], values[13:14] = np.nan, np.inf, -np.inf, np.nan
+    return values, left
+
+
+@pytest.mark.parametrize("dtype", KINDS)
+@pytest.mark.parametrize("n", SIZES)
+def test_contribution_and_residual_are_those_of_numpy(dtype, n):
+    values, left = inputs(dtype, n)
+    wide = np.float64 if dtype is np.float64 else np.float32
+    expected = (values.astype(wide) + np.where(np.isfinite(left), left, 0).astype(wide)).astype(dtype)
+    squares = _core.add_residual(KINDS[dtype], at(values), at(left), n)
+    np.testing.assert_array_equal(left, expected)
+    assert squares == pytest.approx(np.sum(expected.astype(np.float64)**2), rel=1e-12, nan_ok=True)
+    assert _core.squares(KINDS[dtype], at(left), n) == pytest.approx(squares, rel=1e-12, nan_ok=True)
+    decoded = stretto.compress(left, abs=0.01).decompress() if n else left.copy()
+    _core.residual(KINDS[dtype], at(left), at(left), n, 0.01)
+    with np.errstate(invalid="ignore"):
+        rest = (expected.astype(wide) - decoded.astype(wide)).astype(dtype)
+    np.testing.assert_array_equal(left, np.where(np.isfinite(expected), rest, 0))
+
+
+def test_squares_neither_overflow_nor_vanish():
+    for value in (1e30, 1e-30):
+        values = np.full(1000, value, np.float32)
+        assert _core.squares(_core.Type.f32, at(values), values.size) == pytest.approx(1000 * float(values[0])**2, rel=1e-12)
+
+
+def test_integers_have_no_passes():
+    with pytest.raises(stretto.UnsupportedError, match="floating types"):
+        _core.squares(_core.Type.i32, 0, 0)
+
+
+@pytest.mark.parametrize("n", SIZES)
+def test_bfloat16_is_that_of_torch(n):
+    torch = pytest.importorskip("torch")
+    values = torch.from_numpy(inputs(np.float32, n)[0])
+    narrow, wide = torch.empty(n, dtype=torch.bfloat16), torch.empty(n)
+    _core.to_bf16(values.data_ptr(), narrow.data_ptr(), n)
+    assert narrow.view(torch.int16).equal(values.to(torch.bfloat16).view(torch.int16)) or narrow.isnan().equal(values.isnan())
+    _core.of_bf16(narrow.data_ptr(), wide.data_ptr(), n)
+    torch.testing.assert_close(wide, narrow.to(torch.float32), equal_nan=True, rtol=0, atol=0)
+    rows = torch.stack([narrow, narrow * 3, -narrow]).contiguous()
+    mean = torch.empty(n)
+    _core.mean_of_bf16(rows.data_ptr(), 3, n, mean.data_ptr(), True)
+    torch.testing.assert_close(mean, (rows[0].float() + rows[1].float() + rows[2].float()) / 3, equal_nan=True, rtol=0, atol=0)
+    _core.mean_of_bf16(rows.data_ptr(), 3, n, narrow.data_ptr(), False)
+    torch.testing.assert_close(narrow, mean.to(torch.bfloat16), equal_nan=True, rtol=0, atol=0)
+
+
+def test_blocking_calls_of_a_hook_take_no_pass_for_rounding():
+    def program(comm):
+        x = np.linspace(0, 1, 5000, dtype=np.float32)
+        finite = np.isfinite(comm.allreduce(x, abs=1e-3, payload="fused")[1].error_with_rounding)
+        comm._rounding = False
+        total, report = comm.allreduce(x, abs=1e-3, payload="fused")
+        assert np.abs(total - 3 * x).max() <= report.promised_error * 1.0001
+        return finite, report.error_with_rounding
+
+    assert stretto.threads(3)(program)() == [(True, np.inf)] * 3
+
+
+def test_choice_of_a_bucket_is_kept_and_asked_again():
+    pytest.importorskip("torch")
+    from stretto.torch.choices import ASKED, PERIOD, Choices  # noqa: PLC0415
+
+    class Chosen:
+        algorithm, payload, coding = "ring", "fused", "fixed"
+
+    choices, asked = Choices(), []
+    for call in range(PERIOD + ASKED + 1):
+        found = choices.of("bucket")
+        if found is None:
+            asked.append(call)
+            choices.note("bucket", Chosen)
+        else:
+            assert found == {"payload": "fused", "schedule": "ring", "coding": "fixed"}
+    assert asked == [*range(ASKED), *range(PERIOD, PERIOD + ASKED)]
+    Chosen.payload = "recompress"
+    assert choices.of("other") is None and choices.note("other", Chosen) is None and choices.of("other") is None
+    Chosen.payload = "raw"
+    for _ in range(ASKED):
+        choices.of("third")
+        choices.note("third", Chosen)
+    assert choices.of("third") == {}
