@@ -7,9 +7,10 @@
 
 namespace stretto::codec::avx512 {
 
-// Wider blocks, and longer tables, are left to the scalar code.
-inline constexpr int kMostWidth = 16;   // of a block whose planes are one register
-inline constexpr int kMostSymbol = 31;  // of a table that is one register
+inline constexpr int kMostWidth =
+    16;  // of a block whose planes are one register; up to kMostSymbol they are taken one by one
+inline constexpr int kMostSymbol =
+    31;  // of a table that is one register; wider blocks, and longer tables, are the scalar code's
 
 STRETTO_AVX512_BEGIN
 
