@@ -203,9 +203,8 @@ class Nodes final : public NodesBackend {
         static_cast<void>(at_.engine_.pass());
         return Status::ok;
       }
-      const engine::Arguments arguments{.in = alone() ? input(piece.first) : piece.block,
-                                        .out = piece.block,
-                                        .count = count_of(piece, at_.number_)};
+      const engine::Arguments arguments{
+          .in = alone() ? input(piece.first) : piece.block, .out = piece.block, .count = count_of(piece, at_.number_)};
       const Status s = engine::bind(*work_.schedule, type_, arguments, &work_.blocks);
       return s != Status::ok ? s : at_.engine_.start(work_, &piece.request);
     }
@@ -223,13 +222,12 @@ class Nodes final : public NodesBackend {
       node::Collectives& host = *at_.host_;
       std::byte* const whole = output(piece.first);
       const bool apart = in_ == nullptr;  // from the result: see begin()
-      if (is_even(piece))
-        return host.allgather(apart ? piece.block : nullptr, whole, piece.count / lanes() * size_);
+      if (is_even(piece)) return host.allgather(apart ? piece.block : nullptr, whole, piece.count / lanes() * size_);
       if (apart && at_.in_lane())
         std::memcpy(whole + first_of(piece, at_.number_) * size_, piece.block, count_of(piece, at_.number_) * size_);
       for (std::size_t lane = 0; lane < lanes(); ++lane) {
-        const Status s = host.bcast(whole + first_of(piece, lane) * size_, count_of(piece, lane) * size_,
-                                    static_cast<int>(lane));
+        const Status s =
+            host.bcast(whole + first_of(piece, lane) * size_, count_of(piece, lane) * size_, static_cast<int>(lane));
         if (s != Status::ok) return s;
       }
       return Status::ok;

@@ -59,23 +59,21 @@ struct Hash {
 
 Key key_of(const Question& q) {
   const auto bit = [](bool on, int i) { return std::uint32_t{on} << i; };
-  return {
-      cell_of(q.bytes),
-      q.compress ? ratio_cell_of(q.ratio) : 0,
-      q.compress ? ratio_cell_of(q.dense_ratio) : 0,
-      schedule::rooted(q.collective) ? q.root : 0,
-      q.payload,
-      q.reaching,
-      q.segment,
-      q.raw_below,
-      q.element,
-      static_cast<std::uint8_t>(q.collective),
-      bit(q.keeps_order, 0) | bit(q.compress, 1) | bit(q.code_space, 2) | bit(q.native, 3) |
-                                 bit(q.node, 4) | bit(q.node_streams, 5) | bit(q.rank_by_rank, 6) | bit(q.exact, 7) |
-                                 bit(q.device, 8) | bit(q.staged, 9) | bit(q.natives, 10) | bit(q.contest, 11) |
-                                 bit(q.started, 12) | bit(q.fixed, 13) | bit(q.dense_ratio > 0, 14) | bit(q.nodes, 15) |
-                                 bit(q.nodes_streams, 16),
-      q.schedule};
+  return {cell_of(q.bytes),
+          q.compress ? ratio_cell_of(q.ratio) : 0,
+          q.compress ? ratio_cell_of(q.dense_ratio) : 0,
+          schedule::rooted(q.collective) ? q.root : 0,
+          q.payload,
+          q.reaching,
+          q.segment,
+          q.raw_below,
+          q.element,
+          static_cast<std::uint8_t>(q.collective),
+          bit(q.keeps_order, 0) | bit(q.compress, 1) | bit(q.code_space, 2) | bit(q.native, 3) | bit(q.node, 4) |
+              bit(q.node_streams, 5) | bit(q.rank_by_rank, 6) | bit(q.exact, 7) | bit(q.device, 8) | bit(q.staged, 9) |
+              bit(q.natives, 10) | bit(q.contest, 11) | bit(q.started, 12) | bit(q.fixed, 13) |
+              bit(q.dense_ratio > 0, 14) | bit(q.nodes, 15) | bit(q.nodes_streams, 16),
+          q.schedule};
 }
 
 // Estimated times (machine_of_dense) of dense streams must be clearly better than fixed ones.
@@ -218,7 +216,8 @@ Status Chooser::Impl::table(const Question& q, bool all_of_them, std::vector<Can
     const Question between = between_hosts(q);
     Candidate chosen;
     if (lane->choose(between, &chosen) == Status::ok)
-      all->push_back(through_memory(chosen, q, machine_of(profile, q.element, between.compress ? q.ratio : 1), topology));
+      all->push_back(
+          through_memory(chosen, q, machine_of(profile, q.element, between.compress ? q.ratio : 1), topology));
   }
   if (all->empty()) {
     if (why.empty())

@@ -147,7 +147,8 @@ Search::Search(ProgramsKept& kept, const Profile& profile, const Question& quest
 // Flat schedules of long vectors send parts of a rank's share, and a native broadcast or gather sends longer ones.
 bool Search::takes_turns() const noexcept {
   const bool between = kept_.hosts() > 1 && !question_.device;
-  return between && profile_.eager_limit > 0 && question_.bytes / static_cast<std::uint64_t>(kept_.ranks()) > profile_.eager_limit;
+  return between && profile_.eager_limit > 0 &&
+         question_.bytes / static_cast<std::uint64_t>(kept_.ranks()) > profile_.eager_limit;
 }
 
 // A rank's bytes: for alltoall one row of blocks.

@@ -86,7 +86,7 @@ def test_choice_of_a_bucket_is_kept_and_asked_again():
     class Chosen:
         algorithm, payload, coding = "ring", "fused", "fixed"
 
-    choices, asked = Choices(), []
+    choices, asked = Choices(keeps_raw=True), []
     for call in range(PERIOD + ASKED + 1):
         found = choices.of("bucket")
         if found is None:
@@ -102,3 +102,16 @@ def test_choice_of_a_bucket_is_kept_and_asked_again():
         choices.of("third")
         choices.note("third", Chosen)
     assert choices.of("third") == {}
+
+
+def test_raw_calls_are_asked_each_time_where_the_bound_is_of_the_result():
+    pytest.importorskip("torch")
+    from stretto.torch.choices import ASKED, Choices  # noqa: PLC0415
+
+    class Raw:
+        algorithm, payload, coding = "ring", "raw", ""
+
+    choices = Choices(keeps_raw=False)
+    for _ in range(2 * ASKED):
+        assert choices.of("bucket") is None
+        choices.note("bucket", Raw)

@@ -7,9 +7,10 @@
 
 namespace stretto::codec::avx512 {
 
-// The scalar code serves wider blocks and longer tables.
-inline constexpr int kMostWidth = 16;   // of a block whose planes are one register
-inline constexpr int kMostSymbol = 31;  // of a table that is one register
+// A block's planes are one register up to kMostWidth, and are taken one by one up to kMostSymbol. The scalar code serves
+// wider blocks, and tables longer than one register.
+inline constexpr int kMostWidth = 16;
+inline constexpr int kMostSymbol = 31;
 
 STRETTO_AVX512_BEGIN
 

@@ -156,8 +156,40 @@ STRETTO_INLINE const std::uint8_t* take_block(const dense::Table& t, Set& x, con
   return words;
 }
 
-// Bytes behind the first low bit of a block that take_block() may read.
-constexpr std::ptrdiff_t kLowReach = 4 * (kMostWidth - 1) + 16;
+// Lanes of class k or more.
+STRETTO_INLINE std::uint32_t lanes_of_class(__m256i classes, int k) noexcept {
+  return _mm256_cmpge_epu8_mask(classes, _mm256_set1_epi8(static_cast<char>(k)));
+}
+
+// A block of up to kMostSymbol planes, whose masks are found plane by plane.
+template <bool kUnsigned>
+__attribute__((noinline)) const std::uint8_t* take_long_block(const dense::Table& t, int width, Set& x,
+                                                              const std::uint8_t* words, LowBits& low,
+                                                              std::uint8_t* planes) noexcept {
+  std::uint8_t symbols[kLanes];
+  words = take_symbols(t, width, x, words, symbols);
+  const __m256i classes = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(symbols));
+  std::uint32_t sign = 0, at = lanes_of_class(classes, 1);
+  for (int i = 0; i < width; ++i) {  // plane i of the zigzag residuals
+    const std::uint32_t later = lanes_of_class(classes, i + 2);
+    const std::uint64_t bits = load<std::uint64_t>(low.p + low.at / 8) >> (low.at % 8);
+    const std::uint32_t z = (at ^ later) | _pdep_u32(static_cast<std::uint32_t>(bits), later);
+    low.at += static_cast<std::uint64_t>(_mm_popcnt_u32(later));
+    at = later;
+    if constexpr (kUnsigned) {
+      store(planes + 4 * i, z);
+    } else if (i == 0) {
+      sign = z;
+    } else {
+      store(planes + 4 * (i - 1), z ^ sign);
+    }
+  }
+  if constexpr (!kUnsigned) store(planes + 4 * (width - 1), sign);
+  return words;
+}
+
+// Bytes behind the first low bit of a block that take_block() and take_long_block() may read.
+constexpr std::ptrdiff_t kLowReach = 4 * (kMostWidth - 1) + 16, kLongReach = 4 * (kMostSymbol - 1) + 16;
 
 struct Position {
   const std::uint8_t* words;
@@ -180,6 +212,8 @@ STRETTO_INLINE bool next_block(dense::Decoder* d, int width, int set, Set& x, Po
       at.words = take_block<7, kUnsigned>(t, x, at.words, at.low, at.planes);
     else
       at.words = take_block<8, kUnsigned>(t, x, at.words, at.low, at.planes);
+  } else if (width <= kMostSymbol && d->end - (at.low.p + at.low.at / 8) >= kLongReach) {
+    at.words = take_long_block<kUnsigned>(tables.classes[width], width, x, at.words, at.low, at.planes);
   } else {
     store_set(x, &d->states, set);
     d->words = at.words;

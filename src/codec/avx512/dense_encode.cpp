@@ -72,6 +72,35 @@ STRETTO_INLINE void end_bits(const LowBits& low, dense::BitWriter* w) noexcept {
   w->bits_ = static_cast<int>(low.at & 7);
 }
 
+// A block of up to kMostSymbol planes, plane by plane.
+template <bool kUnsigned>
+__attribute__((noinline)) void scan_long_block(const std::uint8_t* planes, int width, std::uint8_t* classes,
+                                               std::uint32_t* at_least, dense::BitWriter* low) noexcept {
+  std::uint32_t z[kMostSymbol],
+      at[kMostSymbol];  // planes of the zigzag residuals; at[k - 1]: values of class k or more
+  const std::uint32_t sign = kUnsigned ? 0 : load<std::uint32_t>(planes + 4 * (width - 1));
+  z[0] = kUnsigned ? load<std::uint32_t>(planes) : sign;
+  for (int i = 1; i < width; ++i) z[i] = load<std::uint32_t>(planes + 4 * (i - !kUnsigned)) ^ sign;
+  std::uint32_t above = 0;
+  __m256i each = _mm256_setzero_si256();
+  for (int i = width - 1; i >= 0; --i) {
+    at[i] = above |= z[i];
+    at_least[i] += static_cast<std::uint32_t>(_mm_popcnt_u32(above));
+    each = _mm256_mask_add_epi8(each, above, each, _mm256_set1_epi8(1));
+  }
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(classes), each);
+  LowBits bits = begin_bits(*low);
+  for (int i = 0; i + 1 < width; ++i) {
+    const std::uint64_t v = _pext_u32(z[i], at[i + 1]);
+    const std::uint64_t all = bits.held | v << (bits.at % 64), rest = v >> 1 >> (~bits.at % 64);
+    store(bits.out + bits.at / 64 * 8, all);
+    const std::uint64_t next = bits.at + static_cast<std::uint64_t>(_mm_popcnt_u32(at[i + 1]));
+    bits.held = (bits.at ^ next) & 64 ? rest : all;
+    bits.at = next;
+  }
+  end_bits(bits, low);
+}
+
 template <bool kUnsigned>
 void scan_group(const std::uint8_t* planes, const dense::Widths& widths, std::uint8_t* classes, dense::Counts* counts,
                 dense::BitWriter* low) noexcept {
@@ -93,9 +122,13 @@ void scan_group(const std::uint8_t* planes, const dense::Widths& widths, std::ui
     } else if (__builtin_expect(width <= kMostWidth, 1)) {
       scan_planes<8, kUnsigned>(planes, width, to, at_least, bits);
     } else {
-      --counts->blocks[width];
       end_bits(bits, low);
-      dense::scan_block(planes, width, kUnsigned, to, counts, low);
+      if (width <= kMostSymbol) {
+        scan_long_block<kUnsigned>(planes, width, to, at_least, low);
+      } else {
+        --counts->blocks[width];
+        dense::scan_block(planes, width, kUnsigned, to, counts, low);
+      }
       bits = begin_bits(*low);
     }
     planes += 4 * width;
