@@ -26,7 +26,7 @@ struct Passes {
 // Those of the best instruction set of this processor.
 const Passes& passes() noexcept;
 
-// Whether the loops serve values of a type: the floating ones.
+// True if the loops serve values of this type: the floating ones.
 bool has_passes(stretto_type type) noexcept;
 
 }  // namespace stretto::python
