@@ -77,7 +77,8 @@ Key key_of(const Question& q) {
       q.schedule};
 }
 
-// Times of dense streams are estimates (machine_of_dense). They replace fixed ones for a clear gain alone.
+// Times of dense streams may be estimates (machine_of_dense), and their work competes with messages for cores. They
+// replace fixed ones for a clear gain alone.
 constexpr double clear_gain = 0.8;
 
 // Of candidates in ascending order of their times.

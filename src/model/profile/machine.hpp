@@ -56,8 +56,8 @@ inline constexpr double kIndependentGrowth = 0.5;
 Machine machine_of(const Profile& profile, std::uint32_t element, double ratio);
 
 // As machine_of() for dense streams, which shrink values by `dense_ratio` where fixed streams shrink them by `ratio`.
-// Profiles have only the fixed form's costs. The entropy stage adds costs measured on one processor, scaled for profiles
-// whose codec is slower.
+// Where the profile has no costs of dense streams, the entropy stage adds costs measured on one processor, scaled for
+// profiles whose codec is slower.
 Machine machine_of_dense(const Profile& profile, std::uint32_t element, double ratio, double dense_ratio);
 
 // For device memory, with segments on `lanes` streams. Work means the device's kernels, of which as many run

@@ -106,14 +106,15 @@ struct UcxMessages : Messages {
 
 // Its own message figures belong to the MPI that it names, or to any carrier if it names none.
 struct Profile : Messages {
-  std::string name;                 // "built-in", a shipped one, or the host's name
-  std::string source;               // where the figures come from
-  std::string mpi;                  // "Open MPI 5.0.11"
-  int cores = 1;                    // of a host
-  Torus torus;                      // how hosts are joined; used if a job has a host at each place
-  double gamma = 0;                 // seconds a byte of result of raw + raw
-  double copy = 0;                  // seconds a byte copied
-  std::vector<CodecCost> f32, f64;  // ascending ratio; linear in 1 / ratio between
+  std::string name;                             // "built-in", a shipped one, or the host's name
+  std::string source;                           // where the figures come from
+  std::string mpi;                              // "Open MPI 5.0.11"
+  int cores = 1;                                // of a host
+  Torus torus;                                  // how hosts are joined; used if a job has a host at each place
+  double gamma = 0;                             // seconds a byte of result of raw + raw
+  double copy = 0;                              // seconds a byte copied
+  std::vector<CodecCost> f32, f64;              // ascending ratio; linear in 1 / ratio between
+  std::vector<CodecCost> dense_f32, dense_f64;  // of dense streams, by their own ratio; empty: not measured
   std::vector<Native> natives;
   std::vector<Switches> switches;
   Device device;
