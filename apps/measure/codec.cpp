@@ -1,6 +1,9 @@
 #include <algorithm>
 #include <optional>
 #include <stdexcept>
+#include <string>
+
+#include <fmt/core.h>
 
 #include "bench/codec/data.hpp"
 #include "codec/codec.hpp"
@@ -20,6 +23,8 @@ constexpr Data kData[] = {{bench::Kind::normal, 1e-5},
                           {bench::Kind::sines, 1e-2},
                           {bench::Kind::walk, 1e-1}};
 constexpr Data kQuickData[] = {{bench::Kind::normal, 1e-3}, {bench::Kind::walk, 1e-1}};
+// For dense streams, whose ratios are about 1.5 times those of fixed ones.
+constexpr Data kDenseData[] = {{bench::Kind::normal, 1e-3}, {bench::Kind::walk, 1e-4}, {bench::Kind::walk, 1e-2}};
 constexpr std::size_t kSizes[] = {std::size_t{4} << 10, std::size_t{32} << 10, std::size_t{256} << 10,
                                   std::size_t{2} << 20};
 
@@ -40,7 +45,8 @@ const char* name(Operation operation) {
 template <class T>
 class Walk {
  public:
-  Walk(const Data& data, std::size_t bytes) : values_(bytes / sizeof(T)), out_(values_.size()) {
+  Walk(const Data& data, std::size_t bytes, codec::Coding coding) : values_(bytes / sizeof(T)), out_(values_.size()) {
+    options_.coding = coding;
     bench::compute<T>(data.kind, values_);
     eps_ = data.bound * bench::range_of<T>(values_);
   }
@@ -55,7 +61,7 @@ class Walk {
     std::vector<std::byte> stream(room);
     for (std::size_t i = 0; i < chunks; ++i) {
       std::size_t written = 0;
-      must(codec::compress(bench::type_of<T>(), &values_[i * count_], count_, eps_, stream, &written));
+      must(codec::compress(bench::type_of<T>(), &values_[i * count_], count_, eps_, stream, &written, options_));
       streams_.emplace_back(stream.begin(), stream.begin() + static_cast<std::ptrdiff_t>(written));
       all += written;
     }
@@ -70,17 +76,19 @@ class Walk {
     std::size_t written = 0;
     switch (operation) {
       case Operation::compress:
-        return must(codec::compress(bench::type_of<T>(), &values_[i * count_], count_, eps_, result_, &written));
+        return must(
+            codec::compress(bench::type_of<T>(), &values_[i * count_], count_, eps_, result_, &written, options_));
       case Operation::decompress: return must(codec::decompress(streams_[i], &out_[i * count_], count_));
       case Operation::add:
-        return must(codec::combine(codec::Combine::add, streams_[i], streams_[next], result_, &written));
+        return must(codec::combine(codec::Combine::add, streams_[i], streams_[next], result_, &written, options_));
       case Operation::fused:
-        return must(codec::add_values(streams_[i], &values_[next * count_], count_, result_, &written));
+        return must(codec::add_values(streams_[i], &values_[next * count_], count_, result_, &written, options_));
     }
   }
 
  private:
   std::vector<T> values_, out_;
+  codec::Options options_;
   double eps_ = 0;
   std::size_t count_ = 0, at_ = 0;
   std::vector<std::vector<std::byte>> streams_;
@@ -88,18 +96,20 @@ class Walk {
 };
 
 template <class T>
-void measure_type(const Job& job, std::span<const Data> all) {
+void measure_type(const Job& job, std::span<const Data> all, codec::Coding coding) {
+  const std::string type =
+      fmt::format("{}{}", coding == codec::Coding::dense ? "dense_" : "", sizeof(T) == 4 ? "f32" : "f64");
   const std::vector<Crew> crews = measure::crews(job);
   const bool works = std::any_of(crews.begin(), crews.end(), [](const Crew& c) { return c.active; });
   for (const Data& data : all) {
     std::optional<Walk<T>> walk;
-    if (works) walk.emplace(data, std::size_t{job.quick ? 4u : 32u} << 20);
+    if (works) walk.emplace(data, std::size_t{job.quick ? 4u : 32u} << 20, coding);
     for (const std::size_t bytes : kSizes) {
       const double ratio = job.ranks.from(0, works ? walk->cut(bytes) : 0);
       for (const Operation operation : kOperations) {
         for (const Crew& crew : crews) {
           const Timing t = time_crew(job, crew, {job.seconds(0.02), 5, 2000}, [&] { walk->run(operation); });
-          job.report.row({{"type", sizeof(T) == 4 ? "f32" : "f64"},
+          job.report.row({{"type", type},
                           {"data", fmt::format("{} {:.0e}", bench::name(data.kind), data.bound)},
                           {"ratio", ratio},
                           {"operation", name(operation)},
@@ -118,9 +128,12 @@ void measure_type(const Job& job, std::span<const Data> all) {
 
 void codec(const Job& job) {
   const std::span<const Data> all = job.quick ? std::span<const Data>(kQuickData) : std::span<const Data>(kData);
-  job.report.begin(Part::codec, static_cast<int>(2 * all.size() * std::size(kSizes)));
-  measure_type<float>(job, all);
-  measure_type<double>(job, all);
+  const std::span<const Data> dense = job.quick ? all : std::span<const Data>(kDenseData);
+  job.report.begin(Part::codec, static_cast<int>(2 * (all.size() + dense.size()) * std::size(kSizes)));
+  measure_type<float>(job, all, codec::Coding::fixed);
+  measure_type<double>(job, all, codec::Coding::fixed);
+  measure_type<float>(job, dense, codec::Coding::dense);
+  measure_type<double>(job, dense, codec::Coding::dense);
 }
 
 }  // namespace stretto::measure

@@ -34,6 +34,7 @@ Json head(const Arguments& a, const Question& q, const Asked& asked) {
   Json j;
   j["question"] = to_json(q);
   j["question"]["ratio_assumed"] = !a.ratio_given;
+  if (q.dense_ratio > 0) j["question"]["dense_costs"] = profile.dense_f32.empty() ? "estimated" : "profile";
   j["machine"] = profile.name;
   j["profile"] = asked.from;
   j["carrier"] = a.carrier;
@@ -48,12 +49,16 @@ Json head(const Arguments& a, const Question& q, const Asked& asked) {
   return j;
 }
 
-// ", streams at ratio 8 (assumed)"; empty if none may travel.
+// ", streams at ratio 8 (assumed), dense ones at 12 (costs estimated)"; empty if none may travel.
 std::string streams_text(const Json& r) {
   const Json& q = r["question"];
   if (!q["compress"].get<bool>() || r.value("payload", "") == "raw") return "";
-  return fmt::format(", streams at ratio {:.4g}{}", q["ratio"].get<double>(),
-                     q["ratio_assumed"].get<bool>() ? " (assumed)" : "");
+  std::string text = fmt::format(", streams at ratio {:.4g}{}", q["ratio"].get<double>(),
+                                 q["ratio_assumed"].get<bool>() ? " (assumed)" : "");
+  if (q.contains("dense_costs"))
+    text += fmt::format(", dense ones at {:.4g}{}", q["dense_ratio"].get<double>(),
+                        q["dense_costs"] == "profile" ? "" : " (costs estimated)");
+  return text;
 }
 
 // ", S=1" for a split tree.

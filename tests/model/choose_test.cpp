@@ -118,6 +118,44 @@ TEST(Choose, AnswersDependOnTheQuestionAndNotOnWhatWasAskedBefore) {
   }
 }
 
+TEST(DenseCosts, AreTheProfilesAtTheirOwnRatio) {
+  Profile p = profile();
+  p.dense_f32 = {{10, 1e-6, 1e-10, 2e-10, 3e-10, 4e-10}, {40, 2e-6, 5e-11, 6e-11, 7e-11, 8e-11}};
+  const Machine m = machine_of_dense(p, 4, 20, 40);
+  EXPECT_EQ(m.ratio, 40);
+  EXPECT_EQ(m.compress.byte, 5e-11);
+  EXPECT_EQ(m.decompress.byte, 6e-11);
+  EXPECT_EQ(m.add.byte, 7e-11);
+  EXPECT_EQ(m.fused.byte, 8e-11);
+  EXPECT_EQ(m.fused.call, 2e-6);
+  EXPECT_EQ(machine_of_dense(p, 8, 5, 10).fused.byte, 4e-10) << "float32's where there are no others";
+  p.dense_f64 = {{10, 1e-6, 1e-11, 2e-11, 3e-11, 4e-11}};
+  EXPECT_EQ(machine_of_dense(p, 8, 5, 10).fused.byte, 4e-11);
+}
+
+TEST(DenseCosts, AreEstimatedForProfilesWithoutThem) {
+  Profile p = profile();
+  p.dense_f32 = {};
+  EXPECT_GT(machine_of_dense(p, 4, 20, 40).fused.byte, machine_of(p, 4, 20).fused.byte);
+}
+
+TEST(DenseCosts, DecideByTheLinksRate) {
+  Profile p = built_in();
+  ASSERT_FALSE(p.dense_f32.empty());
+  const auto dense_at = [&p](double gigabits) {
+    p.links[static_cast<std::size_t>(topology::Distance::network)] = {{0, 3e-5, 8 / (gigabits * 1e9), 0}};
+    Chooser chooser(p, topology::Topology::regular(3, 1));
+    Question q = allreduce(64 << 20, 20);
+    q.dense_ratio = 35;
+    q.fixed = true;
+    return best(chooser, q).dense;
+  };
+  EXPECT_TRUE(dense_at(0.1));
+  EXPECT_FALSE(dense_at(10));
+  p.dense_f32 = {{1, 0, 1e-12, 1e-12, 1e-12, 1e-12}};
+  EXPECT_TRUE(dense_at(10)) << "a codec as fast as this one";
+}
+
 // A codec whose calls are long: 1e-4 s, which 1 GB/s carries 100 KB in.
 Profile long_calls() {
   Profile p = profile();

@@ -66,6 +66,8 @@ TEST(Profile, WhatIsWrittenIsReadBack) {
   p.agreement = 4e-6;
   p.f32 = {{2, 1e-7, 1e-11, 2e-11, 3e-11, 4e-11}, {8, 2e-7, 5e-11, 6e-11, 7e-11, 8e-11}};
   p.f64 = {{4, 1e-7, 1e-11, 2e-11, 3e-11, 4e-11}};
+  p.dense_f32 = {{3, 1e-6, 1e-10, 2e-10, 3e-10, 4e-10}, {9, 2e-6, 5e-10, 6e-10, 7e-10, 8e-10}};
+  p.dense_f64 = {{5, 1e-6, 1e-10, 2e-10, 3e-10, 5e-10}};
   p.natives = {{schedule::Collective::reduce_scatter, 5, 2, {{8, 1e-6}, {1024, 2e-6}}},
                {schedule::Collective::allreduce, 5, 1, {{8, 5e-7}}, Provider::node}};
   p.switches = {{2, 16384, {}, std::size_t{1} << 20}, {3, {}, 0, {}}};
@@ -89,6 +91,10 @@ TEST(Profile, WhatIsWrittenIsReadBack) {
   ASSERT_EQ(parse(text, &q), Status::ok) << message();
   EXPECT_EQ(to_json(q), text);
   EXPECT_EQ(q.gamma, p.gamma);
+  ASSERT_EQ(q.dense_f32.size(), 2u);
+  EXPECT_EQ(q.dense_f32[1].fused, 8e-10);
+  ASSERT_EQ(q.dense_f64.size(), 1u);
+  EXPECT_EQ(q.dense_f64[0].fused, 5e-10);
   EXPECT_EQ(q.links[1].size(), 2u);
   EXPECT_EQ(q.natives[0].points, p.natives[0].points);
   EXPECT_EQ(q.device.nccl_inside.step, 3e-6);

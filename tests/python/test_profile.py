@@ -31,6 +31,11 @@ def test_codec_costs_are_of_busy_cores_by_ascending_ratio(made):
                                        "fused": 8e-10}
 
 
+def test_dense_streams_have_costs_of_their_own(made):
+    assert [cost["ratio"] for cost in made["codec"]["dense_f32"]] == [3.0, 9.0]
+    assert made["codec"]["dense_f64"][1]["fused"] == 8e-10
+
+
 def test_the_other_figures_are_taken_over(made):
     assert made["gamma"] == pytest.approx(4e-5 / (1 << 18), rel=1e-3)
     assert (made["step"], made["agreement"], made["full_duplex"], made["nics"]) == (5e-7, 3e-6, True, 1)

@@ -10,6 +10,7 @@ from stretto.machine import fit, quality
 from stretto.errors import Failure
 
 VERSION = 1
+CODECS = ("f32", "f64", "dense_f32", "dense_f64")
 DISTANCES = ("cache", "socket", "node", "network")
 MESSAGES = ("ranks", "hosts", "links", "full_duplex", "nics", "step", "agreement")  # what depends on the carrier
 COLLECTIVES = {"natives": "native", "node": "node"}  # the part of the measurement, by key of the profile
@@ -128,7 +129,7 @@ def from_measurement(measurement):
         profile.update({"mpi": machine["library"], **messages(measurement)})
     for key in ("gamma", "copy"):
         profile[key] = busiest(measurement.of("local", operation=key))
-    profile["codec"] = {kind: codec(measurement, kind) for kind in ("f32", "f64")}
+    profile["codec"] = {kind: codec(measurement, kind) for kind in CODECS}
     for key, part in COLLECTIVES.items():
         profile[key] = collectives(measurement, part)
     profile["switches"] = switches(measurement)

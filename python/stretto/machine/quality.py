@@ -6,7 +6,7 @@ SHARE = 0.9  # of its core that each rank must have had before and after a part
 FALL = 3  # times that a short call may take of a longer one's time
 SCATTER = 5  # times that the median may be of the least sample
 SHORT = 20e-6  # seconds; below it one interrupt falls or scatters as much
-GROUP = {"f32": 4096, "f64": 8192}  # bytes of a codec's group; a shorter one is the scalar code's (docs/codec.md), slower than several whole ones
+GROUP = {"f32": 4096, "f64": 8192, "dense_f32": 4096, "dense_f64": 8192}  # bytes of a codec's group; a shorter one is the scalar code's (docs/codec.md), slower than several whole ones
 STEP = 1e-4  # seconds that a step of the engine may take beside its bytes
 
 GROUPS = {"links": ("placement", "buffers"), "codec": ("type", "data", "operation", "busy"), "native": ("collective",), "node": ("collective",)}

@@ -50,6 +50,20 @@ Device device_of(const Profile& profile) {
   return d;
 }
 
+// Costs for elements of this size: float32's where there are no others.
+const std::vector<CodecCost>& costs_for(std::uint32_t element, const std::vector<CodecCost>& f32,
+                                        const std::vector<CodecCost>& f64) {
+  return element == 8 && !f64.empty() ? f64 : f32;
+}
+
+void set_codec(const CodecCost& c, Machine* m) {
+  m->compress = {c.call, c.compress};
+  m->decompress = {c.call, c.decompress};
+  m->add = {c.call, c.add};
+  m->fused = {c.call, c.fused};
+  m->add_codes = m->add;
+}
+
 }  // namespace
 
 const Span& Machine::span(topology::Distance d, double bytes) const noexcept {
@@ -86,28 +100,29 @@ Machine machine_of(const Profile& profile, std::uint32_t element, double ratio) 
   m.step = profile.step;
   m.combine = {profile.device.launch, profile.gamma};
   m.copy = {profile.device.launch, profile.copy};
-  const CodecCost c = at_ratio(element == 8 && !profile.f64.empty() ? profile.f64 : profile.f32, ratio);
-  m.compress = {c.call, c.compress};
-  m.decompress = {c.call, c.decompress};
-  m.add = {c.call, c.add};
-  m.fused = {c.call, c.fused};
+  const CodecCost c = at_ratio(costs_for(element, profile.f32, profile.f64), ratio);
+  set_codec(c, &m);
   m.quantise = {c.call, profile.copy};
-  m.add_codes = m.add;
   return m;
 }
 
 Machine machine_of_dense(const Profile& profile, std::uint32_t element, double ratio, double dense_ratio) {
-  // Seconds a float32 byte of the entropy stage beside message traffic (bench_hosts): 2.5 times docs/codec.md ("Dense
-  // chunks"), on a processor that compresses a byte in `reference` seconds.
+  Machine m = machine_of(profile, element, ratio);
+  m.ratio = std::max(dense_ratio, 1.0);
+  if (!profile.dense_f32.empty()) {
+    set_codec(at_ratio(costs_for(element, profile.dense_f32, profile.dense_f64), dense_ratio), &m);
+    m.quantise = m.compress;
+    return m;
+  }
+  // Seconds a byte of float32 that the entropy stage adds where cores move messages, too, as bench_hosts found them: 2.5 times those of
+  // docs/codec.md ("Dense chunks"), on a processor that compresses a byte in `reference` seconds.
   static const std::vector<CodecCost> entropy{{4, 0, 9.8e-10, 8e-10, 2.3e-9, 1.6e-9},
                                               {9, 0, 5.8e-10, 4.4e-10, 1.55e-9, 1.1e-9},
                                               {40, 0, 3.8e-10, 3.1e-10, 1.2e-9, 8e-10}};
   constexpr double reference = 8e-11;
-  Machine m = machine_of(profile, element, ratio);
   const double slower = profile.f32.empty() ? 1 : at_ratio(profile.f32, ratio).compress / reference;
   const double values = std::clamp(slower, 1.0, 16.0) * 4 / element;
   const CodecCost more = at_ratio(entropy, dense_ratio);
-  m.ratio = std::max(dense_ratio, 1.0);
   m.compress.byte += values * more.compress;
   m.decompress.byte += values * more.decompress;
   m.add.byte += values * more.add;

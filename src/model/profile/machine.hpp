@@ -52,8 +52,9 @@ inline constexpr double kIndependentGrowth = 0.5;
 // contribution's ratio. Quantising costs a copy, and adding codes an addition of streams: profiles have neither.
 Machine machine_of(const Profile& profile, std::uint32_t element, double ratio);
 
-// machine_of() for dense streams, which shrink by `dense_ratio`, fixed ones by `ratio`. Profiles cost only fixed
-// streams; the entropy stage adds costs of one measured processor, scaled for a slower codec.
+// As machine_of() for dense streams, which shrink values by `dense_ratio` where fixed streams shrink them by `ratio`.
+// Where the profile has no costs of dense streams, the entropy stage adds costs measured on one processor, scaled for
+// profiles whose codec is slower.
 Machine machine_of_dense(const Profile& profile, std::uint32_t element, double ratio, double dense_ratio);
 
 // For device memory, with segments on `lanes` streams, so that as many kernels run concurrently. Staged messages pass

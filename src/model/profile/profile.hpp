@@ -106,10 +106,11 @@ struct Profile : Messages {
   std::string source;
   std::string mpi;  // "Open MPI 5.0.11"
   int cores = 1;
-  Torus torus;                      // of hosts; used if a job has a host at each place
-  double gamma = 0;                 // seconds a byte of raw + raw
-  double copy = 0;                  // seconds a byte
-  std::vector<CodecCost> f32, f64;  // ascending ratio; linear in 1 / ratio between
+  Torus torus;                                  // of hosts; used if a job has a host at each place
+  double gamma = 0;                             // seconds a byte of raw + raw
+  double copy = 0;                              // seconds a byte
+  std::vector<CodecCost> f32, f64;              // ascending ratio; linear in 1 / ratio between
+  std::vector<CodecCost> dense_f32, dense_f64;  // dense streams, by their own ratio; empty: not measured
   std::vector<Native> natives;
   std::vector<Switches> switches;
   Device device;

@@ -125,7 +125,13 @@ constexpr std::pair<const char*, double Device::*> kDeviceFigures[] = {{"launch"
                                                                        {"combine", &Device::combine},
                                                                        {"copy", &Device::copy}};
 
-// Keys of providers' arrays; readers skip unknown providers.
+// Readers skip codecs that they do not know.
+constexpr std::pair<const char*, std::vector<CodecCost> Profile::*> kCodecs[] = {{"f32", &Profile::f32},
+                                                                                 {"f64", &Profile::f64},
+                                                                                 {"dense_f32", &Profile::dense_f32},
+                                                                                 {"dense_f64", &Profile::dense_f64}};
+
+// The key of each provider's array; readers skip unknown providers.
 constexpr std::pair<Provider, const char*> kProviders[] = {{Provider::mpi, "natives"}, {Provider::node, "node"}};
 
 Native read_native(const Node& node, Provider provider) {
@@ -256,8 +262,8 @@ Profile read(const Node& root) {
   p.copy = root.number("copy", 0);
   if (root.has("codec")) {
     const Node codec = root.at("codec");
-    if (codec.has("f32")) p.f32 = read_costs(codec.at("f32"));
-    if (codec.has("f64")) p.f64 = read_costs(codec.at("f64"));
+    for (const auto& [key, at] : kCodecs)
+      if (codec.has(key)) p.*at = read_costs(codec.at(key));
   }
   for (const auto& [provider, key] : kProviders)
     if (root.has(key))
@@ -323,7 +329,7 @@ std::string to_json(const Profile& p) {
   if (!p.torus.sides.empty()) root["torus"] = {{"sides", p.torus.sides}, {"hop", p.torus.hop}};
   root["gamma"] = p.gamma;
   root["copy"] = p.copy;
-  root["codec"] = {{"f32", write_costs(p.f32)}, {"f64", write_costs(p.f64)}};
+  for (const auto& [key, at] : kCodecs) root["codec"][key] = write_costs(p.*at);
   for (const auto& [provider, key] : kProviders) {
     root[key] = ordered_json::array();
     for (const Native& n : p.natives) {
