@@ -34,7 +34,8 @@ void run(const std::string& json) {
     int ranks, per_host;
   };
   for (const auto [ranks, per_host] : {Place{2, 1}, {4, 1}, {4, 2}, {16, 4}, {64, 4}}) {
-    for (const std::uint64_t bytes : {std::uint64_t{64}, std::uint64_t{8} << 10, std::uint64_t{512} << 10, std::uint64_t{8} << 20}) {
+    for (const std::uint64_t bytes :
+         {std::uint64_t{64}, std::uint64_t{8} << 10, std::uint64_t{512} << 10, std::uint64_t{8} << 20}) {
       const auto where = topology::Topology::regular(ranks, per_host);
       model::Question q;
       q.collective = schedule::Collective::allreduce;

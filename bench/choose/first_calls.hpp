@@ -11,13 +11,13 @@
 namespace stretto::bench {
 
 struct FirstCallsOptions {
-  std::string place;                   // in the case
-  std::string profile = "built-in";    // likewise
-  std::vector<std::string> only{};     // collectives, by name; all
+  std::string place;                     // in the case
+  std::string profile = "built-in";      // likewise
+  std::vector<std::string> only{};       // collectives, by name; all
   std::vector<std::uint64_t> lengths{};  // bytes of the vectors; Calls must hold them
-  double bound = 1e-4;                 // absolute
-  double seconds = 1.0;                // that a cell takes, about: longer calls have shorter sequences and fewer turns
-  bool ucx = false;                    // communicators over UCX, else over the MPI
+  double bound = 1e-4;                   // absolute
+  double seconds = 1.0;  // that a cell takes, about: longer calls have shorter sequences and fewer turns
+  bool ucx = false;      // communicators over UCX, else over the MPI
 };
 
 // Measures collectives, exact and within a bound. Each sequence of up to 1000 calls has its own communicator, and an
