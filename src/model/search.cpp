@@ -144,7 +144,7 @@ Search::Search(ProgramsKept& kept, const Profile& profile, const Question& quest
   if (takes_turns()) stepless_.full_duplex = false;
 }
 
-// Flat schedules of long vectors send parts of a rank's share, and a native broadcast or gather sends longer ones.
+// The shortest message of a native collective of long vectors is taken to be one rank's share.
 bool Search::takes_turns() const noexcept {
   const bool between = kept_.hosts() > 1 && !question_.device;
   return between && profile_.eager_limit > 0 &&
