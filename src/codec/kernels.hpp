@@ -43,7 +43,7 @@ struct FloatKernels {
                             bool negate_b, double width, std::uint8_t* out, std::size_t room, Tally* tally) = nullptr;
   // Like Marks::survey; never declines.
   Kept (*survey)(const T* x, const MarkSet<T>& marks, T* out, T* kept) = nullptr;
-  // Of n values.
+  // Any number of values, not only a full group.
   void (*ranges)(const T* x, std::size_t n, const MarkSet<T>& marks, PartRanges<T>* found) = nullptr;
 };
 

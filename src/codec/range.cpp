@@ -34,7 +34,7 @@ void widen(const T* x, std::size_t n, const Kernels& kernels, Interval* range) n
   widen(x, n, range);
 }
 
-// Of n values; by the fast kernel, if there is one.
+// Takes the fast kernel, if there is one.
 template <std::floating_point T>
 PartRanges<T> ranges_beside(const T* x, std::size_t n, const MarkSet<T>& marks, const Kernels& kernels) noexcept {
   constexpr T infinity = std::numeric_limits<T>::infinity();
