@@ -157,7 +157,7 @@ struct Backends {
   std::unique_ptr<NodeBackend> node;
   std::unique_ptr<NodesBackend> nodes;  // where the ranks are on several hosts; null: there is none
   std::string no_node;                  // why neither of them
-  std::unique_ptr<Backend> device;  // of memory of devices, where all ranks have theirs there; null: there is none
+  std::unique_ptr<Backend> device;      // of memory of devices, where all ranks have theirs there; null: there is none
 
   // Memory of a device is for schedules, and what works in it.
   Served serve(const Call& c) const noexcept {

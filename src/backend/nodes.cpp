@@ -186,6 +186,8 @@ class Nodes final : public NodesBackend {
     Status sum(const Piece& piece) {
       if (alone()) return Status::ok;
       node::Collectives& host = *at_.host_;
+      const std::size_t block = piece.count / lanes() * size_;
+      if (is_even(piece) && host.group().oversubscribed() && host.copies_differ(block)) return sum_copies(piece, block);
       if (is_even(piece))
         return host.reduce_scatter(input(piece.first), piece.block, piece.count / lanes(), type_, inside_);
       for (std::size_t lane = 0; lane < lanes(); ++lane) {
@@ -197,15 +199,29 @@ class Nodes final : public NodesBackend {
       return Status::ok;
     }
 
+    // Where ranks share cores, each round in slots waits for a core. The kernel copies a whole block in one round, and the sum has the
+    // order and the bits of reduce_scatter's.
+    Status sum_copies(const Piece& piece, std::size_t block) {
+      const auto ranks = static_cast<std::size_t>(at_.host_->size());
+      at_.copies_.resize(ranks * block);
+      if (const Status s = at_.host_->alltoall(input(piece.first), at_.copies_.data(), block); s != Status::ok)
+        return s;
+      const std::byte* next = at_.copies_.data();
+      const std::size_t count = piece.count / lanes();
+      Status s = node::join(inside_, type_, next, next + block, piece.block, count);
+      for (std::size_t r = 2; r < ranks && s == Status::ok; ++r)
+        s = node::fold(inside_, type_, piece.block, next + r * block, count);
+      return s;
+    }
+
     // Ranks without a lane count the run, since all ranks number their runs alike.
     Status start(Piece& piece) {
       if (!at_.in_lane()) {
         static_cast<void>(at_.engine_.pass());
         return Status::ok;
       }
-      const engine::Arguments arguments{.in = alone() ? input(piece.first) : piece.block,
-                                        .out = piece.block,
-                                        .count = count_of(piece, at_.number_)};
+      const engine::Arguments arguments{
+          .in = alone() ? input(piece.first) : piece.block, .out = piece.block, .count = count_of(piece, at_.number_)};
       const Status s = engine::bind(*work_.schedule, type_, arguments, &work_.blocks);
       return s != Status::ok ? s : at_.engine_.start(work_, &piece.request);
     }
@@ -223,13 +239,12 @@ class Nodes final : public NodesBackend {
       node::Collectives& host = *at_.host_;
       std::byte* const whole = output(piece.first);
       const bool apart = in_ == nullptr;  // from the result: see begin()
-      if (is_even(piece))
-        return host.allgather(apart ? piece.block : nullptr, whole, piece.count / lanes() * size_);
+      if (is_even(piece)) return host.allgather(apart ? piece.block : nullptr, whole, piece.count / lanes() * size_);
       if (apart && at_.in_lane())
         std::memcpy(whole + first_of(piece, at_.number_) * size_, piece.block, count_of(piece, at_.number_) * size_);
       for (std::size_t lane = 0; lane < lanes(); ++lane) {
-        const Status s = host.bcast(whole + first_of(piece, lane) * size_, count_of(piece, lane) * size_,
-                                    static_cast<int>(lane));
+        const Status s =
+            host.bcast(whole + first_of(piece, lane) * size_, count_of(piece, lane) * size_, static_cast<int>(lane));
         if (s != Status::ok) return s;
       }
       return Status::ok;
@@ -297,6 +312,7 @@ class Nodes final : public NodesBackend {
   std::int32_t index_ = 0;          // of this rank there
   std::vector<Kept> kept_;
   std::array<Piece, most_between> between_;
+  std::vector<std::byte> copies_;  // of all ranks' shares of a block
 };
 
 }  // namespace

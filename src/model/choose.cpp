@@ -60,33 +60,33 @@ struct Hash {
 
 Key key_of(const Question& q) {
   const auto bit = [](bool on, int i) { return std::uint32_t{on} << i; };
-  return {
-      cell_of(q.bytes),
-      q.compress ? ratio_cell_of(q.ratio) : 0,
-      q.compress ? ratio_cell_of(q.dense_ratio) : 0,
-      schedule::rooted(q.collective) ? q.root : 0,
-      q.payload,
-      q.reaching,
-      q.segment,
-      q.raw_below,
-      q.element,
-      static_cast<std::uint8_t>(q.collective),
-      bit(q.keeps_order, 0) | bit(q.compress, 1) | bit(q.code_space, 2) | bit(q.native, 3) |
-                                 bit(q.node, 4) | bit(q.node_streams, 5) | bit(q.rank_by_rank, 6) | bit(q.exact, 7) |
-                                 bit(q.device, 8) | bit(q.staged, 9) | bit(q.natives, 10) | bit(q.contest, 11) |
-                                 bit(q.started, 12) | bit(q.fixed, 13) | bit(q.dense_ratio > 0, 14) | bit(q.nodes, 15) |
-                                 bit(q.nodes_streams, 16),
-      q.schedule};
+  return {cell_of(q.bytes),
+          q.compress ? ratio_cell_of(q.ratio) : 0,
+          q.compress ? ratio_cell_of(q.dense_ratio) : 0,
+          schedule::rooted(q.collective) ? q.root : 0,
+          q.payload,
+          q.reaching,
+          q.segment,
+          q.raw_below,
+          q.element,
+          static_cast<std::uint8_t>(q.collective),
+          bit(q.keeps_order, 0) | bit(q.compress, 1) | bit(q.code_space, 2) | bit(q.native, 3) | bit(q.node, 4) |
+              bit(q.node_streams, 5) | bit(q.rank_by_rank, 6) | bit(q.exact, 7) | bit(q.device, 8) | bit(q.staged, 9) |
+              bit(q.natives, 10) | bit(q.contest, 11) | bit(q.started, 12) | bit(q.fixed, 13) |
+              bit(q.dense_ratio > 0, 14) | bit(q.nodes, 15) | bit(q.nodes_streams, 16),
+          q.schedule};
 }
 
-// Times of dense streams are estimates (machine_of_dense). They replace fixed ones for a clear gain alone.
+// Times of dense streams (machine_of_dense) and of the memory of several hosts (nodes.hpp) are estimates. They replace others for a
+// clear gain alone.
 constexpr double clear_gain = 0.8;
 
 // Of candidates in ascending order of their times.
 const Candidate& taken_of(const Question& q, const std::vector<Candidate>& all) {
   const Candidate& first = all.front();
-  if (!first.dense || !q.fixed) return first;
-  const auto other = std::find_if(all.begin(), all.end(), [](const Candidate& c) { return !c.dense; });
+  const auto estimated = [&q](const Candidate& c) { return c.piece > 0 || (c.dense && q.fixed); };
+  if (!estimated(first)) return first;
+  const auto other = std::find_if_not(all.begin(), all.end(), estimated);
   return other != all.end() && first.seconds > clear_gain * other->seconds ? *other : first;
 }
 
@@ -219,7 +219,8 @@ Status Chooser::Impl::table(const Question& q, bool all_of_them, std::vector<Can
     const Question between = between_hosts(q);
     Candidate chosen;
     if (lane->choose(between, &chosen) == Status::ok)
-      all->push_back(through_memory(chosen, q, machine_of(profile, q.element, between.compress ? q.ratio : 1), topology));
+      all->push_back(
+          through_memory(chosen, q, machine_of(profile, q.element, between.compress ? q.ratio : 1), topology));
   }
   if (all->empty()) {
     if (why.empty())

@@ -28,20 +28,20 @@ struct Question {
   bool device = false;        // values are in the memory of devices
   bool staged = false;        // and messages pass the host's, on their way from one to another
   int reaching = 0;  // or devices reach each other's memory: this many ranks share one of them at most; 0: they do not
-  bool native = false;        // the MPI's own collective can serve
-  bool node = false;          // so can that of the ranks' shared memory: they are on one host
-  bool node_streams = false;  // and it can with streams
-  bool nodes = false;         // each of several hosts has memory that its ranks share, and a sum goes through it
+  bool native = false;         // the MPI's own collective can serve
+  bool node = false;           // so can that of the ranks' shared memory: they are on one host
+  bool node_streams = false;   // and it can with streams
+  bool nodes = false;          // each of several hosts has memory that its ranks share, and a sum goes through it
   bool nodes_streams = false;  // and streams may travel between the hosts then
-  bool started = false;       // as a request: the MPI's own is its nonblocking collective
-  bool natives = false;       // where a native collective can serve, no schedule is wanted
-  bool contest = false;       // only schedules below longest_worthwhile() of the MPI's time are wanted (native.hpp)
-  double ratio = 1;           // expected of a compressed contribution
-  double dense_ratio = 0;     // and of one in dense streams; 0: streams are fixed
-  bool fixed = true;          // streams may be fixed
-  std::string schedule;       // forced; empty: any
-  int payload = -1;           // forced payload::Kind; -1: any
-  std::uint64_t segment = 0;  // forced; 0: any
+  bool started = false;        // as a request: the MPI's own is its nonblocking collective
+  bool natives = false;        // where a native collective can serve, no schedule is wanted
+  bool contest = false;        // only schedules below longest_worthwhile() of the MPI's time are wanted (native.hpp)
+  double ratio = 1;            // expected of a compressed contribution
+  double dense_ratio = 0;      // and of one in dense streams; 0: streams are fixed
+  bool fixed = true;           // streams may be fixed
+  std::string schedule;        // forced; empty: any
+  int payload = -1;            // forced payload::Kind; -1: any
+  std::uint64_t segment = 0;   // forced; 0: any
   // Forced: messages of fewer bytes travel raw beside streams, in floating sums too, which then round; 0: as chosen.
   std::uint64_t raw_below = 0;
 };
@@ -58,8 +58,8 @@ struct Candidate {
   int blocks = 0;               // pieces of a pipelined schedule; 0: as many as it needs
   int radix = 0;                // of k-nomial trees; 0: the default
   int lanes = 0;                // device: streams that segments are on
-  std::uint64_t piece = 0;      // bytes that a host sums in its memory at a time (nodes.hpp); 0: no memory of several hosts
-  double seconds = 0;           // predicted; 0: unknown (Question::natives, where none is measured)
+  std::uint64_t piece = 0;  // bytes that a host sums in its memory at a time (nodes.hpp); 0: no memory of several hosts
+  double seconds = 0;       // predicted; 0: unknown (Question::natives, where none is measured)
   bool assumed = false;  // of the node's: nobody measured it here, so it is a part of the MPI's time (unmeasured_node)
 };
 

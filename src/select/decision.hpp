@@ -21,12 +21,12 @@ using model::Provider;
 // Providers that serve a call. Schedules serve every call.
 struct Served {
   bool mpi = false, node = false;
-  bool streams = false;  // the node also serves it with streams, within a bound
-  bool device = false;   // some rank's buffers are in device memory
-  bool staged = false;   // device messages are staged through host memory
-  bool nodes = false;    // the memory of several hosts serves it (Backends::nodes)
+  bool streams = false;        // the node also serves it with streams, within a bound
+  bool device = false;         // some rank's buffers are in device memory
+  bool staged = false;         // device messages are staged through host memory
+  bool nodes = false;          // the memory of several hosts serves it (Backends::nodes)
   bool nodes_streams = false;  // and lets streams travel between the hosts
-  int reaching = 0;      // most ranks of one device, where devices reach each other's memory; else 0
+  int reaching = 0;            // most ranks of one device, where devices reach each other's memory; else 0
   constexpr bool by(Provider p) const noexcept {
     return p == Provider::schedules || (p == Provider::node ? node || nodes : mpi);
   }
@@ -44,9 +44,9 @@ struct Choice {
   std::size_t segment = 0;                      // bytes; 0: uncut
   int blocks = 0;                               // pieces of a pipelined schedule; 0: its default
   int radix = 2;
-  int split = 0;  // levels of a tree run by the application's core (schedule::Lane)
+  int split = 0;          // levels of a tree run by the application's core (schedule::Lane)
   std::size_t piece = 0;  // bytes that a host of several sums in its memory at a time; 0: none does
-  int lanes = 0;  // device streams for the segments; 0: the default
+  int lanes = 0;          // device streams for the segments; 0: the default
   Why why;
 
   bool through_nodes() const noexcept { return provider == Provider::node && piece > 0; }

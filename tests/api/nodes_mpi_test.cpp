@@ -86,8 +86,8 @@ TEST_F(Nodes, SumsAreThoseOfTheMpi) {
       const auto x = samples<float>(rank, n);
       std::vector<float> y = in_place ? x : std::vector<float>(n), expected(n);
       const stretto_options o = in_memory();
-      ASSERT_STRETTO_OK(stretto_allreduce(in_place ? STRETTO_IN_PLACE : x.data(), y.data(), n, STRETTO_F32, STRETTO_SUM,
-                                          comm, &o));
+      ASSERT_STRETTO_OK(
+          stretto_allreduce(in_place ? STRETTO_IN_PLACE : x.data(), y.data(), n, STRETTO_F32, STRETTO_SUM, comm, &o));
       EXPECT_STREQ(report.algorithm, "node");
       MPI_Allreduce(x.data(), expected.data(), static_cast<int>(n), MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
       EXPECT_EQ(y, expected);
@@ -165,8 +165,7 @@ TEST_F(Nodes, VectorsInSharedMemoryAreNotCopied) {
   std::memcpy(in, x.data(), n * sizeof(float));
   std::vector<float> expected(n);
   const stretto_options o = in_memory();
-  ASSERT_STRETTO_OK(
-      stretto_allreduce(in, out, n, STRETTO_F32, STRETTO_SUM, comm, &o));
+  ASSERT_STRETTO_OK(stretto_allreduce(in, out, n, STRETTO_F32, STRETTO_SUM, comm, &o));
   MPI_Allreduce(x.data(), expected.data(), n, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
   EXPECT_EQ(std::memcmp(out, expected.data(), n * sizeof(float)), 0);
   EXPECT_EQ(std::memcmp(in, x.data(), n * sizeof(float)), 0);

@@ -471,8 +471,8 @@ void Operation::report_outcome() noexcept {
   o.payload = call_.device != nullptr ? payload_as_asked(decision_) : decision_.payload;
   o.contributions = decision_.contributions;
   o.ran = &ran_;
-  o.bytes_known = decision_.choice.provider == Provider::schedules || decision_.choice.through_nodes() ||
-                  decision_.streams();
+  o.bytes_known =
+      decision_.choice.provider == Provider::schedules || decision_.choice.through_nodes() || decision_.streams();
   o.eps = decision_.eps;
   o.error = decision_.error;
   const call::Shape shape = shape_of(call_);

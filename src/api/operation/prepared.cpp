@@ -153,8 +153,7 @@ bool compares_words(const Call& call, const stretto_comm_s& comm) noexcept {
 
 bool run_at_once(stretto_comm_s& comm, const Call& call, const select::Decision& d, Status* ended,
                  bool* compared) noexcept {
-  const bool decided =
-      d.made && d.choice.provider != Provider::schedules && !d.choice.through_nodes() && !d.streams();
+  const bool decided = d.made && d.choice.provider != Provider::schedules && !d.choice.through_nodes() && !d.streams();
   if (!decided || !comm.is_free() || (d.needs.check && !compares_words(call, comm))) return false;
   backend::Backend& backend = comm.backends.of(d.choice.provider);
   const std::uint64_t digest =
