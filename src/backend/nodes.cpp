@@ -48,19 +48,18 @@ void add(const engine::Report& piece, engine::Report* all) noexcept {
 
 class Nodes final : public NodesBackend {
  public:
-  Nodes(std::unique_ptr<node::Collectives> host, engine::Engine& engine, const topology::Topology& topology,
+  Nodes(std::unique_ptr<node::Collectives> host, engine::Engine& engine, const schedule::Groups& groups,
         Transport& transport)
       : host_(std::move(host)), engine_(engine), transport_(transport) {
     const int rank = engine.carrier().rank();
-    const auto here = topology.ranks_of(topology.host_of(rank));
+    index_ = groups.group_of[static_cast<std::size_t>(rank)];
+    const std::vector<std::int32_t>& here = groups.members[static_cast<std::size_t>(index_)];
     number_ = static_cast<std::size_t>(std::find(here.begin(), here.end(), rank) - here.begin());
     lanes_ = here.size();
-    for (int h = 0; h < topology.hosts(); ++h) lanes_ = std::min(lanes_, topology.ranks_of(h).size());
+    for (const auto& members : groups.members) lanes_ = std::min(lanes_, members.size());
     even_ = here.size() == lanes_;
-    if (number_ < lanes_) {
-      for (int h = 0; h < topology.hosts(); ++h) lane_.push_back(topology.ranks_of(h)[number_]);
-      index_ = topology.host_of(rank);
-    }
+    if (number_ < lanes_)
+      for (const auto& members : groups.members) lane_.push_back(members[number_]);
     node::Patience& patience = host_->group().patience();
     patience.progress = progress;
     patience.context = this;
@@ -309,7 +308,7 @@ class Nodes final : public NodesBackend {
   std::size_t lanes_ = 1;           // ranks of the smallest host
   bool even_ = false;               // this host has as many ranks as there are lanes
   std::vector<std::int32_t> lane_;  // ranks of this rank's lane, by host; empty: it is in none
-  std::int32_t index_ = 0;          // of this rank there
+  std::int32_t index_ = 0;          // of this rank's host
   std::vector<Kept> kept_;
   std::array<Piece, most_between> between_;
   std::vector<std::byte> copies_;  // of all ranks' shares of a block
@@ -318,8 +317,8 @@ class Nodes final : public NodesBackend {
 }  // namespace
 
 std::unique_ptr<NodesBackend> make_nodes_backend(std::unique_ptr<node::Collectives> host, engine::Engine& engine,
-                                                 const topology::Topology& topology, Transport& transport) {
-  return std::make_unique<Nodes>(std::move(host), engine, topology, transport);
+                                                 const schedule::Groups& groups, Transport& transport) {
+  return std::make_unique<Nodes>(std::move(host), engine, groups, transport);
 }
 
 }  // namespace stretto::backend
