@@ -18,7 +18,7 @@ from places import SKIPPED, NotPermitted, place, skip
 PLACES = ("2x1x1", "4x1x1", "2x1x5", "2x2x1", "2x3x1", "4x2x1", "4x3x1")
 # Hosts of several ranks: raw and streams inside hosts, a ring that ignores hosts, and hierarchical schedules.
 SEVERAL = ("--fields", "marmousi_rtm", "--payloads", "raw,mixed,fused", "--repeat", "3", "--schedules",
-           "ring,recursive_doubling,hierarchical_ring,hierarchical_recursive_doubling")
+           "ring,recursive_doubling,hierarchical_ring,hierarchical_recursive_doubling,node")
 DATA = os.environ.get("STRETTO_DATA_DIR", str(pathlib.Path(__file__).resolve().parents[2] / "shared" / "data"))
 LIMIT = 1800  # seconds after which a run counts as hung
 

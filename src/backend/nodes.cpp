@@ -48,19 +48,18 @@ void add(const engine::Report& piece, engine::Report* all) noexcept {
 
 class Nodes final : public NodesBackend {
  public:
-  Nodes(std::unique_ptr<node::Collectives> host, engine::Engine& engine, const topology::Topology& topology,
+  Nodes(std::unique_ptr<node::Collectives> host, engine::Engine& engine, const schedule::Groups& groups,
         Transport& transport)
       : host_(std::move(host)), engine_(engine), transport_(transport) {
     const int rank = engine.carrier().rank();
-    const auto here = topology.ranks_of(topology.host_of(rank));
+    index_ = groups.group_of[static_cast<std::size_t>(rank)];
+    const std::vector<std::int32_t>& here = groups.members[static_cast<std::size_t>(index_)];
     number_ = static_cast<std::size_t>(std::find(here.begin(), here.end(), rank) - here.begin());
     lanes_ = here.size();
-    for (int h = 0; h < topology.hosts(); ++h) lanes_ = std::min(lanes_, topology.ranks_of(h).size());
+    for (const auto& members : groups.members) lanes_ = std::min(lanes_, members.size());
     even_ = here.size() == lanes_;
-    if (number_ < lanes_) {
-      for (int h = 0; h < topology.hosts(); ++h) lane_.push_back(topology.ranks_of(h)[number_]);
-      index_ = topology.host_of(rank);
-    }
+    if (number_ < lanes_)
+      for (const auto& members : groups.members) lane_.push_back(members[number_]);
     node::Patience& patience = host_->group().patience();
     patience.progress = progress;
     patience.context = this;
@@ -186,6 +185,8 @@ class Nodes final : public NodesBackend {
     Status sum(const Piece& piece) {
       if (alone()) return Status::ok;
       node::Collectives& host = *at_.host_;
+      const std::size_t block = piece.count / lanes() * size_;
+      if (is_even(piece) && host.group().oversubscribed() && host.copies_differ(block)) return sum_copies(piece, block);
       if (is_even(piece))
         return host.reduce_scatter(input(piece.first), piece.block, piece.count / lanes(), type_, inside_);
       for (std::size_t lane = 0; lane < lanes(); ++lane) {
@@ -195,6 +196,21 @@ class Nodes final : public NodesBackend {
         if (s != Status::ok) return s;
       }
       return Status::ok;
+    }
+
+    // Where ranks share cores, each round in slots waits for a core. The kernel copies a whole block in one round, and the sum has the
+    // order and the bits of reduce_scatter's.
+    Status sum_copies(const Piece& piece, std::size_t block) {
+      const auto ranks = static_cast<std::size_t>(at_.host_->size());
+      at_.copies_.resize(ranks * block);
+      if (const Status s = at_.host_->alltoall(input(piece.first), at_.copies_.data(), block); s != Status::ok)
+        return s;
+      const std::byte* next = at_.copies_.data();
+      const std::size_t count = piece.count / lanes();
+      Status s = node::join(inside_, type_, next, next + block, piece.block, count);
+      for (std::size_t r = 2; r < ranks && s == Status::ok; ++r)
+        s = node::fold(inside_, type_, piece.block, next + r * block, count);
+      return s;
     }
 
     // Ranks without a lane count the run, since all ranks number their runs alike.
@@ -292,16 +308,17 @@ class Nodes final : public NodesBackend {
   std::size_t lanes_ = 1;           // ranks of the smallest host
   bool even_ = false;               // this host has as many ranks as there are lanes
   std::vector<std::int32_t> lane_;  // ranks of this rank's lane, by host; empty: it is in none
-  std::int32_t index_ = 0;          // of this rank there
+  std::int32_t index_ = 0;          // of this rank's host
   std::vector<Kept> kept_;
   std::array<Piece, most_between> between_;
+  std::vector<std::byte> copies_;  // of all ranks' shares of a block
 };
 
 }  // namespace
 
 std::unique_ptr<NodesBackend> make_nodes_backend(std::unique_ptr<node::Collectives> host, engine::Engine& engine,
-                                                 const topology::Topology& topology, Transport& transport) {
-  return std::make_unique<Nodes>(std::move(host), engine, topology, transport);
+                                                 const schedule::Groups& groups, Transport& transport) {
+  return std::make_unique<Nodes>(std::move(host), engine, groups, transport);
 }
 
 }  // namespace stretto::backend

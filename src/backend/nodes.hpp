@@ -14,13 +14,13 @@
 #include "backend/transport.hpp"
 #include "engine/engine.hpp"
 #include "node/collectives/collectives.hpp"
-#include "topology/topology.hpp"
+#include "schedule/schedule.hpp"
 
 namespace stretto::backend {
 
-// `host`: of the ranks on this rank's host, in ascending order. All ranks have equal topologies. The engine and the transport are
+// `host`: of the ranks on this rank's host, in ascending order. `groups`: the ranks of each host, equal on all ranks. The engine and the transport are
 // borrowed; the transport advances while a rank waits for its host's other ranks. Throws std::bad_alloc.
 std::unique_ptr<NodesBackend> make_nodes_backend(std::unique_ptr<node::Collectives> host, engine::Engine& engine,
-                                                 const topology::Topology& topology, Transport& transport);
+                                                 const schedule::Groups& groups, Transport& transport);
 
 }  // namespace stretto::backend

@@ -76,15 +76,16 @@ Key key_of(const Question& q) {
           q.schedule};
 }
 
-// Times of dense streams may be estimates (machine_of_dense), and their work competes with messages for cores. They
-// replace fixed ones for a clear gain alone.
+// Times of dense streams (machine_of_dense) and of the memory of several hosts (nodes.hpp) are estimates, and the work
+// of dense streams competes with messages for cores. They replace others for a clear gain alone.
 constexpr double clear_gain = 0.8;
 
 // Precondition: ascending times.
 const Candidate& taken_of(const Question& q, const std::vector<Candidate>& all) {
   const Candidate& first = all.front();
-  if (!first.dense || !q.fixed) return first;
-  const auto other = std::find_if(all.begin(), all.end(), [](const Candidate& c) { return !c.dense; });
+  const auto estimated = [&q](const Candidate& c) { return c.piece > 0 || (c.dense && q.fixed); };
+  if (!estimated(first)) return first;
+  const auto other = std::find_if_not(all.begin(), all.end(), estimated);
   return other != all.end() && first.seconds > clear_gain * other->seconds ? *other : first;
 }
 

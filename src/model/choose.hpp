@@ -58,10 +58,9 @@ struct Candidate {
   int blocks = 0;               // pieces of a pipelined schedule; 0: automatic
   int radix = 0;                // k-nomial trees; 0: default
   int lanes = 0;                // device streams for segments
-  std::uint64_t piece =
-      0;  // bytes that a host sums in its memory at a time (nodes.hpp); 0: not through several hosts' memory
-  double seconds = 0;    // 0: unknown (Question::natives without measurement)
-  bool assumed = false;  // unmeasured: a part of the MPI's time (unmeasured_node)
+  std::uint64_t piece = 0;      // bytes that a host sums in its memory at a time (nodes.hpp); 0: no such memory
+  double seconds = 0;           // 0: unknown (Question::natives without measurement)
+  bool assumed = false;         // unmeasured: a part of the MPI's time (unmeasured_node)
 };
 
 // Representative of its cell: a logarithmic grid of bytes and ratio, eight cells per factor of two. Each number of

@@ -71,10 +71,11 @@ Asked ask(const Call& call, std::size_t bytes, Streaming streaming, const call::
   q.node = others && served.node;
   q.node_streams = others && compress && served.streams;
   q.nodes = others && served.nodes;
-  q.nodes_streams = others && compress && served.nodes_streams;
   q.started = call.nonblocking;
   a.in_memory = call.settings.schedule == call::node_name;
   if (!a.in_memory) q.schedule = call.settings.schedule;
+  // Streams between the memories of hosts have no measured gain over schedules that group ranks (docs/node.md).
+  q.nodes_streams = q.nodes && compress && served.nodes_streams && a.in_memory;
   q = model::on_grid(std::move(q));
   a.reported = o.report != nullptr;
 

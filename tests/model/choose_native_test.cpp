@@ -39,6 +39,41 @@ TEST(Choose, IsMadeFromTheTimesOfTheCarriersMessages) {
   EXPECT_NE(choice(p).schedule, "recursive_doubling");
 }
 
+// Two hosts of eight ranks, whose messages inside a host take as long as those between.
+TEST(Choose, MemoryOfSeveralHostsIsTakenForAClearGain) {
+  Profile p = profile();
+  p.links[static_cast<std::size_t>(topology::Distance::cache)] = {{0, 5e-7, 1e-9, 0}};
+  Chooser chooser(p, topology::Topology::regular(16, 8));
+  Question q = allreduce(1 << 26);
+  EXPECT_EQ(best(chooser, q).piece, 0u);  // it may not serve
+  q.nodes = true;
+  const Candidate c = best(chooser, q);
+  EXPECT_EQ(c.provider, Provider::node);
+  EXPECT_FALSE(c.native);
+  EXPECT_EQ(c.piece, std::uint64_t{8} << 20);
+  EXPECT_NE(schedule::find(Collective::allreduce, c.schedule), nullptr);
+  // Half of the vector twice over the network, beside sums in memory but for those of one piece.
+  EXPECT_GT(c.seconds, 1.0 * (1 << 26) * 1e-9);
+  EXPECT_LT(c.seconds, 1.2 * (1 << 26) * 1e-9);
+  q.code_space = q.compress = true;
+  q.ratio = 4;
+  EXPECT_EQ(best(chooser, q).piece, 0u);
+}
+
+TEST(Choose, MemoryOfSeveralHostsNeedsTwoRanksOnAHostAndAClearGain) {
+  Profile p = profile();
+  p.links[static_cast<std::size_t>(topology::Distance::cache)] = {{0, 5e-7, 1e-11, 0}};
+  Question q = allreduce(1 << 26);
+  q.nodes = true;
+  for (const int per_host : {1, 2}) {
+    Chooser chooser(p, topology::Topology::regular(8, per_host));
+    std::vector<Candidate> all;
+    ASSERT_EQ(chooser.table(q, &all), Status::ok) << message();
+    EXPECT_EQ(std::count_if(all.begin(), all.end(), [](const Candidate& c) { return c.piece > 0; }), per_host - 1);
+    EXPECT_EQ(best(chooser, q).piece, 0u);
+  }
+}
+
 TEST(Choose, StreamsInsideANodeTakeWhatItsValuesTakeAndTheCodec) {
   Profile p = profile();
   p.natives = {{Collective::allreduce, 4, 1, {{8, 1e-6}, {1 << 20, 1e-3}}, Provider::node}};

@@ -52,12 +52,13 @@ Status make(std::unique_ptr<backend::Transport>* transport, model::Carrier carri
   const Status s = find_node(t, *c.data, chooser->chooser.topology(), chooser->chooser.profile(), &no_node, &node);
   if (s != Status::ok) return s;
   try {
-    const auto shared = chooser;
+    const int hosts = chooser->chooser.topology().hosts();
     *made = std::make_unique<stretto_comm_s>(std::move(c), std::move(chooser), std::move(no_node));
-    const topology::Topology& topology = shared->chooser.topology();
     backend::Backends& backends = (*made)->backends;
-    if (node && topology.hosts() == 1) backends.node = backend::make_node_backend(std::move(node));
-    if (node) backends.nodes = backend::make_nodes_backend(std::move(node), (*made)->data, topology, t);
+    if (node && hosts == 1) backends.node = backend::make_node_backend(std::move(node));
+    if (node)
+      backends.nodes =
+          backend::make_nodes_backend(std::move(node), (*made)->data, (*made)->selector.choices().groups(), t);
   } catch (...) {
     return no_memory();
   }

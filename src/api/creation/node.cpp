@@ -142,6 +142,9 @@ Status meet(backend::Transport& transport, carrier::Carrier& messages, const top
     }
     const topology::Topology host = host_of(topology, rank);
     options = options_for(host, profile, {node::Hierarchy(host.ranks()), {}}, transport);
+    // Hosts under one kernel, as containers with names of their own, share its cores.
+    const auto beside = std::count_if(all.begin(), all.end(), [&](const Introduction& r) { return r.boot == me.boot; });
+    options->group.others += static_cast<int>(beside) - host.ranks();
     exchange.emplace(here.emplace(messages, topology.ranks_of(topology.host_of(rank))), messages.tags() - most_tags);
   });
   if (s = node::agree(transport, s); s != Status::ok || !why->empty()) return s;
