@@ -131,6 +131,7 @@ model::Profile profile_of(const Arguments& arguments, std::string* from, std::st
     for (model::Span& s : profile.links[static_cast<std::size_t>(topology::Distance::network)])
       s.beta = 8 / (arguments.gigabits * 1e9);
   }
+  profile.eager_limit = carrier_of(arguments) == model::Carrier::mpi ? arguments.eager_limit : 0;
   if (!arguments.network.empty()) profile.torus.sides = sides_of(arguments.network);
   if (arguments.hop >= 0) profile.torus.hop = arguments.hop;
   return profile;

@@ -29,9 +29,10 @@ struct Arguments {
   bool ratio_given = false;  // else the ratio is assumed, and marked so
   double dense_ratio = 0;    // 0: streams are fixed
   double growth = model::kIndependentGrowth;
-  std::string machine;          // empty: the profile that the library would use on this host
-  std::string carrier = "mpi";  // or ucx
-  double gigabits = 0;          // of the network; 0: from the profile
+  std::string machine;            // empty: the profile that the library would use on this host
+  std::string carrier = "mpi";    // or ucx
+  double gigabits = 0;            // of the network; 0: from the profile
+  std::uint64_t eager_limit = 0;  // of the MPI between hosts (model::Profile); 0: none
   int hosts_per_switch = 0;
   double oversubscription = 1;
   std::string network;  // torus:4x4x4; empty: from the profile

@@ -25,6 +25,9 @@ void add_profile(CLI::App* c, Arguments* a) {
 void add_machine(CLI::App* c, Arguments* a) {
   add_profile(c, a);
   c->add_option("--carrier", a->carrier, "what messages go over: mpi, or ucx, which has no native collectives");
+  c->add_option("--eager-limit", a->eager_limit,
+                "longest message of the MPI between hosts without a rendezvous: 64K for Open MPI over TCP, none if 0")
+      ->transform(CLI::AsSizeValue(false));
   c->add_option("--rate", a->gigabits, "of the network in Gb/s, in place of the profile's")
       ->default_str("")
       ->type_name("GBITS");
