@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstring>
 #include <limits>
+#include <memory>
 #include <new>
 #include <string>
 #include <utility>
@@ -44,6 +46,22 @@ void add(const engine::Report& piece, engine::Report* all) noexcept {
   all->combine_seconds += piece.combine_seconds;
   all->wait_seconds += piece.wait_seconds;
   all->total_seconds += piece.total_seconds;
+}
+
+struct Memory {
+  std::vector<std::byte> bytes;
+  Memory* next = nullptr;
+};
+
+// Keeps memory until the process ends: transfers that could not be withdrawn may still access it. Reachable, so that
+// leak checkers do not report it.
+void leave(std::unique_ptr<Memory> memory) noexcept {
+  static std::atomic<Memory*> all{nullptr};
+  Memory* const left = memory.release();
+  if (left == nullptr) return;
+  left->next = all.load(std::memory_order_relaxed);
+  while (!all.compare_exchange_weak(left->next, left, std::memory_order_release, std::memory_order_relaxed)) {
+  }
 }
 
 class Nodes final : public NodesBackend {
@@ -95,7 +113,10 @@ class Nodes final : public NodesBackend {
     std::array<char, 512> text{};
     why.copy(text.data(), text.size() - 1);
     engine_.give_up(s, text.data(), number);
-    for (Piece& piece : between_) piece.request = {};
+    for (Piece& piece : between_) {
+      piece.request = {};
+      leave(std::move(piece.memory));
+    }
     return fail(s, std::string_view(text.data()));
   }
 
@@ -112,7 +133,7 @@ class Nodes final : public NodesBackend {
   struct Piece {
     std::size_t first = 0, count = 0;  // elements
     std::byte* block = nullptr;        // of this rank's lane
-    std::vector<std::byte> memory;     // where the block has no memory of the caller's
+    std::unique_ptr<Memory> memory;    // where the block has no memory of the caller's
     engine::Request request;
   };
 
@@ -174,8 +195,9 @@ class Nodes final : public NodesBackend {
         piece.block = output(piece.first + first_of(piece, at_.number_));
         // Other ranks of the host read this rank's input, which the sum must not replace yet.
         if (in_ == nullptr && !alone()) {
-          piece.memory.resize(count_of(piece, at_.number_) * size_);
-          piece.block = piece.memory.data();
+          if (!piece.memory) piece.memory = std::make_unique<Memory>();
+          piece.memory->bytes.resize(count_of(piece, at_.number_) * size_);
+          piece.block = piece.memory->bytes.data();
         }
       }
       if (const Status s = sum(piece); s != Status::ok) return s;

@@ -183,6 +183,33 @@ TEST(DensePages, NothingOutsideTheStreamIsRead) {
   }
 }
 
+// Altered states and words let a group take words down to the heads of the groups after it.
+TEST(DensePages, AlteredWordsReadNothingBehindTheStream) {
+  const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  Random r(7);
+  std::vector<float> x(3 * 1024);
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(r.below(i < 1024 ? 3 : 2));
+  const Stream s = compressed(x, 0.4, dense());
+  const std::size_t room = (s.size() + page - 1) / page * page;
+  void* const mapped = mmap(nullptr, room + page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(mapped, MAP_FAILED);
+  auto* const end = static_cast<std::byte*>(mapped) + room;
+  ASSERT_EQ(mprotect(end, page, PROT_NONE), 0);
+  std::byte* const at = end - s.size();
+  for (int i = 0; i < 6000; ++i) {
+    std::memcpy(at, s.data(), s.size());
+    for (std::size_t n = 1 + r.below(40); n > 0; --n) {
+      const std::size_t back = 1 + r.below(std::min<std::size_t>(s.size() - 72, r.below(2) ? 120 : 400));
+      at[s.size() - back] = static_cast<std::byte>(r.bits());
+    }
+    for (const Isa isa : isas()) {
+      std::vector<float> y(x.size());
+      static_cast<void>(decompress(Bytes(at, s.size()), y.data(), y.size(), with(isa)));
+    }
+  }
+  munmap(mapped, room + page);
+}
+
 TEST(DenseEstimate, IsNearTheBytesOfDenseStreams) {
   Random r(21);
   for (const int bits : {1, 3, 6, 12}) {

@@ -20,7 +20,7 @@ class Choosers {
   static constexpr std::size_t most = 4;  // the oldest is forgotten, and lives as long as its communicators
 
   static Choosers& here() {
-    static Choosers all;
+    static Choosers& all = *new Choosers;  // threads may make communicators while the process ends
     return all;
   }
 

@@ -11,8 +11,9 @@ namespace {
 
 select::Providers providers_for(const Call& call, const stretto_comm_s& comm) {
   const backend::Backends& b = comm.backends;
-  if (call.device) return {true, b.node != nullptr, b.no_node, {true, false, false, false}};  // Operation::link() knows
-  return {b.mpi != nullptr, b.node != nullptr || b.nodes != nullptr, b.no_node, b.serve(call)};
+  const bool node = b.node != nullptr || b.nodes != nullptr;
+  if (call.device) return {true, node, b.no_node, {true, false, false, false}};  // Operation::link() knows
+  return {b.mpi != nullptr, node, b.no_node, b.serve(call)};
 }
 
 }  // namespace
