@@ -143,6 +143,9 @@ class Bucket:
     def __init__(self, parameter, gradients):
         self._parameter, self._gradients = parameter, gradients
 
+    def index(self):
+        return 0
+
     def buffer(self):
         return self._gradients
 
