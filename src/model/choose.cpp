@@ -76,16 +76,15 @@ Key key_of(const Question& q) {
           q.schedule};
 }
 
-// Times of dense streams (machine_of_dense) and of the memory of several hosts (nodes.hpp) are estimates, and the work
-// of dense streams competes with messages for cores. They replace others for a clear gain alone.
+// Times of dense streams may be estimates (machine_of_dense), and their work competes with messages for cores. They
+// replace fixed ones for a clear gain alone.
 constexpr double clear_gain = 0.8;
 
 // Precondition: ascending times.
 const Candidate& taken_of(const Question& q, const std::vector<Candidate>& all) {
   const Candidate& first = all.front();
-  const auto estimated = [&q](const Candidate& c) { return c.piece > 0 || (c.dense && q.fixed); };
-  if (!estimated(first)) return first;
-  const auto other = std::find_if_not(all.begin(), all.end(), estimated);
+  if (!first.dense || !q.fixed) return first;
+  const auto other = std::find_if(all.begin(), all.end(), [](const Candidate& c) { return !c.dense; });
   return other != all.end() && first.seconds > clear_gain * other->seconds ? *other : first;
 }
 
@@ -214,7 +213,9 @@ Status Chooser::Impl::table(const Question& q, bool all_of_them, std::vector<Can
     if (std::isfinite(c.seconds)) all->push_back(c);
   }
   const bool raw_or_any = q.payload <= static_cast<int>(payload::Kind::raw);
-  if (q.nodes && lane && (raw_or_any || q.nodes_streams) && !q.code_space && q.schedule.empty() && q.raw_below == 0) {
+  // A table has the memory of several hosts, and no choice takes it: no measurement shows that it gains.
+  const bool nodes = all_of_them && q.nodes && lane && (raw_or_any || q.nodes_streams);
+  if (nodes && !q.code_space && q.schedule.empty() && q.raw_below == 0) {
     const Question between = between_hosts(q);
     Candidate chosen;
     if (lane->choose(between, &chosen) == Status::ok)
