@@ -68,8 +68,8 @@ stretto_status start_by_c(Buffers* b, std::size_t bytes, stretto_comm comm, stre
 void print(const char* name, std::size_t bytes, const stretto_report& r) {
   std::printf(
       "{\"collective\": \"%s\", \"bytes\": %zu, \"algorithm\": \"%s\", \"payload\": \"%s\", "
-      "\"ratio\": %.17g, \"seconds\": %.17g}\n",
-      name, bytes, r.algorithm, r.payload, r.expected_ratio, r.predicted_seconds);
+      "\"coding\": %d, \"ratio\": %.17g, \"seconds\": %.17g}\n",
+      name, bytes, r.algorithm, r.payload, static_cast<int>(r.coding), r.expected_ratio, r.predicted_seconds);
 }
 
 int run_by_c(Buffers* b, int rank, int ranks, double bound) {
