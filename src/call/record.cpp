@@ -58,7 +58,7 @@ Status copy_counts_by_pair(Call& c, const stretto_call& r, int ranks) {
 Status interpret(const stretto_call& record, int rank, int ranks, Call* call) {
   Call& c = *call;
   if (!is_collective(record.collective)) {
-    c.collective = Collective::barrier;  // what the others can be told in
+    c.collective = Collective::barrier;  // the other ranks learn of the error in it
     return fail(Status::invalid_argument, "collective {} is no stretto_collective",
                 static_cast<int>(record.collective));
   }

@@ -1,4 +1,4 @@
-// The public record of a call, as each function of the C interface fills it in, and what it means on a rank.
+// Public records of calls, which every function of the C interface fills in, and their meaning on a rank.
 #pragma once
 
 #include <cstddef>
@@ -35,7 +35,7 @@ constexpr bool is_plain(stretto_collective c) noexcept {
   return schedule::properties(collective_of(c)).counts == Counts::one && c != STRETTO_ALLREDUCE_MULTI;
 }
 
-// Of a record that is_plain(): fields that its collective does not have are set alike.
+// Precondition: is_plain(c.collective). Fields that the collective does not have are set alike.
 constexpr Shape shape_of(const stretto_call& c) noexcept {
   const Collective what = collective_of(c.collective);
   if (what == Collective::barrier) return {what, false, STRETTO_U8, STRETTO_SUM, 0, 0};
