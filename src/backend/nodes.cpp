@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <cstring>
 #include <limits>
 #include <memory>
@@ -12,6 +11,7 @@
 #include <vector>
 
 #include "base/communication_cores.hpp"
+#include "base/retained.hpp"
 #include "call/enums.hpp"
 #include "call/inputs.hpp"
 #include "call/schedule_names.hpp"
@@ -52,17 +52,6 @@ struct Memory {
   std::vector<std::byte> bytes;
   Memory* next = nullptr;
 };
-
-// Keeps memory until the process ends: transfers that could not be withdrawn may still access it. Reachable, so that
-// leak checkers do not report it.
-void leave(std::unique_ptr<Memory> memory) noexcept {
-  static std::atomic<Memory*> all{nullptr};
-  Memory* const left = memory.release();
-  if (left == nullptr) return;
-  left->next = all.load(std::memory_order_relaxed);
-  while (!all.compare_exchange_weak(left->next, left, std::memory_order_release, std::memory_order_relaxed)) {
-  }
-}
 
 class Nodes final : public NodesBackend {
  public:
@@ -115,7 +104,7 @@ class Nodes final : public NodesBackend {
     engine_.give_up(s, text.data(), number);
     for (Piece& piece : between_) {
       piece.request = {};
-      leave(std::move(piece.memory));
+      retain(std::move(piece.memory));  // transfers that could not be withdrawn may still access it
     }
     return fail(s, std::string_view(text.data()));
   }

@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <cstring>
+#include <memory>
+#include <new>
 #include <string>
 #include <utility>
 
 #include "base/interrupt.hpp"
+#include "base/retained.hpp"
 #include "base/waiting.hpp"
 #include "engine/run.hpp"
 
@@ -34,20 +36,17 @@ constexpr std::uint64_t none_ends = ~std::uint64_t{0};
 
 double seconds_since(Clock::time_point t) noexcept { return std::chrono::duration<double>(Clock::now() - t).count(); }
 
-// Memory that a carrier may still touch. Stays reachable for leak checkers.
+// Memory that a carrier may still touch.
 struct RetainedHolds {
   std::vector<Hold> holds;
   RetainedHolds* next = nullptr;
 };
 
 void leave_for_ever(std::vector<Hold> holds) noexcept {
-  static std::atomic<RetainedHolds*> all{nullptr};
-  auto* const left = new (std::nothrow) RetainedHolds;
-  if (left == nullptr) return;
+  std::unique_ptr<RetainedHolds> left(new (std::nothrow) RetainedHolds);
+  if (!left) return;
   left->holds = std::move(holds);
-  left->next = all.load(std::memory_order_relaxed);
-  while (!all.compare_exchange_weak(left->next, left, std::memory_order_release, std::memory_order_relaxed)) {
-  }
+  retain(std::move(left));
 }
 
 }  // namespace

@@ -232,7 +232,7 @@ TEST_F(Nodes, AHostWithoutSharedMemoryLeavesAllToMessages) {
   stretto_comm other = nullptr;
   if (rank == ranks - 1) setenv("STRETTO_NODE", "0", 1);
   ASSERT_STRETTO_OK(stretto_comm_create(MPI_COMM_WORLD, &other));
-  unsetenv("STRETTO_NODE");
+  setenv("STRETTO_NODE", "hosts", 1);
   const auto x = samples<float>(rank, 1000);
   std::vector<float> y(1000), expected(1000);
   stretto_options o = in_memory();
@@ -246,6 +246,21 @@ TEST_F(Nodes, AHostWithoutSharedMemoryLeavesAllToMessages) {
   ASSERT_STRETTO_OK(stretto_comm_free(other));
 }
 
+TEST_F(Nodes, SeveralHostsShareTheirMemoryOnRequestAlone) {
+  stretto_comm other = nullptr;
+  if (rank == ranks - 1) unsetenv("STRETTO_NODE");
+  ASSERT_STRETTO_OK(stretto_comm_create(MPI_COMM_WORLD, &other));
+  setenv("STRETTO_NODE", "hosts", 1);
+  const float x = 1;
+  float y = 0;
+  stretto_options o = in_memory();
+  EXPECT_EQ(stretto_allreduce(&x, &y, 1, STRETTO_F32, STRETTO_SUM, other, &o), STRETTO_UNSUPPORTED);
+  EXPECT_NE(std::string(stretto_message()).find("STRETTO_NODE is not 'hosts' on rank " + std::to_string(ranks - 1)),
+            std::string::npos)
+      << stretto_message();
+  ASSERT_STRETTO_OK(stretto_comm_free(other));
+}
+
 int main(int argc, char** argv) {
   const std::string layout = argc > 1 ? argv[1] : "cyclic:2";
   MPI_Init(&argc, &argv);
@@ -254,6 +269,7 @@ int main(int argc, char** argv) {
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   host_of = placed(layout, ranks);
   setenv("STRETTO_HOST", ("host" + std::to_string(host_of[static_cast<std::size_t>(rank)])).c_str(), 1);
+  setenv("STRETTO_NODE", "hosts", 1);
   testing::InitGoogleTest(&argc, argv);
   const int any = failed_anywhere(RUN_ALL_TESTS());
   MPI_Finalize();

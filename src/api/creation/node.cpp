@@ -22,9 +22,11 @@ namespace stretto::api {
 namespace {
 
 // Hosts may bear the same name, and one of several names (of containers) may have one memory. The kernel knows.
+enum Wanted : int { nowhere, on_one_host, on_each_host };
+
 struct Introduction {
   std::array<char, 40> boot{};
-  int wanted = 1;
+  Wanted wanted = on_one_host;
 };
 
 Introduction introduce() {
@@ -33,8 +35,10 @@ Introduction introduce() {
   std::ifstream file("/proc/sys/kernel/random/boot_id");
   std::getline(file, boot);
   std::copy_n(boot.begin(), std::min(boot.size(), me.boot.size()), me.boot.begin());
-  const char* wanted = secure_getenv("STRETTO_NODE");
-  me.wanted = wanted == nullptr || std::string_view(wanted) != "0" ? 1 : 0;
+  const char* const given = secure_getenv("STRETTO_NODE");
+  const std::string_view wanted = given != nullptr ? given : "";
+  if (wanted == "0") me.wanted = nowhere;
+  if (wanted == "hosts") me.wanted = on_each_host;
   return me;
 }
 
@@ -73,7 +77,9 @@ std::string objection(const std::vector<Introduction>& all, const topology::Topo
   for (int r = 0; r < topology.ranks(); ++r) {
     const Introduction& own = all[static_cast<std::size_t>(r)];
     const int first = topology.ranks_of(topology.host_of(r)).front();
-    if (!own.wanted) return fmt::format("STRETTO_NODE=0 on rank {}", r);
+    if (own.wanted == nowhere) return fmt::format("STRETTO_NODE=0 on rank {}", r);
+    if (own.wanted == on_one_host && topology.hosts() > 1)
+      return fmt::format("the ranks are on {} hosts, and STRETTO_NODE is not 'hosts' on rank {}", topology.hosts(), r);
     if (own.boot != all[static_cast<std::size_t>(first)].boot)
       return fmt::format("ranks {} and {} run under different kernels", first, r);
   }

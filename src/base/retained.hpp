@@ -1,0 +1,20 @@
+// Memory that stays until the process ends, since somebody may still access it.
+#pragma once
+
+#include <atomic>
+#include <memory>
+
+namespace stretto {
+
+// Node has a member `next`, a Node*. The node stays reachable, so that leak checkers do not report it. Null is legal.
+template <class Node>
+void retain(std::unique_ptr<Node> node) noexcept {
+  static std::atomic<Node*> all{nullptr};
+  Node* const kept = node.release();
+  if (kept == nullptr) return;
+  kept->next = all.load(std::memory_order_relaxed);
+  while (!all.compare_exchange_weak(kept->next, kept, std::memory_order_release, std::memory_order_relaxed)) {
+  }
+}
+
+}  // namespace stretto
