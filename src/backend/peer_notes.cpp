@@ -5,6 +5,7 @@
 #include <new>
 #include <utility>
 
+#include "base/retained.hpp"
 #include "base/waiting.hpp"
 
 namespace stretto::backend {
@@ -15,7 +16,8 @@ constexpr std::uint64_t tag_of_notes = 0;
 }  // namespace
 
 PeerNotes::PeerNotes(int rank, std::size_t ranks)
-    : rank_(rank), lost_(ranks), closed_(ranks), inbox_(std::make_unique<std::vector<Note>>(ranks)) {
+    : rank_(rank), lost_(ranks), closed_(ranks), mail_(std::make_unique<Mail>()) {
+  mail_->inbox.resize(ranks);
   closed_[static_cast<std::size_t>(rank)] = 1;
 }
 
@@ -38,16 +40,16 @@ Status PeerNotes::tell(int peer, const Note& note, std::uint64_t transfer) noexc
       return fail(Status::out_of_memory, std::string_view("no memory for messages between devices"));
     }
   }
-  letters_.splice(letters_.end(), spare_letters_, spare_letters_.begin());
-  Letter& letter = letters_.back();
+  mail_->letters.splice(mail_->letters.end(), spare_letters_, spare_letters_.begin());
+  Letter& letter = mail_->letters.back();
   letter = {note, lost_.size() + ++numbers_, transfer};
   const Status s = carrier_->start_send(peer, tag_of_notes, &letter.note, sizeof letter.note, letter.id);
-  if (s != Status::ok) letters_.pop_back();
+  if (s != Status::ok) mail_->letters.pop_back();
   return s;
 }
 
 void PeerNotes::listen(std::size_t peer) noexcept {
-  if (carrier_->start_recv(static_cast<int>(peer), tag_of_notes, &(*inbox_)[peer], sizeof(Note), peer) != Status::ok)
+  if (carrier_->start_recv(static_cast<int>(peer), tag_of_notes, &mail_->inbox[peer], sizeof(Note), peer) != Status::ok)
     lost_[peer] = 1;
 }
 
@@ -66,10 +68,11 @@ Status PeerNotes::hear(Reader* reader) noexcept {
 
 Status PeerNotes::heard(const carrier::Completion& c, Reader* reader) noexcept {
   if (c.id >= lost_.size()) {
-    const auto at = std::find_if(letters_.begin(), letters_.end(), [&](const Letter& l) { return l.id == c.id; });
-    if (at == letters_.end()) return Status::ok;
+    const auto at =
+        std::find_if(mail_->letters.begin(), mail_->letters.end(), [&](const Letter& l) { return l.id == c.id; });
+    if (at == mail_->letters.end()) return Status::ok;
     if (reader && at->transfer != 0) reader->left(at->transfer);
-    spare_letters_.splice(spare_letters_.begin(), letters_, at);
+    spare_letters_.splice(spare_letters_.begin(), mail_->letters, at);
     return Status::ok;
   }
   const auto peer = static_cast<std::size_t>(c.id);
@@ -77,7 +80,7 @@ Status PeerNotes::heard(const carrier::Completion& c, Reader* reader) noexcept {
     lost_[peer] = 1;
     return Status::ok;
   }
-  const Note note = (*inbox_)[peer];
+  const Note note = mail_->inbox[peer];
   if (note.kind == Note::closed) closed_[peer] = 1;
   listen(peer);
   return reader && note.kind != Note::closed ? reader->read(static_cast<int>(peer), note) : Status::ok;
@@ -87,7 +90,7 @@ bool PeerNotes::is_open() const noexcept {
   for (std::size_t r = 0; r < lost_.size(); ++r) {
     if (!closed_[r] && !lost_[r]) return true;
   }
-  return !letters_.empty();
+  return !mail_->letters.empty();
 }
 
 bool PeerNotes::close(bool says, Clock::time_point limit) noexcept {
@@ -106,11 +109,10 @@ void PeerNotes::withdraw() noexcept {
   for (std::size_t r = 0; r < lost_.size(); ++r) {
     if (static_cast<int>(r) != rank_ && !lost_[r]) settled = carrier_->cancel(r) && settled;
   }
-  for (const Letter& l : letters_) settled = carrier_->cancel(l.id) && settled;
+  for (const Letter& l : mail_->letters) settled = carrier_->cancel(l.id) && settled;
   carrier_.reset();
   if (settled) return;
-  static_cast<void>(inbox_.release());  // kept on purpose: a carrier may still touch it
-  static_cast<void>(new (std::nothrow) std::list<Letter>(std::move(letters_)));
+  retain(std::move(mail_));  // the carrier may still access it
 }
 
 }  // namespace stretto::backend

@@ -67,6 +67,12 @@ class PeerNotes {
     Note note;
     std::uint64_t id = 0, transfer = 0;
   };
+  // Memory that the carrier accesses.
+  struct Mail {
+    std::vector<Note> inbox;  // a note for each rank
+    std::list<Letter> letters;
+    Mail* next = nullptr;  // of retained ones
+  };
 
   void listen(std::size_t peer) noexcept;
   Status heard(const carrier::Completion& completion, Reader* reader) noexcept;
@@ -76,8 +82,8 @@ class PeerNotes {
 
   const int rank_;
   std::vector<char> lost_, closed_;
-  std::unique_ptr<std::vector<Note>> inbox_;   // a note for each rank
-  std::list<Letter> letters_, spare_letters_;  // on their way; for further ones
+  std::unique_ptr<Mail> mail_;
+  std::list<Letter> spare_letters_;
   std::uint64_t numbers_ = 0;
   std::unique_ptr<carrier::Carrier> carrier_;
 };

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <utility>
 
 namespace stretto::device {
@@ -55,6 +56,13 @@ bool EmulatedMemory::release(void* p) {
   return true;
 }
 
+bool EmulatedMemory::retire(void* p) {
+  const auto at = allocations_.find(reinterpret_cast<std::uintptr_t>(p));
+  if (at == allocations_.end()) return false;
+  at->second.retired = true;
+  return true;
+}
+
 namespace {
 
 struct Lent {
@@ -100,7 +108,7 @@ Location EmulatedMemory::locate(const void* p) const {
 
 std::size_t EmulatedMemory::held(MemoryKind kind) const {
   std::size_t bytes = 0;
-  for (const auto& [address, a] : allocations_) bytes += a.kind == kind && !a.borrowed ? a.bytes : 0;
+  for (const auto& [address, a] : allocations_) bytes += a.kind == kind && !a.borrowed && !a.retired ? a.bytes : 0;
   return bytes;
 }
 
@@ -135,6 +143,11 @@ void EmulatedMemory::touch(const void* p, std::size_t bytes, bool writes, const 
 void EmulatedMemory::forget() {
   races_ = 0;
   first_race_.clear();
+  for (auto at = allocations_.begin(); at != allocations_.end();) {
+    const auto next = std::next(at);
+    if (at->second.retired) release(at->second.given);
+    at = next;
+  }
 }
 
 }  // namespace stretto::device

@@ -43,6 +43,8 @@ class EmulatedMemory {
   // Null if the system has no memory.
   void* allocate(MemoryKind kind, int device, std::size_t bytes);
   bool release(void* p);
+  // Released, but kernels may use it until forget().
+  bool retire(void* p);
 
   // Device memory for or from another process; lives until its last user ends.
   bool lend(void* p, MemoryHandle* handle) const;
@@ -62,6 +64,7 @@ class EmulatedMemory {
 
   long races() const { return races_; }
   const std::string& first_race() const { return first_race_; }
+  // Forgets races, and unmaps retired memory.
   void forget();
 
  private:
@@ -81,6 +84,7 @@ class EmulatedMemory {
     std::vector<Access> accesses;
     int file = -1;          // of device memory
     bool borrowed = false;  // from another process
+    bool retired = false;
   };
   void* map(MemoryKind kind, int device, std::size_t size, int file, bool borrowed);
   void* find_real(const void* p) const;

@@ -118,6 +118,11 @@ class Emulator {
     return f.lose >= 0 && n >= f.lose ? lost : 0;
   }
 
+  bool any_lost() const {
+    return std::any_of(std::begin(faults), std::end(faults),
+                       [](const Faults& f) { return f.lose >= 0 && f.calls >= f.lose; });
+  }
+
   std::shared_ptr<Stream> stream(void* handle, int device) {
     if (handle) {
       const auto at = streams.find(handle);
@@ -297,13 +302,15 @@ int allocate(MemoryKind kind, u64 bytes, void** p) {
   });
 }
 
-// Waits for all streams of the device, as CUDA does.
+// Waits for all streams of the device, as CUDA does. After the loss of a device no rank knows when its peers have read
+// its memory for the last time, and work of the lost device may still be queued: then memory stays until the next order.
 int release(MemoryKind, void* p) {
   Emulator& e = emulator();
   const std::lock_guard lock(e.mutex);
   e.finish_all(current);
   std::erase_if(e.destroyed, [](const auto& s) { return s->queue.empty(); });
-  return e.memory.release(p) ? 0 : invalid_value;
+  const bool released = e.any_lost() ? e.memory.retire(p) : e.memory.release(p);
+  return released ? 0 : invalid_value;
 }
 
 int create_stream(void** stream) {
