@@ -132,6 +132,8 @@ def run(command: List[str] = typer.Argument(..., metavar="PROGRAM [ARGUMENT]..."
                                             help="Compress floating sums, within rel:1e-4 of the range of their inputs, or abs:0.001: the error of the SUM. "
                                                  "With :contribution after it, that of each rank's part, and so of a sum of p ranks p times it. "
                                                  "Without a bound all is exact."),
+        bound_moves: bool = flag("--bound-moves", help="Let bounds act on floating-point data that broadcasts, gathers, scatters and alltoalls move, "
+                                                       "and on minima and maxima, too."),
         ignore_above: Optional[str] = typer.Option(None, "--ignore-above", metavar="VALUE",
                                                    help="Leave values of this magnitude and more, as fill values are, out of the range of a bound of "
                                                         "rel:. Without it 1e15; inf leaves out none."),
@@ -161,10 +163,10 @@ def run(command: List[str] = typer.Argument(..., metavar="PROGRAM [ARGUMENT]..."
     if emulate:
         run_.check_emulated(carrier, print_)
     if carrier == "ucx":
-        run_.check_over_ucx(bound=bound, ignore_above=ignore_above, rules=rules, report=report or report_to, profile=profile, arena=arena,
+        run_.check_over_ucx(bound=bound, bound_moves=bound_moves, ignore_above=ignore_above, rules=rules, report=report or report_to, profile=profile, arena=arena,
                              comm_cores=comm_cores)
         raise typer.Exit(over_ucx.run(mpirun, ranks, hosts, command, show))
-    wanted = dict(bound=bound, ignore_above=ignore_above, rules=rules, report=report_to or ("1" if report else None), profile=profile, arena=arena,
+    wanted = dict(bound=bound, bound_moves=bound_moves, ignore_above=ignore_above, rules=rules, report=report_to or ("1" if report else None), profile=profile, arena=arena,
                   comm_cores=comm_cores)
     if emulate:
         raise typer.Exit(run_.emulated(emulate, mpirun, ranks, hosts, command, **wanted))

@@ -3,10 +3,14 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <memory>
+#include <new>
+#include <string_view>
 
 #include "base/float_environment.hpp"
 #include "call/enums.hpp"
 #include "codec/codec.hpp"
+#include "codec/stream/format.hpp"
 
 namespace stretto::api {
 
@@ -56,6 +60,29 @@ double rounding_of(const Result& r, double additions) noexcept {
 
 double unseen_additions(const Shape& s, std::uint64_t contributions) noexcept {
   return is_sum(s.op) && contributions > (s.op == STRETTO_MEAN ? 1 : 2) ? HUGE_VAL : 0;
+}
+
+Status round_as_received(stretto_type type, std::size_t count, stretto_bound bound, const stretto_report& report,
+                         void* values) noexcept {
+  if (std::string_view(report.payload) == "raw") return Status::ok;
+  const FloatEnvironment environment;
+  constexpr std::size_t part = std::size_t{256} * codec::kGroup;
+  const codec::Type t = codec_type(type);
+  const std::size_t capacity = codec::compress_bound(t, std::min(count, part));
+  const std::unique_ptr<std::byte[]> stream(new (std::nothrow) std::byte[capacity]);
+  if (!stream) return fail(Status::out_of_memory, "no {} bytes to round the values that were sent", capacity);
+  codec::Options options;
+  if (bound == STRETTO_BOUND_RELATIVE)
+    options.magnitude = std::max(std::fabs(report.range_lo), std::fabs(report.range_hi));
+  Status s = Status::ok;
+  for (std::size_t done = 0; done < count && s == Status::ok; done += part) {
+    const std::size_t n = std::min(part, count - done);
+    std::byte* const at = static_cast<std::byte*>(values) + done * stretto_type_size(type);
+    std::size_t bytes = 0;
+    s = codec::compress(t, at, n, report.eps, {stream.get(), capacity}, &bytes, options);
+    if (s == Status::ok) s = codec::decompress({stream.get(), bytes}, at, n);
+  }
+  return s;
 }
 
 }  // namespace stretto::api

@@ -1,8 +1,10 @@
 // How far rounding moves a result from the exact one, beyond the error that a call promises.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
+#include "base/status.hpp"
 #include "call/call.hpp"
 
 namespace stretto::api {
@@ -24,5 +26,10 @@ double rounding_of(const Result& result, double additions) noexcept;
 // The additions of raw values at whose magnitude nobody looked: infinite, or 0 where no addition comes before that
 // whose rounding is the result's.
 double unseen_additions(const call::Shape& shape, std::uint64_t contributions) noexcept;
+
+// Replaces F32 or F64 values that this rank sent in a collective that moves data by those that the receivers decoded.
+// `report` is that call's. STRETTO_OUT_OF_MEMORY: some values may be replaced already.
+Status round_as_received(stretto_type type, std::size_t count, stretto_bound bound, const stretto_report& report,
+                         void* values) noexcept;
 
 }  // namespace stretto::api

@@ -99,8 +99,8 @@ TEST(Rules, ThatCannotBeReadAreNamedWithTheirLine) {
       {"allreduce rel:1e-4 native", "'rel:1e-4' and 'native' contradict"},
       {"* off schedule:ring", "'off' leaves the call to the MPI"},
       {"allreduce exact payload:fused", "'exact' and a payload"},
-      {"bcast rel:1e-4", "'bcast' is none"},
-      {"bcast payload:fused", "'bcast' is none"},
+      {"barrier rel:1e-4", "do not act on 'barrier'"},
+      {"gatherv payload:fused", "do not act on 'gatherv'"},
       {"allreduce rel:1e-4 raw_below:64Q", "'64Q' is no number of bytes"},
       {"allreduce exact raw_below:64K", "'raw_below:' is beside streams, and 'exact' has none"},
       {"allreduce rel:1e-4 payload:cprp2p raw_below:64K", "fused and homomorphic alone"},
@@ -113,6 +113,15 @@ TEST(Rules, ThatCannotBeReadAreNamedWithTheirLine) {
     EXPECT_NE(std::string_view(message()).find(told), std::string_view::npos) << message();
     EXPECT_TRUE(rules.empty()) << text;
   }
+}
+
+// A schedule alone does not let the bound for all act on moved data.
+TEST(Rules, BoundMovedDataWhereTheyNameItsCollective) {
+  for (const char* text : {"bcast rel:1e-4", "bcast payload:fused"})
+    EXPECT_TRUE(find(parsed(text), Function::bcast, 8)->moves) << text;
+  for (const char* text : {"* rel:1e-4", "bcast schedule:binomial", "bcast payload:raw"})
+    EXPECT_FALSE(find(parsed(text), Function::bcast, 8)->moves) << text;
+  EXPECT_FALSE(find(parsed("allreduce rel:1e-4"), Function::allreduce, 8)->moves);
 }
 
 TEST(Rules, WithASchedulesNameThatIsNoneAreRefused) {

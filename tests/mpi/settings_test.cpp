@@ -50,6 +50,8 @@ TEST(Settings, AreReadFromTheEnvironment) {
   EXPECT_EQ(settings({{"STRETTO_IGNORE_ABOVE", "inf"}}).ignore_above, INFINITY);
   EXPECT_TRUE(settings({{"STRETTO_REPRODUCIBLE", "1"}}).reproducible);
   EXPECT_FALSE(settings({{"STRETTO_REPRODUCIBLE", "0"}}).reproducible);
+  EXPECT_TRUE(settings({{"STRETTO_BOUND_MOVES", "1"}}).bounds_moves);
+  EXPECT_FALSE(settings({{"STRETTO_BOUND_MOVES", "0"}}).bounds_moves);
   EXPECT_FALSE(settings({{"STRETTO_REPORT", "0"}}).report);
   for (const char* shown : {"1", "yes", "on", "true"}) {
     EXPECT_TRUE(settings({{"STRETTO_REPORT", shown}}).report) << shown;
@@ -64,14 +66,16 @@ TEST(Settings, ThatCannotBeReadAreNamedAndLeftOut) {
                                {"STRETTO_BOUND", "1e-4"},
                                {"STRETTO_IGNORE_ABOVE", "-1"},
                                {"STRETTO_RULES", "/no/such/rules"},
+                               {"STRETTO_BOUND_MOVES", "all"},
                                {"STRETTO_REPRODUCIBLE", "yes"},
                                {"STRETTO_NODE", "maybe"},
                                {"STRETTO_TIMEOUT", "soon"}});
-  ASSERT_EQ(s.complaints.size(), 7u);
+  ASSERT_EQ(s.complaints.size(), 8u);
   const char* told[] = {"STRETTO: 'off'",
                         "STRETTO_BOUND: '1e-4'",
                         "STRETTO_IGNORE_ABOVE: '-1' is neither a positive number nor inf",
                         "STRETTO_RULES: '/no/such/rules'",
+                        "STRETTO_BOUND_MOVES: 'all'",
                         "STRETTO_REPRODUCIBLE: 'yes'",
                         "STRETTO_NODE: 'maybe'",
                         "STRETTO_TIMEOUT: 'soon'"};

@@ -33,6 +33,12 @@ def printed(stretto, version, *arguments):
     return line.replace(str(launcher), "mpirun").replace(str(stretto.home), "~")
 
 
+def test_bounds_act_on_moved_data_if_there_are_any(stretto, libraries):
+    line = "mpirun -n 2 -x LD_PRELOAD=~/libraries/libstretto_mpi.so -x STRETTO_BOUND=abs:0.1 -x STRETTO_BOUND_MOVES=1 ./app"
+    assert printed(stretto, OPENMPI, "-n", "2", "--bound", "abs:0.1", "--bound-moves", "./app") == line
+    assert "and there is none: give --bound or --rules" in stretto.refused("run", "--bound-moves", "./app")
+
+
 def test_np_is_another_name_of_n_before_the_program_alone(stretto, libraries):
     line = "mpirun -n 5 -x LD_PRELOAD=~/libraries/libstretto_mpi.so ./app -np 3"
     assert printed(stretto, OPENMPI, "-np", "5", "./app", "-np", "3") == line

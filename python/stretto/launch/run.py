@@ -13,13 +13,15 @@ CORES = re.compile(r"auto|\d+(-\d+)?(,\d+(-\d+)?)*")
 BOUND = re.compile(r"(rel|abs):([0-9]*\.?[0-9]+([eE][-+]?[0-9]+)?)(:result|:contribution)?")
 
 
-def settings(flavour, bound=None, ignore_above=None, rules=None, report=None, profile=None, arena=False, comm_cores=None):
+def settings(flavour, bound=None, bound_moves=False, ignore_above=None, rules=None, report=None, profile=None, arena=False, comm_cores=None):
     """What the ranks' environment is given."""
     if bound is not None:
         found = BOUND.fullmatch(bound)
         if not found or not float(found[2]) > 0:
             raise Failure(f"--bound {bound!r} is no bound; it takes rel:1e-4 (of the range of the inputs) or abs:0.001, of the sum, "
                           "or of each rank's contribution with :contribution after it")
+    if bound_moves and bound is None and rules is None:
+        raise Failure("--bound-moves lets a bound act on moved data too, and there is none: give --bound or --rules")
     if ignore_above is not None and not positive(ignore_above):
         raise Failure(f"--ignore-above {ignore_above!r} is neither a positive number nor inf")
     if rules is not None:
@@ -36,7 +38,8 @@ def settings(flavour, bound=None, ignore_above=None, rules=None, report=None, pr
     inherited = {name: value for name, value in os.environ.items() if name.startswith("STRETTO_") and name != "STRETTO_LIBEXEC"}
     if "STRETTO" in os.environ:
         inherited["STRETTO"] = os.environ["STRETTO"]
-    wanted = {"LD_PRELOAD": ":".join(preload), "STRETTO_BOUND": bound, "STRETTO_IGNORE_ABOVE": ignore_above, "STRETTO_RULES": rules and os.path.abspath(rules),
+    wanted = {"LD_PRELOAD": ":".join(preload), "STRETTO_BOUND": bound, "STRETTO_BOUND_MOVES": "1" if bound_moves else None,
+              "STRETTO_IGNORE_ABOVE": ignore_above, "STRETTO_RULES": rules and os.path.abspath(rules),
               "STRETTO_REPORT": report, "STRETTO_PROFILE": profile, "STRETTO_COMM_CORES": comm_cores}
     return {**inherited, **{name: value for name, value in wanted.items() if value is not None}}
 

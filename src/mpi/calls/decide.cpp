@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <string_view>
+#include <utility>
 
 #include "carrier/watchdog.hpp"
 #include "mpi/calls/device.hpp"
@@ -27,6 +28,15 @@ bool used_enough(MPI_Comm comm, Communicator* c, const Settings& settings) noexc
 // Streams make no shorter vector faster. The MPI's sum needs no agreement on the magnitude of values.
 constexpr std::int64_t longest_brief = 1024;
 
+// Where a bound applies to a call that is no sum. Ranks may name data of one signature by different types, so they
+// compare the call first; where some types are not of floating-point elements, the MPI moves the data.
+void bound_others(const WrappedCall& call, bool wanted, Decision* d) noexcept {
+  Shape& shape = d->shape;
+  if (wanted && shape.floating_extreme) return;
+  d->compares = wanted && shape.moves && call.form == Form::blocking;
+  if (!d->compares || !shape.moved) d->kind = Action::Kind::exact;
+}
+
 // First rules, then the communicator's bound, then the bound for all.
 void ask_rules(const WrappedCall& call, const Settings& settings, Decision* d) {
   const auto site = [&] { return name_of_site(call.site); };
@@ -48,12 +58,15 @@ void ask_rules(const WrappedCall& call, const Settings& settings, Decision* d) {
   }
   if (d->kind != Action::Kind::bounded) return;
   const bool brief = d->shape.bytes <= longest_brief && d->payload == STRETTO_PAYLOAD_AUTO;
-  if (!d->shape.floating_sum || brief) d->kind = Action::Kind::exact;
+  if (brief)
+    d->kind = Action::Kind::exact;
+  else if (!d->shape.floating_sum)
+    bound_others(call, settings.bounds_moves || (rule && rule->moves), d);
 }
 
 // Exact calls on devices stay with the MPI: no measurement shows a gain.
 bool wants_ours(const Decision& d) noexcept {
-  return d.kind == Action::Kind::bounded || d.fixed || (d.schedule && d.kind != Action::Kind::native);
+  return d.kind == Action::Kind::bounded || d.fixed || d.compares || (d.schedule && d.kind != Action::Kind::native);
 }
 
 // GPU memory on some ranks only is legal. Blocking calls agree on it. Started calls may not wait: they assume the
@@ -68,6 +81,7 @@ const char* unless_memory_serves(const WrappedCall& call, const Settings& settin
     memory = last_of_ranks(memory_of(call, c), call.comm);
   }
   d->device = memory == Memory::device;
+  if (d->device && std::exchange(d->compares, false)) d->kind = Action::Kind::exact;  // moved data on devices
   if (memory == Memory::host || (d->device && wants_ours(*d))) return nullptr;
   return call.form == Form::blocking ? "device memory" : "nonblocking, where GPUs are in use";
 }
@@ -122,7 +136,8 @@ Decision decide(const WrappedCall& call, Communicator* communicator, const Runti
     return d;
   }
   // Rules with names may differ between ranks, which compare them at the first call.
-  const bool at_once = d.kind == Action::Kind::bounded || d.schedule || d.fixed || settings.rules.looks_at_names();
+  const bool at_once =
+      d.kind == Action::Kind::bounded || d.schedule || d.fixed || d.compares || settings.rules.looks_at_names();
   d.early = !c.comm && c.refused.empty() && !at_once && !used_enough(call.comm, &c, settings);
   if (d.early) {
     d.why = "the first calls of a communicator";
@@ -131,12 +146,13 @@ Decision decide(const WrappedCall& call, Communicator* communicator, const Runti
   } else if (c.memory != Memory::host) {
     d.why = unless_memory_serves(call, settings, &d);
   }
+  if (d.kind != Action::Kind::bounded) d.shape.moved = nullptr;
   return d;
 }
 
 stretto_options options_of(const Decision& d, const Settings& settings, stretto_report* report) {
   stretto_options o = STRETTO_OPTIONS_INIT;
-  o.check = settings.rules.looks_at_names() || d.device;  // ranks compare first
+  o.check = settings.rules.looks_at_names() || d.device || d.compares;  // ranks compare first
   o.timeout = settings.timeout;
   o.reproducible = settings.reproducible;
   o.report = report;

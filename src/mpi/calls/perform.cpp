@@ -89,7 +89,8 @@ std::string kind_of(std::string_view reason) {
 
 // True if equal arguments are decided alike, for any data, site, and names.
 bool decided(const Decision& d, const Settings& settings) noexcept {
-  return d.kind != Action::Kind::bounded && d.communicator->memory == Memory::host && !settings.rules.looks_at_names();
+  return d.kind != Action::Kind::bounded && !d.compares && d.communicator->memory == Memory::host &&
+         !settings.rules.looks_at_names();
 }
 
 // Grids with one rank in a row or a column make tens of thousands of such calls.
@@ -109,7 +110,7 @@ int dispatch(Runtime& r, const WrappedCall& call, Communicator* communicator, Na
   // The MPI does not get it either: a forked child would send as its parent.
   if (const Status s = api::usable(d.communicator->comm); s != Status::ok) return raise(call, call::to_c(s));
   std::optional<stretto_report> report;
-  if (account.wanted()) report = stretto_report STRETTO_REPORT_INIT;
+  if (account.wanted() || d.shape.moved) report = stretto_report STRETTO_REPORT_INIT;
   const stretto_options options = options_of(d, r.settings, report ? &*report : nullptr);
   Passed passed;
   const stretto_status s = serve(call, *d.communicator, d.shape, options, &passed);

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "api/communicator.hpp"
+#include "api/rounding.hpp"
 #include "call/record.hpp"
 #include "mpi/calls/device.hpp"
 
@@ -112,6 +113,9 @@ stretto_status issue(const WrappedCall& call, const Communicator& c, const Shape
     record.op = shape.op;
     record.count = to_size(call.recvcount) * static_cast<std::size_t>(shape.element->parts);
     record.recvcounts = sides.counts.data();
+  } else if (shape.moved) {
+    record.type = shape.moved->type;
+    record.count = to_size(shape.bytes) / stretto_type_size(record.type);
   }
   return request ? stretto_irun(&record, c.comm, o, request) : stretto_run(&record, c.comm, o);
 }
@@ -169,8 +173,11 @@ stretto_status allgatherv(const WrappedCall& call, const Communicator& c, const 
   Blocks b;
   if (const stretto_status s = prepare(c, [&] { return lay_out_blocks(call, c, shape, &b); }); s != STRETTO_OK)
     return s;
+  const stretto_type type = shape.moved ? shape.moved->type : STRETTO_U8;
+  for (std::vector<std::size_t>* const bytes : {&b.counts, &b.displs})
+    for (std::size_t& n : *bytes) n /= stretto_type_size(type);
   const stretto_status done = stretto_allgatherv(b.in_place ? STRETTO_IN_PLACE : b.send.data(), b.base, b.counts.data(),
-                                                 b.displs.data(), STRETTO_U8, c.comm, &options);
+                                                 b.displs.data(), type, c.comm, &options);
   const std::int64_t extent = extent_of(call.recvtype);
   for (int r = 0; r < c.size && done == STRETTO_OK && !b.dense; ++r) {
     std::byte* const place = static_cast<std::byte*>(call.recvbuf) + call.displs[r] * extent;
@@ -179,6 +186,12 @@ stretto_status allgatherv(const WrappedCall& call, const Communicator& c, const 
     if (s != Status::ok) return to_c(s);
   }
   return done;
+}
+
+// The root of a broadcast ends with the values of all others.
+Status round_as_others(const Shape& shape, const stretto_options& o, void* values) noexcept {
+  const stretto_type type = shape.moved->type;
+  return api::round_as_received(type, to_size(shape.bytes) / stretto_type_size(type), o.bound_kind, *o.report, values);
 }
 
 }  // namespace
@@ -196,6 +209,8 @@ stretto_status serve(const WrappedCall& call, const Communicator& c, const Shape
   if (const stretto_status s = prepare(c, [&] { return lay_out(call, c, shape, &sides); }); s != STRETTO_OK) return s;
   *passed = sides.passed;
   const stretto_status done = issue(call, c, shape, &options, sides, nullptr);
+  if (done == STRETTO_OK && shape.moved && call.operation == Function::bcast && c.rank == call.root)
+    return to_c(round_as_others(shape, options, sides.given.data()));
   return done == STRETTO_OK ? to_c(sides.taken.put_back()) : done;
 }
 

@@ -21,6 +21,7 @@ const char* reduction(const WrappedCall& call, std::int64_t count, Shape* shape)
   if (const char* reason = reduction_of(call.recvtype, call.op, &shape->element, &shape->op)) return reason;
   const Nature n = shape->element->nature;
   shape->floating_sum = shape->op == STRETTO_SUM && (n == Nature::floating || n == Nature::complex);
+  shape->floating_extreme = (shape->op == STRETTO_MIN || shape->op == STRETTO_MAX) && n == Nature::floating;
   shape->bytes = count * shape->element->parts * static_cast<std::int64_t>(stretto_type_size(shape->element->type));
   return count < 0 ? wrong_arguments : nullptr;
 }
@@ -71,6 +72,24 @@ const char* of_operation(const WrappedCall& call, const Communicator& c, Shape* 
   return wrong_arguments;
 }
 
+// The floating-point elements of all buffers that this rank names, or null.
+const Element* moved_elements(const WrappedCall& call, const Communicator& c) noexcept {
+  const bool root = c.rank == call.root;
+  bool sends = true, receives = true;
+  if (call.operation == Function::bcast) sends = false;
+  if (call.operation == Function::gather) receives = root;
+  if (call.operation == Function::scatter) sends = root;
+  const Element* const sent = sends && call.sendbuf != MPI_IN_PLACE ? element_of(call.sendtype) : nullptr;
+  const Element* const received = receives && call.recvbuf != MPI_IN_PLACE ? element_of(call.recvtype) : nullptr;
+  const auto floats = [](const Element* e) {
+    return e && (e->nature == Nature::floating || e->nature == Nature::complex);
+  };
+  const bool both = (!sends || call.sendbuf == MPI_IN_PLACE || floats(sent)) &&
+                    (!receives || call.recvbuf == MPI_IN_PLACE || floats(received));
+  const Element* const one = received ? received : sent;
+  return both && one && (!sent || !received || sent->type == received->type) ? one : nullptr;
+}
+
 constexpr auto all_collectives = [] {
   std::array<std::optional<schedule::Collective>, operation_names.size()> all{};
   for (std::size_t i = 0; i < all.size(); ++i)
@@ -99,6 +118,8 @@ const char* shape_of(const WrappedCall& call, const Communicator& c, Shape* shap
   if (rooted(call.operation) && (call.root < 0 || call.root >= c.size)) return wrong_arguments;
   // An element may be a whole block, and the MPI packs by int counts.
   if (!shape->element && shape->bytes > std::numeric_limits<int>::max()) return "blocks of more than 2 GiB";
+  shape->moves = !shape->element && call.operation != Function::barrier;
+  if (shape->moves) shape->moved = moved_elements(call, c);
   return shape->bytes == 0 && call.operation != Function::barrier ? "nothing to move" : nullptr;
 }
 

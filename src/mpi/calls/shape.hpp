@@ -12,10 +12,12 @@
 namespace stretto::mpi {
 
 struct Shape {
-  const Element* element = nullptr;  // of reductions; other data are bytes
+  const Element* element = nullptr;  // of reductions; moved data are bytes
+  const Element* moved = nullptr;    // floating-point elements of moved data; types may differ between ranks
   stretto_op op = STRETTO_SUM;
   std::int64_t bytes = 0;  // of a rank's vector or block; of all, if they differ
-  bool floating_sum = false;
+  bool floating_sum = false, floating_extreme = false;
+  bool moves = false;  // data that streams can move
 };
 
 // Empty: stretto has none.

@@ -108,6 +108,11 @@ bool sums(Function operation) noexcept {
          operation == Function::reduce_scatter_block;
 }
 
+bool moves(Function operation) noexcept {
+  return operation == Function::bcast || operation == Function::allgather || operation == Function::allgatherv ||
+         operation == Function::gather || operation == Function::scatter || operation == Function::alltoall;
+}
+
 // Refuses rules without effect.
 Status check(const Rule& rule, const std::vector<std::string>& words, const std::string& decided, bool acts,
              const IsSchedule& is_schedule) {
@@ -127,8 +132,9 @@ Status check(const Rule& rule, const std::vector<std::string>& words, const std:
     return fail(Status::invalid_argument, "'raw_below:' goes with the payloads fused and homomorphic alone");
   if (rule.operation && !sums(*rule.operation) && a.raw_below > 0)
     return fail(Status::invalid_argument, "'raw_below:' is of sums, and '{}' is none", words.front());
-  if (rule.operation && !sums(*rule.operation) && (a.kind == Action::Kind::bounded || streams))
-    return fail(Status::invalid_argument, "bounds and their payloads are of sums, and '{}' is none", words.front());
+  const bool may_stream = !rule.operation || sums(*rule.operation) || moves(*rule.operation);
+  if (!may_stream && (a.kind == Action::Kind::bounded || streams))
+    return fail(Status::invalid_argument, "bounds and their payloads do not act on '{}'", words.front());
   if (!a.schedule.empty() && is_schedule && !is_schedule(a.schedule))
     return fail(Status::invalid_argument, "'{}' is no schedule", a.schedule);
   return Status::ok;
@@ -139,6 +145,9 @@ Status parse_rule(const std::vector<std::string>& words, const IsSchedule& is_sc
   std::string decided;
   Status s = parse_operation(words.front(), &rule->operation);
   for (std::size_t i = 1; i < words.size() && s == Status::ok; ++i) s = parse_word(words[i], rule, &acts, &decided);
+  Action& a = rule->action;
+  a.moves = rule->operation && moves(*rule->operation) &&
+            (a.kind == Action::Kind::bounded || a.payload > STRETTO_PAYLOAD_RAW);
   return s == Status::ok ? check(*rule, words, decided, acts, is_schedule) : s;
 }
 

@@ -34,7 +34,7 @@ struct Action {
     off,     // the MPI's own, untouched
     native,  // the MPI's own, through stretto
     exact,
-    bounded  // for floating-point sums
+    bounded
   };
   Kind kind = Kind::usual;
   int line = 0;  // from 1
@@ -42,6 +42,7 @@ struct Action {
   std::string schedule;
   stretto_payload payload = STRETTO_PAYLOAD_AUTO;  // if bounded
   std::uint64_t raw_below = 0;                     // bytes, if bounded
+  bool moves = false;                              // the line bounds a named collective that moves data
 };
 
 struct Rule {

@@ -65,6 +65,11 @@ Settings read_settings(const Environment& environment, const IsSchedule& is_sche
   }
   decides("STRETTO_BOUND",
           s.bound ? fmt::format("{} {} {}", int(s.bound->kind), s.bound->value, int(s.bound->scope)) : "");
+  const std::string_view moves = given("STRETTO_BOUND_MOVES");
+  s.bounds_moves = moves == "1";
+  if (!moves.empty() && moves != "0" && moves != "1")
+    complain(s, "STRETTO_BOUND_MOVES: '{}' is neither 0 nor 1", moves);
+  decides("STRETTO_BOUND_MOVES", s.bounds_moves ? "1" : "0");
   const std::string_view reproducible = given("STRETTO_REPRODUCIBLE");
   s.reproducible = reproducible == "1";
   if (!reproducible.empty() && reproducible != "0" && reproducible != "1")

@@ -22,7 +22,8 @@ struct Decisive {
 struct Settings {
   bool on = true;
   std::optional<Bound> bound;
-  double ignore_above = 0;  // 0: not set
+  bool bounds_moves = false;  // bounds act on moved data, minima and maxima besides sums
+  double ignore_above = 0;    // 0: not set
   Rules rules;
   bool reproducible = false;
   bool report = false;
