@@ -11,9 +11,8 @@
 
 namespace stretto::node::arena {
 
-// Default size of an arena: half of the machine's memory, a sixteenth of a limited address space (peers map the arena
-// too, and the program needs the rest), and at most `most`. RLIMIT_FSIZE bounds every arena, also one whose size is
-// set.
+// Half of the machine's memory, a sixteenth of a limited address space (peers map the arena too, and the program needs
+// the rest), and at most `most`. RLIMIT_FSIZE bounds every arena.
 std::uint64_t default_bound(std::uint64_t memory, std::uint64_t address_space, std::uint64_t most) noexcept;
 
 // The arena that this library itself holds.

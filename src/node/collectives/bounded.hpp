@@ -1,10 +1,10 @@
 // Collectives within an error bound: values travel as streams through the slots of a group, and are summed in code
 // space.
 //
-// The contracts of collectives.hpp hold. In addition, every rank gives the same spec. Results equal, bit for bit, the
-// codec's sum of all contributions. They depend neither on the chunks, nor on which rank adds, nor on the order. So all
-// ranks that hold a block of an allreduce or allgather hold the same bytes; the root of a broadcast keeps its exact
-// data. The error is payload::error_factor() * spec.eps.
+// The contracts of collectives.hpp hold, and every rank gives the same spec. Results equal, bit for bit, the codec's
+// sum of all contributions, whatever the chunks, the adding rank and the order. So all ranks of an allreduce or
+// allgather hold the same bytes; a broadcast's root keeps its exact data. The error is payload::error_factor() *
+// spec.eps.
 #pragma once
 
 #include <cstddef>
@@ -33,7 +33,7 @@ struct Streamed {
   payload::Seconds seconds;
 };
 
-// ok if run() supports the arguments; else `unsupported`, `invalid_argument` or `invalid_bound` with a message.
+// ok if run() supports the arguments; else `unsupported`, `invalid_argument` or `invalid_bound`.
 Status check_bounded(Collective kind, const payload::Spec& spec) noexcept;
 
 // Per rank. The group outlives it.

@@ -1,13 +1,10 @@
 // Bounded reduce, allreduce and reduce-scatter.
 //
 // The vector is cut into chunks, and a chunk into parts of whole codec groups. Each rank compresses its contribution to
-// every part but its own into its slot. The owner of a part adds these streams and its own values in code space, and
-// leaves the sum in its slot as a stream. Ranks that need the result decode the sum. A round does one step of each of
-// three successive chunks. A sum whose stream exceeds its room (values off the grid are held exactly) travels decoded,
-// with the same values.
-//
-// The slot of a round holds this rank's contributions to a chunk and its sum of the previous chunk. If a chunk has too
-// few parts for all ranks, ranks own parts in turn.
+// all other ranks' parts into its slot. A part's owner adds these streams and its own values in code space, and leaves
+// the sum in its slot as a stream, which ranks decode. A round does one step of each of three successive chunks: a slot
+// holds contributions to a chunk and the sum of the previous one. A sum whose stream exceeds its room (values off the
+// grid are held exactly) travels decoded, with the same values. If a chunk has too few parts, ranks own parts in turn.
 //
 // Cost of n bytes over p ranks: rounds ⌈n/chunk⌉ + 2; a rank compresses (p-1)/p·n, fuses n/p, adds (p-2)/p·n of
 // streams, decodes n; 2·n/ratio cross. Error p·eps.

@@ -19,7 +19,7 @@ class Coder {
 
   std::size_t bytes(std::size_t count) const noexcept { return count * size_; }
 
-  // Slot bytes, in whole cache lines, for the stream of `count` values or for the raw values.
+  // Slot bytes, in whole cache lines, that hold `count` values as a stream or raw.
   std::size_t room(std::size_t count) const noexcept;
 
   // Grains that fit in each of `regions` regions of `room` bytes; may be 0.
@@ -27,12 +27,11 @@ class Coder {
     return room / regions / this->room(kGrain);
   }
 
-  // Compresses `count` values into `to`, for other ranks to read.
   Status compress(const std::byte* values, std::size_t count, codec::MutableBytes to) noexcept;
 
   struct Sum {
     codec::Bytes stream;
-    payload::Buffer store;  // memory of the stream; empty if the stream lies in `to`
+    payload::Buffer store;  // empty if the stream lies in `to`
   };
   // Sums `own` values and the other ranks' streams, into `to` if the sum fits there.
   Status sum(const std::byte* own, std::span<const codec::Bytes> others, std::size_t count, codec::MutableBytes to,

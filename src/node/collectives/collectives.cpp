@@ -152,8 +152,8 @@ std::size_t Collectives::eager_limit(Collective kind) const noexcept {
   return std::min((reduce ? options_.eager_reduce : options_.eager).value_or(usual), group_->slot_bytes());
 }
 
-// One round: every rank publishes its whole input, and receivers combine all inputs in rank order. A barrier is an
-// eager call without data. Cost: one round, n bytes in, p·n combined on each receiver.
+// Every rank publishes its whole input, and receivers combine all inputs in rank order. A barrier is an eager call
+// without data. Cost: one round, n bytes in, p·n combined on each receiver.
 Status Collectives::eager(const CallRecord& call, const void* in, void* out, std::size_t count, Type type,
                           const Combination& operation) noexcept {
   Group& g = *group_;

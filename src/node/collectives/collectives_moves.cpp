@@ -1,4 +1,3 @@
-// Exposed blocks and pulls of the collectives that only move blocks.
 #include <cstring>
 #include <new>
 
@@ -40,7 +39,7 @@ Status Collectives::move(const CallRecord& call, const Describe& describe) noexc
   }
 }
 
-// Down a tree: the root of the call leads every group that contains it.
+// The root of the call leads every group that contains it.
 Status Collectives::bcast(void* data, std::size_t bytes, int root) noexcept {
   const Hierarchy& asked = hierarchy(Collective::bcast);
   const bool one_level = (size() <= kFlat && bytes <= kFlatBytes) || asked.levels() == 1;

@@ -1,4 +1,4 @@
-// The operation of a reduction, applied block by block in rank order, and the lists of its operands.
+// The operation of a reduction, applied block by block in rank order, and its operands.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,6 @@
 
 namespace stretto::node {
 
-// Operation of a reduction.
 struct Combination {
   payload::Op op = payload::Op::sum;
   payload::UserFunction user{};  // with payload::Op::user
@@ -31,14 +30,14 @@ struct Operands {
   struct Source {
     int rank = 0;
     Range part;
-    const std::byte* at = nullptr;     // address of part.first, if the elements are contiguous
-    const std::byte* whole = nullptr;  // address of the vector, if elements are looked up run by run
+    const std::byte* at = nullptr;     // of part.first, if the elements are contiguous
+    const std::byte* whole = nullptr;  // of the vector, if elements are looked up run by run
   };
   std::vector<std::vector<Source>> sources;  // by child group
-  std::vector<const std::byte*> row;         // operands of the current row
+  std::vector<const std::byte*> row;         // of the current row
   std::vector<std::byte*> outputs;           // by rank: destination of pushed results; null: none
   std::vector<int> readers;                  // of this rank's slots
-  std::vector<char> reads;                   // by rank: true if the rank is in `readers`
+  std::vector<char> reads;                   // by rank: true if it is in `readers`
 };
 
 // unsupported if the operation is not defined on the type.

@@ -1,4 +1,4 @@
-// One rank's part of a collective that only moves blocks: the blocks it exposes, and the blocks it pulls.
+// The blocks that one rank exposes and pulls in a collective that only moves blocks.
 #pragma once
 
 #include <cstddef>
@@ -11,8 +11,8 @@ enum class PullState : char { pending, done, refused };
 
 struct Pull {
   int source = 0;
-  std::size_t index = 0;   // of the block among the source's exposed blocks
-  std::size_t offset = 0;  // of the block from the source's first exposed byte
+  std::size_t index = 0;   // among the source's exposed blocks
+  std::size_t offset = 0;  // from the source's first exposed byte
   std::byte* to = nullptr;
 };
 
@@ -28,9 +28,9 @@ struct Moves {
   std::size_t bytes = 0;           // of a block
   std::vector<PullState> states;   // by pull
   const std::byte* own = nullptr;  // source of this rank's own block
-  std::byte* own_to = nullptr;     // destination of that block; null: it is in place
+  std::byte* own_to = nullptr;     // null: it is in place
 
-  // Empties all lists, and keeps their memory.
+  // Keeps the lists' memory.
   void clear() noexcept {
     exposed = nullptr;
     offsets.clear();

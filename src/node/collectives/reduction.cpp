@@ -40,8 +40,8 @@ void Reduction::choose_chunk() noexcept {
   all_ = scatters ? t_.count * blocks : t_.count;
   block_ = scatters ? t_.count : (t_.count + blocks - 1) / blocks;
   if (!scatters && blocks > 1) block_ = (block_ + quantum_ - 1) / quantum_ * quantum_;
-  // On one level a rank's part of the result replaces its own input, which no peer reads. On several levels: whole / (1
-  // + 1/a + 1/b + ...), in integers, since rounding of fractions may differ between ranks.
+  // On one level a rank's result replaces its own input, which no peer reads. On several levels: whole / (1 + 1/a + 1/b
+  // + ...), in integers, since rounding of fractions may differ between ranks.
   std::size_t numerator = 1, denominator = 1;
   for (int level = 1; level <= levels_ && levels_ > 1; ++level) {
     std::size_t smallest = static_cast<std::size_t>(ranks_);
@@ -75,7 +75,7 @@ Reduction::Chunk Reduction::chunk(std::uint64_t k) const noexcept {
   return {at, all_ / block_ * n + (rest > at ? std::min(rest - at, n) : 0), n};
 }
 
-// Elements of a part: whole cache lines, except for blocks at the top level.
+// Whole cache lines, except for blocks at the top level.
 std::size_t Reduction::part_size(int level, int rank, const Chunk& c) const noexcept {
   if (level == levels_ && (levels_ == 1 || t_.kind == Collective::reduce_scatter)) return c.per_block;
   const std::size_t members = h_.group(level, rank).size();
@@ -89,8 +89,8 @@ Range Reduction::part(int level, int rank, const Chunk& c) const noexcept {
   return {std::min(at, c.elements), std::min(at + size, c.elements)};
 }
 
-// Offset of a level's part in a slot of `rank`. Several levels: after the input and the parts of the levels below,
-// sized for whole chunks. One level: every rank's part has a fixed place, shared by input and result.
+// Offset of a level's part in a slot of `rank`. Several levels: after the input and the parts of lower levels, sized
+// for whole chunks. One level: every rank's part has a fixed place, shared by input and result.
 std::size_t Reduction::region(int level, int rank) const noexcept {
   if (level == 0) return 0;
   if (levels_ == 1) return static_cast<std::size_t>(rank) * chunk_ * size_;
@@ -110,8 +110,8 @@ std::size_t Reduction::source_run(const Chunk& c, std::size_t position) const no
   return std::min(c.per_block - position % c.per_block, c.elements - position);
 }
 
-// Readers of this rank's slots: the ranks of its groups that combine a part overlapping this rank's part of the level
-// below, in any chunk, and the ranks that copy its results out.
+// Readers of this rank's slots: ranks of its groups that combine a part overlapping this rank's part of the level
+// below, in any chunk, and ranks that copy its results out.
 void Reduction::find_readers() {
   readers_.clear();
   if (chunks_ == 0) return;
@@ -181,8 +181,8 @@ Status Reduction::run() noexcept {
   return told_.in.access != Access::staged ? g_.await_done(readers_, first_ + chunks_) : Status::ok;
 }
 
-// *through: true if all ranks finished their work in the first combination, in round 1. The remaining rounds then have
-// no readers and are skipped. All ranks decide by the same lines.
+// *through: true if all ranks finished in the first combination, in round 1. The remaining rounds have no readers and
+// are skipped. All ranks decide by the same lines.
 Status Reduction::all_are_through(std::uint64_t round, bool* through) noexcept {
   *through = false;
   if (round != 1 || destination_ != Destination::all) return Status::ok;
@@ -198,7 +198,7 @@ Status Reduction::all_are_through(std::uint64_t round, bool* through) noexcept {
   return Status::ok;
 }
 
-// Copies in all input that other ranks combine. This rank reads its own part in place.
+// This rank's own part is read in place.
 Status Reduction::copy_in(const Chunk& c, std::byte* body) noexcept {
   if (told_.in.access != Access::staged) return Status::ok;
   const Range own = part(1, me_, c);
@@ -269,7 +269,7 @@ Status Reduction::combine_row(int level, const Chunk& c, const Range& row, std::
   const std::size_t in_vector = top ? source_at(c, row.first) * size_ : 0;
   std::byte* const lent = lent_ != nullptr ? lent_ + row.first * size_ : nullptr;
   if (lent != nullptr && !g_.oversubscribed()) will_write(lent, std::min(most, bytes));
-  // Sums get the operands' offset within a page. If the address of a load differs from a recent store only in its page,
+  // Sums get the operands' offset within a page. If a load's address differs from a recent store's only in its page,
   // the processor assumes a dependency and waits (4K aliasing).
   alignas(block_bytes) std::array<std::byte, 2 * block_bytes> room;
   std::byte* const sum = room.data() + reinterpret_cast<std::uintptr_t>(operands_[0]) / kLine * kLine % block_bytes;
@@ -301,7 +301,6 @@ void Reduction::ask_ahead(std::byte* lent, std::size_t next, std::size_t bytes) 
   }
 }
 
-// Combines the operands at byte `at` of the row.
 Status Reduction::combine_block(bool top, std::size_t at, std::size_t count, std::byte* sum) noexcept {
   const std::byte* left = operands_[0] + at;
   if (sources_.size() == 1) std::memcpy(sum, left, count * size_);
@@ -320,8 +319,8 @@ std::byte* Reduction::result_at(const Chunk& c, std::size_t position) const noex
   return t_.out + at * size_;
 }
 
-// Stores a piece of the result to its destinations in peers' memory: at byte `in_vector` of the vector, or byte
-// `in_part` of this rank's part.
+// Stores a piece of the result into peers' memory: at byte `in_vector` of the vector, or byte `in_part` of this rank's
+// part.
 void Reduction::deliver(std::size_t in_vector, std::size_t in_part, std::size_t bytes, const std::byte* sum,
                         std::byte* body) noexcept {
   if (t_.kind == Collective::reduce_scatter || (t_.kind == Collective::reduce && me_ == t_.root)) return;

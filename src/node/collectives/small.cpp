@@ -1,6 +1,6 @@
 // Small blocks: a rank's data fit in its line, or in the line's small room. One round, without description, chunks or
-// exposure; every instruction counts. A sender may be up to kLines rounds ahead of its receivers, and a receiver does
-// not wait for a sender that is ahead. Cost: one round, n bytes in per block sent, n out per block received.
+// exposure. A sender may be kLines rounds ahead of its receivers, which then do not wait. Cost: one round, n bytes in
+// per block sent, n out per block received.
 #include <cstring>
 
 #include "node/collectives/collectives.hpp"

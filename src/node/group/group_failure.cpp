@@ -1,4 +1,4 @@
-// Diagnosis of a group's end: missing ranks and ended processes. The first rank that knows informs all others.
+// Diagnosis of a group's end: missing ranks and ended processes.
 #include <cstring>
 
 #include "node/group/group.hpp"

@@ -10,10 +10,10 @@ namespace {
 
 constexpr double between_looks = 0.005;     // seconds between two checks of the peers
 constexpr double between_questions = 0.05;  // seconds between two checks for an interrupt
-constexpr double between_drives = 1;        // longest expected time between two drives of a collective, in seconds
+constexpr double between_drives = 1;        // longest expected seconds between two drives of a collective
 
-// Seconds between two calls of the progress function. Most waits are shorter, and an MPI may be slow in such a call:
-// MPICH sleeps in it if it is configured for oversubscribed cores.
+// Seconds between two calls of the progress function, which may be slow: MPICH sleeps in it if it is configured for
+// oversubscribed cores.
 constexpr double between_progress = 100e-6;
 
 }  // namespace

@@ -5,8 +5,7 @@
 //   staged     the owner copies through the slots of the segment
 //
 // The owner decides (expose) and announces the answer in a line; a peer follows it (reach or read). At creation each
-// access is tried between all ranks, and they agree on the usable kinds: one pair that fails excludes a kind for the
-// group.
+// access is tried between all ranks: one pair that fails excludes it for the group.
 #pragma once
 
 #include <sys/types.h>
@@ -27,7 +26,7 @@ namespace stretto::node {
 
 class Xpmem;
 
-// Kinds of access. `address` is the owner's virtual address, but for arena an offset into its arena.
+// `address` is the owner's virtual address, but for arena an offset into its arena.
 enum class Access : std::uint32_t { staged, process, arena, xpmem, kernel };
 enum class Answer : std::uint8_t { mapped, copyable, staged };
 
@@ -58,12 +57,12 @@ class Memory {
                        std::unique_ptr<Memory>* memory) noexcept;
   ~Memory();
 
-  // A Memory for another thread of this rank, without XPMEM: its attachments belong to one thread. Every rank makes the
-  // same call. Throws std::bad_alloc.
+  // A Memory for another thread of this rank, without XPMEM, whose attachments belong to one thread. Every rank makes
+  // the same call. Throws std::bad_alloc.
   std::unique_ptr<Memory> beside() const;
 
-  // Strongest access that all peers have to this range of this rank's memory. `kernel`: true if kernel copies are
-  // acceptable. Memory without pages is never exposed through XPMEM: a peer that reads it gets SIGBUS.
+  // Strongest access that all peers have to this range. `kernel`: true if kernel copies are acceptable. Memory without
+  // pages is never exposed through XPMEM: a peer that reads it gets SIGBUS.
   Exposure expose(const void* at, std::size_t bytes, bool kernel) const noexcept;
 
   // Excludes kernel copies of this rank's memory from now on, after a peer was refused one.
@@ -89,7 +88,7 @@ class Memory {
     std::size_t opened = 0;            // bytes of the arena known to be accessible
     std::shared_ptr<Mapping> mapping;  // of its arena, shared by all memories of this process
   };
-  struct Meeting;  // state during creation (memory_meeting.hpp)
+  struct Meeting;
 
   Memory() = default;
   Status build(Meeting& meeting, const Group& group, const MemoryOptions& options) noexcept;
@@ -106,12 +105,12 @@ class Memory {
   bool stopped_kernel_ = false;
 };
 
-// Reads another process' memory through the kernel, in several calls if needed. On failure the message names the
-// process, and errno is the kernel's.
+// Reads another process' memory through the kernel. On failure the message names the process, and errno is the
+// kernel's.
 Status read_process(pid_t pid, std::uint64_t address, void* to, std::size_t bytes) noexcept;
 
-// True if the range's pages are accessible to process_vm_readv: memory of devices, memory pinned by CUDA and XPMEM
-// attachments are not. Checks the two ends; true if the kernel gives no answer.
+// True if process_vm_readv can access the range's pages: memory of devices, memory pinned by CUDA and XPMEM attachments
+// have none. Checks the two ends; true if the kernel gives no answer.
 bool has_pages(const void* at, std::size_t bytes) noexcept;
 
 }  // namespace stretto::node
