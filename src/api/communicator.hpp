@@ -1,9 +1,8 @@
-// The object behind a stretto_comm: two engines over two carriers, the backends, the selector among them, and the
-// operations in flight.
+// The object behind a stretto_comm.
 //
-// Agreement exchanges run on an engine of their own. They start in the order of the calls. The data of a collective
-// start once its ranks agree and every earlier collective has started its data. So each engine sees the same order of
-// runs on every rank, however the ranks test and wait.
+// Agreement exchanges run on an engine of their own, and start in the order of the calls. A collective's data start
+// once its ranks agree and every earlier collective has started its data. So each engine sees the same order of runs on
+// every rank, however the ranks test and wait.
 #pragma once
 
 #include <array>
@@ -39,7 +38,7 @@ class Operation;
 // Held while a rank's thread works on a communicator that other threads may drive (CommunicationCores).
 using Guard = std::unique_lock<Exclusive>;
 
-// Lets operations in flight advance, by any thread.
+// Any thread may drive the operations in flight.
 class Drive final : public Driven {
  public:
   explicit Drive(stretto_comm_s& comm) noexcept : comm_(comm) {}
@@ -53,18 +52,18 @@ class Drive final : public Driven {
   stretto_comm_s& comm_;
 };
 
-// All that is in flight on other communicators of the process, as far as a thread that waits on this one may drive it.
+// The process' other communicators, as far as a thread that waits on this one may drive them.
 class Others final : public Driven {
  public:
   explicit Others(const stretto_comm_s& comm) noexcept : comm_(comm) {}
   bool drive() noexcept override;
-  bool idle() const noexcept override { return false; }  // not known
+  bool idle() const noexcept override { return false; }
 
  private:
   const stretto_comm_s& comm_;
 };
 
-// The carriers of one rank. `devices`: for messages between devices, until these take it; where there is a transport, it is made then.
+// `devices`: for messages between devices, until they take it. Over a transport it is made then.
 struct Carriers {
   std::unique_ptr<carrier::Carrier> agreement, data, devices{};
 };
@@ -78,28 +77,28 @@ struct stretto_comm_s {
 
   ~stretto_comm_s();
 
-  // Lets every operation in flight advance; of split schedules these lanes. `may_block`: what can only block may do so,
-  // which is for the caller's own thread. Another one would hold up all else that it drives, and other ranks wait for that.
-  // A blocking call blocks in its own thread alone, whose operation is `own`: another thread may have to go on.
+  // Advances every operation in flight; of split schedules, these lanes. `may_block`: only on the caller's own thread,
+  // since a blocking step holds up everything else that a thread drives. A blocking call blocks in its own thread
+  // alone, whose operation is `own`.
   void progress(stretto::engine::Lanes lanes = {}, bool may_block = true,
                 const stretto::api::Operation* own = nullptr) noexcept;
 
-  // How often something moved so far.
+  // Counts steps that moved something.
   std::uint64_t moves() const noexcept { return data.moves() + agreement.moves(); }
 
-  // From now on it is driven beside others, one thread at a time: by any thread, or by callers of the MPI alone.
-  // Throws std::bad_alloc.
+  // From now on others drive it too, one thread at a time: any thread, or callers of the MPI alone. Throws
+  // std::bad_alloc.
   void let_others_drive(bool any_thread = true);
 
-  // The lock that a thread of the rank holds in all calls but those that run at once, which happen only while nothing is in flight.
+  // Held in all calls but those that run at once, which happen only while nothing is in flight.
   stretto::api::Guard guard() noexcept { return stretto::api::Guard(driving); }
 
-  // To be called when `live` has changed.
+  // Call it when `live` has changed.
   void count_live() noexcept { in_flight.store(!live.empty(), std::memory_order_release); }
 
   // Makes the communicator unusable: further collectives give Status::timeout, because messages of an abandoned
-  // collective may still be under way. All other ranks are told. They end their waits with `status`, from the run
-  // `number` of `data` on, or from the next run at the latest. Leaves `why` as this thread's message.
+  // collective may still be under way. All other ranks end their waits with `status`, from the run `number` of `data`
+  // on, or from the next run at the latest. Leaves `why` as this thread's message.
   void give_up(stretto::Status status, const char* why, std::uint64_t number = stretto::engine::Engine::next) noexcept;
 
   // True if a blocking call may run at once: nothing is in flight, and the communicator is not broken.
@@ -108,21 +107,21 @@ struct stretto_comm_s {
   }
   bool idle() const noexcept { return !in_flight.load(std::memory_order_acquire); }
 
-  // True if this process is a forked child of the process that made the communicator: messages, memory and peers are the parent's.
+  // True in a forked child: messages, memory and peers are the parent's.
   bool inherited() const noexcept { return !stretto::is_of_generation(born); }
 
   std::unique_ptr<stretto::backend::Transport> transport;  // null: of threads; freed last
   stretto::api::Carriers carriers;
   std::unique_ptr<stretto::device::Device> device;  // null: no call had one yet
-  stretto::api::DeviceLink device_link;             // between the ranks' devices
+  stretto::api::DeviceLink device_link;
   stretto::backend::Backends backends;
   stretto::engine::Engine agreement, data;
-  stretto::backend::ScheduleCache exchanges;  // the schedules of agreements and counts
+  stretto::backend::ScheduleCache exchanges;  // of agreements and counts
   stretto::select::Selector selector;
   // The data that a prepared call reads: one cache line.
   alignas(64) stretto::api::PreparedByCall prepared;
   std::vector<stretto::api::Operation*> live;                   // not complete, in the order of their calls
-  std::atomic<bool> in_flight{false};                           // some are
+  std::atomic<bool> in_flight{false};                           // `live` is not empty
   std::atomic<unsigned> serves_in{stretto::fork_generation()};  // `born` until it is broken, then none
   int rank = 0;
 
@@ -130,11 +129,11 @@ struct stretto_comm_s {
   int size = 1;
   bool broken = false;
   std::atomic<int> requests{0};       // not yet freed
-  std::array<char, 512> broken_by{};  // why, in memory of its own: it may be memory that is missing
+  std::array<char, 512> broken_by{};  // reason, in memory of its own: memory may be missing
   bool is_driven = false;             // by other threads, too
   bool caller_leads = false;          // a call that starts a collective does its lead steps (Operation::lead)
-  // A started call whose bound, schedule or payload is refused, or differs between ranks, runs exactly on all ranks if this is
-  // true, and fails otherwise. Equal on every rank.
+  // True: a started call whose bound, schedule or payload is refused, or differs between ranks, runs exactly on all
+  // ranks; else it fails. Equal on every rank.
   bool starts_or_exact = false;
   stretto::Exclusive driving;
   stretto::api::Drive drive{*this};

@@ -8,10 +8,9 @@
 
 namespace stretto::api {
 
-// The algorithm of a barrier that needed only the agreement.
+// of a barrier that needed only the agreement
 inline constexpr const char* agreement_name = "agreement";
 
-// How a call ran, as far as its report tells it.
 struct Outcome {
   const char* algorithm = "";
   call::Collective collective{};
@@ -26,7 +25,7 @@ struct Outcome {
   int split = 0;
   select::Why why;
   const char* profile = "";               // whose times of messages were taken
-  const codec::Ranges* ranges = nullptr;  // of the values, where a bound is a fraction of their range; else null
+  const codec::Ranges* ranges = nullptr;  // of the values, for a relative bound; else null
   double agree_seconds = 0, seconds = 0;
   const char* device_carrier = "";  // of messages between ranks with memory of devices
 };

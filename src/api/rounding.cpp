@@ -27,7 +27,7 @@ bool is_half(stretto_type t) noexcept { return t == STRETTO_F16 || t == STRETTO_
 
 bool is_sum(stretto_op op) noexcept { return op == STRETTO_SUM || op == STRETTO_DIFFERENCE || op == STRETTO_MEAN; }
 
-// The largest magnitude of the finite values; of those of a reduction at another root 0.
+// The largest magnitude of the finite values; 0 for a reduction at another root.
 double largest(const Result& r) noexcept {
   const Shape& s = r.shape;
   if (s.count == 0 || (rooted(s.collective) && s.root != r.rank)) return 0;

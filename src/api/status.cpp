@@ -1,4 +1,4 @@
-// Statuses, messages, what interrupts a wait, and the version under their C names.
+// Statuses, messages, interrupts of waits, and the version under their C names.
 #include "base/status.hpp"
 #include "base/interrupt.hpp"
 

@@ -53,7 +53,7 @@ Status pass(carrier::Carrier& messages, Neighbours to, std::uint64_t tag, std::b
   return s;
 }
 
-// Seconds of a message after the first: the least, and the mean.
+// Seconds of a message after the first.
 struct Took {
   double least = patience, mean = 0;
 };
@@ -71,7 +71,6 @@ Status pass_many(carrier::Carrier& messages, Neighbours to, std::byte* out, std:
   return Status::ok;
 }
 
-// Measures latency and bandwidth of messages between this rank and its neighbours.
 Status measure(carrier::Carrier& messages, Neighbours to, std::byte* memory, NetworkSpeed* speed) noexcept {
   std::byte *out = memory, *in = memory + long_bytes;
   Took brief, whole;
@@ -110,7 +109,7 @@ Status probe_network(backend::Transport& transport, const topology::Topology& to
   NetworkSpeed own;
   if (const Neighbours to = neighbours_of(topology, transport.rank()); to.next >= 0) {
     s = measure(messages, to, memory.get(), &own);
-    // The carrier may still touch the memory of a message that did not end: it is never freed then.
+    // The carrier may still access the memory of a message that did not end: never free it.
     if (s != Status::ok) static_cast<void>(memory.release());
   }
   if (s = node::agree(transport, s); s != Status::ok) return s;

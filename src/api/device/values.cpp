@@ -1,4 +1,4 @@
-// The range of values in device memory, for a bound that is a fraction of it, without marks of missing data.
+// The range of values in device memory, without marks of missing data, for a relative bound.
 #include <algorithm>
 #include <cmath>
 #include <limits>
