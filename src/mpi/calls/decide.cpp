@@ -24,7 +24,7 @@ bool used_enough(MPI_Comm comm, Communicator* c, const Settings& settings) noexc
   return c->use >= use_wanted(comm, c, settings.timeout);
 }
 
-// Streams make no shorter vector faster. The MPI's sum needs no agreement on the magnitude of values.
+// Streams make no shorter vector faster, and the MPI's sum needs no agreement on the magnitude of values.
 constexpr std::int64_t longest_brief = 1024;
 
 // First rules, then the communicator's bound, then the bound for all.

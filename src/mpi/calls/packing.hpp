@@ -31,7 +31,7 @@ class Buffer {
   Status take(void* buffer, std::int64_t count, MPI_Datatype type, MPI_Comm comm, bool shared, bool keeps);
   // Keeps the type, which the program may free, until put_back().
   Status hold();
-  // Call after the collective: unpacks the result.
+  // After the collective: unpacks the result.
   Status put_back();
 
   std::byte* data() const noexcept { return data_; }

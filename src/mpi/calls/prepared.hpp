@@ -25,8 +25,8 @@ class PreparedByArguments {
   void clear() noexcept { lines_.clear(); }
 
  private:
-  // All that decides how a call runs. Handles stay valid, as dense types and served operations are predefined, or are
-  // only compared.
+  // All that decides how a call runs. Handles stay valid: dense types and served operations are predefined, or are only
+  // compared.
   struct Key {
     Function operation{};
     std::uint8_t buffers = 0;  // api::buffers_kind() of the passed buffers

@@ -97,7 +97,7 @@ stretto_op operation_of(MPI_Op op) noexcept {
   return STRETTO_USER;
 }
 
-// Operations that MPI allows; a product of complex numbers is not a product of parts.
+// MPI allows these; a product of complex numbers is not a product of parts.
 bool allowed(stretto_op op, Nature nature) noexcept {
   const bool integer = nature == Nature::integer || nature == Nature::address || nature == Nature::fortran_integer;
   switch (op) {

@@ -16,10 +16,10 @@
 
 namespace stretto::mpi {
 
-// Buffer memory. Ranks use the largest kind that any of them has.
+// Ranks use the largest kind that any of them has.
 enum class Memory : int {
   host,
-  device,  // a device's, as stretto takes it
+  device,  // usable by stretto
   other    // other devices' or managed memory, which the driver may have moved
 };
 
@@ -36,7 +36,7 @@ struct Communicator {
   int rank = 0, size = 1;
   bool inter = false;
   bool reserves = false;
-  std::string refused;                              // why `comm` cannot be made
+  std::string refused;                              // reason why `comm` cannot be made
   std::optional<Bound> bound;                       // of the info key stretto_bound
   Memory memory = Memory::host;                     // largest kind that a rank may pass
   int use = 0;                                      // eligible calls in which this rank met the others
@@ -65,7 +65,7 @@ Communicator* find_communicator(MPI_Comm comm) noexcept;
 // call per communicator is collective.
 int use_wanted(MPI_Comm comm, Communicator* c, double limit) noexcept;
 
-// Makes duplicates for a stretto_comm, as with MPI_THREAD_MULTIPLE only functions that make communicators may. Does
+// Makes duplicates for a stretto_comm: with MPI_THREAD_MULTIPLE only functions that make communicators may. Does
 // nothing after several early frees, or beyond a number of communicators, since an MPI's ids are limited. Collective
 // over `comm`.
 void reserve(MPI_Comm comm, Communicator* c, double limit) noexcept;
@@ -86,7 +86,7 @@ std::optional<std::optional<Bound>> bound_in(MPI_Info info, std::string* complai
 // Applies an info's bound from now on. Returns a complaint about a malformed value, or "".
 std::string take_info(MPI_Comm comm, MPI_Info info);
 
-// Called before a communicator with a stretto_comm is freed. If it returns false, the stretto_comm is kept.
+// `f` runs before a communicator with a stretto_comm is freed. If it returns false, the stretto_comm is kept.
 void set_before_free(bool (*f)(const Communicator*)) noexcept;
 
 std::string name_of(MPI_Comm comm);

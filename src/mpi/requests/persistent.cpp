@@ -111,7 +111,6 @@ class All {
     const auto found = all_.find(request);
     return found != all_.end() && found->second.runs_itself();
   }
-  // The call, if stretto runs the request.
   std::optional<WrappedCall> call_of(MPI_Request request) noexcept {
     const std::lock_guard lock(mutex_);
     const auto found = all_.find(request);
