@@ -13,7 +13,7 @@ class Store {
  public:
   virtual ~Store() = default;
 
-  // Sets or replaces a value atomically.
+  // Atomic; replaces an earlier value.
   virtual Status set(const std::string& key, std::string_view value) = 0;
 
   // timeout: no key after `seconds`; 0 looks once.

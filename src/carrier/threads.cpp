@@ -48,7 +48,7 @@ bool drop(T& queue, std::uint64_t id) {
   return false;
 }
 
-// All that peers touch. No thread holds two of these locks, or copies under one.
+// All that peers access. No thread holds two of these locks, or copies under one.
 struct Mailbox {
   std::mutex mutex;
   std::condition_variable arrived;

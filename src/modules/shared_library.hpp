@@ -14,7 +14,7 @@ namespace stretto::modules {
 
 class SharedLibrary {
  public:
-  // Opens the process's copy, since two would register resources twice; else the file in the environment's `variable`,
+  // Opens the process' copy, since two would register resources twice; else the file in the environment's `variable`,
   // else the system's. It stays loaded.
   SharedLibrary(const char* soname, const char* variable) noexcept : handle_(dlopen(soname, RTLD_NOW | RTLD_NOLOAD)) {
     if (handle_) return;

@@ -33,8 +33,7 @@ struct SharedChooser {
   std::string messages = "built-in";  // name of the profile that provides the model's message times
 };
 
-// The choices of one rank of a communicator: a pure function of the question's cell in the model's grid, cached by
-// cell.
+// The choices of one rank of a communicator, cached by cell of the model's grid, of which they are a pure function.
 class Choices {
  public:
   explicit Choices(std::shared_ptr<SharedChooser> shared);
@@ -43,9 +42,9 @@ class Choices {
   std::size_t eager_limit() const noexcept { return shared_->eager_limit; }
   const char* messages() const noexcept { return shared_->messages.c_str(); }
 
-  // The cheapest by prediction. `bytes` is the length of the whole vector (of all blocks). With `streaming`, streams
-  // may shrink the vector by about `ratios`. The result is valid until the next call. Never fails: where the model has
-  // no answer, the collective's default serves.
+  // The cheapest by prediction, valid until the next call. `bytes`: of the whole vector (all blocks). With `streaming`,
+  // streams may shrink the vector by about `ratios`. Never fails: if the model has no answer, the collective's default
+  // serves.
   const Choice& choose(const Call& call, std::size_t bytes, Streaming streaming, const call::Shrinks& ratios,
                        Served served);
 

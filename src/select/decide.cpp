@@ -87,8 +87,7 @@ Decision Selector::decide(const Call& call, Served served) noexcept {
   const bool relative = o.bound_kind == STRETTO_BOUND_RELATIVE && is_floating(call.type);
   needs.range = (streams && relative) || rounded;
   d.ratio = streams ? usual_ratio : 1;
-  d.shrinks = {usual_ratio,
-               0};  // a payload that is forced takes no sample, so that the gain of dense streams is not known
+  d.shrinks = {usual_ratio, 0};  // a forced payload takes no sample, so the gain of dense streams is unknown
   if (open_counts || !fit_to_choose(call, ranks_)) return d;
   try {
     const std::size_t bytes = vector_bytes(call, ranks_);

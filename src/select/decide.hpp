@@ -1,4 +1,4 @@
-// Decides how a call runs: first by its arguments alone, and again, for anything left open, when the ranks agree.
+// Decides how a call runs: first by its arguments alone, then, for anything left open, by the ranks' agreement.
 #pragma once
 
 #include <cstddef>
@@ -24,13 +24,11 @@ class Selector {
   // arguments may differ.
   Decision decide(const Call& call, Served served) noexcept;
 
-  // Completes a decision with the ranks' agreement: turns the bound into an eps per contribution, and makes an open
-  // choice. Every rank gets the same status: invalid_argument, unsupported or invalid_bound. Only out_of_memory may be
-  // local.
+  // Turns the bound into an eps per contribution, and makes an open choice. Every rank gets the same status:
+  // invalid_argument, unsupported or invalid_bound. Only out_of_memory may be local.
   Status complete(const Call& call, const Agreed& agreed, Served served, Decision* decision) noexcept;
 
-  // Keeps the ratios on which the ranks of a blocking call agreed, for later calls without an agreement. 0: none were
-  // found.
+  // Keeps the ratios on which the ranks of a blocking call agreed, for later calls without an agreement. 0: none.
   void remember(const Call& call, const call::Shrinks& ratios) noexcept;
 
   // As Splits::of(), for a decided started call with communication cores.

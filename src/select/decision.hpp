@@ -1,4 +1,4 @@
-// A decision: how a call runs, by its arguments and by the ranks' agreement.
+// How a call runs, by its arguments and by the ranks' agreement.
 #pragma once
 
 #include <cstddef>
@@ -32,8 +32,8 @@ struct Served {
   }
 };
 
-// A way to run a collective. For the provider mpi, and for node on one host, only `payload` and `why` are used. On several hosts the
-// provider node runs `schedule` between them.
+// A way to run a collective. For mpi, and for node on one host, only `payload` and `why` are used. On several hosts
+// node runs `schedule` between them.
 struct Choice {
   Provider provider = Provider::schedules;
   payload::Kind payload = payload::Kind::raw;
@@ -62,8 +62,8 @@ struct Needs {
   bool any() const noexcept { return values() || check; }
 };
 
-// decide() sets `choice` and `made` unless the agreement can still change the choice. complete() then makes the choice,
-// and fills in the rest.
+// decide() sets `choice` and `made` unless the agreement can still change the choice. complete() makes it then, and
+// fills in the rest.
 struct Decision {
   bool known = true;  // false: out of memory
   Needs needs;
@@ -75,7 +75,7 @@ struct Decision {
   stretto_payload payload = STRETTO_PAYLOAD_RAW;
   std::uint64_t contributions = 1;  // K; with raw sums inside hosts, the number of hosts
   std::uint64_t inputs = 1;         // total K
-  int hosts = 0;                    // number of hosts with raw sums inside; 0: every sum uses `payload`
+  int hosts = 0;                    // with raw sums inside; 0: every sum uses `payload`
   double eps = 0;                   // per contribution
   double error = 0;                 // bound of |result - exact|, except for
   double rounding = 0;              // the error by additions in the values' own type; infinite: unknown

@@ -1,4 +1,4 @@
-// The module's table for the MPI whose mpi.h it is compiled with.
+// For the MPI whose mpi.h it is compiled with.
 #include <mpi.h>
 
 #include "backend/build.hpp"

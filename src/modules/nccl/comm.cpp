@@ -87,7 +87,7 @@ class NcclComm final : public backend::DeviceComm {
     comm_ = nullptr;
     own_block_ = {};
     if (broken_) return;
-    // This thread's message is the cause's.
+    // The cause's message stays this thread's.
     fmt::format_to_n(why_.data(), why_.size() - 1, "{}: the communicator was ended", name());
     broken_ = true;
   }
@@ -140,7 +140,7 @@ class NcclComm final : public backend::DeviceComm {
 
   const device::Plugin& plugin() const noexcept { return *place_.plugin; }
 
-  // The status of a function; in_progress is no failure.
+  // in_progress is no failure.
   Status told(Result r, const char* what) noexcept {
     if (r == Result::success || r == Result::in_progress) return Status::ok;
     const char* more = comm_ != nullptr ? nccl_.get_last_error(comm_) : nullptr;
