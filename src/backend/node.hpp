@@ -1,5 +1,4 @@
-// The collectives of ranks that share a host's memory (src/node) as a backend: blocking, with raw values or, within a
-// bound, with streams.
+// The collectives of ranks that share a host's memory (src/node) as a backend.
 #pragma once
 
 #include <memory>

@@ -51,7 +51,7 @@ class Owner {
 
 class Device {
  public:
-  // Makes streams and events on device `number`, which is this thread's current device meanwhile.
+  // Device `number` is this thread's current device meanwhile.
   static Status open(const Plugin& plugin, int number, std::unique_ptr<Device>* made) noexcept;
   ~Device();
   Device(const Device&) = delete;
@@ -116,13 +116,13 @@ class Device {
   // Queries the device's progress, and notifies owners of operations that are over.
   Status poll() noexcept;
   bool passed(const LanePositions& moment) const noexcept;
-  bool idle() const noexcept;  // no work is left, as far as poll() knows
+  bool idle() const noexcept;  // as far as poll() knows
 
   // Keeps memory that a lane still uses until `until` has passed.
   Status keep(payload::Buffer buffer, const LanePositions& until) noexcept;
 
-  // Enqueues an operation of the codec, with workspace and result. `out`: the buffer of the resulting stream. The owner
-  // receives the result under `unit`.
+  // Enqueues an operation of the codec. `out`: the buffer of the resulting stream. The owner receives the result under
+  // `unit`.
   Status launch(std::size_t lane, codec::cuda::Arguments* arguments, const payload::Buffer& out, Owner* owner,
                 std::uint32_t unit) noexcept;
 
@@ -171,7 +171,7 @@ class Device {
   std::array<Lane, most_lanes> lane_;
   void* boundary_ = nullptr;
   std::vector<payload::Buffer> result_chunks_;
-  std::vector<codec::cuda::Result*> results_;  // free ones
+  std::vector<codec::cuda::Result*> results_;
   std::deque<Kept> kept_;
   Pace pace_;
   bool lost_ = false;

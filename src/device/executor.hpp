@@ -1,4 +1,3 @@
-// One run's work on a device.
 #pragma once
 
 #include <cstddef>

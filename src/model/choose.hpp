@@ -83,7 +83,7 @@ class Chooser {
 
   Status table(const Question& question, std::vector<Candidate>* all) const;
 
-  // Seconds of the MPI's own; 0: none.
+  // 0: none
   static double mpi_seconds(const std::vector<Candidate>& all) noexcept;
 
   const Profile& profile() const noexcept;

@@ -53,8 +53,8 @@ class Search {
   // least_of_mpi() by cheapest()'s search. Ends at a time of at most `enough`.
   double guess_of_mpi(const std::vector<Option>& options, double enough);
 
-  // True if the MPI's own collective exchanges messages that take turns: the profile's MPI has a rendezvous between
-  // hosts, and the messages are longer. guess_of_mpi() and least_of_mpi() count such exchanges one after the other.
+  // True if messages of the MPI's own collective take turns: the profile's MPI has a rendezvous between hosts, and the
+  // messages are longer. guess_of_mpi() and least_of_mpi() count such exchanges one after the other.
   bool takes_turns() const noexcept;
 
   // Least seconds of a started sum that the profile's MPI runs on whole vectors; 0: unknown. Open MPI 4 and 5

@@ -49,11 +49,12 @@ double break_even(const Machine& machine) noexcept;
 inline constexpr double kIndependentGrowth = 0.5;
 
 // Interpolates codec costs in 1/ratio. Unmeasured distances take the nearest measured. Sums cost as at one
-// contribution's ratio. Quantising costs a copy, and adding codes an addition of streams: profiles have neither.
+// contribution's ratio. Profiles lack two costs: quantising counts as a copy, and adding codes as an addition of
+// streams.
 Machine machine_of(const Profile& profile, std::uint32_t element, double ratio);
 
 // As machine_of() for dense streams, which shrink values by `dense_ratio` where fixed streams shrink them by `ratio`.
-// Where the profile has no costs of dense streams, the entropy stage adds costs measured on one processor, scaled for
+// Without costs of dense streams in the profile, the entropy stage adds costs measured on one processor, scaled for
 // profiles whose codec is slower.
 Machine machine_of_dense(const Profile& profile, std::uint32_t element, double ratio, double dense_ratio);
 
