@@ -30,7 +30,7 @@ struct LanePositions {
   std::array<std::uint64_t, most_lanes> at{};  // 0: none of that lane
 };
 
-// Limits how often a waiting host queries the driver, whose locks launches need too.
+// Launches need the driver's locks, too, so a waiting host queries the driver seldom.
 class Pace {
  public:
   bool may_ask() const noexcept { return Clock::now() >= next_; }
@@ -57,7 +57,6 @@ class Device {
   Device(const Device&) = delete;
   Device& operator=(const Device&) = delete;
 
-  // The device is this thread's current device while a Visit lives.
   class Visit {
    public:
     explicit Visit(const Device& device) noexcept;
@@ -74,7 +73,7 @@ class Device {
   const Plugin& plugin() const noexcept { return plugin_; }
   payload::Pool& pinned() noexcept { return pinned_; }
   payload::Pool& pool(std::size_t lane) noexcept { return *lane_[lane].pool; }
-  // share(): the allocation of a lane's pool with this address, for other processes, which may keep it (Region).
+  // share() is for other processes, which may keep the allocation (Region).
   std::byte* share(const void* p) noexcept { return device_memory_.share(p); }
   void keep_shared() noexcept { device_memory_.keep_shared(); }
 
@@ -94,20 +93,18 @@ class Device {
   // memories, codes quantised ahead, and workspaces.
   Status need(payload::Type type, std::size_t count, std::size_t* device_bytes, std::size_t* pinned_bytes) noexcept;
 
-  // Fails if the device was lost in an earlier call.
   Status usable() const noexcept;
 
-  // The status of a plugin function; an error loses the device.
+  // An error loses the device.
   Status check(int error, const char* what) noexcept;
 
-  // Orders later work on the first `lanes` lanes after the work on `stream`; end_before() orders the reverse.
+  // Later work on the first `lanes` lanes follows the work on `stream`; end_before(): the reverse.
   Status start_after(void* stream, std::size_t lanes) noexcept;
   Status end_before(void* stream) noexcept;
 
-  // Orders later work on the first `lanes` lanes after all work on `lane`.
+  // Later work on the first `lanes` lanes follows all work on `lane`.
   Status join(std::size_t lane, std::size_t lanes) noexcept;
 
-  // Makes missing lanes among the first `lanes`.
   Status make_lanes(std::size_t lanes) noexcept;
 
   // The moment after all work so far on the lanes whose bits are set in `which`.

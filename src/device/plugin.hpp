@@ -25,7 +25,7 @@ struct Location {
   int device;  // undefined for host memory
 };
 
-// Opens an allocation in another process of the host (cudaIpcMemHandle_t).
+// cudaIpcMemHandle_t
 struct MemoryHandle {
   unsigned char bytes[64];
 };
@@ -35,9 +35,9 @@ struct Values {
   u32 operation, type;
   u64 count;
   const void* left;
-  const void* right;  // combine
-  void* out;          // may be left or right
-  u32 divisor;        // divide
+  const void* right;
+  void* out;  // may be left or right
+  u32 divisor;
   void* stream;
 };
 

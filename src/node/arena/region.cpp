@@ -194,7 +194,6 @@ void* Region::allocate(std::size_t bytes, std::size_t alignment, std::size_t* ze
   return base_ + at * Heap::kUnit;
 }
 
-// Returns pages to the system when many are free.
 void Region::idle(Heap::Run run, std::uint64_t freed) noexcept {
   statistics_.used -= freed;
   idle_ += freed;

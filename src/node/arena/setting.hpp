@@ -1,4 +1,3 @@
-// Byte counts in environment variables.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +13,7 @@ struct Complaint {
   char text[192] = "";
 };
 
-// Value of the variable, or `otherwise` if it is unset, empty or malformed. *complaint describes a malformed value.
+// `otherwise` if the variable is unset, empty or malformed; *complaint describes a malformed value.
 std::uint64_t bytes_from(const char* variable, std::uint64_t otherwise, Complaint* complaint) noexcept;
 
 }  // namespace stretto::node::arena

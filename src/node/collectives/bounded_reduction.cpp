@@ -35,7 +35,7 @@ BoundedReduction::BoundedReduction(Group& group, Coder& coder, const BoundedCall
   streams_.reserve(ranks_);
 }
 
-// reduce_scatter: a chunk has a piece of each of `owners_` blocks. All pieces of these blocks precede the next blocks.
+// reduce_scatter: a chunk has a piece of each of `owners_` blocks.
 BoundedReduction::Part BoundedReduction::part(std::uint64_t chunk, std::size_t index) const noexcept {
   if (scatters_) {
     const std::size_t block = chunk / pieces_ * owners_ + index, at = chunk % pieces_ * piece_;

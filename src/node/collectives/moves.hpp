@@ -1,4 +1,3 @@
-// The blocks that one rank exposes and pulls in a collective that only moves blocks.
 #pragma once
 
 #include <cstddef>
@@ -17,18 +16,18 @@ struct Pull {
 };
 
 struct Moves {
-  const std::byte* exposed = nullptr;  // first byte
-  std::vector<std::size_t> offsets;    // of the exposed blocks; empty: nothing
-  std::size_t span = 0;                // bytes from the first to the end of the last
-  std::size_t indices = 1;             // largest number of blocks that any rank exposes; equal on every rank
-  std::vector<int> readers;            // ranks that pull from this rank
+  const std::byte* exposed = nullptr;
+  std::vector<std::size_t> offsets;  // of the exposed blocks; empty: nothing
+  std::size_t span = 0;              // bytes from the first to the end of the last block
+  std::size_t indices = 1;           // most blocks that any rank exposes; equal on every rank
+  std::vector<int> readers;
   std::vector<Pull> pulls;
-  bool by_kernel = true;           // the kernel may copy private blocks of at least Options::kernel bytes
-  bool passes_on = false;          // this rank exposes the data that it pulls
-  std::size_t bytes = 0;           // of a block
-  std::vector<PullState> states;   // by pull
-  const std::byte* own = nullptr;  // source of this rank's own block
-  std::byte* own_to = nullptr;     // null: it is in place
+  bool by_kernel = true;   // the kernel may copy private blocks of at least Options::kernel bytes
+  bool passes_on = false;  // this rank exposes the data that it pulls
+  std::size_t bytes = 0;   // of a block
+  std::vector<PullState> states;
+  const std::byte* own = nullptr;
+  std::byte* own_to = nullptr;  // null: it is in place
 
   // Keeps the lists' memory.
   void clear() noexcept {

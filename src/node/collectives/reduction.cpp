@@ -33,7 +33,7 @@ Reduction::Reduction(Collectives& c, const Task& task, const Hierarchy& hierarch
   operands_.resize(static_cast<std::size_t>(ranks_));
 }
 
-// A slot holds the input of a chunk, and this rank's part of it at every level. The length is equal on every rank.
+// A slot holds the input of a chunk, and this rank's part of it at every level. Equal on every rank.
 void Reduction::choose_chunk() noexcept {
   const bool scatters = t_.kind == Collective::reduce_scatter;
   const std::size_t blocks = scatters || levels_ == 1 ? static_cast<std::size_t>(ranks_) : 1;
@@ -68,7 +68,6 @@ void Reduction::choose_chunk() noexcept {
   chunks_ = (block_ + chunk_ - 1) / chunk_;
 }
 
-// The last blocks of a vector may be shorter than the others.
 Reduction::Chunk Reduction::chunk(std::uint64_t k) const noexcept {
   const std::size_t at = static_cast<std::size_t>(k) * chunk_, n = std::min(chunk_, block_ - at);
   const std::size_t rest = all_ % block_;
@@ -110,8 +109,8 @@ std::size_t Reduction::source_run(const Chunk& c, std::size_t position) const no
   return std::min(c.per_block - position % c.per_block, c.elements - position);
 }
 
-// Readers of this rank's slots: ranks of its groups that combine a part overlapping this rank's part of the level
-// below, in any chunk, and ranks that copy its results out.
+// Ranks that combine a part overlapping this rank's part of the level below, in any chunk, and ranks that copy its
+// results out.
 void Reduction::find_readers() {
   readers_.clear();
   if (chunks_ == 0) return;
@@ -198,7 +197,6 @@ Status Reduction::all_are_through(std::uint64_t round, bool* through) noexcept {
   return Status::ok;
 }
 
-// This rank's own part is read in place.
 Status Reduction::copy_in(const Chunk& c, std::byte* body) noexcept {
   if (told_.in.access != Access::staged) return Status::ok;
   const Range own = part(1, me_, c);
@@ -227,7 +225,7 @@ Status Reduction::combine(int level, std::uint64_t k, std::byte* body) noexcept 
   return combine_all(k, body);
 }
 
-// Combines this rank's part of this chunk and all later chunks without waiting: all addresses are known and contiguous.
+// Combines this chunk and all later ones without waiting: all addresses are known and contiguous.
 Status Reduction::combine_all(std::uint64_t k, std::byte* body) noexcept {
   StoreTuner* const tuner = c_.store_tuner(t_.kind, all_ * size_);
   if (tuner != nullptr) mode_ = tuner->next();
@@ -240,7 +238,6 @@ Status Reduction::combine_all(std::uint64_t k, std::byte* body) noexcept {
   return Status::ok;
 }
 
-// Combines a chunk with known sources, row by row.
 Status Reduction::combine_part(int level, const Chunk& c, const Range& mine, std::byte* body) noexcept {
   for (std::size_t at = mine.first; at < mine.end;) {
     Range row{at, mine.end};
@@ -256,7 +253,7 @@ Status Reduction::combine_part(int level, const Chunk& c, const Range& mine, std
   return Status::ok;
 }
 
-// Combines, in blocks, elements whose operands and result are each contiguous.
+// Precondition: operands and result are each contiguous.
 Status Reduction::combine_row(int level, const Chunk& c, const Range& row, std::byte* body,
                               const Range& mine) noexcept {
   const bool top = level == levels_;
@@ -291,7 +288,6 @@ Status Reduction::combine_row(int level, const Chunk& c, const Range& row, std::
   return Status::ok;
 }
 
-// Prefetches the next block of operands and destinations in peers' memory.
 void Reduction::ask_ahead(std::byte* lent, std::size_t next, std::size_t bytes) const noexcept {
   if (g_.oversubscribed() || !mode_.ahead) return;
   if (lent != nullptr) will_write(lent, bytes);
@@ -313,14 +309,12 @@ Status Reduction::combine_block(bool top, std::size_t at, std::size_t count, std
   return top ? finish(t_.operation, t_.type, sum, count, ranks_) : Status::ok;
 }
 
-// Destination of an element of this rank's part in its own output.
 std::byte* Reduction::result_at(const Chunk& c, std::size_t position) const noexcept {
   const std::size_t at = t_.kind == Collective::reduce_scatter ? c.at + position % c.per_block : source_at(c, position);
   return t_.out + at * size_;
 }
 
-// Stores a piece of the result into peers' memory: at byte `in_vector` of the vector, or byte `in_part` of this rank's
-// part.
+// Stores into peers' memory: at byte `in_vector` of the vector, or byte `in_part` of this rank's part.
 void Reduction::deliver(std::size_t in_vector, std::size_t in_part, std::size_t bytes, const std::byte* sum,
                         std::byte* body) noexcept {
   if (t_.kind == Collective::reduce_scatter || (t_.kind == Collective::reduce && me_ == t_.root)) return;

@@ -2,17 +2,15 @@
 //
 // The vector is cut into chunks. At level l the members of each group split a chunk. A member combines its part from
 // the results of the groups below, in the order of their lowest ranks, and leaves the partial result in its slot. Ranks
-// copy the top level's results out. So a chunk takes levels + 2 steps (copy in, one per level, copy out). A round does
-// one step of each of as many successive chunks, so the levels overlap. On one level a chunk has a piece of each rank's
-// block of the vector.
+// copy the top level's results out. So a chunk takes levels + 2 steps, and a round does one step of each of as many
+// successive chunks. On one level a chunk has a piece of each rank's block of the vector.
 //
-// Two ranks: the result for a peer whose input came through its slot is written back over the operand there. The peer's
-// core holds the slot's lines after reading, so it writes without a transfer: a line changes cores three times instead
-// of four.
+// Two ranks: the result for a peer whose input came through its slot is written back over the operand. The peer's core
+// holds the slot's lines after reading, so a line changes cores three times instead of four.
 //
 // Inputs visible to peers are not copied in. On one level, if all ranks can see the outputs (reduce: the root's), each
-// rank stores its part of the result straight into all outputs. A rank that sees all its sources and destinations
-// processes its whole block at once; if all ranks do, the other rounds are skipped.
+// rank stores its part of the result straight into all outputs. A rank that sees all sources and destinations processes
+// its whole block at once; if all ranks do, the other rounds are skipped.
 //
 // Cost of n bytes over p ranks, one level: rounds ⌈n/chunk⌉ + 2; a rank copies (p-1)/p·n in, combines n/p from p
 // sources, copies (p-1)/p·n out. With all memory visible: two rounds, and no copies.
@@ -59,16 +57,15 @@ class Reduction {
   struct Chunk {
     std::size_t at, elements, per_block;
   };
-  // Destination of a rank's results: its slot; all outputs, chunk by chunk; or all outputs at once.
+  // Its slot; all outputs, chunk by chunk; or all outputs at once.
   enum class Destination : std::uint32_t { slot, chunk, all };
-  // The payload of a rank's line.
   struct Published {
     Exposure in, out;
     Destination results = Destination::slot;
     std::uint32_t reserved = 0;
   };
   static_assert(sizeof(Published) <= kInline);
-  // A contiguous run of a source: the address of its first element, and the position of its end.
+  // A contiguous run of a source: its first element's address, and its end's position.
   struct Piece {
     const std::byte* at;
     std::size_t end;
@@ -100,8 +97,7 @@ class Reduction {
   void deliver(std::size_t in_vector, std::size_t in_part, std::size_t bytes, const std::byte* sum,
                std::byte* body) noexcept;
   Status copy_out(std::uint64_t k) noexcept;
-  // True if results of two ranks on one level are written back into the peer's slots. Equal on both: all ranks use the
-  // same kind of stores.
+  // True if results are written back into the peer's slots. Equal on both ranks: all use the same kind of stores.
   bool lends() const noexcept { return ranks_ == 2 && levels_ == 1 && stores_ == Stores::plain; }
   void find_lent(std::uint64_t round, const Range& mine) noexcept;
 
@@ -120,7 +116,7 @@ class Reduction {
   std::uint64_t chunks_ = 0, first_ = 0;
   bool large_ = false;
   Published told_;
-  std::vector<int>& readers_;  // as in Operands
+  std::vector<int>& readers_;
   Destination destination_ = Destination::slot;
   // Two ranks: destination in the peer's slot, relative to the chunk's first element; else null.
   std::byte* lent_ = nullptr;

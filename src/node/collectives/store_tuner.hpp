@@ -1,9 +1,5 @@
-// Autotuner for the stores of reductions that write results straight into visible outputs. Trials run on the calls
-// themselves.
-//
-// The fastest mode depends on the caches, on the distance of the cores, and on the program's use of its buffers between
-// calls, which a trial on private buffers would miss. Results do not depend on the mode, so each rank chooses for
-// itself.
+// Autotuner for stores of reductions into visible outputs. Trials run on the calls themselves: the fastest mode depends
+// on the program's use of its buffers, too. Results do not depend on the mode, so each rank chooses for itself.
 #pragma once
 
 #include <array>
@@ -17,10 +13,9 @@ namespace stretto::node {
 struct StoreMode {
   Stores own = Stores::plain;     // into this rank's output
   Stores theirs = Stores::plain;  // into other ranks' outputs
-  bool ahead = true;              // prefetches the next operands, and the next lines of other ranks' outputs
+  bool ahead = true;              // prefetches operands and other ranks' outputs
 };
 
-// For one kind and length of call.
 class StoreTuner {
  public:
   static constexpr std::array<StoreMode, 4> all{{{Stores::plain, Stores::plain, false},
@@ -30,8 +25,7 @@ class StoreTuner {
 
   const StoreMode& next() const noexcept { return all[calls_ < trials ? calls_ / each : best_]; }
 
-  // Reports the duration of the call. Calls in one mode are consecutive and the shortest counts, so that cache lines
-  // lie where these stores leave them.
+  // Calls in one mode are consecutive and the shortest counts, so that cache lines lie where these stores leave them.
   void took(double seconds) noexcept {
     if (calls_ < trials) {
       double& least = seconds_[calls_ / each];

@@ -1,13 +1,13 @@
-// Collectives that only move blocks: broadcast, allgather, gather, scatter, alltoall. Moves describes each.
+// Collectives that only move blocks (Moves).
 //
 // A rank exposes blocks of equal length, which other ranks pull. Blocks are cut into chunks, one per round. A staged
 // block is copied through the exposer's slots (small blocks within the line). A visible block is pulled in place. A
 // rank inside a broadcast's tree forwards each chunk on arrival, so that the levels overlap.
 //
 // The kernel may refuse access at any moment. Refused blocks come through slots, in a second pass of as many rounds.
-// Sources learn of a refusal when they wait for their readers, so the pass costs nothing without refusals. Exposed
-// blocks stay whole until then, and no other rank takes part. Such a source uses no kernel copies afterwards. Cost per
-// chunk of n bytes: staged n in, n out per reader; mapped or copyable n per reader.
+// Sources learn of a refusal when they wait for their readers, and exposed blocks stay whole until then. No other rank
+// takes part. Such a source uses no kernel copies afterwards. Cost per chunk of n bytes: staged n in, n out per reader;
+// mapped or copyable n per reader.
 #pragma once
 
 #include <cstddef>
@@ -40,7 +40,7 @@ class Transfer {
   Moves& m_;
   std::size_t step_ = 0;  // bytes of a chunk
   std::uint64_t chunks_ = 0;
-  std::uint64_t first_ = 0;  // first round
+  std::uint64_t first_ = 0;
   Exposure exposure_;
   bool large_ = false;  // exposures are announced in the lines
   bool inlined_ = false;

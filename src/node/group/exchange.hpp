@@ -11,7 +11,7 @@
 
 namespace stretto::node {
 
-// Ranks 0 .. size-1 of one node. Calls are collective and ordered alike on every rank. Used only while a group is made.
+// Calls are collective and ordered alike on every rank. Used only while a group is made.
 class Exchange {
  public:
   virtual ~Exchange() = default;

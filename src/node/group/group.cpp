@@ -37,7 +37,7 @@ std::uint64_t pid_namespace() noexcept {
 // madvise(2), Linux 5.14; older headers lack them.
 constexpr int populate_read = 22, populate_write = 23;
 
-// Maps the pages from `at`, a page's start, as reads or writes would. Does nothing without kernel support or memory.
+// Precondition: `at` begins a page. Does nothing without kernel support or memory.
 void populate(void* at, std::size_t bytes, int how) noexcept {
   const int saved = errno;
   static_cast<void>(madvise(at, bytes, how));

@@ -35,17 +35,16 @@ struct GroupOptions {
 
 class Group final : private Watch {
  public:
-  // Collective over the exchange's ranks, all on one node, with one word size and one build of stretto.
+  // Collective over ranks of one node, word size and build of stretto.
   static Status create(Exchange& exchange, const GroupOptions& options, std::unique_ptr<Group>* group) noexcept;
   ~Group();
 
   // A second group of the same ranks and segment, whose collectives are ordered independently; made once, without an
-  // exchange. The groups fail separately, but giving up one ends the waits of the other. Throws std::bad_alloc. This
-  // group outlives it.
+  // exchange. Giving up one ends the waits of the other. Throws std::bad_alloc. This group outlives it.
   std::unique_ptr<Group> beside() const;
 
-  // Maps the lines of a few peers, which would cost the first calls page faults. Call it once, after an exchange that
-  // follows create(). No effect before Linux 5.14.
+  // Saves page faults in the first calls. Call it once, after an exchange that follows create(). No effect before Linux
+  // 5.14.
   void map_lines_of_peers() noexcept;
 
   Group(const Group&) = delete;
@@ -60,13 +59,13 @@ class Group final : private Watch {
   Patience& patience() noexcept { return patience_; }
   std::vector<Peer> peers() const;  // that can be watched
 
-  // Begin and end a collective. After a failure on any rank, enter() returns that failure. enter_here() is inlined, for
-  // small functions; in large ones it costs registers.
+  // After a failure on any rank, enter() returns that failure. enter_here() is inlined, for small functions; in large
+  // ones it costs registers.
   Status enter(const CallRecord& call) noexcept;
   Status enter_here(const CallRecord& call) noexcept;
   void leave() noexcept { mine_->returned.store(calls_, std::memory_order_relaxed); }
 
-  // Reserves `count` rounds, equal on every rank, and returns the first.
+  // Equal on every rank. Returns the first.
   std::uint64_t rounds(std::uint64_t count) noexcept {
     const std::uint64_t first = next_;
     next_ += count;
@@ -80,8 +79,7 @@ class Group final : private Watch {
     return bytes <= (mutual ? kMutual : kSmall) ? Room::small : Room::slot;
   }
 
-  // Waits until this rank may fill its line of the round, the small room, and, for Room::slot, the slot. `readers` will
-  // read them.
+  // Waits until this rank may fill its line, small room, and, for Room::slot, slot. `readers` will read them.
   Status open(std::uint64_t round, std::span<const int> readers, Room room) noexcept;
   Line& line(std::uint64_t round) noexcept { return places_[round % kLines].line; }
   std::byte* slot(std::uint64_t round) noexcept { return members_[index_].slots + round % kSlots * layout_.stride(); }
@@ -120,8 +118,7 @@ class Group final : private Watch {
     return room == Room::slot ? slot(peer, round) : within(member(peer).places[round % kLines], bytes);
   }
 
-  // Announces that this rank reads no round below `rounds` any more. Every rank calls it after each round, even if it
-  // read nothing.
+  // This rank reads no round below `rounds` any more. Every rank calls it after each round, even if it read nothing.
   void done(std::uint64_t rounds) noexcept {
     told_done_ = rounds;
     mine_->done.store(Done::word(rounds, Done::token(calls_, signature_)), std::memory_order_release);
@@ -132,12 +129,11 @@ class Group final : private Watch {
     if (rounds - told_done_ >= kLines / 4) done(rounds);
   }
   void done_with(std::uint64_t rounds, Room room) noexcept { room == Room::slot ? done(rounds) : done_later(rounds); }
-  // Waits until all `peers` are done with the rounds below `rounds`.
   Status await_done(std::span<const int> peers, std::uint64_t rounds) noexcept;
 
-  // Announces that access to a peer's exposed memory failed in this collective. Call it before done().
+  // Access to a peer's exposed memory failed in this collective. Call it before done().
   void tell_refused() noexcept { mine_->refused.store(calls_, std::memory_order_relaxed); }
-  // True if the peer announced a refusal, as of the last await_done().
+  // As of the last await_done().
   bool was_refused(int peer) const noexcept { return state(peer).refused.load(std::memory_order_relaxed) == calls_; }
 
   // Counts an operation outside the group's collectives, ordered with them alike on every rank. A rank that waits for a
@@ -146,7 +142,6 @@ class Group final : private Watch {
 
   // True if a call is known to have failed on any rank.
   bool failed() const noexcept { return head().broken.load(std::memory_order_acquire) != 0; }
-  // True if it failed because ranks called different collectives.
   bool differed() const noexcept {
     return differed_ || (head().broken.load(std::memory_order_acquire) == 2 && head().differed != 0);
   }
@@ -201,22 +196,22 @@ class Group final : private Watch {
   Patience patience_;
   Layout layout_;
   std::shared_ptr<Mapping> segment_;
-  std::byte* base_ = nullptr;  // of this group in the segment
+  std::byte* base_ = nullptr;
   std::vector<Member> members_;
   Head* head_ = nullptr;
   Head* other_ = nullptr;  // of the second group (beside)
   State* mine_ = nullptr;
   Place* places_ = nullptr;
   std::uint64_t next_ = 0, calls_ = 0, began_ = 0;
-  std::uint64_t open_until_ = 0;  // lines of rounds below it may be filled without a check
-  std::uint64_t told_done_ = 0;   // argument of the last done()
+  std::uint64_t open_until_ = 0;  // earlier rounds need no check
+  std::uint64_t told_done_ = 0;
   std::uint64_t signature_ = 0x9e3779b97f4a7c15u;
   unsigned generation_ = 0;
   struct Fill {
     std::vector<int> readers;
     std::uint64_t rounds = 0;  // the slot is free when its readers are done with this many
   };
-  Fill fills_[kSlots];  // by slot
+  Fill fills_[kSlots];
   bool differed_ = false;
   int awaited_ = -1;  // peer of the current wait
 };

@@ -1,5 +1,4 @@
-// Detection of ranks that call different collectives. A signature covers all calls up to its own
-// (CallRecord::signature). A rank compares its own with
+// Detection of ranks that call different collectives. A rank compares its signature (CallRecord::signature) with
 // - the signature in each line that it reads;
 // - the signature in each peer's progress (Done), before it refills its lines, so that a rank that only sends compares
 //   too;
@@ -48,7 +47,7 @@ Status Group::compare(int peer) noexcept {
   return mine == theirs || mine == 0 || theirs == 0 ? Status::ok : differs(peer);
 }
 
-// Compares the peer's last announcement. compare() decides if this rank has no record of that call.
+// compare() decides if this rank has no record of that call.
 Status Group::compare_told(int peer) noexcept {
   const std::uint32_t told = member(peer).told;
   const std::uint64_t at = told & Done::kCallBits;

@@ -59,7 +59,6 @@ Status Hierarchy::from_labels(const std::vector<std::vector<int>>& labels, int r
   return Status::ok;
 }
 
-// Derives all tables from group_of_.
 void Hierarchy::close(int ranks) {
   ranks_ = ranks;
   groups_.clear();

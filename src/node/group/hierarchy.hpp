@@ -16,11 +16,11 @@ namespace stretto::node {
 class Hierarchy {
  public:
   Hierarchy() : Hierarchy(1) {}
-  explicit Hierarchy(int ranks);  // one level of all ranks
+  explicit Hierarchy(int ranks);
 
-  // Makes one level per label of `levels`, a comma-separated list of l3, numa and socket. Labels with more groups
-  // become inner levels: a NUMA node may hold several caches, or a cache serve several nodes. A level that separates no
-  // ranks is dropped. invalid_argument names an unknown label.
+  // `levels`: a comma-separated list of l3, numa and socket. Labels with more groups become inner levels: a NUMA node
+  // may hold several caches, or a cache serve several nodes. A level that separates no ranks is dropped.
+  // invalid_argument names an unknown label.
   static Status from_places(std::span<const topology::Place> places, const std::string& levels, Hierarchy* hierarchy);
 
   // labels[l][r] is the group of rank r at level l + 1. Levels that do not nest are refused.
@@ -31,7 +31,7 @@ class Hierarchy {
   int ranks() const noexcept { return ranks_; }
   int levels() const noexcept { return static_cast<int>(groups_.size()); }  // at least 1
 
-  // Ranks of the group of `rank` at a level in 1 .. levels(), ascending.
+  // 1 <= level <= levels(). Ascending.
   std::span<const int> group(int level, int rank) const noexcept {
     const auto l = static_cast<std::size_t>(level - 1);
     return groups_[l][static_cast<std::size_t>(group_of_[l][static_cast<std::size_t>(rank)])];

@@ -6,9 +6,9 @@
 // length.
 //
 // Each rank announces the rounds that it is done with. A line and its small room are refilled kLines rounds later, a
-// slot kSlots rounds later, after all readers are done. So a rank runs far ahead only in rounds without slots. Each
-// line and slot has one writer, no number ever decreases, and nothing is reset. A reduction of two ranks may lend a
-// slot to the peer, from its publication until the peer's next line (Group::lent_slot).
+// slot kSlots rounds later, after all readers are done. Each line and slot has one writer, no number ever decreases,
+// and nothing is reset. A reduction of two ranks may lend a slot to the peer, from its publication until the peer's
+// next line (Group::lent_slot).
 #pragma once
 
 #include <atomic>
@@ -68,9 +68,9 @@ struct Done {
 struct State {
   // Finished rounds (Done); may lag (Group::done_later).
   alignas(kLine) std::atomic<std::uint64_t> done;
-  std::atomic<std::uint64_t> refused;               // last collective in which access to a peer's exposed memory failed
-  alignas(kLine) std::atomic<std::uint64_t> calls;  // collectives entered
-  std::atomic<std::uint64_t> returned;              // collectives left
+  std::atomic<std::uint64_t> refused;               // last collective with failed access to a peer's exposed memory
+  alignas(kLine) std::atomic<std::uint64_t> calls;  // entered
+  std::atomic<std::uint64_t> returned;              // left
   std::atomic<std::uint64_t> began;                 // calls of Group::began()
   Bell bell;                                        // on which this rank's peers sleep
   struct alignas(4 * sizeof(std::uint64_t)) Called {

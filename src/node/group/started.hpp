@@ -56,13 +56,13 @@ class Started final : public Driven {
   void end_front() noexcept;
 
   Patience& patience_;
-  // One resting thread is the watcher, which sleeps on the bell of the peer that the front waits for. The others sleep
-  // on ended_. A thread that moves the front wakes the watcher.
-  Bell ended_;                            // rings when the front has ended or the watcher leaves
-  std::atomic<Bell*> awaited_{nullptr};   // of the peer that the front waits for; null: the front has not begun
-  std::atomic<Bell*> slept_on_{nullptr};  // on which the watcher sleeps
+  // One resting thread watches: it sleeps on the bell of the peer that the front waits for. The others sleep on ended_.
+  // A thread that moves the front wakes the watcher.
+  Bell ended_;                           // rings when the front has ended or the watcher leaves
+  std::atomic<Bell*> awaited_{nullptr};  // of the peer that the front waits for; null: the front has not begun
+  std::atomic<Bell*> slept_on_{nullptr};
   std::atomic<bool> watched_{false};
-  Exclusive driving_;  // held by the driving thread
+  Exclusive driving_;
   Fiber fiber_;
   bool running_ = false, moved_ = false;
 

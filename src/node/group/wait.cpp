@@ -32,7 +32,7 @@ Respite::Respite(Patience& patience, Watch& watch, Bell& bell) noexcept
   wake();
 }
 
-// Subtracts long times without a driver from the time of the wait.
+// Long times without a driver do not count.
 double Respite::suspend(double t, bool anew) noexcept {
   patience_.bell = &bell_;
   patience_.suspend(patience_.suspended, anew);
@@ -41,7 +41,6 @@ double Respite::suspend(double t, bool anew) noexcept {
   return back;
 }
 
-// Fails with the diagnosis of a wait that reached its limit.
 Status Respite::interrupt(double waited) noexcept {
   static_cast<void>(watch_.give_up(waited));
   std::array<char, 512> diagnosis{};

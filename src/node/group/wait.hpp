@@ -1,10 +1,10 @@
-// Waiting: every wait of the node floor is a call of wait().
+// Every wait of the node floor is a call of wait().
 //
 // A rank first polls with pauses, which is fastest if its peer runs on another core. If ranks outnumber cores, or the
 // peer is on this core, it yields between checks instead. Then it sleeps on the awaited rank's bell, each time for an
 // eighth of its waiting time (base/waiting.hpp). Between sleeps it lets the MPI progress, so that it never blocks
 // another rank's send. A wait ends when ready() is true, when the watch finds a peer that died or gave up, or after the
-// limit, with the watch's diagnosis.
+// limit.
 #pragma once
 
 #include <cstdint>
@@ -32,7 +32,7 @@ struct Patience {
 
 std::uint32_t spins_for(bool cores_are_shared) noexcept;
 
-// Checks of peers during a wait. Called some hundred times a second, so it may use system calls.
+// Called some hundred times a second, so it may use system calls.
 class Watch {
  public:
   // ok: the wait goes on. Any other status ends it.

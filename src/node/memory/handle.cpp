@@ -28,7 +28,6 @@ using Clock = std::chrono::steady_clock;
 
 constexpr int patience_ms = 10000;  // far longer than a connection takes between two waiting processes
 
-// A rank's description of its descriptor.
 struct Offer {
   std::int32_t pid = 0;
   std::int32_t fd = -1;
@@ -145,7 +144,6 @@ Status serve(int listener, int fd, const Token& token, int expected) noexcept {
   return Status::ok;
 }
 
-// State of one passing of descriptors.
 struct Passage {
   Offer mine;
   std::vector<Offer> offers;

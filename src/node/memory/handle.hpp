@@ -1,8 +1,7 @@
-// Passing of shared-memory descriptors between processes, without names that other processes could open.
-//
-// Two methods. /proc/PID/fd opens another process' descriptor, if this process may trace the owner (same user, same
-// user namespace; Yama does not matter). SCM_RIGHTS: each rank listens on an abstract socket of a random name, and
-// passes its descriptor to callers of its own user that present the token, which only the ranks know.
+// Passing of shared-memory descriptors between processes, without names that others could open. /proc/PID/fd opens
+// another process' descriptor, if this process may trace the owner (same user, same user namespace; Yama does not
+// matter). SCM_RIGHTS: each rank listens on an abstract socket of a random name, and passes its descriptor to callers
+// of its own user that present the token, which only the ranks know.
 #pragma once
 
 #include <array>
@@ -47,7 +46,7 @@ Status pass_descriptors(Exchange& exchange, int offered, const std::vector<char>
 // user namespace), whom the token alone identifies.
 bool of_this_user(int connection) noexcept;
 
-// Collective. Returns the status of the first rank that failed, with its message, on every rank.
+// Collective. Returns the status of the first rank that failed, on every rank; other ranks' messages name it.
 Status agree(Exchange& exchange, Status mine) noexcept;
 
 // Random bytes of the kernel. unsupported: the kernel gives none (seccomp, Linux before 3.17).

@@ -41,7 +41,7 @@ struct Exposure {
 };
 
 struct MemoryOptions {
-  bool process = true;  // ranks that are threads of one process see each other's memory
+  bool process = true;  // threads of one process see each other's memory
   bool arena = true;
   bool xpmem = true;
   bool kernel = true;
@@ -52,7 +52,7 @@ struct MemoryOptions {
 
 class Memory {
  public:
-  // Collective over the ranks of `group`.
+  // Collective.
   static Status create(Exchange& exchange, const Group& group, const MemoryOptions& options,
                        std::unique_ptr<Memory>* memory) noexcept;
   ~Memory();
@@ -76,17 +76,17 @@ class Memory {
   // refuses.
   Status read(int peer, const Exposure& exposure, std::size_t offset, void* to, std::size_t bytes) noexcept;
 
-  // True if the group uses this access; reason() explains it for reports.
+  // reason() explains it for reports.
   bool usable(Access a) const noexcept { return usable_[static_cast<std::size_t>(a)]; }
   const std::string& reason(Access a) const noexcept { return reason_[static_cast<std::size_t>(a)]; }
 
  private:
   struct Peer {
     pid_t pid = 0;
-    std::byte* arena = nullptr;  // local mapping; null: none
+    std::byte* arena = nullptr;
     std::size_t arena_bytes = 0;
     std::size_t opened = 0;            // bytes of the arena known to be accessible
-    std::shared_ptr<Mapping> mapping;  // of its arena, shared by all memories of this process
+    std::shared_ptr<Mapping> mapping;  // shared by all memories of this process
   };
   struct Meeting;
 

@@ -1,4 +1,3 @@
-// Arenas of peers, mapped once per process for all its memories.
 #include <sys/mman.h>
 #include <sys/resource.h>
 

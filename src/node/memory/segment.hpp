@@ -1,7 +1,5 @@
-// Memory shared by all ranks of a group, anonymous, so that a killed process leaves no file.
-//
-// The segment is a memfd of rank 0, sealed against resizing, which every other process maps. Ranks that are threads of
-// one process share the mapping. A forked child does not inherit it.
+// Memory shared by all ranks of a group: a memfd of rank 0, sealed against resizing, so that a killed process leaves no
+// file. Threads of one process share the mapping. A forked child does not inherit it.
 #pragma once
 
 #include <cstddef>

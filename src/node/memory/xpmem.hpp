@@ -19,7 +19,7 @@ class Xpmem {
   static std::unique_ptr<Xpmem> load(const char* library, std::string* why);
   ~Xpmem();
 
-  std::int64_t segment() const noexcept { return segment_; }  // for its peers
+  std::int64_t segment() const noexcept { return segment_; }
 
   // Opens each peer's segment, in rank order. False, with the reason in *why, if one fails.
   bool open(const std::vector<std::int64_t>& segments, std::string* why);
@@ -31,7 +31,7 @@ class Xpmem {
 
   std::size_t attached() const noexcept { return attachments_.size(); }
 
-  // A few ranges of every peer.
+  // a few per peer
   std::size_t limit() const noexcept { return 64 + 4 * permits_.size(); }
 
  private:
@@ -45,7 +45,7 @@ class Xpmem {
 
   std::unique_ptr<Calls> calls_;
   std::int64_t segment_ = -1;
-  std::vector<std::int64_t> permits_;  // by peer
+  std::vector<std::int64_t> permits_;
   std::list<Attachment> attachments_;  // most recently used first
 };
 
