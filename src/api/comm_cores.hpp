@@ -1,4 +1,3 @@
-// The communication cores that the environment requests.
 #pragma once
 
 #include <cstddef>

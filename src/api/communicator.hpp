@@ -1,8 +1,6 @@
-// The object behind a stretto_comm.
-//
-// Agreement exchanges run on an engine of their own, and start in the order of the calls. A collective's data start
-// once its ranks agree and every earlier collective has started its data. So each engine sees the same order of runs on
-// every rank, however the ranks test and wait.
+// Agreement exchanges run on an engine of their own, in the order of the calls. A collective's data start once its
+// ranks agree and every earlier collective has started its data. So each engine sees the same order of runs on every
+// rank, however the ranks test and wait.
 #pragma once
 
 #include <array>
@@ -35,7 +33,7 @@ using namespace call;
 
 class Operation;
 
-// Held while a rank's thread works on a communicator that other threads may drive (CommunicationCores).
+// Held by threads that work on a communicator which others may drive (CommunicationCores).
 using Guard = std::unique_lock<Exclusive>;
 
 // Any thread may drive the operations in flight.
@@ -52,7 +50,7 @@ class Drive final : public Driven {
   stretto_comm_s& comm_;
 };
 
-// The process' other communicators, as far as a thread that waits on this one may drive them.
+// The process' other communicators, as far as the waiting thread may drive them.
 class Others final : public Driven {
  public:
   explicit Others(const stretto_comm_s& comm) noexcept : comm_(comm) {}
@@ -77,17 +75,15 @@ struct stretto_comm_s {
 
   ~stretto_comm_s();
 
-  // Advances every operation in flight; of split schedules, these lanes. `may_block`: only on the caller's own thread,
-  // since a blocking step holds up everything else that a thread drives. A blocking call blocks in its own thread
-  // alone, whose operation is `own`.
+  // Advances every operation in flight; of split schedules, these lanes. `may_block`: only for the caller's own thread,
+  // since a blocking step holds up everything else that a thread drives. A blocking call's operation is `own`: it
+  // blocks in its own thread alone.
   void progress(stretto::engine::Lanes lanes = {}, bool may_block = true,
                 const stretto::api::Operation* own = nullptr) noexcept;
 
-  // Counts steps that moved something.
   std::uint64_t moves() const noexcept { return data.moves() + agreement.moves(); }
 
-  // From now on others drive it too, one thread at a time: any thread, or callers of the MPI alone. Throws
-  // std::bad_alloc.
+  // One thread at a time drives it from now on: any thread, or callers of the MPI alone. Throws std::bad_alloc.
   void let_others_drive(bool any_thread = true);
 
   // Held in all calls but those that run at once, which happen only while nothing is in flight.
@@ -96,12 +92,12 @@ struct stretto_comm_s {
   // Call it when `live` has changed.
   void count_live() noexcept { in_flight.store(!live.empty(), std::memory_order_release); }
 
-  // Makes the communicator unusable: further collectives give Status::timeout, because messages of an abandoned
-  // collective may still be under way. All other ranks end their waits with `status`, from the run `number` of `data`
-  // on, or from the next run at the latest. Leaves `why` as this thread's message.
+  // Further collectives give Status::timeout, because messages of an abandoned collective may still be under way. All
+  // other ranks end their waits with `status`, from the run `number` of `data` on, or from the next run at the latest.
+  // Leaves `why` as this thread's message.
   void give_up(stretto::Status status, const char* why, std::uint64_t number = stretto::engine::Engine::next) noexcept;
 
-  // True if a blocking call may run at once: nothing is in flight, and the communicator is not broken.
+  // True if nothing is in flight, and the communicator is not broken: a blocking call may run at once.
   bool is_free() const noexcept {
     return idle() && stretto::is_of_generation(serves_in.load(std::memory_order_relaxed));
   }
@@ -128,12 +124,12 @@ struct stretto_comm_s {
   const unsigned born = serves_in.load(std::memory_order_relaxed);
   int size = 1;
   bool broken = false;
-  std::atomic<int> requests{0};       // not yet freed
+  std::atomic<int> requests{0};
   std::array<char, 512> broken_by{};  // reason, in memory of its own: memory may be missing
-  bool is_driven = false;             // by other threads, too
-  bool caller_leads = false;          // a call that starts a collective does its lead steps (Operation::lead)
-  // True: a started call whose bound, schedule or payload is refused, or differs between ranks, runs exactly on all
-  // ranks; else it fails. Equal on every rank.
+  bool is_driven = false;
+  bool caller_leads = false;  // a call that starts a collective does its lead steps (Operation::lead)
+  // Started calls whose bound, schedule or payload is refused, or differs between ranks, run exactly; else they fail.
+  // Equal on every rank.
   bool starts_or_exact = false;
   stretto::Exclusive driving;
   stretto::api::Drive drive{*this};

@@ -1,4 +1,3 @@
-// The report to the caller on how a call ran.
 #pragma once
 
 #include "call/call.hpp"
@@ -40,7 +39,7 @@ inline bool asks_for_rounding(const stretto_report& out) noexcept {
   return has_rounding(out) && !(out.error_with_rounding < 0);
 }
 
-// Fills as much of *out as its size says; nothing when it is null.
+// Fills as much of *out as its size says; null: nothing.
 void report(const Outcome& outcome, stretto_report* out) noexcept;
 
 }  // namespace stretto::api

@@ -14,7 +14,7 @@ using namespace call;
 
 namespace {
 
-// Half the distance from a value of this magnitude to the next one of the type.
+// Half the distance to the type's next value.
 double half_unit(stretto_type type, double magnitude) noexcept {
   const int bits = type == STRETTO_F64 ? 53 : type == STRETTO_F32 ? 24 : type == STRETTO_F16 ? 11 : 8;
   const int least = type == STRETTO_F64 ? -1022 : type == STRETTO_F16 ? -14 : -126;

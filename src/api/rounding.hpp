@@ -1,4 +1,4 @@
-// How far rounding moves a result from the exact one, beyond the error that a call promises.
+// Rounding of results beyond the error that a call promises.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,3 @@
-// Statuses, messages, interrupts of waits, and the version under their C names.
 #include "base/status.hpp"
 #include "base/interrupt.hpp"
 

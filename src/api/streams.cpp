@@ -1,4 +1,4 @@
-// The codec under its C names: pointers and enumerations are checked here.
+// Pointers and enumerations are checked here, everything else below.
 #include <algorithm>
 #include <span>
 

@@ -26,7 +26,6 @@ using select::Decision;
 using select::Provider;
 using select::Served;
 
-// A collective that was started.
 class Pending {
  public:
   // An incomplete call waits, or leaves its buffers to the system for as long as it runs.
@@ -38,7 +37,7 @@ class Pending {
   // Fills *ran when complete, if the backend counts the bytes it sends.
   virtual Status test(bool* done, engine::Report* ran) noexcept = 0;
 
-  // Waits to the end and gives the core away, if the backend can: true, with the status in *ended. False: nothing has
+  // Gives the core away until the end, if the backend can: true, with the status in *ended. False: nothing has
   // happened.
   virtual bool wait(Status* ended, engine::Report* ran) noexcept {
     static_cast<void>(ended);
@@ -47,7 +46,7 @@ class Pending {
   }
 };
 
-// A call without arrays and user's functions, prepared once for all calls that differ only in their buffers.
+// Serves all calls that differ only in their buffers; without arrays and user's functions.
 class PreparedCall {
  public:
   virtual ~PreparedCall() = default;
@@ -60,14 +59,14 @@ class Backend {
  public:
   virtual ~Backend() = default;
 
-  // The name in reports, and as a forced schedule. Null: reports name the schedule that ran. Static storage.
+  // Its name in reports, and as a forced schedule. Null: reports name the schedule that ran. Static storage.
   virtual const char* name() const noexcept = 0;
 
   // True if the backend serves `call` exactly, with raw values. Depends only on arguments that are equal on all ranks,
   // once all know the counts of gatherv and scatterv.
   virtual bool serves(const Call& call) const noexcept = 0;
 
-  // True if a call may start() and return a Pending. Otherwise run() blocks until the end.
+  // True: the call may start(). False: run() blocks until the end.
   virtual bool starts(const Call& call) const noexcept = 0;
 
   // True if a started call must wait for all earlier calls of other backends, and for those of its own that hold up
@@ -76,13 +75,12 @@ class Backend {
 
   // Precondition of run() and start(): the backend serves the call, and `decision` names it and is complete, or made
   // for raw values. Every rank uses the same backend, and all ranks call in the same order. The buffers of `call` are
-  // borrowed until the end; start() also borrows `call` itself. run() fills *ran if bytes are counted. A backend
-  // implements start() for calls that it starts(), else run().
+  // borrowed until the end; start() also borrows `call`. run() fills *ran if bytes are counted. A backend implements
+  // start() for calls that it starts(), else run().
   virtual Status run(const Call& call, const Decision& decision, engine::Report* ran) noexcept;
   virtual Status start(const Call& call, const Decision& decision, std::unique_ptr<Pending>* pending) noexcept;
 
-  // For raw values. Valid as long as the backend lives. Null: the backend cannot prepare the call, or there is no
-  // memory.
+  // For raw values. The backend outlives it. Null: the call cannot be prepared, or there is no memory.
   virtual std::unique_ptr<PreparedCall> prepare(const Shape& shape) noexcept = 0;
 };
 
@@ -94,7 +92,6 @@ inline Status Backend::start(const Call& call, const Decision&, std::unique_ptr<
   return fail(Status::internal, "{} blocks, it cannot be started", schedule::name(call.collective));
 }
 
-// A nonblocking call in a host's shared memory.
 class Meeting : public Pending {
  public:
   // After success: true if all ranks gave the same word.
@@ -108,28 +105,27 @@ class NodeBackend : public Backend {
   // rank called something else; the memory serves no call from then on.
   virtual Status agree(std::uint64_t value, double timeout, bool* same) noexcept = 0;
 
-  // True if the backend also serves `call` with streams, within its bound and by an allowed payload; implies serves().
-  // Equal on every rank. Results are those of the engine under that payload.
+  // True if streams serve `call`, too, within its bound and by an allowed payload; implies serves(). Equal on every
+  // rank. Results are those of the engine under that payload.
   virtual bool streams(const Call& call) const noexcept = 0;
 
   // serves(), even if the memory is no longer in use.
   virtual bool suits(const Call& call) const noexcept = 0;
 
-  // Ends the use of the memory on every rank, with `status` and this thread's message.
+  // Ends the memory's use on every rank, with `status` and this thread's message.
   virtual void give_up(Status status) noexcept = 0;
 
   // Begins a nonblocking call: compares `word`, if any, as agree() does, and then, if `runs` and all words are equal,
-  // moves the data. Calls run in the order of begin(), equal on every rank. They progress whenever any of them is
-  // tested or waited for, blocking calls of this backend wait, or a communication core drives them. `call` and its
-  // buffers are borrowed until the end.
+  // moves the data. Calls run in the order of begin(), equal on every rank. Tests and waits of any of them, blocking
+  // calls of this backend, and communication cores drive them. `call` and its buffers are borrowed until the end.
   virtual Status begin(const Call& call, std::optional<std::uint64_t> word, bool runs,
                        std::unique_ptr<Meeting>* meeting) noexcept = 0;
 
   // Informs ranks that block in a collective that this rank started its nonblocking form.
   virtual void started() noexcept = 0;
 
-  // True if the memory serves no more calls, because ranks called different collectives there without an agreement. The
-  // data that they moved are then undefined.
+  // True if ranks called different collectives without an agreement: the memory serves no more calls, and the moved
+  // data are undefined.
   virtual bool differed() const noexcept = 0;
 
   // Names the ranks whose processes have ended; empty if none is known to. For any thread, even after the backend's
@@ -143,10 +139,10 @@ class NodeBackend : public Backend {
 // Memory that the ranks of each host share, and schedules between the hosts.
 class NodesBackend : public Backend {
  public:
-  // True if the backend also serves `call` with raw sums inside hosts and streams between them, within its bound.
+  // True if raw sums inside hosts and streams between them serve `call`, too, within its bound.
   virtual bool streams(const Call& call) const noexcept = 0;
 
-  // Ends the use of the memory on every rank of this host, with `status` and this thread's message.
+  // Ends the use of this host's memory, with `status` and this thread's message.
   virtual void give_up(Status status) noexcept = 0;
 
   // As NodeBackend::ended(), of the ranks of this host.

@@ -25,16 +25,15 @@ struct DevicePlace {
 // For one thread at a time, with its device current in every call.
 class DeviceComm : public carrier::DeviceMessages {
  public:
-  // True if the communicator has a collective for the call, with raw values. Equal on every rank.
+  // True if the library has the collective, with raw values. Equal on every rank.
   virtual bool serves(const call::Call& call) const noexcept = 0;
 
-  // Begins to enqueue the collective on a stream of the device, which may be captured in a graph. Precondition: it
-  // serves the call, no messages are in flight, and all collectives begun before are enqueued. Every rank begins the
-  // same collectives in the same order.
+  // Begins to enqueue the collective on a stream of the device, which may be captured in a graph. Precondition:
+  // serves(), no messages are in flight, and all earlier collectives are enqueued. Every rank begins the same
+  // collectives in the same order.
   virtual Status begin(const call::Call& call, void* stream) noexcept = 0;
 
-  // *enqueued: true once the collective is enqueued. Enqueuing may wait for other ranks' calls, and nothing else may
-  // begin before.
+  // Enqueuing may wait for other ranks' calls, and nothing else may begin before *enqueued is true.
   virtual Status begun(bool* enqueued) noexcept = 0;
 
   // ok, or a failure since: do not wait any longer then.

@@ -12,7 +12,6 @@
 
 namespace stretto::backend {
 
-// A rank among ranks that meet in a store.
 struct Place {
   std::string name;  // of the communicator in the store
   int rank = 0, size = 1;
@@ -21,9 +20,9 @@ struct Place {
 };
 
 struct Module {
-  const char* version;  // of stretto
-  const char* build;    // backend/build.hpp
-  const char* serves;   // the software that it was built for: "Open MPI 5.0.11"
+  const char* version;
+  const char* build;   // backend/build.hpp
+  const char* serves;  // the software that it was built for: "Open MPI 5.0.11"
   // Describes in *found the software that the module uses at run time; fails with the reason if it cannot be used.
   // Null: it needs nothing but its MPI.
   Status (*finds)(std::string* found) noexcept;

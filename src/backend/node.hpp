@@ -1,4 +1,3 @@
-// The collectives of ranks that share a host's memory (src/node) as a backend.
 #pragma once
 
 #include <memory>

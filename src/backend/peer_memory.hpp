@@ -21,7 +21,7 @@ class PeerMemory {
   // True if `p` lies in the device's pools. The program's memory may not be lent: its lifetime is unknown.
   bool may_lend(const void* p) noexcept { return device_.share(p) != nullptr; }
 
-  // The handle of the allocation that has `p`, and the offset of `p`. Precondition: may_lend(p).
+  // *offset: of `p` in its allocation. Precondition: may_lend(p).
   Status lend(const void* p, device::MemoryHandle* handle, std::uint64_t* offset) noexcept;
 
   Status open(const device::MemoryHandle& handle, std::byte** base) noexcept;
@@ -35,7 +35,7 @@ class PeerMemory {
  private:
   device::Device& device_;
   std::map<std::byte*, device::MemoryHandle> lent_;  // by the allocation's beginning
-  std::map<std::string, void*> opened_;              // by the handle
+  std::map<std::string, void*> opened_;
 };
 
 }  // namespace stretto::backend

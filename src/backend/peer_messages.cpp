@@ -58,7 +58,6 @@ class Peers final : public PeerMessages, PeerNotes::Reader {
   Peers(const Peers&) = delete;
   Peers& operator=(const Peers&) = delete;
 
-  // Takes the carrier on success.
   Status open(std::unique_ptr<carrier::Carrier>* carrier) {
     if (!*carrier) return fail(Status::unsupported, std::string_view("peer access was tried before"));
     for (std::size_t r = 0; r < cards_.size(); ++r) {
@@ -215,7 +214,6 @@ class Peers final : public PeerMessages, PeerNotes::Reader {
     return s;
   }
 
-  // Appends an element, a spare one if possible.
   template <class T>
   static Status append(std::list<T>* to, std::list<T>* spare) noexcept {
     if (spare->empty()) {
@@ -276,7 +274,7 @@ class Peers final : public PeerMessages, PeerNotes::Reader {
     return notes_.tell(t.given.peer, note);
   }
 
-  // A receive whose message has been offered.
+  // Precondition: `t` is a receive, and its message has been offered.
   Status meet(Transfer& t, const Note& note) noexcept {
     t.peers = note.transfer;
     if (note.bytes != t.given.bytes)
@@ -306,7 +304,7 @@ class Peers final : public PeerMessages, PeerNotes::Reader {
     return copy(t, t.given.data, from);
   }
 
-  // A send whose receiver has named the destination.
+  // Precondition: `t` is a send, and its receiver has named the destination.
   Status put(Transfer& t, const Note& room) noexcept {
     t.peers = room.own;
     std::byte* base = nullptr;
@@ -314,7 +312,6 @@ class Peers final : public PeerMessages, PeerNotes::Reader {
     return s == Status::ok ? copy(t, base + room.address, t.given.data) : s;
   }
 
-  // Tells the peer that this rank has copied a message, or has dropped it.
   Status tell_end(Transfer& t) noexcept {
     const Note note{t.given.sends ? Note::put : Note::taken, t.peers};
     t.state = State::tells;
@@ -376,8 +373,8 @@ class Peers final : public PeerMessages, PeerNotes::Reader {
     if (Transfer* const t = find(transfer)) t->state = State::ended;
   }
 
-  // Waits until this rank's device has passed all enqueued work, including reads of others' memory. False: not by
-  // `limit`. A lost device counts as done.
+  // Waits for all enqueued work, including reads of others' memory. False: not done by `limit`. A lost device counts as
+  // done.
   bool comes_to_end(Clock::time_point limit) noexcept {
     for (Waiting waiting(true); device_.poll() == Status::ok && !device_.idle(); waiting.rest()) {
       if (Clock::now() >= limit) return false;
@@ -392,8 +389,8 @@ class Peers final : public PeerMessages, PeerNotes::Reader {
     return true;
   }
 
-  // Ends the use of other ranks' memory: afterwards no rank accesses another's. Waits for missing ranks until the
-  // limit, and keeps memory that they may still access.
+  // Afterwards no rank accesses another's memory. Waits for missing ranks until the limit, and keeps memory that they
+  // may still access.
   void end() noexcept {
     const device::Device::Visit visit(device_);
     const auto limit = Clock::now() + longest_end;
@@ -410,11 +407,11 @@ class Peers final : public PeerMessages, PeerNotes::Reader {
   const int rank_;
   PeerMemory memory_;
   PeerNotes notes_;
-  void* stream_ = nullptr;  // for copies
+  void* stream_ = nullptr;
   std::vector<void*> events_, free_events_;
-  std::list<Transfer> transfers_, spare_transfers_;  // in the order of their beginning; for further ones
+  std::list<Transfer> transfers_, spare_transfers_;  // in the order of their beginning
   std::deque<Transfer*> moving_;                     // in the order of their copies
-  std::list<Offer> offers_, spare_offers_;           // that no receive has asked for yet; for further ones
+  std::list<Offer> offers_, spare_offers_;           // without a receive yet
   device::Pace pace_;
   std::uint64_t numbers_ = 0;
   bool broken_ = false;

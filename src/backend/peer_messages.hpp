@@ -20,7 +20,7 @@
 
 namespace stretto::backend {
 
-// Published by each rank before messages between devices are set up.
+// Published by each rank beforehand.
 struct PeerCard {
   std::uint64_t process = 0;  // equal for its threads, and for no other process
   std::uint64_t host = 0;     // the kernel that runs; 0: unknown
@@ -31,7 +31,7 @@ PeerCard peer_card(int device) noexcept;
 
 class PeerMessages : public carrier::DeviceMessages {
  public:
-  // True if some rank is in another process than this one.
+  // True if the ranks are of several processes.
   virtual bool crosses_processes() const noexcept = 0;
 
   // Most ranks that use one device, as far as known: those of one process.

@@ -63,13 +63,12 @@ class PeerNotes {
   bool close(bool says, Clock::time_point limit) noexcept;
 
  private:
-  struct Letter {  // under way
+  struct Letter {
     Note note;
     std::uint64_t id = 0, transfer = 0;
   };
-  // Memory that the carrier accesses.
   struct Mail {
-    std::vector<Note> inbox;  // by rank
+    std::vector<Note> inbox;
     std::list<Letter> letters;
     Mail* next = nullptr;  // of retained ones
   };

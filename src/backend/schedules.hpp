@@ -1,4 +1,4 @@
-// Schedules of stretto, run by the engine, as a backend for every call and carrier.
+// Schedules of stretto, for every call and carrier.
 #pragma once
 
 #include <memory>

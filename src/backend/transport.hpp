@@ -16,8 +16,8 @@
 
 namespace stretto::backend {
 
-// One rank's end. Its communicator owns it, and destroys it after all other parts. Collective functions are called in
-// the same order on every rank. A rank that fails in one takes part to its end, so that no other waits for it.
+// Its communicator destroys it after all other parts. Collective functions are called in the same order on every rank.
+// A rank that fails in one takes part to its end, so that no other waits for it.
 class Transport : public node::Exchange {
  public:
   // Name and version of the software that moves the bytes, as in profiles: "Open MPI 5.0.11". Throws std::bad_alloc.
@@ -29,9 +29,9 @@ class Transport : public node::Exchange {
   // A carrier whose messages meet no others. Collective.
   virtual Status make_carrier(std::unique_ptr<carrier::Carrier>* carrier) noexcept = 0;
 
-  // Messages between the memories of devices, of which this rank uses one; null if the transport does not take such
-  // memory. Collective; every rank must have come within `limit` seconds. Its messages meet no others. Called with the
-  // device as the thread's current one.
+  // Messages between the memories of devices, of which this rank uses one, the thread's current one; null if the
+  // transport does not take such memory. Collective; every rank must have come within `limit` seconds. They meet no
+  // others.
   virtual Status make_device_messages(const device::Plugin& plugin, int device, double limit,
                                       std::unique_ptr<carrier::DeviceMessages>* made) noexcept {
     static_cast<void>(plugin);
@@ -56,7 +56,7 @@ class Transport : public node::Exchange {
   // True if any thread may move the messages, one at a time, whatever the program's threads do meanwhile.
   virtual bool any_thread() const noexcept = 0;
 
-  // Lets messages advance while this rank waits for something else.
+  // For use while this rank waits for something else.
   virtual void progress() noexcept = 0;
 
   // The creation's time limit ends. `ended` names the processes of peers that have ended, for diagnoses; it may be

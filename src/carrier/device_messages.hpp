@@ -1,6 +1,6 @@
-// Messages between device memories without host staging: NCCL, or a transport that takes device pointers. The engine
-// announces each by a host message (carrier.hpp) with its length, or its sender's failure. So both sides know the
-// length, and messages of a failed rank never begin. For one thread at a time, with the device as its current one.
+// Messages between device memories without host staging. The engine announces each by a host message (carrier.hpp) with
+// its length, or its sender's failure. So both sides know the length, and messages of a failed rank never begin. For
+// one thread at a time, with the device as its current one.
 #pragma once
 
 #include <cstddef>

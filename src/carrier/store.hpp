@@ -1,4 +1,4 @@
-// Keys and values that ranks share before they have a carrier: torch's TCPStore, a PMIx client, a directory.
+// torch's TCPStore, a PMIx client, a directory.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
-// The choice of the library, `stretto choose` and `stretto explain`: the model's cheapest candidate, or the native
-// collective unless predictions justify another.
+// For the library, `stretto choose` and `stretto explain`: the model's cheapest candidate, or the native collective
+// unless predictions justify another.
 #pragma once
 
 #include <cstdint>

@@ -18,7 +18,7 @@ std::uint64_t piece_of(std::uint64_t bytes) noexcept;
 // time for the whole piece.
 Question between_hosts(const Question& question);
 
-// The whole collective, by a lane's choice for a piece. Memory and network work at the same time, but for one piece.
+// By a lane's choice for a piece. Memory and network work at the same time, but for one piece.
 Candidate through_memory(const Candidate& lane, const Question& question, const Machine& machine,
                          const topology::Topology& topology);
 

@@ -1,4 +1,4 @@
-// Walks the schedules that a question allows: all, or as few as find the cheapest.
+// Walks all schedules that a question allows, or as few as find the cheapest.
 #pragma once
 
 #include <map>
@@ -14,7 +14,6 @@
 
 namespace stretto::model {
 
-// A topology's schedules, prepared on first use.
 class ProgramsKept {
  public:
   // `cores`: of a host.

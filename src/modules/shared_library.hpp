@@ -1,4 +1,3 @@
-// Found at run time, not linked.
 #pragma once
 
 #include <dlfcn.h>
@@ -30,7 +29,6 @@ class SharedLibrary {
     if (!*function && !missing_) missing_ = name;
   }
 
-  // The first missing function, or null.
   const char* missing() const noexcept { return missing_; }
 
   // The file with this function, or "".

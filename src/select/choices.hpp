@@ -1,5 +1,5 @@
-// Chooses the schedule, payload and segment of a collective: the cheapest by the model among those that the caller
-// leaves open. A choice depends only on values that all ranks agree on, so every rank chooses alike.
+// Chooses the cheapest schedule, payload and segment by the model among those that the caller leaves open. A choice
+// depends only on values that all ranks agree on, so every rank chooses alike.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +22,6 @@ namespace stretto::select {
 inline constexpr double usual_ratio = 4, best_ratio = 32;
 inline constexpr call::Shrinks usual_ratios{usual_ratio, 6}, best_ratios{best_ratio, 64};
 
-// The model, shared by the ranks of a process.
 struct SharedChooser {
   SharedChooser(model::Profile profile, topology::Topology topology)
       : chooser(std::move(profile), std::move(topology)) {}
@@ -33,7 +32,7 @@ struct SharedChooser {
   std::string messages = "built-in";  // name of the profile that provides the model's message times
 };
 
-// The choices of one rank of a communicator, cached by cell of the model's grid, of which they are a pure function.
+// Cached by cell of the model's grid, of which choices are a pure function.
 class Choices {
  public:
   explicit Choices(std::shared_ptr<SharedChooser> shared);

@@ -47,7 +47,6 @@ double roundings_inside(const schedule::Groups& groups) noexcept {
   return n;
 }
 
-// True if enumerations and root are valid.
 bool fit_to_choose(const Call& c, int ranks) noexcept {
   const auto payload = int(c.settings.options.payload);
   return is_type(c.type) && (!reduces(c.collective) || is_op(c.op)) &&
@@ -56,7 +55,6 @@ bool fit_to_choose(const Call& c, int ranks) noexcept {
          c.settings.options.coding <= STRETTO_CODING_DENSE;
 }
 
-// Terms of a decision's error, as far as it is chosen.
 Terms terms_of(const Decision& d, int ranks, const schedule::Groups& groups) noexcept {
   Terms t;
   t.hosts = d.choice.raw_inside ? static_cast<int>(groups.members.size()) : 0;

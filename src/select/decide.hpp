@@ -1,4 +1,4 @@
-// Decides how a call runs: first by its arguments alone, then, for anything left open, by the ranks' agreement.
+// A call is decided by its arguments alone, and anything left open by the ranks' agreement.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@
 
 namespace stretto::select {
 
-// The decisions of one rank of a communicator. Ranks with equal calls decide alike.
+// Ranks with equal calls decide alike.
 class Selector {
  public:
   // `messages`: see CarrierLimits.

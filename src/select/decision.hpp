@@ -1,4 +1,3 @@
-// How a call runs, by its arguments and by the ranks' agreement.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +17,7 @@ using call::Collective;
 
 using model::Provider;
 
-// Providers that serve a call. Schedules serve every call.
+// Schedules serve every call.
 struct Served {
   bool mpi = false, node = false;
   bool streams = false;        // the node also serves it with streams, within a bound
@@ -52,7 +51,7 @@ struct Choice {
   bool through_nodes() const noexcept { return provider == Provider::node && piece > 0; }
 };
 
-// Values that a call needs from the agreement before its data may move.
+// Needed from the agreement before data may move.
 struct Needs {
   bool counts = false;  // of other ranks
   bool range = false;   // of the values, for a bound
@@ -69,8 +68,8 @@ struct Decision {
   Needs needs;
   bool made = false;
   Choice choice;
-  double ratio = 1;       // by which the vector is expected to shrink
-  call::Shrinks shrinks;  // by coding
+  double ratio = 1;  // by which the vector is expected to shrink
+  call::Shrinks shrinks;
 
   stretto_payload payload = STRETTO_PAYLOAD_RAW;
   std::uint64_t contributions = 1;  // K; with raw sums inside hosts, the number of hosts

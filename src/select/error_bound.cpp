@@ -16,7 +16,6 @@ using payload::Kind;
 
 bool sums(const Call& c) noexcept { return c.op == STRETTO_SUM || c.op == STRETTO_DIFFERENCE || c.op == STRETTO_MEAN; }
 
-// True if short messages travel raw beside streams.
 bool adds_some_raw(const Call& c) noexcept {
   return c.settings.options.raw_below > 0 && c.settings.options.payload != STRETTO_PAYLOAD_RAW;
 }

@@ -1,5 +1,5 @@
-// Turns a bound into an eps per contribution, and computes the error of the result. A sum has two errors: streams
-// quantise values, and additions in the values' own type round. A bound for the result covers both.
+// A sum has two errors: streams quantise values, and additions in the values' own type round. A bound for the result
+// covers both.
 #pragma once
 
 #include <cstdint>

@@ -13,7 +13,7 @@ namespace stretto::select {
 // mpi for "native", node for "node". Empty for any other schedule, or none.
 std::optional<Provider> forced_provider(const Call& call) noexcept;
 
-// The providers of a communicator, and those that serve a call.
+// A communicator's providers.
 struct Providers {
   bool mpi = false, node = false;  // the communicator has the provider
   std::string no_node;             // reason why there is no node

@@ -1,4 +1,3 @@
-// A call as a question to the model.
 #pragma once
 
 #include <cstddef>

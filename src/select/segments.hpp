@@ -1,4 +1,3 @@
-// Cuts a chosen schedule into segments, and changes the schedule for blocks of unequal length.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,3 @@
-// The reason why a call runs as it does, for reports.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// The models of this process, kept for later communicators: a first answer takes the time of several calls.
+// Kept for later communicators: a model's first answer takes the time of several calls.
 #pragma once
 
 #include <algorithm>

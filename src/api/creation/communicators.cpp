@@ -1,4 +1,4 @@
-// Communicators under their C names, and their creation over threads.
+// Also creates communicators over threads.
 #include "api/comm_cores.hpp"
 #include "api/communicator.hpp"
 
@@ -34,8 +34,8 @@ struct Parts {
   std::shared_ptr<select::SharedChooser> chooser;  // threads are ranks of one host
 };
 
-// One collective creation. The threads meet on arrival, and again when each has made its communicator or failed. They
-// leave with the same status. Meeting takes no memory, so that a thread without can report it.
+// The threads of a creation meet on arrival, and again when each has made its communicator or failed. They leave with
+// the same status. Meeting takes no memory, so that a thread without can report it.
 struct Meeting {
   explicit Meeting(int ranks) : taken(static_cast<std::size_t>(ranks)) {}
   std::vector<char> taken;
@@ -75,7 +75,6 @@ struct stretto_thread_group_s {
 
 namespace {
 
-// A thread's part in a creation.
 class Attendance {
  public:
   explicit Attendance(stretto_thread_group_s& group) : group_(group), lock_(group.mutex) {

@@ -1,5 +1,4 @@
-// The job of a process as its environment describes it, for ranks that meet in a store
-// (include/stretto/stretto_store.h).
+// For ranks that meet in a store (include/stretto/stretto_store.h).
 #pragma once
 
 #include <memory>

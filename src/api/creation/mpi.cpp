@@ -1,4 +1,3 @@
-// Communicators over the MPI that is loaded in this process.
 #include <array>
 #include <atomic>
 #include <memory>

@@ -34,7 +34,6 @@ Neighbours neighbours_of(const topology::Topology& topology, int rank) {
   return {};
 }
 
-// One message to the next host and one from the previous.
 Status pass(carrier::Carrier& messages, Neighbours to, std::uint64_t tag, std::byte* out, std::byte* in,
             std::size_t bytes) noexcept {
   Status s = messages.start_recv(to.previous, tag, in, bytes, 0);

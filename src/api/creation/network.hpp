@@ -26,7 +26,7 @@ NetworkSpeed known_speed(model::Carrier carrier) noexcept;
 Status probe_network(backend::Transport& transport, const topology::Topology& topology, model::Carrier over,
                      carrier::Carrier& messages, NetworkSpeed* speed) noexcept;
 
-// The slower of two; not known if either is not.
+// Not known if either is not.
 NetworkSpeed slower(NetworkSpeed one, NetworkSpeed other) noexcept;
 
 }  // namespace stretto::api

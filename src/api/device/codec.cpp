@@ -1,4 +1,4 @@
-// The codec on the GPU under its C names: arguments are checked, the plugin does the rest.
+// Arguments are checked here, the plugin does the rest.
 #include "stretto/stretto_cuda.h"
 
 #include <cmath>
@@ -42,7 +42,6 @@ Status check_values(stretto_type type, std::size_t count) {
   return Status::ok;
 }
 
-// A call being checked: the first failure stays.
 class PluginCall {
  public:
   PluginCall(StreamOperation operation, stretto_type type, std::size_t count, const stretto_cuda_call* call)

@@ -1,4 +1,3 @@
-// Collectives in the order of a CUDA stream, under their C names.
 #include "api/operation/form.hpp"
 #include "api/operation/operation.hpp"
 #include "call/enums.hpp"

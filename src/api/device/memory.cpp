@@ -1,4 +1,3 @@
-// Memory, copies and waits of a device under their C names: each is a call of the plugin.
 #include "stretto/stretto_cuda_memory.h"
 
 #include "api/communicator.hpp"

@@ -1,4 +1,3 @@
-// Calls whose buffers are in the memory of a device.
 #pragma once
 
 #include "api/communicator.hpp"

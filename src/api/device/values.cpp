@@ -1,4 +1,4 @@
-// The range of values in device memory, without marks of missing data, for a relative bound.
+// Ranges for a relative bound leave out marks of missing data.
 #include <algorithm>
 #include <cmath>
 #include <limits>

@@ -1,4 +1,4 @@
-// Agreement of an operation's ranks beside the data: few words each, in one small allreduce.
+// Ranks agree in one small allreduce.
 #include <algorithm>
 #include <cstring>
 

@@ -98,7 +98,6 @@ bool Operation::meets_in_memory() const noexcept {
   return decision_.needs.check || (runs && !decision_.needs.any());
 }
 
-// True if this rank's call may equal all others, and needs no values of them.
 bool Operation::uniform() const noexcept {
   return decision_.needs.check && !decision_.needs.values() && own_.status == 0;
 }
@@ -132,8 +131,7 @@ void Operation::agree() noexcept {
   if (const Status s = exchange_signatures(); s != Status::ok) stop(s);
 }
 
-// Each rank gave one word. If all words are equal and nothing more is needed, the ranks have agreed; else they exchange
-// signatures.
+// If all words are equal and nothing more is needed, the ranks have agreed; else they exchange signatures.
 void Operation::leave_comparing() noexcept {
   bool same = false;
   const Status s = comm_.backends.node->agree(uniform() ? digest(own_) : 0, call_.settings.options.timeout, &same);
@@ -284,8 +282,8 @@ void Operation::start_data() noexcept {
     leave_running(s, s == Status::unsupported);
     return;
   }
-  // If any rank's buffers are on a device, no rank uses a backend that cannot access them. A rank may have missed a
-  // refusal while others met in memory.
+  // If any buffers are on a device, no rank uses a backend that cannot access them. A rank may have missed a refusal
+  // while others met in memory.
   if (merged_.devices > 0) decision_.made = false;
   select::Served served = mixed || exact_ ? select::Served{} : comm_.backends.serve(call_);
   // A device's costs count if every rank knows of it.
@@ -333,8 +331,8 @@ bool Operation::is_its_turn() const noexcept {
   return true;
 }
 
-// Blocking forms match only blocking forms, so a backend that blocks cannot start a request beside others: it waits for
-// them first. They complete without it, since every rank has started them and waits for them in turn.
+// Blocking forms match only blocking forms, so a blocking backend waits for earlier requests. They complete without it:
+// every rank has started them, and waits for them in turn.
 void Operation::leave_queued() noexcept {
   state_ = State::running;
   if (starts_in_turn())

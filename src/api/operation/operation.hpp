@@ -1,5 +1,4 @@
-// A collective in progress: its ranks agree, exchange counts if only the root knows them, and the data move. It serves
-// the blocking form (on the caller's stack) and the nonblocking form (inside a request).
+// A collective in progress: blocking (on the caller's stack) or nonblocking (inside a request).
 //
 //   comparing -> signing -> agreeing -> agreed -> counting -> agreed -> queued -> running -> done
 //   meeting -> signing, or, with the data moved -> done
@@ -24,8 +23,7 @@
 
 namespace stretto::api {
 
-// Begins an exchange of `words` words on all ranks: one block, never cut, exact. `in` and `out` are borrowed. Throws
-// std::bad_alloc.
+// One block, never cut, exact. `in` and `out` are borrowed. Throws std::bad_alloc.
 Status exchange_words(stretto_comm_s& comm, engine::Engine& engine, const void* in, void* out, std::size_t words,
                       payload::Spec spec, double timeout, engine::Request* request);
 
@@ -40,13 +38,13 @@ class Operation {
   // already, and must exchange signatures.
   void start(Call&& call, select::Decision&& decision, Status own, bool compared = false) noexcept;
 
-  // Call it between start() and the return to the caller: if communication cores drive a split tree, it does the lead
-  // steps, and gives up if nothing moves for a moment, since a nonblocking call may not wait for other ranks. `guard`
-  // as in wait().
+  // Call it between start() and the return to the caller: does the lead steps of a tree that communication cores drive.
+  // Gives up if nothing moves for a moment, since a nonblocking call may not wait for other ranks. `guard` as in
+  // wait().
   void lead(Guard& guard) noexcept;
 
-  // One step without waiting; with `may_block`, on the caller's own thread, a blocking backend's step is done to its
-  // end. `may_start_data`: every earlier operation has started its own.
+  // Does not wait; with `may_block`, on the caller's own thread, a blocking backend's step is done to its end.
+  // `may_start_data`: every earlier operation has started its own.
   void advance(bool may_start_data, bool may_block) noexcept;
 
   // Advances the communicator's operations until this one ends. Gives up `guard`, the communicator's, now and then.
@@ -55,10 +53,10 @@ class Operation {
   // Precondition of this and of all below but settled(): the guard is held.
   bool done() const noexcept { return state_ == State::done; }
 
-  // Done, and no other thread touches it any more. Any thread may ask, without the guard.
+  // Done, and no other thread uses it any more. Any thread may ask, without the guard.
   bool settled() const noexcept { return settled_.load(std::memory_order_acquire); }
 
-  // The driver that advanced the operation calls this as its last use: afterwards the owner may destroy it.
+  // The driver's last use: afterwards the owner may destroy the operation.
   void publish() noexcept {
     if (done()) settled_.store(true, std::memory_order_release);
   }
@@ -74,13 +72,13 @@ class Operation {
  private:
   enum class State : std::uint8_t {
     idle,
-    comparing,  // one word of each rank in shared memory, once all earlier calls are complete
-    meeting,    // nonblocking, on one host: agrees beside started calls, and moves data that stay in that memory
+    comparing,  // one word of each rank in shared memory, after all earlier calls
+    meeting,    // nonblocking, on one host: agrees, and moves data that stay in shared memory
     signing,    // until every earlier operation has begun to agree
-    agreeing,   // exchanges the ranks' signatures
-    agreed,     // until every earlier operation has started its data
-    counting,   // exchanges counts that only the root and each owner know
-    queued,     // a backend that blocks, or takes calls in turn, waits for earlier started calls
+    agreeing,
+    agreed,    // until every earlier operation has started its data
+    counting,  // exchanges counts that only the root and each owner know
+    queued,    // in a backend that blocks, or takes calls in turn: until earlier started calls end
     running,
     done
   };
@@ -126,7 +124,7 @@ class Operation {
   void finish(Status s) noexcept;
   void stop(Status s) noexcept;  // finish(), if the other ranks would wait for this one
   void lose(Status s) noexcept;  // stop(), for a wait on which others depend
-  void keep_message() noexcept;  // this thread's
+  void keep_message() noexcept;
   void report_outcome() noexcept;
   double seconds() const noexcept;
 
@@ -145,7 +143,7 @@ class Operation {
   bool meeting_runs_ = false;  // the data, too
   bool exact_ = false;         // the requested bound, schedule or payload was refused
   std::uint64_t number_ =
-      engine::Engine::next;  // of a started collective of another backend, among the runs of comm_.data
+      engine::Engine::next;  // a started collective's, of another backend, among the runs of comm_.data
   engine::Report ran_;
   Clock::time_point begun_{};
   double agree_seconds_ = 0;
@@ -168,7 +166,7 @@ struct stretto_request_s {
 
   stretto_comm_s& comm;
   std::optional<stretto::api::Operation> operation;  // empty: persistent, and not started yet
-  // Persistent requests: the call that each start runs, and the result of checking its arguments.
+  // Persistent requests: each start's call, and the result of checking its arguments.
   std::optional<stretto::api::Call> call;
   stretto::Status own = stretto::Status::ok;
   std::array<char, 512> wrong{};

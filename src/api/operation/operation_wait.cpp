@@ -1,4 +1,3 @@
-// Waits of an operation to its end, and diagnoses of waits beyond the time limit.
 #include "api/operation/operation.hpp"
 #include "base/interrupt.hpp"
 #include "base/waiting.hpp"

@@ -1,6 +1,6 @@
-// Blocking calls that repeat. A call is kept if it needs no agreement and a backend runs it unchanged; the next equal
-// call costs one comparison. The C functions find a kept call by their arguments (PreparedByCall), the profiling
-// library by those of the program's call (mpi/calls/prepared.hpp).
+// A blocking call is kept if it needs no agreement and a backend runs it unchanged; the next equal call costs one
+// comparison. The C functions find a kept call by their arguments (PreparedByCall), the profiling library by those of
+// the program's call (mpi/calls/prepared.hpp).
 #pragma once
 
 #include <array>
@@ -17,7 +17,7 @@ struct stretto_comm_s;
 
 namespace stretto::api {
 
-// A call prepared by its backend, valid as long as the decision for it holds.
+// Valid as long as the decision for the call holds.
 class Prepared {
  public:
   Prepared() = default;  // empty
@@ -40,7 +40,7 @@ class Prepared {
   std::uint32_t generation_ = 0;  // of PreparedByCall, when the call was prepared
 };
 
-// 64 lines, each of one call; made on demand. A line is a struct with members `key` and `call`, a Prepared.
+// Made on demand. A line is a struct with members `key` and `call`, a Prepared.
 template <class Line>
 class PreparedLines {
  public:
@@ -48,10 +48,10 @@ class PreparedLines {
 
   explicit operator bool() const noexcept { return lines_ != nullptr; }
 
-  // The line of calls with this hash; null: there is none yet.
+  // Null: there is none yet.
   const Line* at(std::size_t hash) const noexcept { return lines_ ? &(*lines_)[hash % lines] : nullptr; }
 
-  // The line to be filled in; null: there is no memory, and the call is not kept.
+  // Null: there is no memory, and the call is not kept.
   Line* make(std::size_t hash) noexcept {
     if (!lines_) lines_.reset(new (std::nothrow) std::array<Line, lines>);
     return lines_ ? &(*lines_)[hash % lines] : nullptr;
@@ -63,8 +63,8 @@ class PreparedLines {
   std::unique_ptr<std::array<Line, lines>> lines_;
 };
 
-// Kept calls of the C functions, by all arguments that decided them, which are equal on all ranks. So all ranks keep
-// the same calls. Calls with arrays of counts, several inputs or a user's function are not kept.
+// Kept by all arguments that decided the calls, which are equal on all ranks. So all ranks keep the same calls. Calls
+// with arrays of counts, several inputs or a user's function are not kept.
 class PreparedByCall {
  public:
   // True: an equal call is kept, and ran; *ended is its status. False: nothing ran; if the ranks have *compared words,
@@ -98,7 +98,7 @@ class PreparedByCall {
   bool asks_for_devices() const noexcept { return asks_for_devices_; }
 
  private:
-  // The arguments that decide how a call runs: one cache line.
+  // one cache line
   struct Key {
     call::Shape shape;
     std::uint8_t buffers = 0;
@@ -140,12 +140,12 @@ inline std::uint8_t buffers_kind(const void* send, const void* recv) noexcept {
          bit(recv == STRETTO_IN_PLACE, 3) | bit(send == recv, 4);
 }
 
-// True if the ranks first compare one word each in shared memory: in every blocking call with check = 1 whose ranks
-// share a host's memory.
+// True if the ranks first compare one word each: in every blocking call with check = 1 whose ranks share a host's
+// memory.
 bool compares_words(const call::Call& call, const stretto_comm_s& comm) noexcept;
 
-// Precondition: the arguments are checked. True: the blocking call ran at once, and *ended is its status. False: an
-// Operation must run it; nothing has happened, but the ranks may have *compared words.
+// Precondition: the arguments are checked. True: the blocking call ran, and *ended is its status. False: an Operation
+// must run it; nothing has happened, but the ranks may have *compared words.
 bool run_at_once(stretto_comm_s& comm, const call::Call& call, const select::Decision& decision, Status* ended,
                  bool* compared) noexcept;
 

@@ -1,4 +1,4 @@
-// A walk's costs, for one element type and compression ratio.
+// For one element type and compression ratio.
 #pragma once
 
 #include <array>
@@ -65,8 +65,7 @@ Machine machine_of_dense(const Profile& profile, std::uint32_t element, double r
 Machine machine_on_device(const Profile& profile, std::uint32_t element, double ratio, int lanes, bool staged,
                           int reaching = 0);
 
-// Streams for blocks of `block` bytes: a power of two up to most_lanes. Streams hide kernels' least time and transfers,
-// but each costs two waits.
+// A power of two up to most_lanes. Streams hide kernels' least time and transfers, but each costs two waits.
 inline constexpr int most_lanes = 8;
 int lanes_for(const Profile& profile, std::uint32_t element, double ratio, bool streams, double block,
               double segment) noexcept;

@@ -1,4 +1,4 @@
-// Measured figures of a machine, for predictions, and their JSON file (docs/command.md).
+// Measured figures of a machine, and their JSON file (docs/command.md).
 #pragma once
 
 #include <algorithm>
@@ -54,7 +54,7 @@ struct Switches {
   std::optional<std::size_t> eager, eager_reduce, kernel;
 };
 
-// NCCL's collectives, per step between devices.
+// Per step between devices.
 struct NcclHop {
   double step = 0;
   double byte = 0;  // seconds a byte sent; 0: not measured
@@ -134,7 +134,7 @@ struct Profile : Messages {
 // (optional): name of their source.
 Profile over(Carrier carrier, Profile profile, std::string* messages = nullptr);
 
-// Places the hosts on the profile's torus if their numbers agree.
+// Unchanged unless the numbers of hosts agree.
 topology::Topology on_network(const Profile& profile, topology::Topology topology);
 
 // invalid_argument describes the problem and its place.

@@ -261,7 +261,6 @@ class Overlapped {
     return programs_.all[static_cast<std::size_t>(m.to)].acts[static_cast<std::size_t>(m.receive)];
   }
 
-  // Bytes cost the cores at both ends.
   void travel(Passing& p) {
     const Ready& m = p.message;
     Rank& s = ranks_[static_cast<std::size_t>(m.from)];

@@ -1,5 +1,5 @@
-// Messages of MPI on an own communicator. Beyond `chunk` bytes they travel as full chunks and a shorter last one
-// (possibly empty), so that messages above 2^31 bytes pass MPI's int counts.
+// Messages beyond `chunk` bytes travel as full chunks and a shorter last one (possibly empty), so that more than 2^31
+// bytes pass MPI's int counts.
 #pragma once
 
 #include <mpi.h>

@@ -1,4 +1,4 @@
-// Messages between device memories by MPI_Isend and MPI_Irecv of device pointers, on an own communicator.
+// MPI_Isend and MPI_Irecv of device pointers, on an own communicator.
 #pragma once
 
 #include <mpi.h>

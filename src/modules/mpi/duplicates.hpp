@@ -1,6 +1,6 @@
-// Duplicates of a communicator, made before a transport needs them: ranks agree on an id for each. If several threads
-// call MPI, that is safe only where the program makes a communicator. Inside another collective it could wait for
-// another thread's agreement.
+// Duplicates are made before a transport needs them: ranks agree on an id for each. If several threads call MPI, that
+// is safe only where the program makes a communicator. Inside another collective it could wait for another thread's
+// agreement.
 #pragma once
 
 #include <mpi.h>

@@ -1,4 +1,3 @@
-// For the MPI whose mpi.h it is compiled with.
 #include <mpi.h>
 
 #include "backend/build.hpp"

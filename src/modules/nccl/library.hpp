@@ -8,8 +8,8 @@
 namespace stretto::modules::nccl {
 
 struct Library : Functions {
-  int version = 0;   // 22809 is 2.28.9
-  std::string name;  // "NCCL 2.28.9"
+  int version = 0;  // 22809 is 2.28.9
+  std::string name;
   std::string where;
 };
 

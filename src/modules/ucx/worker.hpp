@@ -1,5 +1,5 @@
-// UCX for one rank of a communicator. Endpoints connect on first use; over TCP each is a connection. Long messages take
-// them in turns, longer ones all (pieces.hpp).
+// Endpoints connect on first use; over TCP each is a connection. Long messages take them in turns, longer ones all
+// (pieces.hpp).
 //
 // One worker has all receives and the first connection to each peer. Each further connection has a worker that only
 // sends: UCX (1.13 to 1.22) prints errors if ranks open several connections between two workers at once.
@@ -74,8 +74,8 @@ class UcxWorker {
   unsigned connections() const noexcept { return connections_; }
   // After join().
   unsigned connections_to(int rank) const noexcept { return peers_[static_cast<std::size_t>(rank)].connections; }
-  // A send begins on another connection than the first, and has ended. In between these advance whenever nothing else
-  // does, else seldom: UCX may hold bytes of a send that has ended, and each costs a system call.
+  // For sends on further connections. Between the two these advance whenever nothing else does, else seldom: UCX may
+  // hold bytes of a send that has ended, and each costs a system call.
   void begin_spread() noexcept { ++spread_; }
   void end_spread() noexcept { --spread_; }
   void begin_send(unsigned connection) noexcept { held_[connection] = true; }

@@ -97,7 +97,7 @@ Status lay_out(const WrappedCall& call, const Communicator& c, const Shape& shap
   return call.operation == Function::barrier ? Status::ok : lay_out_to_all(call, c, s);
 }
 
-// Precondition: lay_out() has laid out the call, and the C interface has its collective.
+// Precondition: lay_out() has laid out the call, and stretto has its collective.
 stretto_status issue(const WrappedCall& call, const Communicator& c, const Shape& shape, const stretto_options* o,
                      const Sides& sides, stretto_request* request) {
   const auto [send, recv] = sides.passed.buffers;

@@ -53,7 +53,6 @@ std::vector<KnownType> find_known() {
   return all;
 }
 
-// Hash table by handle.
 class Table {
  public:
   explicit Table(const std::vector<KnownType>& all) {

@@ -1,4 +1,4 @@
-// State per communicator of the program, kept as its attribute.
+// Kept as an attribute of the program's communicator.
 #pragma once
 
 #include <mpi.h>
@@ -54,7 +54,7 @@ inline constexpr const char* outside_reason = "processes outside MPI_COMM_WORLD"
 // Info key of a bound for floating-point sums; "none" removes it.
 inline constexpr const char* bound_key = "stretto_bound";
 
-// Making a stretto_comm takes as long as hundreds of short calls. It waits for 64 calls below 1 KiB or 3 long ones, and
+// Making a stretto_comm takes as long as hundreds of short calls: it waits for 64 calls below 1 KiB or 3 long ones, and
 // longer in programs that free communicators early. A bound makes it at once.
 inline constexpr int use_before_making = 64;
 
@@ -65,16 +65,14 @@ Communicator* find_communicator(MPI_Comm comm) noexcept;
 // call per communicator is collective.
 int use_wanted(MPI_Comm comm, Communicator* c, double limit) noexcept;
 
-// Makes duplicates for a stretto_comm: with MPI_THREAD_MULTIPLE only functions that make communicators may. Does
-// nothing after several early frees, or beyond a number of communicators, since an MPI's ids are limited. Collective
-// over `comm`.
+// With MPI_THREAD_MULTIPLE only functions that make communicators may make duplicates. Does nothing after several early
+// frees, or beyond a number of communicators, since an MPI's ids are limited. Collective over `comm`.
 void reserve(MPI_Comm comm, Communicator* c, double limit) noexcept;
 
-// Makes the stretto_comm. False: `refused` has the reason. Sends no message if a process is outside this
-// MPI_COMM_WORLD, which may lack this library. `limit`: seconds for later agreements. Collective over `comm`.
+// False: `refused` has the reason. Sends no message if a process is outside this MPI_COMM_WORLD, which may lack this
+// library. `limit`: seconds for later agreements. Collective over `comm`.
 bool make(MPI_Comm comm, Communicator* c, double limit) noexcept;
 
-// Calls make(), unless the program frees communicators early.
 void make_unless_short_lived(MPI_Comm comm, Communicator* c, double limit) noexcept;
 
 // `other` if the MPI fails. Collective over `comm`, through the MPI.

@@ -14,7 +14,6 @@ namespace stretto::mpi {
 // ranks without memory. Throws std::bad_alloc only after all messages have arrived. Collective over MPI_COMM_WORLD.
 Status report(const Statistics& own, const Settings& settings);
 
-// Creates nothing.
 bool can_be_written(const std::string& file);
 
 // Sums over all ranks, except the maximum of `seconds` and errors, and the mean of `saved`.

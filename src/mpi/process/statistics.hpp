@@ -18,7 +18,7 @@ namespace stretto::mpi {
 // Last words of a path that the model alone decided, with or without measurements.
 inline constexpr const char *predicted_reason = "predicted", *assumed_reason = "assumed";
 
-// Upper bounds of size classes in bytes; calls of one class share a row.
+// Bytes; calls of one class share a row.
 inline constexpr std::array<double, 5> largest_of_size = {0x1p10, 0x1p16, 0x1p20, 0x1p24,
                                                           std::numeric_limits<double>::infinity()};
 
@@ -75,9 +75,9 @@ class Statistics {
   // Sets way.size from the bytes.
   void add(Way way, const Tally& tally, Server server);
 
-  // Records with savings. A path saves its number of calls times a difference of medians: its latest calls against the
-  // MPI's latest of that operation and length (within a factor of two) in this process; 0 without any. saved_least and
-  // saved_most use the nearest and the farthest quartiles.
+  // A path saves its number of calls times a difference of medians: its latest calls against the MPI's latest of that
+  // operation and length (within a factor of two) in this process; 0 without any. saved_least and saved_most use the
+  // nearest and the farthest quartiles.
   std::map<Way, Record> all() const;
 
  private:

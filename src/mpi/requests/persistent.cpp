@@ -190,7 +190,7 @@ void count(const Prepared& p, double seconds) noexcept {
   }
 }
 
-// No request could be started for lack of memory. Giving up ends the waits of ranks that started theirs.
+// For lack of memory. Giving up ends the waits of ranks that started theirs.
 int none_started(std::span<const MPI_Request> requests) noexcept {
   int code = MPI_ERR_NO_MEM;
   for (const MPI_Request request : requests) {

@@ -15,7 +15,6 @@ constexpr std::array<std::string_view, 20> known = {
     "IGNORE_ABOVE", "FIRST_PROCESS", "HOST",       "LEVELS", "LIBEXEC",     "NODE",     "PROFILE",
     "REPORT",       "REPRODUCIBLE",  "RULES",      "SPLIT",  "TIMEOUT",     "WAIT"};
 
-// Insertions, deletions, replacements, and swaps of neighbours.
 std::size_t slips(std::string_view a, std::string_view b) {
   std::vector<std::vector<std::size_t>> d(a.size() + 1, std::vector<std::size_t>(b.size() + 1));
   for (std::size_t i = 0; i <= a.size(); ++i)
