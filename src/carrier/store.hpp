@@ -1,4 +1,4 @@
-// torch's TCPStore, a PMIx client, a directory.
+// A store of keys and values, e.g. torch's TCPStore, a PMIx client or a directory.
 #pragma once
 
 #include <string>

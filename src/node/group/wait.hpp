@@ -18,7 +18,7 @@ namespace stretto::node {
 struct Patience {
   // checks before the rank yields or sleeps; 1 if ranks outnumber cores
   std::uint32_t spins = 2000;
-  bool shares = true;                 // ranks may share a core, so the rank yields at each check
+  bool shares = true;                 // ranks may share a core: yield at each check
   double limit = 300;                 // seconds until a wait is given up
   void (*progress)(void*) = nullptr;  // called now and then; may be null
   void* context = nullptr;
