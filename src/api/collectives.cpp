@@ -1,4 +1,3 @@
-// The blocking collectives under their C names: each fills in a record, which runs.
 #include "api/device/placement.hpp"
 #include "api/operation/form.hpp"
 #include "api/operation/operation.hpp"

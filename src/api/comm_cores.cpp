@@ -16,13 +16,13 @@
 namespace stretto::api {
 namespace {
 
-std::mutex saying;  // who says which
+std::mutex saying;  // guards `said`
 bool said = false;
 
 constexpr const char* split_variable = "STRETTO_SPLIT";
 constexpr int most_levels = 30;
 
-// Reads STRETTO_SPLIT. False if it is set and no number of levels.
+// False: it is set and no number of levels.
 bool read_split(std::optional<int>* levels) noexcept {
   const char* const text = secure_getenv(split_variable);
   if (text == nullptr || *text == '\0') return true;

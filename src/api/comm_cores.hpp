@@ -1,4 +1,3 @@
-// The communication cores that the environment asks for.
 #pragma once
 
 #include <cstddef>
@@ -10,15 +9,15 @@
 
 namespace stretto::api {
 
-// STRETTO_COMM_CORES, once a process, unless the program has said which. `auto` is none here: the profiling library finds
-// a core by use_free_core(). invalid_argument, at every call: no such cores, or
-// STRETTO_SPLIT is no number of levels.
+// Applies STRETTO_COMM_CORES once a process, unless the program has chosen cores. `auto` is ignored: the profiling
+// library calls use_free_core(). invalid_argument, at every call: no such cores, or STRETTO_SPLIT is no number of
+// levels.
 Status ask_comm_cores() noexcept;
 
-// STRETTO_SPLIT: levels of every tree that the application's cores do; nothing: as the model says.
+// STRETTO_SPLIT: levels of every tree that the application's cores do; empty: the model decides.
 std::optional<int> asked_split() noexcept;
 
-// A core that none of the ranks of this host is bound to, as topology::free_core() has it; from here on the environment does not count.
+// Uses a core that no rank of this host is bound to (topology::free_core()), and ignores the environment from then on.
 // unsupported: there is none.
 Status use_free_core(std::span<const topology::Cpus> bound, std::size_t rank) noexcept;
 

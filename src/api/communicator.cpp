@@ -33,7 +33,7 @@ stretto::Status stretto::api::usable(const stretto_comm_s* comm) noexcept {
 void stretto_comm_s::progress(stretto::engine::Lanes lanes, bool may_block,
                               const stretto::api::Operation* own) noexcept {
   data.take(lanes);
-  // Operations leave `live` as they complete: walk by position, and look again where one left.
+  // Complete operations leave `live`: walk by position.
   bool may_start_data = true;
   for (std::size_t i = 0; i < live.size();) {
     stretto::api::Operation* o = live[i];
@@ -56,7 +56,7 @@ void stretto_comm_s::let_others_drive(bool any_thread) {
   is_driven = any_thread;
 }
 
-// Where only callers drive this communicator, its thread may drive all such communicators: it may call their MPI.
+// If only callers drive this communicator, its thread may drive all such communicators: it may call their MPI.
 bool stretto::api::Others::drive() noexcept {
   return CommunicationCores::mine().drive_here(comm_.transport && !comm_.is_driven);
 }
@@ -66,8 +66,8 @@ bool stretto::api::Drive::idle() const noexcept { return comm_.idle(); }
 bool stretto::api::Drive::drive() noexcept { return drive(false); }
 bool stretto::api::Drive::drive_spare() noexcept { return drive(true); }
 
-// Lead and trail steps belong to the caller. An idle core takes them over, so that a collective completes even if its caller
-// never polls.
+// Lead and trail steps belong to the caller. An idle core takes them over, so that a collective completes even if its
+// caller never polls.
 bool stretto::api::Drive::drive(bool spare) noexcept {
   const Guard guard(comm_.driving, std::try_to_lock);
   if (!guard || comm_.live.empty()) return false;
@@ -78,7 +78,7 @@ bool stretto::api::Drive::drive(bool spare) noexcept {
 }
 
 void stretto_comm_s::give_up(stretto::Status status, const char* why, std::uint64_t number) noexcept {
-  std::array<char, 512> text{};  // `why` may be this thread's message
+  std::array<char, 512> text{};
   std::strncpy(text.data(), why, text.size() - 1);
   if (!broken) broken_by = text;
   broken = true;

@@ -1,9 +1,6 @@
-// The object behind a stretto_comm: two engines over two carriers, the backends, the selector among them, and the
-// operations in flight.
-//
-// Agreement exchanges run on an engine of their own. They start in the order of the calls. The data of a collective
-// start once its ranks agree and every earlier collective has started its data. So each engine sees the same order of
-// runs on every rank, however the ranks test and wait.
+// Agreement exchanges run on an engine of their own, in the order of the calls. A collective's data start once its
+// ranks agree and every earlier collective has started its data. So each engine sees the same order of runs on every
+// rank, however the ranks test and wait.
 #pragma once
 
 #include <array>
@@ -36,10 +33,10 @@ using namespace call;
 
 class Operation;
 
-// Held while a rank's thread works on a communicator that other threads may drive (CommunicationCores).
+// Held by threads that work on a communicator which others may drive (CommunicationCores).
 using Guard = std::unique_lock<Exclusive>;
 
-// Lets operations in flight advance, by any thread.
+// Any thread may drive the operations in flight.
 class Drive final : public Driven {
  public:
   explicit Drive(stretto_comm_s& comm) noexcept : comm_(comm) {}
@@ -53,18 +50,18 @@ class Drive final : public Driven {
   stretto_comm_s& comm_;
 };
 
-// All that is in flight on other communicators of the process, as far as a thread that waits on this one may drive it.
+// The process' other communicators, as far as the waiting thread may drive them.
 class Others final : public Driven {
  public:
   explicit Others(const stretto_comm_s& comm) noexcept : comm_(comm) {}
   bool drive() noexcept override;
-  bool idle() const noexcept override { return false; }  // not known
+  bool idle() const noexcept override { return false; }
 
  private:
   const stretto_comm_s& comm_;
 };
 
-// The carriers of one rank. `devices`: for messages between devices, until these take it; where there is a transport, it is made then.
+// `devices`: for messages between devices, until they take it. Over a transport it is made then.
 struct Carriers {
   std::unique_ptr<carrier::Carrier> agreement, data, devices{};
 };
@@ -78,63 +75,61 @@ struct stretto_comm_s {
 
   ~stretto_comm_s();
 
-  // Lets every operation in flight advance; of split schedules these lanes. `may_block`: what can only block may do so,
-  // which is for the caller's own thread. Another one would hold up all else that it drives, and other ranks wait for that.
-  // A blocking call blocks in its own thread alone, whose operation is `own`: another thread may have to go on.
+  // Advances every operation in flight; of split schedules, these lanes. `may_block`: only for the caller's own thread,
+  // since a blocking step holds up everything else that a thread drives. A blocking call's operation is `own`: it
+  // blocks in its own thread alone.
   void progress(stretto::engine::Lanes lanes = {}, bool may_block = true,
                 const stretto::api::Operation* own = nullptr) noexcept;
 
-  // How often something moved so far.
   std::uint64_t moves() const noexcept { return data.moves() + agreement.moves(); }
 
-  // From now on it is driven beside others, one thread at a time: by any thread, or by callers of the MPI alone.
-  // Throws std::bad_alloc.
+  // One thread at a time drives it from now on: any thread, or callers of the MPI alone. Throws std::bad_alloc.
   void let_others_drive(bool any_thread = true);
 
-  // The lock that a thread of the rank holds in all calls but those that run at once, which happen only while nothing is in flight.
+  // Held in all calls but those that run at once, which happen only while nothing is in flight.
   stretto::api::Guard guard() noexcept { return stretto::api::Guard(driving); }
 
-  // To be called when `live` has changed.
+  // Call it when `live` has changed.
   void count_live() noexcept { in_flight.store(!live.empty(), std::memory_order_release); }
 
-  // Makes the communicator unusable: further collectives give Status::timeout, because messages of an abandoned
-  // collective may still be under way. All other ranks are told. They end their waits with `status`, from the run
-  // `number` of `data` on, or from the next run at the latest. Leaves `why` as this thread's message.
+  // Further collectives give Status::timeout, because messages of an abandoned collective may still be under way. All
+  // other ranks end their waits with `status`, from the run `number` of `data` on, or from the next run at the latest.
+  // Leaves `why` as this thread's message.
   void give_up(stretto::Status status, const char* why, std::uint64_t number = stretto::engine::Engine::next) noexcept;
 
-  // True if a blocking call may run at once: nothing is in flight, and the communicator is not broken.
+  // True if nothing is in flight, and the communicator is not broken: a blocking call may run at once.
   bool is_free() const noexcept {
     return idle() && stretto::is_of_generation(serves_in.load(std::memory_order_relaxed));
   }
   bool idle() const noexcept { return !in_flight.load(std::memory_order_acquire); }
 
-  // True if this process is a forked child of the process that made the communicator: messages, memory and peers are the parent's.
+  // True in a forked child: messages, memory and peers are the parent's.
   bool inherited() const noexcept { return !stretto::is_of_generation(born); }
 
   std::unique_ptr<stretto::backend::Transport> transport;  // null: of threads; freed last
   stretto::api::Carriers carriers;
   std::unique_ptr<stretto::device::Device> device;  // null: no call had one yet
-  stretto::api::DeviceLink device_link;             // between the ranks' devices
+  stretto::api::DeviceLink device_link;
   stretto::backend::Backends backends;
   stretto::engine::Engine agreement, data;
-  stretto::backend::ScheduleCache exchanges;  // the schedules of agreements and counts
+  stretto::backend::ScheduleCache exchanges;  // of agreements and counts
   stretto::select::Selector selector;
   // The data that a prepared call reads: one cache line.
   alignas(64) stretto::api::PreparedByCall prepared;
   std::vector<stretto::api::Operation*> live;                   // not complete, in the order of their calls
-  std::atomic<bool> in_flight{false};                           // some are
+  std::atomic<bool> in_flight{false};                           // `live` is not empty
   std::atomic<unsigned> serves_in{stretto::fork_generation()};  // `born` until it is broken, then none
   int rank = 0;
 
   const unsigned born = serves_in.load(std::memory_order_relaxed);
   int size = 1;
   bool broken = false;
-  std::atomic<int> requests{0};       // not yet freed
-  std::array<char, 512> broken_by{};  // why, in memory of its own: it may be memory that is missing
-  bool is_driven = false;             // by other threads, too
-  bool caller_leads = false;          // a call that starts a collective does its lead steps (Operation::lead)
-  // A started call whose bound, schedule or payload is refused, or differs between ranks, runs exactly on all ranks if this is
-  // true, and fails otherwise. Equal on every rank.
+  std::atomic<int> requests{0};
+  std::array<char, 512> broken_by{};  // reason, in memory of its own: memory may be missing
+  bool is_driven = false;
+  bool caller_leads = false;  // a call that starts a collective does its lead steps (Operation::lead)
+  // Started calls whose bound, schedule or payload is refused, or differs between ranks, run exactly; else they fail.
+  // Equal on every rank.
   bool starts_or_exact = false;
   stretto::Exclusive driving;
   stretto::api::Drive drive{*this};

@@ -1,4 +1,3 @@
-// The report to the caller on how a call ran.
 #pragma once
 
 #include "call/call.hpp"
@@ -8,10 +7,9 @@
 
 namespace stretto::api {
 
-// The algorithm of a barrier that needed only the agreement.
+// of a barrier that needed only the agreement
 inline constexpr const char* agreement_name = "agreement";
 
-// How a call ran, as far as its report tells it.
 struct Outcome {
   const char* algorithm = "";
   call::Collective collective{};
@@ -26,7 +24,7 @@ struct Outcome {
   int split = 0;
   select::Why why;
   const char* profile = "";               // whose times of messages were taken
-  const codec::Ranges* ranges = nullptr;  // of the values, where a bound is a fraction of their range; else null
+  const codec::Ranges* ranges = nullptr;  // of the values, for a relative bound; else null
   double agree_seconds = 0, seconds = 0;
   const char* device_carrier = "";  // of messages between ranks with memory of devices
 };
@@ -41,7 +39,7 @@ inline bool asks_for_rounding(const stretto_report& out) noexcept {
   return has_rounding(out) && !(out.error_with_rounding < 0);
 }
 
-// Fills as much of *out as its size says; nothing when it is null.
+// Fills as much of *out as its size says; null: nothing.
 void report(const Outcome& outcome, stretto_report* out) noexcept;
 
 }  // namespace stretto::api

@@ -18,7 +18,7 @@ using namespace call;
 
 namespace {
 
-// Half the distance from a value of this magnitude to the next one of the type.
+// Half the distance to the type's next value.
 double half_unit(stretto_type type, double magnitude) noexcept {
   const int bits = type == STRETTO_F64 ? 53 : type == STRETTO_F32 ? 24 : type == STRETTO_F16 ? 11 : 8;
   const int least = type == STRETTO_F64 ? -1022 : type == STRETTO_F16 ? -14 : -126;
@@ -31,7 +31,7 @@ bool is_half(stretto_type t) noexcept { return t == STRETTO_F16 || t == STRETTO_
 
 bool is_sum(stretto_op op) noexcept { return op == STRETTO_SUM || op == STRETTO_DIFFERENCE || op == STRETTO_MEAN; }
 
-// The largest magnitude of the finite values; of those of a reduction at another root 0.
+// The largest magnitude of the finite values; 0 for a reduction at another root.
 double largest(const Result& r) noexcept {
   const Shape& s = r.shape;
   if (s.count == 0 || (rooted(s.collective) && s.root != r.rank)) return 0;

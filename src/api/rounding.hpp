@@ -1,4 +1,4 @@
-// How far rounding moves a result from the exact one, beyond the error that a call promises.
+// Rounding of results beyond the error that a call promises.
 #pragma once
 
 #include <cstddef>
@@ -9,8 +9,8 @@
 
 namespace stretto::api {
 
-// The values that this rank received. `values` is read only for the result of a reduction within a bound; null: memory that
-// the host does not read, whose rounding is not known.
+// The values that this rank received. `values` is read only for reductions within a bound; null: memory that the host
+// does not read, whose rounding is not known.
 struct Result {
   const call::Shape& shape;
   int rank = 0;
@@ -19,12 +19,12 @@ struct Result {
   const void* values = nullptr;
 };
 
-// `additions`: the rounding of additions in the values' own type, beyond the promised error. The result's own rounding is half
-// a unit in the last place of its largest finite value. Infinite where the values were not examined.
+// `additions`: the rounding of additions in the values' own type, beyond the promised error. The result's own rounding
+// is half a unit in the last place of its largest finite value. Infinite if the values were not examined.
 double rounding_of(const Result& result, double additions) noexcept;
 
-// The additions of raw values at whose magnitude nobody looked: infinite, or 0 where no addition comes before that
-// whose rounding is the result's.
+// Rounding of additions of raw values of unknown magnitude: 0 if none precedes the addition whose rounding is the
+// result's; else infinite.
 double unseen_additions(const call::Shape& shape, std::uint64_t contributions) noexcept;
 
 // Replaces F32 or F64 values that this rank sent in a collective that moves data by those that the receivers decoded.

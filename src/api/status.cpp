@@ -1,4 +1,3 @@
-// Statuses, messages, what interrupts a wait, and the version under their C names.
 #include "base/status.hpp"
 #include "base/interrupt.hpp"
 

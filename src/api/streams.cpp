@@ -1,4 +1,4 @@
-// The codec under its C names: pointers and enumerations are checked here, everything else below.
+// Pointers and enumerations are checked here, everything else below.
 #include <algorithm>
 #include <span>
 
@@ -14,7 +14,7 @@ namespace {
 codec::Bytes input(const void* p, std::size_t n) { return {static_cast<const std::byte*>(p), n}; }
 codec::MutableBytes output(void* p, std::size_t n) { return {static_cast<std::byte*>(p), n}; }
 
-// The threads that share the work of this thread's calls.
+// Shares the work of this thread's calls.
 thread_local codec::Parallel sharing;
 
 codec::Options codec_options(unsigned flags = 0) {
@@ -50,7 +50,8 @@ Status check_divisor(Status before, std::uint32_t divisor) {
 
 constexpr std::size_t kMostMissing = 1024;  // bytes of the struct that a newer header may have
 
-// Marks and threshold of `missing` as the codec takes them. A caller of an older or newer header has a struct of another size.
+// Marks and threshold of `missing` as the codec takes them. A caller of an older or newer header has a struct of
+// another size.
 Status read_missing(Status before, const stretto_missing* missing, codec::Options* options, double* ignore_above) {
   *ignore_above = codec::kIgnoreAbove;
   if (before != Status::ok || !missing) return before;

@@ -1,9 +1,9 @@
 // The backends, which move the data of a decided call: stretto's schedules, the MPI's own collectives, and those of a
-// node's shared memory. One interface.
+// node's shared memory.
 //
 // select/decide.hpp chooses among the backends that serve() a call. A blocking call that needs no agreement run()s at
-// once, and prepare() makes a PreparedCall of it for equal calls (api/operation/prepared.hpp). Other calls start() when it is
-// their turn, or run() where the backend only blocks.
+// once, and prepare() keeps it for equal calls (api/operation/prepared.hpp). Other calls start() in their turn, or
+// run() if the backend only blocks.
 #pragma once
 
 #include <cstdint>
@@ -26,10 +26,9 @@ using select::Decision;
 using select::Provider;
 using select::Served;
 
-// A collective that was started.
 class Pending {
  public:
-  // If not complete: waits, or leaves its buffers to the system for as long as it runs.
+  // An incomplete call waits, or leaves its buffers to the system for as long as it runs.
   virtual ~Pending() = default;
   // True while lead steps are left, which the caller does before its work (schedule::Lane).
   virtual bool leads() const noexcept { return false; }
@@ -38,8 +37,8 @@ class Pending {
   // Fills *ran when complete, if the backend counts the bytes it sends.
   virtual Status test(bool* done, engine::Report* ran) noexcept = 0;
 
-  // Waits to the end and gives the core away meanwhile, if the backend can: returns true, with the status in *ended.
-  // False: nothing has happened.
+  // Gives the core away until the end, if the backend can: true, with the status in *ended. False: nothing has
+  // happened.
   virtual bool wait(Status* ended, engine::Report* ran) noexcept {
     static_cast<void>(ended);
     static_cast<void>(ran);
@@ -47,12 +46,12 @@ class Pending {
   }
 };
 
-// A call without arrays and user's functions, prepared once for all calls that differ only in their buffers.
+// Serves all calls that differ only in their buffers; without arrays and user's functions.
 class PreparedCall {
  public:
   virtual ~PreparedCall() = default;
-  // As Backend::run(), with the buffers of Call and the timeout of stretto_options. Every instruction and cache line
-  // counts here: where the system below enters the kernel, all are cold at the next call.
+  // As Backend::run(), with the buffers of Call and the timeout of stretto_options. Every cache line counts: all are
+  // cold after a system call.
   virtual Status run(const void* send, void* recv, double timeout) noexcept = 0;
 };
 
@@ -60,28 +59,28 @@ class Backend {
  public:
   virtual ~Backend() = default;
 
-  // The name in reports, and as a forced schedule. Null: reports name the schedule that ran. Static storage.
+  // Its name in reports, and as a forced schedule. Null: reports name the schedule that ran. Static storage.
   virtual const char* name() const noexcept = 0;
 
-  // True if the backend serves `call` exactly, with raw values. Depends only on arguments that all ranks give alike: every
-  // rank gets the same answer once all know the counts of gatherv and scatterv.
+  // True if the backend serves `call` exactly, with raw values. Depends only on arguments that are equal on all ranks,
+  // once all know the counts of gatherv and scatterv.
   virtual bool serves(const Call& call) const noexcept = 0;
 
-  // True if a call may start() and return a Pending. Otherwise run() blocks until the end.
+  // True: the call may start(). False: run() blocks until the end.
   virtual bool starts(const Call& call) const noexcept = 0;
 
-  // True if a started call must wait for all earlier calls of other backends, and for those of its own that hold up later calls.
+  // True if a started call must wait for all earlier calls of other backends, and for those of its own that hold up
+  // later calls.
   virtual bool in_turn() const noexcept { return false; }
 
   // Precondition of run() and start(): the backend serves the call, and `decision` names it and is complete, or made
   // for raw values. Every rank uses the same backend, and all ranks call in the same order. The buffers of `call` are
-  // borrowed until the end; start() also borrows `call` itself. run() fills *ran if bytes are counted. starts() tells
-  // which of the two a backend implements.
+  // borrowed until the end; start() also borrows `call`. run() fills *ran if bytes are counted. A backend implements
+  // start() for calls that it starts(), else run().
   virtual Status run(const Call& call, const Decision& decision, engine::Report* ran) noexcept;
   virtual Status start(const Call& call, const Decision& decision, std::unique_ptr<Pending>* pending) noexcept;
 
-  // For raw values. Valid as long as the backend lives. Null: the backend cannot prepare such a call, or there is no
-  // memory.
+  // For raw values. The backend outlives it. Null: the call cannot be prepared, or there is no memory.
   virtual std::unique_ptr<PreparedCall> prepare(const Shape& shape) noexcept = 0;
 };
 
@@ -93,73 +92,73 @@ inline Status Backend::start(const Call& call, const Decision&, std::unique_ptr<
   return fail(Status::internal, "{} blocks, it cannot be started", schedule::name(call.collective));
 }
 
-// A nonblocking call in a host's shared memory.
 class Meeting : public Pending {
  public:
   // After success: true if all ranks gave the same word.
   virtual bool same() const noexcept = 0;
 };
 
-// The backend of a host's shared memory, where comparing one word costs far less than an exchange of signatures.
+// A host's shared memory, where comparing one word costs far less than an exchange of signatures.
 class NodeBackend : public Backend {
  public:
-  // Sets *same to true if all ranks gave the same value. Every rank calls it, in order with collectives. incompatible: another
+  // *same: true if all ranks gave the same value. Every rank calls it, in order with collectives. incompatible: another
   // rank called something else; the memory serves no call from then on.
   virtual Status agree(std::uint64_t value, double timeout, bool* same) noexcept = 0;
 
-  // True if the backend also serves `call` with streams, within its bound and by a payload that the call allows. Every rank
-  // gets the same answer; true only where serves() is true. Results are those of the engine under that payload.
+  // True if streams serve `call`, too, within its bound and by an allowed payload; implies serves(). Equal on every
+  // rank. Results are those of the engine under that payload.
   virtual bool streams(const Call& call) const noexcept = 0;
 
-  // serves(), but for whether the memory is still in use.
+  // serves(), even if the memory is no longer in use.
   virtual bool suits(const Call& call) const noexcept = 0;
 
-  // Ends the use of the memory on every rank, with `status` and this thread's message.
+  // Ends the memory's use on every rank, with `status` and this thread's message.
   virtual void give_up(Status status) noexcept = 0;
 
-  // Begins a nonblocking call: compares `word` as agree() does, where there is one, and then, if `runs` and all ranks gave the same, moves the
-  // data. Calls run in the order in which they were begun, which is the same on every rank; each goes on whenever any of them is tested or
-  // waited for, blocking calls of this backend wait, or a communication core drives it. `call` and its buffers are borrowed until the end.
+  // Begins a nonblocking call: compares `word`, if any, as agree() does, and then, if `runs` and all words are equal,
+  // moves the data. Calls run in the order of begin(), equal on every rank. Tests and waits of any of them, blocking
+  // calls of this backend, and communication cores drive them. `call` and its buffers are borrowed until the end.
   virtual Status begin(const Call& call, std::optional<std::uint64_t> word, bool runs,
                        std::unique_ptr<Meeting>* meeting) noexcept = 0;
 
-  // Tells the other ranks that this rank started a nonblocking collective, for those that block in it instead.
+  // Informs ranks that block in a collective that this rank started its nonblocking form.
   virtual void started() noexcept = 0;
 
-  // True if the memory serves no more calls, because ranks called different collectives there without an agreement. The data
-  // that they moved are then undefined.
+  // True if ranks called different collectives without an agreement: the memory serves no more calls, and the moved
+  // data are undefined.
   virtual bool differed() const noexcept = 0;
 
-  // Tells which ranks' processes have ended, in words; empty where none is known to. For any thread, and beyond the backend.
+  // Names the ranks whose processes have ended; empty if none is known to. For any thread, even after the backend's
+  // end.
   virtual std::function<std::string()> ended() const = 0;
 
-  // To be called once all ranks know that they called differently. True: the memory serves nothing from now on.
+  // Call it once all ranks know that they called differently. True: the memory serves nothing from now on.
   virtual bool look_again() noexcept = 0;
 };
 
-// The backend of several hosts: memory that the ranks of each host share, and schedules between the hosts.
+// Memory that the ranks of each host share, and schedules between the hosts.
 class NodesBackend : public Backend {
  public:
-  // True if the backend also serves `call` with raw sums inside hosts and streams between them, within its bound.
+  // True if raw sums inside hosts and streams between them serve `call`, too, within its bound.
   virtual bool streams(const Call& call) const noexcept = 0;
 
-  // Ends the use of the memory on every rank of this host, with `status` and this thread's message.
+  // Ends the use of this host's memory, with `status` and this thread's message.
   virtual void give_up(Status status) noexcept = 0;
 
   // As NodeBackend::ended(), of the ranks of this host.
   virtual std::function<std::string()> ended() const = 0;
 };
 
-// The backends of a communicator.
+// The backends of a communicator; null: it has none of that kind.
 struct Backends {
   std::unique_ptr<Backend> schedules;
-  std::unique_ptr<Backend> mpi;  // null: there is none
+  std::unique_ptr<Backend> mpi;
   std::unique_ptr<NodeBackend> node;
-  std::unique_ptr<NodesBackend> nodes;  // where the ranks are on several hosts; null: there is none
+  std::unique_ptr<NodesBackend> nodes;  // for ranks on several hosts
   std::string no_node;                  // why neither of them
-  std::unique_ptr<Backend> device;      // of memory of devices, where all ranks have theirs there; null: there is none
+  std::unique_ptr<Backend> device;      // for ranks whose buffers are all on devices
 
-  // Memory of a device is for schedules, and what works in it.
+  // Memory of a device is for schedules, and the backend `device`.
   Served serve(const Call& c) const noexcept {
     if (c.device != nullptr) return {device && device->serves(c), false, false};
     Served s{mpi && mpi->serves(c), node && node->serves(c), node && node->streams(c)};

@@ -1,4 +1,3 @@
-// The buffers of a call as the engine takes them.
 #pragma once
 
 #include "call/call.hpp"

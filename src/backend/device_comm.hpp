@@ -1,5 +1,5 @@
-// A communicator of a library that works in the memory of devices alone (NCCL): messages between them, and collectives in
-// the order of a stream. A module gives it (src/modules/nccl); ranks find one another by the communicator that they have.
+// A communicator of a library for device memory (NCCL), which a module makes: messages between devices, and collectives
+// in the order of a stream.
 #pragma once
 
 #include <array>
@@ -22,18 +22,18 @@ struct DevicePlace {
   double limit = 0;  // seconds until all ranks must have come; <= 0: no limit
 };
 
-// A communicator of devices, on one rank. Used by one thread at a time, with its device current in every call.
+// For one thread at a time, with its device current in every call.
 class DeviceComm : public carrier::DeviceMessages {
  public:
-  // True if the communicator has a collective for the call, with raw values. Every rank gets the same answer.
+  // True if the library has the collective, with raw values. Equal on every rank.
   virtual bool serves(const call::Call& call) const noexcept = 0;
 
-  // Begins to enqueue that collective on a stream of the device, which may be captured in a graph. Precondition: it serves the call, no
-  // messages are in flight, and all collectives begun before are enqueued. Every rank begins the same collectives in the same order.
+  // Begins to enqueue the collective on a stream of the device, which may be captured in a graph. Precondition:
+  // serves(), no messages are in flight, and all earlier collectives are enqueued. Every rank begins the same
+  // collectives in the same order.
   virtual Status begin(const call::Call& call, void* stream) noexcept = 0;
 
-  // Sets *enqueued to true once the collective is enqueued. Enqueuing may wait for other ranks' calls, and nothing else may
-  // begin before.
+  // Enqueuing may wait for other ranks' calls, and nothing else may begin before *enqueued is true.
   virtual Status begun(bool* enqueued) noexcept = 0;
 
   // ok, or a failure since: do not wait any longer then.

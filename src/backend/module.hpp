@@ -1,5 +1,5 @@
-// The interface of a module (src/modules), which the core loads when a program first needs it (api/creation/modules.hpp): one table
-// under one name. Core and module use each other's classes, so each works with the other of its own version and build alone.
+// The interface of a module (src/modules), which the core loads on demand (api/creation/modules.hpp). Core and module
+// use each other's classes, so versions and builds must be equal.
 #pragma once
 
 #include <memory>
@@ -12,7 +12,6 @@
 
 namespace stretto::backend {
 
-// A rank among ranks that meet in a store.
 struct Place {
   std::string name;  // of the communicator in the store
   int rank = 0, size = 1;
@@ -21,17 +20,17 @@ struct Place {
 };
 
 struct Module {
-  const char* version;  // of stretto
-  const char* build;    // backend/build.hpp
-  const char* serves;   // the software that it was built for, in words: "Open MPI 5.0.11"
-  // Describes in *found, in words, the software that the module uses at run time; fails with the reason if it cannot be used. Null: it
-  // needs nothing but its MPI.
+  const char* version;
+  const char* build;   // backend/build.hpp
+  const char* serves;  // the software that it was built for: "Open MPI 5.0.11"
+  // Describes in *found the software that the module uses at run time; fails with the reason if it cannot be used.
+  // Null: it needs nothing but its MPI.
   Status (*finds)(std::string* found) noexcept;
-  // For modules of an MPI: makes a transport of the MPI_Comm at `comm` (modules/mpi/transport.hpp). Else null.
+  // Modules of an MPI: makes a transport of the MPI_Comm at `comm` (modules/mpi/transport.hpp). Else null.
   Status (*transport_of)(const void* comm, std::unique_ptr<Transport>* transport) noexcept;
-  // For ranks that meet in a store: makes their transport. The store is not used afterwards. Else null.
+  // Makes a transport of ranks that meet in a store, which is not used afterwards. Else null.
   Status (*transport_in)(carrier::Store& store, const Place& place, std::unique_ptr<Transport>* transport) noexcept;
-  // For ranks with devices that know an id made by one of them: makes a communicator of their memory. Collective. Else null.
+  // Makes a communicator of devices, for ranks that know an id made by one of them. Collective. Else null.
   Status (*make_device_comm_id)(DeviceCommId* id) noexcept = nullptr;
   Status (*make_device_comm)(const DevicePlace& place, const DeviceCommId& id,
                              std::unique_ptr<DeviceComm>* made) noexcept = nullptr;

@@ -39,7 +39,7 @@ bool adds_codes(stretto_payload p) noexcept {
   return p == STRETTO_PAYLOAD_AUTO || p == STRETTO_PAYLOAD_FUSED || p == STRETTO_PAYLOAD_HOMOMORPHIC;
 }
 
-// Started collectives run here, beside the blocking calls.
+// For started collectives, beside the blocking calls.
 struct Lane {
   explicit Lane(node::Collectives& of)
       : patience(of.group().patience()), collectives(of.beside()), started(patience_of(*collectives)) {
@@ -65,7 +65,7 @@ class Node final : public NodeBackend {
 
   const char* name() const noexcept override { return node_name; }
 
-  // Blocks of different lengths are left to others, and so are started calls with the program's own functions, which expect its stack.
+  // No blocks of different lengths, and no started calls with the program's own functions, which expect its stack.
   bool suits(const Call& c) const noexcept override {
     if (c.nonblocking && reduces(c.collective) && c.op == STRETTO_USER) return false;
     switch (c.collective) {
@@ -131,7 +131,7 @@ class Node final : public NodeBackend {
 
   void give_up(Status status) noexcept override {
     over_ = true;
-    static_cast<void>(node_->group().give_up_all(status));  // which ends waits of started calls, too
+    static_cast<void>(node_->group().give_up_all(status));  // also ends waits of started calls
   }
   void started() noexcept override { node_->group().began(); }
   bool differed() const noexcept override {
@@ -219,7 +219,7 @@ class Node final : public NodeBackend {
     return {reduces(s.collective) ? payload_op(s.op) : payload::Op::sum, {}, s.rank_by_rank};
   }
 
-  // Seconds as stretto_options has them.
+  // Seconds as in stretto_options.
   static void be_patient(node::Collectives& c, double given) noexcept {
     const double timeout = timeout_of(given);
     c.group().patience().limit = timeout > 0 ? timeout : std::numeric_limits<double>::infinity();

@@ -1,5 +1,3 @@
-// The collectives of ranks that share a host's memory (src/node) as a backend: blocking, with raw values or, within a
-// bound, with streams.
 #pragma once
 
 #include <memory>

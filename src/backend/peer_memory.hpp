@@ -1,4 +1,4 @@
-// Memory that processes of a host let one another reach (CUDA IPC): allocations of a communicator's pools, each opened once.
+// Memory that processes of a host share (CUDA IPC): allocations of a communicator's pools, each opened once.
 #pragma once
 
 #include <cstddef>
@@ -18,10 +18,10 @@ class PeerMemory {
   PeerMemory(const PeerMemory&) = delete;
   PeerMemory& operator=(const PeerMemory&) = delete;
 
-  // True if `p` lies in the device's pools and may be lent. The program's memory may not: its lifetime is unknown.
+  // True if `p` lies in the device's pools. The program's memory may not be lent: its lifetime is unknown.
   bool may_lend(const void* p) noexcept { return device_.share(p) != nullptr; }
 
-  // The handle of the allocation that has `p`, and where in it that is. Precondition: may_lend(p).
+  // *offset: of `p` in its allocation. Precondition: may_lend(p).
   Status lend(const void* p, device::MemoryHandle* handle, std::uint64_t* offset) noexcept;
 
   Status open(const device::MemoryHandle& handle, std::byte** base) noexcept;
@@ -29,13 +29,13 @@ class PeerMemory {
   // Precondition: the device does nothing there any more.
   void close_all() noexcept;
 
-  // unsupported: an answer that is no reason to lose the device.
+  // unsupported: the error is no reason to lose the device.
   Status refused(int error, const char* what) const noexcept;
 
  private:
   device::Device& device_;
   std::map<std::byte*, device::MemoryHandle> lent_;  // by the allocation's beginning
-  std::map<std::string, void*> opened_;              // by the handle
+  std::map<std::string, void*> opened_;
 };
 
 }  // namespace stretto::backend

@@ -28,8 +28,8 @@ using Clock = std::chrono::steady_clock;
 constexpr auto longest_end = std::chrono::seconds(2);  // until all ranks have closed
 
 struct Transfer {
-  // open: no offer has come. waits: for a note. lent: our device may read it. moves: our device copies. tells: a note of the end is on its
-  // way.
+  // open: no offer has come. waits: for a note. lent: our device may read it. moves: our device copies. tells: a note
+  // of the end is under way.
   enum class State : std::uint8_t { open, waits, lent, moves, tells, ended };
   DeviceTransfer given;
   std::uint64_t number = 0;
@@ -58,7 +58,6 @@ class Peers final : public PeerMessages, PeerNotes::Reader {
   Peers(const Peers&) = delete;
   Peers& operator=(const Peers&) = delete;
 
-  // Takes the carrier where it succeeds.
   Status open(std::unique_ptr<carrier::Carrier>* carrier) {
     if (!*carrier) return fail(Status::unsupported, std::string_view("peer access was tried before"));
     for (std::size_t r = 0; r < cards_.size(); ++r) {
@@ -102,8 +101,8 @@ class Peers final : public PeerMessages, PeerNotes::Reader {
   bool one_by_one() const noexcept override { return false; }
   bool drops() const noexcept override { return true; }
 
-  // A kernel of this device reaches streams, which are of a peer's pools. It reaches raw values, which may be of any allocation, for certain
-  // where they are of its own device and process.
+  // A kernel of this device can read streams, which lie in a peer's pools. Raw values may lie in any allocation: they
+  // must be of its own device and process.
   bool lends(int peer, bool raw) const noexcept override {
     return !raw || (in_process(peer) && cards_[static_cast<std::size_t>(peer)].device == own().device);
   }
@@ -120,7 +119,7 @@ class Peers final : public PeerMessages, PeerNotes::Reader {
     if (broken_) return broken();
     Transfer* const t = find(loan.number);
     if (t == nullptr || t->state != State::lent) return no_loan(loan);
-    if (notes_.lost(t->given.peer)) {  // nobody is left to be told
+    if (notes_.lost(t->given.peer)) {  // no peer to inform
       t->state = State::ended;
       return Status::ok;
     }
@@ -215,7 +214,6 @@ class Peers final : public PeerMessages, PeerNotes::Reader {
     return s;
   }
 
-  // Appends an element, of those that were used before where there is one.
   template <class T>
   static Status append(std::list<T>* to, std::list<T>* spare) noexcept {
     if (spare->empty()) {
@@ -276,7 +274,7 @@ class Peers final : public PeerMessages, PeerNotes::Reader {
     return notes_.tell(t.given.peer, note);
   }
 
-  // A receive whose message has been offered.
+  // Precondition: `t` is a receive, and its message has been offered.
   Status meet(Transfer& t, const Note& note) noexcept {
     t.peers = note.transfer;
     if (note.bytes != t.given.bytes)
@@ -306,7 +304,7 @@ class Peers final : public PeerMessages, PeerNotes::Reader {
     return copy(t, t.given.data, from);
   }
 
-  // A send whose receiver has said where its message goes.
+  // Precondition: `t` is a send, and its receiver has named the destination.
   Status put(Transfer& t, const Note& room) noexcept {
     t.peers = room.own;
     std::byte* base = nullptr;
@@ -314,7 +312,6 @@ class Peers final : public PeerMessages, PeerNotes::Reader {
     return s == Status::ok ? copy(t, base + room.address, t.given.data) : s;
   }
 
-  // Tells the peer that this rank has copied a message, or has dropped it.
   Status tell_end(Transfer& t) noexcept {
     const Note note{t.given.sends ? Note::put : Note::taken, t.peers};
     t.state = State::tells;
@@ -345,7 +342,8 @@ class Peers final : public PeerMessages, PeerNotes::Reader {
     return Status::ok;
   }
 
-  // Ends a transfer whose peer is gone. Copies and reads of this rank's device still have to end; completed copies are kept.
+  // Ends a transfer whose peer is gone. Copies and reads of this rank's device still have to end; completed copies are
+  // kept.
   void lose(Transfer& t) const noexcept {
     const bool in_use = t.reported && t.state == State::lent;  // until it is given back
     if (in_use || t.state == State::moves || t.state == State::ended) return;
@@ -375,7 +373,8 @@ class Peers final : public PeerMessages, PeerNotes::Reader {
     if (Transfer* const t = find(transfer)) t->state = State::ended;
   }
 
-  // Waits until this rank's device has passed all that was enqueued, reads of others' memory among it. False if it has not by `limit`. A lost device counts as done.
+  // Waits for all enqueued work, including reads of others' memory. False: not done by `limit`. A lost device counts as
+  // done.
   bool comes_to_end(Clock::time_point limit) noexcept {
     for (Waiting waiting(true); device_.poll() == Status::ok && !device_.idle(); waiting.rest()) {
       if (Clock::now() >= limit) return false;
@@ -390,8 +389,8 @@ class Peers final : public PeerMessages, PeerNotes::Reader {
     return true;
   }
 
-  // Ends the use of other ranks' memory: afterwards no rank touches another's. Missing ranks are waited for only until the limit, and memory
-  // that they may still touch is kept.
+  // Afterwards no rank accesses another's memory. Waits for missing ranks until the limit, and keeps memory that they
+  // may still access.
   void end() noexcept {
     const device::Device::Visit visit(device_);
     const auto limit = Clock::now() + longest_end;
@@ -408,17 +407,17 @@ class Peers final : public PeerMessages, PeerNotes::Reader {
   const int rank_;
   PeerMemory memory_;
   PeerNotes notes_;
-  void* stream_ = nullptr;  // for copies
+  void* stream_ = nullptr;
   std::vector<void*> events_, free_events_;
-  std::list<Transfer> transfers_, spare_transfers_;  // in the order of their beginning; for further ones
+  std::list<Transfer> transfers_, spare_transfers_;  // in the order of their beginning
   std::deque<Transfer*> moving_;                     // in the order of their copies
-  std::list<Offer> offers_, spare_offers_;           // that no receive has asked for yet; for further ones
+  std::list<Offer> offers_, spare_offers_;           // without a receive yet
   device::Pace pace_;
   std::uint64_t numbers_ = 0;
   bool broken_ = false;
 };
 
-// With the process's own, which a forked child has not, it tells processes apart in whatever namespaces.
+// Combined with the process id, which a forked child does not share, it tells processes apart in any namespace.
 std::uint64_t process_number() noexcept {
   static const std::uint64_t number = [] {
     std::uint64_t n = 0;
@@ -436,7 +435,7 @@ PeerCard peer_card(int device) noexcept {
     std::ifstream file("/proc/sys/kernel/random/boot_id");
     std::getline(file, boot);
     if (!boot.empty() && process_number() != 0) card.host = std::hash<std::string>{}(boot);
-  } catch (...) {  // then no rank takes this way
+  } catch (...) {  // no rank uses peer messages then
   }
   return card;
 }

@@ -1,13 +1,12 @@
-// Messages between devices of one host that reach each other's memory: one copy, by the receiver's device from the sender's memory. Or
-// none: a receive may borrow the message there.
+// Messages between devices of one host that reach each other's memory: one copy, by the receiver's device from the
+// sender's memory, or none if the receive borrows the message there.
 //
-//   threads of a process   addresses are valid as they are
-//   processes of a host    memory of the communicator's pools is opened by its handle (CUDA IPC), once for each allocation. The lifetime of
-//                          the program's memory is unknown, so the sender copies values there into the receiver's pool. Nothing is
-//                          staged
+// Threads of a process use addresses as they are. Processes of a host open memory of the communicator's pools by its
+// handle (CUDA IPC), once per allocation. The lifetime of the program's memory is unknown, so the sender copies such
+// values into the receiver's pool.
 //
-// A message is offered by a note of the host (peer_notes.hpp): where it is and how long. The receiver says when it has been taken: copied,
-// or read for the last time. Until then it stays in place, and its sender's transfer lasts.
+// A note of the host (peer_notes.hpp) offers a message: its place and length. The receiver reports when it has copied
+// it, or read it for the last time. Until then it stays in place, and its sender's transfer lasts.
 #pragma once
 
 #include <cstdint>
@@ -21,9 +20,9 @@
 
 namespace stretto::backend {
 
-// Published by each rank before messages between devices are set up.
+// Published by each rank beforehand.
 struct PeerCard {
-  std::uint64_t process = 0;  // the same for its threads, and for no other process
+  std::uint64_t process = 0;  // equal for its threads, and for no other process
   std::uint64_t host = 0;     // the kernel that runs; 0: unknown
   std::uint64_t device = 0;   // its number in the process
 };
@@ -32,19 +31,19 @@ PeerCard peer_card(int device) noexcept;
 
 class PeerMessages : public carrier::DeviceMessages {
  public:
-  // True if some rank is in another process than this one.
+  // True if the ranks are of several processes.
   virtual bool crosses_processes() const noexcept = 0;
 
-  // How many ranks use one device, at most. Only those of one process are known to.
+  // Most ranks that use one device, as far as known: those of one process.
   virtual int most_on_a_device() const noexcept = 0;
 
-  // A try of what messages between processes need: a handle for all others, and theirs, one a rank. unsupported: it cannot be done.
+  // Tries messages between processes: exchanges a handle per rank. unsupported: impossible.
   virtual Status give(device::MemoryHandle* handle) noexcept = 0;
   virtual Status take(std::span<const device::MemoryHandle> handles) noexcept = 0;
 };
 
-// One card for each rank, `rank` of them this one's; its device is the thread's current one. `carrier`, whose messages meet no others, is
-// taken where it succeeds. unsupported: some rank's memory is out of reach.
+// `cards`: one per rank, in rank order; this rank's device is the thread's current one. Takes `carrier`, whose messages
+// meet no others, on success. unsupported: some rank's memory is out of reach.
 Status make_peer_messages(device::Device& device, std::span<const PeerCard> cards,
                           std::unique_ptr<carrier::Carrier>* carrier, std::unique_ptr<PeerMessages>* made) noexcept;
 

@@ -23,12 +23,12 @@ struct Note {
   std::uint64_t transfer = 0;     // the addressee's number of it; of an offer or ask its sender's
   std::uint64_t own = 0;          // of a room, its sender's number of the transfer
   std::uint64_t tag = 0;          // of an offer or ask
-  std::uint64_t bytes = 0;        // the same
+  std::uint64_t bytes = 0;        // of an offer or ask
   std::uint64_t address = 0;      // in one process; else within the allocation of the handle
   device::MemoryHandle handle{};  // between processes
 };
 
-// Sends and receives the notes of one rank. Used by one thread at a time.
+// For one thread at a time.
 class PeerNotes {
  public:
   using Clock = std::chrono::steady_clock;
@@ -58,18 +58,17 @@ class PeerNotes {
   // True if no more notes can come from the rank.
   bool lost(int rank) const noexcept { return lost_[static_cast<std::size_t>(rank)] != 0; }
 
-  // Tells all others that this rank no longer touches their memory (if `says`), and waits until they have told the same. Returns true if
-  // all did before `limit`. No note can be sent afterwards.
+  // Tells all others that this rank no longer accesses their memory (if `says`), and waits until they have told the
+  // same. True: all did before `limit`. No note can be sent afterwards.
   bool close(bool says, Clock::time_point limit) noexcept;
 
  private:
-  struct Letter {  // on its way
+  struct Letter {
     Note note;
     std::uint64_t id = 0, transfer = 0;
   };
-  // Memory that the carrier accesses.
   struct Mail {
-    std::vector<Note> inbox;  // a note for each rank
+    std::vector<Note> inbox;
     std::list<Letter> letters;
     Mail* next = nullptr;  // of retained ones
   };

@@ -1,4 +1,3 @@
-// Schedules already built by a communicator.
 #pragma once
 
 #include <cstddef>

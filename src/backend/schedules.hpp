@@ -1,4 +1,4 @@
-// Schedules of ours, run by the engine, as a backend: it serves every call, on every carrier.
+// Schedules of stretto, for every call and carrier.
 #pragma once
 
 #include <memory>

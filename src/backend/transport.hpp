@@ -1,6 +1,5 @@
-// The transport under a communicator: ranks that can already exchange a few bytes, and a way for messages between them. A
-// module makes it (src/modules): of an MPI's communicator, or over UCX. The core makes a communicator of it
-// (api/creation/create.hpp).
+// The transport under a communicator (api/creation/create.hpp): a module makes it of an MPI's communicator, or over
+// UCX.
 #pragma once
 
 #include <cstddef>
@@ -17,8 +16,8 @@
 
 namespace stretto::backend {
 
-// One rank's end of the transport. Its communicator owns it, and destroys it after all other parts. Collective functions are
-// called in the same order on every rank. A rank that fails in one still takes part to its end, so that no other waits for it.
+// Its communicator destroys it after all other parts. Collective functions are called in the same order on every rank.
+// A rank that fails in one takes part to its end, so that no other waits for it.
 class Transport : public node::Exchange {
  public:
   // Name and version of the software that moves the bytes, as in profiles: "Open MPI 5.0.11". Throws std::bad_alloc.
@@ -30,9 +29,9 @@ class Transport : public node::Exchange {
   // A carrier whose messages meet no others. Collective.
   virtual Status make_carrier(std::unique_ptr<carrier::Carrier>* carrier) noexcept = 0;
 
-  // Messages between the memories of devices, of which this rank uses one; null where the transport does not take such memory.
-  // Collective; every rank must have come within `limit` seconds. Its messages meet no others. Called with the device as the
-  // thread's current one.
+  // Messages between the memories of devices, of which this rank uses one, the thread's current one; null if the
+  // transport does not take such memory. Collective; every rank must have come within `limit` seconds. They meet no
+  // others.
   virtual Status make_device_messages(const device::Plugin& plugin, int device, double limit,
                                       std::unique_ptr<carrier::DeviceMessages>* made) noexcept {
     static_cast<void>(plugin);
@@ -42,26 +41,26 @@ class Transport : public node::Exchange {
     return Status::ok;
   }
 
-  // The transport's own collectives; null where it has none. Throws std::bad_alloc.
+  // The transport's own collectives; null: none. Throws std::bad_alloc.
   virtual std::unique_ptr<Backend> make_native() = 0;
 
-  // The longest message in bytes that travels to another host as soon as it is sent. 0: all do, or it is not known.
+  // Bytes of the longest message that travels to another host as soon as it is sent. 0: all do, or it is not known.
   virtual std::size_t eager_limit() noexcept = 0;
 
   // The ranks' numbers in the program; negative: not of this program. Throws std::bad_alloc.
   virtual std::vector<int> numbers() const = 0;
 
-  // Ranks of the program on this host beside those of the communicator, at most.
+  // Most ranks of the program on this host beside the communicator's.
   virtual int others_here() const noexcept = 0;
 
   // True if any thread may move the messages, one at a time, whatever the program's threads do meanwhile.
   virtual bool any_thread() const noexcept = 0;
 
-  // Lets messages advance while this rank waits for something else.
+  // For use while this rank waits for something else.
   virtual void progress() noexcept = 0;
 
-  // The communicator is made: its creation's limit of time ends. `ended` tells which processes of peers have ended, in
-  // words, for diagnoses; it may be empty.
+  // The creation's time limit ends. `ended` names the processes of peers that have ended, for diagnoses; it may be
+  // empty.
   virtual void created(std::function<std::string()> ended) noexcept = 0;
 };
 

@@ -1,6 +1,6 @@
-// Nonblocking point-to-point messages of any length between ranks. A send matches the receive that names the same tag
-// and peer. Messages of different tags may start in any order; those of one tag and length match in the order of
-// starting. A send may wait for its receive. A carrier belongs to one rank and is used by one thread at a time.
+// Nonblocking point-to-point messages of any length between ranks. A send matches the receive that names its tag and
+// peer. Messages of different tags may start in any order; those of one tag and length match in the order of starting.
+// A send may wait for its receive. A carrier belongs to one rank and is used by one thread at a time.
 #pragma once
 
 #include <array>
@@ -54,7 +54,7 @@ class Carrier {
   virtual Status start_send(int peer, std::uint64_t tag, const void* data, std::size_t bytes,
                             std::uint64_t id) noexcept = 0;
 
-  // A longer message than `capacity` completes with Status::incompatible. Memory beyond may be overwritten, as by Open
+  // A message longer than `capacity` completes with Status::incompatible, and may overwrite memory beyond, as with Open
   // MPI 5 from about 4 KiB on.
   virtual Status start_recv(int peer, std::uint64_t tag, void* data, std::size_t capacity,
                             std::uint64_t id) noexcept = 0;
@@ -64,14 +64,14 @@ class Carrier {
   virtual Status wait_any(std::span<Completion> done, std::size_t* n, double seconds) noexcept = 0;
 
   // Withdraws a transfer without a reported completion. True: it will not be reported, and its memory is the caller's.
-  // False: the carrier may touch the memory as long as it lives.
+  // False: the carrier may access the memory as long as it lives.
   virtual bool cancel(std::uint64_t id) noexcept = 0;
 
   // True: *found is the first message from `peer` without a receive, alarms aside. Queries the transport.
   virtual bool peek(int peer, Arrival* found) noexcept = 0;
 
-  // Sends the alarm to every other rank; calls beyond `most_alarms` do nothing. Uses reserved memory, and no other rank
-  // need call.
+  // Sends the alarm to every other rank; calls beyond `most_alarms` do nothing. Uses reserved memory, and needs no call
+  // of other ranks.
   virtual void raise(const Alarm& alarm) noexcept = 0;
 
   // True: *alarm is another rank's, and new. Queries the transport, so it is for ranks that wait in vain.

@@ -1,7 +1,6 @@
-// Messages between device memories without host staging: NCCL, or a transport that takes device pointers. The engine
-// announces each by a host message (carrier.hpp) with its length, or its sender's failure. So both sides know the
-// length, and messages of a failed rank never begin. Belongs to one rank; used by one thread at a time, with the device
-// as its current one.
+// Messages between device memories without host staging. The engine announces each by a host message (carrier.hpp) with
+// its length, or its sender's failure. So both sides know the length, and messages of a failed rank never begin. For
+// one thread at a time, with the device as its current one.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +19,7 @@ struct Loan {
   std::uint64_t number = 0;
 };
 
-// One side of a message. Its memory is ready: as the host knows, no enqueued work writes it (a send), or touches it (a
+// One side of a message. Its memory is ready: as the host knows, no enqueued work writes it (a send), or accesses it (a
 // receive). Both sides give one length. Messages of a pair of ranks and a tag match in the order of starting.
 struct DeviceTransfer {
   int peer = -1;
@@ -39,12 +38,11 @@ class DeviceMessages {
   // "NCCL 2.28.9". Static, or the object's.
   virtual const char* name() const noexcept = 0;
 
-  // True: a group moves only after earlier ones, so the engine begins them in one order on all ranks. False: whatever
-  // has begun moves.
+  // True: a group moves only after earlier ones, so the engine begins them in one order on all ranks.
   virtual bool one_by_one() const noexcept = 0;
 
-  // True if a rank without memory may drop a message, so that its peers learn of the failure by its marks. Else such a
-  // rank raises an alarm.
+  // True if a rank without memory may drop a message, so that its peers learn of the failure by its marks. Else it
+  // raises an alarm.
   virtual bool drops() const noexcept { return false; }
 
   // True if a receive may borrow this peer's message: streams in its device::Device's memory, or `raw` values, perhaps
@@ -65,8 +63,8 @@ class DeviceMessages {
   // Reports up to done.size() ended transfers in *n, without waiting. Any stream may then use received messages.
   virtual Status poll(std::span<Completion> done, std::size_t* n) noexcept = 0;
 
-  // Ends all transfers in flight without reports. Their memory is the caller's again once the device has passed all
-  // work enqueued so far. Nothing can start afterwards. Other ranks are not told.
+  // Ends all transfers in flight without reports, and nothing can start afterwards. Their memory is the caller's again
+  // once the device has passed all work enqueued so far. Other ranks are not told.
   virtual void abort() noexcept = 0;
 
  private:

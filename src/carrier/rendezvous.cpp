@@ -74,7 +74,7 @@ class Meeting {
     return Clock::now() >= end_ + std::chrono::milliseconds(static_cast<long>(more * 1e3));
   }
 
-  // Reads a key's value; empty after `seconds` without one. Other failures, and an interrupted wait, are errors.
+  // Empty after `seconds` without a value. Other failures, and an interrupted wait, are errors.
   Status find(const std::string& key, std::optional<std::string>* value, double seconds = 0) {
     std::string text;
     const Status s = store_.get(key, seconds, &text);
@@ -110,7 +110,7 @@ class Meeting {
 
   // --- rank 0
 
-  // Reads all hellos; *complete: of all ranks.
+  // *complete: the hellos are of all ranks.
   Status gather(bool* complete) {
     verdict_.hellos.resize(static_cast<std::size_t>(me_.size));
     *complete = true;

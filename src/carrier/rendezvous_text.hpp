@@ -1,5 +1,5 @@
-// Values in a store for rendezvous.hpp: texts behind their lengths, as in 5:hello,. Anybody who can write to the store
-// may have written them.
+// Values in a store for rendezvous.hpp: texts behind their lengths, as in 5:hello,. Untrusted: anybody with access to
+// the store may have written them.
 #pragma once
 
 #include <string>

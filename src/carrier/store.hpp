@@ -1,4 +1,4 @@
-// Keys and values that ranks share before they have a carrier: torch's TCPStore, a PMIx client, a directory.
+// A store of keys and values, e.g. torch's TCPStore, a PMIx client or a directory.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@ class Store {
  public:
   virtual ~Store() = default;
 
-  // Sets or replaces a value atomically.
+  // Atomic; replaces an earlier value.
   virtual Status set(const std::string& key, std::string_view value) = 0;
 
   // timeout: no key after `seconds`; 0 looks once.

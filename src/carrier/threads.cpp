@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::chrono::seconds copy_limit(10);
 
-// Waits for the other side of a message.
+// One side of a message, which waits for the other.
 struct Half {
   std::uint64_t tag = 0;
   std::uint64_t id = 0;
@@ -48,7 +48,7 @@ bool drop(T& queue, std::uint64_t id) {
   return false;
 }
 
-// All that peers touch. No thread holds two of these locks, or copies under one.
+// No thread holds two of these locks, or copies under one.
 struct Mailbox {
   std::mutex mutex;
   std::condition_variable arrived;

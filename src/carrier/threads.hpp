@@ -13,7 +13,6 @@ class ThreadGroup;
 
 std::shared_ptr<ThreadGroup> make_thread_group(int ranks);
 
-// One rank's carrier, for one thread at a time.
 std::unique_ptr<Carrier> make_thread_carrier(std::shared_ptr<ThreadGroup> group, int rank);
 
 }  // namespace stretto::carrier

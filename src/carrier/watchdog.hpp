@@ -1,5 +1,4 @@
-// Time limits for blocking calls of another library. A thread reads one word of each caller once a second. A late call
-// is reported while it lasts, within two seconds.
+// A thread reads one word of each caller once a second. A late call is reported while it lasts, within two seconds.
 #pragma once
 
 #include <atomic>

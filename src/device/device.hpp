@@ -30,7 +30,7 @@ struct LanePositions {
   std::array<std::uint64_t, most_lanes> at{};  // 0: none of that lane
 };
 
-// Limits how often a waiting host queries the driver, whose locks launches need too.
+// Launches need the driver's locks, too, so a waiting host queries the driver seldom.
 class Pace {
  public:
   bool may_ask() const noexcept { return Clock::now() >= next_; }
@@ -51,13 +51,12 @@ class Owner {
 
 class Device {
  public:
-  // Makes streams and events on device `number`, which is this thread's current device meanwhile.
+  // Device `number` is this thread's current device meanwhile.
   static Status open(const Plugin& plugin, int number, std::unique_ptr<Device>* made) noexcept;
   ~Device();
   Device(const Device&) = delete;
   Device& operator=(const Device&) = delete;
 
-  // The device is this thread's current device while a Visit lives.
   class Visit {
    public:
     explicit Visit(const Device& device) noexcept;
@@ -74,7 +73,7 @@ class Device {
   const Plugin& plugin() const noexcept { return plugin_; }
   payload::Pool& pinned() noexcept { return pinned_; }
   payload::Pool& pool(std::size_t lane) noexcept { return *lane_[lane].pool; }
-  // share(): the allocation of a lane's pool with this address, for other processes, which may keep it (Region).
+  // share() is for other processes, which may keep the allocation (Region).
   std::byte* share(const void* p) noexcept { return device_memory_.share(p); }
   void keep_shared() noexcept { device_memory_.keep_shared(); }
 
@@ -94,20 +93,18 @@ class Device {
   // memories, codes quantised ahead, and workspaces.
   Status need(payload::Type type, std::size_t count, std::size_t* device_bytes, std::size_t* pinned_bytes) noexcept;
 
-  // Fails if the device was lost in an earlier call.
   Status usable() const noexcept;
 
-  // The status of a plugin function; an error loses the device.
+  // An error loses the device.
   Status check(int error, const char* what) noexcept;
 
-  // Orders later work on the first `lanes` lanes after the work on `stream`; end_before() orders the reverse.
+  // Later work on the first `lanes` lanes follows the work on `stream`; end_before(): the reverse.
   Status start_after(void* stream, std::size_t lanes) noexcept;
   Status end_before(void* stream) noexcept;
 
-  // Orders later work on the first `lanes` lanes after all work on `lane`.
+  // Later work on the first `lanes` lanes follows all work on `lane`.
   Status join(std::size_t lane, std::size_t lanes) noexcept;
 
-  // Makes missing lanes among the first `lanes`.
   Status make_lanes(std::size_t lanes) noexcept;
 
   // The moment after all work so far on the lanes whose bits are set in `which`.
@@ -116,13 +113,13 @@ class Device {
   // Queries the device's progress, and notifies owners of operations that are over.
   Status poll() noexcept;
   bool passed(const LanePositions& moment) const noexcept;
-  bool idle() const noexcept;  // no work is left, as far as poll() knows
+  bool idle() const noexcept;  // as far as poll() knows
 
   // Keeps memory that a lane still uses until `until` has passed.
   Status keep(payload::Buffer buffer, const LanePositions& until) noexcept;
 
-  // Enqueues an operation of the codec, with workspace and result. `out`: the buffer of the resulting stream. The owner
-  // receives the result under `unit`.
+  // Enqueues an operation of the codec. `out`: the buffer of the resulting stream. The owner receives the result under
+  // `unit`.
   Status launch(std::size_t lane, codec::cuda::Arguments* arguments, const payload::Buffer& out, Owner* owner,
                 std::uint32_t unit) noexcept;
 
@@ -171,7 +168,7 @@ class Device {
   std::array<Lane, most_lanes> lane_;
   void* boundary_ = nullptr;
   std::vector<payload::Buffer> result_chunks_;
-  std::vector<codec::cuda::Result*> results_;  // free ones
+  std::vector<codec::cuda::Result*> results_;
   std::deque<Kept> kept_;
   Pace pace_;
   bool lost_ = false;

@@ -1,4 +1,3 @@
-// One run's work on a device.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +17,6 @@ class Executor final : public payload::Executor, private Owner {
   explicit Executor(Device& device) noexcept : device_(device) {}
   ~Executor() override { device_.forget(this); }  // the run may end before its last operations
 
-  // Distributes segments over the first `lanes` lanes.
   void begin(const payload::Spec& spec, std::size_t lanes) noexcept;
   std::size_t lanes() const noexcept { return lanes_; }
   std::size_t lane_of(std::uint32_t segment) const noexcept { return segment % lanes_; }

@@ -10,8 +10,7 @@ namespace stretto::device {
 // $STRETTO_CUDA_PLUGIN if set, else libstretto_cuda.so beside this code's library or program, else the loader's path.
 Status find_plugin(const Plugin** plugin) noexcept;
 
-// True if an address may be a device's. Loads the plugin only if the process has loaded CUDA's driver; else costs next
-// to nothing.
+// True if an address may be a device's. Loads the plugin only if the process has loaded CUDA's driver.
 bool may_be_addressed() noexcept;
 
 }  // namespace stretto::device

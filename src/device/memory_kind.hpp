@@ -10,7 +10,7 @@ void assume(const MemoryKind* kind) noexcept;
 
 Status locate(const Plugin& plugin, const void* p, Location* where) noexcept;
 
-// The status of a plugin function whose errors lose no device.
+// For errors that lose no device.
 Status told(const Plugin& plugin, int error, const char* what) noexcept;
 
 }  // namespace stretto::device

@@ -2,11 +2,10 @@
 //
 //   CUDA      libstretto_cuda.so (device/cuda/plugin.cu), over CUDA's runtime
 //   emulated  for tests (tests/device/emulated_plugin.cpp): kernels on emulated warps, streams that a seed interleaves,
-//             memory that the host cannot touch
+//             memory that the host cannot access
 //
-// Core and plugin are built from this file; kPluginVersion detects another version. Functions return 0, or an error of
-// CUDA (see error_text()). Only allocate and release wait for the device; release waits for all work on the current
-// device.
+// kPluginVersion detects a plugin built from another version of this file. Functions return 0, or an error of CUDA (see
+// error_text()). Only allocate and release wait for the device; release waits for all work on the current device.
 #pragma once
 
 #include "codec/cuda/operation.hpp"
@@ -26,19 +25,19 @@ struct Location {
   int device;  // undefined for host memory
 };
 
-// Opens an allocation in another process of the host (cudaIpcMemHandle_t).
+// cudaIpcMemHandle_t
 struct MemoryHandle {
   unsigned char bytes[64];
 };
 
-// Raw values. `operation` is a payload::Op, `type` a payload::Type.
+// `operation` is a payload::Op, `type` a payload::Type.
 struct Values {
   u32 operation, type;
   u64 count;
   const void* left;
-  const void* right;  // combine
-  void* out;          // may be left or right
-  u32 divisor;        // divide
+  const void* right;
+  void* out;  // may be left or right
+  u32 divisor;
   void* stream;
 };
 

@@ -16,7 +16,7 @@ class Region final : public payload::Memory {
   // The plugin's device must be current during allocations.
   Region(const Plugin& plugin, MemoryKind kind, const char* what) noexcept
       : plugin_(plugin), kind_(kind), what_(what) {}
-  ~Region() override { drop(); }  // memory still in use stays
+  ~Region() override { drop(); }
   Region(const Region&) = delete;
   Region& operator=(const Region&) = delete;
 
@@ -26,7 +26,6 @@ class Region final : public payload::Memory {
   // Fixes the size; larger needs end in buffer_too_small. Precondition: no memory is in use.
   Status fix(std::size_t bytes) noexcept;
 
-  // Gives all memory back, unless some is still in use.
   void drop() noexcept;
 
   // Start of the piece with `p`, or null. Another process may use the piece: it is released with the region, not by

@@ -16,9 +16,8 @@ struct Option {
   std::vector<Candidate> ways;  // `seconds` is open
 };
 
-// Algorithms for the question and topology, with pieces and arities to try, allowed payloads, and segments shorter than
-// a block. Where nothing is combined, fused stands for all compressed payloads. Empty: forced options contradict each
-// other, as `why` tells.
+// Algorithms with pieces and arities to try, allowed payloads, and segments shorter than a block. Where nothing is
+// combined, fused stands for all compressed payloads. Empty: forced options contradict each other; *why has the reason.
 std::vector<Option> options_for(const Question& question, const topology::Topology& topology, std::string* why);
 
 // False: raw sums would differ between ranks, or the payload rounds between steps.

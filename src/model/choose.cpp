@@ -76,8 +76,8 @@ Key key_of(const Question& q) {
           q.schedule};
 }
 
-// Times of dense streams may be estimates (machine_of_dense), and their work competes with messages for cores. They
-// replace fixed ones for a clear gain alone.
+// Times of dense streams may be estimates (machine_of_dense), and their work competes with messages for cores: only a
+// clear gain counts.
 constexpr double clear_gain = 0.8;
 
 // Precondition: ascending times.
@@ -88,7 +88,7 @@ const Candidate& taken_of(const Question& q, const std::vector<Candidate>& all) 
   return other != all.end() && first.seconds > clear_gain * other->seconds ? *other : first;
 }
 
-constexpr std::size_t most_answers = 4096;  // then all are forgotten
+constexpr std::size_t most_answers = 4096;  // a full cache is cleared
 
 }  // namespace
 
@@ -213,7 +213,7 @@ Status Chooser::Impl::table(const Question& q, bool all_of_them, std::vector<Can
     if (std::isfinite(c.seconds)) all->push_back(c);
   }
   const bool raw_or_any = q.payload <= static_cast<int>(payload::Kind::raw);
-  // A table has the memory of several hosts, and no choice takes it: no measurement shows that it gains.
+  // Listed, and never chosen: no measurement shows that the memory of several hosts gains.
   const bool nodes = all_of_them && q.nodes && lane && (raw_or_any || q.nodes_streams);
   if (nodes && !q.code_space && q.schedule.empty() && q.raw_below == 0) {
     const Question between = between_hosts(q);

@@ -1,4 +1,3 @@
-// The model's cheapest schedule, payload and segment for a collective.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +30,7 @@ struct Question {
   bool native = false;
   bool node = false;
   bool node_streams = false;
-  bool nodes = false;          // a sum can go through the shared memory of each of several hosts
+  bool nodes = false;          // the shared memory of each of several hosts can serve
   bool nodes_streams = false;  // streams may travel between the hosts then
   bool started = false;        // a request: the MPI's own is its nonblocking form
   bool natives = false;        // no schedule if a native collective can serve
@@ -63,8 +62,7 @@ struct Candidate {
   bool assumed = false;         // unmeasured: a part of the MPI's time (unmeasured_node)
 };
 
-// Representative of its cell: a logarithmic grid of bytes and ratio, eight cells per factor of two. Each number of
-// bytes below 16 is a cell.
+// A logarithmic grid of bytes and ratio, eight cells per factor of two. Each number of bytes below 16 is a cell.
 Question on_grid(Question q) noexcept;
 
 // 2^(eighths / 8). Equal bits on every machine, unlike library functions, since ranks must conclude alike.
@@ -83,7 +81,7 @@ class Chooser {
 
   Status table(const Question& question, std::vector<Candidate>* all) const;
 
-  // Seconds of the MPI's own; 0: none.
+  // 0: none
   static double mpi_seconds(const std::vector<Candidate>& all) noexcept;
 
   const Profile& profile() const noexcept;

@@ -1,4 +1,4 @@
-// Communication cores of hosts in a walk: when each is free.
+// When each communication core of a host is free.
 #pragma once
 
 #include <algorithm>

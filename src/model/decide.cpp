@@ -23,7 +23,7 @@ double seconds_in_memory(const Profile& profile, const Question& q) {
   return profile.device.launch + 2 * static_cast<double>(q.bytes) * profile.copy;
 }
 
-// True for short vectors, and in one host's shared memory, which beats messages, and for exact values beats streams.
+// Also in one host's shared memory, which beats messages, and for exact values beats streams.
 bool natives_suffice(const Question& q, int hosts) noexcept { return is_short(q) || stays_in_memory(q, hosts); }
 
 // True if the node's collective needs no comparison: nothing was measured, and memory takes a part of the MPI's time.

@@ -1,5 +1,5 @@
-// The choice of the library, `stretto choose` and `stretto explain`: the model's cheapest candidate, or the native
-// collective unless predictions justify another.
+// For the library, `stretto choose` and `stretto explain`: the model's cheapest candidate, or the native collective
+// unless predictions justify another.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ inline constexpr std::uint64_t longest_short = 1024;
 struct Decided {
   Candidate taken;
   Candidate own;           // cheapest native of raw values; `native` false: none
-  double mpi_seconds = 0;  // the MPI's; 0: not predicted
+  double mpi_seconds = 0;  // 0: not predicted
 };
 
 // unsupported: forced options contradict each other. Without `predicts` a native collective may have 0 seconds; the

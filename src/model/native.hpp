@@ -1,4 +1,3 @@
-// Times of native collectives: the MPI's own, and those of a node's shared memory.
 #pragma once
 
 #include <optional>
@@ -30,7 +29,7 @@ double nccl_seconds(const Profile& profile, const topology::Topology& topology, 
 // machines (docs/measurements.md). Otherwise it wins no prediction.
 constexpr double unmeasured_node(int ranks) noexcept { return ranks == 1 || ranks > 8 ? 1 : 0.5; }
 
-// Where ranks share cores, short calls wait for a core, for varying times. A measured time counts only if below the
+// Where ranks share cores, short calls wait for a core, for varying times: a measured time counts only below the
 // unmeasured one.
 constexpr bool scattered(int ranks, int cores, double bytes) noexcept { return ranks > cores && bytes <= 1024; }
 

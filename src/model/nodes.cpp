@@ -9,7 +9,8 @@ namespace {
 
 constexpr std::uint64_t kMib = std::uint64_t{1} << 20;
 
-// Seconds of the busiest host: each rank copies the vector to where its peers see it, sums its share of theirs, and copies all shares.
+// Seconds of the busiest host: each rank copies its vector into shared memory, sums its share of all vectors, and
+// copies all shares out.
 double seconds_inside(const Machine& machine, const topology::Topology& topology, double bytes) {
   const int cores = topology.cores_per_host() > 0 ? topology.cores_per_host() : machine.cores;
   double most = 0;

@@ -22,7 +22,7 @@ constexpr double longest_staged = 4.0 * 1024 * 1024;
 // Most ranks walked one by one without folding. In larger jobs all hosts count as full as the fullest.
 constexpr int most_irregular = 96;
 
-// Drops a line whose first candidate takes this many times the best time. Other segments gain less, except on devices,
+// Drops a line whose first candidate takes this many times the best time: other segments gain less, except on devices,
 // whose kernels have a least time.
 constexpr double near_on_host = 1.25, near_on_device = 1e6;
 

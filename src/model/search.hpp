@@ -1,4 +1,4 @@
-// Walks the schedules that a question allows: all, or as few as find the cheapest.
+// Walks all schedules that a question allows, or as few as find the cheapest.
 #pragma once
 
 #include <map>
@@ -14,7 +14,6 @@
 
 namespace stretto::model {
 
-// A topology's schedules, prepared on first use.
 class ProgramsKept {
  public:
   // `cores`: of a host.
@@ -53,8 +52,8 @@ class Search {
   // least_of_mpi() by cheapest()'s search. Ends at a time of at most `enough`.
   double guess_of_mpi(const std::vector<Option>& options, double enough);
 
-  // True if the MPI's own collective exchanges messages that take turns: the profile's MPI has a rendezvous between
-  // hosts, and the messages are longer. guess_of_mpi() and least_of_mpi() count such exchanges one after the other.
+  // True if messages of the MPI's own collective take turns: the profile's MPI has a rendezvous between hosts, and the
+  // messages are longer. guess_of_mpi() and least_of_mpi() count such exchanges one after the other.
   bool takes_turns() const noexcept;
 
   // Least seconds of a started sum that the profile's MPI runs on whole vectors; 0: unknown. Open MPI 4 and 5

@@ -1,6 +1,6 @@
-// Closed-form model of a tree split between lanes, in units of a transfer over the lowest level. Levels next to the
-// leaves run on the application's cores, the others on communication cores while the application computes. Its work
-// takes as long as a tree over all cores, divided by the ranks.
+// Closed-form model of a tree split between lanes, in transfers over the lowest level. Levels next to the leaves run on
+// the application's cores, the others on communication cores while the application computes. Its work takes as long as
+// a tree over all cores, divided by the ranks.
 #pragma once
 
 #include <span>
@@ -18,7 +18,6 @@ enum class Edges {
   double_  // gather, scatter: doubles per level
 };
 
-// Times on the ranks' cores, and on the communication cores.
 struct Parts {
   double before = 0;
   double beside = 0;
@@ -46,7 +45,6 @@ struct SplitTree {
   double weight(int level) const noexcept;
 };
 
-// A tree over equal hosts.
 struct SplitCall {
   schedule::Collective collective{};  // reduce, bcast, gather, scatter, or allreduce (up and down)
   double bytes = 0;

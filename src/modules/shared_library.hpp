@@ -1,4 +1,3 @@
-// Found at run time, not linked.
 #pragma once
 
 #include <dlfcn.h>
@@ -14,7 +13,7 @@ namespace stretto::modules {
 
 class SharedLibrary {
  public:
-  // Opens the process's copy, since two would register resources twice; else the file in the environment's `variable`,
+  // Opens the process' copy, since two would register resources twice; else the file in the environment's `variable`,
   // else the system's. It stays loaded.
   SharedLibrary(const char* soname, const char* variable) noexcept : handle_(dlopen(soname, RTLD_NOW | RTLD_NOLOAD)) {
     if (handle_) return;
@@ -30,7 +29,6 @@ class SharedLibrary {
     if (!*function && !missing_) missing_ = name;
   }
 
-  // The first missing function, or null.
   const char* missing() const noexcept { return missing_; }
 
   // The file with this function, or "".

@@ -1,5 +1,5 @@
-// Fortran procedures for MPIs whose own bypass the public C functions: all of Open MPI's, and those of MPICH's mpi_f08
-// without choice buffers. Others call the wrapped C functions.
+// Fortran procedures of MPIs that bypass the public C functions: all of Open MPI's, and those of MPICH's mpi_f08
+// without choice buffers.
 #pragma once
 
 #include <dlfcn.h>
@@ -36,7 +36,7 @@ void* buffer(void* given) noexcept;
 // The procedure in the libraries after this one, or null.
 void* find_next(const char* name) noexcept;
 
-// Calls the procedure with an own `ierror`, since the caller's may be absent. `next` caches it.
+// Calls the procedure with its own `ierror`, since the caller's may be absent. `next` caches it.
 template <class... Parameters, class... Arguments>
 int go_on(const char* name, void (*&next)(Parameters...), Arguments... arguments) noexcept {
   if (!next) next = reinterpret_cast<void (*)(Parameters...)>(find_next(name));
@@ -60,7 +60,6 @@ inline void deliver(int code, MPI_Fint* ierror) noexcept {
   if (ierror) *ierror = code;
 }
 
-// Implementations, named after the C functions.
 using Init = void (*)(MPI_Fint*);
 using InitThread = void (*)(MPI_Fint*, MPI_Fint*, MPI_Fint*);
 using Finalize = void (*)(MPI_Fint*);

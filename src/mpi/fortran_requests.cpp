@@ -33,7 +33,6 @@ void give_statuses(MPI_Fint* at, const std::vector<MPI_Status>& statuses, int pl
     give_status(at + static_cast<std::size_t>(i) * status_length, statuses[static_cast<std::size_t>(i)]);
 }
 
-// Converted from Fortran and back.
 class Requests {
  public:
   Requests(MPI_Fint n, MPI_Fint* given) : given_(given), own_(static_cast<std::size_t>(std::max<MPI_Fint>(n, 0))) {
@@ -66,7 +65,6 @@ void complete(MPI_Fint n, MPI_Fint* given, MPI_Fint* ierror, const Function& f) 
 // Fortran's indices start at 1.
 MPI_Fint position(int index) noexcept { return index == MPI_UNDEFINED ? index : index + 1; }
 
-// Waits and tests of one request, or of any of several.
 template <class Any>
 void complete_any(MPI_Fint n, MPI_Fint* requests, MPI_Fint* index, MPI_Fint* flag, MPI_Fint* status, MPI_Fint* ierror,
                   const Any& any) noexcept {

@@ -58,7 +58,7 @@ Reason reason_of(const model::Question& q, bool raw, const model::Candidate& tak
   return q.code_space && (q.native || q.node) ? Reason::rounding : Reason::alone;
 }
 
-// A choice that is right at any size, for when the model has no answer.
+// Right at any size: serves if the model has no answer.
 Choice plain(const model::Question& q) {
   Choice c;
   c.schedule =

@@ -1,5 +1,5 @@
-// Chooses the schedule, payload and segment of a collective: the cheapest by the model among those that the caller
-// leaves open. A choice depends only on values that all ranks agree on, so every rank chooses alike.
+// Chooses the cheapest schedule, payload and segment by the model among those that the caller leaves open. A choice
+// depends only on values that all ranks agree on, so every rank chooses alike.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +22,6 @@ namespace stretto::select {
 inline constexpr double usual_ratio = 4, best_ratio = 32;
 inline constexpr call::Shrinks usual_ratios{usual_ratio, 6}, best_ratios{best_ratio, 64};
 
-// The model, shared by the ranks of a process.
 struct SharedChooser {
   SharedChooser(model::Profile profile, topology::Topology topology)
       : chooser(std::move(profile), std::move(topology)) {}
@@ -33,8 +32,7 @@ struct SharedChooser {
   std::string messages = "built-in";  // name of the profile that provides the model's message times
 };
 
-// The choices of one rank of a communicator: a pure function of the question's cell in the model's grid, cached by
-// cell.
+// Cached by cell of the model's grid, of which choices are a pure function.
 class Choices {
  public:
   explicit Choices(std::shared_ptr<SharedChooser> shared);
@@ -43,9 +41,9 @@ class Choices {
   std::size_t eager_limit() const noexcept { return shared_->eager_limit; }
   const char* messages() const noexcept { return shared_->messages.c_str(); }
 
-  // The cheapest by prediction. `bytes` is the length of the whole vector (of all blocks). With `streaming`, streams
-  // may shrink the vector by about `ratios`. The result is valid until the next call. Never fails: where the model has
-  // no answer, the collective's default serves.
+  // The cheapest by prediction, valid until the next call. `bytes`: of the whole vector (all blocks). With `streaming`,
+  // streams may shrink the vector by about `ratios`. Never fails: if the model has no answer, the collective's default
+  // serves.
   const Choice& choose(const Call& call, std::size_t bytes, Streaming streaming, const call::Shrinks& ratios,
                        Served served);
 

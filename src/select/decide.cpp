@@ -47,7 +47,6 @@ double roundings_inside(const schedule::Groups& groups) noexcept {
   return n;
 }
 
-// True if enumerations and root are valid.
 bool fit_to_choose(const Call& c, int ranks) noexcept {
   const auto payload = int(c.settings.options.payload);
   return is_type(c.type) && (!reduces(c.collective) || is_op(c.op)) &&
@@ -56,7 +55,6 @@ bool fit_to_choose(const Call& c, int ranks) noexcept {
          c.settings.options.coding <= STRETTO_CODING_DENSE;
 }
 
-// Terms of a decision's error, as far as it is chosen.
 Terms terms_of(const Decision& d, int ranks, const schedule::Groups& groups) noexcept {
   Terms t;
   t.hosts = d.choice.raw_inside ? static_cast<int>(groups.members.size()) : 0;
@@ -87,8 +85,7 @@ Decision Selector::decide(const Call& call, Served served) noexcept {
   const bool relative = o.bound_kind == STRETTO_BOUND_RELATIVE && is_floating(call.type);
   needs.range = (streams && relative) || rounded;
   d.ratio = streams ? usual_ratio : 1;
-  d.shrinks = {usual_ratio,
-               0};  // a payload that is forced takes no sample, so that the gain of dense streams is not known
+  d.shrinks = {usual_ratio, 0};  // a forced payload takes no sample, so the gain of dense streams is unknown
   if (open_counts || !fit_to_choose(call, ranks_)) return d;
   try {
     const std::size_t bytes = vector_bytes(call, ranks_);

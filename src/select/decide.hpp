@@ -1,4 +1,4 @@
-// Decides how a call runs: first by its arguments alone, and again, for anything left open, when the ranks agree.
+// A call is decided by its arguments alone, and anything left open by the ranks' agreement.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@
 
 namespace stretto::select {
 
-// The decisions of one rank of a communicator. Ranks with equal calls decide alike.
+// Ranks with equal calls decide alike.
 class Selector {
  public:
   // `messages`: see CarrierLimits.
@@ -24,13 +24,11 @@ class Selector {
   // arguments may differ.
   Decision decide(const Call& call, Served served) noexcept;
 
-  // Completes a decision with the ranks' agreement: turns the bound into an eps per contribution, and makes an open
-  // choice. Every rank gets the same status: invalid_argument, unsupported or invalid_bound. Only out_of_memory may be
-  // local.
+  // Turns the bound into an eps per contribution, and makes an open choice. Every rank gets the same status:
+  // invalid_argument, unsupported or invalid_bound. Only out_of_memory may be local.
   Status complete(const Call& call, const Agreed& agreed, Served served, Decision* decision) noexcept;
 
-  // Keeps the ratios on which the ranks of a blocking call agreed, for later calls without an agreement. 0: none were
-  // found.
+  // Keeps the ratios on which the ranks of a blocking call agreed, for later calls without an agreement. 0: none.
   void remember(const Call& call, const call::Shrinks& ratios) noexcept;
 
   // As Splits::of(), for a decided started call with communication cores.

@@ -1,4 +1,3 @@
-// A decision: how a call runs, by its arguments and by the ranks' agreement.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +17,7 @@ using call::Collective;
 
 using model::Provider;
 
-// Providers that serve a call. Schedules serve every call.
+// Schedules serve every call.
 struct Served {
   bool mpi = false, node = false;
   bool streams = false;        // the node also serves it with streams, within a bound
@@ -32,8 +31,8 @@ struct Served {
   }
 };
 
-// A way to run a collective. For the provider mpi, and for node on one host, only `payload` and `why` are used. On several hosts the
-// provider node runs `schedule` between them.
+// A way to run a collective. For mpi, and for node on one host, only `payload` and `why` are used. On several hosts
+// node runs `schedule` between them.
 struct Choice {
   Provider provider = Provider::schedules;
   payload::Kind payload = payload::Kind::raw;
@@ -52,7 +51,7 @@ struct Choice {
   bool through_nodes() const noexcept { return provider == Provider::node && piece > 0; }
 };
 
-// Values that a call needs from the agreement before its data may move.
+// Needed from the agreement before data may move.
 struct Needs {
   bool counts = false;  // of other ranks
   bool range = false;   // of the values, for a bound
@@ -62,20 +61,20 @@ struct Needs {
   bool any() const noexcept { return values() || check; }
 };
 
-// decide() sets `choice` and `made` unless the agreement can still change the choice. complete() then makes the choice,
-// and fills in the rest.
+// decide() sets `choice` and `made` unless the agreement can still change the choice. complete() makes it then, and
+// fills in the rest.
 struct Decision {
   bool known = true;  // false: out of memory
   Needs needs;
   bool made = false;
   Choice choice;
-  double ratio = 1;       // by which the vector is expected to shrink
-  call::Shrinks shrinks;  // by coding
+  double ratio = 1;  // by which the vector is expected to shrink
+  call::Shrinks shrinks;
 
   stretto_payload payload = STRETTO_PAYLOAD_RAW;
   std::uint64_t contributions = 1;  // K; with raw sums inside hosts, the number of hosts
   std::uint64_t inputs = 1;         // total K
-  int hosts = 0;                    // number of hosts with raw sums inside; 0: every sum uses `payload`
+  int hosts = 0;                    // with raw sums inside; 0: every sum uses `payload`
   double eps = 0;                   // per contribution
   double error = 0;                 // bound of |result - exact|, except for
   double rounding = 0;              // the error by additions in the values' own type; infinite: unknown

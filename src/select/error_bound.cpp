@@ -16,7 +16,6 @@ using payload::Kind;
 
 bool sums(const Call& c) noexcept { return c.op == STRETTO_SUM || c.op == STRETTO_DIFFERENCE || c.op == STRETTO_MEAN; }
 
-// True if short messages travel raw beside streams.
 bool adds_some_raw(const Call& c) noexcept {
   return c.settings.options.raw_below > 0 && c.settings.options.payload != STRETTO_PAYLOAD_RAW;
 }
@@ -51,7 +50,7 @@ double units(const Call& c, const Terms& t) noexcept {
   return mean ? n / K : n;
 }
 
-// units() times the type's unit: the error of a sum, relative to the largest value. Infinite if the estimate is void.
+// Error of a sum, relative to the largest value: units() times the type's unit. Infinite if the estimate is void.
 double unit_of(const Call& c, const Terms& t) noexcept {
   const double n = units(c, t), all = static_cast<double>(t.contributions) * adding(c.type).unit;
   if (n == 0) return 0;
@@ -161,7 +160,7 @@ Status eps_of(const Call& call, const Terms& terms, const Agreed& agreed, double
     return Status::ok;
   }
   const double rounded = within ? rounding(call, terms, agreed, 0) : 0;
-  // The remaining bound. A difference is reduced by a margin for its own rounding.
+  // A difference is reduced by a margin for its own rounding.
   const double left = rounded > 0 ? bound * (1 - 0x1p-50) - rounded : bound;
   if (raw ? rounded > bound : !(left > 0)) return refuse(call, terms, agreed, bound, rounded);
   if (raw) return Status::ok;

@@ -1,5 +1,5 @@
-// Turns a bound into an eps per contribution, and computes the error of the result. A sum has two errors: streams
-// quantise values, and additions in the values' own type round. A bound for the result covers both.
+// A sum has two errors: streams quantise values, and additions in the values' own type round. A bound for the result
+// covers both.
 #pragma once
 
 #include <cstdint>
@@ -11,38 +11,37 @@
 
 namespace stretto::select {
 
-// Properties that determine a vector's error.
 struct Terms {
   payload::Kind kind = payload::Kind::raw;
   std::uint64_t contributions = 1;  // K
   int ranks = 1;                    // p
-  int hosts = 0;                    // number of hosts with raw sums inside; 0: every sum uses `kind`
+  int hosts = 0;                    // with raw sums inside; 0: every sum uses `kind`
   double inside = 0;                // sum over the hosts of roundings(ranks of the host), for raw sums inside
   bool some_raw = false;            // short messages travel raw beside streams of codes
 };
 
-// Each addition of values in their own type rounds by at most a unit of the sum so far. For k values of at most 1 that
-// makes 2 + 3 + ... + k units in all. No order of the additions rounds more.
+// Each addition in the values' own type rounds by at most a unit of the sum so far: for k values of at most 1, in any
+// order, at most 2 + 3 + ... + k units.
 constexpr double roundings(double k) noexcept { return k * (k + 1) / 2 - 1; }
 
 // Quantisation error of the result in units of eps; under a statistical scope, with its probability. Sums in code
-// space: K. Sums that recompress: K inputs and p - 1 combinations, each compressed once, so K + p - 1. With raw sums
-// inside hosts, these sums are the inputs. Sums in code space with short messages raw: K + 1, since a raw sum is
-// compressed again.
+// space: K. Sums that recompress: K inputs and p - 1 combinations, each compressed once, so K + p - 1. Raw sums inside
+// hosts are such inputs. Sums in code space with short messages raw: K + 1, since a raw sum is compressed again.
 double error_factor(const Call& call, const Terms& terms) noexcept;
 
 // The bound in units of the data; 0: a fraction of an empty range. invalid_bound if it is not finite.
 Status absolute_bound(const Call& call, const Agreed& agreed, double* bound) noexcept;
 
-// The absolute bound per contribution. 0: values travel raw, or must be exact (e.g. for a range of 0). invalid_bound if
-// the bound is not finite, or if it is for the result and additions in the type may round by more.
+// The absolute bound per contribution. 0: values travel raw, or must be exact (e.g. for a range of 0). invalid_bound:
+// the bound is not finite, or it is for the result and additions in the type may round by more.
 Status eps_of(const Call& call, const Terms& terms, const Agreed& agreed, double* eps) noexcept;
 
-// Error bound of the result before its last rounding: quantisation and, if the bound is for the result, all additions.
+// Bound of the result's error before its last rounding: quantisation and, if the bound is for the result, all
+// additions.
 double error_of(const Call& call, const Terms& terms, const Agreed& agreed, double eps) noexcept;
 
-// Additional error by additions in the values' own type, unless error_of() includes it (a bound for the result).
-// Infinite if they round and `agreed` is null, since the values' magnitude is unknown.
+// Additional error by additions in the values' own type; 0 if error_of() includes it (a bound for the result). Infinite
+// if they round and `agreed` is null, since the values' magnitude is unknown.
 double rounding_beside(const Call& call, const Terms& terms, const Agreed* agreed, double eps) noexcept;
 
 // True if a call adds floating-point values and has a bound for their sum (or mean) itself.

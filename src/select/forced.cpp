@@ -8,7 +8,7 @@ namespace {
 
 using namespace call;
 
-// Checks without counts: gatherv, scatterv and alltoallv are checked again when every rank knows them.
+// Without counts: gatherv, scatterv and alltoallv are checked again when every rank knows them.
 Status check_provider(const Call& call, Provider provider, const Providers& all) {
   const stretto_options& o = call.settings.options;
   const bool node = provider == Provider::node;

@@ -10,19 +10,19 @@
 
 namespace stretto::select {
 
-// The provider that a forced schedule names: mpi for "native", node for "node". Empty for any other schedule, or none.
+// mpi for "native", node for "node". Empty for any other schedule, or none.
 std::optional<Provider> forced_provider(const Call& call) noexcept;
 
-// The providers of a communicator, and those that serve a call.
+// A communicator's providers.
 struct Providers {
   bool mpi = false, node = false;  // the communicator has the provider
   std::string no_node;             // reason why there is no node
   Served served;
 };
 
-// Checks a forced schedule: it exists, offers the collective, and keeps the order of non-commutative operations (with
-// ranks in these groups; null: each rank is a group). A forced provider must exist and serve the call exactly. gatherv,
-// scatterv and alltoallv are checked without their counts; complete() checks them again.
+// A forced schedule must exist, offer the collective, and keep the order of non-commutative operations (with ranks in
+// these groups; null: each rank is a group). A forced provider must exist and serve the call exactly. gatherv, scatterv
+// and alltoallv are checked without their counts; complete() checks them again.
 Status check_forced(const Call& call, const Providers& providers, const schedule::Groups* groups);
 
 // The part of check_forced() about an existing schedule.

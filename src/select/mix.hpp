@@ -1,4 +1,3 @@
-// One step of a hash of several numbers.
 #pragma once
 
 #include <cstdint>

@@ -44,7 +44,7 @@ Asked ask(const Call& call, std::size_t bytes, Streaming streaming, const call::
   const auto rounded = [](double ratio) { return model::power_of_two(4 * std::lround(2 * std::log2(ratio))); };
   q.ratio = compress ? rounded(ratios.fixed) : 1;
   if (compress && !served.device && o.coding != STRETTO_CODING_FIXED && ratios.dense > 0) {
-    // The gain has eight steps a factor of two: it decides between two codings, while an error of `ratio` is one of both.
+    // Eight steps a factor of two: the gain decides between two codings, while an error of `ratio` is one of both.
     const double gain = std::max(1.0, ratios.dense / ratios.fixed);
     q.dense_ratio = q.ratio * model::power_of_two(std::lround(8 * std::log2(gain)));
     q.fixed = o.coding == STRETTO_CODING_AUTO;

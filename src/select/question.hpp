@@ -1,4 +1,3 @@
-// A call as a question to the model.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +20,7 @@ struct Asked {
   bool in_memory = false;    // the memory of several hosts was requested
   bool reported = false;     // on this rank: a report shows the predictions
 
-  // True if cell and question are equal: two questions may share a cell by chance.
+  // Compares questions too: two may share a cell by chance.
   bool same_answer(const Asked& other) const noexcept;
 };
 

@@ -1,4 +1,3 @@
-// Compression ratios observed so far, by kind of vector.
 #pragma once
 
 #include <array>
@@ -11,11 +10,10 @@
 
 namespace stretto::select {
 
-// Ratios on which the ranks agreed in blocking calls, by collective, type, bound and length. All ranks call alike, so
-// every rank has the same ratios.
+// Compression ratios on which the ranks agreed in blocking calls, by collective, type, bound and length. All ranks call
+// alike, so every rank has the same ratios.
 class Ratios {
  public:
-  // Ratio of vectors like this one.
   std::optional<call::Shrinks> recall(const call::Call& call, std::size_t bytes) const noexcept;
   void remember(const call::Call& call, std::size_t bytes, const call::Shrinks& ratios) noexcept;
 

@@ -1,4 +1,3 @@
-// Cuts a chosen schedule into segments, and changes the schedule for blocks of unequal length.
 #pragma once
 
 #include <cstddef>
@@ -9,8 +8,8 @@
 
 namespace stretto::select {
 
-// Limits of a rank's carrier: the longest message to another host without a rendezvous (0: no such limit), and the
-// number of messages that one rank may send another in one collective.
+// The longest message to another host without a rendezvous (0: no such limit), and the number of messages that one rank
+// may send another in one collective.
 struct CarrierLimits {
   std::size_t eager_limit = 0;
   std::uint32_t messages = 0;

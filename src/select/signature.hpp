@@ -1,4 +1,3 @@
-// A rank's contribution to the agreement.
 #pragma once
 
 #include "base/status.hpp"

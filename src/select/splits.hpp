@@ -1,5 +1,4 @@
-// Number of levels of a tree that the application's core runs, while communication cores drive the rest
-// (schedule::Lane).
+// Levels of a tree that the application's core runs, while communication cores drive the rest (schedule::Lane).
 #pragma once
 
 #include <cstddef>

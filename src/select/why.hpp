@@ -1,4 +1,3 @@
-// The reason why a call runs as it does, for reports.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +18,7 @@ enum class Reason : std::uint8_t {
 
 struct Why {
   Reason reason = Reason::predicted;
-  float seconds = 0, mpi = 0;  // predicted seconds of this choice, and of the MPI's own collective; 0: none
+  float seconds = 0, mpi = 0;  // predicted, of this choice, and of the MPI's own collective; 0: none
 
   // True for a short call whose predictions were skipped, since it had no report.
   bool lacks_prediction() const noexcept {

@@ -1,5 +1,4 @@
-// The models of this process, by all that they depend on. A communicator finds the answers of earlier ones on the same
-// machine: a first answer takes up to the time of several calls.
+// Kept for later communicators: a model's first answer takes the time of several calls.
 #pragma once
 
 #include <algorithm>
@@ -24,7 +23,7 @@ class Choosers {
     return all;
   }
 
-  // The model of an earlier call with this key, else one made of the other arguments. Throws std::bad_alloc.
+  // The model kept under this key, else one made of the other arguments. Throws std::bad_alloc.
   std::shared_ptr<select::SharedChooser> of(const std::string& key, model::Profile profile, topology::Topology topology,
                                             std::string messages) {
     const std::lock_guard lock(mutex_);

@@ -1,4 +1,4 @@
-// Communicators under their C names, and those over threads. Over an MPI: mpi.cpp; of processes that meet in a store: store.cpp.
+// Also creates communicators over threads.
 #include "api/comm_cores.hpp"
 #include "api/communicator.hpp"
 
@@ -22,7 +22,6 @@ namespace {
 
 constexpr std::chrono::seconds patience{300};
 
-// State that the ranks of a communicator share.
 struct Parts {
   Parts() = default;
   explicit Parts(int ranks)
@@ -35,8 +34,8 @@ struct Parts {
   std::shared_ptr<select::SharedChooser> chooser;  // threads are ranks of one host
 };
 
-// One collective creation. The threads meet when they come, and again when each has made its communicator or failed.
-// They leave with the same status. Meeting takes no memory, so that a thread without can say so.
+// The threads of a creation meet on arrival, and again when each has made its communicator or failed. They leave with
+// the same status. Meeting takes no memory, so that a thread without can report it.
 struct Meeting {
   explicit Meeting(int ranks) : taken(static_cast<std::size_t>(ranks)) {}
   std::vector<char> taken;
@@ -76,12 +75,11 @@ struct stretto_thread_group_s {
 
 namespace {
 
-// A thread's part in a creation.
 class Attendance {
  public:
   explicit Attendance(stretto_thread_group_s& group) : group_(group), lock_(group.mutex) {
     at_ = &group_.meetings[group_.current];
-    group_.changed.wait(lock_, [&] { return !at_->over; });  // for those who still leave it
+    group_.changed.wait(lock_, [&] { return !at_->over; });  // slower ranks still leave the previous one
     ++at_->inside;
   }
   ~Attendance() {
@@ -110,7 +108,7 @@ class Attendance {
     lock_.unlock();
   }
 
-  // Waits until all have made theirs. `made`: whether this thread has.
+  // Waits until all have made theirs or failed.
   void finish(Status made) {
     lock_.lock();
     if (made != Status::ok) at_->refuse(made);
@@ -120,12 +118,12 @@ class Attendance {
   }
 
   const Parts& parts() const noexcept { return at_->parts; }
-  // After finish(), the same on all ranks.
+  // Valid after finish(); equal on all ranks.
   Status status() const noexcept { return at_->status; }
   Status told() const noexcept { return fail(at_->status, std::string_view(at_->why.data())); }
 
  private:
-  // Nobody else comes to this one.
+  // Closes the meeting to further ranks.
   void end(Meeting& m) {
     if (m.over) return;
     try {
@@ -188,7 +186,7 @@ stretto_status stretto_thread_group_free(stretto_thread_group group) {
 stretto_status stretto_comm_create_threads(stretto_thread_group group, int rank, stretto_comm* comm) {
   if (!group) return to_c(fail(Status::invalid_argument, "group is NULL"));
   if (comm) *comm = nullptr;
-  std::unique_ptr<stretto_comm_s> made;  // freed after the meeting where it is not handed out
+  std::unique_ptr<stretto_comm_s> made;  // freed after the meeting if it is not handed out
   Attendance attendance(*group);
   attendance.come(rank, comm != nullptr);
   attendance.finish(make(attendance.parts(), rank, &made));

@@ -1,4 +1,4 @@
-// The job of a process as its environment describes it, for ranks that meet in a store (include/stretto/stretto_store.h).
+// For ranks that meet in a store (include/stretto/stretto_store.h).
 #pragma once
 
 #include <memory>
@@ -8,7 +8,7 @@
 
 namespace stretto::api {
 
-// Reads this rank's number and the number of ranks from STRETTO_RANK and STRETTO_SIZE, or from the variables of torchrun, an
+// Reads the rank and the number of ranks from STRETTO_RANK and STRETTO_SIZE, or from the variables of torchrun, an
 // MPI's launcher, PMI or Slurm. invalid_argument names the variable that is missing or is no number.
 Status read_rank(int* rank, int* ranks) noexcept;
 

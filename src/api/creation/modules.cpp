@@ -16,7 +16,7 @@ namespace {
 
 Status no_memory() noexcept { return fail(Status::out_of_memory, std::string_view("no memory to load a module")); }
 
-// Where modules are. Throws std::bad_alloc.
+// Throws std::bad_alloc.
 std::string directory() {
   if (const char* given = secure_getenv("STRETTO_MODULES"); given && *given) return given;
   Dl_info here;
@@ -26,7 +26,7 @@ std::string directory() {
   return (end == file.npos ? std::string(".") : std::string(file.substr(0, end))) + "/stretto";
 }
 
-// The version is the table's first member in every version; what comes behind it is not read from another one.
+// The version is the table's first member in every version; other members are read only from our own.
 Status compare(const std::string& file, const backend::Module* found) {
   if (!found) return fail(Status::unsupported, "{} is no module of stretto", file);
   if (std::strcmp(found->version, STRETTO_VERSION) != 0)
@@ -63,7 +63,7 @@ using GetAbi = int (*)(int*, int*);
 
 constexpr const char* version_symbol = "MPI_Get_library_version";
 
-// A library that was loaded for another alone is not seen by RTLD_DEFAULT. Names of all libraries of the process.
+// RTLD_DEFAULT does not see a library that was loaded for another alone.
 std::vector<std::string> libraries() {
   std::vector<std::string> names;
   const auto add = [](dl_phdr_info* info, std::size_t, void* to) {
@@ -79,7 +79,7 @@ std::vector<std::string> libraries() {
   return names;
 }
 
-// A function of the loaded MPI: one that this library sees, else one of any loaded library.
+// A function that this library sees, else one of any loaded library.
 void* find_function() {
   if (void* seen = dlsym(RTLD_DEFAULT, version_symbol)) return seen;
   for (const std::string& name : libraries()) {
@@ -92,8 +92,8 @@ void* find_function() {
   return nullptr;
 }
 
-// The MPI's library itself, with its functions for all that is loaded later; null: no MPI. Where only one library and
-// this one were loaded to see it (a Python extension), modules would not.
+// The MPI's library, visible to everything that is loaded later; null: no MPI. If only one library was loaded to see it
+// (a Python extension), modules would not.
 void* find_library() {
   void* const function = find_function();
   Dl_info file;

@@ -1,4 +1,4 @@
-// The modules beside the library (src/modules), and which of them fits the MPI that is loaded in this process.
+// The modules beside the library (src/modules), and the module that fits the loaded MPI.
 #pragma once
 
 #include <string>
@@ -9,11 +9,11 @@
 
 namespace stretto::api {
 
-// Loads libstretto_NAME.so: from the directory in STRETTO_MODULES, or from stretto/ beside this library. A module stays
-// loaded. unsupported: there is none, or it is of another version of stretto.
+// Loads libstretto_NAME.so for good, from the directory in STRETTO_MODULES, or from stretto/ beside this library.
+// unsupported: there is none, or it is of another version of stretto.
 Status find_module(const std::string& name, const backend::Module** module) noexcept;
 
-// The MPI in this process, however it came here: linked, or loaded by another library.
+// The MPI in this process, linked, or loaded by another library.
 struct LoadedMpi {
   std::string version;                   // the first line of MPI_Get_library_version
   stretto_mpi abi = STRETTO_MPI_LOADED;  // its binary interface; LOADED: none that stretto knows
@@ -22,7 +22,7 @@ struct LoadedMpi {
 // Lets modules use the functions of that MPI. unsupported: no MPI is loaded.
 Status find_loaded_mpi(LoadedMpi* mpi) noexcept;
 
-// The name of the module for a binary interface, as "openmpi".
+// As "openmpi".
 const char* module_of(stretto_mpi abi) noexcept;
 
 }  // namespace stretto::api

@@ -1,4 +1,3 @@
-// Communicators over the MPI that is loaded in this process, by the module that fits it.
 #include <array>
 #include <atomic>
 #include <memory>
@@ -24,8 +23,7 @@ const char* words(stretto_mpi abi) noexcept {
   return "no MPI that stretto knows";
 }
 
-// The module that fits this process's MPI, found once: a process has one MPI. So later calls allocate nothing, and fail on no rank
-// alone.
+// The module that fits this process' MPI, found once, so that later calls allocate nothing, and fail on no rank alone.
 struct Fitting {
   std::atomic<const backend::Module*> module{nullptr};
   stretto_mpi abi = STRETTO_MPI_LOADED;  // written before `module`

@@ -34,7 +34,6 @@ Neighbours neighbours_of(const topology::Topology& topology, int rank) {
   return {};
 }
 
-// One message to the next host and one from the previous.
 Status pass(carrier::Carrier& messages, Neighbours to, std::uint64_t tag, std::byte* out, std::byte* in,
             std::size_t bytes) noexcept {
   Status s = messages.start_recv(to.previous, tag, in, bytes, 0);
@@ -53,7 +52,7 @@ Status pass(carrier::Carrier& messages, Neighbours to, std::uint64_t tag, std::b
   return s;
 }
 
-// Seconds of a message after the first: the least, and the mean.
+// Seconds of a message after the first.
 struct Took {
   double least = patience, mean = 0;
 };
@@ -71,7 +70,6 @@ Status pass_many(carrier::Carrier& messages, Neighbours to, std::byte* out, std:
   return Status::ok;
 }
 
-// Measures latency and bandwidth of messages between this rank and its neighbours.
 Status measure(carrier::Carrier& messages, Neighbours to, std::byte* memory, NetworkSpeed* speed) noexcept {
   std::byte *out = memory, *in = memory + long_bytes;
   Took brief, whole;
@@ -110,7 +108,7 @@ Status probe_network(backend::Transport& transport, const topology::Topology& to
   NetworkSpeed own;
   if (const Neighbours to = neighbours_of(topology, transport.rank()); to.next >= 0) {
     s = measure(messages, to, memory.get(), &own);
-    // The carrier may still touch the memory of a message that did not end: it is never freed then.
+    // The carrier may still access the memory of a message that did not end: never free it.
     if (s != Status::ok) static_cast<void>(memory.release());
   }
   if (s = node::agree(transport, s); s != Status::ok) return s;

@@ -1,5 +1,5 @@
-// Probes the network while a communicator is made: a few messages between hosts tell its latency and its rate within a
-// factor of two. `stretto tune` measures both precisely.
+// Probes the network while a communicator is made: a few messages between hosts tell latency and rate within a factor
+// of two. `stretto tune` measures both precisely.
 #pragma once
 
 #include "backend/transport.hpp"
@@ -9,7 +9,7 @@
 
 namespace stretto::api {
 
-// Times of messages between hosts. `byte` is 0 where nothing was measured.
+// Times of messages between hosts. `byte` is 0 if nothing was measured.
 struct NetworkSpeed {
   double latency = 0;  // seconds
   double byte = 0;     // seconds
@@ -17,17 +17,16 @@ struct NetworkSpeed {
   bool known() const noexcept { return byte > 0; }
 };
 
-// The result of this process's latest probe over `carrier`; it is not known where there was none.
+// The result of this process' latest probe over `carrier`, if any.
 NetworkSpeed known_speed(model::Carrier carrier) noexcept;
 
-// The first rank of each host sends to that of the next host, and receives from that of the previous host at the same
-// time: 800 KB a host. *speed is that of the slowest host, the same on all ranks. Collective; all ranks get the same
-// status. timeout: a message took longer than a minute. After a failure `messages` has no further use. Precondition:
-// several hosts.
+// The first rank of each host sends to that of the next host, and receives from that of the previous host: 800 KB a
+// host. *speed is that of the slowest host. Collective; all ranks get the same speed and status. timeout: a message
+// took longer than a minute. After a failure `messages` has no further use. Precondition: several hosts.
 Status probe_network(backend::Transport& transport, const topology::Topology& topology, model::Carrier over,
                      carrier::Carrier& messages, NetworkSpeed* speed) noexcept;
 
-// The slower of two; not known where one of them is not.
+// Not known if either is not.
 NetworkSpeed slower(NetworkSpeed one, NetworkSpeed other) noexcept;
 
 }  // namespace stretto::api

@@ -1,4 +1,3 @@
-// A text that rank 0 has, on all ranks, while a communicator is made.
 #pragma once
 
 #include <string>
@@ -10,8 +9,8 @@
 namespace stretto::api {
 
 // Copies rank 0's `given`, which must not point into *text, to *text on every rank. Collective: a rank without memory,
-// or whose transport reports a failure, takes part to the end. If it left, the others would wait, or a later
-// communicator would find its messages (MPICH reuses contexts). out_of_memory: on this rank alone.
+// or whose transport fails, takes part to the end. Else the others would wait, or a later communicator would find its
+// messages (MPICH reuses contexts). out_of_memory: on this rank alone.
 Status share_text(backend::Transport& transport, std::string_view given, std::string* text) noexcept;
 
 }  // namespace stretto::api

@@ -1,4 +1,3 @@
-// Communicators of processes that meet in a store.
 #include "stretto/stretto_store.h"
 
 #include <cmath>
@@ -84,7 +83,7 @@ Status create(carrier::Store& store, int rank, int ranks, const stretto_store_op
     if (const Status s = api::find_module("ucx", &module); s != Status::ok) {
       const carrier::Newcomer me{o.name, rank, ranks, STRETTO_VERSION, {}, message()};
       carrier::Session session;
-      static_cast<void>(carrier::meet_in(store, me, o.timeout, &session));  // so that all are told
+      static_cast<void>(carrier::meet_in(store, me, o.timeout, &session));  // informs all ranks
       return fail(s, std::string_view(me.failure));
     }
     backend::Place place{o.name, rank, ranks, o.timeout, o.transports ? o.transports : ""};

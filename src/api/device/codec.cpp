@@ -1,4 +1,4 @@
-// The codec on the GPU under its C names: arguments are checked, the plugin does the rest.
+// Arguments are checked here, the plugin does the rest.
 #include "stretto/stretto_cuda.h"
 
 #include <cmath>
@@ -42,7 +42,6 @@ Status check_values(stretto_type type, std::size_t count) {
   return Status::ok;
 }
 
-// A call being checked: the first failure stays.
 class PluginCall {
  public:
   PluginCall(StreamOperation operation, stretto_type type, std::size_t count, const stretto_cuda_call* call)
@@ -59,7 +58,7 @@ class PluginCall {
   cuda::Arguments& arguments() { return arguments_; }
   std::size_t value_bytes() const { return codec::size_of(static_cast<codec::Type>(arguments_.type)); }
 
-  // The pointer is one that the device can use, at a multiple of `alignment`; `needed` false: NULL will do.
+  // Requires a pointer that the device can use, at a multiple of `alignment`; NULL passes unless `needed`.
   template <class T>
   T* device(T* p, const char* what, std::size_t alignment, bool needed = true) {
     if (status_ != Status::ok || (!p && !needed)) return p;

@@ -1,4 +1,3 @@
-// Collectives in the order of a CUDA stream, under their C names: calls like all others, but for where they run.
 #include "api/operation/form.hpp"
 #include "api/operation/operation.hpp"
 #include "call/enums.hpp"
@@ -26,7 +25,7 @@ stretto_status run(stretto_comm comm, const stretto_options* options, const stre
   return to_c(operation.wait(guard));
 }
 
-// The communicator's device, and the communicator held; made on the current one where `make`. Null: it has none.
+// Locks the communicator and gives its device, made on the current one if `make`. Null: it has none.
 Status device_of(stretto_comm comm, bool make, Guard* guard, device::Device** found) noexcept {
   if (const Status s = usable(comm); s != Status::ok) return s;
   *guard = comm->guard();

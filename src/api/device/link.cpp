@@ -39,7 +39,7 @@ std::string_view given() noexcept {
 
 std::uint64_t wanted() noexcept {
   const std::string_view name = given();
-  if (name.empty() && carrier::is_paced()) return wants_host;  // whose rate it is
+  if (name.empty() && carrier::is_paced()) return wants_host;  // the host's messages are paced
   if (name.empty()) return 0;
   if (carrier::is_paced() && (name == "nccl" || name == "transport" || name == "peer")) return paces_another_carrier;
   if (name == "nccl") return wants_nccl;
@@ -136,7 +136,6 @@ class LinkMaker {
         s, [this] { link_.peer.reset(); }, &link_.why_no_peer);
   }
 
-  // Gathers `own` of each rank on all ranks.
   template <class T>
   Status share(const T& own, std::vector<T>* all) {
     static_assert(sizeof(T) % sizeof(std::uint64_t) == 0);
@@ -157,7 +156,7 @@ class LinkMaker {
     return keep(own, [this] { link_.of_transport.reset(); });
   }
 
-  // One for all ranks, or for none.
+  // All ranks keep the carrier, or none does.
   template <class Drop>
   Status keep(Status own, const Drop& drop, std::string* why = nullptr) {
     const auto say_why = [this, why](std::string_view text) { why ? void(*why = text) : this->say_why(text); };

@@ -1,4 +1,4 @@
-// How messages cross between devices where every rank of a call has its buffers in the memory of one.
+// Links between the devices of a communicator's ranks, for calls whose ranks all have their buffers on devices.
 #pragma once
 
 #include <memory>
@@ -13,12 +13,12 @@ struct stretto_comm_s;
 
 namespace stretto::api {
 
-// Links between the devices of a communicator's ranks, made by the first call that needs them.
+// Made by the first call that needs them.
 struct DeviceLink {
   bool made = false;
   std::unique_ptr<backend::DeviceComm> library;           // NCCL
   std::unique_ptr<backend::PeerMessages> peer;            // memory of the host's devices in reach
-  std::unique_ptr<carrier::DeviceMessages> of_transport;  // an MPI that takes device memory, say
+  std::unique_ptr<carrier::DeviceMessages> of_transport;  // e.g. an MPI that takes device memory
   std::string why_no_library;
 
   std::string why_no_peer{};

@@ -1,4 +1,3 @@
-// Memory, copies and waits of a device under their C names: each is a call of the plugin.
 #include "stretto/stretto_cuda_memory.h"
 
 #include "api/communicator.hpp"
@@ -20,7 +19,7 @@ namespace {
 constexpr int cuda_no_memory = 2;  // cudaErrorMemoryAllocation
 constexpr double interrupt_every = 0.05;
 
-// While one lives, this thread's CUDA uses the stream's device.
+// While it lives, this thread's CUDA uses the stream's device.
 class StreamVisit {
  public:
   StreamVisit(const Plugin& plugin, void* stream) noexcept : plugin_(plugin) {
@@ -44,7 +43,6 @@ class StreamVisit {
   int before_ = -1;
 };
 
-// Waits until an event is over.
 Status wait_for(const Plugin& plugin, void* event) noexcept {
   Waiting waiting(true);
   for (double asked = Waiting::clock();;) {

@@ -15,7 +15,7 @@ namespace {
 using backend::Decision;
 using call::Call;
 
-// One that was begun, on the first lane where the caller has no stream.
+// Runs on the first lane if the caller has no stream.
 class StartedDeviceCall final : public backend::Pending {
  public:
   StartedDeviceCall(backend::DeviceComm& library, device::Device& device) noexcept
@@ -45,7 +45,7 @@ class StartedDeviceCall final : public backend::Pending {
   }
 
  private:
-  // On a stream of the caller's it is over once it is enqueued.
+  // On a caller's stream the call is over once it is enqueued.
   Status go_on() noexcept {
     if (!enqueued_) {
       if (const Status s = library_.begun(&enqueued_); s != Status::ok || !enqueued_) return s;
@@ -83,7 +83,7 @@ class DeviceBackend final : public backend::Backend {
     Status s = begun.begin(c);
     if (s == Status::ok) s = wait(begun, call::timeout_of(c.settings.options), number);
     if (s == Status::ok) return s;
-    library_.abort();  // ranks that wait for this one in a device learn it from the engine, and abort, too
+    library_.abort();  // ranks that wait in a device learn it from the engine, and abort, too
     engine_.give_up(s, message(), number);
     return s;
   }

@@ -1,4 +1,3 @@
-// The collectives of a library of devices (NCCL), as a backend.
 #pragma once
 
 #include <memory>
@@ -8,7 +7,7 @@
 
 namespace stretto::api {
 
-// Borrows both arguments. A call with a stream returns when its collective is enqueued there; a call without one waits to its end.
+// Borrows both. A call with a stream returns when its collective is enqueued there; a call without waits for its end.
 // Throws std::bad_alloc.
 std::unique_ptr<backend::Backend> make_device_backend(backend::DeviceComm& library, engine::Engine& engine);
 

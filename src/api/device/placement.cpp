@@ -25,7 +25,7 @@ std::string in_words(const Location& at) {
 
 bool host_reads(MemoryKind kind) noexcept { return kind != MemoryKind::device; }
 
-// The buffers of a call one after another: all must be where the first is.
+// Checks that all buffers of a call lie in one place.
 class Buffers {
  public:
   explicit Buffers(const device::Plugin& plugin) noexcept : plugin_(plugin) {}
@@ -64,14 +64,15 @@ Status find(const stretto_comm_s& comm, const Call& call, Buffers* buffers) {
   return s;
 }
 
-// The communicator's device, made where this is the first call with one.
+// Makes the communicator's device if this is the first call with one.
 Status use(stretto_comm_s& comm, const device::Plugin& plugin, int number) noexcept {
   if (!comm.device) return device::Device::open(plugin, number, &comm.device);
   if (comm.device->number() == number) return comm.device->usable();
   return fail(Status::unsupported, "a communicator uses one device: first {}, now {}", comm.device->number(), number);
 }
 
-// A graph can hold work that is enqueued on the stream, and no work of a host: so only NCCL's own collectives, once NCCL is there.
+// A graph can hold work enqueued on the stream, and no work of a host: so only NCCL's own collectives, once NCCL is
+// there.
 Status check_capture(const stretto_comm_s& comm, const Call& call) {
   const auto refuse = [](std::string_view why) {
     return fail(Status::unsupported, "the stream is captured in a graph; {}", why);

@@ -1,4 +1,4 @@
-// The range of values in device memory, for a bound that is a fraction of it, without marks of missing data.
+// Ranges for a relative bound leave out marks of missing data.
 #include <algorithm>
 #include <cmath>
 #include <limits>

@@ -1,4 +1,4 @@
-// Agreement of an operation's ranks beside the data: few words each, in one small allreduce.
+// Ranks agree in one small allreduce.
 #include <algorithm>
 #include <cstring>
 
@@ -50,7 +50,7 @@ Status Operation::exchange_signatures() noexcept {
   }
 }
 
-// Where only the root knows all counts, and each rank its own, all learn both: p words of the ranks, p of the root.
+// If only the root knows all counts, and each rank its own, all learn both: p words of the ranks, p of the root.
 Status Operation::exchange_counts() noexcept {
   try {
     const auto p = static_cast<std::size_t>(comm_.size), r = static_cast<std::size_t>(comm_.rank);

@@ -1,4 +1,3 @@
-// Turns the record of a call into a call, checked and decided.
 #pragma once
 
 #include "api/communicator.hpp"

@@ -1,4 +1,3 @@
-// The collectives that are started, under their C names: each fills in a record, which waits in a request.
 #include <new>
 
 #include "api/operation/form.hpp"

@@ -41,7 +41,7 @@ void Operation::start(Call&& call, select::Decision&& decision, Status own, bool
     return;
   }
   const bool exchanges = decision_.needs.any();
-  // Where memory is missing here, the others go on as ever, and nothing tells them but this.
+  // Memory is missing here: the others go on, and only this informs them.
   const bool lost = !decision_.known || (!exchanges && own == Status::out_of_memory);
   if (lost && comm_.size > 1) {
     stop(own != Status::ok ? own : fail(Status::out_of_memory, "no memory to choose how a collective runs"));
@@ -80,7 +80,7 @@ void Operation::start(Call&& call, select::Decision&& decision, Status own, bool
   } else {
     state_ = State::signing;
   }
-  // Where a communication core drives it, the caller goes back to its own work at once.
+  // If a communication core drives it, the caller goes back to its own work at once.
   if (!done() && !(call_.nonblocking && driven)) comm_.progress();
 }
 
@@ -91,14 +91,13 @@ int Operation::split() const noexcept {
   return comm_.selector.split(call_, decision_.choice, cores.of_host());
 }
 
-// Every rank meets for the same calls: whether one is checked is known to all, and an unchecked one is what all ranks say it is.
+// Equal on every rank: all know whether a call is checked, and unchecked calls are equal.
 bool Operation::meets_in_memory() const noexcept {
   if (!call_.nonblocking || !comm_.backends.node || comm_.size == 1) return false;
   const bool runs = decision_.made && decision_.choice.provider == Provider::node;
   return decision_.needs.check || (runs && !decision_.needs.any());
 }
 
-// True if this rank's call may equal all others, and needs no values of them.
 bool Operation::uniform() const noexcept {
   return decision_.needs.check && !decision_.needs.values() && own_.status == 0;
 }
@@ -132,7 +131,7 @@ void Operation::agree() noexcept {
   if (const Status s = exchange_signatures(); s != Status::ok) stop(s);
 }
 
-// One word of each rank through shared memory: where all call alike and need nothing more, they have agreed. Otherwise they exchange all.
+// If all words are equal and nothing more is needed, the ranks have agreed; else they exchange signatures.
 void Operation::leave_comparing() noexcept {
   bool same = false;
   const Status s = comm_.backends.node->agree(uniform() ? digest(own_) : 0, call_.settings.options.timeout, &same);
@@ -165,7 +164,7 @@ void Operation::compared(Status s, bool same) noexcept {
     state_ = State::signing;
 }
 
-// The node's memory has ended since the call came: as ranks decide whose call comes now.
+// The node's memory has ended since the call came: repeats the decision without it.
 bool Operation::decide_again() noexcept {
   decision_ = comm_.selector.decide(call_, comm_.backends.serve(call_));
   sign(Status::ok);
@@ -221,7 +220,7 @@ void Operation::leave_counting(Status s) noexcept {
     state_ = State::agreed;
 }
 
-// Where all ranks have their buffers in the memory of devices, messages may cross between these. Refusals are equal on all ranks.
+// If all ranks have their buffers on devices, messages may cross between these. Refusals are equal on all ranks.
 Status Operation::link() noexcept {
   const auto all = static_cast<std::uint32_t>(comm_.size);
   if (merged_.captured > 0 && merged_.captured < all)
@@ -257,7 +256,7 @@ Status Operation::force_native(bool all_on_devices) noexcept {
   }
 }
 
-// Every rank got this refusal, and nothing has moved. The caller has left the starting call, and cannot start another one.
+// Every rank got this refusal, and nothing has moved. The caller has left the starting call, and cannot start another.
 bool Operation::goes_exact(Status refusal) noexcept {
   const bool refused =
       refusal == Status::invalid_bound || refusal == Status::unsupported || refusal == Status::incompatible;
@@ -283,11 +282,11 @@ void Operation::start_data() noexcept {
     leave_running(s, s == Status::unsupported);
     return;
   }
-  // Where a rank's buffers are in the memory of a device, none uses a backend that cannot reach there. And not every
-  // rank may have known of a refusal when others met in memory.
+  // If any buffers are on a device, no rank uses a backend that cannot access them. A rank may have missed a refusal
+  // while others met in memory.
   if (merged_.devices > 0) decision_.made = false;
   select::Served served = mixed || exact_ ? select::Served{} : comm_.backends.serve(call_);
-  // A device's costs count where every rank knows of it.
+  // A device's costs count if every rank knows of it.
   served.device = merged_.devices > 0 && (decision_.needs.any() || comm_.size == 1);
   served.staged = served.device && call_.messages == nullptr;
   const auto& peer = comm_.device_link.peer;
@@ -301,7 +300,7 @@ void Operation::start_data() noexcept {
   const bool complete = s == Status::ok;
   if (complete && (!chosen().starts(call_) || starts_in_turn())) {
     state_ = State::queued;
-    if (comm_.size == 1 || starts_in_turn()) advance(false, comm_.size == 1);  // alone there is nobody to wait for
+    if (comm_.size == 1 || starts_in_turn()) advance(false, comm_.size == 1);  // one rank waits for no other
     return;
   }
   started(complete ? chosen().start(call_, decision_, &pending_) : s, !complete);
@@ -332,9 +331,8 @@ bool Operation::is_its_turn() const noexcept {
   return true;
 }
 
-// Blocking forms match only blocking forms, on every rank, so a backend that blocks cannot start a request beside
-// others: it waits for them first. They complete without it, since every rank has started them by then and waits for
-// them in turn.
+// Blocking forms match only blocking forms, so a blocking backend waits for earlier requests. They complete without it:
+// every rank has started them, and waits for them in turn.
 void Operation::leave_queued() noexcept {
   state_ = State::running;
   if (starts_in_turn())
@@ -346,7 +344,7 @@ void Operation::leave_queued() noexcept {
 // `certain`: every rank knows that it failed, and nothing has moved.
 void Operation::leave_running(Status s, bool certain) noexcept {
   if (s != Status::ok) {
-    // After an abandoned wait, or a failure of a backend other than ours, the state of the other ranks is uncertain.
+    // After an abandoned wait, or another backend's failure, the state of the other ranks is uncertain.
     const bool ours = decision_.choice.provider == Provider::schedules && s != Status::timeout && !comm_.data.broken();
     if (!certain && !ours) {
       lose(s);
@@ -391,13 +389,13 @@ void Operation::advance(bool may_start_data, bool may_block) noexcept {
   if (state_ == State::agreed && may_start_data && (may_block || !waits_to_link())) leave_agreed();
 }
 
-// Ranks wait for one another there: on the caller's own thread, which keeps up nobody else's calls.
+// Ranks wait for one another there: on the caller's own thread, which holds up no other call.
 bool Operation::waits_to_link() const noexcept {
   return merged_.devices == static_cast<std::uint32_t>(comm_.size) && comm_.size > 1 && !comm_.device_link.made;
 }
 
-// Signatures are exchanged in the order of the calls, whatever the order in which meetings end. A call without a check
-// needs none.
+// Signatures are exchanged in the order of the calls, whatever the order in which meetings end. Calls without a check
+// need none.
 bool Operation::is_first_to_sign() const noexcept {
   const auto before = [](const Operation* o) {
     return o->state_ == State::signing || (o->meeting_ && o->decision_.needs.check);
@@ -448,7 +446,7 @@ void Operation::finish(Status s) noexcept {
     keep_message();
   }
   std::erase(comm_.live, this);
-  comm_.count_live();  // where this was the last, no other thread touches it from here on
+  comm_.count_live();  // after the last, no other thread touches it
 }
 
 void Operation::report_outcome() noexcept {

@@ -1,11 +1,10 @@
-// A collective in progress: its ranks agree, exchange counts where only the root knows them, and the data move. One
-// state machine serves the blocking form (on the caller's stack) and the nonblocking form (inside a request).
+// A collective in progress: blocking (on the caller's stack) or nonblocking (inside a request).
 //
 //   comparing -> signing -> agreeing -> agreed -> counting -> agreed -> queued -> running -> done
 //   meeting -> signing, or, with the data moved -> done
 //
-// Each state but signing and agreed waits for one thing. Each has one exit, leave_STATE(), which chooses the next state; any may
-// lead to done. A call skips the states that it does not need.
+// Each state but signing and agreed waits for one thing. Its exit, leave_STATE(), chooses the next state; any may lead
+// to done. A call skips the states that it does not need.
 #pragma once
 
 #include <array>
@@ -24,8 +23,7 @@
 
 namespace stretto::api {
 
-// Begins an exchange of `words` words on all ranks: one block, never cut, values as they are. `in` and `out` are borrowed. Throws
-// std::bad_alloc.
+// One block, never cut, exact. `in` and `out` are borrowed. Throws std::bad_alloc.
 Status exchange_words(stretto_comm_s& comm, engine::Engine& engine, const void* in, void* out, std::size_t words,
                       payload::Spec spec, double timeout, engine::Request* request);
 
@@ -36,29 +34,29 @@ class Operation {
   Operation(const Operation&) = delete;
   Operation& operator=(const Operation&) = delete;
 
-  // Begins. `own` is the failure found in the arguments, with this thread's message. `compared`: the ranks have
-  // compared words already, and must exchange signatures.
+  // `own` is the failure found in the arguments, with this thread's message. `compared`: the ranks have compared words
+  // already, and must exchange signatures.
   void start(Call&& call, select::Decision&& decision, Status own, bool compared = false) noexcept;
 
-  // After start(), before the call returns: where communication cores drive a tree that is split, does the levels which
-  // are before the work, and gives up where nothing moves for a moment, since a nonblocking call may not wait for other
-  // ranks. `guard` as of wait().
+  // Call it between start() and the return to the caller: does the lead steps of a tree that communication cores drive.
+  // Gives up if nothing moves for a moment, since a nonblocking call may not wait for other ranks. `guard` as in
+  // wait().
   void lead(Guard& guard) noexcept;
 
-  // One step without waiting; but with `may_block`, on the caller's own thread, a step of a backend that blocks is done to
-  // its end. `may_start_data`: every earlier operation has started its own.
+  // Does not wait; with `may_block`, on the caller's own thread, a blocking backend's step is done to its end.
+  // `may_start_data`: every earlier operation has started its own.
   void advance(bool may_start_data, bool may_block) noexcept;
 
-  // To the end; the other operations of the communicator advance meanwhile. `guard` is the communicator's, and is given up now and then.
+  // Advances the communicator's operations until this one ends. Gives up `guard`, the communicator's, now and then.
   Status wait(Guard& guard) noexcept;
 
   // Precondition of this and of all below but settled(): the guard is held.
   bool done() const noexcept { return state_ == State::done; }
 
-  // Done, and no other thread touches it any more. Any thread may ask, without the guard.
+  // Done, and no other thread uses it any more. Any thread may ask, without the guard.
   bool settled() const noexcept { return settled_.load(std::memory_order_acquire); }
 
-  // The driver that advanced the operation calls this as its last use: afterwards the owner may destroy it.
+  // The driver's last use: afterwards the owner may destroy the operation.
   void publish() noexcept {
     if (done()) settled_.store(true, std::memory_order_release);
   }
@@ -68,20 +66,20 @@ class Operation {
     return (state_ == State::running && !(pending_ && pending_->holds_up())) || state_ == State::done;
   }
 
-  // Status of the collective once done or settled; renews the message on this thread.
+  // Valid once done or settled; renews the message on this thread.
   Status status() const noexcept;
 
  private:
   enum class State : std::uint8_t {
     idle,
-    comparing,  // one word of each rank in shared memory, once all that was started before is complete
-    meeting,    // nonblocking, on one host: agrees beside started calls, and moves data that stay in that memory
+    comparing,  // one word of each rank in shared memory, after all earlier calls
+    meeting,    // nonblocking, on one host: agrees, and moves data that stay in shared memory
     signing,    // until every earlier operation has begun to agree
-    agreeing,   // the ranks' signatures
-    agreed,     // until every earlier operation has started its data
-    counting,   // counts that only the root and each owner know
-    queued,     // a backend that blocks, or takes calls in turn, waits for earlier started calls
-    running,    // the data
+    agreeing,
+    agreed,    // until every earlier operation has started its data
+    counting,  // exchanges counts that only the root and each owner know
+    queued,    // in a backend that blocks, or takes calls in turn: until earlier started calls end
+    running,
     done
   };
   using Clock = std::chrono::steady_clock;
@@ -93,7 +91,7 @@ class Operation {
   void leave_counting(Status s) noexcept;
   void leave_queued() noexcept;
   void leave_running(Status s, bool certain = false) noexcept;
-  void leave_exchange(Status s) noexcept;  // of the state that exchanges something
+  void leave_exchange(Status s) noexcept;  // of a state that exchanges something
 
   int split() const noexcept;
   bool meets_in_memory() const noexcept;
@@ -124,9 +122,9 @@ class Operation {
   Status take_counts() noexcept;
 
   void finish(Status s) noexcept;
-  void stop(Status s) noexcept;  // finish(), where the other ranks go on and would wait for this one
+  void stop(Status s) noexcept;  // finish(), if the other ranks would wait for this one
   void lose(Status s) noexcept;  // stop(), for a wait on which others depend
-  void keep_message() noexcept;  // this thread's
+  void keep_message() noexcept;
   void report_outcome() noexcept;
   double seconds() const noexcept;
 
@@ -137,7 +135,7 @@ class Operation {
   std::atomic<bool> settled_{false};
   bool moved_ = false;  // data; false: an agreement was all
   Signature own_, merged_;
-  bool signed_ = false;  // own_ is there
+  bool signed_ = false;  // own_ is valid
   std::vector<std::uint64_t> own_counts_, all_counts_;
   engine::Request exchange_;
   std::unique_ptr<backend::Pending> pending_;
@@ -145,12 +143,12 @@ class Operation {
   bool meeting_runs_ = false;  // the data, too
   bool exact_ = false;         // the requested bound, schedule or payload was refused
   std::uint64_t number_ =
-      engine::Engine::next;  // of a started collective of another backend, among the runs of comm_.data
+      engine::Engine::next;  // a started collective's, of another backend, among the runs of comm_.data
   engine::Report ran_;
   Clock::time_point begun_{};
   double agree_seconds_ = 0;
   Status status_ = Status::ok;
-  std::array<char, 512> message_{};  // that of this rank's own failure, as long as a message is
+  std::array<char, 512> message_{};  // of this rank's own failure
 };
 
 }  // namespace stretto::api
@@ -167,8 +165,8 @@ struct stretto_request_s {
   bool settled() const noexcept { return !operation || operation->settled(); }
 
   stretto_comm_s& comm;
-  std::optional<stretto::api::Operation> operation;  // none: persistent, and not started yet
-  // Persistent requests: the call that each start runs, and the result of checking its arguments.
+  std::optional<stretto::api::Operation> operation;  // empty: persistent, and not started yet
+  // Persistent requests: each start's call, and the result of checking its arguments.
   std::optional<stretto::api::Call> call;
   stretto::Status own = stretto::Status::ok;
   std::array<char, 512> wrong{};

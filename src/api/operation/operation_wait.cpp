@@ -1,4 +1,3 @@
-// Waits of an operation to its end, and diagnoses of waits beyond the time limit.
 #include "api/operation/operation.hpp"
 #include "base/interrupt.hpp"
 #include "base/waiting.hpp"
@@ -44,7 +43,7 @@ void Operation::lead(Guard& guard) noexcept {
   comm_.caller_leads = false;
 }
 
-// Where there is nothing else to serve: lets the engine wait, which gives the core away. False: there is no such wait.
+// Lets the engine wait, which gives the core away. False: there is other work, or no such wait.
 bool Operation::wait_alone() noexcept {
   if (comm_.live.size() != 1) return false;
   if (exchange_.active()) {
@@ -81,7 +80,7 @@ void Operation::late(const Operation* first, double waited, const char* why) noe
 Status Operation::wait(Guard& guard) noexcept {
   constexpr std::chrono::milliseconds between_questions(50);
   constexpr std::chrono::microseconds between_progress(100);  // an MPI may sleep while it looks for messages
-  Clock::time_point since = Clock::now();  // when it came, or the latest of those before it was complete
+  Clock::time_point since = Clock::now();  // start of the wait: its own, or the completion of an earlier operation
   Clock::time_point asked = since, progressed = since;
   const Operation* first = nullptr;
   Waiting waiting(true);

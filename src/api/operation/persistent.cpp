@@ -1,4 +1,4 @@
-// Persistent collectives under their C names: each fills in a record, which is read once and runs at each start.
+// Each record is read once and runs at each start.
 #include <cstring>
 #include <new>
 

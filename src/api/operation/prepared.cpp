@@ -23,7 +23,7 @@ bool fit(const stretto_options& o) noexcept {
 
 double seconds_since(Clock::time_point t) noexcept { return std::chrono::duration<double>(Clock::now() - t).count(); }
 
-// A running call, as its report describes it.
+// For its report.
 struct RunningCall {
   const backend::Backend& backend;
   select::Why why;
@@ -32,7 +32,8 @@ struct RunningCall {
   std::uint64_t digest;  // the word that the ranks compare first; 0: none
 };
 
-// Runs, where `run` gives up by itself, and reports where that is asked for. With a digest the ranks first compare it: true when it is the same on all, or when that failed.
+// Runs `run` and reports. With a digest the ranks first compare it: false if it differs, and nothing ran; true if it is
+// equal on all ranks, or the comparison failed.
 template <class Run>
 [[gnu::noinline]] bool compare_and_run(stretto_comm_s& comm, const RunningCall& running, const stretto_options& o,
                                        const void* recv, const Run& run, Status* ended) noexcept {
@@ -105,7 +106,7 @@ template <class Run>
   if (!line.call || !(line.key == key) || !line.call.is_current(comm)) return false;
   if (key.forced && std::strcmp(o.schedule, comm.backends.of(line.provider).name()) != 0) return false;
   if (o.bound_kind != STRETTO_BOUND_NONE && line.ratios != comm.selector.ratios().changes()) return false;
-  if (o.report && line.why.lacks_prediction()) return false;  // it is decided, and kept, anew
+  if (o.report && line.why.lacks_prediction()) return false;  // it is decided anew, and kept
   if (line.digest != 0 || o.report) [[unlikely]] {
     *compared = !run_line(comm, line, send, recv, o, ended);
     if (*compared) return false;

@@ -1,6 +1,6 @@
-// Blocking calls that repeat. A call is kept if it needs no agreement and a backend runs it unchanged; the next equal
-// call costs one comparison. The C functions find a kept call by their arguments (PreparedByCall), the profiling
-// library by those of the program's own call (mpi/calls/prepared.hpp).
+// A blocking call is kept if it needs no agreement and a backend runs it unchanged; the next equal call costs one
+// comparison. The C functions find a kept call by their arguments (PreparedByCall), the profiling library by those of
+// the program's call (mpi/calls/prepared.hpp).
 #pragma once
 
 #include <array>
@@ -17,7 +17,7 @@ struct stretto_comm_s;
 
 namespace stretto::api {
 
-// A call prepared by its backend, valid as long as the decision for it holds.
+// Valid as long as the decision for the call holds.
 class Prepared {
  public:
   Prepared() = default;  // empty
@@ -26,7 +26,7 @@ class Prepared {
 
   explicit operator bool() const noexcept { return call_ != nullptr; }
 
-  // True if an equal call may still run at once in this way. Precondition: not empty.
+  // True if an equal call may still run at once. Precondition: not empty.
   bool holds(const stretto_comm_s& comm) const noexcept;
 
   // Like holds(), for calls kept by PreparedByCall, which removes outdated calls itself.
@@ -40,7 +40,7 @@ class Prepared {
   std::uint32_t generation_ = 0;  // of PreparedByCall, when the call was prepared
 };
 
-// 64 lines, each of one call; made when first needed. A line is a struct with members `key` and `call`, a Prepared.
+// Made on demand. A line is a struct with members `key` and `call`, a Prepared.
 template <class Line>
 class PreparedLines {
  public:
@@ -48,10 +48,10 @@ class PreparedLines {
 
   explicit operator bool() const noexcept { return lines_ != nullptr; }
 
-  // The line where a call of this hash is, or would be; null: there is none yet.
+  // Null: there is none yet.
   const Line* at(std::size_t hash) const noexcept { return lines_ ? &(*lines_)[hash % lines] : nullptr; }
 
-  // The line to be filled in; null: there is no memory, and the call is not kept.
+  // Null: there is no memory, and the call is not kept.
   Line* make(std::size_t hash) noexcept {
     if (!lines_) lines_.reset(new (std::nothrow) std::array<Line, lines>);
     return lines_ ? &(*lines_)[hash % lines] : nullptr;
@@ -63,13 +63,12 @@ class PreparedLines {
   std::unique_ptr<std::array<Line, lines>> lines_;
 };
 
-// Kept calls of the C functions, by all arguments that decided them. These arguments are equal on all ranks, so all ranks keep
-// the same calls. Calls with arrays of counts, several inputs or a user's function are not kept.
+// Kept by all arguments that decided the calls, which are equal on all ranks. So all ranks keep the same calls. Calls
+// with arrays of counts, several inputs or a user's function are not kept.
 class PreparedByCall {
  public:
-  // True: an equal call is kept, and ran; *ended is its status. False: nothing ran, but the ranks may have *compared
-  // words, and must then exchange signatures. Arguments are passed one by one: a struct would stall on store
-  // forwarding.
+  // True: an equal call is kept, and ran; *ended is its status. False: nothing ran; if the ranks have *compared words,
+  // they must exchange signatures. Arguments are passed one by one: a struct would stall on store forwarding.
   bool again(stretto_comm_s& comm, call::Collective collective, stretto_type type, stretto_op op, int root,
              std::size_t count, const void* send, void* recv, const stretto_options* options, Status* ended,
              bool* compared) noexcept;
@@ -86,7 +85,7 @@ class PreparedByCall {
   // The last call did not run as a kept one.
   void passed_by() noexcept { last_ = nullptr; }
 
-  // A backend serves nothing any more, so decisions for it no longer hold.
+  // Call it when a backend ends: decisions for it no longer hold.
   void forget() noexcept {
     lines_.clear();
     last_ = nullptr;
@@ -94,12 +93,12 @@ class PreparedByCall {
   }
   std::uint32_t generation() const noexcept { return generation_; }
 
-  // True if a buffer may be in the memory of a device, so that each call must query it. Kept here to save a cache line.
+  // True if a buffer may be on a device, so that each call must query it. Kept here to save a cache line.
   void ask_for_devices() noexcept { asks_for_devices_ = true; }
   bool asks_for_devices() const noexcept { return asks_for_devices_; }
 
  private:
-  // The arguments that decide how a call runs, but for those kept beside: one cache line.
+  // one cache line
   struct Key {
     call::Shape shape;
     std::uint8_t buffers = 0;
@@ -129,24 +128,24 @@ class PreparedByCall {
                        Status* ended) noexcept;
 
   PreparedLines<Line> lines_;
-  const Line* last_ = nullptr;  // the line of the call that ended last; null: it had none
+  const Line* last_ = nullptr;  // of the call that ended last; null: it had none
   std::uint32_t generation_ = 0;
   bool asks_for_devices_ = false;
 };
 
-// The state of the buffers as checks see it: which are null, which are STRETTO_IN_PLACE, and whether they are the same.
+// Which buffers are null, which are STRETTO_IN_PLACE, and whether they are equal.
 inline std::uint8_t buffers_kind(const void* send, const void* recv) noexcept {
   const auto bit = [](bool b, int at) { return static_cast<std::uint8_t>(std::uint8_t{b} << at); };
   return bit(send == nullptr, 0) | bit(recv == nullptr, 1) | bit(send == STRETTO_IN_PLACE, 2) |
          bit(recv == STRETTO_IN_PLACE, 3) | bit(send == recv, 4);
 }
 
-// True if the ranks first compare one word each in shared memory: in every blocking call with check = 1 whose ranks share a
-// host's memory.
+// True if the ranks first compare one word each: in every blocking call with check = 1 whose ranks share a host's
+// memory.
 bool compares_words(const call::Call& call, const stretto_comm_s& comm) noexcept;
 
-// Precondition: the arguments are checked. True: the blocking call ran at once, and *ended is its status. False: an
-// Operation must run it; nothing has happened, but the ranks may have *compared words.
+// Precondition: the arguments are checked. True: the blocking call ran, and *ended is its status. False: an Operation
+// must run it; nothing has happened, but the ranks may have *compared words.
 bool run_at_once(stretto_comm_s& comm, const call::Call& call, const select::Decision& decision, Status* ended,
                  bool* compared) noexcept;
 

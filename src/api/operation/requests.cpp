@@ -1,4 +1,3 @@
-// Requests under their C names.
 #include "api/operation/operation.hpp"
 #include "call/enums.hpp"
 #include "stretto/stretto_nonblocking.h"

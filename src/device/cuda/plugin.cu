@@ -20,8 +20,8 @@ int told(cudaError_t e) {
 cudaStream_t stream_of(void* stream) { return static_cast<cudaStream_t>(stream); }
 cudaEvent_t event_of(void* event) { return static_cast<cudaEvent_t>(event); }
 
-// CUDA calls of this thread in its lifetime break no capture of the caller's stream, which none of them uses. Only
-// releases of pinned memory do: CUDA forbids their wait during captures.
+// CUDA calls of this thread in its lifetime break no capture of the caller's stream, except releases of pinned memory,
+// whose wait CUDA forbids during captures.
 class BesideCapture {
  public:
   BesideCapture() noexcept { exchange(); }

@@ -1,5 +1,5 @@
-// Work of a kernel at one place of a vector, from the source of the host's loops (payload/operations.hpp). Also
-// compiled for the emulated device.
+// A kernel's work at one place of a vector, from the source of the host's loops (payload/operations.hpp). Also compiled
+// for the emulated device.
 #pragma once
 
 #include <concepts>

@@ -50,7 +50,7 @@ Device device_of(const Profile& profile) {
   return d;
 }
 
-// Costs for elements of this size: float32's where there are no others.
+// Float32's costs, unless the element has its own.
 const std::vector<CodecCost>& costs_for(std::uint32_t element, const std::vector<CodecCost>& f32,
                                         const std::vector<CodecCost>& f64) {
   return element == 8 && !f64.empty() ? f64 : f32;
@@ -114,8 +114,8 @@ Machine machine_of_dense(const Profile& profile, std::uint32_t element, double r
     m.quantise = m.compress;
     return m;
   }
-  // Seconds a byte of float32 that the entropy stage adds where cores move messages, too, as bench_hosts found them: 2.5 times those of
-  // docs/codec.md ("Dense chunks"), on a processor that compresses a byte in `reference` seconds.
+  // Seconds that the entropy stage adds per byte of float32 while cores move messages, too, as bench_hosts found them:
+  // 2.5 times those of docs/codec.md ("Dense chunks"), on a processor that compresses a byte in `reference` seconds.
   static const std::vector<CodecCost> entropy{{4, 0, 9.8e-10, 8e-10, 2.3e-9, 1.6e-9},
                                               {9, 0, 5.8e-10, 4.4e-10, 1.55e-9, 1.1e-9},
                                               {40, 0, 3.8e-10, 3.1e-10, 1.2e-9, 8e-10}};

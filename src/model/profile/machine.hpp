@@ -1,4 +1,4 @@
-// A walk's costs, for one element type and compression ratio.
+// For one element type and compression ratio.
 #pragma once
 
 #include <array>
@@ -49,11 +49,12 @@ double break_even(const Machine& machine) noexcept;
 inline constexpr double kIndependentGrowth = 0.5;
 
 // Interpolates codec costs in 1/ratio. Unmeasured distances take the nearest measured. Sums cost as at one
-// contribution's ratio. Quantising costs a copy, and adding codes an addition of streams: profiles have neither.
+// contribution's ratio. Profiles lack two costs: quantising counts as a copy, and adding codes as an addition of
+// streams.
 Machine machine_of(const Profile& profile, std::uint32_t element, double ratio);
 
 // As machine_of() for dense streams, which shrink values by `dense_ratio` where fixed streams shrink them by `ratio`.
-// Where the profile has no costs of dense streams, the entropy stage adds costs measured on one processor, scaled for
+// Without costs of dense streams in the profile, the entropy stage adds costs measured on one processor, scaled for
 // profiles whose codec is slower.
 Machine machine_of_dense(const Profile& profile, std::uint32_t element, double ratio, double dense_ratio);
 
@@ -64,8 +65,7 @@ Machine machine_of_dense(const Profile& profile, std::uint32_t element, double r
 Machine machine_on_device(const Profile& profile, std::uint32_t element, double ratio, int lanes, bool staged,
                           int reaching = 0);
 
-// Streams for blocks of `block` bytes: a power of two up to most_lanes. Streams hide kernels' least time and transfers,
-// but each costs two waits.
+// A power of two up to most_lanes. Streams hide kernels' least time and transfers, but each costs two waits.
 inline constexpr int most_lanes = 8;
 int lanes_for(const Profile& profile, std::uint32_t element, double ratio, bool streams, double block,
               double segment) noexcept;

@@ -1,4 +1,4 @@
-// Measured figures of a machine, for predictions, and their JSON file (docs/command.md).
+// Measured figures of a machine, and their JSON file (docs/command.md).
 #pragma once
 
 #include <algorithm>
@@ -30,7 +30,7 @@ struct Span {
 };
 using Link = std::vector<Span>;  // ascending from 0; empty: not measured
 
-// Codec costs on one core at one compression ratio, in seconds per call and per byte of raw values.
+// On one core at one compression ratio, in seconds per call and per byte of raw values.
 struct CodecCost {
   double ratio = 1;
   double call = 0;
@@ -54,7 +54,7 @@ struct Switches {
   std::optional<std::size_t> eager, eager_reduce, kernel;
 };
 
-// NCCL's collectives, per step between devices.
+// Per step between devices.
 struct NcclHop {
   double step = 0;
   double byte = 0;  // seconds a byte sent; 0: not measured
@@ -62,8 +62,8 @@ struct NcclHop {
   bool known() const noexcept { return byte > 0; }
 };
 
-// Costs of the device that holds the values. Without figures of its own kernels (f32, f64, combine, copy), but with
-// `launch`, the profile's own are the device's.
+// Costs of the device that holds the values. With `launch` but no figures of its own kernels (f32, f64, combine, copy),
+// the profile's own are the device's.
 struct Device {
   std::string name;
   std::string source;
@@ -100,7 +100,7 @@ struct UcxMessages : Messages {
   std::string library;  // "UCX 1.13.1"
 };
 
-// Its message figures belong to the MPI that it names, or to any carrier if it names none.
+// The message figures belong to the MPI that it names, or to any carrier if it names none.
 struct Profile : Messages {
   std::string name;  // "built-in", a shipped one, or the host's
   std::string source;
@@ -117,7 +117,7 @@ struct Profile : Messages {
   std::optional<UcxMessages> ucx;
   std::vector<std::string> doubts;  // implausible figures: used only if the user names the profile
   std::string network_of;           // source of the network's times (`over`); empty: this profile
-  // Longest message of the MPI between hosts without a rendezvous, in bytes (Transport::eager_limit); 0: no such limit.
+  // Bytes of the MPI's longest message between hosts without a rendezvous (Transport::eager_limit); 0: no such limit.
   // Longer messages that two ranks exchange take turns. Known of a communicator, and in no file.
   std::size_t eager_limit = 0;
 
@@ -134,10 +134,10 @@ struct Profile : Messages {
 // (optional): name of their source.
 Profile over(Carrier carrier, Profile profile, std::string* messages = nullptr);
 
-// Places the hosts on the profile's torus if their numbers agree.
+// Unchanged unless the numbers of hosts agree.
 topology::Topology on_network(const Profile& profile, topology::Topology topology);
 
-// JSON. invalid_argument describes the problem and its place.
+// invalid_argument describes the problem and its place.
 Status parse(const std::string& json, Profile* profile) noexcept;
 std::string to_json(const Profile& profile);
 

@@ -36,7 +36,6 @@ std::string configuration_directory() {
   return (fs::path(home != nullptr && *home != '\0' ? home : "/") / ".config" / "stretto").string();
 }
 
-// A text that was read before, and its profile.
 struct Known {
   std::string text;
   Profile profile;
@@ -73,7 +72,6 @@ bool find_shipped(std::string_view name, std::string* text) {
   return false;
 }
 
-// Reads a file and checks it.
 Status load_text(const std::string& path, std::string* text, Profile* profile) {
   if (const Status s = read_file(path, text); s != Status::ok) return fail(s, "profile {}", message());
   const Status s = parse_cached(*text, profile);

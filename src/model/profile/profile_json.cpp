@@ -15,7 +15,7 @@ namespace {
 using nlohmann::json;
 using nlohmann::ordered_json;
 
-// A problem and its place: "links.network[1].beta is negative".
+// As "links.network[1].beta is negative".
 struct Wrong {
   std::string what;
 };
@@ -131,7 +131,7 @@ constexpr std::pair<const char*, std::vector<CodecCost> Profile::*> kCodecs[] = 
                                                                                  {"dense_f32", &Profile::dense_f32},
                                                                                  {"dense_f64", &Profile::dense_f64}};
 
-// The key of each provider's array; readers skip unknown providers.
+// Readers skip unknown providers.
 constexpr std::pair<Provider, const char*> kProviders[] = {{Provider::mpi, "natives"}, {Provider::node, "node"}};
 
 Native read_native(const Node& node, Provider provider) {

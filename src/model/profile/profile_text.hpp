@@ -1,4 +1,4 @@
-// The text of the profile that the library uses: rank 0 passes it to all ranks of each communicator.
+// Rank 0 passes the text to all ranks of each communicator.
 #pragma once
 
 #include <string>
@@ -8,11 +8,10 @@
 
 namespace stretto::model {
 
-// Same result as parse(). Remembers the latest valid text of the process, since communicators read equal texts. Threads
-// may call it concurrently.
+// As parse(). Remembers the latest valid text of the process, since communicators read equal texts. Thread safe.
 Status parse_cached(const std::string& json, Profile* profile) noexcept;
 
-// The text of the profile that find() returns, as its file has it. Fails as find() does.
+// The profile that find() returns, as text. Fails as find() does.
 Status find_text(const std::string& host, const std::string& library, std::string* json) noexcept;
 
 }  // namespace stretto::model

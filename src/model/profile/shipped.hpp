@@ -1,4 +1,3 @@
-// Profiles that are part of the library, as JSON.
 #pragma once
 
 #include <span>

@@ -1,4 +1,4 @@
-// Predicts a collective's time: walks all ranks' schedules with a clock.
+// Walks all ranks' schedules with a clock.
 #pragma once
 
 #include <cmath>

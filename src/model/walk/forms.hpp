@@ -1,4 +1,4 @@
-// Forms of each block of a rank, and the conversion work: src/payload without data, by the rules of a System.
+// src/payload without data: forms of a rank's blocks, and the conversion work, by the rules of a System.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,3 @@
-// Walk with overlap: a step starts when its inputs are ready and its resources free.
 #include <algorithm>
 #include <cmath>
 #include <compare>
@@ -120,7 +119,7 @@ class Overlapped {
     std::int32_t index = 0;
   };
 
-  // The core for an act: the rank's own, or a communication core.
+  // The rank's own core, or a communication core.
   double& core_of(Rank& r, Lane lane) {
     if (lane != Lane::beside || !comm_cores_.any()) return r.core;
     double& first = comm_cores_.first(r.program.host);
@@ -262,7 +261,6 @@ class Overlapped {
     return programs_.all[static_cast<std::size_t>(m.to)].acts[static_cast<std::size_t>(m.receive)];
   }
 
-  // Passes a message over the network; bytes cost the cores at both ends.
   void travel(Passing& p) {
     const Ready& m = p.message;
     Rank& s = ranks_[static_cast<std::size_t>(m.from)];

@@ -16,7 +16,7 @@ using schedule::Step;
 
 bool sends(const Step& s) noexcept { return s.kind == Kind::send; }
 
-// Messages by peer and direction, in order: the k-th send to a peer matches the k-th receive there.
+// The k-th send to a peer matches the k-th receive there.
 class Messages {
  public:
   explicit Messages(const Schedule& s) {

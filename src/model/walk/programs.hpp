@@ -23,7 +23,7 @@ struct Act {
   std::int32_t peer = -1;     // messages: program of the peer
   std::int32_t partner = -1;  // messages: matching act there
   std::int32_t blocks = 0;    // 0: a signal
-  std::int32_t slots = 0;     // slots of these blocks
+  std::int32_t slots = 0;     // of these blocks
   std::int32_t dst = -1;      // first slot; -1: none
   std::int32_t src = -1;      // first slot read
   bool far = false;           // between the fabric's leaves

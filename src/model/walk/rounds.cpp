@@ -1,4 +1,3 @@
-// Walk without overlap: ranks exchange or compute, round by round.
 #include <algorithm>
 
 #include "model/walk/forms.hpp"

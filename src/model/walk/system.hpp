@@ -1,4 +1,3 @@
-// Rules for compressing, decoding and combining, as data.
 #pragma once
 
 #include <cstdint>
@@ -44,6 +43,6 @@ struct Known {
   std::string_view allreduce, reduce_scatter, allgather;
 };
 std::span<const Known> known_systems() noexcept;
-const Known* find_system(std::string_view name) noexcept;  // null: none
+const Known* find_system(std::string_view name) noexcept;
 
 }  // namespace stretto::model

@@ -1,4 +1,3 @@
-// The two walks behind predict().
 #pragma once
 
 #include "model/walk/clock.hpp"

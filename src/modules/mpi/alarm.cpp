@@ -31,7 +31,7 @@ MpiAlarms::~MpiAlarms() {
   for (MPI_Request& r : requests_) {
     if (r != MPI_REQUEST_NULL) MPI_Request_free(&r);
   }
-  static_cast<void>(alarms_.release());  // kept on purpose: the MPI may still read it
+  static_cast<void>(alarms_.release());  // leaked: the MPI may still read it
 }
 
 bool MpiAlarms::sent() noexcept {
@@ -51,7 +51,7 @@ void MpiAlarms::raise(const Alarm& alarm) noexcept {
     MPI_Request& request = requests_[raised_ * ranks + peer];
     const int code =
         MPI_Isend(&own, static_cast<int>(sizeof(Alarm)), MPI_BYTE, static_cast<int>(peer), tag_, comm_, &request);
-    if (code != MPI_SUCCESS) request = MPI_REQUEST_NULL;  // the peer's timeout will tell it
+    if (code != MPI_SUCCESS) request = MPI_REQUEST_NULL;  // the peer's own timeout remains
   }
   ++raised_;
   Waiting waiting(true);

@@ -71,8 +71,8 @@ class MpiCarrier final : public Carrier {
     alarms_.reset();
     for (MPI_Request& r : lost_) MPI_Request_free(&r);
     for (MPI_Request& r : requests_) MPI_Request_free(&r);
-    // Messages without a receive may be under way, and an MPI need not let their communicator end first (MPICH 5 ends
-    // the program). Leave it to the MPI then.
+    // Messages without a receive may be under way, and MPICH 5 ends a program that frees their communicator. Leave it
+    // to the MPI then.
     if (settled) MPI_Comm_free(&comm_);
   }
 
@@ -170,10 +170,9 @@ class MpiCarrier final : public Carrier {
     return MPI_Testsome(n, requests_.data() + first, count, indices_.data(), statuses_.data());
   }
 
-  // Tests requests once. Reports complete transfers, and starts the next chunk of others.
+  // Reports complete transfers, and starts the next chunk of others.
   Status look(std::span<Completion> done, std::size_t* n) noexcept {
     if (requests_.empty()) return Status::ok;
-    // Tests at most as many requests as `done` has room for.
     const std::size_t room = std::min(requests_.size(), done.size());
     if (next_ >= requests_.size()) next_ = 0;
     const std::size_t first = room == requests_.size() ? 0 : std::min(next_, requests_.size() - room);
@@ -188,7 +187,7 @@ class MpiCarrier final : public Carrier {
       Completion completion;
       if (advance(i, error, statuses_[static_cast<std::size_t>(k)], &completion)) done[(*n)++] = completion;
     }
-    // Drops completed requests from the back, so that indices stay valid.
+    // From the back, so that indices stay valid.
     std::sort(indices_.begin(), indices_.begin() + count);
     for (int k = count - 1; k >= 0; --k) {
       const std::size_t i = first + static_cast<std::size_t>(indices_[static_cast<std::size_t>(k)]);
@@ -197,7 +196,7 @@ class MpiCarrier final : public Carrier {
     return Status::ok;
   }
 
-  // A chunk of transfer i has ended. True if the whole message has, as *completion tells.
+  // A chunk of transfer i has ended. True if the whole message has; *completion describes it.
   bool advance(std::size_t i, int error, const MPI_Status& status, Completion* completion) noexcept {
     Transfer& t = transfers_[i];
     *completion = {t.id, t.moved, Status::ok};
@@ -234,8 +233,8 @@ class MpiCarrier final : public Carrier {
   std::optional<MpiAlarms> alarms_;
 };
 
-// One number for all communicators of a process. The standard has it on MPI_COMM_WORLD; Open MPI has it on no split
-// communicator. With sessions alone there is no MPI_COMM_WORLD.
+// One number for all communicators of a process. The standard has it on MPI_COMM_WORLD (absent with sessions alone);
+// Open MPI has it on no split communicator.
 std::uint64_t tags_of(MPI_Comm comm) noexcept {
   constexpr std::uint64_t least = 32768;  // of any MPI
   int found = 0, world = 0;

@@ -1,5 +1,5 @@
-// Messages of MPI on an own communicator. Beyond `chunk` bytes they travel as full chunks and a shorter last one
-// (possibly empty), which shows the end. So messages above 2^31 bytes pass MPI's int counts.
+// Messages beyond `chunk` bytes travel as full chunks and a shorter last one (possibly empty), so that more than 2^31
+// bytes pass MPI's int counts.
 #pragma once
 
 #include <mpi.h>
@@ -13,7 +13,7 @@
 namespace stretto::modules {
 
 struct MpiOptions {
-  std::size_t chunk = std::size_t{1} << 30;  // largest MPI message, 1 .. 2^31 - 1; equal on all ranks
+  std::size_t chunk = std::size_t{1} << 30;  // bytes of the largest MPI message, 1 .. 2^31 - 1; equal on all ranks
 };
 
 // Duplicates `comm` collectively, and uses only the duplicate, with errors returned. Destroy before MPI_Finalize: frees
@@ -21,7 +21,7 @@ struct MpiOptions {
 Status make_mpi_carrier(MPI_Comm comm, const MpiOptions& options, std::unique_ptr<carrier::Carrier>* carrier,
                         Duplicates* ready = nullptr) noexcept;
 
-// Status of an MPI error, with the MPI's text.
+// With the MPI's text.
 Status translate(int code) noexcept;
 
 // True if a message without a receive has arrived, or the MPI cannot tell.

@@ -195,7 +195,7 @@ Status least_of_all(MPI_Comm comm, int mine, double limit, int* least) noexcept 
     code = MPI_Test(&request, &all, MPI_STATUS_IGNORE);
     const std::chrono::duration<double> waited = Clock::now() - begin;
     if (all || !lasting || limit <= 0 || waited.count() <= limit) continue;
-    static_cast<void>(lasting.release());  // kept on purpose: the MPI may still use it
+    static_cast<void>(lasting.release());  // leaked: the MPI may still use it
     return fail(Status::timeout, "a rank did not come within {} s to say whether its MPI takes device memory", limit);
   }
   *least = numbers->least;

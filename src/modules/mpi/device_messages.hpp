@@ -1,5 +1,4 @@
-// Messages between device memories by MPI_Isend and MPI_Irecv of device pointers, on an own communicator, without
-// staging here.
+// MPI_Isend and MPI_Irecv of device pointers, on an own communicator.
 #pragma once
 
 #include <mpi.h>
@@ -12,7 +11,7 @@
 
 namespace stretto::modules {
 
-// True if the process's MPI takes CUDA memory: by STRETTO_DEVICE_MPI (0 or 1), else MPIX_Query_cuda_support (Open MPI,
+// True if the process' MPI takes CUDA memory: by STRETTO_DEVICE_MPI (0 or 1), else MPIX_Query_cuda_support (Open MPI,
 // MPICH) or MPIX_GPU_query_support (MPICH). invalid_argument: another value.
 Status takes_device_memory(bool* takes) noexcept;
 

@@ -1,6 +1,6 @@
-// Duplicates of a communicator, made before a transport needs them. Ranks agree on an id for each. If several threads
-// call MPI, that is safe only where the program makes a communicator: inside another collective it could wait for
-// another thread's agreement.
+// Duplicates are made before a transport needs them: ranks agree on an id for each. If several threads call MPI, that
+// is safe only where the program makes a communicator. Inside another collective it could wait for another thread's
+// agreement.
 #pragma once
 
 #include <mpi.h>
@@ -27,14 +27,14 @@ class Duplicates {
   Duplicates() = default;
   Duplicates(Duplicates&& other) noexcept;
   Duplicates& operator=(Duplicates&&) = delete;
-  ~Duplicates();  // frees the rest
+  ~Duplicates();
 
-  // Makes a transport's number of them. Collective over `parent`. False, on all ranks: the MPI failed on a rank, and
+  // Makes as many as a transport takes. Collective over `parent`. False, on all ranks: the MPI failed on a rank, and
   // there are none.
   bool make(MPI_Comm parent) noexcept;
   bool ready() const noexcept { return left_ > 0; }
 
-  // One of these, or if none is left a new duplicate, collectively over `parent`. Returns the MPI's code.
+  // A duplicate made before, else a new one, collectively over `parent`. Returns the MPI's code.
   int take(MPI_Comm parent, MPI_Comm* duplicate) noexcept;
 
  private:

@@ -9,7 +9,7 @@
 namespace stretto::modules {
 namespace {
 
-constexpr std::size_t header = 1024;     // more than any MPI's header
+constexpr std::size_t header = 1024;     // more than any MPI's
 constexpr std::size_t worth_it = 32768;  // below, messages would be too many to beat a rendezvous
 
 // False: the MPI lacks it, or has closed its component.
@@ -38,7 +38,7 @@ bool read(const char* name, std::uint64_t* value) noexcept {
 // Open MPI over TCP: component ob1 (unselected ones lose their variables) above tcp. Other MPIs over TCP (MPICH) use no
 // rendezvous; those over RDMA fetch announced messages past any queue.
 std::size_t ask() noexcept {
-  // Open MPI makes this the process's level: request the current one.
+  // Open MPI makes this the process' level: request the current one.
   int level = MPI_THREAD_SINGLE, provided = 0;
   if (MPI_Query_thread(&level) != MPI_SUCCESS || MPI_T_init_thread(level, &provided) != MPI_SUCCESS) return 0;
   std::uint64_t selected = 0, limit = 0;

@@ -10,10 +10,10 @@ namespace stretto::modules {
 // MPI only moves 16-bit floats, as bits.
 MPI_Datatype mpi_type(stretto_type t) noexcept;
 
-// Sum for a mean, divided at the end. MPI_OP_NULL: none.
+// For a mean the sum, divided at the end. MPI_OP_NULL: none.
 MPI_Op mpi_op(stretto_op op) noexcept;
 
-// Status of an MPI's code, with the MPI's text.
+// With the MPI's text.
 Status status_of(int code) noexcept;
 
 }  // namespace stretto::modules

@@ -1,4 +1,3 @@
-// The module's table for the MPI whose mpi.h it is compiled with.
 #include <mpi.h>
 
 #include "backend/build.hpp"

@@ -243,7 +243,6 @@ class MpiBackend final : public Backend {
     return average(p.shape, p.recv);
   }
 
-  // Divides a sum for a mean.
   Status average(const Shape& s, void* recv) const noexcept {
     if (s.op != STRETTO_MEAN || !schedule::reduces(s.collective)) return Status::ok;
     if (s.collective == Collective::reduce && rank_ != s.root) return Status::ok;

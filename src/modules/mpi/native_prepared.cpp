@@ -10,7 +10,6 @@ using namespace backend;
 
 namespace {
 
-// A call's arguments besides its buffers.
 struct Passed {
   MPI_Comm comm;
   MPI_Datatype type;

@@ -1,9 +1,9 @@
-// Errors of transfers come back as codes, whatever the program's error handlers are.
+// Returns errors of transfers as codes, whatever the program's error handlers are.
 //
-// Completion calls over several requests name no communicator. Where a request failed, MPICH then invokes the error handler of
-// MPI_COMM_SELF, which aborts unless the program changed it, although our own communicator returns errors. While a
-// QuietErrors lives, that handler is one that returns. Others in this process see the change only if they make an error
-// meanwhile; the last QuietErrors puts the old one back. With other MPIs it does nothing.
+// Completion calls over several requests name no communicator. If a request fails, MPICH invokes the error handler of
+// MPI_COMM_SELF, which aborts unless the program changed it. While a QuietErrors lives, that handler returns. Other
+// threads notice only by an error meanwhile; the last QuietErrors restores the handler. With other MPIs it does
+// nothing.
 #pragma once
 
 #include <mpi.h>

@@ -1,4 +1,4 @@
-// The used part of nccl.h of NCCL 2.14, which later versions of NCCL 2 keep. So no headers are needed;
+// The used part of nccl.h of NCCL 2.14, which later versions of NCCL 2 keep, so that no headers are needed.
 // tests/modules/nccl_wheel_test.py compares it with the wheel's.
 #pragma once
 
@@ -28,7 +28,7 @@ enum class Type : int { i8 = 0, u8 = 1, i32 = 2, u32 = 3, i64 = 4, u64 = 5, f16 
 
 enum class Op : int { sum = 0, prod = 1, max = 2, min = 3, avg = 4 };
 
-// The struct of 2.14; newer libraries detect missing fields by size and version.
+// As in 2.14; newer libraries detect missing fields by size and version.
 struct Config {
   std::size_t size = sizeof(Config);
   unsigned magic = 0xcafebeef;

@@ -1,6 +1,6 @@
-// One communicator and one stream for all messages. NCCL serialises a communicator's operations on any stream. Several
-// communicators on a device may deadlock, unless all ranks begin their operations in one order. So lanes share one: the
-// engine begins groups in one order (engine/run_crossings.cpp), and lanes go on coding.
+// One communicator and one stream for all messages: NCCL serialises a communicator's operations on any stream. Several
+// communicators on a device may deadlock, unless all ranks begin their operations in one order. So the engine begins
+// groups in one order (engine/run_crossings.cpp), and lanes go on coding.
 //
 // Functions may return in_progress, above all where ranks first meet. A group waits here until the previous one is
 // enqueued.
@@ -34,7 +34,6 @@ class NcclComm final : public backend::DeviceComm {
   NcclComm(const NcclComm&) = delete;
   NcclComm& operator=(const NcclComm&) = delete;
 
-  // Collective.
   Status open(const backend::DeviceCommId& id) noexcept {
     if (const Status s = device(plugin().create_stream(&stream_), "a stream"); s != Status::ok) return s;
     UniqueId unique;
@@ -87,7 +86,7 @@ class NcclComm final : public backend::DeviceComm {
     comm_ = nullptr;
     own_block_ = {};
     if (broken_) return;
-    // This thread's message is the cause's.
+    // The cause's message stays this thread's.
     fmt::format_to_n(why_.data(), why_.size() - 1, "{}: the communicator was ended", name());
     broken_ = true;
   }
@@ -140,7 +139,7 @@ class NcclComm final : public backend::DeviceComm {
 
   const device::Plugin& plugin() const noexcept { return *place_.plugin; }
 
-  // The status of a function; in_progress is no failure.
+  // in_progress is no failure.
   Status told(Result r, const char* what) noexcept {
     if (r == Result::success || r == Result::in_progress) return Status::ok;
     const char* more = comm_ != nullptr ? nccl_.get_last_error(comm_) : nullptr;
@@ -182,7 +181,7 @@ class NcclComm final : public backend::DeviceComm {
     return told(r, what);
   }
 
-  // Enqueues groups in order, as far as possible without waiting.
+  // In order, as far as possible without waiting.
   Status go_on() noexcept {
     for (Group& g : groups_) {
       if (g.state == State::moves) continue;

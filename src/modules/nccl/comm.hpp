@@ -1,4 +1,3 @@
-// A communicator of NCCL.
 #pragma once
 
 #include <memory>

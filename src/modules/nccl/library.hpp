@@ -8,12 +8,12 @@
 namespace stretto::modules::nccl {
 
 struct Library : Functions {
-  int version = 0;   // 22809 is 2.28.9
-  std::string name;  // "NCCL 2.28.9"
+  int version = 0;  // 22809 is 2.28.9
+  std::string name;
   std::string where;
 };
 
-// Finds NCCL: the process's copy, else the file STRETTO_NCCL, else the system's libnccl.so.2. It stays loaded.
+// Finds NCCL: the process' copy, else the file STRETTO_NCCL, else the system's libnccl.so.2. It stays loaded.
 // unsupported: missing, lacks a function, older than 2.14, or not NCCL 2.
 Status find_library(const Library** library) noexcept;
 

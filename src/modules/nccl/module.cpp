@@ -1,4 +1,3 @@
-// The module's table for NCCL.
 #include "backend/module.hpp"
 #include "backend/build.hpp"
 #include "modules/nccl/comm.hpp"

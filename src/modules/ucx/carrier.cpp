@@ -60,11 +60,11 @@ class UcxCarrier final : public Carrier {
       if (worker_.progress() == 0) waiting.rest();
     const bool leads_lie = std::any_of(transfers_->begin(), transfers_->end(), in_flight);
     for (Transfer& t : *transfers_) release(t);
-    if (leads_lie) static_cast<void>(transfers_.release());  // kept on purpose: may still be read
+    if (leads_lie) static_cast<void>(transfers_.release());  // leaked: may still be read
     const bool sent = alarms_are_sent();
     for (void* request : alarm_requests_)
       if (request) worker_.ucp().request_free(request);
-    if (!sent) static_cast<void>(alarms_.release());  // kept on purpose: may still be read
+    if (!sent) static_cast<void>(alarms_.release());  // leaked: may still be read
     if (hearing_) worker_.ucp().request_cancel(worker_.handle(), hearing_);
     if (hearing_) worker_.ucp().request_free(hearing_);
   }
@@ -78,7 +78,8 @@ class UcxCarrier final : public Carrier {
                     std::uint64_t id) noexcept override {
     ucp_ep_h endpoint = nullptr;
     Transfer* t = nullptr;
-    // Messages of one tag and length stay in order. Short ones gain nothing on further connections, and the first is warm.
+    // Messages of one tag and length stay in order. Short ones gain nothing on further connections, and the first is
+    // warm.
     const unsigned connections = connections_to(peer);
     const unsigned first = bytes >= least_spread ? static_cast<unsigned>(tag % connections) : 0;
     if (const Status s = begin(peer, id, true, &t, &endpoint, first); s != Status::ok || t->ended) return s;
@@ -336,7 +337,7 @@ class UcxCarrier final : public Carrier {
         continue;
       }
       if (*n == done.size()) break;
-      if (open_ == 1 && !worker_.has_left()) break;  // perhaps nobody makes progress afterwards
+      if (open_ == 1 && !worker_.has_left()) break;  // perhaps no progress follows
       done[(*n)++] = completion(t);
       --open_;
       release(t);

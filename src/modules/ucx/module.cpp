@@ -1,4 +1,3 @@
-// The module's table for UCX.
 #include "backend/module.hpp"
 #include "backend/build.hpp"
 #include "modules/ucx/library.hpp"

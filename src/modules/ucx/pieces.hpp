@@ -1,7 +1,6 @@
 // Pieces of a long message, spread over a peer's connections, since networks may limit the rate of one. The first
-// connection has a lead under the message's own tag, with the cut bit; connection i has piece i under a tag of pieces.
-// The lead has all lengths, and pieces are received in place. Ranks may differ in their number of connections, since
-// the sender decides.
+// connection has a lead under the message's own tag, with the cut bit and all lengths; connection i has piece i under a
+// tag of pieces. Pieces are received in place. The sender decides, so ranks may differ in their number of connections.
 #pragma once
 
 #include <algorithm>
@@ -25,7 +24,7 @@ struct Piece {
   std::size_t offset = 0, bytes = 0;
 };
 
-// Number of pieces; 1: the message is sent whole.
+// 1: the message is sent whole.
 constexpr unsigned pieces_of(std::size_t bytes, unsigned connections) noexcept {
   return static_cast<unsigned>(std::clamp<std::size_t>(bytes / least_piece, 1, connections));
 }

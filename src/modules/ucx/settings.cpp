@@ -39,7 +39,7 @@ bool take(std::string_view* from, T* number) noexcept {
 
 bool is_free(std::uint16_t port) noexcept {
   const int s = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  if (s < 0) return true;  // UCX will tell why it cannot
+  if (s < 0) return true;  // UCX will report the reason
   sockaddr_in any{};
   any.sin_family = AF_INET;
   any.sin_port = htons(port);

@@ -6,14 +6,13 @@
 
 namespace stretto::modules {
 
-// Connections to a peer, by where it is.
 struct Connections {
-  unsigned between = 1;  // to a peer on another host
-  unsigned inside = 1;   // to a peer on this host
+  unsigned between = 1;
+  unsigned inside = 1;  // to a peer on this host
 };
 
-// Reads STRETTO_CONNECTIONS, which holds for all peers, else takes the defaults for this machine. invalid_argument: it is
-// no number of the allowed range.
+// STRETTO_CONNECTIONS for all peers, else the defaults for this machine. invalid_argument: it is no number of the
+// allowed range.
 Status read_connections(Connections* connections) noexcept;
 
 // unsupported: UCX_TCP_PORT_RANGE has no free port; UCX (1.13 to 1.22) would try for ever.

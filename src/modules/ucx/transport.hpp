@@ -1,4 +1,3 @@
-// A transport by UCX for ranks that met in a store.
 #pragma once
 
 #include <memory>

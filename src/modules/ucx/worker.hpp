@@ -1,12 +1,12 @@
-// UCX for one rank of a communicator. Endpoints connect on first use; over TCP each is a connection. Long messages take
-// them in turns, longer ones all (pieces.hpp).
+// Endpoints connect on first use; over TCP each is a connection. Long messages take them in turns, longer ones all
+// (pieces.hpp).
 //
-// One worker has all receives and the first connection to each peer. Each further connection has its own worker, which
-// only sends: UCX (1.13 to 1.22) prints errors if ranks open several connections between two workers at once.
+// One worker has all receives and the first connection to each peer. Each further connection has a worker that only
+// sends: UCX (1.13 to 1.22) prints errors if ranks open several connections between two workers at once.
 //
 // Tags hold, from the top: 26 bits of the session's secret, 3 of the channel, 14 of the sender's rank, 1 for a message
 // that is cut, 20 of the message. A receive names all others. So messages of a stranger that knows only the port match
-// no receive, and their bytes are never used.
+// no receive.
 #pragma once
 
 #include <array>
@@ -41,7 +41,7 @@ class UcxWorker {
 
   bool takes_device_memory() const noexcept;
 
-  // Address for other ranks. Throws std::bad_alloc.
+  // For other ranks. Throws std::bad_alloc.
   Status address(std::string* address);
   // Call once the ranks have met. Throws std::bad_alloc.
   void join(const carrier::Session& session, int rank);
@@ -51,7 +51,7 @@ class UcxWorker {
   // An unreachable rank's error, or UCS_OK.
   ucs_status_t lost(int rank) const noexcept { return peers_[static_cast<std::size_t>(rank)].status; }
   unsigned losses() const noexcept { return losses_; }
-  // Status for a failed transfer with `rank`, with a message that names it.
+  // Status of a failed transfer, with a message that names `rank`.
   Status failed(int rank, ucs_status_t status) const noexcept;
 
   std::uint64_t tag(unsigned channel, int sender, std::uint64_t message) const noexcept {
@@ -60,7 +60,7 @@ class UcxWorker {
   std::uint64_t tag_of_piece(int sender, std::uint32_t number, unsigned piece) const noexcept {
     return tag(channel_of_pieces, sender, (std::uint64_t{number} << piece_bits & mask_message) | piece);
   }
-  // Tag of a message between devices. It shares a channel with pieces, which lack the cut bit.
+  // Shares a channel with pieces, which lack the cut bit.
   std::uint64_t tag_between_devices(int sender, std::uint64_t message) const noexcept {
     return tag(channel_of_pieces, sender, message & mask_message) | mask_cut;
   }
@@ -70,12 +70,12 @@ class UcxWorker {
   static constexpr std::uint64_t mask_sender = ((std::uint64_t{1} << rank_bits) - 1) << rank_shift;
   static constexpr std::uint64_t mask_secret = ~((std::uint64_t{1} << (rank_shift + rank_bits + channel_bits)) - 1);
 
-  // Connections to the rank that has the most, after join().
+  // To the rank that has the most, after join().
   unsigned connections() const noexcept { return connections_; }
-  // Connections to a rank, after join().
+  // After join().
   unsigned connections_to(int rank) const noexcept { return peers_[static_cast<std::size_t>(rank)].connections; }
-  // A send that takes another connection than the first begins, and has ended. In between these advance whenever
-  // nothing else does, else seldom: UCX may hold bytes of a send that has ended, and each costs a system call.
+  // For sends on further connections. Between the two these advance whenever nothing else does, else seldom: UCX may
+  // hold bytes of a send that has ended, and each costs a system call.
   void begin_spread() noexcept { ++spread_; }
   void end_spread() noexcept { --spread_; }
   void begin_send(unsigned connection) noexcept { held_[connection] = true; }
@@ -124,7 +124,7 @@ class UcxWorker {
   std::array<int, most_connections> descriptors_{};
   std::array<ucp_worker_h, most_connections> workers_{};  // by connection, on first use
   std::array<bool, most_connections> lacking_{};
-  std::array<bool, most_connections> held_{};      // unsent bytes since the last answer, perhaps
+  std::array<bool, most_connections> held_{};      // perhaps unsent bytes since the last answer
   std::array<void*, most_connections> leaving_{};  // requests that end once all has left
   std::size_t spread_ = 0;
   unsigned turn_ = 0;

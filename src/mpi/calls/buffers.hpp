@@ -19,7 +19,7 @@ struct Passed {
   std::int64_t extent = 0;  // see buffers_of()
 };
 
-// The rank's own block, at byte `offset`, by address or as MPI_IN_PLACE.
+// True for the rank's own block, at byte `offset`, and for MPI_IN_PLACE.
 bool is_own(const void* block, const void* all, std::int64_t offset) noexcept;
 
 // Buffers of a call without counts by rank. `extent`: bytes between elements on the side with all ranks' blocks.

@@ -25,7 +25,7 @@ bool used_enough(MPI_Comm comm, Communicator* c, const Settings& settings) noexc
   return c->use >= use_wanted(comm, c, settings.timeout);
 }
 
-// Streams make no shorter vector faster. The MPI's sum needs no agreement on the magnitude of values.
+// Streams make no shorter vector faster, and the MPI's sum needs no agreement on the magnitude of values.
 constexpr std::int64_t longest_brief = 1024;
 
 // Where a bound applies to a call that is no sum. Ranks may name data of one signature by different types, so they

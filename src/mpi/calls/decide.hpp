@@ -15,7 +15,7 @@ struct Decision {
   const char* why = nullptr;  // the MPI gets the call; null: stretto does
   bool by_rule = false;
   bool early = false;     // before stretto's communicator is made
-  int line = 0;           // deciding rule's line; 0: none
+  int line = 0;           // of the deciding rule; 0: none
   bool fixed = false;     // STRETTO_REPRODUCIBLE applies
   bool compares = false;  // ranks compare the call first, since their types may differ
   bool device = false;    // some rank's buffers are in device memory (started call: may be)

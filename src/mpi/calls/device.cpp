@@ -8,7 +8,7 @@
 namespace stretto::mpi {
 namespace {
 
-// cuPointerGetAttribute; result and attribute are enumerations of C.
+// cuPointerGetAttribute; result and attribute are C enumerations.
 using PointerGetAttribute = int (*)(void* result, int attribute, std::uintptr_t pointer);
 constexpr int memory_type = 2;          // CU_POINTER_ATTRIBUTE_MEMORY_TYPE
 constexpr unsigned memory_of_host = 1;  // CU_MEMORYTYPE_HOST

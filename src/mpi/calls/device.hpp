@@ -12,7 +12,7 @@ namespace stretto::mpi {
 // answer can be cached. Precondition of all functions here: c.comm exists.
 Memory memory_in_reach(const Communicator& c) noexcept;
 
-// Shorter calls are left to the MPI, as agreeing on the memory would take as long.
+// Shorter calls are left to the MPI: agreeing on the memory would take as long.
 inline constexpr std::int64_t least_asked = 65536;
 
 Memory memory_of(const WrappedCall& call, const Communicator& c) noexcept;

@@ -1,5 +1,5 @@
-// A buffer as bytes in the order of its type's signature. Dense elements are used in place. MPI_Pack and MPI_Unpack
-// copy others, and buffers that are `shared` with the call's other side.
+// A buffer as bytes in the order of its type's signature. Dense elements are used in place, others are packed, and so
+// are buffers that are `shared` with the call's other side.
 #pragma once
 
 #include <mpi.h>
@@ -31,7 +31,7 @@ class Buffer {
   Status take(void* buffer, std::int64_t count, MPI_Datatype type, MPI_Comm comm, bool shared, bool keeps);
   // Keeps the type, which the program may free, until put_back().
   Status hold();
-  // Call after the collective: unpacks the result.
+  // After the collective: unpacks the result.
   Status put_back();
 
   std::byte* data() const noexcept { return data_; }

@@ -71,7 +71,7 @@ class Account {
   Clock::time_point begun_;
 };
 
-// Replaces numbers by N: calls that differ in counts share a row.
+// Replaces numbers by N, so that calls with different counts share a row.
 std::string kind_of(std::string_view reason) {
   std::string kind;
   for (std::size_t i = 0; i < reason.size();) {
@@ -107,7 +107,7 @@ int dispatch(Runtime& r, const WrappedCall& call, Communicator* communicator, Na
     account.passed_on(d, d.why);
     return code;
   }
-  // The MPI does not get it either: a forked child would send as its parent.
+  // Not left to the MPI: a forked child would send as its parent.
   if (const Status s = api::usable(d.communicator->comm); s != Status::ok) return raise(call, call::to_c(s));
   std::optional<stretto_report> report;
   if (account.wanted() || d.shape.moved) report = stretto_report STRETTO_REPORT_INIT;

@@ -4,8 +4,7 @@
 
 namespace stretto::mpi {
 
-// Dispatches a call to stretto or the MPI, and returns its result. `native` serves declined calls, and stretto's own
-// calls of the MPI.
+// `native` serves declined calls, and stretto's own calls of the MPI.
 int perform(const WrappedCall& call, Native native) noexcept;
 
 }  // namespace stretto::mpi

@@ -1,5 +1,4 @@
-// Prepared calls by the program's arguments: an equal call runs after one comparison. Touches few cache lines, all cold
-// after a system call.
+// An equal call runs after one comparison. Touches few cache lines, all cold after a system call.
 #pragma once
 
 #include <mpi.h>
@@ -19,14 +18,14 @@ class PreparedByArguments {
   // True: an equal call was cached; *status is its result.
   bool again(const WrappedCall& call, const Communicator& c, double timeout, stretto_status* status) const noexcept;
 
-  // Caches a call that serve() just ran, if an equal one can run without copies of its data.
+  // For a call that serve() just ran; caches it if an equal one can run without copies of its data.
   void keep(const WrappedCall& call, const Communicator& c, const Passed& passed) noexcept;
 
   void clear() noexcept { lines_.clear(); }
 
  private:
-  // All that decides how a call runs. Handles stay valid, as dense types and served operations are predefined, or are
-  // only compared.
+  // All that decides how a call runs. Handles stay valid: dense types and served operations are predefined, or are only
+  // compared.
   struct Key {
     Function operation{};
     std::uint8_t buffers = 0;  // api::buffers_kind() of the passed buffers

@@ -19,7 +19,7 @@ std::size_t to_size(std::int64_t n) noexcept { return static_cast<std::size_t>(n
 // MPIs need not refuse one address for both sides, and a single rank may pass it.
 bool is_shared(const void* send, const void* recv) noexcept { return send && send == recv; }
 
-// Sets `at` to a host copy, if elements are not dense or if `copied`.
+// Sets `at` to a host copy if elements are not dense, or if `copied`.
 Status give(Buffer& buffer, const void*& at, std::int64_t count, MPI_Datatype type, MPI_Comm comm, bool copied) {
   if (at == STRETTO_IN_PLACE) return Status::ok;
   const Status s = buffer.give(at, count, type, comm, copied);
@@ -98,7 +98,7 @@ Status lay_out(const WrappedCall& call, const Communicator& c, const Shape& shap
   return call.operation == Function::barrier ? Status::ok : lay_out_to_all(call, c, s);
 }
 
-// Precondition: lay_out() has laid out the call, which is of a collective of the C interface.
+// Precondition: lay_out() has laid out the call, and stretto has its collective.
 stretto_status issue(const WrappedCall& call, const Communicator& c, const Shape& shape, const stretto_options* o,
                      const Sides& sides, stretto_request* request) {
   const auto [send, recv] = sides.passed.buffers;

@@ -1,4 +1,3 @@
-// Runs calls of the MPI through the C interface.
 #pragma once
 
 #include <cstddef>
@@ -14,19 +13,18 @@
 
 namespace stretto::mpi {
 
-// Buffers or copies of a call without counts by rank.
 struct Sides {
   Passed passed;
   Buffer given, taken;
   std::vector<std::size_t> counts;
 };
 
-// Call after a failure of this rank alone: ends the communicator, so that no rank takes the next call for this one.
-// Keeps this thread's message.
+// After a failure of this rank alone: ends the communicator, so that no rank takes the next call for this one. Keeps
+// this thread's message.
 void give_up(const Communicator& c, Status s) noexcept;
 
-// Serves a blocking call. *passed: set for calls without counts by rank. Precondition of all functions here: shape_of()
-// returned null, and c.comm exists.
+// *passed: set for calls without counts by rank. Precondition of all functions here: shape_of() returned null, and
+// c.comm exists.
 stretto_status serve(const WrappedCall& call, const Communicator& c, const Shape& shape, const stretto_options& options,
                      Passed* passed);
 

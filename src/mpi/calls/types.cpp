@@ -53,7 +53,6 @@ std::vector<KnownType> find_known() {
   return all;
 }
 
-// Hash table by handle.
 class Table {
  public:
   explicit Table(const std::vector<KnownType>& all) {
@@ -97,7 +96,7 @@ stretto_op operation_of(MPI_Op op) noexcept {
   return STRETTO_USER;
 }
 
-// Operations that MPI allows; a product of complex numbers is not a product of parts.
+// MPI allows these; a product of complex numbers is not a product of parts.
 bool allowed(stretto_op op, Nature nature) noexcept {
   const bool integer = nature == Nature::integer || nature == Nature::address || nature == Nature::fortran_integer;
   switch (op) {

@@ -32,12 +32,12 @@ using Clock = std::chrono::steady_clock;
 constexpr int worth = 20;
 constexpr int most_short_lives = 10;
 
-// Limit of reserved communicators: MPICH has only 2,048 ids.
+// MPICH has only 2,048 ids.
 constexpr int most_reserved = 64;
 std::atomic<int> reserved{0};
 
 // Per process: lives are expected to be like earlier ones.
-std::atomic<int> short_lives{0};  // short lives less long ones, at least 0
+std::atomic<int> short_lives{0};  // less long ones, at least 0
 // shortest; others include waits for late ranks
 std::atomic<Clock::rep> making{Clock::rep{1} << 60};
 

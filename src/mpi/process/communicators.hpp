@@ -1,4 +1,4 @@
-// State per communicator of the program, kept as its attribute.
+// Kept as an attribute of the program's communicator.
 #pragma once
 
 #include <mpi.h>
@@ -16,10 +16,10 @@
 
 namespace stretto::mpi {
 
-// Buffer memory. Ranks use the largest kind that any of them has.
+// Ranks use the largest kind that any of them has.
 enum class Memory : int {
   host,
-  device,  // a device's, as stretto takes it
+  device,  // usable by stretto
   other    // other devices' or managed memory, which the driver may have moved
 };
 
@@ -36,7 +36,7 @@ struct Communicator {
   int rank = 0, size = 1;
   bool inter = false;
   bool reserves = false;
-  std::string refused;                              // why `comm` cannot be made
+  std::string refused;                              // reason why `comm` cannot be made
   std::optional<Bound> bound;                       // of the info key stretto_bound
   Memory memory = Memory::host;                     // largest kind that a rank may pass
   int use = 0;                                      // eligible calls in which this rank met the others
@@ -54,7 +54,7 @@ inline constexpr const char* outside_reason = "processes outside MPI_COMM_WORLD"
 // Info key of a bound for floating-point sums; "none" removes it.
 inline constexpr const char* bound_key = "stretto_bound";
 
-// Making a stretto_comm takes as long as hundreds of short calls. It waits for 64 calls below 1 KiB or 3 long ones, and
+// Making a stretto_comm takes as long as hundreds of short calls: it waits for 64 calls below 1 KiB or 3 long ones, and
 // longer in programs that free communicators early. A bound makes it at once.
 inline constexpr int use_before_making = 64;
 
@@ -65,16 +65,14 @@ Communicator* find_communicator(MPI_Comm comm) noexcept;
 // call per communicator is collective.
 int use_wanted(MPI_Comm comm, Communicator* c, double limit) noexcept;
 
-// Makes duplicates for a stretto_comm, as with MPI_THREAD_MULTIPLE only functions that make communicators may. Does
-// nothing after several early frees, or beyond a number of communicators, since an MPI's ids are limited. Collective
-// over `comm`.
+// With MPI_THREAD_MULTIPLE only functions that make communicators may make duplicates. Does nothing after several early
+// frees, or beyond a number of communicators, since an MPI's ids are limited. Collective over `comm`.
 void reserve(MPI_Comm comm, Communicator* c, double limit) noexcept;
 
-// Makes the stretto_comm. False: `refused` has the reason. Sends no message if a process is outside this
-// MPI_COMM_WORLD, which may lack this library. `limit`: seconds for later agreements. Collective over `comm`.
+// False: `refused` has the reason. Sends no message if a process is outside this MPI_COMM_WORLD, which may lack this
+// library. `limit`: seconds for later agreements. Collective over `comm`.
 bool make(MPI_Comm comm, Communicator* c, double limit) noexcept;
 
-// Calls make(), unless the program frees communicators early.
 void make_unless_short_lived(MPI_Comm comm, Communicator* c, double limit) noexcept;
 
 // `other` if the MPI fails. Collective over `comm`, through the MPI.
@@ -86,7 +84,7 @@ std::optional<std::optional<Bound>> bound_in(MPI_Info info, std::string* complai
 // Applies an info's bound from now on. Returns a complaint about a malformed value, or "".
 std::string take_info(MPI_Comm comm, MPI_Info info);
 
-// Called before a communicator with a stretto_comm is freed. If it returns false, the stretto_comm is kept.
+// `f` runs before a communicator with a stretto_comm is freed. If it returns false, the stretto_comm is kept.
 void set_before_free(bool (*f)(const Communicator*)) noexcept;
 
 std::string name_of(MPI_Comm comm);

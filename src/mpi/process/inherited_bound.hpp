@@ -1,5 +1,5 @@
-// Bound of an unfinished communicator (MPI_Comm_idup_with_info). The parent carries it as an attribute during the call,
-// and the MPI copies it.
+// Bound of an unfinished communicator (MPI_Comm_idup_with_info): an attribute of the parent during the call, which the
+// MPI copies.
 #pragma once
 
 #include <mpi.h>

@@ -5,17 +5,17 @@
 
 namespace stretto::mpi {
 
-// Call before MPI_Init. False: the program's MPI has another binary interface, which one rank reports; the call fails
-// with MPI_ERR_OTHER.
+// Before MPI_Init. False: the program's MPI has another binary interface, which one rank reports; the call fails with
+// MPI_ERR_OTHER.
 bool may_begin() noexcept;
 
-// Call after MPI_Init. Collective over MPI_COMM_WORLD.
+// After MPI_Init. Collective over MPI_COMM_WORLD.
 int initialised(int code) noexcept;
 
-// Call after a function gave `comm` this info.
+// After a function gave `comm` this info.
 int informed(int code, MPI_Comm comm, MPI_Info info) noexcept;
 
-// Call after the C function `by` made `comm`.
+// After the C function `by` made `comm`.
 int constructed(int code, MPI_Comm comm, const char* by, MPI_Info info) noexcept;
 
 // Scope of starting a duplicate of `parent` with this info.

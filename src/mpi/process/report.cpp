@@ -61,7 +61,7 @@ json to_json(const Row& r) {
           {"ignored", to_json(t.ignored)}};
 }
 
-// Text, since destroying a json may allocate, and a rank may have no memory.
+// Destroying a json may allocate, and a rank may have no memory.
 constexpr char between = '\t';
 
 std::string host_name() {

@@ -55,7 +55,7 @@ Runtime* whole() noexcept {
   return made;
 }
 
-// Reported at the start, since the report may follow a long run.
+// At the start, since the report may follow a long run.
 void expect_report(const std::string& file) noexcept {
   try {
     if (!file.empty() && !can_be_written(file))

@@ -29,14 +29,14 @@ inline bool serves() noexcept {
   return r && !r->apart;
 }
 
-// Call after MPI_Init: compares settings. Collective over MPI_COMM_WORLD. Settings count as equal if the library's
-// functions did not see MPI_Init.
+// After MPI_Init: compares settings. Collective over MPI_COMM_WORLD. Settings count as equal if the library did not see
+// MPI_Init.
 void open_up() noexcept;
 
-// Prints a line on standard error on rank 0.
+// On standard error, on rank 0.
 void tell_once(std::string_view text) noexcept;
 
-// Call before MPI_Finalize: prints a requested report. Collective over MPI_COMM_WORLD.
+// Before MPI_Finalize: prints a requested report. Collective over MPI_COMM_WORLD.
 void close_down() noexcept;
 
 }  // namespace stretto::mpi

@@ -18,7 +18,7 @@ namespace stretto::mpi {
 // Last words of a path that the model alone decided, with or without measurements.
 inline constexpr const char *predicted_reason = "predicted", *assumed_reason = "assumed";
 
-// Upper bounds of size classes in bytes; calls of one class share a row.
+// Bytes; calls of one class share a row.
 inline constexpr std::array<double, 5> largest_of_size = {0x1p10, 0x1p16, 0x1p20, 0x1p24,
                                                           std::numeric_limits<double>::infinity()};
 
@@ -67,7 +67,7 @@ struct Record {
   Timeline timeline;  // from the end of MPI_Init
 };
 
-// Server of a call. Times of calls on communication cores are not comparable with the MPI's.
+// Times of calls on communication cores are not comparable with the MPI's.
 enum class Server : std::uint8_t { stretto, mpi, cores };
 
 class Statistics {
@@ -75,14 +75,14 @@ class Statistics {
   // Sets way.size from the bytes.
   void add(Way way, const Tally& tally, Server server);
 
-  // Records with savings. A path saves its number of calls times a difference of medians: its latest calls against the
-  // MPI's latest of that operation and length (within a factor of two) in this process, or 0 without any. saved_least
-  // and saved_most use the nearest and the farthest quartiles.
+  // A path saves its number of calls times a difference of medians: its latest calls against the MPI's latest of that
+  // operation and length (within a factor of two) in this process; 0 without any. saved_least and saved_most use the
+  // nearest and the farthest quartiles.
   std::map<Way, Record> all() const;
 
  private:
   using Length = std::pair<std::string, int>;  // operation, log2 of the bytes
-  // The latest calls; their median ignores delays by a busy machine or late ranks.
+  // The median of the latest calls ignores delays by a busy machine or late ranks.
   class Latest {
    public:
     void add(double seconds) noexcept { kept_[calls_++ % kept_.size()] = static_cast<float>(seconds); }

@@ -6,8 +6,8 @@
 
 namespace stretto::mpi {
 
-// Calls over time, in equal stretches and constant space. For a call beyond the last stretch, stretches double and
-// adjacent counts merge. Lengths are powers of two times the first, so timelines can be added.
+// Calls over time, in equal stretches and constant space. A call beyond the last stretch doubles all stretches, and
+// adjacent counts merge. So timelines, whose lengths are powers of two times the first, can be added.
 class Timeline {
  public:
   static constexpr std::size_t most = 64;

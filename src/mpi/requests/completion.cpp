@@ -21,7 +21,6 @@ class PassedRequests {
     before_ = own_;
     at_ = own_.data();
   }
-  // Copies the MPI's changes back.
   ~PassedRequests() {
     for (std::size_t i = 0; i < own_.size(); ++i) {
       if (own_[i] == before_[i]) continue;

@@ -29,7 +29,7 @@ int request_get_status_any(int n, const MPI_Request* requests, int* index, int* 
 int request_get_status_some(int n, const MPI_Request* requests, int* done, int* indices, MPI_Status* statuses) noexcept;
 #endif
 
-// Waits for a request of stretto's before the program frees it.
+// Before the program frees a request of stretto's: waits for it.
 void before_freed(MPI_Request request) noexcept;
 
 }  // namespace stretto::mpi

@@ -25,7 +25,6 @@ bool before_free(const Communicator* c) noexcept {
   return false;
 }
 
-// Reserves a core that no rank of this host is bound to. Collective over MPI_COMM_WORLD.
 Status take_free_core() noexcept {
   int rank = 0, ranks = 0;
   MPI_Comm host = MPI_COMM_NULL;

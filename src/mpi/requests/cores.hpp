@@ -9,10 +9,10 @@
 
 namespace stretto::mpi {
 
-// Call after MPI_Init if every rank names cores. Reports failures. Collective over MPI_COMM_WORLD.
+// After MPI_Init, if every rank names cores. Reports failures. Collective over MPI_COMM_WORLD.
 void open_cores(Runtime* r) noexcept;
 
-// Call in a communicator's collective creation.
+// In a communicator's collective creation.
 void ready_for_started(MPI_Comm comm, Communicator* c, const Runtime& r) noexcept;
 
 }  // namespace stretto::mpi

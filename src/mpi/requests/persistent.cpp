@@ -111,7 +111,6 @@ class All {
     const auto found = all_.find(request);
     return found != all_.end() && found->second.runs_itself();
   }
-  // The call, if stretto runs the request.
   std::optional<WrappedCall> call_of(MPI_Request request) noexcept {
     const std::lock_guard lock(mutex_);
     const auto found = all_.find(request);
@@ -191,7 +190,7 @@ void count(const Prepared& p, double seconds) noexcept {
   }
 }
 
-// No request could be started for lack of memory. Giving up ends the waits of ranks that started theirs.
+// For lack of memory. Giving up ends the waits of ranks that started theirs.
 int none_started(std::span<const MPI_Request> requests) noexcept {
   int code = MPI_ERR_NO_MEM;
   for (const MPI_Request request : requests) {

@@ -12,7 +12,7 @@
 
 namespace stretto::mpi {
 
-// Call after `call` made `request`.
+// After `call` made `request`.
 void prepared(const WrappedCall& call, MPI_Request request) noexcept;
 
 // True if the library handles or counts starts.
@@ -21,7 +21,7 @@ bool follows_starts() noexcept;
 // `native` starts them if none is stretto's.
 int start(std::span<const MPI_Request> requests, Native native) noexcept;
 
-// Call before its handle may be reused.
+// Before the handle may be reused.
 void released(MPI_Request request) noexcept;
 
 // The MPI runs this communicator's from now on.
@@ -35,7 +35,7 @@ bool is_persistent_of_ours(MPI_Request request) noexcept;
 // request that was never started. Empty: unchanged. Throws std::bad_alloc.
 std::vector<MPI_Request> passed_of(std::span<const MPI_Request> requests);
 
-// Call when the program has seen its completion.
+// The program has seen its completion.
 void run_ended(MPI_Request request) noexcept;
 
 }  // namespace stretto::mpi

@@ -29,7 +29,6 @@ using Clock = std::chrono::steady_clock;
 
 constexpr const char* cores_reason = "communication cores";
 
-// Owned by its request.
 struct Started {
   Started(const WrappedCall& c, const Decision& d) : call(c), decision(d) {}
 
@@ -45,7 +44,7 @@ struct Started {
   double starting = 0, waited_before = 0;
 };
 
-// Started collectives with incomplete requests.
+// With incomplete requests.
 class Registry {
  public:
   // Allocates nothing, so it cannot fail after a start.
@@ -62,8 +61,8 @@ class Registry {
   }
 
   // A collective whose data have moved, for this thread to complete, or null. `on`: null for any communicator. *left:
-  // those that remain and use their communicator, even if other threads complete them. Tests without the lock: a test
-  // may run a collective to its end.
+  // the others that use their communicator, even if other threads complete them. Tests without the lock: a test may run
+  // a collective to its end.
   Started* take_done(const Communicator* on, std::size_t* left) noexcept {
     std::unique_lock lock(mutex_);
     *left = 0;

@@ -14,8 +14,8 @@
 namespace stretto::mpi {
 
 // Why the MPI's own form serves this call, or null; equal on every rank. Precondition: shape_of() returned null.
-// `any_thread`: messages progress without the program's thread, too. Makes bounded sums in host memory exact, but none
-// with devices in reach.
+// `any_thread`: messages progress without the program's thread. Makes bounded sums in host memory exact, but none with
+// devices in reach.
 const char* unless_driven(const WrappedCall& call, bool any_thread, Decision* d);
 
 // Precondition: unless_driven() returned null. *request: null on failure.
@@ -27,7 +27,7 @@ bool is_started(MPI_Request request) noexcept;
 
 void drive() noexcept;
 
-// Waits for all on a communicator, or with null on any. False: some were incomplete after `limit` seconds.
+// On one communicator; null: on any. False: some were incomplete after `limit` seconds.
 bool finish_all(const Communicator* on, double limit) noexcept;
 
 }  // namespace stretto::mpi

@@ -1,4 +1,4 @@
-// The program's time in waits for requests or tests; the rest of a collective overlaps its own work. Seconds of any
+// The program's time in waits for requests or tests; the rest of a collective overlaps its own work. In seconds of any
 // steady clock.
 #pragma once
 
@@ -10,7 +10,7 @@ namespace stretto::mpi {
 
 class WaitClock {
  public:
-  // Call at a thread's entry or exit. Concurrent time counts once.
+  // At a thread's entry or exit. Concurrent time counts once.
   void enter(double now) noexcept {
     const std::lock_guard lock(mutex_);
     if (inside_++ == 0) since_ = now;

@@ -4,7 +4,7 @@
 
 namespace stretto::mpi {
 
-// "object:function": file name without directory, and the dynamic symbol; "object:+0x1234", the offset, without symbol.
+// "object:function": file name without directory, and the dynamic symbol; else "object:+0x1234", the offset.
 std::string name_of_site(const void* address);
 
 }  // namespace stretto::mpi

@@ -65,7 +65,7 @@ Status parse_pattern(std::string_view text, std::string_view key, std::string* p
   return fail(Status::invalid_argument, "'{}' names nothing; for all, leave it out", text);
 }
 
-// A word that decides how a call runs; at most one per line.
+// At most one word per line decides how a call runs.
 Status decide(Action::Kind kind, const std::string& word, Action* action, std::string* decided) {
   if (!decided->empty()) return fail(Status::invalid_argument, "'{}' and '{}' contradict each other", *decided, word);
   *decided = word;
@@ -73,7 +73,6 @@ Status decide(Action::Kind kind, const std::string& word, Action* action, std::s
   return kind == Action::Kind::bounded ? parse_bound(word, &action->bound) : Status::ok;
 }
 
-// Conditions and actions, in any order.
 Status parse_word(const std::string& word, Rule* rule, bool* acts, std::string* decided) {
   Action& action = rule->action;
   const std::string_view text = word;

@@ -25,7 +25,7 @@ struct Bound {
 // "rel:1e-4", "abs:0.5", and ":contribution" or ":result" (the default).
 Status parse_bound(std::string_view text, Bound* bound);
 
-// A number with an optional K, M or G (powers of 1024).
+// With an optional K, M or G (powers of 1024).
 Status parse_bytes(std::string_view text, std::int64_t* bytes);
 
 struct Action {

@@ -13,7 +13,7 @@ void complain(Settings& s, fmt::format_string<Args...> f, Args&&... args) {
   s.complaints.push_back(fmt::format(f, std::forward<Args>(args)...) + "; it counts as not set");
 }
 
-// The text: equal files are alike.
+// Returns the text: equal files are alike.
 std::string read_rules(const char* file, const IsSchedule& is_schedule, Settings& s) {
   std::string text;
   if (read_file(file, &text) != Status::ok) {

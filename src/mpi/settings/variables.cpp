@@ -15,7 +15,6 @@ constexpr std::array<std::string_view, 21> known = {
     "HIERARCHY", "IGNORE_ABOVE", "FIRST_PROCESS", "HOST",  "LEVELS",      "LIBEXEC",     "NODE",
     "PROFILE",   "REPORT",       "REPRODUCIBLE",  "RULES", "SPLIT",       "TIMEOUT",     "WAIT"};
 
-// Edit distance: insertions, deletions, replacements, and swaps of neighbours.
 std::size_t slips(std::string_view a, std::string_view b) {
   std::vector<std::vector<std::size_t>> d(a.size() + 1, std::vector<std::size_t>(b.size() + 1));
   for (std::size_t i = 0; i <= a.size(); ++i)

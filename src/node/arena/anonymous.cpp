@@ -29,8 +29,8 @@ int close_and_fail(int fd) noexcept {
   return -1;
 }
 
-// Length of the kernel's descriptor table of this process: 64, or more if it or its parent had more open. Lengthening
-// the table of a process with threads takes 10 to 20 ms (a grace period of all processors).
+// Length of this process' descriptor table: 64, or more if it or its parent had more open. Lengthening it in a process
+// with threads takes 10 to 20 ms (a grace period of all processors).
 int table_length() noexcept {
   constexpr int shortest = 64;
   const int fd = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
@@ -70,7 +70,7 @@ int make_anonymous(const char* name, std::size_t bytes) noexcept {
 
 int out_of_the_way(int fd) noexcept {
   if (fd < 0) return fd;
-  static std::atomic<int> table{0};  // length of the table; longest_table after it proved too short
+  static std::atomic<int> table{0};  // longest_table after it proved too short
   int length = table.load();
   if (length == 0) table.store(length = table_length());
   rlimit limit{};

@@ -8,16 +8,16 @@ namespace stretto::node::arena {
 
 constexpr std::uint64_t kUnlimited = ~std::uint64_t{0};
 
-// Maximum size of a file of this process (RLIMIT_FSIZE). A longer file raises SIGXFSZ, which ends most programs.
+// RLIMIT_FSIZE. A longer file raises SIGXFSZ, which ends most programs.
 std::uint64_t longest_file() noexcept;
 
-// Creates an unnamed file of `bytes` zero bytes, sealed against resizing and execution, and closed on exec. Returns -1
-// with errno on failure; EFBIG if the file would exceed longest_file().
+// Creates an unnamed file of `bytes` zero bytes, sealed against resizing and execution, closed on exec. Returns -1 with
+// errno on failure; EFBIG if the file would exceed longest_file().
 int make_anonymous(const char* name, std::size_t bytes) noexcept;
 
-// Moves a descriptor to a number that the program does not expect: high where the limit allows, never 0, 1 or 2. A
-// program started without standard streams takes those numbers for its streams. Closes `fd` if the number changes.
-// Returns -1 if no number is left.
+// Moves a descriptor to a number that the program does not expect: high where the limit allows, never 0, 1 or 2, which
+// a program without standard streams takes for its streams. Closes `fd` if the number changes. Returns -1 if no number
+// is left.
 int out_of_the_way(int fd) noexcept;
 
 // Identifies a descriptor's file: the program may have closed our descriptor and reused its number.

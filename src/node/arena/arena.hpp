@@ -1,12 +1,8 @@
-// The process' arena: memory for large allocations in one memfd. A peer that maps that file once sees all of them.
-//
-// A process makes its arena on first use. If libstretto_arena.so is preloaded, its arena serves all large allocations
-// of the program. Otherwise the library makes its own, for buffers that a program asks for. The arena is bounded;
-// allocate() fails when it is full, and the caller turns to the system. The file has no name, so a killed process
-// leaves nothing behind.
-//
-// fork: before fork() returns in the parent, the child gets a copy of all allocations, and an arena that allocates
-// nothing new. Writes of one process are never visible in the other. (vfork and posix_spawn copy nothing.)
+// The process' arena: memory for large allocations in one memfd. A peer that maps that file once sees all of them. The
+// arena is made on first use. If libstretto_arena.so is preloaded, it serves all large allocations of the program, else
+// only buffers that a program asks for. The arena is bounded; allocate() fails when it is full, and the caller turns to
+// the system. The file has no name, so a killed process leaves nothing behind. Before fork() returns in the parent, the
+// child gets a copy of all allocations, and an arena that allocates nothing new. (vfork and posix_spawn copy nothing.)
 #pragma once
 
 #include <cstddef>
@@ -21,17 +17,17 @@ struct View {
   std::size_t bytes = 0;  // 0: no arena, or a forked child
 };
 
-// The file of an arena, for peers to map.
+// For peers to map.
 struct File {
   // Owned by the caller. -1: no arena, or the program closed the descriptor; existing mappings stay valid.
   int fd = -1;
-  Identity which;  // the arena's identity, also if fd is -1
+  Identity which;  // also if fd is -1
 };
 
 struct Statistics {
-  std::uint64_t allocations = 0;  // served in total
-  std::uint64_t refused = 0;      // refused because the arena was full or does not exist
-  std::uint64_t used = 0;         // bytes in use
+  std::uint64_t allocations = 0;
+  std::uint64_t refused = 0;  // the arena was full or does not exist
+  std::uint64_t used = 0;     // bytes in use
   std::uint64_t peak = 0;
   std::uint64_t bound = 0;
 };
@@ -49,7 +45,7 @@ std::size_t usable(const void* at) noexcept;        // bytes of the allocation t
 bool resize(void* at, std::size_t bytes) noexcept;  // in place; false if the allocation must move
 Statistics statistics() noexcept;
 
-// The functions above, as libstretto_arena.so exports them under the name stretto_arena_interface.
+// As libstretto_arena.so exports them under the name stretto_arena_interface.
 struct Interface {
   View (*view)() noexcept;
   File (*file)() noexcept;

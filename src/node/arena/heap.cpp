@@ -42,13 +42,13 @@ void Heap::unlist(std::uint32_t first) noexcept {
   if (u.next != kNone) table_[u.next].previous = u.previous;
 }
 
-// First aligned unit in this free run, or kNone if an aligned run does not fit.
+// kNone if no aligned run fits.
 std::uint32_t Heap::aligned(std::uint32_t first, std::uint32_t units, std::uint32_t alignment) const noexcept {
   const std::uint64_t at = (std::uint64_t{first} + alignment - 1) / alignment * alignment;
   return at + units <= std::uint64_t{first} + table_[first].length ? static_cast<std::uint32_t>(at) : kNone;
 }
 
-// Cuts a used run to `units`. The rest becomes free, and is not yet joined with the following run.
+// The free rest is not yet joined with the following run.
 void Heap::cut(std::uint32_t first, std::uint32_t units) noexcept {
   const std::uint32_t rest = table_[first].length - units;
   if (rest == 0) return;

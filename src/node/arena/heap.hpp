@@ -1,5 +1,5 @@
 // Allocator over a region's units of 64 KiB. Free runs are listed by the power of two of their length, and joined with
-// free neighbours at once. It allocates no memory itself, so that it can serve malloc. Not thread safe.
+// free neighbours at once. It allocates no memory, so that it can serve malloc. Not thread safe.
 #pragma once
 
 #include <cstddef>
@@ -21,16 +21,15 @@ class Heap {
   // Returns the first unit of a run of `units`, at a multiple of `alignment` units (a power of two), or kNone.
   std::uint32_t allocate(std::uint32_t units, std::uint32_t alignment) noexcept;
 
-  // Frees a run. Returns the merged free run that contains it.
+  // Returns the merged free run that contains the freed one.
   struct Run {
     std::uint32_t first, length;
   };
   Run release(std::uint32_t first) noexcept;
 
-  // Frees the end of a run.
   Run shrink(std::uint32_t first, std::uint32_t units) noexcept;
 
-  // Extends the run in place. Returns false if the following units are in use.
+  // In place. Returns false if the following units are in use.
   bool grow(std::uint32_t first, std::uint32_t units) noexcept;
 
   std::uint32_t length(std::uint32_t first) const noexcept { return table_[first].length; }

@@ -18,7 +18,7 @@ namespace {
 std::atomic<Region*> only{nullptr};
 std::atomic<std::uint64_t> most_unless_told{kUnlimited};
 
-constexpr std::uint64_t keep_idle = std::uint64_t{64} << 20;  // bytes of free pages kept for the next allocations
+constexpr std::uint64_t keep_idle = std::uint64_t{64} << 20;  // of free pages kept for the next allocations
 constexpr std::size_t open_step = std::size_t{4} << 20;
 
 void* reserve(std::size_t bytes) noexcept {
@@ -98,8 +98,8 @@ Region::Region() noexcept {
                  [] { mine().after_fork_in_child(); });
 }
 
-// Returns null, or the name of the function that failed. Mappings start inaccessible: a program that locks its memory
-// (mlockall) would otherwise populate every page at once.
+// Returns null, or the name of the function that failed. Mappings start inaccessible: mlockall() would otherwise
+// populate every page.
 const char* Region::make(std::size_t bytes) noexcept {
   const std::size_t room_bytes = bytes + Heap::kUnit, table_bytes = Heap::tables_for(bytes / Heap::kUnit);
   void *const room = reserve(room_bytes), *const tables = reserve(table_bytes);
@@ -135,7 +135,6 @@ const char* Region::make(std::size_t bytes) noexcept {
   return nullptr;
 }
 
-// Makes all bytes below `end` accessible.
 bool Region::open(std::size_t end) noexcept {
   if (end <= opened_) return true;
   const std::size_t until = std::min(bytes_, (end + open_step - 1) / open_step * open_step);
@@ -195,7 +194,6 @@ void* Region::allocate(std::size_t bytes, std::size_t alignment, std::size_t* ze
   return base_ + at * Heap::kUnit;
 }
 
-// Returns pages to the system when many are free.
 void Region::idle(Heap::Run run, std::uint64_t freed) noexcept {
   statistics_.used -= freed;
   idle_ += freed;

@@ -1,4 +1,3 @@
-// The memory of an arena: its memfd, its mapping, and their state after a fork.
 #pragma once
 
 #include <cstddef>
@@ -11,15 +10,13 @@
 
 namespace stretto::node::arena {
 
-// Default size of an arena: half of the machine's memory, a sixteenth of a limited address space (peers map the arena
-// too, and the program needs the rest), and at most `most`. RLIMIT_FSIZE bounds every arena, also one whose size is
-// set.
+// Half of the machine's memory, a sixteenth of a limited address space (peers map the arena too, and the program needs
+// the rest), and at most `most`. RLIMIT_FSIZE bounds every arena.
 std::uint64_t default_bound(std::uint64_t memory, std::uint64_t address_space, std::uint64_t most) noexcept;
 
-// The arena that this library itself holds.
 class Region {
  public:
-  static Region& mine() noexcept;  // made on first use; may have no memory
+  static Region& mine() noexcept;
   static Region* made() noexcept;  // null before the first use
 
   // Bounds an arena that is not made yet and whose size is not set.
@@ -28,7 +25,7 @@ class Region {
   View view() const noexcept { return {base_, shared_ ? bytes_ : 0}; }
   File file() noexcept;
   const char* remark() const noexcept;
-  const Complaint& complaint() const noexcept { return complaint_; }  // about the size's setting
+  const Complaint& complaint() const noexcept { return complaint_; }
   void* allocate(std::size_t bytes, std::size_t alignment, std::size_t* zeroed) noexcept;
   bool owns(const void* at) const noexcept {
     const auto* p = static_cast<const std::byte*>(at);
@@ -63,7 +60,7 @@ class Region {
   std::byte* base_ = nullptr;
   std::size_t bytes_ = 0;
   std::size_t opened_ = 0;     // accessible bytes
-  bool locks_ = false;         // true if the program locks its mappings (mlockall)
+  bool locks_ = false;         // the program locks its mappings (mlockall)
   bool shared_ = false;        // false in a forked child
   std::uint32_t touched_ = 0;  // first unit that was never used
   std::uint64_t idle_ = 0;     // approximate free bytes that still hold pages

@@ -1,4 +1,3 @@
-// An arena at a fork.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>

@@ -1,4 +1,3 @@
-// Byte counts in environment variables.
 #pragma once
 
 #include <cstddef>
@@ -6,15 +5,15 @@
 
 namespace stretto::node::arena {
 
-// Parses digits and a suffix K, M, G or T (either case) for powers of 1024: "65536", "64K". False for anything else,
-// and for numbers beyond 64 bits.
+// Digits and a suffix K, M, G or T (either case) for powers of 1024: "65536", "64K". False for anything else, and for
+// numbers beyond 64 bits.
 bool parse_bytes(const char* text, std::uint64_t* bytes) noexcept;
 
 struct Complaint {
   char text[192] = "";
 };
 
-// Value of the variable, or `otherwise` if it is unset, empty or malformed. *complaint describes a malformed value.
+// `otherwise` if the variable is unset, empty or malformed; *complaint describes a malformed value.
 std::uint64_t bytes_from(const char* variable, std::uint64_t otherwise, Complaint* complaint) noexcept;
 
 }  // namespace stretto::node::arena

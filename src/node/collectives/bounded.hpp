@@ -1,10 +1,7 @@
 // Collectives within an error bound: values travel as streams through the slots of a group, and are summed in code
-// space.
-//
-// The contracts of collectives.hpp hold. In addition, every rank gives the same spec. Results equal, bit for bit, the
-// codec's sum of all contributions. They depend neither on the chunks, nor on which rank adds, nor on the order. So all
-// ranks that hold a block of an allreduce or allgather hold the same bytes; the root of a broadcast keeps its exact
-// data. The error is payload::error_factor() * spec.eps.
+// space. The contracts of collectives.hpp hold, and all ranks give equal specs. Results equal, bit for bit, the codec's
+// sum of all contributions, whatever the chunks and the order. So all ranks of an allreduce or allgather hold the same
+// bytes; a broadcast's root keeps its exact data. Error: payload::error_factor() * spec.eps.
 #pragma once
 
 #include <cstddef>
@@ -24,19 +21,18 @@ struct BoundedCall {
   void* out = nullptr;                      // bcast: the data, on every rank
   std::size_t count = 0;                    // elements of the vector; reduce_scatter and allgather: of one block
   int root = 0;
-  payload::Spec spec;  // homomorphic or fused, a floating type, one operation for all ranks (raw payloads are refused)
+  payload::Spec spec;  // homomorphic or fused, a floating type
 };
 
-// Bytes that one rank wrote to its slots, counted once for any number of readers, and the time of coding.
+// A rank's bytes in its slots, counted once for any number of readers.
 struct Streamed {
   std::uint64_t raw_bytes = 0, stream_bytes = 0;
   payload::Seconds seconds;
 };
 
-// ok if run() supports the arguments; else `unsupported`, `invalid_argument` or `invalid_bound` with a message.
+// ok if run() supports the arguments; else `unsupported`, `invalid_argument` or `invalid_bound`.
 Status check_bounded(Collective kind, const payload::Spec& spec) noexcept;
 
-// Per rank. The group outlives it.
 class Bounded {
  public:
   explicit Bounded(Group& group) noexcept : group_(group) {}

@@ -35,7 +35,7 @@ BoundedReduction::BoundedReduction(Group& group, Coder& coder, const BoundedCall
   streams_.reserve(ranks_);
 }
 
-// reduce_scatter: a chunk has a piece of each of `owners_` blocks. All pieces of these blocks precede the next blocks.
+// reduce_scatter: a chunk has a piece of each of `owners_` blocks.
 BoundedReduction::Part BoundedReduction::part(std::uint64_t chunk, std::size_t index) const noexcept {
   if (scatters_) {
     const std::size_t block = chunk / pieces_ * owners_ + index, at = chunk % pieces_ * piece_;
@@ -47,7 +47,6 @@ BoundedReduction::Part BoundedReduction::part(std::uint64_t chunk, std::size_t i
   return {owner, at, std::min(piece_, call_.count - at), at};
 }
 
-// True if this rank owns a part of the chunk; *index is that part.
 bool BoundedReduction::owned(std::uint64_t chunk, std::size_t* index) const noexcept {
   for (*index = 0; *index < owners_; ++*index) {
     const Part p = part(chunk, *index);
@@ -76,7 +75,6 @@ Status BoundedReduction::contribute(std::uint64_t chunk, std::byte* body) noexce
   return Status::ok;
 }
 
-// Sums this rank's part of a chunk over all ranks' slots.
 Status BoundedReduction::add_up(std::uint64_t chunk, std::byte* body, Published* payload) noexcept {
   std::size_t index = 0;
   if (!owned(chunk, &index)) return Status::ok;
@@ -100,7 +98,7 @@ Status BoundedReduction::add_up(std::uint64_t chunk, std::byte* body, Published*
   return s == Status::ok ? s : g_.give_up_all(s);
 }
 
-// Decodes the sums of a chunk, this rank's first: it is still in the cache.
+// This rank's sum first: it is still in the cache.
 Status BoundedReduction::copy_out(std::uint64_t chunk) noexcept {
   for (std::size_t k = 0; k < owners_; ++k) {
     const Part p = part(chunk, (me_ + k) % owners_);

@@ -1,13 +1,10 @@
 // Bounded reduce, allreduce and reduce-scatter.
 //
 // The vector is cut into chunks, and a chunk into parts of whole codec groups. Each rank compresses its contribution to
-// every part but its own into its slot. The owner of a part adds these streams and its own values in code space, and
-// leaves the sum in its slot as a stream. Ranks that need the result decode the sum. A round does one step of each of
-// three successive chunks. A sum whose stream exceeds its room (values off the grid are held exactly) travels decoded,
-// with the same values.
-//
-// The slot of a round holds this rank's contributions to a chunk and its sum of the previous chunk. If a chunk has too
-// few parts for all ranks, ranks own parts in turn.
+// all other ranks' parts into its slot. A part's owner adds these streams and its own values in code space, and leaves
+// the sum in its slot as a stream, which ranks decode. A round does one step of each of three successive chunks, so a
+// slot holds contributions to one and the sum of the previous. A sum whose stream exceeds its room (values off the grid
+// are exact) travels decoded. If a chunk has too few parts, ranks own parts in turn.
 //
 // Cost of n bytes over p ranks: rounds ⌈n/chunk⌉ + 2; a rank compresses (p-1)/p·n, fuses n/p, adds (p-2)/p·n of
 // streams, decodes n; 2·n/ratio cross. Error p·eps.
@@ -27,10 +24,9 @@ class BoundedReduction {
  private:
   struct Part {
     int owner = 0;
-    std::size_t at = 0, count = 0;  // elements of the input
-    std::size_t out = 0;            // first element of the result
+    std::size_t at = 0, count = 0;
+    std::size_t out = 0;  // first element of the result
   };
-  // The payload of a rank's line.
   struct Published {
     std::uint32_t decoded = 0;  // 1: the sum in this slot is values, not a stream
     std::uint32_t reserved = 0;

@@ -1,4 +1,3 @@
-// The codec for bounded collectives: compresses into slots and sums streams that lie in slots.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +18,7 @@ class Coder {
 
   std::size_t bytes(std::size_t count) const noexcept { return count * size_; }
 
-  // Slot bytes, in whole cache lines, for the stream of `count` values or for the raw values.
+  // Slot bytes, in whole cache lines, for a stream or raw values.
   std::size_t room(std::size_t count) const noexcept;
 
   // Grains that fit in each of `regions` regions of `room` bytes; may be 0.
@@ -27,21 +26,19 @@ class Coder {
     return room / regions / this->room(kGrain);
   }
 
-  // Compresses `count` values into `to`, for other ranks to read.
   Status compress(const std::byte* values, std::size_t count, codec::MutableBytes to) noexcept;
 
   struct Sum {
     codec::Bytes stream;
-    payload::Buffer store;  // memory of the stream; empty if the stream lies in `to`
+    payload::Buffer store;  // empty if the stream lies in `to`
   };
-  // Sums `own` values and the other ranks' streams, into `to` if the sum fits there.
+  // The sum lies in `to` if it fits there.
   Status sum(const std::byte* own, std::span<const codec::Bytes> others, std::size_t count, codec::MutableBytes to,
              Sum* sum) noexcept;
 
   // divisor > 1 gives the mean.
   Status decode(codec::Bytes stream, std::byte* to, std::size_t count, std::uint32_t divisor) noexcept;
 
-  // Counts `raw` bytes of values that travelled as `travelled` bytes.
   void count(std::size_t raw, std::size_t travelled) noexcept;
 
  private:

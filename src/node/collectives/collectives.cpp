@@ -78,7 +78,6 @@ Status Collectives::finish_call(Status s) noexcept {
 
 Status Collectives::barrier() noexcept {
   const CallRecord call{Collective::barrier};
-  // Over several levels a barrier is a reduction of one byte.
   std::uint8_t in = 0, out = 0;
   return reduction(call, &in, &out, size() <= kFlat ? 0 : 1, Type::u8, {payload::Op::bor});
 }
@@ -152,8 +151,8 @@ std::size_t Collectives::eager_limit(Collective kind) const noexcept {
   return std::min((reduce ? options_.eager_reduce : options_.eager).value_or(usual), group_->slot_bytes());
 }
 
-// One round: every rank publishes its whole input, and receivers combine all inputs in rank order. A barrier is an
-// eager call without data. Cost: one round, n bytes in, p·n combined on each receiver.
+// Receivers combine all inputs in rank order. A barrier is a call without data. Cost: one round, n bytes in, p·n
+// combined on each receiver.
 Status Collectives::eager(const CallRecord& call, const void* in, void* out, std::size_t count, Type type,
                           const Combination& operation) noexcept {
   Group& g = *group_;

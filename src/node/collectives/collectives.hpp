@@ -1,16 +1,16 @@
 // Collectives of the ranks of one node.
 //
-// Contracts. All ranks call the same collectives in the same order, with the same kind, length, type, operation and
-// root. Otherwise every rank gets `incompatible`, and the message names the ranks and their calls. A rank that receives
-// data gets it in that call, another in a later call (docs/node.md, Waiting). A missing rank is a `timeout` after the
-// limit. Counts may be zero. Buffers may lie anywhere and belong to the caller again on return. Input and output do not
-// overlap, unless `in` is null: the input then lies in `out`, as with MPI_IN_PLACE (in this rank's block if `out` has a
-// block per rank). Types are those of payload::Type; moved bytes have none.
+// All ranks call the same collectives in the same order, with the same kind, length, type, operation and root.
+// Otherwise every rank gets `incompatible`, and the message names the ranks and their calls. A rank that receives data
+// gets it in that call, another in a later call (docs/node.md, Waiting). A missing rank is a `timeout` after the limit.
+// Counts may be zero. Buffers belong to the caller again on return. Input and output do not overlap, unless `in` is
+// null: the input then lies in `out`, as with MPI_IN_PLACE (in this rank's block if `out` has a block per rank). Moved
+// bytes have no type.
 //
-// Reductions have a fixed order: all ranks get the same bytes, and a repeated call gives the same bytes again. On one
-// level the order is that of ranks, ((x0 + x1) + x2) + ..., for any length, chunk and kind of memory. On several levels
-// the members of each group are added in rank order, and groups in the order of their lowest ranks.
-// Options::reproducible, Combination::rank_by_rank and non-commutative operations use one level.
+// Reductions have a fixed order: all ranks get the same bytes, and so does a repeated call. On one level the order is
+// that of ranks, ((x0 + x1) + x2) + ..., for any length, chunk and kind of memory. On several levels the members of
+// each group are added in rank order, and groups in the order of their lowest ranks. Options::reproducible,
+// Combination::rank_by_rank and non-commutative operations use one level.
 #pragma once
 
 #include <algorithm>
@@ -36,28 +36,25 @@ namespace stretto::node {
 struct Options {
   GroupOptions group;
   MemoryOptions memory;
-  Hierarchy hierarchy;  // of the exchange's ranks; a hierarchy of one rank (the default) means one level
-  std::vector<std::pair<Collective, Hierarchy>>
-      hierarchies;  // overrides for single kinds of reduction, broadcasts and barriers
+  Hierarchy hierarchy;                                        // one rank (the default): one level
+  std::vector<std::pair<Collective, Hierarchy>> hierarchies;  // of single kinds of reduction, broadcasts and barriers
   bool reproducible = false;
   // Reductions up to this many bytes, of up to kFlat ranks, are eager: every rank reads all inputs in one round (at
-  // most a slot). eager_reduce is the limit of reduce, where only the root reads. Unset: 32 KiB divided by the ranks,
-  // at least 4 KiB. Oversubscribed: 16 KiB, and 64 KiB for reduce, since waiting for another rank then means waiting
-  // for a core.
+  // most a slot). eager_reduce: of reduce, where only the root reads. Unset: 32 KiB divided by the ranks, at least 4
+  // KiB. Oversubscribed: 16 KiB, and 64 KiB for reduce, since waiting for a rank means waiting for a core.
   std::optional<std::size_t> eager, eager_reduce;
-  std::size_t direct = 16 * 1024;  // bytes of a block from which buffers visible to peers are used in place
-  // Bytes of a block from which the kernel copies private buffers in allgather, gather, scatter and alltoall. Broadcasts
-  // and reductions are faster through slots, where copying in and out overlap (docs/node.md).
+  std::size_t direct = 16 * 1024;  // bytes of a block from which visible buffers are used in place
+  // Bytes of a block from which the kernel copies private buffers in allgather, gather, scatter and alltoall.
+  // Broadcasts and reductions are faster through slots, where copying in and out overlap (docs/node.md).
   std::size_t kernel = 256 * 1024;
 };
 
-// Counts of the protocols used, for reports.
 struct Counters {
   std::uint64_t calls = 0;
-  std::uint64_t inlined = 0, eager = 0, pipelined = 0;  // by protocol
-  std::uint64_t mapped = 0, copyable = 0, staged = 0;   // pipelined calls, by this rank's own input
-  std::uint64_t lent = 0;     // reductions of two ranks in which the peer wrote results into this rank's slots
-  std::uint64_t refused = 0;  // exposed blocks that could not be read, and came through slots instead
+  std::uint64_t inlined = 0, eager = 0, pipelined = 0;
+  std::uint64_t mapped = 0, copyable = 0, staged = 0;  // pipelined calls, by this rank's own input
+  std::uint64_t lent = 0;                              // reductions of two ranks with results in the peer's slots
+  std::uint64_t refused = 0;                           // exposed blocks that came through slots
 };
 
 class Collectives {
@@ -66,8 +63,7 @@ class Collectives {
   static Status create(Exchange& exchange, const Options& options, std::unique_ptr<Collectives>* made) noexcept;
   ~Collectives();
 
-  // A second, independently ordered sequence of collectives of the same ranks (Group::beside). Throws std::bad_alloc.
-  // This object outlives it.
+  // Group::beside(). Throws std::bad_alloc. This object outlives it.
   std::unique_ptr<Collectives> beside() const;
 
   int rank() const noexcept { return group_->rank(); }
@@ -110,14 +106,14 @@ class Collectives {
     return size() > 1 && bytes >= options_.direct && can(Access::kernel) && !can(Access::process) &&
            !can(Access::xpmem);
   }
-  // Fixes the kind of stores instead of measuring. Every rank makes the same call.
+  // Stores are no longer measured. Every rank makes the same call.
   void use(Stores stores) noexcept {
     stores_.fill(stores);
     fixed_stores_ = true;
   }
 
-  static constexpr int kFlat = 8;                  // ranks up to which one rank reads all others in turn
-  static constexpr std::size_t kFlatBytes = 4096;  // bytes of a broadcast that all of kFlat ranks read from its root
+  static constexpr int kFlat = 8;                  // ranks whose data one rank reads in turn
+  static constexpr std::size_t kFlatBytes = 4096;  // bytes of a broadcast to up to kFlat ranks without a tree
 
  private:
   friend class Reduction;
@@ -130,7 +126,7 @@ class Collectives {
   Status eager(const CallRecord& call, const void* in, void* out, std::size_t count, payload::Type type,
                const Combination& operation) noexcept;
   std::size_t eager_limit(Collective kind) const noexcept;
-  // True if a call with `blocks` blocks per rank takes one round (small.cpp). Equal on every rank.
+  // Small calls take one round (small.cpp). Equal on every rank.
   bool small(std::size_t bytes, std::size_t blocks) const noexcept {
     return bytes > 0 && size() > 1 && bytes <= kSmall / std::max<std::size_t>(blocks, 1) && bytes < options_.direct;
   }
@@ -144,13 +140,12 @@ class Collectives {
   template <class Describe>
   Status move(const CallRecord& call, const Describe& describe) noexcept;
   Status finish_call(Status s) noexcept;
-  // Classes of calls with separately tuned stores. `moves` includes reduce-scatters, and stores into other ranks'
-  // outputs.
+  // Kinds of calls are tuned separately. `moves` includes reduce-scatters, and stores into other ranks' outputs.
   enum class Use : std::uint8_t { moves, allreduce, reduce };
   static constexpr std::size_t index(Use use) noexcept { return static_cast<std::size_t>(use); }
   static constexpr std::size_t kUses = 3;
   Stores stores(Use use) const noexcept { return stores_[index(use)]; }
-  // Microseconds of a rank's best trial with each kind of stores.
+  // Microseconds of a rank's best trial.
   struct TrialTimes {
     double plain = 1e30, streaming = 1e30;
     void least(Stores stores, double spent) noexcept {
@@ -162,7 +157,7 @@ class Collectives {
   Status try_moves() noexcept;
   Status try_reductions(Use use) noexcept;
   Status agree_on_stores(const TrialTimes& mine, Use use) noexcept;
-  // Tuner for reductions of this length in visible memory; null if nothing is tuned.
+  // Null if nothing is tuned.
   StoreTuner* store_tuner(Collective kind, std::size_t bytes) noexcept {
     if (fixed_stores_ || group_->oversubscribed()) return nullptr;
     const std::size_t use = kind == Collective::reduce ? 0 : kind == Collective::allreduce ? 1 : 2;
@@ -170,17 +165,15 @@ class Collectives {
     return &store_tuners_[use][std::min(length, kLengths - 1)];
   }
   std::byte* scratch(std::size_t bytes);
-  // Copies data that a peer wrote. It lies in another core's caches, unless ranks share cores.
+  // The data lie in another core's caches, unless ranks share cores.
   void copy_from_peer(void* to, const void* from, std::size_t bytes, Stores stores) const noexcept {
     (group_->oversubscribed() ? copy : copy_theirs)(to, from, bytes, stores);
   }
-  // Copies to memory that a peer read or wrote last.
   void copy_to_peer(void* to, const void* from, std::size_t bytes, Stores stores) const noexcept {
     (group_->oversubscribed() ? copy : copy_to_theirs)(to, from, bytes, stores);
   }
 
-  // Bytes between two trials of stores, tens of milliseconds at least. The first trial comes sooner, but not within a
-  // program's first calls.
+  // Bytes between two trials of stores, at least tens of milliseconds. A program's first calls have no trial.
   static constexpr std::uint64_t kTryEvery = std::uint64_t{256} << 20, kTryFirst = std::uint64_t{32} << 20;
 
   Options options_;
@@ -189,11 +182,11 @@ class Collectives {
   Hierarchy one_level_;
   std::vector<int> others_;  // all ranks but this one
   std::vector<std::byte> scratch_;
-  Moves moves_;                 // of the current call
-  Operands operands_;           // of the current reduction
+  Moves moves_;
+  Operands operands_;
   std::vector<int> offspring_;  // children in the last broadcast's tree
   int offspring_root_ = -1, offspring_levels_ = 0;
-  std::array<Stores, kUses> stores_{};  // plain until the first trial
+  std::array<Stores, kUses> stores_{};
   bool fixed_stores_ = false;
   std::array<std::uint64_t, kUses> until_tried_{kTryFirst, kTryFirst, kTryFirst};  // bytes
   static constexpr std::size_t kLengths = 16;                                      // powers of two, from 16 KiB

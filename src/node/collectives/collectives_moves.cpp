@@ -1,4 +1,3 @@
-// Exposed blocks and pulls of the collectives that only move blocks.
 #include <cstring>
 #include <new>
 
@@ -12,7 +11,7 @@ void move_own(void* to, const void* from, std::size_t bytes) noexcept {
   if (to != from && bytes > 0) std::memmove(to, from, bytes);
 }
 
-// Position of `rank` among the blocks of `owner`, which exposes one for each other rank.
+// `owner` exposes a block for each other rank.
 std::size_t index_at(int owner, int rank) noexcept { return static_cast<std::size_t>(rank < owner ? rank : rank - 1); }
 
 }  // namespace
@@ -40,7 +39,6 @@ Status Collectives::move(const CallRecord& call, const Describe& describe) noexc
   }
 }
 
-// Down a tree: the root of the call leads every group that contains it.
 Status Collectives::bcast(void* data, std::size_t bytes, int root) noexcept {
   const Hierarchy& asked = hierarchy(Collective::bcast);
   const bool one_level = (size() <= kFlat && bytes <= kFlatBytes) || asked.levels() == 1;
@@ -83,7 +81,7 @@ Status Collectives::allgather(const void* in, void* out, std::size_t bytes) noex
     m->offsets.assign(1, 0);
     m->span = bytes;
     m->readers = others_;
-    // Each rank begins with the next rank, so that not all read from one source.
+    // So that not all ranks read from one source.
     for (int k = 1; k < size(); ++k) {
       const int r = (rank() + k) % size();
       m->pulls.push_back({r, 0, 0, blocks + static_cast<std::size_t>(r) * bytes});

@@ -1,4 +1,3 @@
-// The operation of a reduction, applied block by block in rank order, and the lists of its operands.
 #pragma once
 
 #include <cstddef>
@@ -11,34 +10,32 @@
 
 namespace stretto::node {
 
-// Operation of a reduction.
 struct Combination {
   payload::Op op = payload::Op::sum;
-  payload::UserFunction user{};  // with payload::Op::user
-  bool rank_by_rank = false;     // ((x0 + x1) + x2) + ..., on any hierarchy
+  payload::UserFunction user{};
+  bool rank_by_rank = false;  // ((x0 + x1) + x2) + ..., on any hierarchy
 
   bool commutes() const noexcept { return op != payload::Op::user || user.commutes; }
 };
 
-// Positions of elements.
 struct Range {
   std::size_t first = 0, end = 0;
   bool empty() const noexcept { return first >= end; }
 };
 
-// Operands of a reduction, and destinations of its results. The lists keep their memory from call to call.
+// The lists keep their memory from call to call.
 struct Operands {
   struct Source {
     int rank = 0;
     Range part;
-    const std::byte* at = nullptr;     // address of part.first, if the elements are contiguous
-    const std::byte* whole = nullptr;  // address of the vector, if elements are looked up run by run
+    const std::byte* at = nullptr;     // of part.first, if the elements are contiguous
+    const std::byte* whole = nullptr;  // of the vector, if elements are looked up run by run
   };
   std::vector<std::vector<Source>> sources;  // by child group
-  std::vector<const std::byte*> row;         // operands of the current row
-  std::vector<std::byte*> outputs;           // by rank: destination of pushed results; null: none
-  std::vector<int> readers;                  // of this rank's slots
-  std::vector<char> reads;                   // by rank: true if the rank is in `readers`
+  std::vector<const std::byte*> row;
+  std::vector<std::byte*> outputs;  // by rank: destination of pushed results; null: none
+  std::vector<int> readers;         // of this rank's slots
+  std::vector<char> reads;          // by rank
 };
 
 // unsupported if the operation is not defined on the type.

@@ -1,4 +1,3 @@
-// One rank's part of a collective that only moves blocks: the blocks it exposes, and the blocks it pulls.
 #pragma once
 
 #include <cstddef>
@@ -11,26 +10,26 @@ enum class PullState : char { pending, done, refused };
 
 struct Pull {
   int source = 0;
-  std::size_t index = 0;   // of the block among the source's exposed blocks
-  std::size_t offset = 0;  // of the block from the source's first exposed byte
+  std::size_t index = 0;   // among the source's exposed blocks
+  std::size_t offset = 0;  // from the source's first exposed byte
   std::byte* to = nullptr;
 };
 
 struct Moves {
-  const std::byte* exposed = nullptr;  // first byte
-  std::vector<std::size_t> offsets;    // of the exposed blocks; empty: nothing
-  std::size_t span = 0;                // bytes from the first to the end of the last
-  std::size_t indices = 1;             // largest number of blocks that any rank exposes; equal on every rank
-  std::vector<int> readers;            // ranks that pull from this rank
+  const std::byte* exposed = nullptr;
+  std::vector<std::size_t> offsets;  // of the exposed blocks; empty: nothing
+  std::size_t span = 0;              // bytes from the first to the end of the last block
+  std::size_t indices = 1;           // most blocks that any rank exposes; equal on every rank
+  std::vector<int> readers;
   std::vector<Pull> pulls;
-  bool by_kernel = true;           // the kernel may copy private blocks of at least Options::kernel bytes
-  bool passes_on = false;          // this rank exposes the data that it pulls
-  std::size_t bytes = 0;           // of a block
-  std::vector<PullState> states;   // by pull
-  const std::byte* own = nullptr;  // source of this rank's own block
-  std::byte* own_to = nullptr;     // destination of that block; null: it is in place
+  bool by_kernel = true;   // the kernel may copy private blocks of at least Options::kernel bytes
+  bool passes_on = false;  // this rank exposes the data that it pulls
+  std::size_t bytes = 0;   // of a block
+  std::vector<PullState> states;
+  const std::byte* own = nullptr;
+  std::byte* own_to = nullptr;  // null: it is in place
 
-  // Empties all lists, and keeps their memory.
+  // Keeps the lists' memory.
   void clear() noexcept {
     exposed = nullptr;
     offsets.clear();

@@ -33,15 +33,15 @@ Reduction::Reduction(Collectives& c, const Task& task, const Hierarchy& hierarch
   operands_.resize(static_cast<std::size_t>(ranks_));
 }
 
-// A slot holds the input of a chunk, and this rank's part of it at every level. The length is equal on every rank.
+// A slot holds the input of a chunk, and this rank's part of it at every level. Equal on every rank.
 void Reduction::choose_chunk() noexcept {
   const bool scatters = t_.kind == Collective::reduce_scatter;
   const std::size_t blocks = scatters || levels_ == 1 ? static_cast<std::size_t>(ranks_) : 1;
   all_ = scatters ? t_.count * blocks : t_.count;
   block_ = scatters ? t_.count : (t_.count + blocks - 1) / blocks;
   if (!scatters && blocks > 1) block_ = (block_ + quantum_ - 1) / quantum_ * quantum_;
-  // On one level a rank's part of the result replaces its own input, which no peer reads. On several levels: whole / (1
-  // + 1/a + 1/b + ...), in integers, since rounding of fractions may differ between ranks.
+  // On one level a rank's result replaces its own input, which no peer reads. On several levels: whole / (1 + 1/a + 1/b
+  // + ...), in integers, since rounding of fractions may differ between ranks.
   std::size_t numerator = 1, denominator = 1;
   for (int level = 1; level <= levels_ && levels_ > 1; ++level) {
     std::size_t smallest = static_cast<std::size_t>(ranks_);
@@ -68,14 +68,13 @@ void Reduction::choose_chunk() noexcept {
   chunks_ = (block_ + chunk_ - 1) / chunk_;
 }
 
-// The last blocks of a vector may be shorter than the others.
 Reduction::Chunk Reduction::chunk(std::uint64_t k) const noexcept {
   const std::size_t at = static_cast<std::size_t>(k) * chunk_, n = std::min(chunk_, block_ - at);
   const std::size_t rest = all_ % block_;
   return {at, all_ / block_ * n + (rest > at ? std::min(rest - at, n) : 0), n};
 }
 
-// Elements of a part: whole cache lines, except for blocks at the top level.
+// Whole cache lines, except for blocks at the top level.
 std::size_t Reduction::part_size(int level, int rank, const Chunk& c) const noexcept {
   if (level == levels_ && (levels_ == 1 || t_.kind == Collective::reduce_scatter)) return c.per_block;
   const std::size_t members = h_.group(level, rank).size();
@@ -89,8 +88,8 @@ Range Reduction::part(int level, int rank, const Chunk& c) const noexcept {
   return {std::min(at, c.elements), std::min(at + size, c.elements)};
 }
 
-// Offset of a level's part in a slot of `rank`. Several levels: after the input and the parts of the levels below,
-// sized for whole chunks. One level: every rank's part has a fixed place, shared by input and result.
+// Offset of a level's part in a slot of `rank`. Several levels: after the input and the parts of lower levels, sized
+// for whole chunks. One level: every rank's part has a fixed place, shared by input and result.
 std::size_t Reduction::region(int level, int rank) const noexcept {
   if (level == 0) return 0;
   if (levels_ == 1) return static_cast<std::size_t>(rank) * chunk_ * size_;
@@ -110,8 +109,8 @@ std::size_t Reduction::source_run(const Chunk& c, std::size_t position) const no
   return std::min(c.per_block - position % c.per_block, c.elements - position);
 }
 
-// Readers of this rank's slots: the ranks of its groups that combine a part overlapping this rank's part of the level
-// below, in any chunk, and the ranks that copy its results out.
+// Ranks that combine a part overlapping this rank's part of the level below, in any chunk, and ranks that copy its
+// results out.
 void Reduction::find_readers() {
   readers_.clear();
   if (chunks_ == 0) return;
@@ -181,8 +180,8 @@ Status Reduction::run() noexcept {
   return told_.in.access != Access::staged ? g_.await_done(readers_, first_ + chunks_) : Status::ok;
 }
 
-// *through: true if all ranks finished their work in the first combination, in round 1. The remaining rounds then have
-// no readers and are skipped. All ranks decide by the same lines.
+// *through: true if all ranks finished in the first combination, in round 1. The remaining rounds have no readers and
+// are skipped. All ranks decide by the same lines.
 Status Reduction::all_are_through(std::uint64_t round, bool* through) noexcept {
   *through = false;
   if (round != 1 || destination_ != Destination::all) return Status::ok;
@@ -198,7 +197,6 @@ Status Reduction::all_are_through(std::uint64_t round, bool* through) noexcept {
   return Status::ok;
 }
 
-// Copies in all input that other ranks combine. This rank reads its own part in place.
 Status Reduction::copy_in(const Chunk& c, std::byte* body) noexcept {
   if (told_.in.access != Access::staged) return Status::ok;
   const Range own = part(1, me_, c);
@@ -227,7 +225,7 @@ Status Reduction::combine(int level, std::uint64_t k, std::byte* body) noexcept 
   return combine_all(k, body);
 }
 
-// Combines this rank's part of this chunk and all later chunks without waiting: all addresses are known and contiguous.
+// Combines this chunk and all later ones without waiting: all addresses are known and contiguous.
 Status Reduction::combine_all(std::uint64_t k, std::byte* body) noexcept {
   StoreTuner* const tuner = c_.store_tuner(t_.kind, all_ * size_);
   if (tuner != nullptr) mode_ = tuner->next();
@@ -240,7 +238,6 @@ Status Reduction::combine_all(std::uint64_t k, std::byte* body) noexcept {
   return Status::ok;
 }
 
-// Combines a chunk with known sources, row by row.
 Status Reduction::combine_part(int level, const Chunk& c, const Range& mine, std::byte* body) noexcept {
   for (std::size_t at = mine.first; at < mine.end;) {
     Range row{at, mine.end};
@@ -256,7 +253,7 @@ Status Reduction::combine_part(int level, const Chunk& c, const Range& mine, std
   return Status::ok;
 }
 
-// Combines, in blocks, elements whose operands and result are each contiguous.
+// Precondition: operands and result are each contiguous.
 Status Reduction::combine_row(int level, const Chunk& c, const Range& row, std::byte* body,
                               const Range& mine) noexcept {
   const bool top = level == levels_;
@@ -269,7 +266,7 @@ Status Reduction::combine_row(int level, const Chunk& c, const Range& row, std::
   const std::size_t in_vector = top ? source_at(c, row.first) * size_ : 0;
   std::byte* const lent = lent_ != nullptr ? lent_ + row.first * size_ : nullptr;
   if (lent != nullptr && !g_.oversubscribed()) will_write(lent, std::min(most, bytes));
-  // Sums get the operands' offset within a page. If the address of a load differs from a recent store only in its page,
+  // Sums get the operands' offset within a page. If a load's address differs from a recent store's only in its page,
   // the processor assumes a dependency and waits (4K aliasing).
   alignas(block_bytes) std::array<std::byte, 2 * block_bytes> room;
   std::byte* const sum = room.data() + reinterpret_cast<std::uintptr_t>(operands_[0]) / kLine * kLine % block_bytes;
@@ -291,7 +288,6 @@ Status Reduction::combine_row(int level, const Chunk& c, const Range& row, std::
   return Status::ok;
 }
 
-// Prefetches the next block of operands and destinations in peers' memory.
 void Reduction::ask_ahead(std::byte* lent, std::size_t next, std::size_t bytes) const noexcept {
   if (g_.oversubscribed() || !mode_.ahead) return;
   if (lent != nullptr) will_write(lent, bytes);
@@ -301,7 +297,6 @@ void Reduction::ask_ahead(std::byte* lent, std::size_t next, std::size_t bytes) 
   }
 }
 
-// Combines the operands at byte `at` of the row.
 Status Reduction::combine_block(bool top, std::size_t at, std::size_t count, std::byte* sum) noexcept {
   const std::byte* left = operands_[0] + at;
   if (sources_.size() == 1) std::memcpy(sum, left, count * size_);
@@ -314,14 +309,12 @@ Status Reduction::combine_block(bool top, std::size_t at, std::size_t count, std
   return top ? finish(t_.operation, t_.type, sum, count, ranks_) : Status::ok;
 }
 
-// Destination of an element of this rank's part in its own output.
 std::byte* Reduction::result_at(const Chunk& c, std::size_t position) const noexcept {
   const std::size_t at = t_.kind == Collective::reduce_scatter ? c.at + position % c.per_block : source_at(c, position);
   return t_.out + at * size_;
 }
 
-// Stores a piece of the result to its destinations in peers' memory: at byte `in_vector` of the vector, or byte
-// `in_part` of this rank's part.
+// Stores into peers' memory: at byte `in_vector` of the vector, or byte `in_part` of this rank's part.
 void Reduction::deliver(std::size_t in_vector, std::size_t in_part, std::size_t bytes, const std::byte* sum,
                         std::byte* body) noexcept {
   if (t_.kind == Collective::reduce_scatter || (t_.kind == Collective::reduce && me_ == t_.root)) return;

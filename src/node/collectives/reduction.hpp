@@ -1,19 +1,16 @@
 // Long reductions over any number of levels: reduce, allreduce, reduce-scatter.
 //
-// The vector is cut into chunks. At level l a chunk is split statically among the members of each group. A member
-// combines its part from the results of the groups below, in the order of their lowest ranks, and leaves the partial
-// result in its slot. The top level leaves the final result, which ranks copy out. So a chunk takes levels + 2 steps
-// (copy in, one per level, copy out). A round does one step of each of as many successive chunks, so the levels
-// overlap. On one level a chunk has a piece of each rank's block of the vector.
+// The vector is cut into chunks. At level l the members of each group split a chunk. A member combines its part from
+// the results of the groups below, in the order of their lowest ranks, and leaves the partial result in its slot. Ranks
+// copy the top level's results out. So a chunk takes levels + 2 steps, and a round does one step of each of as many
+// successive chunks. On one level a chunk has a piece of each rank's block of the vector.
 //
-// Two ranks: results for a rank whose input came through its slot are written back into that slot, over the operand.
-// The peer's core holds the slot's lines after reading them, so it writes without a transfer. A line changes cores
-// three times instead of four.
+// Two ranks: the result for a peer whose input came through its slot is written back over the operand. The peer's core
+// holds the slot's lines after reading, so a line changes cores three times instead of four.
 //
 // Inputs visible to peers are not copied in. On one level, if all ranks can see the outputs (reduce: the root's), each
-// rank stores its part of the result straight into all outputs, and nothing is copied out. A rank that sees all its
-// sources and destinations processes its whole block at once; if that holds for all ranks, the other rounds are
-// skipped.
+// rank stores its part of the result straight into all outputs. A rank that sees all sources and destinations processes
+// its whole block at once; if all ranks do, the other rounds are skipped.
 //
 // Cost of n bytes over p ranks, one level: rounds ⌈n/chunk⌉ + 2; a rank copies (p-1)/p·n in, combines n/p from p
 // sources, copies (p-1)/p·n out. With all memory visible: two rounds, and no copies.
@@ -43,7 +40,7 @@ class Reduction {
   Reduction(Collectives& c, const Task& task, const Hierarchy& hierarchy);
   Status run() noexcept;
 
-  // The class of stores for a kind of call. Barriers and agreements run as allreduces.
+  // Barriers and agreements run as allreduces.
   static Collectives::Use use(Collective kind) noexcept {
     switch (kind) {
       case Collective::reduce: return Collectives::Use::reduce;
@@ -54,22 +51,21 @@ class Reduction {
 
  private:
   using Source = Operands::Source;
-  // Elements combined together: `per_block` elements from `at` on of each block, `elements` in all. A reduce_scatter
-  // has its blocks. On one level a vector has one block per rank (the last may be shorter), so that each rank combines
-  // contiguous elements. On several levels the vector is one block.
+  // Elements combined together: `per_block` elements from `at` on of each block, `elements` in all. On one level a
+  // vector has one block per rank (the last may be shorter), so that each rank combines contiguous elements. On several
+  // levels the vector is one block. A reduce_scatter has its own blocks.
   struct Chunk {
     std::size_t at, elements, per_block;
   };
-  // Destination of a rank's results: its slot; all outputs, chunk by chunk; or all outputs at once.
+  // Its slot; all outputs, chunk by chunk; or all outputs at once.
   enum class Destination : std::uint32_t { slot, chunk, all };
-  // The payload of a rank's line.
   struct Published {
     Exposure in, out;
     Destination results = Destination::slot;
     std::uint32_t reserved = 0;
   };
   static_assert(sizeof(Published) <= kInline);
-  // A contiguous run of a source: the address of its first element, and the position of its end.
+  // A contiguous run of a source: its first element's address, and its end's position.
   struct Piece {
     const std::byte* at;
     std::size_t end;
@@ -101,8 +97,7 @@ class Reduction {
   void deliver(std::size_t in_vector, std::size_t in_part, std::size_t bytes, const std::byte* sum,
                std::byte* body) noexcept;
   Status copy_out(std::uint64_t k) noexcept;
-  // True if results of two ranks on one level are written back into the peer's slots. Equal on both: all ranks use the
-  // same kind of stores.
+  // True if results are written back into the peer's slots. Equal on both ranks: all use the same kind of stores.
   bool lends() const noexcept { return ranks_ == 2 && levels_ == 1 && stores_ == Stores::plain; }
   void find_lent(std::uint64_t round, const Range& mine) noexcept;
 
@@ -111,7 +106,7 @@ class Reduction {
   Task t_;
   const Hierarchy& h_;
   int levels_, me_, ranks_;
-  std::size_t size_;       // bytes of an element
+  std::size_t size_;       // of an element
   std::size_t quantum_;    // elements of a cache line, or 1
   Stores stores_;          // for slots
   StoreMode mode_;         // for outputs
@@ -121,13 +116,12 @@ class Reduction {
   std::uint64_t chunks_ = 0, first_ = 0;
   bool large_ = false;
   Published told_;
-  std::vector<int>& readers_;  // as in Operands
+  std::vector<int>& readers_;
   Destination destination_ = Destination::slot;
   // Two ranks: destination in the peer's slot, relative to the chunk's first element; else null.
   std::byte* lent_ = nullptr;
   std::vector<std::byte*>& outputs_;
 
-  // Operands of the current combination.
   std::vector<std::vector<Source>>& sources_;
   std::vector<const std::byte*>& operands_;
 };

@@ -1,4 +1,3 @@
-// Location of a reduction's operands: in peers' slots or memory, in kernel copies, or in this rank's memory.
 #include <algorithm>
 #include <cstring>
 
@@ -6,7 +5,7 @@
 
 namespace stretto::node {
 
-// Finds, by child group, all sources that overlap `mine`, and waits for them.
+// Waits for the sources that overlap `mine`, by child group.
 Status Reduction::gather_sources(int level, std::uint64_t k, const Range& mine) noexcept {
   const Chunk c = chunk(k);
   const std::uint64_t round = first_ + k + static_cast<std::uint64_t>(level) - 1;
@@ -14,7 +13,7 @@ Status Reduction::gather_sources(int level, std::uint64_t k, const Range& mine) 
   try {
     const auto children = h_.children(level, me_);
     sources_.resize(children.size());
-    // Outputs of other ranks that this rank can store into; for a reduce, the root's.
+    // A reduce stores only into the root's output.
     const bool one_wants = t_.kind == Collective::reduce;
     const bool may_push =
         one_wants ? me_ != t_.root : t_.kind == Collective::allreduce && answer(told_.out.access) == Answer::mapped;

@@ -1,6 +1,6 @@
-// Small blocks: a rank's data fit in its line, or in the line's small room. One round, without description, chunks or
-// exposure; every instruction counts. A sender may be up to kLines rounds ahead of its receivers, and a receiver does
-// not wait for a sender that is ahead. Cost: one round, n bytes in per block sent, n out per block received.
+// A rank's data fit in its line, or in the line's small room: one round, without description, chunks or exposure. A
+// sender may be kLines rounds ahead of its receivers, which then do not wait. Cost: n bytes in per block sent, n out
+// per block received.
 #include <cstring>
 
 #include "node/collectives/collectives.hpp"
@@ -17,12 +17,12 @@ std::byte* block(void* blocks, int rank, std::size_t bytes) noexcept {
   return static_cast<std::byte*>(blocks) + static_cast<std::size_t>(rank) * bytes;
 }
 
-// Position of `rank` among the blocks of `owner`, which sends one to each other rank.
+// `owner` sends a block to each other rank.
 int index_at(int owner, int rank) noexcept { return rank < owner ? rank : rank - 1; }
 
 }  // namespace
 
-// Runs `step` in a new round. A rank sends `given` bytes; `mutual`: all ranks read all others.
+// A rank sends `given` bytes; `mutual`: all ranks read all others.
 template <class Step>
 Status Collectives::small_move(const CallRecord& call, std::size_t given, bool mutual, const Step& step) noexcept {
   if (call.root < 0 || call.root >= size())

@@ -1,9 +1,5 @@
-// Autotuner for the stores of reductions that write results straight into visible outputs. Trials run on the calls
-// themselves.
-//
-// The fastest mode depends on the caches, on the distance of the cores, and on the program's use of its buffers
-// between calls. A trial on private buffers would miss that last effect. Results do not depend on the mode, so each
-// rank chooses for itself, by the time of its own part.
+// Autotuner for stores of reductions into visible outputs. Trials run on the calls themselves: the fastest mode depends
+// on the program's use of its buffers, too. Results do not depend on the mode, so each rank chooses for itself.
 #pragma once
 
 #include <array>
@@ -15,12 +11,11 @@
 namespace stretto::node {
 
 struct StoreMode {
-  Stores own = Stores::plain;     // stores into this rank's output
-  Stores theirs = Stores::plain;  // stores into other ranks' outputs
-  bool ahead = true;              // prefetches the next operands, and the next lines of other ranks' outputs
+  Stores own = Stores::plain;     // into this rank's output
+  Stores theirs = Stores::plain;  // into other ranks' outputs
+  bool ahead = true;              // prefetches operands and other ranks' outputs
 };
 
-// The trial of one kind and length of call.
 class StoreTuner {
  public:
   static constexpr std::array<StoreMode, 4> all{{{Stores::plain, Stores::plain, false},
@@ -28,11 +23,9 @@ class StoreTuner {
                                                  {Stores::plain, Stores::streaming, true},
                                                  {Stores::streaming, Stores::streaming, false}}};
 
-  // The mode of the next call.
   const StoreMode& next() const noexcept { return all[calls_ < trials ? calls_ / each : best_]; }
 
-  // Reports the duration of that call. Calls in one mode are consecutive and the shortest counts, so that cache lines
-  // lie where these stores leave them.
+  // Calls in one mode are consecutive and the shortest counts, so that cache lines lie where these stores leave them.
   void took(double seconds) noexcept {
     if (calls_ < trials) {
       double& least = seconds_[calls_ / each];
@@ -43,7 +36,7 @@ class StoreTuner {
         if (seconds_[m] < seconds_[best_]) best_ = m;
     }
     if (calls_ < trials + rest) return;
-    // Restart the trial when durations change: caches, neighbours or the use of buffers have changed.
+    // Durations that change mean that caches, neighbours or the use of buffers have changed.
     const double usual = seconds_[best_];
     strange_ = seconds < 0.8 * usual || seconds > 1.25 * usual ? strange_ + 1 : 0;
     if (calls_ >= again || strange_ >= strange) calls_ = strange_ = 0;

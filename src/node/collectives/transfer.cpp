@@ -74,7 +74,7 @@ Status Transfer::pass() noexcept {
       if (const Status s = expose(k); s != Status::ok) return s;
     } else {
       if (const Status s = expose(k); s != Status::ok) return s;
-      // Copy the own block after the publication: peers can begin meanwhile, and late peers arrive.
+      // After the publication, peers can begin meanwhile, and late peers arrive.
       if (m_.own_to != nullptr && stores(kMovedByCaches) == Stores::plain)
         std::memmove(m_.own_to, m_.own, m_.bytes);
       else if (m_.own_to != nullptr)
@@ -87,7 +87,7 @@ Status Transfer::pass() noexcept {
   return Status::ok;
 }
 
-// Repeats the pass with this rank's blocks for refused readers, and the pulls that were refused to this rank.
+// Repeats blocks for refused readers, and pulls that were refused to this rank.
 Status Transfer::second_pass() noexcept {
   if (!m_.readers.empty() && exposure_.access == Access::kernel) c_.memory_->stop_kernel();
   for (PullState& state : m_.states) {

@@ -1,15 +1,13 @@
-// Collectives that only move blocks: broadcast, allgather, gather, scatter, alltoall. Moves describes each; this class
-// runs it.
+// Collectives that only move blocks (Moves).
 //
 // A rank exposes blocks of equal length, which other ranks pull. Blocks are cut into chunks, one per round. A staged
-// block is copied chunk by chunk through the exposer's slots (small blocks within the line). A visible block is pulled
-// in place. A rank that exposes the data it pulls (inside a broadcast's tree) forwards each chunk on arrival, so that
-// the levels of the tree overlap.
+// block is copied through the exposer's slots (small blocks within the line). A visible block is pulled in place. A
+// rank inside a broadcast's tree forwards each chunk on arrival, so that the levels overlap.
 //
 // The kernel may refuse access at any moment. Refused blocks come through slots, in a second pass of as many rounds.
-// Sources learn of a refusal when they wait for their readers, so without refusals the pass costs nothing. Exposed
-// blocks stay whole until then, and no other rank takes part. Afterwards such a source no longer uses kernel copies.
-// Cost per chunk of n bytes: staged n in, n out per reader; mapped or copyable n per reader.
+// Sources learn of a refusal when they wait for their readers, and exposed blocks stay whole until then. No other rank
+// takes part. Such a source uses no kernel copies afterwards. Cost per chunk of n bytes: staged n in, n out per reader;
+// mapped or copyable n per reader.
 #pragma once
 
 #include <cstddef>
@@ -31,7 +29,7 @@ class Transfer {
     std::size_t at, bytes;
   };
   Chunk chunk(std::uint64_t k) const noexcept;
-  Stores stores(std::size_t least) const noexcept;  // stores for results, streaming from `least` bytes on
+  Stores stores(std::size_t least) const noexcept;  // for results, streaming from `least` bytes on
   Status pass() noexcept;
   Status second_pass() noexcept;
   Status expose(std::uint64_t k) noexcept;
@@ -42,7 +40,7 @@ class Transfer {
   Moves& m_;
   std::size_t step_ = 0;  // bytes of a chunk
   std::uint64_t chunks_ = 0;
-  std::uint64_t first_ = 0;  // first round
+  std::uint64_t first_ = 0;
   Exposure exposure_;
   bool large_ = false;  // exposures are announced in the lines
   bool inlined_ = false;

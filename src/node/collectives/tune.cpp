@@ -1,8 +1,6 @@
-// Autotuner for the stores into slots, separately for moves and for reductions. A trial of moves: every rank fills its
-// slot and then reads the next rank's. A trial of reductions is a short allreduce: with plain stores two ranks lend
-// their slots (reduction.hpp), which a copy does not show. The time of all ranks together decides for all. Trials take
-// about a tenth of a millisecond and are repeated: the answer depends on the placement of the processes, which changes
-// during a run on virtual machines.
+// Autotuner for the stores into slots. Moves: every rank fills its slot and then reads the next rank's. Reductions: a
+// short allreduce, since with plain stores two ranks lend their slots (reduction.hpp). The time of all ranks together
+// decides for all. Trials take about 0.1 ms and are repeated: the placement of processes changes on virtual machines.
 #include <algorithm>
 #include <chrono>
 #include <cstring>
@@ -55,8 +53,8 @@ Status Collectives::try_moves() noexcept {
   return agree_on_stores(best, Use::moves);
 }
 
-// All trials of one kind come before those of the other, so that slots lie where these stores leave them. The time
-// starts at the end of the previous trial, when all ranks were present.
+// All trials of one kind precede those of the other, so that slots lie where these stores leave them. The time starts
+// at the end of the previous trial, when all ranks were present.
 Status Collectives::try_reductions(Use use) noexcept {
   const Counters counted = counters_;
   const bool reduce = use == Use::reduce;
@@ -86,7 +84,6 @@ Status Collectives::try_reductions(Use use) noexcept {
   return agree_on_stores(best, use);
 }
 
-// One round, in which every rank publishes its times.
 Status Collectives::agree_on_stores(const TrialTimes& mine, Use use) noexcept {
   Group& g = *group_;
   const std::uint64_t round = g.rounds(1);
@@ -107,7 +104,7 @@ Status Collectives::agree_on_stores(const TrialTimes& mine, Use use) noexcept {
   return Status::ok;
 }
 
-// Repeats the trial after a number of bytes, which every rank counts alike.
+// Every rank counts the bytes alike.
 Status Collectives::try_when_due(Use use, std::size_t bytes) noexcept {
   // With oversubscribed cores a trial would measure other ranks.
   if (fixed_stores_ || size() == 1 || group_->oversubscribed()) return Status::ok;

@@ -12,15 +12,12 @@
 namespace stretto::node {
 namespace {
 
-// Commands of membarrier(2), since Linux 4.16; older kernel headers lack them.
+// membarrier(2), Linux 4.16; older kernel headers lack its commands.
 constexpr int global_expedited = 1 << 1, register_global_expedited = 1 << 2;
 
 }  // namespace
 
-void Bell::prepare() noexcept {
-  // A second registration does nothing.
-  static_cast<void>(syscall(SYS_membarrier, register_global_expedited, 0, 0));
-}
+void Bell::prepare() noexcept { static_cast<void>(syscall(SYS_membarrier, register_global_expedited, 0, 0)); }
 
 // The word changes first: a rank that arms the bell later checks once more before it sleeps.
 void Bell::wake() noexcept {

@@ -1,10 +1,9 @@
-// A bell: the futex on which ranks sleep until another rank stores its next line.
+// A futex on which ranks sleep until another rank stores its next line.
 //
-// A rank rings its own bell after each store that others wait for. Without sleepers, ringing is one load of a cache
-// line that this rank owns, without a fence. The sleeper pays instead. It sets the bell, makes every processor that
-// runs a rank pass a barrier (membarrier), and checks once more for the store. Then either the sleeper sees the store,
-// or the other rank sees the bell set. On kernels without that barrier a ring may be missed, which costs the rest of a
-// sleep; every sleep has a limit.
+// A rank rings its own bell after each store that others wait for: without sleepers, one load of an owned cache line,
+// without a fence. The sleeper pays instead: it arms the bell, makes the processors of all ranks pass a barrier
+// (membarrier), and checks once more. So either the sleeper sees the store, or the other rank sees the armed bell.
+// Without that barrier a ring may be missed, which costs the rest of a sleep; every sleep has a limit.
 #pragma once
 
 #include <sched.h>
@@ -16,10 +15,10 @@ namespace stretto::node {
 
 class Bell {
  public:
-  // Registers this process for the barrier. Call it before the process' first ring().
+  // Call it before the process' first ring().
   static void prepare() noexcept;
 
-  // Wakes all sleepers. The bell's own rank calls it, after the store.
+  // Only the bell's own rank calls it, after the store.
   void ring() noexcept {
     std::atomic_signal_fence(
         std::memory_order_seq_cst);  // compiler fence; the sleeper's membarrier orders the processors
@@ -27,7 +26,7 @@ class Bell {
       wake();
   }
 
-  // Wakes all sleepers. Any rank may call it.
+  // Any rank may call it.
   void wake() noexcept;
 
   // Call it before the last check for the store. Returns the argument of sleep().
@@ -35,9 +34,9 @@ class Bell {
   // Sleeps until wake(), at most `seconds`. Returns at once if wake() was called since that arm().
   void sleep(double seconds, std::uint32_t armed) noexcept;
 
-  // Records the current core. The bell's own rank calls it now and then.
+  // Only the bell's own rank calls it.
   void note_core() noexcept { core_.store(sched_getcpu() + 1, std::memory_order_relaxed); }
-  // True if the bell's rank was last seen on the caller's core. Takes about ten nanoseconds.
+  // True if the bell's rank was last seen on the caller's core. Takes about 10 ns.
   bool on_this_core() const noexcept {
     const int core = core_.load(std::memory_order_relaxed);
     return core > 0 && core == sched_getcpu() + 1;
@@ -46,10 +45,10 @@ class Bell {
  private:
   static constexpr bool is_armed(std::uint32_t word) noexcept { return (word & 1) != 0; }
 
-  // Odd: a rank sleeps, or is about to. wake() of an armed bell increments the word, so that an earlier sleeper does
-  // not mistake a later rank's arming for its own.
+  // Odd: a rank sleeps, or is about to. wake() increments an armed word, so that an earlier sleeper does not mistake a
+  // later arming for its own.
   std::atomic<std::uint32_t> word_{0};
-  std::atomic<std::int32_t> core_{0};  // one more than the core's number; 0: not known
+  std::atomic<std::int32_t> core_{0};  // core + 1; 0: not known
 };
 static_assert(sizeof(Bell) == sizeof(std::uint64_t));
 

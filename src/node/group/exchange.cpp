@@ -7,7 +7,6 @@
 
 namespace stretto::node {
 
-// Sends one message and receives one.
 Status CarrierExchange::round(int to, int from, const std::byte* sent, std::size_t bytes, std::byte* received,
                               std::size_t more) noexcept {
   const std::uint64_t receive = id_++, send = id_++;

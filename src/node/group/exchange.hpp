@@ -1,4 +1,4 @@
-// The bootstrap of a node's ranks: an allgather of a few bytes, over a transport that exists before the shared segment.
+// The bootstrap of a node's ranks: an allgather of a few bytes, before the shared segment exists.
 #pragma once
 
 #include <cstddef>
@@ -11,13 +11,13 @@
 
 namespace stretto::node {
 
-// Ranks 0 .. size-1 of one node. Calls are collective and ordered alike on every rank. Used only while a group is made.
+// Calls are collective and ordered alike on every rank. Used only while a group is made.
 class Exchange {
  public:
   virtual ~Exchange() = default;
   virtual int rank() const noexcept = 0;
   virtual int size() const noexcept = 0;
-  // all[r * bytes ..] = the bytes of rank r, on every rank; `bytes` is equal everywhere.
+  // all[r * bytes ..] = the bytes of rank r; `bytes` is equal on every rank.
   virtual Status allgather(const void* mine, std::size_t bytes, void* all) noexcept = 0;
 
   template <class T>
@@ -28,8 +28,7 @@ class Exchange {
   }
 };
 
-// Memory for the contributions of all ranks, allocated before their first exchange: a rank that runs out of memory
-// keeps no other waiting.
+// Memory for all contributions, allocated before the first exchange: a rank out of memory keeps no other waiting.
 class Gathering {
  public:
   static constexpr std::size_t kMost = 1152;  // bytes of a contribution
@@ -47,8 +46,8 @@ class Gathering {
   std::vector<std::byte> room_;
 };
 
-// An exchange over a carrier: ⌈log2 p⌉ rounds. Uses tags from `first_tag` on; the carrier and these tags have no other
-// user meanwhile. After a failure all later calls fail at once.
+// An exchange over a carrier in ⌈log2 p⌉ rounds, with exclusive use of the carrier's tags from `first_tag` on. After a
+// failure all later calls fail at once.
 class CarrierExchange final : public Exchange {
  public:
   explicit CarrierExchange(carrier::Carrier& carrier, std::uint64_t first_tag = 0, double limit = 300) noexcept

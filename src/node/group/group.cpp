@@ -14,7 +14,7 @@
 namespace stretto::node {
 namespace {
 
-// Processors available to a rank. Linux allows more than the 1024 of a cpu_set_t.
+// Processors of a rank. Linux allows more than the 1024 of a cpu_set_t.
 struct Cores {
   cpu_set_t sets[8];
 
@@ -34,11 +34,10 @@ std::uint64_t pid_namespace() noexcept {
   return hash;
 }
 
-// Advices of madvise(2), since Linux 5.14; headers of older systems lack them.
+// madvise(2), Linux 5.14; older headers lack them.
 constexpr int populate_read = 22, populate_write = 23;
 
-// Maps the pages of this memory, which begins on a page, as reads or writes of each would. Without such an advice, or without
-// memory, nothing happens here.
+// Precondition: `at` begins a page. Does nothing without kernel support or memory.
 void populate(void* at, std::size_t bytes, int how) noexcept {
   const int saved = errno;
   static_cast<void>(madvise(at, bytes, how));
@@ -47,7 +46,6 @@ void populate(void* at, std::size_t bytes, int how) noexcept {
 
 }  // namespace
 
-// A rank's contribution to the bootstrap of a group.
 struct Group::Introduction {
   Token process{};
   std::int32_t pid = getpid();
@@ -133,7 +131,7 @@ Status Group::build(Exchange& exchange, Gathering& gathering, const Introduction
   if (status = make_segment(exchange, kLanes * layout_.bytes(), options.passing, &segment_); status != Status::ok)
     return status;
   find_rooms(0);
-  // This rank's first touch places the pages. A slot's first page is that of short messages.
+  // First touch places the pages. A slot's first page is that of short messages.
   populate(places_, kLines * sizeof(Place), populate_write);
   for (std::size_t i = 0; i < kSlots; ++i) populate(slot(i), 1, populate_write);
   return Status::ok;
@@ -205,10 +203,10 @@ Status Group::await_done(std::span<const int> peers, std::uint64_t rounds) noexc
   return Status::ok;
 }
 
-// A peer must be done with the previous contents of this round's line, kLines rounds ago, or with all its readable
-// rounds if those are fewer. Its progress bounds the rounds that this rank may fill without checking again: kLines
-// ahead of a peer that still has to read, and the whole ring if no peer has. This terminates: a slow peer reports its
-// progress every kLines / 4 rounds at least (done_later), and waits only for rounds before this one.
+// A peer must be done with the line's previous contents, kLines rounds ago, or with all its readable rounds if those
+// are fewer. Its progress bounds the rounds that need no further check: kLines ahead of a peer that still has to read,
+// else the whole ring. No deadlock: a slow peer reports its progress at least every kLines / 4 rounds (done_later), and
+// waits only for earlier rounds.
 Status Group::await_room(std::uint64_t round) noexcept {
   const std::uint64_t last = round < kLines ? 0 : round - kLines + 1;
   std::uint64_t until = round + kLines;

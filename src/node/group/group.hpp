@@ -1,7 +1,6 @@
 // The ranks of one node, and the rounds in which they exchange lines (lines.hpp).
 //
-// A Group belongs to one rank (a process, or one thread of it) and is used by one thread at a time. A collective is a
-// sequence of its rounds, with a writer and readers of each line.
+// A Group belongs to one rank (a process, or one thread of it) and is used by one thread at a time.
 #pragma once
 
 #include <atomic>
@@ -27,26 +26,25 @@ class Watched;
 struct Peer;
 
 struct GroupOptions {
-  std::size_t slot = 128 * 1024;  // bytes of a slot, equal on every rank; each rank has kSlots
-  int cores = 0;                  // cores of the node for these ranks; 0: all cores that their processes may use
-  int others = 0;                 // other ranks that may compete for the cores; may differ between ranks
+  std::size_t slot = 128 * 1024;  // bytes, equal on every rank; each rank has kSlots
+  int cores = 0;                  // cores for these ranks; 0: all that their processes may use
+  int others = 0;                 // other ranks that compete for the cores; may differ between ranks
   Patience patience{0};           // spins 0: spins and `shares` follow from ranks and cores
   Passing passing = Passing::proc_then_socket;
 };
 
 class Group final : private Watch {
  public:
-  // Collective over the exchange's ranks, all on one node, with one word size and one build of stretto.
+  // Collective over ranks of one node, word size and build of stretto.
   static Status create(Exchange& exchange, const GroupOptions& options, std::unique_ptr<Group>* group) noexcept;
   ~Group();
 
-  // A second group of the same ranks with independently ordered collectives: both groups may have calls in flight. It
-  // lies in the same segment, and needs no exchange. Call it once, before or after any collective. The groups fail
-  // separately, but giving up one ends the waits of the other. Throws std::bad_alloc. This group outlives it.
+  // A second group of the same ranks and segment, whose collectives are ordered independently; made once, without an
+  // exchange. Giving up one ends the waits of the other. Throws std::bad_alloc. This group outlives it.
   std::unique_ptr<Group> beside() const;
 
-  // Maps the lines of a few peers, whose pages each of them has by now: else the first calls pay for a page fault each.
-  // To be called once, after an exchange that follows create(). A kernel before Linux 5.14 does nothing here.
+  // Saves page faults in the first calls. Call it once, after an exchange that follows create(). No effect before Linux
+  // 5.14.
   void map_lines_of_peers() noexcept;
 
   Group(const Group&) = delete;
@@ -59,35 +57,32 @@ class Group final : private Watch {
   bool same_process(int peer) const noexcept { return members_[static_cast<std::size_t>(peer)].same_process; }
   std::int32_t process(int peer) const noexcept { return members_[static_cast<std::size_t>(peer)].pid; }
   Patience& patience() noexcept { return patience_; }
-  std::vector<Peer> peers() const;  // peers whose end can be detected
+  std::vector<Peer> peers() const;  // that can be watched
 
-  // Begin and end a collective. After a failure on any rank, enter() returns that failure. enter_here() is the inlined
-  // form for small functions; in large functions it costs registers.
+  // After a failure on any rank, enter() returns that failure. enter_here() is inlined, for small functions; in large
+  // ones it costs registers.
   Status enter(const CallRecord& call) noexcept;
   Status enter_here(const CallRecord& call) noexcept;
   void leave() noexcept { mine_->returned.store(calls_, std::memory_order_relaxed); }
 
-  // Reserves `count` rounds, equal on every rank, and returns the first.
+  // Equal on every rank. Returns the first.
   std::uint64_t rounds(std::uint64_t count) noexcept {
     const std::uint64_t first = next_;
     next_ += count;
     return first;
   }
 
-  // Memory for the bytes of a round beyond the line's payload; equal on all ranks. In `mutual` rounds, where every rank
-  // reads all others, no rank runs ahead. Their data use slots from a few cache lines on, and so few slots that they
-  // stay in the innermost caches.
+  // Memory for a round's bytes beyond the line's payload; equal on all ranks. In `mutual` rounds every rank reads all
+  // others, so none runs ahead: a few slots, which stay in the innermost caches, serve from a few cache lines on.
   enum class Room : std::uint8_t { small, slot };
   static constexpr Room room_for(std::size_t bytes, bool mutual) noexcept {
     return bytes <= (mutual ? kMutual : kSmall) ? Room::small : Room::slot;
   }
 
-  // Waits until this rank may fill its line of the round, the line's small room, and, for Room::slot, the slot.
-  // `readers` are the ranks that will read them.
+  // Waits until this rank may fill its line, small room, and, for Room::slot, slot. `readers` will read them.
   Status open(std::uint64_t round, std::span<const int> readers, Room room) noexcept;
   Line& line(std::uint64_t round) noexcept { return places_[round % kLines].line; }
   std::byte* slot(std::uint64_t round) noexcept { return members_[index_].slots + round % kSlots * layout_.stride(); }
-  // Memory for `bytes` bytes: inside the line if they fit.
   std::byte* place(std::uint64_t round, Room room, std::size_t bytes) noexcept {
     return room == Room::slot ? slot(round) : within(places_[round % kLines], bytes);
   }
@@ -107,8 +102,7 @@ class Group final : private Watch {
     }
     if (l.signature.load(std::memory_order_relaxed) != signature_) [[unlikely]]
       return differs(peer);
-    // A rank that publishes a round is done with all rounds but the previous. So frequent rounds need no check of
-    // `done`.
+    // A rank that publishes a round is done with all rounds but the previous: frequent rounds need no check of `done`.
     Member& m = member(peer);
     if (m.known_done + 1 < round) m.known_done = round - 1;
     return Status::ok;
@@ -116,7 +110,7 @@ class Group final : private Watch {
   const std::byte* slot(int peer, std::uint64_t round) noexcept {
     return member(peer).slots + round % kSlots * layout_.stride();
   }
-  // The peer's slot, for writing back. A reader of the slot may write until its own next line announces the end.
+  // The peer's slot, for writing back until this rank's next line.
   std::byte* lent_slot(int peer, std::uint64_t round) noexcept {
     return member(peer).slots + round % kSlots * layout_.stride();
   }
@@ -124,25 +118,22 @@ class Group final : private Watch {
     return room == Room::slot ? slot(peer, round) : within(member(peer).places[round % kLines], bytes);
   }
 
-  // Announces that this rank reads no round below `rounds` any more. Every rank calls it after each round, even if it
-  // read nothing.
+  // This rank reads no round below `rounds` any more. Every rank calls it after each round, even if it read nothing.
   void done(std::uint64_t rounds) noexcept {
     told_done_ = rounds;
     mine_->done.store(Done::word(rounds, Done::token(calls_, signature_)), std::memory_order_release);
     mine_->bell.ring();
   }
-  // Like done(), for a round without slots: may delay the announcement by some rounds, which saves a transfer of its
-  // cache line.
+  // Like done(), for rounds without slots: may delay the announcement, which saves transfers of its cache line.
   void done_later(std::uint64_t rounds) noexcept {
     if (rounds - told_done_ >= kLines / 4) done(rounds);
   }
   void done_with(std::uint64_t rounds, Room room) noexcept { room == Room::slot ? done(rounds) : done_later(rounds); }
-  // Waits until all `peers` are done with the rounds below `rounds`.
   Status await_done(std::span<const int> peers, std::uint64_t rounds) noexcept;
 
-  // Announces that access to a peer's exposed memory failed in this collective. Call it before done().
+  // Access to a peer's exposed memory failed in this collective. Call it before done().
   void tell_refused() noexcept { mine_->refused.store(calls_, std::memory_order_relaxed); }
-  // True if the peer announced a refusal, as of the last await_done().
+  // As of the last await_done().
   bool was_refused(int peer) const noexcept { return state(peer).refused.load(std::memory_order_relaxed) == calls_; }
 
   // Counts an operation outside the group's collectives, ordered with them alike on every rank. A rank that waits for a
@@ -151,7 +142,6 @@ class Group final : private Watch {
 
   // True if a call is known to have failed on any rank.
   bool failed() const noexcept { return head().broken.load(std::memory_order_acquire) != 0; }
-  // True if it failed because ranks called different collectives.
   bool differed() const noexcept {
     return differed_ || (head().broken.load(std::memory_order_acquire) == 2 && head().differed != 0);
   }
@@ -163,7 +153,7 @@ class Group final : private Watch {
   struct Member {
     std::int32_t pid = 0;
     bool same_process = false;
-    std::shared_ptr<const Watched> process;  // null: its end cannot be detected (watched.hpp)
+    std::shared_ptr<const Watched> process;  // null: cannot be watched
     Place* places = nullptr;
     std::byte* slots = nullptr;
     std::uint64_t known_done = 0;
@@ -201,27 +191,27 @@ class Group final : private Watch {
   Head& head() const noexcept { return *head_; }
 
   int rank_ = 0, size_ = 1;
-  std::size_t index_ = 0;  // rank_
+  std::size_t index_ = 0;
   bool oversubscribed_ = false;
   Patience patience_;
   Layout layout_;
   std::shared_ptr<Mapping> segment_;
-  std::byte* base_ = nullptr;  // start of this group in the segment
+  std::byte* base_ = nullptr;
   std::vector<Member> members_;
   Head* head_ = nullptr;
   Head* other_ = nullptr;  // of the second group (beside)
   State* mine_ = nullptr;
-  Place* places_ = nullptr;  // of this rank
+  Place* places_ = nullptr;
   std::uint64_t next_ = 0, calls_ = 0, began_ = 0;
-  std::uint64_t open_until_ = 0;                   // lines of rounds below it may be filled without checking `done`
-  std::uint64_t told_done_ = 0;                    // argument of the last done()
-  std::uint64_t signature_ = 0x9e3779b97f4a7c15u;  // CallRecord::signature()
+  std::uint64_t open_until_ = 0;  // earlier rounds need no check
+  std::uint64_t told_done_ = 0;
+  std::uint64_t signature_ = 0x9e3779b97f4a7c15u;
   unsigned generation_ = 0;
   struct Fill {
     std::vector<int> readers;
     std::uint64_t rounds = 0;  // the slot is free when its readers are done with this many
   };
-  Fill fills_[kSlots];  // by slot of this rank
+  Fill fills_[kSlots];
   bool differed_ = false;
   int awaited_ = -1;  // peer of the current wait
 };

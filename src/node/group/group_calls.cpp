@@ -1,11 +1,10 @@
-// Detection of ranks that call different collectives. The signature of a call covers all calls up to it
-// (CallRecord::signature). A rank compares its own with
+// Detection of ranks that call different collectives. A rank compares its signature (CallRecord::signature) with
 // - the signature in each line that it reads;
-// - the signature in each peer's progress (Done), so that a rank that only sends compares too, before it refills its
-//   lines;
+// - the signature in each peer's progress (Done), before it refills its lines, so that a rank that only sends compares
+//   too;
 // - the signature of every peer, now and then during a wait, for ranks that all wait for each other.
-// The lines of a collective connect all its ranks. So if ranks differ, some rank exchanges data with a differing peer,
-// and detects it within one turn of its ring of lines.
+// A collective's lines connect all its ranks. So some rank exchanges data with a differing peer, and detects it within
+// one turn of its ring of lines.
 #include <algorithm>
 #include <bit>
 
@@ -29,7 +28,7 @@ void Group::remember_bound(const CallRecord& call) noexcept {
   b.magnitude.store(std::bit_cast<std::uint64_t>(call.magnitude), std::memory_order_relaxed);
 }
 
-// Returns 0 if the rank has not made this call yet, or its record is overwritten.
+// 0: the rank has not made this call yet, or its record is overwritten.
 std::uint64_t Group::signature_of(int rank, std::uint64_t call) const noexcept {
   const State& s = state(rank);
   const auto kept = [&] {
@@ -48,8 +47,7 @@ Status Group::compare(int peer) noexcept {
   return mine == theirs || mine == 0 || theirs == 0 ? Status::ok : differs(peer);
 }
 
-// Compares the peer's last announcement. compare() decides if this rank has not entered that call yet, or has
-// overwritten its record.
+// compare() decides if this rank has no record of that call.
 Status Group::compare_told(int peer) noexcept {
   const std::uint32_t told = member(peer).told;
   const std::uint64_t at = told & Done::kCallBits;

@@ -1,4 +1,3 @@
-// Diagnosis of a group's end: missing ranks and ended processes. The first rank that knows informs all others.
 #include <cstring>
 
 #include "node/group/group.hpp"
@@ -6,7 +5,7 @@
 
 namespace stretto::node {
 
-// Describes the peer's collective `call`, or its last call if `call` is not on record.
+// Falls back to the peer's last call if `call` is not on record.
 std::string Group::whereabouts(int peer, std::uint64_t call) const {
   const State& s = state(peer);
   const std::uint64_t calls = s.calls.load(std::memory_order_relaxed);

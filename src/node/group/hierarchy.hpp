@@ -1,7 +1,6 @@
-// Nested groups of a node's ranks, from the closest ranks to all of them.
+// Nested groups of a node's ranks, from the closest ranks (level 1) to all of them (the last level).
 //
-// Level 1 has the smallest groups; the last level is one group of all ranks. A group is a union of groups of the level
-// below (of single ranks, at level 1). Pure data, equal on every rank, made from places or given explicitly.
+// A group is a union of groups of the level below, or of single ranks. Pure data, equal on every rank.
 #pragma once
 
 #include <cstdint>
@@ -17,39 +16,37 @@ namespace stretto::node {
 class Hierarchy {
  public:
   Hierarchy() : Hierarchy(1) {}
-  explicit Hierarchy(int ranks);  // one level of all ranks
+  explicit Hierarchy(int ranks);
 
-  // Makes one level per label of `levels`, a comma-separated list of l3, numa and socket. Labels with more groups
-  // become inner levels (a NUMA node may hold several caches, or a cache serve several nodes). A level that separates
-  // no ranks is dropped. invalid_argument names an unknown label.
+  // `levels`: a comma-separated list of l3, numa and socket. Labels with more groups become inner levels: a NUMA node
+  // may hold several caches, or a cache serve several nodes. A level that separates no ranks is dropped.
+  // invalid_argument names an unknown label.
   static Status from_places(std::span<const topology::Place> places, const std::string& levels, Hierarchy* hierarchy);
 
   // labels[l][r] is the group of rank r at level l + 1. Levels that do not nest are refused.
   static Status from_labels(const std::vector<std::vector<int>>& labels, int ranks, Hierarchy* hierarchy);
 
-  // These ranks on a single level.
   Hierarchy flat() const { return Hierarchy(ranks_); }
 
   int ranks() const noexcept { return ranks_; }
   int levels() const noexcept { return static_cast<int>(groups_.size()); }  // at least 1
 
-  // Ranks of the group of `rank` at a level in 1 .. levels(), ascending.
+  // 1 <= level <= levels(). Ascending.
   std::span<const int> group(int level, int rank) const noexcept {
     const auto l = static_cast<std::size_t>(level - 1);
     return groups_[l][static_cast<std::size_t>(group_of_[l][static_cast<std::size_t>(rank)])];
   }
-  // Position of `rank` in its group.
   int index(int level, int rank) const noexcept {
     return index_[static_cast<std::size_t>(level - 1)][static_cast<std::size_t>(rank)];
   }
-  // The lowest rank of each member of the group of `rank`, ascending: groups of the level below, or ranks at level 1.
+  // The lowest rank of each member of the group of `rank`, ascending.
   std::span<const int> children(int level, int rank) const noexcept {
     const auto l = static_cast<std::size_t>(level - 1);
     return children_[l][static_cast<std::size_t>(group_of_[l][static_cast<std::size_t>(rank)])];
   }
 
-  // The tree of a broadcast: parent of `rank` (-1 for the root) and its children. The root leads every group that
-  // contains it; the lowest rank leads any other group.
+  // The tree of a broadcast; the root's parent is -1. The root leads every group that contains it; the lowest rank
+  // leads any other group.
   int parent(int rank, int root) const noexcept;
   std::vector<int> offspring(int rank, int root) const;
 

@@ -23,8 +23,8 @@ struct Hierarchies {
   std::vector<std::pair<Collective, Hierarchy>> of;
 };
 
-// places[r] and numbers[r] are the place of rank r, and its number in the text. A rank in no group of a level is a
-// group of its own; numbers without a rank are ignored. invalid_argument names text that cannot be parsed.
+// places[r] and numbers[r]: the place of rank r, and its number in the text. A rank in no group of a level is a group
+// of its own; numbers without a rank are ignored. invalid_argument names text that cannot be parsed.
 Status parse_hierarchies(std::string_view text, std::span<const topology::Place> places, std::span<const int> numbers,
                          Hierarchies* hierarchies);
 

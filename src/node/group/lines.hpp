@@ -1,15 +1,14 @@
 // Layout of a group's segment: single-writer cache lines with monotone numbers, and memory for the data of rounds.
 //
-// The work of a group is cut into *rounds*, numbered from 0 over the group's life, alike on all ranks. In a round a
-// rank may fill one line, its line `round % kLines`, and publishes it by storing round + 1 in it (release). A reader
-// waits for that number (acquire). A line carries up to kInline bytes itself. Longer data lie in the small room of that
-// line, or in slot `round % kSlots`; all ranks know the length.
+// A group's work is cut into *rounds*, numbered from 0 over its life, alike on all ranks. In a round a rank may fill
+// its line `round % kLines`, and publishes it by storing round + 1 in it (release). A reader waits for that number
+// (acquire). Data beyond kInline bytes lie in the line's small room, or in slot `round % kSlots`; all ranks know the
+// length.
 //
-// Each rank announces the number of rounds that it is done with. A line and its small room are refilled kLines rounds
-// later, a slot kSlots rounds later, after all readers of the old contents are done. So only rounds without slots let a
-// rank run far ahead. Each line has one writer, no number ever decreases, and nothing is reset. A slot has one writer,
-// too; but a reduction of two ranks may lend it to the peer, from the slot's publication until the peer's next line
-// (Group::lent_slot).
+// Each rank announces the rounds that it is done with. A line and its small room are refilled kLines rounds later, a
+// slot kSlots rounds later, after all readers are done. Each line and slot has one writer, no number ever decreases,
+// and nothing is reset. A reduction of two ranks may lend a slot to the peer, from its publication until the peer's
+// next line (Group::lent_slot).
 #pragma once
 
 #include <atomic>
@@ -21,9 +20,9 @@
 namespace stretto::node {
 
 constexpr std::size_t kLine = 64;
-constexpr std::size_t kInline = 48;   // bytes of payload in the line itself
+constexpr std::size_t kInline = 48;   // bytes of payload in the line
 constexpr std::size_t kLines = 64;    // rounds that a writer may be ahead of its readers
-constexpr std::size_t kSmall = 1024;  // bytes of the small room that follows each line
+constexpr std::size_t kSmall = 1024;  // bytes of the room that follows each line
 constexpr std::size_t kMutual = 256;  // bytes up to which mutual rounds use small rooms
 constexpr std::size_t kSlots = 4;
 // records of a rank's last calls, for diagnoses: more than a rank may be ahead
@@ -33,22 +32,20 @@ static_assert(std::atomic<std::uint64_t>::is_always_lock_free && std::atomic<std
 
 struct alignas(kLine) Line {
   std::atomic<std::uint64_t> number;     // round + 1 of the contents
-  std::atomic<std::uint64_t> signature;  // of the rank's calls up to this one (CallRecord::signature)
+  std::atomic<std::uint64_t> signature;  // CallRecord::signature()
   std::byte payload[kInline];
 };
 static_assert(sizeof(Line) == kLine);
 
-// A line and its small room. An even number of cache lines: the adjacent-line prefetcher then fetches the room with the
-// line.
+// An even number of cache lines: the adjacent-line prefetcher fetches the room with the line.
 struct alignas(2 * kLine) Place {
   Line line;
   std::byte small[kSmall];
 };
 static_assert(offsetof(Place, small) == kLine && sizeof(Place) % (2 * kLine) == 0);
 
-// A rank's finished rounds and the signature of its current call, in one word: one store announces both, and peers read
-// both at once. The low half counts the rounds. The high half has the call's number modulo kCalls, and bits of the
-// signature.
+// A rank's finished rounds and the signature of its current call: one store announces both. The low half counts the
+// rounds. The high half has the call's number modulo kCalls, and bits of the signature.
 struct Done {
   static constexpr std::uint64_t kCallBits = kCalls - 1;
   static_assert((kCalls & kCallBits) == 0);
@@ -60,7 +57,7 @@ struct Done {
     return std::uint64_t{token} << 32 | static_cast<std::uint32_t>(rounds);
   }
   static std::uint32_t token_of(std::uint64_t word) noexcept { return static_cast<std::uint32_t>(word >> 32); }
-  // `near`: a number of rounds less than 2^31 away from the announced number.
+  // `near`: less than 2^31 rounds away from the announced number.
   static std::uint64_t rounds_of(std::uint64_t word, std::uint64_t near) noexcept {
     const std::uint32_t away = static_cast<std::uint32_t>(word) - static_cast<std::uint32_t>(near);
     return near + static_cast<std::uint64_t>(std::int64_t{static_cast<std::int32_t>(away)});
@@ -71,11 +68,11 @@ struct Done {
 struct State {
   // Finished rounds (Done); may lag (Group::done_later).
   alignas(kLine) std::atomic<std::uint64_t> done;
-  std::atomic<std::uint64_t> refused;               // last collective in which access to a peer's exposed memory failed
-  alignas(kLine) std::atomic<std::uint64_t> calls;  // collectives entered
-  std::atomic<std::uint64_t> returned;              // collectives left
-  std::atomic<std::uint64_t> began;                 // number of Group::began() calls
-  Bell bell;                                        // on which peers of this rank sleep
+  std::atomic<std::uint64_t> refused;               // last collective with failed access to a peer's exposed memory
+  alignas(kLine) std::atomic<std::uint64_t> calls;  // entered
+  std::atomic<std::uint64_t> returned;              // left
+  std::atomic<std::uint64_t> began;                 // calls of Group::began()
+  Bell bell;                                        // on which this rank's peers sleep
   struct alignas(4 * sizeof(std::uint64_t)) Called {
     std::atomic<std::uint64_t> kind;  // CallRecord::packed()
     std::atomic<std::uint64_t> bytes;
@@ -85,33 +82,32 @@ struct State {
   struct Bound {
     std::atomic<std::uint64_t> eps, magnitude;  // bit patterns
   };
-  Bound bounds[kCalls];  // bounds of those calls that have one
+  Bound bounds[kCalls];  // of those calls that have one
 };
 static_assert(sizeof(State) % kLine == 0);
 
 // At the start of the segment; all zero at first.
 struct alignas(kLine) Head {
   std::atomic<std::uint32_t> broken;  // 0: no; 1: a rank is writing the reason; 2: `text` is valid
-  std::uint32_t status;               // of the failure
-  std::uint32_t differed;             // 1: the ranks had called different collectives
+  std::uint32_t status;
+  std::uint32_t differed;  // 1: the ranks had called different collectives
   char text[436];
 };
 
-// A segment has two consecutive groups of the same ranks (Group::beside). Pages of the second are touched on its first
-// use.
+// A segment has two consecutive groups of the same ranks (Group::beside). The second is touched on first use.
 constexpr std::size_t kLanes = 2;
 
 // Offsets in a group: the states, then the places and slots of each rank. Each rank's part begins on a page, so that
-// the rank's first touch decides the NUMA node.
+// its first touch decides the NUMA node.
 struct Layout {
   std::size_t ranks = 1;
-  std::size_t slot = 0;  // bytes of a slot
+  std::size_t slot = 0;  // bytes
 
   std::size_t states() const noexcept { return sizeof(Head); }
   std::size_t bytes() const noexcept { return rooms() + ranks * rank_bytes(); }
   std::size_t places(std::size_t rank) const noexcept { return rooms() + rank * rank_bytes(); }
   std::size_t slots(std::size_t rank) const noexcept { return places(rank) + pages(kLines * sizeof(Place)); }
-  // Distance of two slots. Not a power of two, which would cause cache conflicts.
+  // Distance of two slots. A power of two would cause cache conflicts.
   std::size_t stride() const noexcept { return pages(slot + kLine); }
 
  private:

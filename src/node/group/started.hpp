@@ -1,5 +1,5 @@
-// Started collectives. Each runs on a fiber: the code is that of the blocking form, and its waits return to the driving
-// thread. Collectives run one after another in the order of their start, which is the same on every rank.
+// Started collectives. Each runs the blocking form's code on a fiber, whose waits return to the driving thread. They
+// run one after another in the order of their start, which is equal on every rank.
 #pragma once
 
 #include <array>
@@ -16,7 +16,7 @@ namespace stretto::node {
 
 class Started final : public Driven {
  public:
-  // One collective. Its address is fixed until it is done.
+  // Its address is fixed until it is done.
   class Task {
    public:
     virtual ~Task() = default;  // precondition: done, or never started
@@ -56,13 +56,13 @@ class Started final : public Driven {
   void end_front() noexcept;
 
   Patience& patience_;
-  // If several threads rest, one of them is the watcher: it sleeps on the bell of the peer that the front waits for.
-  // The others sleep on ended_. A thread that moves the front wakes the watcher.
-  Bell ended_;                            // of this process: rings when the front has ended or the watcher leaves
-  std::atomic<Bell*> awaited_{nullptr};   // bell of the peer that the front waits for; null: the front has not begun
-  std::atomic<Bell*> slept_on_{nullptr};  // bell on which the watcher sleeps
+  // One resting thread watches: it sleeps on the bell of the peer that the front waits for. The others sleep on ended_.
+  // A thread that moves the front wakes the watcher.
+  Bell ended_;                           // rings when the front has ended or the watcher leaves
+  std::atomic<Bell*> awaited_{nullptr};  // of the peer that the front waits for; null: the front has not begun
+  std::atomic<Bell*> slept_on_{nullptr};
   std::atomic<bool> watched_{false};
-  Exclusive driving_;  // held by the driving thread
+  Exclusive driving_;
   Fiber fiber_;
   bool running_ = false, moved_ = false;
 

@@ -10,10 +10,10 @@ namespace {
 
 constexpr double between_looks = 0.005;     // seconds between two checks of the peers
 constexpr double between_questions = 0.05;  // seconds between two checks for an interrupt
-constexpr double between_drives = 1;        // longest expected time between two drives of a collective, in seconds
+constexpr double between_drives = 1;        // longest expected seconds between two drives of a collective
 
-// Seconds between two calls of the progress function. Most waits are shorter, and an MPI may be slow in such a call:
-// MPICH sleeps in it if it is configured for oversubscribed cores.
+// Seconds between two calls of the progress function, which may be slow: MPICH sleeps in it if it is configured for
+// oversubscribed cores.
 constexpr double between_progress = 100e-6;
 
 }  // namespace
@@ -32,7 +32,7 @@ Respite::Respite(Patience& patience, Watch& watch, Bell& bell) noexcept
   wake();
 }
 
-// Subtracts long times without a driver from the time of the wait.
+// Long times without a driver do not count.
 double Respite::suspend(double t, bool anew) noexcept {
   patience_.bell = &bell_;
   patience_.suspend(patience_.suspended, anew);
@@ -41,7 +41,6 @@ double Respite::suspend(double t, bool anew) noexcept {
   return back;
 }
 
-// Fails with the diagnosis of a wait that reached its limit.
 Status Respite::interrupt(double waited) noexcept {
   static_cast<void>(watch_.give_up(waited));
   std::array<char, 512> diagnosis{};

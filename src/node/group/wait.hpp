@@ -1,10 +1,10 @@
-// Waiting: every wait of the node floor is a call of wait().
+// Every wait of the node floor is a call of wait().
 //
-// A waiting rank first polls with pauses, which is fastest if its peer runs on another core. If ranks outnumber cores,
-// or the peer is on this core, it yields the core between checks instead. After a moment it sleeps on the bell of the
-// awaited rank, each time for an eighth of its waiting time (base/waiting.hpp). Between sleeps it lets the MPI
-// progress, so that a waiting rank never blocks another rank's send. A wait ends when ready() is true, when the watch
-// finds a peer that died or gave up, or after the limit, with the watch's diagnosis.
+// A rank first polls with pauses, which is fastest if its peer runs on another core. If ranks outnumber cores, or the
+// peer is on this core, it yields between checks instead. Then it sleeps on the awaited rank's bell, each time for an
+// eighth of its waiting time (base/waiting.hpp). Between sleeps it lets the MPI progress, so that it never blocks
+// another rank's send. A wait ends when ready() is true, when the watch finds a peer that died or gave up, or after the
+// limit.
 #pragma once
 
 #include <cstdint>
@@ -15,31 +15,29 @@
 
 namespace stretto::node {
 
-// Parameters of a rank's waits.
 struct Patience {
-  // checks with a pause between, before the rank yields or sleeps; 1 if ranks outnumber cores
+  // checks before the rank yields or sleeps; 1 if ranks outnumber cores
   std::uint32_t spins = 2000;
-  bool shares = true;                 // ranks may share a core, so the rank yields at each check
+  bool shares = true;                 // ranks may share a core: yield at each check
   double limit = 300;                 // seconds until a wait is given up
   void (*progress)(void*) = nullptr;  // called now and then; may be null
-  void* context = nullptr;            // its argument
+  void* context = nullptr;
   // Started collectives (node/group/started.hpp): returns control to the driver instead of yielding the core. `anew`:
   // the first suspension of a wait, so the collective has moved.
   void (*suspend)(void*, bool anew) = nullptr;
-  void* suspended = nullptr;  // its argument
-  Bell* own = nullptr;        // of the waiting rank, on which it records its core; may be null
-  Bell* bell = nullptr;       // of a suspended wait: a bell on which its driver may sleep
+  void* suspended = nullptr;
+  Bell* own = nullptr;   // on which the rank records its core; may be null
+  Bell* bell = nullptr;  // of a suspended wait: its driver may sleep on it
 };
 
-// Checks that a rank makes first: many if it has its own core, one if ranks may share a core.
 std::uint32_t spins_for(bool cores_are_shared) noexcept;
 
-// Checks of peers during a wait. Called some hundred times a second, so it may use system calls.
+// Called some hundred times a second, so it may use system calls.
 class Watch {
  public:
   // ok: the wait goes on. Any other status ends it.
   virtual Status look() noexcept = 0;
-  // The failure of a wait that is given up after `seconds`: names the missing rank and its call.
+  // Names the missing rank and its call, after `seconds`.
   virtual Status give_up(double seconds) noexcept = 0;
 
  protected:
@@ -52,7 +50,7 @@ class Respite {
   Respite(Patience& patience, Watch& watch, Bell& bell) noexcept;
   // Yields the core when due. *sleep: seconds to sleep if the next check fails. Not ok: the wait is over.
   Status take(double* sleep) noexcept;
-  // Call after a sleep: the kernel may have woken the rank on another core.
+  // The kernel may have woken the rank on another core.
   void wake() const noexcept {
     if (patience_.own != nullptr) patience_.own->note_core();
   }

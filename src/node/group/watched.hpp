@@ -1,4 +1,4 @@
-// Detection of ended processes: one descriptor per process, shared by all groups with that peer.
+// Detection of ended processes: one descriptor per process, shared by all groups.
 #pragma once
 
 #include <sys/types.h>
@@ -12,8 +12,8 @@
 
 namespace stretto::node {
 
-// A process watched by a pidfd. If the program closed the pidfd, and perhaps reused its number, nothing is known of the
-// process any more, and the number belongs to the program.
+// A process watched by a pidfd. If the program closed the pidfd and perhaps reused its number, the process' state is
+// unknown, and the number belongs to the program.
 class Watched {
  public:
   explicit Watched(Descriptor process) noexcept;

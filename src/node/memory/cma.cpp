@@ -1,4 +1,3 @@
-// Kernel copies from another process' memory.
 #include <sys/uio.h>
 #include <unistd.h>
 

@@ -26,9 +26,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr int patience_ms = 10000;  // far longer than a connection takes between two processes that both wait for it
+constexpr int patience_ms = 10000;  // far longer than a connection takes between two waiting processes
 
-// A rank's description of its descriptor.
 struct Offer {
   std::int32_t pid = 0;
   std::int32_t fd = -1;
@@ -136,8 +135,7 @@ Status serve(int listener, int fd, const Token& token, int expected) noexcept {
     Descriptor connection = Descriptor::aside(accept4(listener, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (!connection && errno != EAGAIN && errno != ECONNABORTED) return refuse();  // e.g. no descriptor is left
     if (!connection || !of_this_user(connection.get())) continue;
-    // A rank writes its token before it reports its connection. So a connection without a readable token is a
-    // stranger's.
+    // A rank writes its token before it reports its connection. A connection without a readable token is a stranger's.
     Token shown{};
     if (read(connection.get(), &shown, sizeof shown) != static_cast<ssize_t>(sizeof shown) || shown != token) continue;
     if (!give(connection.get(), fd)) return refuse();
@@ -146,7 +144,6 @@ Status serve(int listener, int fd, const Token& token, int expected) noexcept {
   return Status::ok;
 }
 
-// State of one passing of descriptors.
 struct Passage {
   Offer mine;
   std::vector<Offer> offers;

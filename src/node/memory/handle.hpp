@@ -1,9 +1,7 @@
-// Passing of shared-memory descriptors between processes, without names that other processes could open.
-//
-// Two methods. /proc/PID/fd opens another process' descriptor; the kernel allows it to processes that may trace the
-// owner (same user, same user namespace; Yama does not matter). Otherwise SCM_RIGHTS: each rank listens on an abstract
-// socket of a random name. It passes its descriptor to callers of its own user that present the token, which only the
-// ranks know from their exchange.
+// Passing of shared-memory descriptors between processes, without names that others could open. /proc/PID/fd opens
+// another process' descriptor, if this process may trace the owner (same user, same user namespace; Yama does not
+// matter). SCM_RIGHTS: each rank listens on an abstract socket of a random name, and passes its descriptor to callers
+// of its own user that present the token, which only the ranks know.
 #pragma once
 
 #include <array>
@@ -16,7 +14,6 @@
 
 namespace stretto::node {
 
-// Owns a file descriptor.
 class Descriptor {
  public:
   Descriptor() = default;
@@ -29,7 +26,7 @@ class Descriptor {
     return *this;
   }
   ~Descriptor();
-  void leave() noexcept { fd_ = -1; }  // gives up ownership without closing
+  void leave() noexcept { fd_ = -1; }  // without closing
   int get() const noexcept { return fd_; }
   explicit operator bool() const noexcept { return fd_ >= 0; }
 
@@ -46,15 +43,13 @@ Status pass_descriptors(Exchange& exchange, int offered, const std::vector<char>
                         std::vector<Descriptor>* all) noexcept;
 
 // True if the process at the other end of a socket belongs to this user, or to a user without a number here (another
-// user namespace). The latter is identified by the token alone.
+// user namespace), whom the token alone identifies.
 bool of_this_user(int connection) noexcept;
 
-// Collective. Returns the status of the first rank that failed, on every rank. On the other ranks the message names
-// that rank.
+// Collective. Returns the status of the first rank that failed, on every rank; other ranks' messages name it.
 Status agree(Exchange& exchange, Status mine) noexcept;
 
-// Random bytes of the kernel, for names and tokens. unsupported: the kernel gives this process none (seccomp, Linux
-// before 3.17).
+// Random bytes of the kernel. unsupported: the kernel gives none (seccomp, Linux before 3.17).
 using Token = std::array<std::uint64_t, 2>;
 Status random_token(Token* token) noexcept;
 

@@ -1,8 +1,8 @@
 // Copies with plain or streaming stores (which bypass the caches).
 //
-// The better choice depends on the reader's place. Data in a cache shared with the reader are fetched at once. A line
-// that another core holds dirty is fetched slowly; memory written by streaming stores, several times faster. This
-// depends on the machine, and changes during a run on virtual machines. So the choice is measured (tune.cpp).
+// The better choice depends on the reader's place. A line that another core holds dirty is fetched slowly, unless the
+// reader shares that cache; memory written by streaming stores, several times faster. This changes during a run on
+// virtual machines, so the choice is measured (tune.cpp).
 #pragma once
 
 #include <cstddef>
@@ -13,10 +13,9 @@ namespace stretto::node {
 enum class Stores : std::uint8_t { plain, streaming };
 const char* name(Stores s) noexcept;
 
-// Lengths from which results in the caller's memory use streaming stores. Such results exceed a core's caches, and
-// streaming stores do not read the old contents. memcpy never streams on processors that share hundreds of megabytes of
-// cache. Reductions alternate stores with other accesses, and gain from longer results on only. The lengths are
-// measured (docs/node.md).
+// Lengths from which results in the caller's memory use streaming stores, which do not read the old contents of results
+// beyond a core's caches. memcpy never streams on processors that share hundreds of megabytes of cache. Reductions
+// alternate stores with other accesses, so only longer results gain. The lengths are measured (docs/node.md).
 constexpr std::size_t kMoved = std::size_t{8} << 20;  // blocks copied from a peer's memory
 // blocks copied from a peer's slots, and a rank's own block
 constexpr std::size_t kMovedByCaches = std::size_t{32} << 20;
@@ -28,11 +27,10 @@ constexpr Stores stores_of_result(std::size_t bytes, std::size_t least) noexcept
 // Like memcpy. A fence follows streaming stores, so that a later release store publishes them.
 void copy(void* to, const void* from, std::size_t bytes, Stores stores) noexcept;
 
-// copy() for data that another core wrote last. That core's caches are slow to read, so the data are prefetched far
-// ahead. For data in this core's own caches copy() is better.
+// copy() for data that another core wrote last: its caches are slow to read, so the data are prefetched far ahead.
 void copy_theirs(void* to, const void* from, std::size_t bytes, Stores stores) noexcept;
 
-// copy() into lines that another core read or wrote last: prefetches each for writing.
+// copy() into lines that another core accessed last: prefetches each for writing.
 void copy_to_theirs(void* to, const void* from, std::size_t bytes, Stores stores) noexcept;
 
 // Prefetches for writing memory that another core accessed last.
@@ -45,7 +43,6 @@ inline void will_write(std::byte* to, std::size_t bytes) noexcept {
 #endif
 }
 
-// Prefetches memory for reading.
 inline void will_read(const std::byte* from, std::size_t bytes) noexcept {
   for (std::size_t at = 0; at < bytes; at += 64) __builtin_prefetch(from + at, 0, 2);
 }

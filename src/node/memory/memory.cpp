@@ -94,7 +94,7 @@ Status Memory::build(Meeting& meeting, const Group& group, const MemoryOptions& 
   return build_kernel(meeting, options);
 }
 
-// Enables an access if all ranks support it. The reason is that of the first rank without it.
+// The reason is that of the first rank without the access.
 Status Memory::settle(Meeting& meeting, Access a, bool mine, std::string_view why) noexcept {
   struct Verdict {
     char can;

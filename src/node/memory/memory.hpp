@@ -5,8 +5,7 @@
 //   staged     the owner copies through the slots of the segment
 //
 // The owner decides (expose) and announces the answer in a line; a peer follows it (reach or read). At creation each
-// access is tried between all ranks, and they agree on the usable kinds: one pair that fails excludes a kind for the
-// group.
+// access is tried between all ranks: one pair that fails excludes it for the group.
 #pragma once
 
 #include <sys/types.h>
@@ -27,7 +26,7 @@ namespace stretto::node {
 
 class Xpmem;
 
-// Kinds of access. `address` is the owner's virtual address, but for arena an offset into its arena.
+// `address` is the owner's virtual address, but for arena an offset into its arena.
 enum class Access : std::uint32_t { staged, process, arena, xpmem, kernel };
 enum class Answer : std::uint8_t { mapped, copyable, staged };
 
@@ -42,7 +41,7 @@ struct Exposure {
 };
 
 struct MemoryOptions {
-  bool process = true;  // ranks that are threads of one process see each other's memory
+  bool process = true;  // threads of one process see each other's memory
   bool arena = true;
   bool xpmem = true;
   bool kernel = true;
@@ -53,17 +52,17 @@ struct MemoryOptions {
 
 class Memory {
  public:
-  // Collective over the ranks of `group`.
+  // Collective.
   static Status create(Exchange& exchange, const Group& group, const MemoryOptions& options,
                        std::unique_ptr<Memory>* memory) noexcept;
   ~Memory();
 
-  // A Memory for another thread of this rank, without XPMEM: its attachments belong to one thread. Every rank makes the
-  // same call. Throws std::bad_alloc.
+  // A Memory for another thread of this rank, without XPMEM, whose attachments belong to one thread. Every rank makes
+  // the same call. Throws std::bad_alloc.
   std::unique_ptr<Memory> beside() const;
 
-  // Strongest access that all peers have to this range of this rank's memory. `kernel`: true if kernel copies are
-  // acceptable. Memory without pages is never exposed through XPMEM: a peer that reads it gets SIGBUS.
+  // Strongest access that all peers have to this range. `kernel`: true if kernel copies are acceptable. Memory without
+  // pages is never exposed through XPMEM: a peer that reads it gets SIGBUS.
   Exposure expose(const void* at, std::size_t bytes, bool kernel) const noexcept;
 
   // Excludes kernel copies of this rank's memory from now on, after a peer was refused one.
@@ -77,19 +76,19 @@ class Memory {
   // refuses.
   Status read(int peer, const Exposure& exposure, std::size_t offset, void* to, std::size_t bytes) noexcept;
 
-  // True if the group uses this access; reason() explains it for reports.
+  // reason() explains it for reports.
   bool usable(Access a) const noexcept { return usable_[static_cast<std::size_t>(a)]; }
   const std::string& reason(Access a) const noexcept { return reason_[static_cast<std::size_t>(a)]; }
 
  private:
   struct Peer {
     pid_t pid = 0;
-    std::byte* arena = nullptr;  // local mapping; null: none
+    std::byte* arena = nullptr;
     std::size_t arena_bytes = 0;
     std::size_t opened = 0;            // bytes of the arena known to be accessible
-    std::shared_ptr<Mapping> mapping;  // of its arena, shared by all memories of this process
+    std::shared_ptr<Mapping> mapping;  // shared by all memories of this process
   };
-  struct Meeting;  // state during creation (memory_meeting.hpp)
+  struct Meeting;
 
   Memory() = default;
   Status build(Meeting& meeting, const Group& group, const MemoryOptions& options) noexcept;
@@ -106,12 +105,12 @@ class Memory {
   bool stopped_kernel_ = false;
 };
 
-// Reads another process' memory through the kernel, in several calls if needed. On failure the message names the
-// process, and errno is the kernel's.
+// Reads another process' memory through the kernel. On failure the message names the process, and errno is the
+// kernel's.
 Status read_process(pid_t pid, std::uint64_t address, void* to, std::size_t bytes) noexcept;
 
-// True if the range's pages are accessible to process_vm_readv: memory of devices, memory pinned by CUDA and XPMEM
-// attachments are not. Checks the two ends; true if the kernel gives no answer.
+// True if process_vm_readv can access the range's pages: memory of devices, memory pinned by CUDA and XPMEM attachments
+// have none. Checks the two ends; true if the kernel gives no answer.
 bool has_pages(const void* at, std::size_t bytes) noexcept;
 
 }  // namespace stretto::node

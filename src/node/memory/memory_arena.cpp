@@ -1,4 +1,3 @@
-// Arenas of peers, mapped once per process for all its memories.
 #include <sys/mman.h>
 #include <sys/resource.h>
 
@@ -29,8 +28,7 @@ using Arenas = Shared<Origin, Mapping>;
 
 constexpr std::size_t open_step = std::size_t{64} << 20;
 
-// Inaccessible until reached: a process that locks its memory (mlockall) would otherwise populate all peers' arenas at
-// once.
+// Inaccessible until reached: mlockall() would otherwise populate all peers' arenas.
 std::shared_ptr<Mapping> map(int fd, std::size_t bytes) noexcept {
   void* at = mmap(nullptr, bytes, PROT_NONE, MAP_SHARED | MAP_NORESERVE, fd, 0);
   if (at == MAP_FAILED) return nullptr;
@@ -127,7 +125,7 @@ Status Memory::build_arenas(Meeting& meeting, const MemoryOptions& options) noex
   return s;
 }
 
-// Local address of offset `at` in a peer's arena; null beyond its end.
+// Null beyond the arena's end.
 std::byte* Memory::reach_arena(Peer& peer, std::uint64_t at, std::size_t bytes) noexcept {
   const std::uint64_t end = at + bytes;
   if (end > peer.arena_bytes || end < at) {
@@ -135,7 +133,7 @@ std::byte* Memory::reach_arena(Peer& peer, std::uint64_t at, std::size_t bytes) 
     return nullptr;
   }
   if (end > peer.opened) {
-    // mprotect from the start: other memories of this process may have opened more of it already.
+    // From the start: other memories of this process may have opened more already.
     const std::size_t until = std::min(peer.arena_bytes, (end + open_step - 1) / open_step * open_step);
     if (mprotect(peer.arena, until, PROT_READ | PROT_WRITE) != 0) return nullptr;
     peer.opened = until;

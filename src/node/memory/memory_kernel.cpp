@@ -1,4 +1,3 @@
-// Test of kernel copies between the ranks, by a real copy.
 #include <sys/prctl.h>
 
 #include <algorithm>
@@ -26,7 +25,7 @@ struct Outcome {
   }
 };
 
-// Only a real read shows whether the kernel permits it, so eight bytes are read.
+// Only a real read shows whether the kernel permits it.
 template <class Pid>
 Outcome read_all(std::span<const Probe> probes, const Pid& pid) noexcept {
   Outcome o;

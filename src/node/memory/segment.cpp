@@ -25,7 +25,7 @@ std::shared_ptr<Mapping> map(int fd, std::size_t bytes) noexcept {
   return at == MAP_FAILED ? nullptr : Mapping::own(at, bytes);
 }
 
-// All ranks are threads of one process: they share rank 0's mapping by its address.
+// Threads of one process share rank 0's mapping by its address.
 Status share_in_process(Exchange& exchange, Gathering& gathering, std::size_t bytes,
                         std::shared_ptr<Mapping>* segment) noexcept {
   if (exchange.rank() == 0) *segment = map(-1, bytes);

@@ -1,7 +1,5 @@
-// Memory shared by all ranks of a group, anonymous, so that a killed process leaves nothing in any file system.
-//
-// The segment is a memfd of rank 0, sealed against resizing, which every other process maps. Ranks that are threads of
-// one process share the mapping. A forked child does not inherit it.
+// Memory shared by all ranks of a group: a memfd of rank 0, sealed against resizing, so that a killed process leaves no
+// file. Threads of one process share the mapping. A forked child does not inherit it.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +15,7 @@ class Mapping {
  public:
   // Owns a mapping of mmap, which a forked child does not inherit.
   Mapping(void* at, std::size_t bytes) noexcept;
-  // Makes a shared Mapping. Out of memory: unmaps the range and returns null.
+  // Out of memory: unmaps the range and returns null.
   static std::shared_ptr<Mapping> own(void* at, std::size_t bytes) noexcept;
   Mapping(const Mapping&) = delete;
   Mapping& operator=(const Mapping&) = delete;
@@ -37,8 +35,7 @@ Status make_segment(Exchange& exchange, std::size_t bytes, Passing passing, std:
 // Makes an anonymous mappable file of this length, sealed against resizing. Empty on failure, with errno.
 Descriptor make_memory(const char* name, std::size_t bytes) noexcept;
 
-// Random identity of a process, unique across containers: drawn once per process, and again in a forked child. Fails as
-// random_token().
+// Random identity of a process, unique across containers; a forked child draws its own. Fails as random_token().
 Status process_token(Token* token) noexcept;
 
 }  // namespace stretto::node

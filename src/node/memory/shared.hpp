@@ -1,5 +1,5 @@
-// A process-wide cache of objects shared by groups: found by key, made on first request, destroyed with the last user.
-// Thread safe. A forked child starts empty, since it does not inherit mappings.
+// A process-wide cache of objects shared by groups: made on first request, destroyed with the last user. Thread safe. A
+// forked child starts empty, since it does not inherit mappings.
 #pragma once
 
 #include <pthread.h>
@@ -17,7 +17,7 @@ namespace stretto::node {
 template <class Key, class Value>
 class Shared {
  public:
-  // The instance for these types. Never destroyed: groups may outlive other statics.
+  // Never destroyed: groups may outlive other statics.
   static Shared& mine() noexcept {
     alignas(Shared) static std::byte place[sizeof(Shared)];
     static Shared* const only = [] {

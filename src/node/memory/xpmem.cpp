@@ -22,7 +22,7 @@ constexpr std::size_t whole = ~std::size_t{0};  // XPMEM_MAXADDR_SIZE: the whole
 constexpr std::uint64_t page = 4096;
 
 // The library stays loaded: it never closes its descriptor of the module, and would open another for each communicator.
-// Most machines have no library, and a search of all directories per communicator is slow.
+// A search of all directories per communicator would be slow.
 void* opened(const char* library) {
   const auto open = [](const char* name) { return dlopen(name, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE); };
   static const std::string first = library;  // the only name outside of tests

@@ -1,6 +1,5 @@
-// XPMEM, if this machine has it: a kernel module that maps another process' memory, used through libxpmem, which is
-// loaded at run time. A process exposes its whole address space once. Peers attach ranges of it, which stay attached
-// for reuse.
+// XPMEM: a kernel module that maps another process' memory, used through libxpmem, which is loaded at run time. A
+// process exposes its whole address space once. Peers attach ranges of it, which stay attached for reuse.
 #pragma once
 
 #include <cstddef>
@@ -20,20 +19,19 @@ class Xpmem {
   static std::unique_ptr<Xpmem> load(const char* library, std::string* why);
   ~Xpmem();
 
-  std::int64_t segment() const noexcept { return segment_; }  // this process' segment, for its peers
+  std::int64_t segment() const noexcept { return segment_; }
 
   // Opens each peer's segment, in rank order. False, with the reason in *why, if one fails.
   bool open(const std::vector<std::int64_t>& segments, std::string* why);
 
-  // Local address of a peer's range, attached if needed; null if that fails. Keeps the limit() last used attachments,
-  // so a result is valid until as many other ranges have been reached. Attachments need no invalidation: when a peer
-  // unmaps memory, the module removes its pages from all attachments. A later access sees the peer's new memory at
-  // these addresses.
+  // Local address of a peer's range, attached if needed; null if that fails. Keeps the limit() last used attachments: a
+  // result is valid until as many other ranges have been reached. Attachments need no invalidation: when a peer unmaps
+  // memory, the module removes its pages, and later accesses see the peer's new memory.
   std::byte* reach(int peer, std::uint64_t address, std::size_t bytes) noexcept;
 
   std::size_t attached() const noexcept { return attachments_.size(); }
 
-  // A few ranges of every peer.
+  // a few per peer
   std::size_t limit() const noexcept { return 64 + 4 * permits_.size(); }
 
  private:
@@ -47,7 +45,7 @@ class Xpmem {
 
   std::unique_ptr<Calls> calls_;
   std::int64_t segment_ = -1;
-  std::vector<std::int64_t> permits_;  // by peer
+  std::vector<std::int64_t> permits_;
   std::list<Attachment> attachments_;  // most recently used first
 };
 
