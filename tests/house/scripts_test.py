@@ -61,6 +61,7 @@ class Test(unittest.TestCase):
             (root / "build" / "tsan-none").mkdir()
             said = "100% tests passed, 0 tests failed out of 7" if passes else "86% tests passed, 1 tests failed out of 7"
             for name, words in (("scripts/setup", "exit 0"), ("scripts/build", f"exit {0 if builds else 1}"), ("scripts/test_wheel", f"exit {0 if passes else 1}"),
+                                ("scripts/test_torch", f"exit {0 if passes else 1}"),
                                 ("ctest", f"echo '{said}'; echo 'Total Test time (real) =   1.00 sec'; printf '{skipped}'; exit {0 if passes else 8}")):
                 (root / name).write_text(f"#!/bin/sh\n{words}\n")
                 (root / name).chmod(0o755)
@@ -102,14 +103,15 @@ class Test(unittest.TestCase):
         status, text = self.run_test(passes=True, parts="all", mpi="none")
         self.assertEqual(status, 0, text)
         ran = re.findall(r"^([\w-]+)(?:, none)?: (?:100% tests )?passed", text, re.MULTILINE)
-        self.assertEqual(ran, ["release", "long", "wide", "torch", "wheel", "asan", "asan-long", "corpora", "fuzz", "tsan", "tsan-long"])
+        self.assertEqual(ran, ["release", "long", "wide", "torch", "torch-next", "wheel", "asan", "asan-long", "corpora", "fuzz", "tsan", "tsan-long"])
 
-    def test_a_wheel_that_fails_is_a_failure(self):
-        self.assertEqual(self.run_test(passes=True, parts="wheel")[0], 0)
-        status, text = self.run_test(passes=False, parts="wheel")
-        self.assertEqual(status, 1, text)
-        self.assertIn("wheel, openmpi: failed", text)
-        self.assertIn("\ntests: 0 passed, 1 failed, 0 skipped\n", text)
+    def test_a_wheel_or_a_version_of_torch_that_fails_is_a_failure(self):
+        for part in ("wheel", "torch-next"):
+            self.assertEqual(self.run_test(passes=True, parts=part)[0], 0)
+            status, text = self.run_test(passes=False, parts=part)
+            self.assertEqual(status, 1, text)
+            self.assertIn(f"{part}, openmpi: failed", text)
+            self.assertIn("\ntests: 0 passed, 1 failed, 0 skipped\n", text)
 
     def test_a_part_that_starts_an_mpi_is_refused_without_one(self):
         for part in ("asan-mpi", "other"):

@@ -16,6 +16,7 @@ from stretto.torch.group import KINDS
 from stretto.torch.work import DoneWork, Joined
 
 NO_TYPE = _core.Type.u8  # of a barrier
+BESIDE_FROM = 1 << 20  # bytes of an allreduce, as of a bucket of gradients, that may run beside another
 
 
 def seconds_of(opts):
@@ -57,21 +58,21 @@ class Collectives:
         if getattr(opts, "sparseIndices", None) is not None:
             raise UnsupportedError("allreduce of sparse gradients; dense ones are served")
         tensor = memory.single(tensors, "allreduce")
-        return self._go("allreduce", opts, [tensor], self._allreduced(tensor, opts))
+        return self._go("allreduce", opts, [tensor], self._allreduced(tensor, opts), beside=tensor.is_cpu and tensor.nbytes >= BESIDE_FROM)
 
     def _allreduced(self, tensor, opts):
-        """A function that reduces the tensor in place."""
+        """A function that reduces the tensor in place, on the communicator of that number."""
         op = opts.reduceOp.op
         type_, parts, its_op = reduced(tensor.dtype, op)
         seconds = seconds_of(opts)
         factor = opts.reduceOp.factor if op == REDUCE.PREMUL_SUM else None
 
-        def run():
+        def run(side=0):
             values = memory.readable(memory.resolved(tensor))
             if factor is not None:
                 values.mul_(factor)
-            call = self._group.prepared(KINDS.allreduce, type_, its_op, send_in_place=True, seconds=seconds)
-            if parts == 1 and factor is None and seconds is None:
+            call = self._group.prepared(KINDS.allreduce, type_, its_op, send_in_place=True, seconds=seconds, side=side)
+            if parts == 1 and factor is None and seconds is None and side == 0:
                 self._group.calls["allreduce", tensor.dtype, hash(opts.reduceOp)] = call.run_in_place_at
             call.run_in_place(values, values.numel() * parts)
             if values is not tensor:
@@ -420,21 +421,21 @@ class Collectives:
             raise self._group.failed(error, what) from None
         return DoneWork(tensors)
 
-    def _go(self, what, opts, tensors, call):
-        """Runs the call, or starts it where the options say asyncOp."""
+    def _go(self, what, opts, tensors, call, *, beside=False):
+        """Runs the call, or starts it where the options say asyncOp. beside: as Lane.start has it."""
         group = self._group
 
-        def run():
+        def run(*side):
             try:
                 with torch.no_grad():
-                    call()
+                    call(*side)
             except StrettoError as error:
                 if isinstance(error, RuntimeError):
                     raise
                 raise group.failed(error, what) from None
 
         if opts.asyncOp:
-            return group.lane.start(tensors, run)
+            return group.lane.start(tensors, run, beside=beside)
         group.lane.run(run)
         return DoneWork(tensors)
 

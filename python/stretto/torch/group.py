@@ -1,9 +1,10 @@
-"""A process group's communicator, made at its first collective, and its calls: one for each collective, dtype, operation and root."""
+"""A process group's communicators, made at their first collective, and its calls: one for each collective, dtype, operation and root."""
 
 from __future__ import annotations
 
 import weakref
 
+import numpy as np
 import torch.distributed as dist
 
 import stretto.errors
@@ -17,6 +18,7 @@ from stretto.torch.lane import Lane
 KINDS = _core.Collective
 _open = weakref.WeakValueDictionary()  # groups by the process groups' names
 GRACE = 5  # seconds for started calls when the group is destroyed
+SIDES = 2  # communicators of a group of several hosts: while a call ends, and its last messages are awaited, another uses the network
 
 
 def report(group=None):
@@ -54,9 +56,9 @@ class Group:
 
     def __init__(self, store, rank, size, name, seconds):
         self.rank, self.size, self.name = rank, size, name
-        self.lane, self.devices = Lane(name), Devices(name)
+        self.lane, self.devices = Lane(name, self._width), Devices(name)
         self.seconds = seconds  # the limit of each call
-        self._store, self._comm, self._broken = store, None, None
+        self._store, self._comms, self._broken = store, [None] * SIDES, None
         _open[name] = self
         self.calls = {}  # that were made before, by what tells them apart: functions of addresses and counts
         self._made = {}
@@ -70,25 +72,37 @@ class Group:
     @property
     def comm(self):
         """The communicator. The first use is collective over the group."""
-        if self._comm is None:
+        return self._comm_of(0)
+
+    def _comm_of(self, side):
+        if self._comms[side] is None:
             if self._broken is not None:
                 raise self._broken
             try:
-                self._comm = ranks.init(self._store, self.rank, self.size, name=f"torch-{self.name}", timeout=self.seconds)
+                name = f"torch-{self.name}" + (f"-{side}" if side else "")
+                self._comms[side] = ranks.init(self._store, self.rank, self.size, name=name, timeout=self.seconds)
             except stretto.errors.StrettoError as error:
                 self._broken = of_torch(error, f"process group {self.name!r}")
                 raise self._broken from None
-        return self._comm
+        return self._comms[side]
 
-    def prepared(self, kind, type_, op=_core.Op.sum, root=0, send_in_place=False, recv_in_place=False, sent=(), received=(), seconds=None):
-        """The call with these arguments, which is kept."""
-        key = (kind, type_, op, root, send_in_place, recv_in_place, tuple(sent), tuple(received), seconds)
+    def _width(self):
+        """The number of communicators that pay. Collective; equal on all ranks. In the memory of one host no time between messages is left to another call."""
+        comm = self.comm
+        try:
+            return 1 if comm.allreduce(np.zeros(1, np.float32), timeout=self.seconds)[1].algorithm == "node" else SIDES
+        except stretto.errors.StrettoError as error:
+            raise self.failed(error, "allreduce") from None
+
+    def prepared(self, kind, type_, op=_core.Op.sum, root=0, send_in_place=False, recv_in_place=False, sent=(), received=(), seconds=None, side=0):
+        """The call with these arguments, which is kept. side: the communicator's number."""
+        key = (kind, type_, op, root, send_in_place, recv_in_place, tuple(sent), tuple(received), seconds, side)
         found = self._made.get(key)
         if found is None:
             if len(self._made) > 500:  # as of uneven splits, which differ from call to call
                 self._made.clear()
             how = options({"timeout": self.seconds if seconds is None else seconds})
-            addressed = _core.Addressed(self.comm._comm, how, kind, type_, op, root, send_in_place, recv_in_place, list(sent), list(received))
+            addressed = _core.Addressed(self._comm_of(side)._comm, how, kind, type_, op, root, send_in_place, recv_in_place, list(sent), list(received))
             found = self._made[key] = Prepared(addressed, self.devices)
         return found
 
@@ -99,16 +113,17 @@ class Group:
     def free(self):
         """Ends the group, collectively over its ranks."""
         done = self.lane.close(GRACE)
-        comm, self._comm = self._comm, None
+        comms, self._comms = self._comms, [None] * SIDES
         self.calls.clear()
         self._made.clear()
         self._broken = RuntimeError(f"the process group {self.name!r} was destroyed")
-        if comm is not None and done:
-            comm.free()
+        for comm in comms if done else ():
+            if comm is not None:
+                comm.free()
 
     def abandon(self):
-        """Ends the group on this rank alone: its communicator stays with what other ranks may still do with it."""
-        self._comm = None
+        """Ends the group on this rank alone: its communicators stay with what other ranks may still do with it."""
+        self._comms = [None] * SIDES
         self.calls.clear()
         self._made.clear()
         self._broken = RuntimeError(f"the process group {self.name!r} was aborted")

@@ -79,8 +79,18 @@ def scatter_into(tensors, flat):
 
 def overlap(a, b):
     """Whether the memory of two contiguous tensors overlaps."""
-    from_a, from_b = a.data_ptr(), b.data_ptr()
-    return from_a < from_b + b.nbytes and from_b < from_a + a.nbytes
+    return ranges_overlap((a.data_ptr(), a.nbytes), (b.data_ptr(), b.nbytes))
+
+
+def storage_range(tensor):
+    """(address, bytes) of the storage that the tensor is part of."""
+    storage = tensor.untyped_storage()
+    return storage.data_ptr(), storage.nbytes()
+
+
+def ranges_overlap(a, b):
+    """Whether two ranges of (address, bytes) overlap."""
+    return a[0] < b[0] + b[1] and b[0] < a[0] + a[1]
 
 
 def alike(tensors, what):

@@ -4,6 +4,7 @@ import datetime
 import os
 import pathlib
 import sys
+import threading
 import time
 import warnings
 
@@ -14,6 +15,8 @@ from torch.distributed.device_mesh import init_device_mesh
 
 import stretto
 import stretto.torch
+from stretto.torch.group import Group, _open
+from stretto.torch.lane import Lane
 
 warnings.simplefilter("ignore")
 torch.set_num_threads(1)
@@ -156,6 +159,37 @@ def started():
     assert outs[1][-1] == size - 1
 
 
+def large_sums_of_several_hosts():
+    """They take two communicators in turns. Calls on the same memory, and all other calls, keep their order."""
+    width, Group._width = Group._width, lambda self: 2  # these ranks share a host
+    group = dist.new_group()
+    many = [torch.full((1 << 18,), i + 1.0) for i in range(5)]
+    works = [dist.all_reduce(one, group=group, async_op=True) for one in (*many, many[4])]
+    works += [dist.broadcast(many[3], 1, group=group, async_op=True), dist.all_reduce(many[0], group=group, async_op=True)]
+    dist.all_reduce(many[1], group=group)
+    assert all(_open[group.group_name]._comms) and _open[group.group_name].lane.calls == 9
+    for work in works:
+        work.wait()
+    assert [one[-1].item() for one in many] == [1.0 * size**2, 2.0 * size**2, 3.0 * size, 4.0 * size, 5.0 * size**2]
+    dist.destroy_process_group(group)
+    Group._width = width
+
+    lane, said, a, b = Lane("test", lambda: 2), [], torch.ones(9), torch.ones(9)
+    begun, ended = threading.Event(), threading.Event()
+    lane.start([a], lambda side: said.append((side, begun.wait(60))), beside=True)
+    lane.start([b], lambda side: (said.append(side), begun.set()), beside=True).wait()
+    lane.drain()
+    assert said == [1, (0, True)], said
+    for later in ({"tensors": [a[4:]], "beside": True}, {"tensors": []}):
+        said.clear()
+        lane.start([a], lambda side: said.append(ended.wait(0.1)), beside=True)
+        lane.start(call=lambda *side: (said.append("later"), ended.set()), **later)
+        lane.drain()
+        assert said == [False, "later"], said
+        ended.clear()
+    assert lane.close(60)
+
+
 def messages():
     after, before = (rank + 1) % size, (rank - 1) % size
     got = torch.empty(3)
@@ -200,6 +234,7 @@ before = taken_by_gloo()
 reductions()
 moves()
 started()
+large_sums_of_several_hosts()
 groups()
 assert taken_by_gloo() == before, "a collective went to gloo"
 messages()

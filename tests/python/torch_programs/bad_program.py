@@ -65,6 +65,38 @@ def zeros_stay_zero():
         state.free()
 
 
+class Branches(torch.nn.Module):
+    """Rank 0 takes one branch, the others take the other one, and no rank takes the third."""
+
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(0)
+        self.first, self.second, self.third = (torch.nn.Linear(30, 30) for _ in range(3))
+
+    def forward(self, x):
+        return (self.first if rank == 0 else self.second)(x)
+
+
+def unused_parameters_count_as_zero():
+    def gradients(state):
+        model = DistributedDataParallel(Branches(), find_unused_parameters=True)
+        if state:
+            model.register_comm_hook(state, stretto.torch.hook)
+        for _ in range(2):
+            model.zero_grad()
+            model(torch.ones(2, 30)).sum().backward()
+        return [one.grad for one in model.parameters()]
+
+    exact = gradients(None)
+    assert exact[0][0, 0] == 2 / size and exact[2][0, 0] == 2 * (size - 1) / size and exact[4] is None
+    for how in BOUNDS:
+        state = stretto.torch.State(**how)
+        for mean, expected in zip(gradients(state), exact):
+            assert (mean is None) == (expected is None)
+            assert mean is None or (mean - expected).abs().max() < 0.05, how
+        state.free()
+
+
 def sparse_gradients_are_refused():
     state = stretto.torch.State(rms=0.01)
     model = DistributedDataParallel(torch.nn.Embedding(10, 4, sparse=True))
@@ -118,6 +150,7 @@ def workers_of_a_data_loader_leave_the_group_alone():
 
 overflow_is_seen_by_grad_scaler()
 zeros_stay_zero()
+unused_parameters_count_as_zero()
 workers_of_a_data_loader_leave_the_group_alone()
 sparse_gradients_are_refused()
 ranks_that_differ_are_told()
