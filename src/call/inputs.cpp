@@ -12,7 +12,8 @@ namespace stretto::call {
 namespace {
 
 constexpr std::size_t group = 1024;  // values that the codec encodes together
-constexpr std::size_t samples = 4;
+constexpr std::size_t samples = 4, most_samples = 16;
+constexpr std::size_t apart = std::size_t{256} << 10;  // values between samples of a long input, where there are more
 
 std::size_t sum(const std::vector<std::size_t>& v) { return std::accumulate(v.begin(), v.end(), std::size_t{0}); }
 
@@ -132,7 +133,10 @@ Shrinks sampled_ratios(const Call& call, int rank, int ranks, double eps) noexce
   Piece piece;
   for (std::size_t i = 0; i < samples && input_piece(call, rank, ranks, i, &piece); ++i) {
     // Several places in the first piece, one in others.
-    const std::size_t places = i == 0 ? std::clamp(piece.count / group, std::size_t{1}, samples) : 1;
+    const std::size_t wanted = std::clamp(piece.count / apart, samples, most_samples);
+    const std::size_t places = i == 0 ? std::clamp(piece.count / group, std::size_t{1}, wanted) : 1;
+    // A sample is a stream of one group. Messages have many groups after a header: as much as a rank's block at least.
+    const double groups = static_cast<double>(piece.count) / (static_cast<double>(group) * ranks);
     for (std::size_t k = 0; k < places && piece.count > 0; ++k) {
       const std::size_t n = std::min(piece.count, group);
       const std::size_t first = places > 1 ? (piece.count - n) / (places - 1) * k : 0;
@@ -140,9 +144,10 @@ Shrinks sampled_ratios(const Call& call, int rank, int ranks, double eps) noexce
       if (codec::compress(type, at(piece.first, first, call.type), n, eps, out, &bytes, {}) != Status::ok) return {};
       double of_fixed = 0, of_dense = 0;
       if (!codec::estimate_dense({out.data(), bytes}, &of_fixed, &of_dense)) return {};
+      const double header = (static_cast<double>(bytes) - of_fixed) / std::max(1.0, groups);
       raw += static_cast<double>(n * size);
-      packed += static_cast<double>(bytes);
-      dense += static_cast<double>(bytes) - of_fixed + of_dense;
+      packed += of_fixed + header;
+      dense += of_dense + header;
     }
   }
   return packed > 0 ? Shrinks{raw / packed, raw / dense} : Shrinks{};

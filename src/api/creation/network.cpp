@@ -17,8 +17,7 @@ namespace stretto::api {
 namespace {
 
 constexpr std::size_t short_bytes = 8, long_bytes = std::size_t{256} << 10;
-constexpr int short_ones = 5, long_ones = 3;  // the first of each warms up
-constexpr double patience = 60;               // seconds, of a message
+constexpr double patience = 60;  // seconds, of a message
 
 std::array<std::atomic<double>, 2> latencies, bytes_of;  // of this process, by carrier
 
@@ -52,31 +51,25 @@ Status pass(carrier::Carrier& messages, Neighbours to, std::uint64_t tag, std::b
   return s;
 }
 
-// Seconds of a message after the first.
-struct Took {
-  double least = patience, mean = 0;
-};
-
-Status pass_many(carrier::Carrier& messages, Neighbours to, std::byte* out, std::byte* in, std::size_t bytes, int times,
-                 Took* took) noexcept {
-  for (int k = 0; k < times; ++k) {
+// *took: the seconds of each message but the first, which warms up.
+template <std::size_t N>
+Status pass_many(carrier::Carrier& messages, Neighbours to, std::byte* out, std::byte* in, std::size_t bytes,
+                 std::array<double, N>* took) noexcept {
+  for (std::size_t k = 0; k <= N; ++k) {
     const double begun = Waiting::clock();
-    if (const Status s = pass(messages, to, static_cast<std::uint64_t>(k), out, in, bytes); s != Status::ok) return s;
-    if (k == 0) continue;
-    const double seconds = Waiting::clock() - begun;
-    took->least = std::min(took->least, seconds);
-    took->mean += seconds / (times - 1);
+    if (const Status s = pass(messages, to, k, out, in, bytes); s != Status::ok) return s;
+    if (k > 0) (*took)[k - 1] = Waiting::clock() - begun;
   }
   return Status::ok;
 }
 
 Status measure(carrier::Carrier& messages, Neighbours to, std::byte* memory, NetworkSpeed* speed) noexcept {
   std::byte *out = memory, *in = memory + long_bytes;
-  Took brief, whole;
-  Status s = pass_many(messages, to, out, in, short_bytes, short_ones, &brief);
-  // The mean counts: the first bytes after a pause may pass a shaped link faster than its rate.
-  if (s == Status::ok) s = pass_many(messages, to, out, in, long_bytes, long_ones, &whole);
-  *speed = {brief.least, std::max(whole.mean - brief.least, 1e-9) / static_cast<double>(long_bytes)};
+  std::array<double, 4> brief{};
+  std::array<double, 3> whole{};
+  Status s = pass_many(messages, to, out, in, short_bytes, &brief);
+  if (s == Status::ok) s = pass_many(messages, to, out, in, long_bytes, &whole);
+  if (s == Status::ok) *speed = speed_of(brief, whole, long_bytes);
   return s;
 }
 

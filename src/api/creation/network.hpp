@@ -1,6 +1,10 @@
-// Probes the network while a communicator is made: a few messages between hosts tell latency and rate within a factor
-// of two. `stretto tune` measures both precisely.
+// Probes the network while a communicator is made: a few messages between hosts tell its latency and its rate.
+// `stretto tune` measures both more precisely.
 #pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <span>
 
 #include "backend/transport.hpp"
 #include "base/status.hpp"
@@ -20,13 +24,23 @@ struct NetworkSpeed {
 // The result of this process' latest probe over `carrier`, if any.
 NetworkSpeed known_speed(model::Carrier carrier) noexcept;
 
-// The first rank of each host sends to that of the next host, and receives from that of the previous host: 800 KB a
-// host. *speed is that of the slowest host. Collective; all ranks get the same speed and status. timeout: a message
-// took longer than a minute. After a failure `messages` has no further use. Precondition: several hosts.
+// The first rank of each host sends to that of the next host, and receives from that of the previous host at the same
+// time: 1 MiB a host. *speed is that of the slowest host, the same on all ranks. Collective; all ranks get the same
+// status. timeout: a message took longer than a minute. After a failure `messages` has no further use. Precondition:
+// several hosts.
 Status probe_network(backend::Transport& transport, const topology::Topology& topology, model::Carrier over,
                      carrier::Carrier& messages, NetworkSpeed* speed) noexcept;
 
-// Not known if either is not.
+// From the seconds of messages of a few bytes and of `bytes`. The fastest of each counts: others wait behind the other
+// direction or for a core, and take twice as long and more. After a pause a message may pass a shaped link faster than
+// its rate, so that the slowest host's speed is the network's. Precondition: neither is empty.
+inline NetworkSpeed speed_of(std::span<const double> brief, std::span<const double> whole, std::size_t bytes) noexcept {
+  const double latency = *std::min_element(brief.begin(), brief.end());
+  const double least = *std::min_element(whole.begin(), whole.end());
+  return {latency, std::max(least - latency, 1e-9) / static_cast<double>(bytes)};
+}
+
+// The slower of two; not known where one of them is not.
 NetworkSpeed slower(NetworkSpeed one, NetworkSpeed other) noexcept;
 
 }  // namespace stretto::api
