@@ -49,7 +49,7 @@ def fields():
     if not found:
         yield "synthetic", np.tile(ratio.synthetic(), (BYTES // 4 // 1024**2, 1, 1))
     for name, path in found:
-        x, _ = ratio.read(path)
+        x, _, _ = ratio.read(path)
         yield name, np.tile(x, (round(BYTES / x.nbytes), *(1,) * (x.ndim - 1)))
 
 

@@ -70,6 +70,15 @@ bool read_marks(const Library& hdf5, std::size_t n, const unsigned* told, Settin
   return true;
 }
 
+// True if no filter stands before this one in the pipeline of `properties`. Shuffled bytes, for example, are no
+// numbers: rounding them within a bound destroys the data without an error.
+bool comes_first(const Library& hdf5, Id properties) noexcept {
+  using Get = int (*)(Id, unsigned, unsigned*, std::size_t*, unsigned*, std::size_t, char*, unsigned*);
+  const auto get = hdf5.symbol<Get>("H5Pget_filter2");
+  std::size_t no_words = 0;
+  return !get || get(properties, 0, nullptr, &no_words, nullptr, 0, nullptr, nullptr) == filter_id;
+}
+
 // Adds the fill value that the dataset's creator chose. HDF5's default of 0 is no mark, and NaN needs none.
 void add_fill_value(const Library& hdf5, Id properties, Id type_id, const Elements& elements, Settings& settings) {
   constexpr int user_defined = 2;  // H5D_FILL_VALUE_USER_DEFINED
@@ -234,6 +243,12 @@ int stretto_hdf5_set_local(Id properties, Id type_id, Id) {
   if (!read_user_settings(hdf5, n, told, settings)) return refused;
   if (settings.kind != lossless && !is_floating(elements->type)) {
     hdf5.error("integers are lossless; a bound of stretto's filter has no meaning for them");
+    return refused;
+  }
+  if (settings.kind != lossless && !comes_first(hdf5, properties)) {
+    hdf5.error(
+        "within a bound stretto's filter is the first of a dataset: leave out shuffle, scaleoffset, gzip and others "
+        "before it");
     return refused;
   }
   std::uint64_t values = elements->values;

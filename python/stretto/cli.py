@@ -289,11 +289,12 @@ stretto ratio --synthetic
 stretto ratio velocity_301x941.f64 --rel 1e-3,1e-5 --plot velocity.png
 
 stretto ratio gradients.npy --abs 1e-6 --ranks 8 --rate 10""")
-def ratio(file: Optional[str] = typer.Argument(None, metavar="[FILE]", help="A .npy, a file of nothing but float32 or float64 (.f64), or one that `compress` reads."),
+def ratio(file: Optional[str] = typer.Argument(None, metavar="[FILE]", help="A file that `compress` reads, such as .npy, or of nothing but float32 (.f32) or float64 (.f64)."),
           synthetic: bool = flag("--synthetic", help="A made-up field instead of a file."),
           rel: Optional[str] = typer.Option(None, "--rel", metavar="X,Y", help="Bounds as parts of the data's range. With neither: 1e-2,1e-3,1e-4."),
           abs_: Optional[str] = typer.Option(None, "--abs", metavar="X,Y", help="Bounds in the data's unit."),
-          type_: Optional[str] = typer.Option(None, "--type", metavar="TYPE", help="f32 or f64, of a file that is no .npy."),
+          type_: Optional[str] = typer.Option(None, "--type", "--dtype", metavar="TYPE",
+                                              help="f32 or f64, of a file of nothing but values whose name ends in neither .f32 nor .f64."),
           shape: Optional[str] = typer.Option(None, "--shape", metavar="AxB", help="Of such a file; without it as the name ends: name_301x941.f32."),
           coding: str = typer.Option("fixed", "--coding", metavar="CODING",
                                      help="fixed, or dense: in half to five sixths of the bytes, at a third of the speed."),
@@ -315,8 +316,7 @@ def ratio(file: Optional[str] = typer.Argument(None, metavar="[FILE]", help="A .
         raise Failure(f"--coding is {coding!r}; it takes fixed or dense")
     if bool(file) == synthetic:
         raise Failure("ratio takes a FILE or --synthetic, and not both")
-    values, marks = (ratio_.synthetic(), []) if synthetic else ratio_.read(file, type_, shape)
-    name = "synthetic" if synthetic else os.path.basename(file)
+    values, marks, name = (ratio_.synthetic(), [], "synthetic") if synthetic else ratio_.read(file, type_, shape)
     if no_marks and mark:
         raise Failure("--mark and --no-marks exclude each other")
     marks = [] if no_marks else [*marks, *(mark or ())]

@@ -11,8 +11,9 @@ import numpy as np
 from stretto import model, units
 from stretto.errors import Failure, StrettoError
 from stretto.machine.tune import new_table
+from stretto.storage import commands
 
-TYPES = {"f32": np.float32, "f64": np.float64}
+TYPES = {"f32": np.float32, "f64": np.float64, "float32": np.float32, "float64": np.float64}
 FILL = 1e15  # values of this magnitude are often marks of missing data, and count in no range (options.ignore_above)
 LEAST = 0.05  # seconds that the codec is timed for
 
@@ -56,51 +57,46 @@ def shape_of(path, count, given):
 
 
 def of_variables(path):
-    """The largest floating array that is no coordinate, of a file that says its own arrays, and its marks; None for a file of nothing but values."""
-    from stretto.storage import sources  # noqa: PLC0415  the extension may be missing
-
-    if not path.is_dir():
-        with open(path, "rb") as file:
-            if sources.magic_of(file.read(8)) is None:
-                return None
+    """The largest floating array that is no coordinate, of a file that says its own arrays, and its marks."""
+    sources = commands.needed("storage.sources")
     with sources.opened(path) as source:
-        found = [one for one in source.variables.values() if one.dtype in (np.float32, np.float64) and one.size and not one.is_coordinate]
+        found = [one for one in source.variables.values() if one.dtype in (np.float32, np.float64) and not one.is_coordinate]
         if not found:
-            raise Failure(f"{path} holds no array of float32 or float64: {', '.join(source.variables) or 'no array'}")
+            held = ", ".join(f"{name} of {one.dtype}" for name, one in source.variables.items())
+            raise Failure(f"{path} holds no array of float32 or float64: {held or 'no array'}")
         largest = max(found, key=lambda one: one.nbytes)
-        return largest.read().reshape(largest.shape), largest.marks
+        name = path.name if len(source.variables) == 1 else f"{path.name}, array {largest.name!r}"
+        return largest.read().reshape(largest.shape), largest.marks, name
+
+
+def of_values(path, kind, shape):
+    """The array of a file of nothing but values."""
+    size = np.dtype(TYPES[kind]).itemsize
+    try:
+        if path.stat().st_size % size:
+            raise Failure(f"{path} has {path.stat().st_size} bytes, no multiple of the {size} of {kind}; name the type by --type")
+        values = np.fromfile(path, TYPES[kind])
+    except OSError as error:
+        raise Failure(f"{path} cannot be read: {error.strerror or error}") from None
+    return values.reshape(shape_of(path, values.size, shape))
 
 
 def read(path, type_=None, shape=None):
-    """An array of float32 or float64, and the marks of missing data that the file names.
+    """An array of float32 or float64, the marks of missing data that the file names, and what the array is called.
 
-    The array is that of .npy, the largest variable of a file with several, or a file of values in this machine's order of bytes.
+    The array is the largest variable of a file that says its own arrays, or a file of values in this machine's order of bytes. The latter is taken for
+    such a file by its name (.f32, .f64), or where type or shape are given.
     """
+    sources = commands.needed("storage.sources")
     path = pathlib.Path(path)
     kind = type_ or {".f64": "f64"}.get(path.suffix, "f32")
     if kind not in TYPES:
-        raise Failure(f"--type {kind!r} is none of {', '.join(TYPES)}")
-    try:
-        values, marks = None, []
-        if path.suffix == ".npy":
-            values = np.load(path, mmap_mode="r", allow_pickle=False)
-        else:
-            if not path.is_file() and not path.is_dir():
-                raise Failure(f"{path} is no file")
-            values, marks = of_variables(path) or (None, [])
-        if values is None:
-            size = np.dtype(TYPES[kind]).itemsize
-            if path.stat().st_size % size:
-                raise Failure(f"{path} has {path.stat().st_size} bytes, no multiple of the {size} of {kind}; name the type by --type")
-            values = np.fromfile(path, TYPES[kind])
-            values = values.reshape(shape_of(path, values.size, shape))
-    except (OSError, ValueError) as error:
-        raise Failure(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}") from None
-    if values.dtype not in (np.float32, np.float64):
-        raise Failure(f"{path} holds {values.dtype}; the codec's bounds are for float32 and float64")
+        raise Failure(f"--type {type_!r} is none of f32, f64")
+    is_raw = sources.kind_of(path, shape, type_) == "raw" and (path.suffix in (".f32", ".f64") or bool(type_ or shape))
+    values, marks, name = (of_values(path, kind, shape), [], path.name) if is_raw else of_variables(path)
     if values.size == 0:
         raise Failure(f"{path} holds no value")
-    return np.ascontiguousarray(values), marks
+    return np.ascontiguousarray(values), marks, name
 
 
 class Codec:

@@ -343,15 +343,16 @@ def test_every_wrong_byte_is_a_stream_error(path):
 
 
 def test_what_is_no_container_is_named(path):
-    for content, said in ((b"", "0 bytes are less than a header"), (b"CDF\x01" + bytes(100), "does not begin with a container's magic"),
-                          (bytes(stretto.compress(np.zeros(9), abs=1)), "does not begin with a container's magic")):
+    for content, said in ((b"", "0 bytes are less than a header"), (b"CDF\x01" + bytes(100), "does not begin as a .stretto file does"),
+                          (bytes(stretto.compress(np.zeros(9), abs=1)), "does not begin as a .stretto file does")):
         path.write_bytes(content)
         with pytest.raises(stretto.StreamError, match=said):
             stretto.open(path)
     with pytest.raises(FileNotFoundError):
         stretto.open(path.parent / "none")
-    with pytest.raises(IsADirectoryError):
-        stretto.open(path.parent)
+    for mode in "ra":
+        with pytest.raises(IsADirectoryError, match=re.escape(str(path.parent))):
+            stretto.open(path.parent, mode)
 
 
 def written(path, index, version=1, content=None):

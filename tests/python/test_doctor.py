@@ -239,6 +239,12 @@ def test_a_rank_that_fails_is_named(stretto):
     assert "the examination failed (status 1): rank 1 on node7: no memory" in said
 
 
+def test_both_ends_of_a_long_complaint_are_repeated(stretto):
+    launcher = examined_by(stretto, "exec >&2; echo 'There are not enough slots.'; seq 100 200; printf '\\000\\n'; echo 'The job ends.'; exit 1\n")
+    said = stretto.refused("doctor", "--mpirun", launcher, status=1)
+    assert "(status 1): There are not enough slots.\n100\n" in said and "\n...\n" in said and "200\nThe job ends.\nThe command was" in said
+
+
 def test_missing_ranks_and_separate_jobs_are_reported(stretto):
     (stretto.home / "report").write_text(json.dumps(HEALTHY) + "\n", encoding="utf-8")
     launcher = examined_by(stretto, f'cat "{stretto.home}/report"\n')

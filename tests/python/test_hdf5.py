@@ -47,6 +47,17 @@ def test_without_a_bound_numbers_keep_their_bits(tmp_path, dtype):
     assert kept(tmp_path / "x.h5", x, Stretto(), chunks=(300,))[0].tobytes() == x.tobytes()
 
 
+def test_without_a_bound_another_filter_may_come_first(tmp_path):
+    x = wave()
+    assert np.array_equal(kept(tmp_path / "x.h5", x, {"shuffle": True, **Stretto()})[0], x)
+
+
+def test_filters_after_the_streams_keep_the_bound(tmp_path):
+    x = wave()
+    found, _ = kept(tmp_path / "x.h5", x, {"fletcher32": True, **Stretto(abs=0.05)})
+    assert np.abs(found - x).max() <= 0.05
+
+
 def test_fill_values_and_nan_keep_their_bits(tmp_path):
     x = wave()
     x[3, 4], x[5, 6] = 1e20, np.nan
@@ -114,6 +125,9 @@ def test_chunks_of_other_streams_are_errors(tmp_path):
     (dict(data=wave(">f4"), **Stretto(abs=1)), "takes little-endian numbers"),
     (dict(data=np.arange(5), **Stretto(abs=1)), "integers are lossless"),
     (dict(data=np.zeros(5, [("a", "f4"), ("b", "i4")]), **Stretto()), "no compound types but complex numbers"),
+    (dict(data=wave(), shuffle=True, **Stretto(abs=1)), "is the first of a dataset"),
+    (dict(data=wave(), shuffle=True, **Stretto(rel=1e-3)), "is the first of a dataset"),
+    (dict(data=wave(), scaleoffset=2, **Stretto(abs=1)), "is the first of a dataset"),
     (dict(data=np.zeros(5, "S3"), **Stretto()), "takes integers of 8 to 64 bits"),
     (dict(data=wave(), compression=FILTER), "takes three numbers"),
     (dict(data=wave(), compression=FILTER, compression_opts=(7, 0, 0)), "takes three numbers"),

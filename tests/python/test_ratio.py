@@ -74,7 +74,9 @@ def test_the_synthetic_field_is_the_same_each_time():
 @pytest.mark.parametrize(("arguments", "said"), [
     ((), "a FILE or --synthetic"), (("x.npy", "--synthetic"), "a FILE or --synthetic"), (("x.npy", "--rel", "0"), "--rel '0' is no positive number"),
     (("x.npy", "--abs", "much"), "--abs 'much'"), (("none.f32",), "none.f32 is no file"), (("odd.f32",), "5 bytes, no multiple of the 4 of f32"),
-    (("flat.f32",), "all values are alike"), (("flat.f32", "--shape", "3x3"), "shape 3x3 has 9 values"), (("whole.npy",), "holds int64"),
+    (("flat.f32",), "all values are alike"), (("flat.f32", "--shape", "3x3"), "shape 3x3 has 9 values"), (("whole.npy",), "no array of float32 or float64: whole of int64"),
+    (("notes.txt",), "a file of nothing but values takes --dtype"),
+    (("none.npy",), "none.npy is no file"), (("x.npy", "--type", "f64"), "says its own shape and dtype"), (("void.npy",), "holds no value"),
     (("flat.f32", "--type", "f16"), "--type 'f16' is none of f32, f64"), (("flat.f32", "--shape", "3y3"), "--shape '3y3' is no shape"),
 ])
 def test_what_cannot_be_measured_is_named(answering, arguments, said):
@@ -82,7 +84,36 @@ def test_what_cannot_be_measured_is_named(answering, arguments, said):
     np.save(answering.home / "whole.npy", np.arange(5))
     np.ones(8, np.float32).tofile(answering.home / "flat.f32")
     (answering.home / "odd.f32").write_bytes(b"12345")
+    (answering.home / "notes.txt").write_text("hello 1 2 3\n", encoding="utf-8")
+    np.save(answering.home / "void.npy", np.zeros((0, 3), np.float32))
     assert said in answering.refused("ratio", *arguments)
+
+
+@pytest.mark.parametrize(("content", "said"), [
+    (lambda whole: b"", "does not begin as a file of .npy does"), (lambda whole: b"hello", "does not begin as a file of .npy does"),
+    (lambda whole: whole[:200], "is truncated: 72 bytes of values, 256 of shape (8, 8)"),
+])
+def test_a_damaged_file_is_named(answering, content, said):
+    path = answering.home / "x.npy"
+    np.save(path, field(8, 8))
+    path.write_bytes(content(path.read_bytes()))
+    assert f"x.npy {said}" in answering.refused("ratio", "x.npy", status=1)
+
+
+def test_a_file_of_values_of_any_name_takes_a_type(answering):
+    field(30, 40).tofile(answering.home / "x.bin")
+    for option in (("--type", "f32"), ("--dtype", "float32")):
+        assert "x.bin: 1200 float32" in answering.succeeds("ratio", "x.bin", "--rel", "1e-3", *option)
+
+
+def test_arrays_of_the_other_byte_order_are_measured(answering):
+    np.save(answering.home / "x.npy", field(30, 40).astype(">f4"))
+    assert "x.npy: 30x40 float32" in answering.succeeds("ratio", "x.npy", "--rel", "1e-3")
+
+
+def test_the_array_that_was_measured_is_named(answering):
+    np.savez(answering.home / "x.npz", few=field(3, 4), many=field(30, 40))
+    assert "x.npz, array 'many': 30x40 float32" in answering.succeeds("ratio", "x.npz", "--rel", "1e-3")
 
 
 def test_without_the_extension_it_says_how_to_have_it(stretto, monkeypatch):

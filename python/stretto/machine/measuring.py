@@ -150,10 +150,12 @@ def checked(measurement, argv, ranks, status, said):
 
 
 def complaint(argv, status, said, what="measurement"):
-    """What a failing rank said; where none did, the end of what the launcher said."""
-    lines = [line.rstrip() for line in said if line.strip()]
+    """What a failing rank said; where none did, what the launcher said, whose reason may stand first or last."""
+    lines = [line for line in (line.replace("\0", "").rstrip() for line in said) if line]
     ours = [found[1] for line in lines for found in [re.search(r"stretto-\w+: (.*)", line)] if found]
-    text = "\n".join(dict.fromkeys(ours)) if ours else "\n".join(lines[-SAID:])
+    if len(lines) > 2 * SAID:
+        lines[SAID:-SAID] = ["..."]
+    text = "\n".join(dict.fromkeys(ours) if ours else lines)
     return f"the {what} failed (status {status}): {text or 'nothing was said'}\nThe command was: {' '.join(argv)}"
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import collections.abc
+import errno
 import fcntl
 import math
 import numbers
 import operator
 import os
+import stat
 
 import numpy as np
 
@@ -89,6 +91,8 @@ class File(collections.abc.Mapping):
             return
         self._descriptor = os.open(self.path, (os.O_RDONLY if mode == "r" else os.O_RDWR) | os.O_CLOEXEC | os.O_NONBLOCK)
         try:
+            if stat.S_ISDIR(os.fstat(self._descriptor).st_mode):
+                raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), self.path)
             if mode == "a":
                 try:
                     fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

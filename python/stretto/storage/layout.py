@@ -119,7 +119,7 @@ def write_header(offset, index):
 
 def read_header(content, size):
     """(offset, length, CRC-32) of the index of a file of `size` bytes that begins with `content`. StreamError names what is wrong."""
-    _need(content[:len(MAGIC)] == MAGIC[:len(content)], "it does not begin with a container's magic")
+    _need(content[:len(MAGIC)] == MAGIC[:len(content)], "it does not begin as a .stretto file does")
     _need(len(content) >= HEADER.size, f"{len(content)} bytes are less than a header of {HEADER.size}")
     _, version, checksum, offset, length, zero, own = HEADER.unpack(content[:HEADER.size])
     _need(own == zlib.crc32(content[:HEADER.size - 4]), "the header's checksum differs")
