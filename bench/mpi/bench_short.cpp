@@ -66,13 +66,14 @@ class Bench {
         if (turn > 0) c.us.push_back(us);
       }
     for (std::size_t i = 1; rank_ == 0 && i < all.size(); ++i)
-      rows_->write({.bench = "short",
-                    .subject = fmt::format("{} {} B, {} ranks, {}, {}", collective, bytes, ranks_, o_.place, all[i].name),
-                    .metric = "us",
-                    .value = bench::median(all[i].us),
-                    .unit = "us",
-                    .better = bench::Better::smaller,
-                    .peer = bench::Peer{bench::mpi_version(), bench::median(all[0].us)}});
+      rows_->write(
+          {.bench = "short",
+           .subject = fmt::format("{} {} B, {} ranks, {}, {}", collective, bytes, ranks_, o_.place, all[i].name),
+           .metric = "us",
+           .value = bench::median(all[i].us),
+           .unit = "us",
+           .better = bench::Better::smaller,
+           .peer = bench::Peer{bench::mpi_version(), bench::median(all[0].us)}});
   }
 
  private:
@@ -90,8 +91,7 @@ class Bench {
     if (name == "allreduce")
       return [=, this] { checked(stretto_allreduce(x, y, n, STRETTO_F32, STRETTO_SUM, comm_, o)); };
     if (name == "bcast") return [=, this] { checked(stretto_bcast(x, n, STRETTO_F32, 0, comm_, o)); };
-    if (name == "reduce")
-      return [=, this] { checked(stretto_reduce(x, y, n, STRETTO_F32, STRETTO_SUM, 0, comm_, o)); };
+    if (name == "reduce") return [=, this] { checked(stretto_reduce(x, y, n, STRETTO_F32, STRETTO_SUM, 0, comm_, o)); };
     return [=, this] { checked(stretto_barrier(comm_, o)); };
   }
   // True if the hosts' memory serves the collective; equal on all ranks.

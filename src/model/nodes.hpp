@@ -11,12 +11,12 @@ namespace stretto::model {
 // One rank a host: the first of each. A lane has as many ranks as the job has hosts.
 topology::Topology lane_of(const topology::Topology& topology);
 
-// Bytes of the vector that are summed in memory while the piece before is between the hosts.
-std::uint64_t piece_of(std::uint64_t bytes) noexcept;
+// Bytes of the vector that are between the hosts as one, while others are worked on in memory.
+std::uint64_t piece_of(std::uint64_t bytes, const topology::Topology& topology) noexcept;
 
 // The question that a lane answers for one piece. Hosts share their card between lanes, so all lanes together take the time of
 // a single rank with the whole piece.
-Question between_hosts(const Question& question);
+Question between_hosts(const Question& question, const topology::Topology& topology);
 
 // The whole collective, by the choice of a lane for a piece. Memory and network work at the same time, but for one piece.
 Candidate through_memory(const Candidate& lane, const Question& question, const Machine& machine,
