@@ -27,7 +27,10 @@ using namespace call;
 namespace {
 
 // Pieces that may be between the hosts at a time.
-constexpr std::size_t most_between = 2;
+constexpr std::size_t most_between = 8;
+
+// Bytes of a call up to which one lane carries all: a message more costs more than a longer one.
+constexpr std::size_t longest_in_one_lane = 8 * 1024;
 
 bool is_sum_or_extreme(stretto_op op) noexcept {
   return op == STRETTO_SUM || op == STRETTO_MEAN || op == STRETTO_MIN || op == STRETTO_MAX;
@@ -57,16 +60,12 @@ class Nodes final : public NodesBackend {
  public:
   Nodes(std::unique_ptr<node::Collectives> host, engine::Engine& engine, const schedule::Groups& groups,
         Transport& transport)
-      : host_(std::move(host)), engine_(engine), transport_(transport) {
+      : host_(std::move(host)), engine_(engine), transport_(transport), groups_(groups) {
     const int rank = engine.carrier().rank();
     index_ = groups.group_of[static_cast<std::size_t>(rank)];
-    const std::vector<std::int32_t>& here = groups.members[static_cast<std::size_t>(index_)];
-    number_ = static_cast<std::size_t>(std::find(here.begin(), here.end(), rank) - here.begin());
-    lanes_ = here.size();
+    number_ = number_of(rank);
+    lanes_ = static_cast<std::size_t>(host_->size());
     for (const auto& members : groups.members) lanes_ = std::min(lanes_, members.size());
-    even_ = here.size() == lanes_;
-    if (number_ < lanes_)
-      for (const auto& members : groups.members) lane_.push_back(members[number_]);
     node::Patience& patience = host_->group().patience();
     patience.progress = progress;
     patience.context = this;
@@ -75,9 +74,16 @@ class Nodes final : public NodesBackend {
   const char* name() const noexcept override { return node_name; }
 
   bool serves(const Call& c) const noexcept override {
-    return c.collective == Collective::allreduce && !c.nonblocking && c.op != STRETTO_USER &&
-           c.op != STRETTO_DIFFERENCE && !rank_by_rank(c) && c.settings.options.raw_below == 0 &&
-           payload::defined(payload_op(c.op), payload_type(c.type));
+    if (c.nonblocking || c.settings.options.raw_below > 0) return false;
+    switch (c.collective) {
+      case Collective::allreduce:
+      case Collective::reduce:
+        return c.op != STRETTO_USER && c.op != STRETTO_DIFFERENCE && !rank_by_rank(c) &&
+               payload::defined(payload_op(c.op), payload_type(c.type));
+      case Collective::bcast:
+      case Collective::barrier: return true;
+      default: return false;
+    }
   }
 
   bool starts(const Call&) const noexcept override { return false; }
@@ -85,14 +91,15 @@ class Nodes final : public NodesBackend {
   bool streams(const Call& c) const noexcept override {
     const stretto_options& o = c.settings.options;
     const bool may = o.payload == STRETTO_PAYLOAD_AUTO || o.payload == STRETTO_PAYLOAD_MIXED;
-    return serves(c) && o.bound_kind != STRETTO_BOUND_NONE && may && is_floating(c.type) && is_sum_or_extreme(c.op);
+    return serves(c) && reduces(c.collective) && o.bound_kind != STRETTO_BOUND_NONE && may && is_floating(c.type) &&
+           is_sum_or_extreme(c.op);
   }
 
   Status run(const Call& c, const Decision& d, engine::Report* ran) noexcept override {
     const std::uint64_t number = engine_.pass();
     Status s = Status::ok;
     try {
-      s = Allreduce(*this, c, d, ran).run();
+      s = Execution(*this, c, d, ran).run();
     } catch (const std::bad_alloc&) {
       s = fail(Status::out_of_memory, "no memory for the {} of several hosts", schedule::name(c.collective));
     }
@@ -106,7 +113,7 @@ class Nodes final : public NodesBackend {
       piece.request = {};
       retain(std::move(piece.memory));  // transfers that could not be withdrawn may still access it
     }
-    return fail(s, std::string_view(text.data()));
+    return fail(s, "{} through the memory of several hosts: {}", schedule::name(c.collective), text.data());
   }
 
   std::unique_ptr<PreparedCall> prepare(const Shape&) noexcept override { return nullptr; }
@@ -121,37 +128,56 @@ class Nodes final : public NodesBackend {
   // A piece of the vector on its way.
   struct Piece {
     std::size_t first = 0, count = 0;  // elements
-    std::byte* block = nullptr;        // of this rank's lane
-    std::unique_ptr<Memory> memory;    // where the block has no memory of the caller's
+    std::byte* block = nullptr;        // of this rank's lane; null: it has none, or no result there
+    bool apart = false;                // the block is in `memory`
+    std::unique_ptr<Memory> memory;
     engine::Request request;
   };
 
-  // One call.
-  class Allreduce {
+  // One call. Each piece passes arrive(), start(), end() and leave(), in the same order on all ranks of a host.
+  class Execution {
    public:
-    Allreduce(Nodes& nodes, const Call& call, const Decision& decision, engine::Report* ran)
+    Execution(Nodes& nodes, const Call& call, const Decision& decision, engine::Report* ran)
         : at_(nodes),
-          type_(payload_type(call.type)),
+          host_(*nodes.host_),
+          kind_(schedule::family(call.collective)),
+          type_(kind_ == Collective::barrier ? payload::Type::u8 : payload_type(call.type)),
           size_(payload::size_of(type_)),
-          count_(call.count),
-          in_(in_place(call.send) ? nullptr : static_cast<const std::byte*>(call.send)),
+          count_(kind_ == Collective::barrier ? 0 : call.count),
+          in_(reduces(kind_) && !in_place(call.send) ? static_cast<const std::byte*>(call.send) : nullptr),
           out_(static_cast<std::byte*>(call.recv)),
-          inside_{payload_op(call.op) == payload::Op::mean ? payload::Op::sum : payload_op(call.op), {}, false},
+          lanes_(count_ * size_ <= longest_in_one_lane ? 1 : nodes.lanes_),
           ran_(ran) {
+      if (kind_ == Collective::bcast && out_ == nullptr) out_ = static_cast<std::byte*>(const_cast<void*>(call.send));
+      const payload::Op op = reduces(kind_) ? payload_op(call.op) : payload::Op::sum;
+      inside_.op = op == payload::Op::mean ? payload::Op::sum : op;
+      if (rooted(kind_)) {
+        root_ = call.root;
+        root_number_ = at_.number_of(root_);
+        at_root_ = root_ == at_.engine_.carrier().rank();
+        with_root_ = at_.groups_.group_of[static_cast<std::size_t>(root_)] == at_.index_;
+      }
+      in_lane_ = lanes_ == 1 ? at_.number_ == local(0) : at_.number_ < lanes_;
+      lane_ = lanes_ == 1 ? 0 : at_.number_;
       const double timeout = timeout_of(call.settings.options);
-      at_.host_->group().patience().limit = timeout > 0 ? timeout : std::numeric_limits<double>::infinity();
+      host_.group().patience().limit = timeout > 0 ? timeout : std::numeric_limits<double>::infinity();
       work_.payload = decision.spec;
+      work_.payload.type = type_;
       work_.options.segment_bytes = decision.choice.segment;
       work_.options.timeout = timeout;
-      if (at_.in_lane()) work_.schedule = at_.schedule_of(decision.choice);
-      const std::size_t grain = codec::kGroup * at_.lanes_;
+      if (in_lane_) work_.schedule = at_.schedule_of(kind_, decision.choice, peers(), root_);
+      const std::size_t grain = codec::kGroup * lanes_;
       step_ = std::max<std::size_t>(decision.choice.piece / size_ / grain, 1) * grain;
     }
 
     Status run() {
+      if (in_lane_ && !work_.schedule)
+        return fail(Status::internal, "no schedule of {} between hosts", schedule::name(kind_));
       std::size_t begun = 0, ended = 0;
-      const std::size_t pieces = (count_ + step_ - 1) / step_;
+      const std::size_t pieces = kind_ == Collective::barrier ? 1 : (count_ + step_ - 1) / step_;
       while (ended < pieces) {
+        // Between two pieces in memory the messages of others advance.
+        if (pieces > 1) static_cast<void>(at_.engine_.progress());
         Status s = Status::ok;
         if (begun < pieces && begun - ended < most_between)
           s = begin(begun++);
@@ -163,47 +189,79 @@ class Nodes final : public NodesBackend {
     }
 
    private:
-    std::size_t lanes() const noexcept { return at_.lanes_; }
-    bool alone() const noexcept { return at_.host_->size() == 1; }
+    bool alone() const noexcept { return host_.size() == 1; }
     const std::byte* input(std::size_t first) const noexcept { return (in_ != nullptr ? in_ : out_) + first * size_; }
     std::byte* output(std::size_t first) const noexcept { return out_ + first * size_; }
     std::size_t first_of(const Piece& piece, std::size_t lane) const noexcept {
-      return engine::first_of(piece.count, static_cast<int>(lanes()), static_cast<int>(lane), 1);
+      return engine::first_of(piece.count, static_cast<int>(lanes_), static_cast<int>(lane), 1);
     }
     std::size_t count_of(const Piece& piece, std::size_t lane) const noexcept {
       return first_of(piece, lane + 1) - first_of(piece, lane);
     }
     // All ranks of the host have a block, and all blocks have one length.
-    bool is_even(const Piece& piece) const noexcept { return at_.even_ && piece.count % lanes() == 0; }
+    bool is_even(const Piece& piece) const noexcept {
+      return static_cast<std::size_t>(host_.size()) == lanes_ && piece.count % lanes_ == 0;
+    }
+
+    // The lane's rank on this host. A single lane passes the root.
+    std::size_t local(std::size_t lane) const noexcept { return lanes_ == 1 && with_root_ ? root_number_ : lane; }
+
+    // This rank's lane, by host.
+    std::vector<std::int32_t> peers() const {
+      std::vector<std::int32_t> all;
+      all.reserve(at_.groups_.members.size());
+      for (const auto& members : at_.groups_.members) all.push_back(members[lane_]);
+      if (lanes_ == 1 && root_ >= 0)
+        all[static_cast<std::size_t>(at_.groups_.group_of[static_cast<std::size_t>(root_)])] = root_;
+      return all;
+    }
+
+    // The root's host has all of a broadcast's piece before the lanes do, unless the lane is the root.
+    bool has_all_first() const noexcept { return kind_ == Collective::bcast && with_root_ && lanes_ > 1; }
 
     Status begin(std::size_t index) {
       Piece& piece = at_.between_[index % most_between];
       piece.first = index * step_;
       piece.count = std::min(step_, count_ - piece.first);
-      if (at_.in_lane()) {
-        piece.block = output(piece.first + first_of(piece, at_.number_));
-        // Other ranks of the host read this rank's input, which the sum must not replace yet.
-        if (in_ == nullptr && !alone()) {
-          if (!piece.memory) piece.memory = std::make_unique<Memory>();
-          piece.memory->bytes.resize(count_of(piece, at_.number_) * size_);
-          piece.block = piece.memory->bytes.data();
-        }
-      }
-      if (const Status s = sum(piece); s != Status::ok) return s;
+      place_block(piece);
+      if (const Status s = arrive(piece); s != Status::ok) return s;
       return start(piece);
     }
 
-    Status sum(const Piece& piece) {
+    // Where other ranks of the host read this rank's input, the sum must not replace it yet. A rank but the root has no memory for
+    // results of a reduce.
+    void place_block(Piece& piece) {
+      const bool own = kind_ != Collective::reduce || (at_root_ && lanes_ == 1);
+      const bool replaces = reduces(kind_) && in_ == nullptr;
+      piece.block = nullptr;
+      piece.apart = !alone() && (!own || replaces);
+      if (piece.apart) {
+        if (!piece.memory) piece.memory = std::make_unique<Memory>();
+        piece.memory->bytes.resize(count_of(piece, 0) * size_);  // of the longest lane
+        piece.block = piece.memory->bytes.data();
+      } else if (own && in_lane_ && count_ > 0) {
+        piece.block = output(piece.first + first_of(piece, lane_));
+      }
+    }
+
+    Status arrive(const Piece& piece) {
       if (alone()) return Status::ok;
-      node::Collectives& host = *at_.host_;
-      const std::size_t block = piece.count / lanes() * size_;
-      if (is_even(piece) && host.group().oversubscribed() && host.copies_differ(block)) return sum_copies(piece, block);
+      if (kind_ == Collective::barrier) return host_.barrier();
+      if (reduces(kind_)) return sum(piece);
+      if (!has_all_first()) return Status::ok;
+      return host_.bcast(output(piece.first), piece.count * size_, static_cast<int>(root_number_));
+    }
+
+    Status sum(const Piece& piece) {
+      const std::size_t block = piece.count / lanes_ * size_;
+      if (is_even(piece) && host_.group().oversubscribed() && host_.copies_differ(block))
+        return sum_copies(piece, block);
       if (is_even(piece))
-        return host.reduce_scatter(input(piece.first), piece.block, piece.count / lanes(), type_, inside_);
-      for (std::size_t lane = 0; lane < lanes(); ++lane) {
-        std::byte* const to = lane == at_.number_ ? piece.block : nullptr;
-        const Status s = host.reduce(input(piece.first + first_of(piece, lane)), to, count_of(piece, lane), type_,
-                                     inside_, static_cast<int>(lane));
+        return host_.reduce_scatter(input(piece.first), piece.block, piece.count / lanes_, type_, inside_);
+      for (std::size_t lane = 0; lane < lanes_; ++lane) {
+        std::byte* const to = in_lane_ && lane == lane_ ? piece.block : nullptr;
+        const Status s = host_.reduce(input(piece.first + first_of(piece, lane)), to, count_of(piece, lane), type_,
+                                      inside_, static_cast<int>(local(lane)));
         if (s != Status::ok) return s;
       }
       return Status::ok;
@@ -212,12 +270,11 @@ class Nodes final : public NodesBackend {
     // Where ranks share cores, each round in slots waits for a core. The kernel copies a whole block in one round, and the sum has the
     // order and the bits of reduce_scatter's.
     Status sum_copies(const Piece& piece, std::size_t block) {
-      const auto ranks = static_cast<std::size_t>(at_.host_->size());
+      const auto ranks = static_cast<std::size_t>(host_.size());
       at_.copies_.resize(ranks * block);
-      if (const Status s = at_.host_->alltoall(input(piece.first), at_.copies_.data(), block); s != Status::ok)
-        return s;
+      if (const Status s = host_.alltoall(input(piece.first), at_.copies_.data(), block); s != Status::ok) return s;
       const std::byte* next = at_.copies_.data();
-      const std::size_t count = piece.count / lanes();
+      const std::size_t count = piece.count / lanes_;
       Status s = node::join(inside_, type_, next, next + block, piece.block, count);
       for (std::size_t r = 2; r < ranks && s == Status::ok; ++r)
         s = node::fold(inside_, type_, piece.block, next + r * block, count);
@@ -226,52 +283,90 @@ class Nodes final : public NodesBackend {
 
     // Ranks without a lane count the run, since all ranks number their runs alike.
     Status start(Piece& piece) {
-      if (!at_.in_lane()) {
+      if (!in_lane_) {
         static_cast<void>(at_.engine_.pass());
         return Status::ok;
       }
-      const engine::Arguments arguments{
-          .in = alone() ? input(piece.first) : piece.block, .out = piece.block, .count = count_of(piece, at_.number_)};
+      const bool unsummed = reduces(kind_) && alone();
+      const engine::Arguments arguments{.in = unsummed ? input(piece.first) : piece.block,
+                                        .out = piece.block,
+                                        .count = kind_ == Collective::barrier ? 0 : count_of(piece, lane_)};
       const Status s = engine::bind(*work_.schedule, type_, arguments, &work_.blocks);
       return s != Status::ok ? s : at_.engine_.start(work_, &piece.request);
     }
 
     Status end(Piece& piece) {
       engine::Report report;
-      if (at_.in_lane()) {
+      if (in_lane_) {
         if (const Status s = piece.request.wait(&report); s != Status::ok) return s;
         add(report, ran_);
       }
-      return alone() ? Status::ok : spread(piece);
+      return leave(piece);
+    }
+
+    Status leave(const Piece& piece) {
+      if (alone()) return Status::ok;
+      if (kind_ == Collective::barrier) return host_.barrier();
+      if (kind_ == Collective::reduce) return with_root_ ? collect(piece) : Status::ok;
+      return has_all_first() ? Status::ok : spread(piece);
+    }
+
+    // The root gets the blocks of all lanes. Those of one length less are padded.
+    Status collect(const Piece& piece) {
+      if (lanes_ == 1) {
+        if (at_root_ && piece.apart) std::memcpy(output(piece.first), piece.block, piece.count * size_);
+        return Status::ok;
+      }
+      const std::size_t block = count_of(piece, 0) * size_;
+      if (at_root_) at_.copies_.resize(static_cast<std::size_t>(host_.size()) * block);
+      std::byte* const all = at_root_ ? at_.copies_.data() : nullptr;
+      if (const Status s = host_.gather(piece.block, all, block, static_cast<int>(root_number_)); s != Status::ok)
+        return s;
+      for (std::size_t lane = 0; at_root_ && lane < lanes_; ++lane)
+        std::memcpy(output(piece.first + first_of(piece, lane)), all + lane * block, count_of(piece, lane) * size_);
+      return Status::ok;
     }
 
     Status spread(const Piece& piece) {
-      node::Collectives& host = *at_.host_;
       std::byte* const whole = output(piece.first);
-      const bool apart = in_ == nullptr;  // from the result: see begin()
-      if (is_even(piece)) return host.allgather(apart ? piece.block : nullptr, whole, piece.count / lanes() * size_);
-      if (apart && at_.in_lane())
-        std::memcpy(whole + first_of(piece, at_.number_) * size_, piece.block, count_of(piece, at_.number_) * size_);
-      for (std::size_t lane = 0; lane < lanes(); ++lane) {
-        const Status s =
-            host.bcast(whole + first_of(piece, lane) * size_, count_of(piece, lane) * size_, static_cast<int>(lane));
+      if (is_even(piece))
+        return host_.allgather(piece.apart ? piece.block : nullptr, whole, piece.count / lanes_ * size_);
+      if (piece.apart && in_lane_)
+        std::memcpy(whole + first_of(piece, lane_) * size_, piece.block, count_of(piece, lane_) * size_);
+      for (std::size_t lane = 0; lane < lanes_; ++lane) {
+        const Status s = host_.bcast(whole + first_of(piece, lane) * size_, count_of(piece, lane) * size_,
+                                     static_cast<int>(local(lane)));
         if (s != Status::ok) return s;
       }
       return Status::ok;
     }
 
     Nodes& at_;
+    node::Collectives& host_;
+    const Collective kind_;
     const payload::Type type_;
     const std::size_t size_, count_;
-    const std::byte* const in_;  // null: in place
-    std::byte* const out_;
-    const node::Combination inside_;
+    const std::byte* const in_;  // null: in place, or not a reduction
+    std::byte* out_;
+    const std::size_t lanes_;  // in use
+    node::Combination inside_;
     engine::Report* const ran_;
+    int root_ = -1;
+    std::size_t root_number_ = 0;  // on its host
+    bool at_root_ = false;
+    bool with_root_ = false;  // this host is the root's
+    bool in_lane_ = false;
+    std::size_t lane_ = 0;  // of this rank, if it is in one
     engine::Work work_;
     std::size_t step_ = 0;  // elements of a piece
   };
 
-  bool in_lane() const noexcept { return number_ < lanes_; }
+  // The rank's position among the ranks of its host.
+  std::size_t number_of(int rank) const noexcept {
+    const auto host = static_cast<std::size_t>(groups_.group_of[static_cast<std::size_t>(rank)]);
+    const std::vector<std::int32_t>& members = groups_.members[host];
+    return static_cast<std::size_t>(std::find(members.begin(), members.end(), rank) - members.begin());
+  }
 
   // Messages of this rank's lane advance while it waits for its host, and so do started calls, for which another rank may wait.
   static void progress(void* of) noexcept {
@@ -281,48 +376,58 @@ class Nodes final : public NodesBackend {
     own->transport_.progress();
   }
 
-  // The schedule of as many ranks as there are hosts, between the ranks of this rank's lane.
-  std::shared_ptr<const schedule::Schedule> schedule_of(const select::Choice& choice) {
+  // The schedule of as many ranks as there are hosts, between `peers`, one of each host. `root`: a rank of these; negative: none.
+  std::shared_ptr<const schedule::Schedule> schedule_of(Collective kind, const select::Choice& choice,
+                                                        std::vector<std::int32_t> peers, int root) {
+    const std::int32_t root_host = root < 0 ? 0 : groups_.group_of[static_cast<std::size_t>(root)];
     for (const Kept& kept : kept_)
-      if (kept.name == choice.schedule && kept.blocks == choice.blocks && kept.radix == choice.radix)
+      if (kept.kind == kind && kept.name == choice.schedule && kept.blocks == choice.blocks &&
+          kept.radix == choice.radix && kept.root_host == root_host && kept.peers == peers)
         return kept.schedule;
-    const schedule::Algorithm* const algorithm = schedule::find(Collective::allreduce, choice.schedule);
+    const schedule::Algorithm* const algorithm = schedule::find(kind, choice.schedule);
     if (!algorithm) return nullptr;
     schedule::Request request;
-    request.collective = Collective::allreduce;
-    request.ranks = static_cast<std::int32_t>(lane_.size());
+    request.collective = kind;
+    request.ranks = static_cast<std::int32_t>(peers.size());
     request.rank = index_;
+    request.root = root_host;
     request.blocks = choice.blocks;
     request.radix = choice.radix;
     auto made = std::make_shared<schedule::Schedule>(algorithm->build(request));
     made->ranks = engine_.carrier().size();
     made->rank = engine_.carrier().rank();
+    made->root = peers[static_cast<std::size_t>(root_host)];
     for (schedule::Step& step : made->steps)
       if (step.peer >= 0) {
-        step.peer = lane_[static_cast<std::size_t>(step.peer)];
+        step.peer = peers[static_cast<std::size_t>(step.peer)];
         step.link = schedule::Link::network;
       }
-    kept_.push_back({choice.schedule, choice.blocks, choice.radix, made});
+    if (kept_.size() >= most_kept) kept_.clear();
+    kept_.push_back({kind, choice.schedule, choice.blocks, choice.radix, root_host, std::move(peers), made});
     return made;
   }
 
+  static constexpr std::size_t most_kept = 64;  // schedules; then all are forgotten
+
   struct Kept {
+    Collective kind;
     std::string name;
     int blocks, radix;
+    std::int32_t root_host;
+    std::vector<std::int32_t> peers;
     std::shared_ptr<const schedule::Schedule> schedule;
   };
 
   std::unique_ptr<node::Collectives> host_;
   engine::Engine& engine_;
   Transport& transport_;
-  std::size_t number_ = 0;          // of this rank among those of its host
-  std::size_t lanes_ = 1;           // ranks of the smallest host
-  bool even_ = false;               // this host has as many ranks as there are lanes
-  std::vector<std::int32_t> lane_;  // ranks of this rank's lane, by host; empty: it is in none
-  std::int32_t index_ = 0;          // of this rank's host
+  const schedule::Groups& groups_;
+  std::size_t number_ = 0;  // of this rank among those of its host
+  std::size_t lanes_ = 1;   // ranks of the smallest host
+  std::int32_t index_ = 0;  // of this rank's host
   std::vector<Kept> kept_;
   std::array<Piece, most_between> between_;
-  std::vector<std::byte> copies_;  // of all ranks' shares of a block
+  std::vector<std::byte> copies_;  // of all ranks' blocks
 };
 
 }  // namespace

@@ -108,7 +108,7 @@ struct Engine::Impl {
   void listen_for_cause() noexcept;
   void compare_calls() noexcept;
   bool may_go(const Run& run) const noexcept;
-  bool turn_all(Lanes taken) noexcept;
+  bool turn_all(Lanes taken, bool fetched = false) noexcept;
   std::size_t fetch(double seconds) noexcept;
   std::size_t fetch_crossed() noexcept;
   void complete(const carrier::Completion& done) noexcept;
@@ -283,9 +283,10 @@ void Engine::Impl::order_crossings() noexcept {
   for (const auto& run : runs) run->may_cross(run->sequence() <= first);
 }
 
-// Finished transfers, then some work of every run. True if anything happened.
-bool Engine::Impl::turn_all(Lanes taken) noexcept {
-  bool some = fetch(0) > 0, held = false;
+// Finished transfers, unless `fetched` says that the caller has some, then some work of every run. True if anything
+// happened. An MPI may give the core away in each look for transfers, so a message is answered before the next look.
+bool Engine::Impl::turn_all(Lanes taken, bool fetched) noexcept {
+  bool some = fetched || fetch(0) > 0, held = false;
   for (auto& run : runs) {
     if (!run->active() || run->ended()) continue;
     if (!run->going() && may_go(*run)) run->go();
@@ -340,8 +341,9 @@ Status Engine::Impl::wait(Run& run, Report* report) noexcept {
   double longest = others != nullptr ? first_beside : look_every;
   Waiting device_waiting(true);  // nothing wakes a host that waits for a device
   double looked = 0;
+  bool fetched = false;
   while (!run.ended()) {
-    if (turn_all({})) {
+    if (turn_all({}, std::exchange(fetched, false))) {
       device_waiting.reset();
       continue;
     }
@@ -353,6 +355,7 @@ Status Engine::Impl::wait(Run& run, Report* report) noexcept {
     run.waited(seconds_since(begin));
     if (n > 0) {
       device_waiting.reset();
+      fetched = true;
       continue;
     }
     if (others != nullptr) longest = others->drive() ? 0 : std::clamp(2 * longest, first_beside, look_every);

@@ -213,10 +213,9 @@ Status Chooser::Impl::table(const Question& q, bool all_of_them, std::vector<Can
     if (std::isfinite(c.seconds)) all->push_back(c);
   }
   const bool raw_or_any = q.payload <= static_cast<int>(payload::Kind::raw);
-  // Listed, and never chosen: no measurement shows that the memory of several hosts gains.
-  const bool nodes = all_of_them && q.nodes && lane && (raw_or_any || q.nodes_streams);
+  const bool nodes = !natives_alone && q.nodes && lane && (raw_or_any || q.nodes_streams);
   if (nodes && !q.code_space && q.schedule.empty() && q.raw_below == 0) {
-    const Question between = between_hosts(q);
+    const Question between = between_hosts(q, topology);
     Candidate chosen;
     if (lane->choose(between, &chosen) == Status::ok)
       all->push_back(

@@ -11,12 +11,12 @@ namespace stretto::model {
 // The first rank of each host.
 topology::Topology lane_of(const topology::Topology& topology);
 
-// Bytes of the vector that are summed in memory while the previous piece is between the hosts.
-std::uint64_t piece_of(std::uint64_t bytes) noexcept;
+// Bytes of the vector that are between the hosts as one, while others are worked on in memory.
+std::uint64_t piece_of(std::uint64_t bytes, const topology::Topology& topology) noexcept;
 
-// The question that a lane answers for one piece. Lanes share their host's card, so all together take a single rank's
-// time for the whole piece.
-Question between_hosts(const Question& question);
+// The question that a lane answers for one piece. Hosts share their card between lanes, so all lanes together take the time of
+// a single rank with the whole piece.
+Question between_hosts(const Question& question, const topology::Topology& topology);
 
 // By a lane's choice for a piece. Memory and network work at the same time, but for one piece.
 Candidate through_memory(const Candidate& lane, const Question& question, const Machine& machine,

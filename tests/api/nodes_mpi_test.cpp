@@ -1,10 +1,14 @@
 // Sums through the memory of several hosts: schedule "node" on ranks that STRETTO_HOST places.
 //
 // usage: nodes_mpi_test LAYOUT [gtest options]     LAYOUT: ranks of each host in turn ("1,2,3"), or "cyclic:H": rank r is on host r mod H
+#include <unistd.h>
+
 #include <array>
+#include <atomic>
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <string>
 #include <vector>
 
@@ -63,6 +67,9 @@ class Nodes : public testing::Test {
     return o;
   }
 
+  // The first of their hosts and not, on the largest host and not.
+  std::vector<int> roots() const { return {0, ranks / 2, ranks - 1}; }
+
   stretto_comm comm = nullptr;
   int rank = 0, ranks = 1;
 };
@@ -75,7 +82,7 @@ void expect_same_on_all_ranks(const std::vector<T>& y) {
 }
 
 // More than the smallest piece, and a remainder that no number of lanes divides.
-constexpr std::array<std::size_t, 7> counts{0, 1, 2, 5, 1000, 100003, 1200007};
+constexpr std::array<std::size_t, 7> counts{0, 1, 2, 5, 1000, 100003, 700007};
 
 }  // namespace
 
@@ -115,7 +122,7 @@ TEST_F(Nodes, OtherOperationsAreThoseOfTheMpi) {
 }
 
 TEST_F(Nodes, BoundedSumsAreWithinTheBoundAndEqual) {
-  for (const std::size_t n : {std::size_t{5}, std::size_t{100003}, std::size_t{1200007}})
+  for (const std::size_t n : {std::size_t{5}, std::size_t{100003}, std::size_t{700007}})
     for (const stretto_op op : {STRETTO_SUM, STRETTO_MEAN, STRETTO_MAX})
       for (const stretto_scope scope : {STRETTO_SCOPE_CONTRIBUTION, STRETTO_SCOPE_RESULT}) {
         SCOPED_TRACE(testing::Message() << n << " by " << op << " in scope " << scope);
@@ -173,10 +180,111 @@ TEST_F(Nodes, VectorsInSharedMemoryAreNotCopied) {
   ASSERT_STRETTO_OK(stretto_free(out));
 }
 
+// Where messages inside a host are slow, all ranks choose its memory.
+TEST_F(Nodes, SumsTakeMemoryByChoiceWhereItIsPredictedToWin) {
+  const std::string path = testing::TempDir() + "nodes_mpi_test." + std::to_string(getpid()) + ".json";
+  std::ofstream(path) << R"({"version": 1, "name": "slow inside", "links": {"cache": [{"alpha": 1e-5, "beta": 1e-6}],)"
+                      << R"("network": [{"alpha": 1e-5, "beta": 1e-9}]}})";
+  setenv("STRETTO_PROFILE", path.c_str(), 1);
+  stretto_comm other = nullptr;
+  ASSERT_STRETTO_OK(stretto_comm_create(MPI_COMM_WORLD, &other));
+  unsetenv("STRETTO_PROFILE");
+  unlink(path.c_str());
+  constexpr std::size_t n = 300001;
+  const auto x = samples<float>(rank, n);
+  std::vector<float> y(n), expected(n);
+  stretto_options o = in_memory();
+  o.schedule = nullptr;
+  ASSERT_STRETTO_OK(stretto_allreduce(x.data(), y.data(), n, STRETTO_F32, STRETTO_SUM, other, &o));
+  EXPECT_STREQ(report.algorithm, "node");
+  MPI_Allreduce(x.data(), expected.data(), n, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+  EXPECT_EQ(y, expected);
+  ASSERT_STRETTO_OK(stretto_comm_free(other));
+}
+
+TEST_F(Nodes, BroadcastsGiveTheRootsValues) {
+  for (const int root : roots())
+    for (const std::size_t n : counts) {
+      SCOPED_TRACE(testing::Message() << n << " from " << root);
+      const auto expected = samples<std::int32_t>(root, n);
+      std::vector<std::int32_t> x = rank == root ? expected : std::vector<std::int32_t>(n);
+      const stretto_options o = in_memory();
+      ASSERT_STRETTO_OK(stretto_bcast(x.data(), n, STRETTO_I32, root, comm, &o));
+      EXPECT_STREQ(report.algorithm, "node");
+      EXPECT_EQ(x, expected);
+    }
+}
+
+TEST_F(Nodes, ReducesGiveTheRootWhatTheMpiGives) {
+  for (const int root : roots())
+    for (const std::size_t n : counts)
+      for (const bool in_place : {false, true}) {
+        SCOPED_TRACE(testing::Message() << n << " to " << root << (in_place ? " in place" : ""));
+        const auto x = samples<float>(rank, n);
+        std::vector<float> y = in_place ? x : std::vector<float>(n), expected(n);
+        const bool at_root = rank == root;
+        const stretto_options o = in_memory();
+        ASSERT_STRETTO_OK(stretto_reduce(at_root && in_place ? STRETTO_IN_PLACE : x.data(),
+                                         at_root ? y.data() : nullptr, n, STRETTO_F32, STRETTO_SUM, root, comm, &o));
+        EXPECT_STREQ(report.algorithm, "node");
+        MPI_Reduce(x.data(), expected.data(), static_cast<int>(n), MPI_FLOAT, MPI_SUM, root, MPI_COMM_WORLD);
+        if (at_root) {
+          EXPECT_EQ(y, expected);
+        }
+      }
+}
+
+TEST_F(Nodes, BoundedReducesAreWithinTheBound) {
+  constexpr std::size_t n = 300001;
+  const int root = ranks - 1;
+  const auto x = wave(rank, n);
+  std::vector<float> y(n);
+  const stretto_options o = streamed(1e-3);
+  ASSERT_STRETTO_OK(stretto_reduce(x.data(), y.data(), n, STRETTO_F32, STRETTO_SUM, root, comm, &o));
+  EXPECT_STREQ(report.payload, "mixed");
+  EXPECT_LE(report.promised_error, 1e-3 * hosts() * (1 + 1e-9));
+  const std::vector<double> exact(x.begin(), x.end());
+  std::vector<double> expected(n);
+  MPI_Reduce(exact.data(), expected.data(), n, MPI_DOUBLE, MPI_SUM, root, MPI_COMM_WORLD);
+  for (std::size_t i = 0; rank == root && i < n; ++i)
+    ASSERT_LE(std::fabs(y[i] - expected[i]), report.error_with_rounding + half_ulp(y[i])) << i;
+}
+
+TEST_F(Nodes, BarriersEndAfterAllRanksHaveCome) {
+  int* arrived = nullptr;
+  MPI_Win window = MPI_WIN_NULL;
+  MPI_Win_allocate_shared(rank == 0 ? sizeof(int) : 0, sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD, &arrived, &window);
+  MPI_Aint bytes = 0;
+  int unit = 0;
+  MPI_Win_shared_query(window, 0, &bytes, &unit, &arrived);
+  std::atomic_ref<int> count(*arrived);
+  if (rank == 0) count.store(0);
+  MPI_Barrier(MPI_COMM_WORLD);
+  for (int round = 1; round <= 20; ++round) {
+    count.fetch_add(1);
+    stretto_options o = in_memory();
+    o.check = round % 2;
+    ASSERT_STRETTO_OK(stretto_barrier(comm, &o));
+    EXPECT_STREQ(report.algorithm, "node");
+    EXPECT_GE(count.load(), round * ranks);
+  }
+  MPI_Win_free(&window);
+}
+
+TEST_F(Nodes, UncheckedRootsThatDifferAreAnErrorOnAllRanks) {
+  std::vector<float> x(1000, 1);
+  stretto_options o = in_memory();
+  o.check = 0;
+  o.timeout = 0.5;
+  EXPECT_NE(stretto_bcast(x.data(), x.size(), STRETTO_F32, rank == 0 ? 1 : 0, comm, &o), STRETTO_OK);
+  MPI_Barrier(MPI_COMM_WORLD);
+}
+
 TEST_F(Nodes, OtherCollectivesAndReproducibleSumsAreRefused) {
   std::vector<float> x(1000, 1), y(1000);
   stretto_options o = in_memory();
-  EXPECT_EQ(stretto_bcast(x.data(), x.size(), STRETTO_F32, 0, comm, &o), STRETTO_UNSUPPORTED);
+  std::vector<float> all(1000 * static_cast<std::size_t>(ranks));
+  EXPECT_EQ(stretto_allgather(x.data(), all.data(), x.size(), STRETTO_F32, comm, &o), STRETTO_UNSUPPORTED);
   o.reproducible = 1;
   EXPECT_EQ(stretto_allreduce(x.data(), y.data(), x.size(), STRETTO_F32, STRETTO_SUM, comm, &o), STRETTO_UNSUPPORTED);
   o = in_memory();

@@ -31,6 +31,7 @@ struct GroupOptions {
   int others = 0;                 // other ranks that compete for the cores; may differ between ranks
   Patience patience{0};           // spins 0: spins and `shares` follow from ranks and cores
   Passing passing = Passing::proc_then_socket;
+  std::vector<int> numbers;  // of the ranks in messages; empty: their own
 };
 
 class Group final : private Watch {
@@ -152,6 +153,7 @@ class Group final : private Watch {
  private:
   struct Member {
     std::int32_t pid = 0;
+    int number = 0;  // of the rank in messages
     bool same_process = false;
     std::shared_ptr<const Watched> process;  // null: cannot be watched
     Place* places = nullptr;
@@ -186,6 +188,7 @@ class Group final : private Watch {
   std::string whereabouts(int peer) const;
 
   static std::byte* within(Place& p, std::size_t bytes) noexcept { return bytes <= kInline ? p.line.payload : p.small; }
+  int number(int rank) const noexcept { return members_[static_cast<std::size_t>(rank)].number; }
   Member& member(int rank) noexcept { return members_[static_cast<std::size_t>(rank)]; }
   State& state(int rank) const noexcept { return reinterpret_cast<State*>(base_ + layout_.states())[rank]; }
   Head& head() const noexcept { return *head_; }
