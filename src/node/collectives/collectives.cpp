@@ -168,7 +168,10 @@ Status Collectives::eager(const CallRecord& call, const void* in, void* out, std
     const Group::Room room = Group::room_for(all, call.kind != Collective::reduce);
     ++(inlined ? counters_.inlined : counters_.eager);
     if (const Status s = g.open(round, readers, room); s != Status::ok) return s;
-    if (all > 0) copy_to_peer(g.place(round, room, all), in, all, Stores::plain);
+    if (all > 0) {
+      if (room == Group::Room::slot) g.will_fill(round, 0, all);
+      copy_to_peer(g.place(round, room, all), in, all, Stores::plain);
+    }
     g.publish(round);
     if (call.kind == Collective::reduce && rank() != call.root) {
       g.done_with(round + 1, room);

@@ -165,7 +165,16 @@ class Collectives {
     return &store_tuners_[use][std::min(length, kLengths - 1)];
   }
   std::byte* scratch(std::size_t bytes);
-  // The data lie in another core's caches, unless ranks share cores.
+  // Bytes of each slot that a call of `bytes` bytes may use. Called once for each call, it grows from a part to the whole
+  // slot: a new page costs more than the copy of its data, so a call maps few new pages for its length. Ranks that share
+  // cores get the whole slot, since a round costs them more than a page does. Equal on every rank.
+  std::size_t room_of_slots(std::size_t bytes) noexcept {
+    const std::size_t all = group_->slot_bytes();
+    if (group_->oversubscribed()) return all;
+    if (carried_ < all) carried_ += bytes / kNewPages;
+    return std::min(all, std::max({carried_, kLeastRoom, kLeastOfARank * static_cast<std::size_t>(size())}));
+  }
+  // Copies data that a peer wrote. It lies in another core's caches, unless ranks share cores.
   void copy_from_peer(void* to, const void* from, std::size_t bytes, Stores stores) const noexcept {
     (group_->oversubscribed() ? copy : copy_theirs)(to, from, bytes, stores);
   }
@@ -176,14 +185,19 @@ class Collectives {
   // Bytes between two trials of stores, at least tens of milliseconds. A program's first calls have no trial.
   static constexpr std::uint64_t kTryEvery = std::uint64_t{256} << 20, kTryFirst = std::uint64_t{32} << 20;
 
+  // Limits of room_of_slots(): the four slots together grow by a quarter of a call's bytes. Rooms below the other two
+  // limits would take many rounds.
+  static constexpr std::size_t kNewPages = 16, kLeastRoom = 32 * 1024, kLeastOfARank = 2 * 1024;
+
   Options options_;
   std::unique_ptr<Group> group_;
   std::unique_ptr<Memory> memory_;
   Hierarchy one_level_;
   std::vector<int> others_;  // all ranks but this one
   std::vector<std::byte> scratch_;
-  Moves moves_;
-  Operands operands_;
+  std::size_t carried_ = 0;     // room_of_slots(): bytes of all calls so far over kNewPages
+  Moves moves_;                 // of the current call
+  Operands operands_;           // of the current reduction
   std::vector<int> offspring_;  // children in the last broadcast's tree
   int offspring_root_ = -1, offspring_levels_ = 0;
   std::array<Stores, kUses> stores_{};

@@ -50,7 +50,7 @@ void Reduction::choose_chunk() noexcept {
     numerator *= smallest;
   }
   const std::size_t lines = levels_ > 1 ? (static_cast<std::size_t>(levels_) + 1) * 2 : 0;
-  const std::size_t room = g_.slot_bytes() - lines * kLine;
+  const std::size_t room = c_.room_of_slots(all_ * size_) - lines * kLine;
   const std::size_t whole = room / size_;
   const std::size_t elements = whole * numerator / denominator / blocks;
   chunk_ = std::max<std::size_t>(elements / quantum_ * quantum_, 1);
@@ -88,11 +88,15 @@ Range Reduction::part(int level, int rank, const Chunk& c) const noexcept {
   return {std::min(at, c.elements), std::min(at + size, c.elements)};
 }
 
-// Offset of a level's part in a slot of `rank`. Several levels: after the input and the parts of lower levels, sized
-// for whole chunks. One level: every rank's part has a fixed place, shared by input and result.
-std::size_t Reduction::region(int level, int rank) const noexcept {
+// Offset of a rank's part at a level in a slot of `owner`. Several levels: after the input and the parts of the levels
+// below, sized for whole chunks. One level: every rank's part has a fixed place, shared by input and result. The
+// owner's is the last: it may stay unused.
+std::size_t Reduction::region(int level, int rank, int owner) const noexcept {
   if (level == 0) return 0;
-  if (levels_ == 1) return static_cast<std::size_t>(rank) * chunk_ * size_;
+  if (levels_ == 1) {
+    const int place = rank - owner - 1;
+    return static_cast<std::size_t>(place < 0 ? place + ranks_ : place) * chunk_ * size_;
+  }
   const std::size_t blocks = t_.kind == Collective::reduce_scatter ? static_cast<std::size_t>(ranks_) : 1;
   const Chunk whole{0, chunk_ * blocks, chunk_};
   const auto lines = [this](std::size_t elements) { return (elements * size_ + kLine - 1) / kLine * kLine; };
@@ -153,7 +157,7 @@ Status Reduction::run() noexcept {
       if (const Status s = g_.open(first_ + i, readers_, Group::Room::slot); s != Status::ok) return s;
       std::byte* const body = g_.slot(first_ + i);
       if (i < chunks_) {
-        if (const Status s = copy_in(chunk(i), body); s != Status::ok) return s;
+        if (const Status s = copy_in(chunk(i), first_ + i); s != Status::ok) return s;
       }
       for (int level = levels_; level >= 1; --level) {
         const auto l = static_cast<std::uint64_t>(level);
@@ -197,7 +201,8 @@ Status Reduction::all_are_through(std::uint64_t round, bool* through) noexcept {
   return Status::ok;
 }
 
-Status Reduction::copy_in(const Chunk& c, std::byte* body) noexcept {
+// Copies in all input that other ranks combine. This rank reads its own part in place.
+Status Reduction::copy_in(const Chunk& c, std::uint64_t round) noexcept {
   if (told_.in.access != Access::staged) return Status::ok;
   const Range own = part(1, me_, c);
   if (h_.group(1, me_).size() == 1) return Status::ok;
@@ -208,8 +213,11 @@ Status Reduction::copy_in(const Chunk& c, std::byte* body) noexcept {
     }
     std::size_t end = at + source_run(c, at);
     if (at < own.first && !own.empty()) end = std::min(end, own.first);
-    const std::size_t to = levels_ == 1 ? at / c.per_block * chunk_ + at % c.per_block : at;
-    c_.copy_to_peer(body + to * size_, t_.in + source_at(c, at) * size_, (end - at) * size_, stores_);
+    const std::size_t to =
+        levels_ == 1 ? region(1, static_cast<int>(at / c.per_block), me_) + at % c.per_block * size_ : at * size_;
+    const std::size_t bytes = (end - at) * size_;
+    g_.will_fill(round, to, bytes);
+    c_.copy_to_peer(g_.slot(round) + to, t_.in + source_at(c, at) * size_, bytes, stores_);
     at = end;
   }
   return Status::ok;
@@ -221,8 +229,18 @@ Status Reduction::combine(int level, std::uint64_t k, std::byte* body) noexcept 
   const Range mine = part(level, me_, c);
   if (mine.empty()) return Status::ok;
   if (const Status s = gather_sources(level, k, mine); s != Status::ok) return s;
-  if (destination_ != Destination::all) return combine_part(level, c, mine, body);
-  return combine_all(k, body);
+  if (destination_ == Destination::all) return combine_all(k, body);
+  if (fills_slot(level))
+    g_.will_fill(first_ + k + static_cast<std::uint64_t>(level), region(level, me_, me_),
+                 (mine.end - mine.first) * size_);
+  return combine_part(level, c, mine, body);
+}
+
+// True if this rank's results of a level go to its own slot.
+bool Reduction::fills_slot(int level) const noexcept {
+  if (level < levels_) return true;
+  const bool has_result = t_.kind == Collective::reduce && me_ == t_.root;
+  return destination_ == Destination::slot && lent_ == nullptr && t_.kind != Collective::reduce_scatter && !has_result;
 }
 
 // Combines this chunk and all later ones without waiting: all addresses are known and contiguous.
@@ -276,7 +294,7 @@ Status Reduction::combine_row(int level, const Chunk& c, const Range& row, std::
     if (next < bytes) ask_ahead(lent != nullptr ? lent + next : nullptr, next, std::min(n, bytes - next));
     if (const Status s = combine_block(top, at, n / size_, to); s != Status::ok) return s;
     if (!top) {
-      copy(body + region(level, me_) + in_part + at, to, n, stores_);
+      copy(body + region(level, me_, me_) + in_part + at, to, n, stores_);
       continue;
     }
     if (own != nullptr && !at_home) copy(own + at, to, n, mode_.own);
@@ -319,7 +337,7 @@ void Reduction::deliver(std::size_t in_vector, std::size_t in_part, std::size_t 
                         std::byte* body) noexcept {
   if (t_.kind == Collective::reduce_scatter || (t_.kind == Collective::reduce && me_ == t_.root)) return;
   if (destination_ == Destination::slot) {
-    c_.copy_to_peer(body + region(levels_, me_) + in_part, sum, bytes, stores_);
+    c_.copy_to_peer(body + region(levels_, me_, me_) + in_part, sum, bytes, stores_);
     return;
   }
   for (std::byte* const theirs : outputs_) {
@@ -345,7 +363,8 @@ Status Reduction::copy_out(std::uint64_t k) noexcept {
     if (published.results != Destination::slot) continue;
     const bool lent = lends() && told_.in.access == Access::staged;
     if (lent && k == 0) ++c_.counters_.lent;
-    const std::byte* const from = (lent ? g_.slot(first_ + k) : g_.slot(r, round)) + region(levels_, r);
+    const std::byte* const from =
+        lent ? g_.slot(first_ + k) + region(levels_, r, me_) : g_.slot(r, round) + region(levels_, r, r);
     c_.copy_from_peer(t_.out + source_at(c, theirs.first) * size_, from, (theirs.end - theirs.first) * size_,
                       results());
   }

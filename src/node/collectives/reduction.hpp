@@ -75,14 +75,15 @@ class Reduction {
   Chunk chunk(std::uint64_t k) const noexcept;
   std::size_t part_size(int level, int rank, const Chunk& c) const noexcept;
   Range part(int level, int rank, const Chunk& c) const noexcept;
-  std::size_t region(int level, int rank) const noexcept;
+  std::size_t region(int level, int rank, int owner) const noexcept;
   std::size_t source_at(const Chunk& c, std::size_t position) const noexcept;
   std::size_t source_run(const Chunk& c, std::size_t position) const noexcept;
   void find_readers();
   void choose_chunk() noexcept;
 
-  Status copy_in(const Chunk& c, std::byte* body) noexcept;
+  Status copy_in(const Chunk& c, std::uint64_t round) noexcept;
   Status combine(int level, std::uint64_t k, std::byte* body) noexcept;
+  bool fills_slot(int level) const noexcept;
   Status combine_all(std::uint64_t k, std::byte* body) noexcept;
   std::byte* result_at(const Chunk& c, std::size_t position) const noexcept;
   Status combine_part(int level, const Chunk& c, const Range& mine, std::byte* body) noexcept;

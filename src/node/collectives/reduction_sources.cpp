@@ -34,14 +34,14 @@ Status Reduction::gather_sources(int level, std::uint64_t k, const Range& mine) 
           if (level == 1)
             source.whole = t_.in;
           else
-            source.at = g_.slot(round) + region(level - 1, me_);
+            source.at = g_.slot(round) + region(level - 1, me_, me_);
           continue;
         }
         const Line* line = nullptr;
         if (const Status s = g_.await(r, round, &line); s != Status::ok) return s;
         // On one level this rank reads only its own part of a peer's slot.
         if (levels_ == 1) source.part = mine;
-        source.at = g_.slot(r, round) + (levels_ == 1 ? region(1, me_) : region(level - 1, r));
+        source.at = g_.slot(r, round) + (levels_ == 1 ? region(1, me_, r) : region(level - 1, r, r));
         if (level > 1 || !large_) continue;
         Published published;
         std::memcpy(&published, line->payload, sizeof published);
@@ -92,7 +92,7 @@ void Reduction::find_lent(std::uint64_t round, const Range& mine) noexcept {
   const bool has_result = t_.kind == Collective::reduce && me_ == t_.root;
   if (!lends() || destination_ != Destination::slot || t_.kind == Collective::reduce_scatter || has_result) return;
   const int other = 1 - me_;
-  const std::size_t place = region(1, me_);
+  const std::size_t place = region(1, me_, other);
   for (const std::vector<Source>& child : sources_)
     if (child.front().rank == other && child.front().at == g_.slot(other, round) + place)
       lent_ = g_.lent_slot(other, round) + (place - mine.first * size_);

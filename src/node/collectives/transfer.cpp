@@ -17,8 +17,8 @@ enum class Arrival : std::uint8_t { at_once, in_chunks, later };
 }  // namespace
 
 Transfer::Transfer(Collectives& c, Moves& moves) noexcept : c_(c), m_(moves) {
-  const std::size_t room =
-      std::max(c.group_->slot_bytes() / std::max<std::size_t>(m_.indices, 1) / kLine * kLine, kLine);
+  const std::size_t blocks = std::max<std::size_t>(m_.indices, 1);
+  const std::size_t room = std::max(c.room_of_slots(blocks * m_.bytes) / blocks / kLine * kLine, kLine);
   step_ = std::min(room, m_.bytes < 2 * long_step ? pipeline_step : long_step);
   // Everything below depends on lengths alone, so ranks agree without communication.
   if (m_.bytes <= room && m_.bytes * m_.indices <= pipeline_step) step_ = std::max<std::size_t>(m_.bytes, 1);
@@ -119,6 +119,7 @@ Status Transfer::expose(std::uint64_t k) noexcept {
   if (!direct && !(refused_ && m_.passes_on)) {
     const Chunk part = chunk(k);
     std::byte* room = inlined_ ? line.payload : g.slot(first_ + k);
+    if (!inlined_ && part.bytes > 0) g.will_fill(first_ + k, 0, m_.offsets.size() * part.bytes);
     for (std::size_t i = 0; i < m_.offsets.size(); ++i)
       c_.copy_to_peer(room + i * part.bytes, m_.exposed + m_.offsets[i] + part.at, part.bytes,
                       c_.stores(Collectives::Use::moves));

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <bit>
 #include <cerrno>
 #include <cstring>
 #include <new>
@@ -132,15 +133,30 @@ Status Group::build(Exchange& exchange, Gathering& gathering, const Introduction
   if (status = make_segment(exchange, kLanes * layout_.bytes(), options.passing, &segment_); status != Status::ok)
     return status;
   find_rooms(0);
-  // First touch places the pages. A slot's first page is that of short messages.
+  // This rank's first touch places the pages. A slot's first page is that of short messages. Ranks that touch one new page
+  // at the same time wait for each other in the kernel, asleep, so each page of states has one rank.
+  const Pages states = layout_.states_of(index_);
+  populate(base_ + states.at, states.bytes, populate_write);
   populate(places_, kLines * sizeof(Place), populate_write);
-  for (std::size_t i = 0; i < kSlots; ++i) populate(slot(i), 1, populate_write);
+  for (std::size_t i = 0; i < kSlots; ++i) will_fill(i, 0, 1);
   return Status::ok;
+}
+
+void Group::map_slot(std::uint64_t round, std::uint64_t wanted) noexcept {
+  std::uint64_t& mapped = mapped_[round % kSlots];
+  const std::uint64_t fresh = wanted & ~mapped;
+  const auto first = static_cast<std::size_t>(std::countr_zero(fresh));
+  const auto end = static_cast<std::size_t>(64 - std::countl_zero(fresh));
+  const std::size_t at = first * layout_.unit();
+  populate(slot(round) + at, std::min(end * layout_.unit(), layout_.stride()) - at, populate_write);
+  mapped |= wanted;
 }
 
 void Group::map_lines_of_peers() noexcept {
   constexpr int few = 8;
-  for (int peer = 0; peer < size_ && size_ <= few; ++peer)
+  if (size_ > few) return;
+  populate(base_, layout_.places(0), populate_read);
+  for (int peer = 0; peer < size_; ++peer)
     if (peer != rank_) populate(member(peer).places, kLines * sizeof(Place), populate_read);
 }
 

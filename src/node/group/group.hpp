@@ -44,8 +44,9 @@ class Group final : private Watch {
   // exchange. Giving up one ends the waits of the other. Throws std::bad_alloc. This group outlives it.
   std::unique_ptr<Group> beside() const;
 
-  // Saves page faults in the first calls. Call it once, after an exchange that follows create(). No effect before Linux
-  // 5.14.
+  // Maps the states and lines of a few peers, whose pages each of them has by now: else the first calls pay for a page
+  // fault each. To be called once, after an exchange that follows create(). A kernel before Linux 5.14 does nothing
+  // here.
   void map_lines_of_peers() noexcept;
 
   Group(const Group&) = delete;
@@ -84,6 +85,14 @@ class Group final : private Watch {
   Status open(std::uint64_t round, std::span<const int> readers, Room room) noexcept;
   Line& line(std::uint64_t round) noexcept { return places_[round % kLines].line; }
   std::byte* slot(std::uint64_t round) noexcept { return members_[index_].slots + round % kSlots * layout_.stride(); }
+  // Maps the pages of this rank's slot of the round at [at, at + bytes) in one system call: a page fault each takes twice
+  // as long. To be called before stores there, with bytes > 0.
+  void will_fill(std::uint64_t round, std::size_t at, std::size_t bytes) noexcept {
+    const std::uint64_t wanted = layout_.units(at, bytes);
+    if ((mapped_[round % kSlots] & wanted) != wanted) [[unlikely]]
+      map_slot(round, wanted);
+  }
+  // Memory for `bytes` bytes: inside the line if they fit.
   std::byte* place(std::uint64_t round, Room room, std::size_t bytes) noexcept {
     return room == Room::slot ? slot(round) : within(places_[round % kLines], bytes);
   }
@@ -184,6 +193,7 @@ class Group final : private Watch {
   Status await_line(int peer, const Line& line, std::uint64_t round) noexcept;
   Status await_room(std::uint64_t round) noexcept;
   Status open_slot(std::uint64_t round, std::span<const int> readers) noexcept;
+  void map_slot(std::uint64_t round, std::uint64_t wanted) noexcept;
   std::string whereabouts(int peer, std::uint64_t call) const;
   std::string whereabouts(int peer) const;
 
@@ -214,7 +224,8 @@ class Group final : private Watch {
     std::vector<int> readers;
     std::uint64_t rounds = 0;  // the slot is free when its readers are done with this many
   };
-  Fill fills_[kSlots];
+  Fill fills_[kSlots];                 // by slot of this rank
+  std::uint64_t mapped_[kSlots] = {};  // units of each slot that will_fill() has mapped (Layout::units)
   bool differed_ = false;
   int awaited_ = -1;  // peer of the current wait
 };

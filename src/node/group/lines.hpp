@@ -97,6 +97,11 @@ struct alignas(kLine) Head {
 // A segment has two consecutive groups of the same ranks (Group::beside). The second is touched on first use.
 constexpr std::size_t kLanes = 2;
 
+// A range of whole pages in a group.
+struct Pages {
+  std::size_t at, bytes;
+};
+
 // Offsets in a group: the states, then the places and slots of each rank. Each rank's part begins on a page, so that
 // its first touch decides the NUMA node.
 struct Layout {
@@ -109,6 +114,18 @@ struct Layout {
   std::size_t slots(std::size_t rank) const noexcept { return places(rank) + pages(kLines * sizeof(Place)); }
   // Distance of two slots. A power of two would cause cache conflicts.
   std::size_t stride() const noexcept { return pages(slot + kLine); }
+  // Units are sixty-fourths of a slot, in whole pages. units() has a bit for each that overlaps [at, at + bytes) of a
+  // slot, with bytes > 0.
+  std::size_t unit() const noexcept { return pages((stride() + 63) / 64); }
+  std::uint64_t units(std::size_t at, std::size_t bytes) const noexcept {
+    const std::size_t first = at / unit(), last = (at + bytes - 1) / unit();
+    return ~std::uint64_t{0} >> (63 - last) & ~std::uint64_t{0} << first;
+  }
+  // The whole pages that hold a rank's state, but for a first page that holds the end of the state before it.
+  Pages states_of(std::size_t rank) const noexcept {
+    const auto end = [this](std::size_t r) { return r == 0 ? 0 : pages(states() + r * sizeof(State)); };
+    return {end(rank), end(rank + 1) - end(rank)};
+  }
 
  private:
   std::size_t rooms() const noexcept { return pages(states() + ranks * sizeof(State)); }

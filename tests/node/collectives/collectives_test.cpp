@@ -175,6 +175,8 @@ TEST(Collectives, ReductionHasAsFewChunksAsSlotsHold) {
   options.group.cores = 2;
   on_collectives(2, options, [](Collectives& c) {
     c.use(Stores::plain);
+    std::vector<float> first(524288);  // after 2 MiB calls use whole slots
+    ASSERT_EQ(c.allreduce(nullptr, first.data(), first.size(), Type::f32, {Op::sum}), Status::ok) << message();
     // A slot of 128 KiB holds a chunk: the half that its rank adds replaces that rank's input.
     constexpr struct {
       std::size_t floats;
