@@ -24,7 +24,7 @@ using call::Collective;
 using call::Shape;
 using select::Decision;
 using select::Provider;
-using select::Served;
+using select::Support;
 
 class Pending {
  public:
@@ -159,9 +159,9 @@ struct Backends {
   std::unique_ptr<Backend> device;      // for ranks whose buffers are all on devices
 
   // Memory of a device is for schedules, and the backend `device`.
-  Served serve(const Call& c) const noexcept {
+  Support serve(const Call& c) const noexcept {
     if (c.device != nullptr) return {device && device->serves(c), false, false};
-    Served s{mpi && mpi->serves(c), node && node->serves(c), node && node->streams(c)};
+    Support s{mpi && mpi->serves(c), node && node->serves(c), node && node->streams(c)};
     s.nodes = nodes && nodes->serves(c);
     s.nodes_streams = s.nodes && nodes->streams(c);
     return s;

@@ -5,7 +5,7 @@
 
 #include "carrier/watchdog.hpp"
 #include "mpi/calls/device.hpp"
-#include "mpi/calls/inside.hpp"
+#include "mpi/calls/recursion_guard.hpp"
 #include "mpi/requests/started.hpp"
 #include "mpi/settings/call_site.hpp"
 
@@ -14,13 +14,13 @@ namespace {
 
 // Collectives in attribute functions belong to the MPI.
 bool made(MPI_Comm comm, Communicator* c, const Settings& settings) {
-  const Inside guard;
+  const RecursionGuard guard;
   return make(comm, c, settings.timeout);
 }
 
 bool used_enough(MPI_Comm comm, Communicator* c, const Settings& settings) noexcept {
   if (c->use < use_before_making) return false;
-  const Inside guard;
+  const RecursionGuard guard;
   return c->use >= use_wanted(comm, c, settings.timeout);
 }
 

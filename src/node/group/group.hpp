@@ -22,7 +22,7 @@
 
 namespace stretto::node {
 
-class Watched;
+class WatchedProcess;
 struct Peer;
 
 struct GroupOptions {
@@ -153,7 +153,7 @@ class Group final : private Watch {
   struct Member {
     std::int32_t pid = 0;
     bool same_process = false;
-    std::shared_ptr<const Watched> process;  // null: cannot be watched
+    std::shared_ptr<const WatchedProcess> process;  // null: cannot be watched
     Place* places = nullptr;
     std::byte* slots = nullptr;
     std::uint64_t known_done = 0;
@@ -164,9 +164,10 @@ class Group final : private Watch {
   Group() = default;
   void reserve(Exchange& exchange);
   struct Introduction;
-  Status build(Exchange& exchange, Gathering& gathering, const Introduction& me, const GroupOptions& options) noexcept;
+  Status build(Exchange& exchange, GatherBuffer& gathering, const Introduction& me,
+               const GroupOptions& options) noexcept;
   void find_rooms(std::size_t lane) noexcept;
-  Status look() noexcept override;
+  Status check() noexcept override;
   Status give_up(double seconds) noexcept override;
   Status compare(int peer) noexcept;
   Status compare_told(int peer) noexcept;
