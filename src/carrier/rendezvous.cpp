@@ -97,7 +97,7 @@ class Rendezvous {
     static_cast<void>(fail(Status::ok, told));
   }
 
-  // Tells rank 0 that another process has this rank's number. Rank 0 refuses all if the other is in its session.
+  // Another process has this rank's number. Rank 0 refuses all if the other is in its session.
   Status taken(const Hello& other) {
     const std::string text = fmt::format("rank {} is both {} and {}", me_.rank, me_.who(), other.who());
     std::string value;

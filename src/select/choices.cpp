@@ -71,7 +71,6 @@ Choice plain(const model::Question& q) {
   return c;
 }
 
-// The best choice with raw values inside hosts and streams between hosts.
 Choice mixed(const model::Chooser& chooser, const model::Question& q) {
   std::vector<model::Candidate> all;
   const Status s = chooser.table(q, &all);
@@ -85,7 +84,6 @@ Choice mixed(const model::Chooser& chooser, const model::Question& q) {
   return c;
 }
 
-// The memory of several hosts, for a call that requests it.
 Choice in_memory(const model::Chooser& chooser, const model::Question& q) {
   std::vector<model::Candidate> all;
   const Status s = chooser.table(q, &all);

@@ -63,7 +63,6 @@ double largest_of(const Agreement& a) noexcept {
   return all.empty() ? 0 : std::max(std::fabs(all.lo), std::fabs(all.hi));
 }
 
-// Largest values whose sums do not overflow.
 double largest_added(const Call& c, const Terms& t, double unit) noexcept {
   return adding(c.type).largest / (static_cast<double>(t.contributions) * (1 + unit)) * (1 - 0x1p-50);
 }
@@ -75,7 +74,6 @@ double rounding(const Call& c, const Terms& t, const Agreement& agreed, double e
   return largest <= largest_added(c, t, unit) ? unit * largest : INFINITY;
 }
 
-// Largest eps without overflow.
 double most_eps(const Call& c, const Terms& t, const Agreement& agreed) noexcept {
   return (largest_added(c, t, unit_of(c, t)) - largest_of(agreed)) / 2 * (1 - 0x1p-50);
 }

@@ -17,12 +17,12 @@ struct NetworkSpeed {
   bool known() const noexcept { return byte > 0; }
 };
 
-// The result of this process' latest probe over `carrier`, if any.
+// From this process' latest probe over `carrier`, if any.
 NetworkSpeed known_speed(model::Carrier carrier) noexcept;
 
-// The first rank of each host sends to that of the next host, and receives from that of the previous host: 800 KB a
-// host. *speed is that of the slowest host. Collective; all ranks get the same speed and status. timeout: a message
-// took longer than a minute. After a failure `messages` has no further use. Precondition: several hosts.
+// The first rank of each host sends 800 KB to that of the next host. *speed is that of the slowest host. Collective;
+// all ranks get the same speed and status. timeout: a message took longer than a minute. After a failure `messages` has
+// no further use. Precondition: several hosts.
 Status probe_network(backend::Transport& transport, const topology::Topology& topology, model::Carrier over,
                      carrier::Carrier& messages, NetworkSpeed* speed) noexcept;
 

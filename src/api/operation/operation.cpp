@@ -15,7 +15,6 @@
 namespace stretto::api {
 namespace {
 
-// Fused sums as a device carries them out.
 stretto_payload payload_as_asked(const select::Decision& d) noexcept {
   if (d.payload != STRETTO_PAYLOAD_FUSED) return d.payload;
   switch (d.spec.codes) {

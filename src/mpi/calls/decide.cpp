@@ -79,7 +79,6 @@ bool is_fixed(const Shape& shape, const Settings& settings) noexcept {
   return settings.reproducible && shape.element && rounds(shape.element->type);
 }
 
-// Why the MPI serves a nonblocking call, or null.
 const char* unless_it_may_start(const WrappedCall& call, Decision* d, const Runtime& runtime) {
   const bool names = runtime.settings.rules.looks_at_names();
   // Ranks compare rules by messages.

@@ -127,7 +127,6 @@ int dispatch(Runtime& r, const WrappedCall& call, Communicator* communicator, Na
   return code;
 }
 
-// True: an equal call was cached; *code is its result.
 bool again(const Settings& settings, const WrappedCall& call, Communicator* c, Native native, int* code) {
   stretto_status s = STRETTO_OK;
   if (!c || !c->prepared.again(call, *c, settings.timeout, &s)) return false;

@@ -129,7 +129,7 @@ stretto_status prepare(const Communicator& c, const Step& step) noexcept {
   return to_c(s);
 }
 
-// Blocks of all ranks for the C interface; types that are not dense are packed.
+// Types that are not dense are packed.
 struct Blocks {
   bool dense = false, in_place = false;
   std::byte* base = nullptr;

@@ -209,7 +209,6 @@ std::string path_and_why(const Row& r) {
   return text;
 }
 
-// True if the gain or loss exceeds the calls' scatter.
 bool is_known(double least, double most) { return least > 0 || most < 0; }
 
 std::string savings(const std::vector<Row>& rows) {

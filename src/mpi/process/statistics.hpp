@@ -30,7 +30,6 @@ struct RowKey {
   auto operator<=>(const RowKey&) const = default;
 };
 
-// Values beyond the range of a bound.
 struct Ignored {
   std::uint64_t calls = 0;
   std::uint64_t values = 0;  // of the worst call, with its ranges without and with them

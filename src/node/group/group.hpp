@@ -1,6 +1,5 @@
-// The ranks of one node, and the rounds in which they exchange lines (lines.hpp).
-//
-// A Group belongs to one rank (a process, or one thread of it) and is used by one thread at a time.
+// A Group belongs to one rank (a process, or one thread of it) and is used by one thread at a time. Its ranks exchange
+// lines in rounds (lines.hpp).
 #pragma once
 
 #include <atomic>
