@@ -47,7 +47,7 @@ Json ways_of_host(node::Exchange& here) {
                                  node::Access::staged}) {
       const node::Memory& memory = collectives->memory();
       ways.push_back({{"access", node::name(a)},
-                      {"answer", node::name(node::answer(a))},
+                      {"answer", node::name(node::visibility(a))},
                       {"usable", memory.usable(a)},
                       {"reason", memory.reason(a)}});
     }

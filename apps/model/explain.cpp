@@ -130,10 +130,11 @@ Json predict(const Arguments& a) {
   std::string_view name = a.schedule;
   bool overlap = !a.rounds;
   if (!a.system.empty()) {
-    const model::Known* known = model::find_system(a.system);
+    const model::PublishedSystem* known = model::find_system(a.system);
     if (known == nullptr) {
       std::string names;
-      for (const model::Known& k : model::known_systems()) names += (names.empty() ? "" : ", ") + std::string(k.name);
+      for (const model::PublishedSystem& k : model::known_systems())
+        names += (names.empty() ? "" : ", ") + std::string(k.name);
       throw Problem(fmt::format("system '{}' is none of {}", a.system, names));
     }
     ways.emplace_back(known->system, a.system);
@@ -144,7 +145,7 @@ Json predict(const Arguments& a) {
       if (q.collective == schedule::Collective::allgather) name = known->allgather;
       if (name.empty()) throw Problem(fmt::format("system {} has no {}", a.system, schedule::name(q.collective)));
     }
-    q.compress = known->system.travel != model::Travel::raw;
+    q.compress = known->system.compression != model::Compression::raw;
     q.ratio = a.ratio;
   } else {
     const auto raw_below = static_cast<double>(q.raw_below);
@@ -200,7 +201,7 @@ Json choose(const Arguments& a) {
   const model::Profile& profile = asked.profile;
   const Question q = question_of(a);
   model::Chooser chooser(profile, topology_of(a, profile, a.ranks, a.per_node));
-  model::Decided decided;
+  model::ModelChoice decided;
   check(model::decide(chooser, q, &decided, true));
   Json j = head(a, q, asked);
   j["choice"] = to_json(decided.taken, q.collective);
@@ -225,7 +226,7 @@ Json explain(const Arguments& a) {
   }
   const double mpi = model::Chooser::mpi_seconds(all);
   j["mpi_seconds"] = mpi > 0 ? Json(mpi) : Json();
-  model::Decided decided;
+  model::ModelChoice decided;
   check(model::decide(chooser, q, &decided, true));
   j["taken"] = label(decided.taken, q.collective);
   j["sweep"] = Json::array();

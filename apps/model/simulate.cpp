@@ -54,7 +54,7 @@ class Job {
         consider(s, model::system_of(Kind::fused, true), bytes, true, std::size(our_segments), &best);
       return best;
     }
-    const model::Known& known = *model::find_system(name);
+    const model::PublishedSystem& known = *model::find_system(name);
     const std::string_view s = collective_ == Collective::allreduce        ? known.allreduce
                                : collective_ == Collective::reduce_scatter ? known.reduce_scatter
                                                                            : known.allgather;
@@ -76,7 +76,7 @@ class Job {
       const double t = predict(*programs, system, machine_, {bytes, our_segments[i], 0, overlap}).seconds;
       if (*best && (*best)->seconds <= t) continue;
       std::string how(schedule);
-      if (system.travel != model::Travel::raw) how += system.raw_inside ? " fused, raw inside" : " fused";
+      if (system.compression != model::Compression::raw) how += system.raw_inside ? " fused, raw inside" : " fused";
       *best = Best{t, how, programs->period};
     }
   }
@@ -122,7 +122,7 @@ Json simulate(const Arguments& a, Study study) {
   if (study.sizes.empty()) study.sizes = {a.bytes};
   if (study.systems.empty()) {
     study.systems = {"mpi", "ours"};
-    for (const model::Known& k : model::known_systems()) study.systems.emplace_back(k.name);
+    for (const model::PublishedSystem& k : model::known_systems()) study.systems.emplace_back(k.name);
   }
   for (const std::string& s : study.systems) {
     if (s != "mpi" && s != "ours" && model::find_system(s) == nullptr)

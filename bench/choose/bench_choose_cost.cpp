@@ -47,7 +47,7 @@ void run(const std::string& json) {
         rows.write({"choose_cost", fmt::format("allreduce of {} B, {} ranks, {} a host", of, ranks, per_host), metric,
                     us, "us", Better::smaller});
       };
-      model::Decided decided;
+      model::ModelChoice decided;
       write("first", microseconds(21, 1, [&] {
               model::Chooser chooser(model::built_in(), where);
               must(model::decide(chooser, q, &decided));

@@ -9,7 +9,6 @@
 namespace stretto::api {
 namespace {
 
-// Cuts a name that does not fit.
 void set_name(char (&to)[STRETTO_NAME_MAX], const char* name) noexcept {
   const std::size_t n = std::min(std::strlen(name), std::size_t{STRETTO_NAME_MAX} - 1);
   std::memcpy(to, name, n);

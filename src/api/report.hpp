@@ -29,12 +29,12 @@ struct Outcome {
   const char* device_carrier = "";  // of messages between ranks with memory of devices
 };
 
-// True if *out has room for the error with all rounding.
+// Older callers have no such member.
 inline bool has_rounding(const stretto_report& out) noexcept {
   return out.size >= offsetof(stretto_report, error_with_rounding) + sizeof out.error_with_rounding;
 }
 
-// True if the caller wants that error, which takes a pass over the result.
+// The error with all rounding takes a pass over the result.
 inline bool asks_for_rounding(const stretto_report& out) noexcept {
   return has_rounding(out) && !(out.error_with_rounding < 0);
 }

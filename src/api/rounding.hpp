@@ -9,8 +9,8 @@
 
 namespace stretto::api {
 
-// The values that this rank received. `values` is read only for reductions within a bound; null: memory that the host
-// does not read, whose rounding is not known.
+// `values` is read only for reductions within a bound; null: memory that the host does not read, whose rounding is not
+// known.
 struct Result {
   const call::Shape& shape;
   int rank = 0;

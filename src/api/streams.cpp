@@ -14,7 +14,6 @@ namespace {
 codec::Bytes input(const void* p, std::size_t n) { return {static_cast<const std::byte*>(p), n}; }
 codec::MutableBytes output(void* p, std::size_t n) { return {static_cast<std::byte*>(p), n}; }
 
-// Shares the work of this thread's calls.
 thread_local codec::Parallel sharing;
 
 codec::Options codec_options(unsigned flags = 0) {

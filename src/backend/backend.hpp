@@ -1,9 +1,7 @@
-// The backends, which move the data of a decided call: stretto's schedules, the MPI's own collectives, and those of a
-// node's shared memory.
-//
-// select/decide.hpp chooses among the backends that serve() a call. A blocking call that needs no agreement run()s at
-// once, and prepare() keeps it for equal calls (api/operation/prepared.hpp). Other calls start() in their turn, or
-// run() if the backend only blocks.
+// Backends move the data of decided calls: by schedules, the MPI's own collectives, or a node's shared memory.
+// select/decide.hpp chooses one that serves() the call. A blocking call that needs no agreement run()s at once, and
+// prepare() keeps it for equal calls (api/operation/prepared.hpp). Other calls start() in their turn, or run() if the
+// backend only blocks.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +22,7 @@ using call::Collective;
 using call::Shape;
 using select::Decision;
 using select::Provider;
-using select::Served;
+using select::Support;
 
 class Pending {
  public:
@@ -145,7 +143,7 @@ class NodesBackend : public Backend {
   // Ends the use of this host's memory, with `status` and this thread's message.
   virtual void give_up(Status status) noexcept = 0;
 
-  // As NodeBackend::ended(), of the ranks of this host.
+  // As NodeBackend::ended().
   virtual std::function<std::string()> ended() const = 0;
 };
 
@@ -159,9 +157,9 @@ struct Backends {
   std::unique_ptr<Backend> device;      // for ranks whose buffers are all on devices
 
   // Memory of a device is for schedules, and the backend `device`.
-  Served serve(const Call& c) const noexcept {
+  Support serve(const Call& c) const noexcept {
     if (c.device != nullptr) return {device && device->serves(c), false, false};
-    Served s{mpi && mpi->serves(c), node && node->serves(c), node && node->streams(c)};
+    Support s{mpi && mpi->serves(c), node && node->serves(c), node && node->streams(c)};
     s.nodes = nodes && nodes->serves(c);
     s.nodes_streams = s.nodes && nodes->streams(c);
     return s;

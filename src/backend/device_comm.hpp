@@ -12,7 +12,7 @@
 
 namespace stretto::backend {
 
-// Identifies a communicator of devices: made by rank 0, known to all ranks.
+// Made by rank 0, known to all ranks.
 using DeviceCommId = std::array<char, 128>;
 
 struct DevicePlace {

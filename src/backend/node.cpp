@@ -230,7 +230,7 @@ class Node final : public NodeBackend {
     const engine::Arguments a = engine_arguments(c, node_->rank());
     const node::BoundedCall call{schedule::family(c.collective),    a.in,  a.out, c.count,
                                  rooted(c.collective) ? c.root : 0, d.spec};
-    node::Streamed streamed;
+    node::StreamCounts streamed;
     const Status s = bounded_.run(call, &streamed);
     ran->payload = d.spec.kind;
     ran->raw_bytes = streamed.raw_bytes;

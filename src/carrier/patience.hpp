@@ -1,4 +1,4 @@
-// A wait for other processes' messages: yields, and after a while sleeps between checks (base/waiting.hpp).
+// Yields, and after a while sleeps between checks (base/waiting.hpp).
 #pragma once
 
 #include <algorithm>

@@ -37,9 +37,9 @@ std::string random_text() {
   return text;
 }
 
-class Meeting {
+class Rendezvous {
  public:
-  Meeting(Store& store, const Newcomer& me, double seconds)
+  Rendezvous(Store& store, const Participant& me, double seconds)
       : store_(store),
         prefix_("stretto/" + me.name + "/"),
         end_(Clock::now() + std::chrono::duration_cast<Clock::duration>(
@@ -57,10 +57,10 @@ class Meeting {
     withdraw();
     if (s != Status::ok) return s;
     session->name = prefix_;
-    session->id = verdict_.id;
+    session->id = reply_.id;
     for (std::size_t i = 0; i < session->secret.size(); ++i)
-      session->secret[i] = static_cast<std::uint8_t>(std::stoi(verdict_.secret.substr(2 * i, 2), nullptr, 16));
-    for (Hello& h : verdict_.hellos) session->members.push_back(std::move(h.member));
+      session->secret[i] = static_cast<std::uint8_t>(std::stoi(reply_.secret.substr(2 * i, 2), nullptr, 16));
+    for (Hello& h : reply_.hellos) session->members.push_back(std::move(h.member));
     return s;
   }
 
@@ -93,11 +93,11 @@ class Meeting {
     Hello h;
     if (find(hello_of(me_.rank), &there) == Status::ok && there && Hello::read(*there, &h) && h.nonce == me_.nonce)
       static_cast<void>(store_.remove(hello_of(me_.rank)));
-    if (!verdict_.id.empty() && me_.rank != 0) static_cast<void>(store_.remove(ready_in(verdict_.id)));
+    if (!reply_.id.empty() && me_.rank != 0) static_cast<void>(store_.remove(ready_in(reply_.id)));
     static_cast<void>(fail(Status::ok, told));
   }
 
-  // Tells rank 0 that another process has this rank's number. Rank 0 refuses all if the other is in its session.
+  // Another process has this rank's number. Rank 0 refuses all if the other is in its session.
   Status taken(const Hello& other) {
     const std::string text = fmt::format("rank {} is both {} and {}", me_.rank, me_.who(), other.who());
     std::string value;
@@ -112,10 +112,10 @@ class Meeting {
 
   // *complete: the hellos are of all ranks.
   Status gather(bool* complete) {
-    verdict_.hellos.resize(static_cast<std::size_t>(me_.size));
+    reply_.hellos.resize(static_cast<std::size_t>(me_.size));
     *complete = true;
     for (long r = 0; r < me_.size; ++r) {
-      Hello& h = verdict_.hellos[static_cast<std::size_t>(r)];
+      Hello& h = reply_.hellos[static_cast<std::size_t>(r)];
       std::optional<std::string> there;
       const double wait = h.nonce.empty() && *complete ? look : 0;  // for the first missing rank
       if (const Status s = find(hello_of(r), &there, wait); s != Status::ok) return s;
@@ -133,14 +133,14 @@ class Meeting {
   }
 
   void refuse(Status s, std::string why) {
-    if (verdict_.status != Status::ok) return;
-    verdict_.status = s;
-    verdict_.why = std::move(why);
+    if (reply_.status != Status::ok) return;
+    reply_.status = s;
+    reply_.why = std::move(why);
   }
 
   void compare() {
     for (long r = 0; r < me_.size; ++r) {
-      const Hello& h = verdict_.hellos[static_cast<std::size_t>(r)];
+      const Hello& h = reply_.hellos[static_cast<std::size_t>(r)];
       if (h.nonce.empty()) continue;
       if (!h.failure.empty())
         refuse(Status::unsupported, fmt::format("rank {} ({}) cannot take part: {}", r, h.who(), h.failure));
@@ -162,22 +162,22 @@ class Meeting {
 
   Status lead() {
     for (;;) {
-      verdict_.id = random_text();
-      verdict_.secret = random_text();
+      reply_.id = random_text();
+      reply_.secret = random_text();
       bool complete = false;
-      while (!complete && verdict_.status == Status::ok) {
+      while (!complete && reply_.status == Status::ok) {
         if (const Status s = gather(&complete); s != Status::ok) return s;
-        const Hello& own = verdict_.hellos.front();
+        const Hello& own = reply_.hellos.front();
         if (!own.nonce.empty() && own.nonce != me_.nonce) return taken(own);
         if (complete) continue;
         std::this_thread::sleep_for(nap);  // a store may answer at once
         if (!late()) continue;
         std::vector<bool> here;
-        for (const Hello& h : verdict_.hellos) here.push_back(!h.nonce.empty());
+        for (const Hello& h : reply_.hellos) here.push_back(!h.nonce.empty());
         refuse(Status::timeout, fmt::format("ranks that did not come within {} s: {}", seconds_, missing(here)));
       }
-      if (const Status s = store_.set(prefix_ + "session", verdict_.text()); s != Status::ok) return s;
-      if (verdict_.status != Status::ok) return fail(verdict_.status, std::string_view(verdict_.why));
+      if (const Status s = store_.set(prefix_ + "session", reply_.text()); s != Status::ok) return s;
+      if (reply_.status != Status::ok) return fail(reply_.status, std::string_view(reply_.why));
       bool confirmed = false;
       if (const Status s = confirm(&confirmed); s != Status::ok || confirmed) return s;
     }
@@ -187,13 +187,13 @@ class Meeting {
   Status confirm(bool* confirmed) {
     std::vector<bool> ready(static_cast<std::size_t>(me_.size), false);
     ready.front() = true;
-    const std::vector<Hello> used = verdict_.hellos;
+    const std::vector<Hello> used = reply_.hellos;
     for (auto next = Clock::now() + again;;) {
       bool waited = false;  // for the first missing rank
       for (std::size_t r = 0; r < ready.size(); ++r) {
         if (ready[r]) continue;
         std::optional<std::string> there;
-        const std::string key = fmt::format("{}/{}", of_session("ready", verdict_.id), r);
+        const std::string key = fmt::format("{}/{}", of_session("ready", reply_.id), r);
         if (const Status s = find(key, &there, waited ? 0 : look); s != Status::ok) return s;
         ready[r] = there.has_value();
         waited |= !ready[r];
@@ -212,7 +212,7 @@ class Meeting {
       if (std::all_of(ready.begin(), ready.end(), [](bool r) { return r; })) {
         *confirmed = true;
         compare();  // not before: differences may be an earlier program's
-        return say_go(verdict_.status, verdict_.why);
+        return say_go(reply_.status, reply_.why);
       }
       if (late(to_confirm))
         return say_go(Status::timeout,
@@ -223,7 +223,7 @@ class Meeting {
       bool complete = false;
       if (const Status s = gather(&complete); s != Status::ok) return s;
       for (std::size_t r = 0; r < used.size(); ++r)
-        if (verdict_.hellos[r].nonce != used[r].nonce) return Status::ok;
+        if (reply_.hellos[r].nonce != used[r].nonce) return Status::ok;
     }
   }
 
@@ -231,7 +231,7 @@ class Meeting {
     std::string value;
     put(&value, static_cast<long>(s));
     put(&value, why);
-    if (const Status t = store_.set(of_session("go", verdict_.id), value); t != Status::ok) return t;
+    if (const Status t = store_.set(of_session("go", reply_.id), value); t != Status::ok) return t;
     return s == Status::ok ? s : fail(s, std::string_view(why));
   }
 
@@ -248,8 +248,9 @@ class Meeting {
         next = Clock::now() + again;
         if (const Status s = find(prefix_ + "session", &there, look); s != Status::ok) return s;
       }
-      Verdict v;
-      const bool found = there && Verdict::read(*there, &v) && v.hellos.size() > static_cast<std::size_t>(me_.rank);
+      SessionReply v;
+      const bool found =
+          there && SessionReply::read(*there, &v) && v.hellos.size() > static_cast<std::size_t>(me_.rank);
       if (there && !found && !v.hellos.empty()) others = v.hellos.size();
       const std::string nonce = found ? v.hellos[static_cast<std::size_t>(me_.rank)].nonce : std::string();
       if (found && nonce == me_.nonce) {
@@ -257,7 +258,7 @@ class Meeting {
         if (v.id != joined) {
           if (!joined.empty()) static_cast<void>(store_.remove(ready_in(joined)));
           joined = v.id;
-          verdict_ = std::move(v);
+          reply_ = std::move(v);
           if (const Status s = store_.set(ready_in(joined), me_.nonce); s != Status::ok) return s;
         }
       }
@@ -302,16 +303,16 @@ class Meeting {
   const Clock::time_point end_;
   const double seconds_;
   Hello me_;
-  Verdict verdict_;
+  SessionReply reply_;
 };
 
 }  // namespace
 
-Status meet_in(Store& store, const Newcomer& me, double seconds, Session* session) noexcept {
+Status meet_in(Store& store, const Participant& me, double seconds, Session* session) noexcept {
   if (me.size < 1 || me.rank < 0 || me.rank >= me.size)
     return fail(Status::invalid_argument, "rank {} of {} ranks", me.rank, me.size);
   try {
-    return Meeting(store, me, seconds).meet(session);
+    return Rendezvous(store, me, seconds).meet(session);
   } catch (const std::exception& e) {
     return fail(Status::out_of_memory, "no memory to meet in a store: {}", e.what());
   }

@@ -28,7 +28,7 @@ struct Session {
 };
 
 // `name`: the communicator's in the store, equal on all ranks, and unique at a time.
-struct Newcomer {
+struct Participant {
   std::string name;
   int rank = 0, size = 1;
   std::string version;
@@ -39,7 +39,7 @@ struct Newcomer {
 // Collective. timeout: ranks were missing after `seconds`; rank 0 names them, where it can on all. incompatible: the
 // ranks differ. unsupported: a rank cannot take part. invalid_argument: rank and size are invalid, or another process
 // has this rank's number.
-Status meet_in(Store& store, const Newcomer& me, double seconds, Session* session) noexcept;
+Status meet_in(Store& store, const Participant& me, double seconds, Session* session) noexcept;
 
 // Removes rank 0's keys. For rank 0, once all ranks are known to have met.
 void clean_up(Store& store, const Session& session) noexcept;

@@ -65,7 +65,7 @@ bool Hello::read(std::string_view from, Hello* h) {
          take(&from, &h->member.pid) && take(&from, &h->member.address);
 }
 
-std::string Verdict::text() const {
+std::string SessionReply::text() const {
   std::string t;
   put(&t, magic);
   put(&t, id);
@@ -77,7 +77,7 @@ std::string Verdict::text() const {
   return t;
 }
 
-bool Verdict::read(std::string_view from, Verdict* v) {
+bool SessionReply::read(std::string_view from, SessionReply* v) {
   std::string first, one;
   long n = 0, number = 0;
   if (!take(&from, &first) || first != magic || !take(&from, &v->id) || !take(&from, &v->secret) ||

@@ -33,7 +33,7 @@ struct Hello {
 };
 
 // Rank 0's answer: a session, or a refusal.
-struct Verdict {
+struct SessionReply {
   std::string id;      // random; in keys' names
   std::string secret;  // random: secret_digits hexadecimal digits, in values
   Status status = Status::ok;
@@ -41,7 +41,7 @@ struct Verdict {
   std::vector<Hello> hellos;  // empty for missing ranks
 
   std::string text() const;
-  static bool read(std::string_view from, Verdict* verdict);
+  static bool read(std::string_view from, SessionReply* reply);
 };
 
 }  // namespace stretto::carrier

@@ -14,7 +14,7 @@ namespace {
 constexpr std::chrono::seconds copy_limit(10);
 
 // One side of a message, which waits for the other.
-struct Half {
+struct MessageSide {
   std::uint64_t tag = 0;
   std::uint64_t id = 0;
   const void* source = nullptr;
@@ -24,11 +24,11 @@ struct Half {
 
 // Waiting at rank r for one peer. At most one queue holds a tag.
 struct Channel {
-  std::deque<Half> sends;
-  std::deque<Half> receives;
+  std::deque<MessageSide> sends;
+  std::deque<MessageSide> receives;
 };
 
-bool take(std::deque<Half>& queue, std::uint64_t tag, Half* found) {
+bool take(std::deque<MessageSide>& queue, std::uint64_t tag, MessageSide* found) {
   for (auto it = queue.begin(); it != queue.end(); ++it) {
     if (it->tag != tag) continue;
     *found = *it;
@@ -121,8 +121,8 @@ class ThreadCarrier final : public Carrier {
   Status start_send(int peer, std::uint64_t tag, const void* data, std::size_t bytes,
                     std::uint64_t id) noexcept override {
     if (peer < 0 || peer >= size()) return fail(Status::invalid_argument, "send to rank {} of {}", peer, size());
-    const Half send{tag, id, data, nullptr, bytes};
-    Half receive;
+    const MessageSide send{tag, id, data, nullptr, bytes};
+    MessageSide receive;
     bool met = false;
     if (const Status s = begin([&] { met = meet(send, peer, rank_, &Channel::receives, &Channel::sends, &receive); });
         s != Status::ok)
@@ -133,8 +133,8 @@ class ThreadCarrier final : public Carrier {
 
   Status start_recv(int peer, std::uint64_t tag, void* data, std::size_t capacity, std::uint64_t id) noexcept override {
     if (peer < 0 || peer >= size()) return fail(Status::invalid_argument, "receive from rank {} of {}", peer, size());
-    const Half receive{tag, id, nullptr, data, capacity};
-    Half send;
+    const MessageSide receive{tag, id, nullptr, data, capacity};
+    MessageSide send;
     bool met = false;
     if (const Status s = begin([&] { met = meet(receive, rank_, peer, &Channel::sends, &Channel::receives, &send); });
         s != Status::ok)
@@ -201,13 +201,13 @@ class ThreadCarrier final : public Carrier {
   }
 
   // True: `half`, from rank `from` to rank `to`, has found its other half.
-  bool meet(const Half& half, int to, int from, std::deque<Half> Channel::*others, std::deque<Half> Channel::*own,
-            Half* other) {
+  bool meet(const MessageSide& side, int to, int from, std::deque<MessageSide> Channel::*others,
+            std::deque<MessageSide> Channel::*own, MessageSide* other) {
     Mailbox& box = group_->box(to);
     std::lock_guard lock(box.mutex);
     Channel& channel = box.from[static_cast<std::size_t>(from)];
-    if (take(channel.*others, half.tag, other)) return true;
-    (channel.*own).push_back(half);
+    if (take(channel.*others, side.tag, other)) return true;
+    (channel.*own).push_back(side);
     return false;
   }
 
@@ -228,7 +228,7 @@ class ThreadCarrier final : public Carrier {
     return box.arrived.wait_for(lock, copy_limit, reported);
   }
 
-  void finish(const Half& send, int sender, const Half& receive, int receiver) noexcept {
+  void finish(const MessageSide& send, int sender, const MessageSide& receive, int receiver) noexcept {
     const bool fits = send.bytes <= receive.bytes;
     if (fits && send.bytes > 0) std::memcpy(receive.target, send.source, send.bytes);
     const Status status = fits ? Status::ok : Status::incompatible;

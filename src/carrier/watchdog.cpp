@@ -73,7 +73,7 @@ class Watchdogs {
       last->join();
   }
 
-  void set_late(Watchdog* w, std::shared_ptr<const Late> late) noexcept {
+  void set_late(Watchdog* w, std::shared_ptr<const LateHandler> late) noexcept {
     const std::lock_guard lock(mutex_);
     w->late_.swap(late);
   }
@@ -92,7 +92,7 @@ class Watchdogs {
       const auto late = std::find_if(all_.begin(), all_.end(), [](const Watchdog* w) { return w->is_late(); });
       if (late == all_.end()) continue;
       (*late)->told_ = (*late)->seen_;
-      const std::shared_ptr<const Late> report = (*late)->late_;
+      const std::shared_ptr<const LateHandler> report = (*late)->late_;
       const char* const call = (*late)->seen_call_;
       const double limit = (*late)->seen_limit_;
       lock.unlock();  // the handler may end the program and its callers
@@ -121,7 +121,9 @@ Watchdog::~Watchdog() {
   if (joined_) Watchdogs::mine().remove(this);
 }
 
-void Watchdog::set_late(Late late) { Watchdogs::mine().set_late(this, std::make_shared<const Late>(std::move(late))); }
+void Watchdog::set_late(LateHandler late) {
+  Watchdogs::mine().set_late(this, std::make_shared<const LateHandler>(std::move(late)));
+}
 
 void Watchdog::join() noexcept {
   try {

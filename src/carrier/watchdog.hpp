@@ -9,17 +9,17 @@
 namespace stretto::carrier {
 
 // Called by the watchdog's thread. Must not throw.
-using Late = std::function<void(const char* call, double limit)>;
+using LateHandler = std::function<void(const char* call, double limit)>;
 
 // Calls follow each other. The thread lives while a caller lives that ever gave a limit.
 class Watchdog {
  public:
-  explicit Watchdog(Late late) : late_(std::make_shared<const Late>(std::move(late))) {}
+  explicit Watchdog(LateHandler late) : late_(std::make_shared<const LateHandler>(std::move(late))) {}
   ~Watchdog();
   Watchdog(const Watchdog&) = delete;
   Watchdog& operator=(const Watchdog&) = delete;
 
-  void set_late(Late late);
+  void set_late(LateHandler late);
 
   // `call`: static; `limit`: positive seconds. Without a thread there is none.
   void begin(const char* call, double limit) noexcept {
@@ -46,7 +46,7 @@ class Watchdog {
   std::uint64_t seen_ = 0, told_ = 0;
   const char* seen_call_ = nullptr;
   double seen_limit_ = 0, lasted_ = 0;
-  std::shared_ptr<const Late> late_;
+  std::shared_ptr<const LateHandler> late_;
 };
 
 // Scope of a call. Without a watchdog or a positive limit it has none.

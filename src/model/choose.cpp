@@ -95,11 +95,11 @@ constexpr std::size_t most_answers = 4096;  // a full cache is cleared
 struct Chooser::Impl {
   Profile profile;
   topology::Topology topology;
-  struct Answer {
+  struct CachedAnswer {
     Candidate best, own;  // own: the cheapest native collective
     double mpi_seconds = 0;
   };
-  std::unordered_map<Key, Answer, Hash> answers;
+  std::unordered_map<Key, CachedAnswer, Hash> answers;
   mutable ProgramsKept programs;
   std::unique_ptr<Chooser> lane;  // among one rank of each host; null: no host of several has several ranks
 
@@ -274,8 +274,8 @@ Status Chooser::choose(const Question& question, Candidate* best, Candidate* own
     if (impl_->answers.size() >= most_answers) impl_->answers.clear();
     const auto native = std::find_if(all.begin(), all.end(),
                                      [](const Candidate& c) { return c.native && c.payload == payload::Kind::raw; });
-    Impl::Answer answer{taken_of(question, all), native != all.end() ? *native : Candidate{},
-                        Chooser::mpi_seconds(all)};
+    Impl::CachedAnswer answer{taken_of(question, all), native != all.end() ? *native : Candidate{},
+                              Chooser::mpi_seconds(all)};
     found = impl_->answers.emplace(std::move(key), std::move(answer)).first;
   }
   *best = found->second.best;

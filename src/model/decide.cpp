@@ -37,7 +37,7 @@ bool node_alone(const Chooser& chooser, const Question& q) noexcept {
 
 }  // namespace
 
-Status decide(Chooser& chooser, const Question& question, Decided* decided, bool predicts) {
+Status decide(Chooser& chooser, const Question& question, ModelChoice* decided, bool predicts) {
   Question q = on_grid(question);
   q.natives = natives_suffice(q, chooser.topology().hosts());
   q.contest = true;

@@ -12,7 +12,7 @@ namespace stretto::model {
 // Bytes up to which a native collective serves, if possible.
 inline constexpr std::uint64_t longest_short = 1024;
 
-struct Decided {
+struct ModelChoice {
   Candidate taken;
   Candidate own;           // cheapest native of raw values; `native` false: none
   double mpi_seconds = 0;  // 0: not predicted
@@ -20,6 +20,6 @@ struct Decided {
 
 // unsupported: forced options contradict each other. Without `predicts` a native collective may have 0 seconds; the
 // choice is the same.
-Status decide(Chooser& chooser, const Question& question, Decided* decided, bool predicts = false);
+Status decide(Chooser& chooser, const Question& question, ModelChoice* decided, bool predicts = false);
 
 }  // namespace stretto::model

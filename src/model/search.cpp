@@ -219,11 +219,11 @@ double Search::mpi_seconds(const Line& line, const Candidate& way, double enough
 template <class Walk, class Wanted>
 std::vector<Candidate> Search::search(const std::vector<Option>& options, double least, double enough, const Walk& walk,
                                       const Wanted& wanted) {
-  struct Begun {
+  struct WalkedLine {
     Line line;
     std::size_t middle;
   };
-  std::vector<Begun> begun;
+  std::vector<WalkedLine> walked;
   const double near = question_.device ? near_on_device : near_on_host;
   const Option* first = nullptr;  // of a schedule's numbers of pieces
   double seconds_of_first = 0;
@@ -249,11 +249,11 @@ std::vector<Candidate> Search::search(const std::vector<Option>& options, double
       if (way.seconds <= enough) return {way};
       if (!is_near) continue;
       least = std::min(least, way.seconds);
-      begun.push_back({std::move(line), middle});
+      walked.push_back({std::move(line), middle});
     }
   }
   std::vector<Candidate> found;
-  for (Begun& b : begun) {
+  for (WalkedLine& b : walked) {
     if (b.line.ways[b.middle].seconds > near * least) continue;
     for (std::size_t i = 0; i < b.line.ways.size(); ++i) {
       Candidate& way = b.line.ways[i];

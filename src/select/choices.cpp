@@ -71,7 +71,6 @@ Choice plain(const model::Question& q) {
   return c;
 }
 
-// The best choice with raw values inside hosts and streams between hosts.
 Choice mixed(const model::Chooser& chooser, const model::Question& q) {
   std::vector<model::Candidate> all;
   const Status s = chooser.table(q, &all);
@@ -85,7 +84,6 @@ Choice mixed(const model::Chooser& chooser, const model::Question& q) {
   return c;
 }
 
-// The memory of several hosts, for a call that requests it.
 Choice in_memory(const model::Chooser& chooser, const model::Question& q) {
   std::vector<model::Candidate> all;
   const Status s = chooser.table(q, &all);
@@ -103,50 +101,50 @@ Choice in_memory(const model::Chooser& chooser, const model::Question& q) {
 Choices::Choices(std::shared_ptr<SharedChooser> shared)
     : shared_(std::move(shared)), groups_(model::groups_of(shared_->chooser.topology())) {}
 
-Asked Choices::put(const Call& call, std::size_t bytes, Streaming streaming, const call::Shrinks& ratios,
-                   Served served) const {
-  Asked asked = ask(call, bytes, streaming, ratios, served);
+ModelQuery Choices::put(const Call& call, std::size_t bytes, Streaming streaming, const call::Shrinks& ratios,
+                        Support support) const {
+  ModelQuery query = query_of(call, bytes, streaming, ratios, support);
   // A report may ask for more predictions of native collectives. They decide nothing, so ranks may differ in them.
-  asked.reported = asked.reported && (asked.question.native || asked.question.node);
-  if (asked.reported) asked.cell = mix(asked.cell, 1);
-  return asked;
+  query.reported = query.reported && (query.question.native || query.question.node);
+  if (query.reported) query.cell = mix(query.cell, 1);
+  return query;
 }
 
-Choices::Answer& Choices::answer(Asked&& asked) {
-  const auto found = answers_.find(asked.cell);
-  if (found != answers_.end() && found->second.asked.same_answer(asked)) return found->second;
-  const model::Question& q = asked.question;
-  Answer fresh;
+Choices::CachedChoice& Choices::answer(ModelQuery&& query) {
+  const auto found = answers_.find(query.cell);
+  if (found != answers_.end() && found->second.query.same_answer(query)) return found->second;
+  const model::Question& q = query.question;
+  CachedChoice fresh;
   const std::lock_guard lock(shared_->mutex);
-  model::Decided decided;
-  if (asked.in_memory) {
+  model::ModelChoice decided;
+  if (query.in_memory) {
     fresh.choice = in_memory(shared_->chooser, q);
     fresh.choice.why.reason = Reason::forced;
-  } else if (asked.mixed) {
+  } else if (query.mixed) {
     fresh.choice = mixed(shared_->chooser, q);
     fresh.choice.why.reason = Reason::forced;
-  } else if (model::decide(shared_->chooser, q, &decided, asked.reported) != Status::ok) {
+  } else if (model::decide(shared_->chooser, q, &decided, query.reported) != Status::ok) {
     fresh.choice = plain(q);
   } else {
     const model::Candidate& own = decided.own;
     fresh.choice = choice_of(decided.taken, reason_of(q, own.native, decided.taken), decided.mpi_seconds);
   }
   if (answers_.size() >= most_answers) answers_.clear();
-  const std::uint64_t cell = asked.cell;
-  fresh.asked = std::move(asked);
+  const std::uint64_t cell = query.cell;
+  fresh.query = std::move(query);
   return answers_.insert_or_assign(cell, std::move(fresh)).first->second;
 }
 
 const Choice& Choices::choose(const Call& call, std::size_t bytes, Streaming streaming, const call::Shrinks& ratios,
-                              Served served) {
+                              Support support) {
   const auto forced = forced_provider(call);
-  if (forced && !(*forced == Provider::node && served.nodes)) return forced_by(*forced, call, streaming.may);
-  return answer(put(call, bytes, streaming, ratios, served)).choice;
+  if (forced && !(*forced == Provider::node && support.nodes)) return forced_by(*forced, call, streaming.may);
+  return answer(put(call, bytes, streaming, ratios, support)).choice;
 }
 
-bool Choices::may_stream(const Call& call, std::size_t bytes, const call::Shrinks& ratios, Served served) {
+bool Choices::may_stream(const Call& call, std::size_t bytes, const call::Shrinks& ratios, Support support) {
   if (forced_provider(call)) return false;
-  return answer(put(call, bytes, {true}, ratios, served)).choice.payload != payload::Kind::raw;
+  return answer(put(call, bytes, {true}, ratios, support)).choice.payload != payload::Kind::raw;
 }
 
 }  // namespace stretto::select

@@ -45,22 +45,23 @@ class Choices {
   // streams may shrink the vector by about `ratios`. Never fails: if the model has no answer, the collective's default
   // serves.
   const Choice& choose(const Call& call, std::size_t bytes, Streaming streaming, const call::Shrinks& ratios,
-                       Served served);
+                       Support support);
 
   // True if the call may run with streams.
-  bool may_stream(const Call& call, std::size_t bytes, const call::Shrinks& ratios, Served served);
+  bool may_stream(const Call& call, std::size_t bytes, const call::Shrinks& ratios, Support support);
 
  private:
-  struct Answer {
-    Asked asked;
+  struct CachedChoice {
+    ModelQuery query;
     Choice choice;
   };
-  Asked put(const Call& call, std::size_t bytes, Streaming streaming, const call::Shrinks& ratios, Served served) const;
-  Answer& answer(Asked&& asked);
+  ModelQuery put(const Call& call, std::size_t bytes, Streaming streaming, const call::Shrinks& ratios,
+                 Support support) const;
+  CachedChoice& answer(ModelQuery&& query);
 
   std::shared_ptr<SharedChooser> shared_;
   schedule::Groups groups_;
-  std::unordered_map<std::uint64_t, Answer> answers_;  // by cell, at most most_answers; a full cache is cleared
+  std::unordered_map<std::uint64_t, CachedChoice> answers_;  // by cell, at most most_answers; a full cache is cleared
 };
 
 }  // namespace stretto::select

@@ -27,7 +27,7 @@ bool may_compress(const Call& c) noexcept {
   return o.bound_kind != STRETTO_BOUND_NONE || o.payload > STRETTO_PAYLOAD_RAW;
 }
 
-payload::Spec spec_of(const Call& call, payload::Kind kind, const Agreed& agreed, double eps) noexcept {
+payload::Spec spec_of(const Call& call, payload::Kind kind, const Agreement& agreed, double eps) noexcept {
   payload::Spec spec;
   spec.kind = kind;
   spec.type = payload_type(call.type);
@@ -72,7 +72,7 @@ Selector::Selector(std::shared_ptr<SharedChooser> chooser, int ranks, std::uint3
     : choices_(chooser), splits_(std::move(chooser)), ranks_(ranks), limits_{choices_.eager_limit(), messages} {}
 
 // For arguments that are not fit to choose with, sets only the needs that all ranks have.
-Decision Selector::decide(const Call& call, Served served) noexcept {
+Decision Selector::decide(const Call& call, Support support) noexcept {
   const FloatEnvironment environment;
   const stretto_options& o = call.settings.options;
   Decision d;
@@ -90,7 +90,7 @@ Decision Selector::decide(const Call& call, Served served) noexcept {
   try {
     const std::size_t bytes = vector_bytes(call, ranks_);
     if (streams && o.payload == STRETTO_PAYLOAD_AUTO && !multi) {
-      const auto may_stream = [&](const Shrinks& ratios) { return choices_.may_stream(call, bytes, ratios, served); };
+      const auto may_stream = [&](const Shrinks& ratios) { return choices_.may_stream(call, bytes, ratios, support); };
       if (!may_stream(best_ratios)) {
         d.ratio = best_ratio;  // not even this ratio makes streams worthwhile
         d.shrinks = best_ratios;
@@ -104,25 +104,25 @@ Decision Selector::decide(const Call& call, Served served) noexcept {
       }
     }
     d.made = !needs.values();
-    if (d.made) choose(call, bytes, {streams}, served, &d);
+    if (d.made) choose(call, bytes, {streams}, support, &d);
   } catch (...) {
     d.known = false;
   }
   return d;
 }
 
-void Selector::choose(const Call& call, std::size_t bytes, Streaming streaming, Served served, Decision* d) {
+void Selector::choose(const Call& call, std::size_t bytes, Streaming streaming, Support support, Decision* d) {
   // Started calls run in the node's memory in the order of the calls, but agreements end in any order.
-  if (call.nonblocking && d->needs.values()) served.node = served.streams = false;
+  if (call.nonblocking && d->needs.values()) support.node = support.streams = false;
   // Without an exchange a rank does not know that all others lack devices, which have no dense streams.
   const bool forced = call.settings.options.coding == STRETTO_CODING_DENSE;
   if (forced && d->shrinks.dense <= 0) d->shrinks = usual_ratios;
   Shrinks ratios = d->shrinks;
   if (!forced && !d->needs.any()) ratios.dense = 0;
-  d->choice = choices_.choose(call, bytes, streaming, ratios, served);
+  d->choice = choices_.choose(call, bytes, streaming, ratios, support);
 }
 
-Status Selector::complete(const Call& call, const Agreed& agreed, Served served, Decision* d) noexcept {
+Status Selector::complete(const Call& call, const Agreement& agreed, Support support, Decision* d) noexcept {
   const FloatEnvironment environment;
   try {
     const bool multi = call.collective == Collective::allreduce_multi;
@@ -142,17 +142,17 @@ Status Selector::complete(const Call& call, const Agreed& agreed, Served served,
       streams = false;
       d->ratio = 1;
     }
-    if (!d->made || !served.by(d->choice.provider))  // the node's memory may have ended since
-      choose(call, bytes, {streams, streams && adds_codes_alone(call, agreed, d->inputs, ranks_)}, served, d);
+    if (!d->made || !support.by(d->choice.provider))  // the node's memory may have ended since
+      choose(call, bytes, {streams, streams && adds_codes_alone(call, agreed, d->inputs, ranks_)}, support, d);
     d->made = true;
     suit_counts(call, bytes, &d->choice);
-    return settle(call, agreed, served, bytes, d);
+    return settle(call, agreed, support, bytes, d);
   } catch (...) {
     return fail(Status::out_of_memory, std::string_view("no memory to choose how the collective runs"));
   }
 }
 
-Status Selector::settle(const Call& call, const Agreed& agreed, Served served, std::size_t bytes, Decision* d) {
+Status Selector::settle(const Call& call, const Agreement& agreed, Support support, std::size_t bytes, Decision* d) {
   Choice& c = d->choice;
   const Terms terms = terms_of(*d, ranks_, choices_.groups());
   if (const Status s = eps_of(call, terms, agreed, &d->eps); s != Status::ok) return s;
@@ -169,13 +169,13 @@ Status Selector::settle(const Call& call, const Agreed& agreed, Served served, s
   d->payload = payload_of(c.payload);
   d->spec = spec_of(call, c.payload, agreed, d->eps);
   const bool through_nodes = c.through_nodes();
-  if (through_nodes && !(raw ? served.nodes : served.nodes_streams))
+  if (through_nodes && !(raw ? support.nodes : support.nodes_streams))
     return fail(Status::unsupported, "the memory of several hosts has no {} of these values", name(call.collective));
   if (c.provider != Provider::schedules && !through_nodes) {
     if (call.nonblocking && c.provider == Provider::node && d->needs.values())
       return fail(Status::unsupported, "{} starts no {} whose ranks exchange values first", call::node_name,
                   name(call.collective));
-    if (raw ? served.by(c.provider) : served.streams) return Status::ok;
+    if (raw ? support.by(c.provider) : support.streams) return Status::ok;
     return fail(Status::unsupported, "{} has no {} of these counts",
                 c.provider == Provider::node ? "the host's memory" : "the MPI", name(call.collective));
   }
@@ -185,12 +185,12 @@ Status Selector::settle(const Call& call, const Agreed& agreed, Served served, s
     if (reduces(call.collective)) d->contributions = static_cast<std::uint64_t>(terms.hosts);
   }
   d->spec.codes = call.settings.codes;
-  d->spec.coding = raw || served.device ? codec::Coding::fixed : c.coding;
+  d->spec.coding = raw || support.device ? codec::Coding::fixed : c.coding;
   if (d->spec.coding == codec::Coding::dense) d->ratio = d->shrinks.dense;
   d->spec.nodes = d->hosts;
   d->spec.raw_below = c.raw_below;
   // A segment of a device costs more than a rendezvous.
-  const std::size_t eager_limit = served.device ? 0 : limits_.eager_limit;
+  const std::size_t eager_limit = support.device ? 0 : limits_.eager_limit;
   c.segment = segment_for(call, c, bytes, static_cast<std::size_t>(ranks_), eager_limit);
   const std::size_t grain = (raw ? 1 : codec::kGroup) * stretto_type_size(call.type);
   return fit_segment(call, bytes, grain, limits_.messages, &c.segment);

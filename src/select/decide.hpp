@@ -22,11 +22,11 @@ class Selector {
 
   // Decides by the arguments alone, valid or not. Changes no state that must be equal on all ranks, since a rank's
   // arguments may differ.
-  Decision decide(const Call& call, Served served) noexcept;
+  Decision decide(const Call& call, Support support) noexcept;
 
   // Turns the bound into an eps per contribution, and makes an open choice. Every rank gets the same status:
   // invalid_argument, unsupported or invalid_bound. Only out_of_memory may be local.
-  Status complete(const Call& call, const Agreed& agreed, Served served, Decision* decision) noexcept;
+  Status complete(const Call& call, const Agreement& agreed, Support support, Decision* decision) noexcept;
 
   // Keeps the ratios on which the ranks of a blocking call agreed, for later calls without an agreement. 0: none.
   void remember(const Call& call, const call::Shrinks& ratios) noexcept;
@@ -39,8 +39,8 @@ class Selector {
   const Ratios& ratios() const noexcept { return ratios_; }
 
  private:
-  void choose(const Call& call, std::size_t bytes, Streaming streaming, Served served, Decision* decision);
-  Status settle(const Call& call, const Agreed& agreed, Served served, std::size_t bytes, Decision* decision);
+  void choose(const Call& call, std::size_t bytes, Streaming streaming, Support support, Decision* decision);
+  Status settle(const Call& call, const Agreement& agreed, Support support, std::size_t bytes, Decision* decision);
 
   Choices choices_;
   Splits splits_;

@@ -18,7 +18,7 @@ using call::Collective;
 using model::Provider;
 
 // Schedules serve every call.
-struct Served {
+struct Support {
   bool mpi = false, node = false;
   bool streams = false;        // the node also serves it with streams, within a bound
   bool device = false;         // some rank's buffers are in device memory
@@ -84,7 +84,7 @@ struct Decision {
 };
 
 // The result of the agreement, equal on every rank.
-struct Agreed {
+struct Agreement {
   codec::Ranges values;  // of the finite values; empty: none, or not requested
   std::uint64_t contributions = 1;
   call::Shrinks ratios;  // of samples; 0: none were taken

@@ -23,10 +23,10 @@ bool adds_some_raw(const Call& c) noexcept {
 bool meets_in_code_space(Kind k) noexcept { return k == Kind::homomorphic || k == Kind::fused; }
 
 // A floating-point type's rounding: relative error `unit` per addition.
-struct Adding {
+struct AdditionRounding {
   double unit, largest;
 };
-Adding adding(stretto_type t) noexcept {
+AdditionRounding adding(stretto_type t) noexcept {
   if (t == STRETTO_F16) return {0x1p-11, 65504};
   if (t == STRETTO_BF16) return {0x1p-8, 0x1.fep127};
   if (t == STRETTO_F32) return {0x1p-24, std::numeric_limits<float>::max()};
@@ -58,29 +58,27 @@ double unit_of(const Call& c, const Terms& t) noexcept {
                    : n * adding(c.type).unit * (1 + 4 * all);  // intermediate sums carry their own rounding errors
 }
 
-double largest_of(const Agreed& a) noexcept {
+double largest_of(const Agreement& a) noexcept {
   const codec::Interval& all = a.values.all;
   return all.empty() ? 0 : std::max(std::fabs(all.lo), std::fabs(all.hi));
 }
 
-// Largest values whose sums do not overflow.
 double largest_added(const Call& c, const Terms& t, double unit) noexcept {
   return adding(c.type).largest / (static_cast<double>(t.contributions) * (1 + unit)) * (1 - 0x1p-50);
 }
 
 // Rounding error of sums of values with the agreed magnitude, each off by at most 2 eps. Infinite: they may overflow.
-double rounding(const Call& c, const Terms& t, const Agreed& agreed, double eps) noexcept {
+double rounding(const Call& c, const Terms& t, const Agreement& agreed, double eps) noexcept {
   const double unit = unit_of(c, t), largest = largest_of(agreed) + 2 * eps;
   if (unit == 0 || largest == 0) return 0;
   return largest <= largest_added(c, t, unit) ? unit * largest : INFINITY;
 }
 
-// Largest eps without overflow.
-double most_eps(const Call& c, const Terms& t, const Agreed& agreed) noexcept {
+double most_eps(const Call& c, const Terms& t, const Agreement& agreed) noexcept {
   return (largest_added(c, t, unit_of(c, t)) - largest_of(agreed)) / 2 * (1 - 0x1p-50);
 }
 
-Status refuse(const Call& c, const Terms& t, const Agreed& agreed, double bound, double rounded) noexcept {
+Status refuse(const Call& c, const Terms& t, const Agreement& agreed, double bound, double rounded) noexcept {
   const stretto_payload asked = c.settings.options.payload;  // none: a native collective is forced
   const char* const payload = payload_name(asked != STRETTO_PAYLOAD_AUTO ? asked : payload_of(t.kind));
   const char* const type = type_name(c.type);
@@ -102,7 +100,7 @@ Status refuse(const Call& c, const Terms& t, const Agreed& agreed, double bound,
 
 }  // namespace
 
-Status absolute_bound(const Call& c, const Agreed& agreed, double* bound) noexcept {
+Status absolute_bound(const Call& c, const Agreement& agreed, double* bound) noexcept {
   const stretto_options& o = c.settings.options;
   *bound = o.bound;
   if (o.bound_kind != STRETTO_BOUND_RELATIVE) return Status::ok;
@@ -136,18 +134,18 @@ double error_factor(const Call& call, const Terms& t) noexcept {
   return (K + again) / divisor;
 }
 
-double error_of(const Call& call, const Terms& terms, const Agreed& agreed, double eps) noexcept {
+double error_of(const Call& call, const Terms& terms, const Agreement& agreed, double eps) noexcept {
   const double quantised = eps > 0 ? error_factor(call, terms) * eps : 0;
   return bounds_sum(call) ? quantised + rounding(call, terms, agreed, eps) : quantised;
 }
 
-double rounding_beside(const Call& call, const Terms& terms, const Agreed* agreed, double eps) noexcept {
+double rounding_beside(const Call& call, const Terms& terms, const Agreement* agreed, double eps) noexcept {
   if (!reduces(call.collective) || !is_floating(call.type) || !sums(call) || bounds_sum(call)) return 0;
   if (units(call, terms) == 0) return 0;
   return agreed ? rounding(call, terms, *agreed, eps) : INFINITY;
 }
 
-Status eps_of(const Call& call, const Terms& terms, const Agreed& agreed, double* eps) noexcept {
+Status eps_of(const Call& call, const Terms& terms, const Agreement& agreed, double* eps) noexcept {
   *eps = 0;
   const bool raw = terms.kind == Kind::raw, within = bounds_sum(call);
   if (!is_floating(call.type) || (raw && !(within && units(call, terms) > 0))) return Status::ok;
@@ -197,7 +195,7 @@ bool rounds(const Call& call, int ranks) noexcept {
   return true;
 }
 
-bool adds_codes_alone(const Call& call, const Agreed& agreed, std::uint64_t contributions, int ranks) noexcept {
+bool adds_codes_alone(const Call& call, const Agreement& agreed, std::uint64_t contributions, int ranks) noexcept {
   if (call.settings.options.payload != STRETTO_PAYLOAD_AUTO || !rounds(call, ranks)) return false;
   Terms most{Kind::raw, contributions, ranks};  // raw sums inside hosts round no more
   if (adds_some_raw(call)) {

@@ -21,13 +21,13 @@ Status check_provider(const Call& call, Provider provider, const Providers& all)
                        reduces(call.collective) ? op_name(call.op) : "");
   };
   if (o.payload > STRETTO_PAYLOAD_RAW && node) {
-    if (all.served.streams || all.served.nodes_streams) return Status::ok;
+    if (all.support.streams || all.support.nodes_streams) return Status::ok;
     return fail(Status::unsupported, "a host's memory has no {} as payload {}", what(), payload_name(o.payload));
   }
   if (o.payload > STRETTO_PAYLOAD_RAW)
     return fail(Status::unsupported, "schedule {} moves values as they are, not as payload {}", native_name,
                 payload_name(o.payload));
-  if (all.served.by(provider)) return Status::ok;
+  if (all.support.by(provider)) return Status::ok;
   if (!node && rank_by_rank(call))
     return fail(Status::unsupported, "schedule {} adds in an order of the MPI's, and options.reproducible is set",
                 native_name);

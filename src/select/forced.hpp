@@ -17,7 +17,7 @@ std::optional<Provider> forced_provider(const Call& call) noexcept;
 struct Providers {
   bool mpi = false, node = false;  // the communicator has the provider
   std::string no_node;             // reason why there is no node
-  Served served;
+  Support support;
 };
 
 // A forced schedule must exist, offer the collective, and keep the order of non-commutative operations (with ranks in

@@ -23,14 +23,15 @@ bool same(const model::Question& a, const model::Question& b) noexcept {
 
 }  // namespace
 
-bool Asked::same_answer(const Asked& o) const noexcept {
+bool ModelQuery::same_answer(const ModelQuery& o) const noexcept {
   return mixed == o.mixed && in_memory == o.in_memory && reported == o.reported && same(question, o.question);
 }
 
-Asked ask(const Call& call, std::size_t bytes, Streaming streaming, const call::Shrinks& ratios, Served served) {
+ModelQuery query_of(const Call& call, std::size_t bytes, Streaming streaming, const call::Shrinks& ratios,
+                    Support support) {
   const stretto_options& o = call.settings.options;
   const bool compress = streaming.may;
-  Asked a;
+  ModelQuery a;
   model::Question& q = a.question;
   q.collective = schedule::family(call.collective);
   q.bytes = bytes;
@@ -43,7 +44,7 @@ Asked ask(const Call& call, std::size_t bytes, Streaming streaming, const call::
   // Data that change a little ask the same.
   const auto rounded = [](double ratio) { return model::power_of_two(4 * std::lround(2 * std::log2(ratio))); };
   q.ratio = compress ? rounded(ratios.fixed) : 1;
-  if (compress && !served.device && o.coding != STRETTO_CODING_FIXED && ratios.dense > 0) {
+  if (compress && !support.device && o.coding != STRETTO_CODING_FIXED && ratios.dense > 0) {
     // Eight steps a factor of two: the gain decides between two codings, while an error of `ratio` is one of both.
     const double gain = std::max(1.0, ratios.dense / ratios.fixed);
     q.dense_ratio = q.ratio * model::power_of_two(std::lround(8 * std::log2(gain)));
@@ -63,20 +64,20 @@ Asked ask(const Call& call, std::size_t bytes, Streaming streaming, const call::
   const bool adds_codes = o.payload == STRETTO_PAYLOAD_HOMOMORPHIC || o.payload == STRETTO_PAYLOAD_FUSED;
   q.code_space = compress && ((adds_codes && q.raw_below == 0) || streaming.alone ||
                               call.collective == Collective::allreduce_multi);
-  q.device = served.device;
-  q.staged = served.staged;
-  q.reaching = served.reaching;
+  q.device = support.device;
+  q.staged = support.staged;
+  q.reaching = support.reaching;
   const bool others = q.raw_below == 0;  // they cannot send short messages raw
-  q.native = others && served.mpi;
-  q.node = others && served.node;
-  q.node_streams = others && compress && served.streams;
+  q.native = others && support.mpi;
+  q.node = others && support.node;
+  q.node_streams = others && compress && support.streams;
   q.started = call.nonblocking;
   a.in_memory = call.settings.schedule == call::node_name;
   if (!a.in_memory) q.schedule = call.settings.schedule;
   // Allreduces alone are measured to gain (docs/node.md).
-  q.nodes = others && served.nodes && (a.in_memory || q.collective == Collective::allreduce);
+  q.nodes = others && support.nodes && (a.in_memory || q.collective == Collective::allreduce);
   // Streams between the memories of hosts have no measured gain over schedules that group ranks (docs/node.md).
-  q.nodes_streams = q.nodes && compress && served.nodes_streams && a.in_memory;
+  q.nodes_streams = q.nodes && compress && support.nodes_streams && a.in_memory;
   q = model::on_grid(std::move(q));
   a.reported = o.report != nullptr;
 

@@ -13,7 +13,7 @@ struct Streaming {
   bool may = false, alone = false;
 };
 
-struct Asked {
+struct ModelQuery {
   model::Question question;  // on the model's grid
   bool mixed = false;        // raw inside hosts and streams between hosts were requested
   std::uint64_t cell = 0;    // hash of question and mixed
@@ -21,10 +21,11 @@ struct Asked {
   bool reported = false;     // on this rank: a report shows the predictions
 
   // Compares questions too: two may share a cell by chance.
-  bool same_answer(const Asked& other) const noexcept;
+  bool same_answer(const ModelQuery& other) const noexcept;
 };
 
 // `bytes`: of the whole vector.
-Asked ask(const Call& call, std::size_t bytes, Streaming streaming, const call::Shrinks& ratios, Served served);
+ModelQuery query_of(const Call& call, std::size_t bytes, Streaming streaming, const call::Shrinks& ratios,
+                    Support support);
 
 }  // namespace stretto::select

@@ -18,7 +18,7 @@ int Splits::of(const Call& call, std::size_t bytes, const Choice& choice, int co
   const int serving = std::min(comm_cores, ranks);  // one thread per process
   if (serving == 0 || ranks + serving > topology.cores_per_host()) return 0;
   const int radix = algorithm->uses_radix ? choice.radix : 2;
-  const auto known = std::find_if(answers_.begin(), answers_.end(), [&](const Answer& a) {
+  const auto known = std::find_if(answers_.begin(), answers_.end(), [&](const CachedSplit& a) {
     return a.algorithm == algorithm && a.bytes == bytes && a.radix == radix && a.comm_cores == serving;
   });
   if (known != answers_.end()) return known->levels;

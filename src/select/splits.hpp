@@ -25,7 +25,7 @@ class Splits {
   int of(const Call& call, std::size_t bytes, const Choice& choice, int comm_cores) noexcept;
 
  private:
-  struct Answer {
+  struct CachedSplit {
     const schedule::Algorithm* algorithm = nullptr;
     std::size_t bytes = 0;
     int radix = 2, comm_cores = 0, levels = 0;
@@ -33,7 +33,7 @@ class Splits {
 
   std::shared_ptr<SharedChooser> shared_;
   std::optional<int> forced_;
-  std::vector<Answer> answers_;  // latest last, at most most_answers
+  std::vector<CachedSplit> answers_;  // latest last, at most most_answers
   static constexpr std::size_t most_answers = 16;
 };
 

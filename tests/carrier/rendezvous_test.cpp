@@ -86,11 +86,11 @@ struct Outcome {
   Session session;
 };
 
-Newcomer rank(int r, int size, const std::string& version = "1.2.3") {
+Participant rank(int r, int size, const std::string& version = "1.2.3") {
   return {"job", r, size, version, "address of " + std::to_string(r), {}};
 }
 
-std::vector<Outcome> meet(Store& store, const std::vector<Newcomer>& all, double seconds = 20) {
+std::vector<Outcome> meet(Store& store, const std::vector<Participant>& all, double seconds = 20) {
   std::vector<Outcome> outcomes(all.size());
   std::vector<std::thread> threads;
   for (std::size_t i = 0; i < all.size(); ++i)
@@ -103,14 +103,14 @@ std::vector<Outcome> meet(Store& store, const std::vector<Newcomer>& all, double
 }
 
 // The hello of a rank that ends before the others come.
-std::string hello_of(const Newcomer& one) {
+std::string hello_of(const Participant& one) {
   Memory store;
   static_cast<void>(meet(store, {one}, 0.01));
   return store.last_hello();
 }
 
-std::vector<Newcomer> ranks(int n) {
-  std::vector<Newcomer> all;
+std::vector<Participant> ranks(int n) {
+  std::vector<Participant> all;
   for (int r = 0; r < n; ++r) all.push_back(rank(r, n));
   return all;
 }

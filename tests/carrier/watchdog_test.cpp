@@ -33,7 +33,7 @@ struct Report {
 // Reports the first late call.
 class Reported {
  public:
-  Late late() {
+  LateHandler late() {
     return [this](const char* call, double limit) {
       sigset_t blocked;
       pthread_sigmask(SIG_BLOCK, nullptr, &blocked);
@@ -108,12 +108,12 @@ TEST(Watchdog, UsesTheLastSetting) {
 TEST(Watchdog, HasAThreadOnlyWhileAnOwnerSetsALimit) {
   std::thread([] {}).join();  // ThreadSanitizer begins a thread of its own beside the first
   const auto before = threads();
-  Watchdog without(Late{});
+  Watchdog without(LateHandler{});
   { const Limited limited(&without, "barrier", -1); }
   { const Limited limited(nullptr, "barrier", 1); }
   EXPECT_EQ(threads(), before);
   for (int i = 0; i < 3; ++i) {
-    Watchdog one(Late{}), two(Late{});
+    Watchdog one(LateHandler{}), two(LateHandler{});
     { const Limited limited(&one, "barrier", 60); }
     { const Limited limited(&two, "barrier", 60); }
     EXPECT_EQ(threads(), before + 1);
@@ -134,7 +134,7 @@ TEST(Watchdog, LeavesForkedChildrenAlone) {
   const pid_t child = fork();
   if (child == 0) {
     for (int i = 0; i < 3; ++i) {
-      Watchdog own(Late{});
+      Watchdog own(LateHandler{});
       const Limited limited(&own, "barrier", 60);
       std::this_thread::sleep_for(
           std::chrono::milliseconds(50));  // so that the thread most likely waits when it is told to end

@@ -11,7 +11,7 @@ using namespace stretto;
 int main() {
   std::unique_ptr<carrier::Store> store;
   std::unique_ptr<modules::UcxWorker> worker;
-  carrier::Newcomer me{
+  carrier::Participant me{
       "engine", std::atoi(std::getenv("STRETTO_RANK")), std::atoi(std::getenv("STRETTO_SIZE")), "test", {}, {}};
   carrier::Session session;
   std::unique_ptr<carrier::Carrier> carrier;

@@ -22,11 +22,11 @@ void read(std::string_view bytes) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);
   read<Hello>(bytes);
-  read<Verdict>(bytes);
-  Verdict verdict;
-  if (Verdict::read(bytes, &verdict)) {
-    require(verdict.secret.size() == secret_digits, "a secret has all its digits");
-    require(verdict.hellos.size() <= size, "no more ranks than bytes");
+  read<SessionReply>(bytes);
+  SessionReply reply;
+  if (SessionReply::read(bytes, &reply)) {
+    require(reply.secret.size() == secret_digits, "a secret has all its digits");
+    require(reply.hellos.size() <= size, "no more ranks than bytes");
   }
   return 0;
 }

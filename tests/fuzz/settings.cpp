@@ -48,11 +48,11 @@ void require_bytes(const std::string& text) {
   const bool read = node::arena::parse_bytes(text.c_str(), &bytes);
   require(!read || (text[0] >= '0' && text[0] <= '9'), "a number of bytes begins with a digit");
   setenv("STRETTO_FUZZED", text.c_str(), 1);
-  node::arena::Complaint complaint;
-  require(node::arena::bytes_from("STRETTO_FUZZED", 7, &complaint) == (read ? bytes : 7),
+  node::arena::SettingError setting_error;
+  require(node::arena::bytes_from("STRETTO_FUZZED", 7, &setting_error) == (read ? bytes : 7),
           "what is no number is not taken");
-  require((*complaint.text == '\0') == (read || text.empty()), "what is no number is told");
-  require(printable(complaint.text) == complaint.text, "a complaint is printable");
+  require((*setting_error.text == '\0') == (read || text.empty()), "what is no number is told");
+  require(printable(setting_error.text) == setting_error.text, "a complaint is printable");
 }
 
 }  // namespace

@@ -169,14 +169,14 @@ TEST(Choose, AStartedSumAvoidsWholeVectorsOfTheMpi) {
     q.collective = collective;
     q.native = true;
     q.started = started;
-    Decided decided;
+    ModelChoice decided;
     EXPECT_EQ(decide(chooser, q, &decided), Status::ok) << message();
     EXPECT_EQ(decided.taken.payload, Kind::raw);
     return decided;
   };
   const char* const open = "Open MPI 5.0.11";
   for (const int ranks : {2, 3}) {
-    const Decided sum = taken(ranks, Collective::allreduce, open, true);
+    const ModelChoice sum = taken(ranks, Collective::allreduce, open, true);
     EXPECT_EQ(sum.taken.provider, Provider::schedules) << ranks;
     EXPECT_GT(sum.mpi_seconds, (32 << 20) * 2e-9);  // up and down at 1 GB/s
     EXPECT_TRUE(taken(ranks, Collective::allreduce, open, false).taken.native) << ranks;
@@ -204,15 +204,15 @@ TEST(Choose, ExchangesBeyondTheEagerLimitOfAnMpiTakeTurns) {
     Question q = allreduce(bytes);
     q.collective = collective;
     q.native = true;
-    Decided decided;
+    ModelChoice decided;
     EXPECT_EQ(decide(chooser, q, &decided), Status::ok) << message();
     return decided;
   };
   constexpr std::uint64_t long_vector = 32 << 20, limit = 64 << 10;
   for (const int ranks : {2, 3, 5})
     for (const Collective collective : {Collective::allreduce, Collective::allgather, Collective::alltoall}) {
-      const Decided turns = decided_by(ranks, collective, long_vector, limit);
-      const Decided both = decided_by(ranks, collective, long_vector, 0);
+      const ModelChoice turns = decided_by(ranks, collective, long_vector, limit);
+      const ModelChoice both = decided_by(ranks, collective, long_vector, 0);
       EXPECT_FALSE(turns.taken.native) << ranks << " " << schedule::name(collective);
       EXPECT_EQ(turns.taken.payload, Kind::raw);
       EXPECT_TRUE(both.taken.native) << ranks << " " << schedule::name(collective);
@@ -225,7 +225,7 @@ TEST(Choose, ExchangesBeyondTheEagerLimitOfAnMpiTakeTurns) {
   Chooser chooser(measured, topology::Topology::regular(3, 1));
   Question q = allreduce(long_vector);
   q.native = true;
-  Decided decided;
+  ModelChoice decided;
   ASSERT_EQ(decide(chooser, q, &decided), Status::ok) << message();
   EXPECT_TRUE(decided.taken.native) << "a measurement counts, not the rule";
 }
@@ -241,7 +241,7 @@ TEST(Choose, WhereNothingWasMeasuredMemoryIsTakenAsAmongCandidates) {
           q.node = true;
           q.native = native;
           q.node_streams = ratio > 0;
-          Decided decided;
+          ModelChoice decided;
           ASSERT_EQ(decide(chooser, q, &decided), Status::ok) << message();
           q.natives = q.contest = true;
           Candidate best, own;

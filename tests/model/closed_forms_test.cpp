@@ -37,7 +37,7 @@ class ClosedForm : public testing::TestWithParam<int> {
     return predict(programs_of(collective, algorithm, where), system, machine(), {bytes, 0, 0, false}).seconds;
   }
   double known(Collective collective, std::string_view name) const {
-    const Known* k = find_system(name);
+    const PublishedSystem* k = find_system(name);
     const std::string_view schedule = collective == Collective::allreduce        ? k->allreduce
                                       : collective == Collective::reduce_scatter ? k->reduce_scatter
                                                                                  : k->allgather;

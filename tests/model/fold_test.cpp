@@ -49,7 +49,7 @@ TEST_P(Folded, WalksAsAllRanksDo) {
     for (const bool overlap : {true, false}) {
       for (const System& system : {System{}, system_of(payload::Kind::fused), system_of(payload::Kind::fused, true),
                                    find_system("hzccl")->system}) {
-        if (ranks > 100 && (system.up_front || system.travel == Travel::raw)) continue;
+        if (ranks > 100 && (system.up_front || system.compression == Compression::raw)) continue;
         for (const double segment : {0.0, 10000.0}) {
           if (segment > 0 && (!overlap || ranks > 100)) continue;
           const model::Run run{3.3e6, segment, 0, overlap};

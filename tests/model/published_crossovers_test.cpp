@@ -27,7 +27,7 @@ class Job {
  public:
   Job(int hosts, int per_host) : where_(topology::Topology::regular(hosts * per_host, per_host)) {}
   double system(std::string_view name, double bytes) const {
-    const Known* known = find_system(name);
+    const PublishedSystem* known = find_system(name);
     return walk(known->allreduce, known->system, bytes, known->overlap);
   }
   double raw(std::string_view schedule, double bytes) const { return walk(schedule, {}, bytes, true); }

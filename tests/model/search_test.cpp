@@ -93,7 +93,7 @@ TEST_P(Search, TakesNoLongerACollectiveThanALookAtAllWould) {
     const auto own = std::find_if(all.begin(), all.end(), [](const Candidate& c) { return c.native; });
     ASSERT_NE(own, all.end());
     const double limit = longest_worthwhile(own->seconds);
-    Decided quick, predicted;
+    ModelChoice quick, predicted;
     ASSERT_EQ(decide(chooser, q, &quick), Status::ok) << message();
     ASSERT_EQ(decide(chooser, q, &predicted, true), Status::ok) << message();
     const Candidate* there = find_in(all, quick.taken);

@@ -131,7 +131,7 @@ void leaves(Carrier& c) {
 int main() {
   std::unique_ptr<stretto::carrier::Store> store;
   std::unique_ptr<modules::UcxWorker> worker;
-  stretto::carrier::Newcomer me{
+  stretto::carrier::Participant me{
       "carrier", std::atoi(std::getenv("STRETTO_RANK")), std::atoi(std::getenv("STRETTO_SIZE")), "test", {}, {}};
   stretto::carrier::Session session;
   if (stretto::carrier::open_directory_store(std::getenv("STRETTO_STORE"), &store) != Status::ok ||

@@ -47,13 +47,13 @@ class PreparedCalls : public testing::Test {
     return made;
   }
 
-  Passed serve_it(const WrappedCall& call) {
+  PassedBuffers serve_it(const WrappedCall& call) {
     Shape shape;
     EXPECT_EQ(shape_of(call, c, &shape), nullptr);
     stretto_options o = STRETTO_OPTIONS_INIT;
     o.check = 0;
     o.timeout = limit;
-    Passed passed;
+    PassedBuffers passed;
     EXPECT_EQ(serve(call, c, shape, o, &passed), STRETTO_OK) << stretto_message();
     return passed;
   }
@@ -65,7 +65,7 @@ class PreparedCalls : public testing::Test {
       EXPECT_EQ(s, STRETTO_OK) << stretto_message();
       return true;
     }
-    const Passed passed = serve_it(call);
+    const PassedBuffers passed = serve_it(call);
     prepared.keep(call, c, passed);
     return false;
   }

@@ -107,7 +107,7 @@ TEST(Settings, ThatDifferAreNamedWithTheRankWhereTheyDo) {
 TEST(Settings, ThatMeanTheSameAreAlike) {
   const auto meanings = [](const Settings& s) {
     std::vector<std::string> all;
-    for (const Decisive& d : s.decisive) all.push_back(d.variable + "=" + d.meaning);
+    for (const CommonSetting& d : s.common) all.push_back(d.variable + "=" + d.meaning);
     return all;
   };
   const Settings none = settings({}), bad = settings({{"STRETTO_BOUND", "much"}, {"STRETTO_RULES", "/no/such/rules"}});
@@ -149,7 +149,7 @@ TEST(Settings, ABoundWithUnreadableRulesIsLeftOut) {
   EXPECT_EQ(s.complaints[1],
             "STRETTO_BOUND: a call that the unreadable rules keep exact would be bounded; it counts as not set");
   EXPECT_FALSE(s.bound);
-  for (const Decisive& d : s.decisive)
+  for (const CommonSetting& d : s.common)
     EXPECT_TRUE(d.meaning.empty() || d.variable != std::string_view("STRETTO_BOUND"));
 }
 

@@ -62,7 +62,7 @@ TEST(Choices, ARepeatedQuestionHasTheSameAnswerAndEveryCollectiveHasOne) {
 TEST(Choices, ANodesStreamsAreForcedByScheduleAndPayloadTogether) {
   Choices choices = on_hosts(4, 4);
   Call c = allreduce(10000, 1e-3);
-  const Served all{true, true, true};
+  const Support all{true, true, true};
   c.settings.schedule = "node";
   EXPECT_EQ(choices.choose(c, 40000, {false}, {1, 1}, all).payload, payload::Kind::raw);
   for (const auto& [forced, kind] : {std::pair(STRETTO_PAYLOAD_FUSED, payload::Kind::fused),
@@ -75,7 +75,7 @@ TEST(Choices, ANodesStreamsAreForcedByScheduleAndPayloadTogether) {
     EXPECT_EQ(choices.choose(c, 40000, {false}, {1, 1}, all).payload, payload::Kind::raw);  // only exact values will do
   }
   c.settings.schedule.clear();
-  EXPECT_EQ(choices.choose(c, 40000, {true}, {4, 4}, Served{true, true}).provider,
+  EXPECT_EQ(choices.choose(c, 40000, {true}, {4, 4}, Support{true, true}).provider,
             Provider::schedules);  // no streams there
 }
 
@@ -94,7 +94,7 @@ TEST(Choices, EachHasItsReason) {
   EXPECT_EQ(alone.why.mpi, 0);
   for (const char* schedule : {"ring", "native", "node"}) {
     c.settings.schedule = schedule;
-    EXPECT_EQ(choices.choose(c, 4000, {false}, {1, 1}, Served{true, true}).why.reason, Reason::forced) << schedule;
+    EXPECT_EQ(choices.choose(c, 4000, {false}, {1, 1}, Support{true, true}).why.reason, Reason::forced) << schedule;
   }
 }
 
@@ -121,14 +121,14 @@ TEST(Choices, NoScheduleIsTakenForShortVectors) {
 // Ranks need not ask for reports alike.
 TEST(Choices, AReportOnOneRankChangesNoChoice) {
   for (const std::size_t bytes : {kib / 2, kib, 4 * kib * kib})
-    for (const Served served : {Served{true, false}, Served{true, true}, Served{false, false}}) {
-      Choices silent = on_hosts(4, served.node ? 4 : 1), told = on_hosts(4, served.node ? 4 : 1);
+    for (const Support support : {Support{true, false}, Support{true, true}, Support{false, false}}) {
+      Choices silent = on_hosts(4, support.node ? 4 : 1), told = on_hosts(4, support.node ? 4 : 1);
       stretto_report report = STRETTO_REPORT_INIT;
       for (int k = 0; k < 15; ++k) {
         Call c = allreduce(bytes / 4, bytes > kib ? 1e-3 : 0);
-        const Choice without = silent.choose(c, bytes, {bytes > kib}, {8, 8}, served);
+        const Choice without = silent.choose(c, bytes, {bytes > kib}, {8, 8}, support);
         if (k % 7 == 0) c.settings.options.report = &report;
-        const Choice with = told.choose(c, bytes, {bytes > kib}, {8, 8}, served);
+        const Choice with = told.choose(c, bytes, {bytes > kib}, {8, 8}, support);
         EXPECT_EQ(without.provider, with.provider) << bytes << " B, call " << k;
         EXPECT_EQ(without.schedule, with.schedule) << bytes << " B, call " << k;
         EXPECT_EQ(without.why.reason, with.why.reason) << bytes << " B, call " << k;
@@ -186,7 +186,7 @@ TEST(Choices, SumsOfStreamsAloneAddNothingRaw) {
     for (const std::size_t bytes : {std::size_t{4}, 64 * kib, 4096 * kib}) {
       Choices choices = on_hosts(6, per_host);
       const Call c = allreduce(bytes / 4, 1e-3);
-      const Served all{true, true, true};
+      const Support all{true, true, true};
       const Choice choice = choices.choose(c, bytes, {true, true}, {8, 8}, all);
       EXPECT_NE(choice.payload, payload::Kind::raw);
       EXPECT_FALSE(choice.raw_inside);
@@ -215,9 +215,9 @@ TEST(Selector, WhatIsCutForTheHostsMessagesIsNotCutForADevice) {
   Call c = allreduce(32 * kib);
   c.settings.schedule = "ring";
   for (const bool device : {false, true}) {
-    const Served served{.device = device, .staged = device};
-    Decision d = selector.decide(c, served);
-    ASSERT_EQ(selector.complete(c, {}, served, &d), Status::ok) << message();
+    const Support support{.device = device, .staged = device};
+    Decision d = selector.decide(c, support);
+    ASSERT_EQ(selector.complete(c, {}, support, &d), Status::ok) << message();
     EXPECT_EQ(d.choice.segment == kib, !device) << d.choice.segment;
   }
 }
@@ -225,13 +225,13 @@ TEST(Selector, WhatIsCutForTheHostsMessagesIsNotCutForADevice) {
 TEST(Selector, StreamsAreDenseWhereTheLinkIsSlowAndTheGainIsLarge) {
   model::Profile slow = model::built_in();
   slow.links[static_cast<std::size_t>(topology::Distance::network)] = {{0, 3e-5, 8e-8, 0}};  // 100 Mb/s
-  const Served served{};
+  const Support support{};
   const auto coding = [&](const model::Profile& profile, int per_host, const Shrinks& ratios, stretto_coding asked) {
     Choices choices(std::make_shared<SharedChooser>(profile, topology::Topology::regular(2, per_host)));
     Call c = allreduce(16 * kib * kib, 1e-3);
     c.settings.options.coding = asked;
     c.settings.options.payload = STRETTO_PAYLOAD_FUSED;
-    const Choice choice = choices.choose(c, 64 * kib * kib, {true}, ratios, served);
+    const Choice choice = choices.choose(c, 64 * kib * kib, {true}, ratios, support);
     EXPECT_NE(choice.payload, payload::Kind::raw);
     return choice.coding;
   };

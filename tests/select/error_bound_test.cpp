@@ -26,7 +26,7 @@ Call allreduce(double bound, stretto_scope scope = STRETTO_SCOPE_CONTRIBUTION, s
   return c;
 }
 
-const Agreed none;  // no range is agreed on
+const Agreement none;  // no range is agreed on
 
 }  // namespace
 
@@ -80,12 +80,12 @@ TEST(ErrorBound, StatisticalScopeFollowsItsFormula) {
   EXPECT_EQ(eps_for(STRETTO_SCOPE_RESULT_STATISTICAL_95, 2, STRETTO_SUM), bound / 2);
 }
 
-Agreed ranges(codec::Interval all, codec::Interval below) {
-  Agreed agreed;
+Agreement ranges(codec::Interval all, codec::Interval below) {
+  Agreement agreed;
   agreed.values = {all, below};
   return agreed;
 }
-Agreed range(double lo, double hi) {  // of the values below the threshold
+Agreement range(double lo, double hi) {  // of the values below the threshold
   return ranges({-INFINITY, INFINITY}, {lo, hi});
 }
 
@@ -116,7 +116,7 @@ TEST(ErrorBound, AFractionOfANarrowRangeFarFromZeroKeepsItsDigits) {
 }
 
 TEST(ErrorBound, ABoundForTheResultIsForQuantisationAndAdditionsTogether) {
-  const Agreed values = ranges({-2, 8}, {-2, 8});
+  const Agreement values = ranges({-2, 8}, {-2, 8});
   for (const stretto_type type : {STRETTO_F16, STRETTO_BF16, STRETTO_F32, STRETTO_F64})
     for (const double bound : {1e-12, 1e-5, 0.3, 20.0, 1e4})
       for (const std::uint64_t K : {1u, 2u, 3u, 50u, 3000u})
@@ -149,7 +149,7 @@ TEST(ErrorBound, ABoundForTheResultIsForQuantisationAndAdditionsTogether) {
 }
 
 TEST(ErrorBound, WhatMayAddRawIsNeverRefusedWhereNothingIsForced) {
-  const Agreed values = ranges({-2, 8}, {-2, 8});
+  const Agreement values = ranges({-2, 8}, {-2, 8});
   int alone = 0, open = 0;
   for (const stretto_type type : {STRETTO_F16, STRETTO_BF16, STRETTO_F32, STRETTO_F64})
     for (double bound = 1e-17; bound < 1e3; bound *= 3)

@@ -79,7 +79,6 @@ std::vector<std::string> libraries() {
   return names;
 }
 
-// A function that this library sees, else one of any loaded library.
 void* find_function() {
   if (void* seen = dlsym(RTLD_DEFAULT, version_symbol)) return seen;
   for (const std::string& name : libraries()) {

@@ -1,4 +1,4 @@
-// The modules beside the library (src/modules), and the module that fits the loaded MPI.
+// Modules lie beside the library (src/modules).
 #pragma once
 
 #include <string>

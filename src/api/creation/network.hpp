@@ -21,7 +21,7 @@ struct NetworkSpeed {
   bool known() const noexcept { return byte > 0; }
 };
 
-// The result of this process' latest probe over `carrier`, if any.
+// From this process' latest probe over `carrier`, if any.
 NetworkSpeed known_speed(model::Carrier carrier) noexcept;
 
 // The first rank of each host sends to that of the next host, and receives from that of the previous host at the same

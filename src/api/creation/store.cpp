@@ -81,7 +81,7 @@ Status create(carrier::Store& store, int rank, int ranks, const stretto_store_op
   std::unique_ptr<backend::Transport> transport;
   try {
     if (const Status s = api::find_module("ucx", &module); s != Status::ok) {
-      const carrier::Newcomer me{o.name, rank, ranks, STRETTO_VERSION, {}, message()};
+      const carrier::Participant me{o.name, rank, ranks, STRETTO_VERSION, {}, message()};
       carrier::Session session;
       static_cast<void>(carrier::meet_in(store, me, o.timeout, &session));  // informs all ranks
       return fail(s, std::string_view(me.failure));

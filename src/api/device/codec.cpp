@@ -33,7 +33,6 @@ Status memory_of(const device::Plugin& p, const void* pointer, device::MemoryKin
   return s;
 }
 
-// Argument checks common to all devices.
 Status check_values(stretto_type type, std::size_t count) {
   if (!call::is_type(type)) return fail(Status::invalid_argument, "type {} is no stretto_type", int(type));
   if (type != STRETTO_F32 && type != STRETTO_F64 && type != STRETTO_F16 && type != STRETTO_BF16)

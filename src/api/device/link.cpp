@@ -19,7 +19,6 @@ namespace {
 
 constexpr const char* setting = "STRETTO_DEVICE_CARRIER";
 
-// Facts that a rank publishes, as bits.
 enum Fact : std::uint64_t {
   no_nccl = 1,
   no_transport = 2,

@@ -1,4 +1,4 @@
-// Links between the devices of a communicator's ranks, for calls whose ranks all have their buffers on devices.
+// Links between devices, for calls whose ranks all have their buffers on devices.
 #pragma once
 
 #include <memory>

@@ -25,7 +25,6 @@ std::string in_words(const Location& at) {
 
 bool host_reads(MemoryKind kind) noexcept { return kind != MemoryKind::device; }
 
-// Checks that all buffers of a call lie in one place.
 class Buffers {
  public:
   explicit Buffers(const device::Plugin& plugin) noexcept : plugin_(plugin) {}

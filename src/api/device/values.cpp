@@ -15,7 +15,6 @@ using device::Device;
 
 constexpr std::size_t lane = 0;
 
-// Finds the ranges of pieces, one after the other, on one lane.
 class Finder final : device::Owner {
  public:
   Finder(Device& device, codec::Type type) noexcept : device_(device), type_(type) {}

@@ -6,7 +6,7 @@
 
 namespace stretto::api {
 
-// Reads and checks options and arguments into `call`. Throws std::bad_alloc.
+// Checks options and arguments. Throws std::bad_alloc.
 Status read(stretto_comm_s& comm, const stretto_options* options, const stretto_call& record, Call* call);
 
 // Like read(), and decides. A failure is this rank's contribution to the agreement.

@@ -15,7 +15,6 @@
 namespace stretto::api {
 namespace {
 
-// Fused sums as a device carries them out.
 stretto_payload payload_as_asked(const select::Decision& d) noexcept {
   if (d.payload != STRETTO_PAYLOAD_FUSED) return d.payload;
   switch (d.spec.codes) {
@@ -108,7 +107,7 @@ void Operation::meet() noexcept {
   meeting_runs_ = decision_.made && decision_.choice.provider == Provider::node && own_.status == 0 &&
                   (!checks || (uniform() && call_.collective != Collective::barrier));
   if (meeting_runs_) {
-    const select::Agreed agreed{merged_.values, merged_.contributions, merged_.ratios()};
+    const select::Agreement agreed{merged_.values, merged_.contributions, merged_.ratios()};
     // A failure here is equal on every rank, and is found again when the data would start.
     meeting_runs_ = comm_.selector.complete(call_, agreed, comm_.backends.serve(call_), &decision_) == Status::ok &&
                     decision_.choice.provider == Provider::node;
@@ -276,7 +275,7 @@ bool Operation::goes_exact(Status refusal) noexcept {
 void Operation::start_data() noexcept {
   state_ = State::running;
   moved_ = true;
-  const select::Agreed agreed{merged_.values, merged_.contributions, exact_ ? call::Shrinks{} : merged_.ratios()};
+  const select::Agreement agreed{merged_.values, merged_.contributions, exact_ ? call::Shrinks{} : merged_.ratios()};
   const bool mixed = merged_.devices > 0 && merged_.devices < static_cast<std::uint32_t>(comm_.size);
   if (const Status s = link(); s != Status::ok) {
     leave_running(s, s == Status::unsupported);
@@ -285,13 +284,13 @@ void Operation::start_data() noexcept {
   // If any buffers are on a device, no rank uses a backend that cannot access them. A rank may have missed a refusal
   // while others met in memory.
   if (merged_.devices > 0) decision_.made = false;
-  select::Served served = mixed || exact_ ? select::Served{} : comm_.backends.serve(call_);
+  select::Support support = mixed || exact_ ? select::Support{} : comm_.backends.serve(call_);
   // A device's costs count if every rank knows of it.
-  served.device = merged_.devices > 0 && (decision_.needs.any() || comm_.size == 1);
-  served.staged = served.device && call_.messages == nullptr;
+  support.device = merged_.devices > 0 && (decision_.needs.any() || comm_.size == 1);
+  support.staged = support.device && call_.messages == nullptr;
   const auto& peer = comm_.device_link.peer;
-  if (served.device && peer && call_.messages == peer.get()) served.reaching = peer->most_on_a_device();
-  Status s = comm_.selector.complete(call_, agreed, served, &decision_);
+  if (support.device && peer && call_.messages == peer.get()) support.reaching = peer->most_on_a_device();
+  Status s = comm_.selector.complete(call_, agreed, support, &decision_);
   if (s != Status::ok && goes_exact(s)) {
     start_data();
     return;

@@ -47,7 +47,7 @@ class Operation {
   // `may_start_data`: every earlier operation has started its own.
   void advance(bool may_start_data, bool may_block) noexcept;
 
-  // Advances the communicator's operations until this one ends. Gives up `guard`, the communicator's, now and then.
+  // Advances other operations, too. Gives up `guard`, the communicator's, now and then.
   Status wait(Guard& guard) noexcept;
 
   // Precondition of this and of all below but settled(): the guard is held.
@@ -91,7 +91,7 @@ class Operation {
   void leave_counting(Status s) noexcept;
   void leave_queued() noexcept;
   void leave_running(Status s, bool certain = false) noexcept;
-  void leave_exchange(Status s) noexcept;  // of a state that exchanges something
+  void leave_exchange(Status s) noexcept;
 
   int split() const noexcept;
   bool meets_in_memory() const noexcept;

@@ -36,30 +36,30 @@ std::string configuration_directory() {
   return (fs::path(home != nullptr && *home != '\0' ? home : "/") / ".config" / "stretto").string();
 }
 
-struct Known {
+struct ParsedProfile {
   std::string text;
   Profile profile;
 };
 
-class Latest {
+class LatestProfile {
  public:
-  std::shared_ptr<const Known> get() {
+  std::shared_ptr<const ParsedProfile> get() {
     const std::lock_guard lock(mutex_);
     return known_;
   }
-  void set(std::shared_ptr<const Known> known) {
+  void set(std::shared_ptr<const ParsedProfile> known) {
     const std::lock_guard lock(mutex_);
     known_.swap(known);
   }
 
  private:
   std::mutex mutex_;
-  std::shared_ptr<const Known> known_;
+  std::shared_ptr<const ParsedProfile> known_;
 };
 
 // Never destroyed: threads may make communicators while the process ends.
-Latest& latest() {
-  static Latest& one = *new Latest;
+LatestProfile& latest() {
+  static LatestProfile& one = *new LatestProfile;
   return one;
 }
 
@@ -127,7 +127,7 @@ Status parse_cached(const std::string& json, Profile* profile) noexcept try {
     return Status::ok;
   }
   if (const Status s = parse(json, profile); s != Status::ok) return s;
-  latest().set(std::make_shared<const Known>(Known{json, *profile}));
+  latest().set(std::make_shared<const ParsedProfile>(ParsedProfile{json, *profile}));
   return Status::ok;
 } catch (const std::exception& e) {
   return fail(Status::out_of_memory, "the profile cannot be read: {}", e.what());

@@ -16,7 +16,7 @@ using nlohmann::json;
 using nlohmann::ordered_json;
 
 // As "links.network[1].beta is negative".
-struct Wrong {
+struct ProfileError {
   std::string what;
 };
 
@@ -24,13 +24,15 @@ class Node {
  public:
   Node(const json& value, std::string path) : value_(value), path_(std::move(path)) {}
 
-  [[noreturn]] void wrong(const std::string& why) const { throw Wrong{(path_.empty() ? "the profile" : path_) + why}; }
+  [[noreturn]] void wrong(const std::string& why) const {
+    throw ProfileError{(path_.empty() ? "the profile" : path_) + why};
+  }
 
   bool has(const char* key) const { return value_.is_object() && value_.contains(key) && !value_[key].is_null(); }
   Node at(const char* key) const {
     if (!value_.is_object()) wrong(" is no object");
     const std::string path = path_.empty() ? key : path_ + "." + key;
-    if (!value_.contains(key)) throw Wrong{path + " is missing"};
+    if (!value_.contains(key)) throw ProfileError{path + " is missing"};
     return {value_[key], path};
   }
   std::vector<Node> items() const {
@@ -79,7 +81,7 @@ class Keys {
     if (event != json::parse_event_t::key) return true;
     Object& object = open_.back();
     object.latest = parsed.get<std::string>();
-    if (!object.keys.insert(object.latest).second) throw Wrong{path() + " stands twice in one object"};
+    if (!object.keys.insert(object.latest).second) throw ProfileError{path() + " stands twice in one object"};
     return true;
   }
 
@@ -248,8 +250,9 @@ Device read_device(const Node& node) {
 Profile read(const Node& root) {
   const int version = root.at("version").integer(0);
   if (version != kProfileVersion) {
-    throw Wrong{fmt::format("the profile has version {}; this build reads version {}: measure anew (stretto tune)",
-                            version, kProfileVersion)};
+    throw ProfileError{
+        fmt::format("the profile has version {}; this build reads version {}: measure anew (stretto tune)", version,
+                    kProfileVersion)};
   }
   Profile p;
   p.name = root.text("name");
@@ -310,7 +313,7 @@ Status parse(const std::string& text, Profile* profile) noexcept try {
       json::parse(text, [&keys](int, json::parse_event_t event, const json& parsed) { return keys(event, parsed); });
   *profile = read(Node(root, ""));
   return Status::ok;
-} catch (const Wrong& w) {
+} catch (const ProfileError& w) {
   return fail(Status::invalid_argument, "{}", w.what);
 } catch (const json::exception& e) {
   return fail(Status::invalid_argument, "this is no JSON: {}", e.what());

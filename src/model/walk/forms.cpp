@@ -58,7 +58,8 @@ Forms::Forms(const Programs& programs, const Program& program, const System& sys
       system_(system),
       machine_(machine),
       cut_(cut),
-      from_streams_(system.agree && system.travel != Travel::raw && !system.raw_inside && system.raw_below <= 0 &&
+      from_streams_(system.agree && system.compression != Compression::raw && !system.raw_inside &&
+                    system.raw_below <= 0 &&
                     (programs.collective == Collective::allreduce || programs.collective == Collective::allgather)),
       forms_(program.slots.size()),
       extents_(program.slots.size()),
@@ -77,8 +78,8 @@ Forms::Forms(const Programs& programs, const Program& program, const System& sys
 }
 
 bool Forms::raw_travels(const Act& act) const noexcept {
-  return system_.travel == Travel::raw || (system_.raw_inside && act.distance != topology::Distance::network) ||
-         bytes(act) < system_.raw_below;
+  return system_.compression == Compression::raw ||
+         (system_.raw_inside && act.distance != topology::Distance::network) || bytes(act) < system_.raw_below;
 }
 
 bool Forms::keeps_buffer(const Act& act) const noexcept {
@@ -105,7 +106,7 @@ double Forms::up_front() {
     if (!program_.slots[i].held) continue;
     const Extent& n = extent(static_cast<std::int32_t>(i));
     if (n.bytes <= 0) continue;
-    if (system_.meet == Meet::quantised) {
+    if (system_.combining == Combining::quantised) {
       forms_[i].codes = true;
       work += cost(machine_.quantise, n);
     } else {
@@ -127,18 +128,18 @@ double Forms::pack(const Act& act, Parcel* parcel) {
       work += to_raw(f, n);
       parcel->wire += n.bytes;
     } else {
-      work += system_.travel == Travel::every_hop ? cost(machine_.compress, n) : to_stream(f, n);
+      work += system_.compression == Compression::every_hop ? cost(machine_.compress, n) : to_stream(f, n);
       parcel->wire += n.bytes / machine_.ratio_of(f.contributions);
     }
   }
   return work;
 }
 
-double Forms::meet(Form& dst, const Form& src, const Extent& n) {
+double Forms::combine_forms(Form& dst, const Form& src, const Extent& n) {
   double work = 0;
   const double contributions = dst.contributions + src.contributions;
   const bool raw_only = dst.raw && src.raw && !dst.stream && !src.stream;
-  if (raw_only || system_.meet == Meet::raw) {
+  if (raw_only || system_.combining == Combining::raw) {
     Form other = src;
     work = to_raw(dst, n) + to_raw(other, n) + n.bytes * machine_.combine.byte;
     sums_raw_ = true;
@@ -149,16 +150,16 @@ double Forms::meet(Form& dst, const Form& src, const Extent& n) {
   }
   const int streams = (dst.stream ? 1 : 0) + (src.stream ? 1 : 0);
   const bool has_codes = dst.stream ? src.codes : dst.codes;
-  switch (system_.meet) {
-    case Meet::raw: break;
-    case Meet::streams: work = (2 - streams) * cost(machine_.compress, n) + cost(machine_.add, n); break;
-    case Meet::quantised:
+  switch (system_.combining) {
+    case Combining::raw: break;
+    case Combining::streams: work = (2 - streams) * cost(machine_.compress, n) + cost(machine_.add, n); break;
+    case Combining::quantised:
       if (streams == 2)
         work = cost(machine_.add, n);
       else
         work = (has_codes ? 0 : cost(machine_.quantise, n)) + cost(machine_.add_codes, n);
       break;
-    case Meet::fused: work = cost(streams == 2 ? machine_.add : machine_.fused, n); break;
+    case Combining::fused: work = cost(streams == 2 ? machine_.add : machine_.fused, n); break;
   }
   dst = {};
   dst.stream = true;
@@ -181,14 +182,14 @@ double Forms::take(const Act& act, double contributions) {
     arrived.contributions = contributions;
     if (raw_travels(act)) {
       arrived.raw = arrived.home = true;
-    } else if (system_.travel == Travel::every_hop) {
+    } else if (system_.compression == Compression::every_hop) {
       arrived.raw = arrived.decoded = arrived.home = true;
       work += cost(machine_.decompress, n);
     } else {
       arrived.stream = true;
     }
     if (act.kind == Kind::recv_combine)
-      work += meet(f, arrived, n);
+      work += combine_forms(f, arrived, n);
     else
       f = arrived;
   }
@@ -203,7 +204,7 @@ double Forms::local(const Act& act) {
     const Extent& n = extent(act.dst + i);
     if (n.bytes <= 0) continue;
     if (act.kind == Kind::combine) {
-      work += meet(dst, src, n);
+      work += combine_forms(dst, src, n);
     } else {
       dst = src;  // shared until a write
       dst.home = false;

@@ -76,7 +76,7 @@ class Forms {
   static double cost(const Rate& rate, const Extent& n) noexcept { return rate.of(n.bytes, n.pieces); }
   double to_stream(Form& f, const Extent& n) const;
   double to_raw(Form& f, const Extent& n) const;
-  double meet(Form& dst, const Form& src, const Extent& n);
+  double combine_forms(Form& dst, const Form& src, const Extent& n);
   double raw_sum_calls(const Act& act);
 
   const Program& program_;

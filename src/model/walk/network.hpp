@@ -1,4 +1,4 @@
-// Shared resources of messages: sides of ranks, cards of hosts, uplinks of a fabric, links of a torus.
+// Resources that messages share: sides of ranks, cards of hosts, uplinks of a fabric, links of a torus.
 #pragma once
 
 #include <vector>

@@ -40,7 +40,7 @@ class Overlapped {
       const double first = r.forms.up_front();
       if (first > 0) {
         const Flow made = compute(r, {}, first, 1, core_of(r, Lane::beside));
-        for (Held& h : r.slots) h.at = {made.tail, made.tail};
+        for (SlotState& h : r.slots) h.at = {made.tail, made.tail};
       }
     }
   }
@@ -78,7 +78,7 @@ class Overlapped {
   }
 
  private:
-  struct Held {
+  struct SlotState {
     Flow at;                                // when the contents are ready
     double reading = 0;                     // must not be written until then
     std::int32_t writers = 0, readers = 0;  // incomplete messages
@@ -103,7 +103,7 @@ class Overlapped {
   struct Rank {
     const Program& program;
     Forms forms;
-    std::vector<Held> slots{};
+    std::vector<SlotState> slots{};
     std::vector<Posted> ready{};
     std::size_t next = 0;
     std::int32_t open = 0;       // issued, incomplete messages
@@ -170,12 +170,12 @@ class Overlapped {
     };
     for (std::int32_t i = 0; i < a.slots; ++i) {
       if (a.src >= 0) {
-        const Held& h = r.slots[static_cast<std::size_t>(a.src + i)];
+        const SlotState& h = r.slots[static_cast<std::size_t>(a.src + i)];
         if (h.writers > 0) return false;
         see(h.at.head, h.at.tail);
       }
       if (a.dst >= 0) {
-        const Held& h = r.slots[static_cast<std::size_t>(a.dst + i)];
+        const SlotState& h = r.slots[static_cast<std::size_t>(a.dst + i)];
         if (h.writers > 0 || h.readers > 0) return false;
         see(h.reading, h.reading);
         if (a.kind == Kind::combine) see(h.at.head, h.at.tail);
@@ -294,7 +294,7 @@ class Overlapped {
     s.last = std::max(s.last, p.there.tail);
     if (sent(m).level != s.level) s.others = std::max(s.others, p.there.tail);
     for (std::int32_t i = 0; i < sent(m).slots && s.forms.keeps_buffer(sent(m)); ++i) {
-      Held& h = s.slots[static_cast<std::size_t>(sent(m).src + i)];
+      SlotState& h = s.slots[static_cast<std::size_t>(sent(m).src + i)];
       --h.readers;
       h.reading = std::max(h.reading, p.there.tail);
     }
@@ -308,7 +308,7 @@ class Overlapped {
     Flow in = p.there;
     if (a.kind == Kind::recv_combine) {
       for (std::int32_t i = 0; i < a.slots; ++i) {
-        const Held& h = d.slots[static_cast<std::size_t>(a.dst + i)];
+        const SlotState& h = d.slots[static_cast<std::size_t>(a.dst + i)];
         in.head = std::max(in.head, h.at.head);
         in.tail = std::max(in.tail, h.at.tail);
       }
@@ -320,7 +320,7 @@ class Overlapped {
                               p.core != nullptr ? *p.core : d.core);
     if (a.level != d.level) d.others = std::max(d.others, made.tail);
     for (std::int32_t i = 0; i < a.slots; ++i) {
-      Held& h = d.slots[static_cast<std::size_t>(a.dst + i)];
+      SlotState& h = d.slots[static_cast<std::size_t>(a.dst + i)];
       --h.writers;
       h.at = made;
     }

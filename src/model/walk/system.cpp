@@ -8,27 +8,27 @@ System system_of(payload::Kind kind, bool raw_inside, double raw_below) noexcept
   s.raw_below = raw_below;
   switch (kind) {
     case payload::Kind::raw: break;
-    case payload::Kind::cprp2p: s.travel = Travel::every_hop; break;
-    case payload::Kind::recompress: s.travel = Travel::once; break;
+    case payload::Kind::cprp2p: s.compression = Compression::every_hop; break;
+    case payload::Kind::recompress: s.compression = Compression::once; break;
     case payload::Kind::homomorphic:
-      s.travel = Travel::once;
-      s.meet = Meet::streams;
+      s.compression = Compression::once;
+      s.combining = Combining::streams;
       break;
     case payload::Kind::fused:
-      s.travel = Travel::once;
-      s.meet = Meet::fused;
+      s.compression = Compression::once;
+      s.combining = Combining::fused;
       break;
   }
   return s;
 }
 
-std::span<const Known> known_systems() noexcept {
-  using T = Travel;
-  using M = Meet;
+std::span<const PublishedSystem> known_systems() noexcept {
+  using T = Compression;
+  using M = Combining;
   constexpr std::string_view ring = "ring", doubling = "recursive_doubling", two_floors = "hierarchical_ring";
-  // name, {travel, meet, up_front, agree, own_beside, sums_after, raw_inside}, overlap, allreduce, reduce_scatter,
+  // name, {compression, combining, up_front, agree, own_beside, sums_after, raw_inside}, overlap, allreduce, reduce_scatter,
   // allgather
-  static constexpr Known all[] = {
+  static constexpr PublishedSystem all[] = {
       {"mpi-ring", {T::raw, M::raw, false, true, false, 0, false}, true, ring, ring, ring},
       {"mpi-recursive-doubling", {T::raw, M::raw, false, true, false, 0, false}, true, doubling, "", doubling},
       {"cprp2p", {T::every_hop, M::raw, false, false, false, 0, false}, false, ring, ring, ring},
@@ -44,8 +44,8 @@ std::span<const Known> known_systems() noexcept {
   return all;
 }
 
-const Known* find_system(std::string_view name) noexcept {
-  for (const Known& k : known_systems())
+const PublishedSystem* find_system(std::string_view name) noexcept {
+  for (const PublishedSystem& k : known_systems())
     if (k.name == name) return &k;
   return nullptr;
 }

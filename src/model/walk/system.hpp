@@ -8,13 +8,13 @@
 
 namespace stretto::model {
 
-enum class Travel : std::uint8_t {
+enum class Compression : std::uint8_t {
   raw,
   every_hop,  // compressed and decoded per hop
   once,       // compressed once, forwarded unchanged
 };
 
-enum class Meet : std::uint8_t {
+enum class Combining : std::uint8_t {
   raw,        // streams are decoded first
   streams,    // raw operands are compressed first
   quantised,  // codes + stream; raw operands are quantised first, by an own kernel
@@ -22,8 +22,8 @@ enum class Meet : std::uint8_t {
 };
 
 struct System {
-  Travel travel = Travel::raw;
-  Meet meet = Meet::raw;
+  Compression compression = Compression::raw;
+  Combining combining = Combining::raw;
   bool up_front = false;  // contributions are coded before the first message
   // all ranks decode results from streams, so that values are equal; else a rank keeps its own
   bool agree = true;
@@ -36,13 +36,13 @@ struct System {
 System system_of(payload::Kind kind, bool raw_inside = false, double raw_below = 0) noexcept;
 
 // A published system, its schedules (empty: none), and whether codec and transfers overlap.
-struct Known {
+struct PublishedSystem {
   std::string_view name;
   System system;
   bool overlap;
   std::string_view allreduce, reduce_scatter, allgather;
 };
-std::span<const Known> known_systems() noexcept;
-const Known* find_system(std::string_view name) noexcept;
+std::span<const PublishedSystem> known_systems() noexcept;
+const PublishedSystem* find_system(std::string_view name) noexcept;
 
 }  // namespace stretto::model

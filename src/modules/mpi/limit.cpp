@@ -5,7 +5,7 @@
 
 namespace stretto::modules {
 
-carrier::Late abort_program(MPI_Comm comm, Ended ended) {
+carrier::LateHandler abort_program(MPI_Comm comm, PeerDiagnosis ended) {
   int rank = 0, size = 1;
   MPI_Comm_rank(comm, &rank);
   MPI_Comm_size(comm, &size);

@@ -10,7 +10,7 @@ using namespace backend;
 
 namespace {
 
-struct Passed {
+struct CallArguments {
   MPI_Comm comm;
   MPI_Datatype type;
   MPI_Op op;
@@ -19,7 +19,7 @@ struct Passed {
 };
 
 template <Collective what>
-int call(const Passed& c, const void* s, void* r) noexcept {
+int call(const CallArguments& c, const void* s, void* r) noexcept {
   if constexpr (what == Collective::allreduce) return MPI_Allreduce(s, r, c.count, c.type, c.op, c.comm);
   if constexpr (what == Collective::reduce) return MPI_Reduce(s, r, c.count, c.type, c.op, c.root, c.comm);
   if constexpr (what == Collective::reduce_scatter_block)
@@ -36,7 +36,7 @@ int call(const Passed& c, const void* s, void* r) noexcept {
 template <Collective what>
 class Prepared final : public PreparedCall {
  public:
-  explicit Prepared(const Passed& passed) noexcept : passed_(passed) {}
+  explicit Prepared(const CallArguments& passed) noexcept : passed_(passed) {}
   [[gnu::hot]] Status run(const void* send, void* recv, double timeout) noexcept override {
     const carrier::Limited limited(passed_.watchdog, schedule::name(what), timeout);
     const int code = call<what>(passed_, send == STRETTO_IN_PLACE ? MPI_IN_PLACE : send,
@@ -45,18 +45,18 @@ class Prepared final : public PreparedCall {
   }
 
  private:
-  const Passed passed_;
+  const CallArguments passed_;
 };
 
 template <Collective what>
-std::unique_ptr<PreparedCall> make(const Passed& p) noexcept {
+std::unique_ptr<PreparedCall> make(const CallArguments& p) noexcept {
   return std::unique_ptr<PreparedCall>(new (std::nothrow) Prepared<what>(p));
 }
 
 }  // namespace
 
 std::unique_ptr<PreparedCall> prepare_on(MPI_Comm comm, carrier::Watchdog& watchdog, const Shape& s) noexcept {
-  const Passed p{
+  const CallArguments p{
       comm,   mpi_type(s.type), schedule::reduces(s.collective) ? mpi_op(s.op) : MPI_OP_NULL, static_cast<int>(s.count),
       s.root, &watchdog};
   switch (s.collective) {

@@ -33,7 +33,6 @@ struct Vectors {
   std::vector<std::size_t> places;  // displacements of staged blocks; empty: none
 };
 
-// Owns what must live while the call runs.
 struct Staged {
   Shape shape;
   void* recv = nullptr;

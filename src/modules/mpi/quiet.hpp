@@ -1,5 +1,3 @@
-// Returns errors of transfers as codes, whatever the program's error handlers are.
-//
 // Completion calls over several requests name no communicator. If a request fails, MPICH invokes the error handler of
 // MPI_COMM_SELF, which aborts unless the program changed it. While a QuietErrors lives, that handler returns. Other
 // threads notice only by an error meanwhile; the last QuietErrors restores the handler. With other MPIs it does

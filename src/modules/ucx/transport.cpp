@@ -144,7 +144,7 @@ Status make_ucx_transport(carrier::Store& store, const backend::Place& place,
     return fail(Status::unsupported, "{} ranks; a communicator over UCX has at most {}", place.size, most_ranks);
   try {
     std::unique_ptr<UcxWorker> worker;
-    carrier::Newcomer me{place.name, place.rank, place.size, STRETTO_VERSION, {}, {}};
+    carrier::Participant me{place.name, place.rank, place.size, STRETTO_VERSION, {}, {}};
     Status own = UcxWorker::make(place.transports, &worker);
     if (own == Status::ok) own = worker->address(&me.address);
     if (own != Status::ok) me.failure = message();

@@ -14,7 +14,7 @@ struct Buffers {
   friend bool operator==(const Buffers&, const Buffers&) = default;
 };
 
-struct Passed {
+struct PassedBuffers {
   Buffers buffers;
   std::int64_t extent = 0;  // see buffers_of()
 };

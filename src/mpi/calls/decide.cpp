@@ -6,7 +6,7 @@
 
 #include "carrier/watchdog.hpp"
 #include "mpi/calls/device.hpp"
-#include "mpi/calls/inside.hpp"
+#include "mpi/calls/recursion_guard.hpp"
 #include "mpi/requests/started.hpp"
 #include "mpi/settings/call_site.hpp"
 
@@ -15,13 +15,13 @@ namespace {
 
 // Collectives in attribute functions belong to the MPI.
 bool made(MPI_Comm comm, Communicator* c, const Settings& settings) {
-  const Inside guard;
+  const RecursionGuard guard;
   return make(comm, c, settings.timeout);
 }
 
 bool used_enough(MPI_Comm comm, Communicator* c, const Settings& settings) noexcept {
   if (c->use < use_before_making) return false;
-  const Inside guard;
+  const RecursionGuard guard;
   return c->use >= use_wanted(comm, c, settings.timeout);
 }
 
@@ -93,7 +93,6 @@ bool is_fixed(const Shape& shape, const Settings& settings) noexcept {
   return settings.reproducible && shape.element && rounds(shape.element->type);
 }
 
-// Why the MPI serves a nonblocking call, or null.
 const char* unless_it_may_start(const WrappedCall& call, Decision* d, const Runtime& runtime) {
   const bool names = runtime.settings.rules.looks_at_names();
   // Ranks compare rules by messages.

@@ -1,4 +1,4 @@
-// GPU memory. The MPI gets such calls, unless a setting asks for stretto.
+// The MPI gets calls with GPU memory, unless a setting asks for stretto.
 #pragma once
 
 #include <cstdint>

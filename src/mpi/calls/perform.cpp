@@ -7,8 +7,8 @@
 #include "api/communicator.hpp"
 #include "call/enums.hpp"
 #include "mpi/calls/decide.hpp"
-#include "mpi/calls/inside.hpp"
 #include "mpi/calls/prepared.hpp"
+#include "mpi/calls/recursion_guard.hpp"
 #include "mpi/calls/serve.hpp"
 #include "mpi/process/communicators.hpp"
 #include "mpi/process/failures.hpp"
@@ -24,7 +24,7 @@ using Clock = std::chrono::steady_clock;
 int use_of(std::int64_t bytes) noexcept { return static_cast<int>(std::min<std::int64_t>(1 + bytes / 1024, 22)); }
 
 int run(const WrappedCall& call, Communicator* c, const Settings& settings, Native native) {
-  const Inside guard;
+  const RecursionGuard guard;
   const carrier::Limited limited(c && call.form == Form::blocking ? &c->watchdog : nullptr,
                                  operation_names[static_cast<std::size_t>(call.operation)], settings.timeout);
   return native();
@@ -59,11 +59,11 @@ class Account {
   }
 
  private:
-  void note(const Way& way, const Decision& d, Tally t, Server server) {
+  void note(const RowKey& key, const Decision& d, Tally t, Server server) {
     t.calls = 1;
     t.bytes = call_.form == Form::persistent ? 0 : static_cast<double>(d.shape.bytes);  // its starts move the data
     t.seconds = std::chrono::duration<double>(Clock::now() - begun_).count();
-    statistics_->add(way, t, server);
+    statistics_->add(key, t, server);
   }
 
   Statistics* statistics_;
@@ -112,7 +112,7 @@ int dispatch(Runtime& r, const WrappedCall& call, Communicator* communicator, Na
   std::optional<stretto_report> report;
   if (account.wanted() || d.shape.moved) report = stretto_report STRETTO_REPORT_INIT;
   const stretto_options options = options_of(d, r.settings, report ? &*report : nullptr);
-  Passed passed;
+  PassedBuffers passed;
   const stretto_status s = serve(call, *d.communicator, d.shape, options, &passed);
   if (s == STRETTO_OK) {
     if (report)
@@ -128,7 +128,6 @@ int dispatch(Runtime& r, const WrappedCall& call, Communicator* communicator, Na
   return code;
 }
 
-// True: an equal call was cached; *code is its result.
 bool again(const Settings& settings, const WrappedCall& call, Communicator* c, Native native, int* code) {
   stretto_status s = STRETTO_OK;
   if (!c || !c->prepared.again(call, *c, settings.timeout, &s)) return false;

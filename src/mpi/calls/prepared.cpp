@@ -53,7 +53,7 @@ bool fits(std::int64_t n) noexcept {
   return true;
 }
 
-void PreparedByArguments::keep(const WrappedCall& call, const Communicator& c, const Passed& passed) noexcept {
+void PreparedByArguments::keep(const WrappedCall& call, const Communicator& c, const PassedBuffers& passed) noexcept {
   if (call.recvcounts) return;  // not part of the key
   // Only calls without copies: their buffers are the program's, with dense elements.
   if (buffers_of(call, c, passed.extent) != passed.buffers) return;

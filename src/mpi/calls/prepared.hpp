@@ -11,7 +11,7 @@
 namespace stretto::mpi {
 
 struct Communicator;
-struct Passed;
+struct PassedBuffers;
 
 class PreparedByArguments {
  public:
@@ -19,7 +19,7 @@ class PreparedByArguments {
   bool again(const WrappedCall& call, const Communicator& c, double timeout, stretto_status* status) const noexcept;
 
   // For a call that serve() just ran; caches it if an equal one can run without copies of its data.
-  void keep(const WrappedCall& call, const Communicator& c, const Passed& passed) noexcept;
+  void keep(const WrappedCall& call, const Communicator& c, const PassedBuffers& passed) noexcept;
 
   void clear() noexcept { lines_.clear(); }
 

@@ -33,14 +33,14 @@ Status take(Buffer& buffer, void*& at, std::int64_t count, MPI_Datatype type, MP
   return s;
 }
 
-Status lay_out_bcast(const WrappedCall& call, const Communicator& c, Sides* s) {
+Status lay_out_bcast(const WrappedCall& call, const Communicator& c, CallBuffers* s) {
   auto& [send, recv] = s->passed.buffers = buffers_of(call, c, 0);
   const bool apart = lie_apart(c, send, recv);
   return c.rank == call.root ? give(s->given, send, call.recvcount, call.recvtype, call.comm, apart)
                              : take(s->taken, recv, call.recvcount, call.recvtype, call.comm, apart, false);
 }
 
-Status lay_out_to_all(const WrappedCall& call, const Communicator& c, Sides* s) {
+Status lay_out_to_all(const WrappedCall& call, const Communicator& c, CallBuffers* s) {
   s->passed.extent = extent_of(call.recvtype);
   auto& [send, recv] = s->passed.buffers = buffers_of(call, c, s->passed.extent);
   const bool in_place = send == STRETTO_IN_PLACE, apart = lie_apart(c, send, recv);
@@ -50,7 +50,7 @@ Status lay_out_to_all(const WrappedCall& call, const Communicator& c, Sides* s) 
   return take(s->taken, recv, call.recvcount * c.size, call.recvtype, call.comm, apart, in_place);
 }
 
-Status lay_out_gather(const WrappedCall& call, const Communicator& c, Sides* s) {
+Status lay_out_gather(const WrappedCall& call, const Communicator& c, CallBuffers* s) {
   const bool root = c.rank == call.root;
   s->passed.extent = root ? extent_of(call.recvtype) : 0;
   auto& [send, recv] = s->passed.buffers = buffers_of(call, c, s->passed.extent);
@@ -60,7 +60,7 @@ Status lay_out_gather(const WrappedCall& call, const Communicator& c, Sides* s) 
   return take(s->taken, recv, call.recvcount * c.size, call.recvtype, call.comm, apart, in_place);
 }
 
-Status lay_out_scatter(const WrappedCall& call, const Communicator& c, Sides* s) {
+Status lay_out_scatter(const WrappedCall& call, const Communicator& c, CallBuffers* s) {
   const bool root = c.rank == call.root;
   s->passed.extent = root ? extent_of(call.sendtype) : 0;
   auto& [send, recv] = s->passed.buffers = buffers_of(call, c, s->passed.extent);
@@ -71,7 +71,7 @@ Status lay_out_scatter(const WrappedCall& call, const Communicator& c, Sides* s)
   return take(s->taken, recv, call.recvcount, call.recvtype, call.comm, copied, false);
 }
 
-Status lay_out_reduction(const WrappedCall& call, const Communicator& c, const Shape& shape, Sides* s) {
+Status lay_out_reduction(const WrappedCall& call, const Communicator& c, const Shape& shape, CallBuffers* s) {
   std::int64_t all = call.recvcount, own = call.recvcount;
   if (call.operation == Function::reduce_scatter_block) all *= c.size;
   if (call.operation == Function::reduce_scatter) {
@@ -90,7 +90,7 @@ Status lay_out_reduction(const WrappedCall& call, const Communicator& c, const S
   return take(s->taken, recv, in_place ? all : own, call.recvtype, call.comm, true, in_place);
 }
 
-Status lay_out(const WrappedCall& call, const Communicator& c, const Shape& shape, Sides* s) {
+Status lay_out(const WrappedCall& call, const Communicator& c, const Shape& shape, CallBuffers* s) {
   if (shape.element) return lay_out_reduction(call, c, shape, s);
   if (call.operation == Function::bcast) return lay_out_bcast(call, c, s);
   if (call.operation == Function::gather) return lay_out_gather(call, c, s);
@@ -100,19 +100,19 @@ Status lay_out(const WrappedCall& call, const Communicator& c, const Shape& shap
 
 // Precondition: lay_out() has laid out the call, and stretto has its collective.
 stretto_status issue(const WrappedCall& call, const Communicator& c, const Shape& shape, const stretto_options* o,
-                     const Sides& sides, stretto_request* request) {
-  const auto [send, recv] = sides.passed.buffers;
+                     const CallBuffers& call_buffers, stretto_request* request) {
+  const auto [send, recv] = call_buffers.passed.buffers;
   stretto_call record = STRETTO_CALL_INIT;
   record.collective = stretto::call::to_c(*collective_of(call.operation));
   record.sendbuf = send;
-  record.recvbuf = call.operation == Function::bcast && c.rank == call.root ? sides.given.data() : recv;
+  record.recvbuf = call.operation == Function::bcast && c.rank == call.root ? call_buffers.given.data() : recv;
   record.root = call.root;
   record.count = to_size(shape.bytes);
   if (shape.element) {
     record.type = shape.element->type;
     record.op = shape.op;
     record.count = to_size(call.recvcount) * static_cast<std::size_t>(shape.element->parts);
-    record.recvcounts = sides.counts.data();
+    record.recvcounts = call_buffers.counts.data();
   } else if (shape.moved) {
     record.type = shape.moved->type;
     record.count = to_size(shape.bytes) / stretto_type_size(record.type);
@@ -133,7 +133,7 @@ stretto_status prepare(const Communicator& c, const Step& step) noexcept {
   return to_c(s);
 }
 
-// Blocks of all ranks for the C interface; types that are not dense are packed.
+// Types that are not dense are packed.
 struct Blocks {
   bool dense = false, in_place = false;
   std::byte* base = nullptr;
@@ -203,24 +203,25 @@ void give_up(const Communicator& c, Status s) noexcept {
 }
 
 stretto_status serve(const WrappedCall& call, const Communicator& c, const Shape& shape, const stretto_options& options,
-                     Passed* passed) {
+                     PassedBuffers* passed) {
   if (call.operation == Function::allgatherv) return allgatherv(call, c, shape, options);
-  Sides sides;
-  if (const stretto_status s = prepare(c, [&] { return lay_out(call, c, shape, &sides); }); s != STRETTO_OK) return s;
-  *passed = sides.passed;
-  const stretto_status done = issue(call, c, shape, &options, sides, nullptr);
+  CallBuffers call_buffers;
+  if (const stretto_status s = prepare(c, [&] { return lay_out(call, c, shape, &call_buffers); }); s != STRETTO_OK)
+    return s;
+  *passed = call_buffers.passed;
+  const stretto_status done = issue(call, c, shape, &options, call_buffers, nullptr);
   if (done == STRETTO_OK && shape.moved && call.operation == Function::bcast && c.rank == call.root)
-    return to_c(round_as_others(shape, options, sides.given.data()));
-  return done == STRETTO_OK ? to_c(sides.taken.put_back()) : done;
+    return to_c(round_as_others(shape, options, call_buffers.given.data()));
+  return done == STRETTO_OK ? to_c(call_buffers.taken.put_back()) : done;
 }
 
 stretto_status serve_started(const WrappedCall& call, const Communicator& c, const Shape& shape,
-                             const stretto_options& options, Sides* sides, stretto_request* request) {
+                             const stretto_options& options, CallBuffers* call_buffers, stretto_request* request) {
   const stretto_status s = prepare(c, [&] {
-    const Status laid = lay_out(call, c, shape, sides);
-    return laid == Status::ok ? sides->taken.hold() : laid;
+    const Status laid = lay_out(call, c, shape, call_buffers);
+    return laid == Status::ok ? call_buffers->taken.hold() : laid;
   });
-  return s == STRETTO_OK ? issue(call, c, shape, &options, *sides, request) : s;
+  return s == STRETTO_OK ? issue(call, c, shape, &options, *call_buffers, request) : s;
 }
 
 }  // namespace stretto::mpi

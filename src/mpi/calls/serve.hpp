@@ -13,8 +13,8 @@
 
 namespace stretto::mpi {
 
-struct Sides {
-  Passed passed;
+struct CallBuffers {
+  PassedBuffers passed;
   Buffer given, taken;
   std::vector<std::size_t> counts;
 };
@@ -26,11 +26,11 @@ void give_up(const Communicator& c, Status s) noexcept;
 // *passed: set for calls without counts by rank. Precondition of all functions here: shape_of() returned null, and
 // c.comm exists.
 stretto_status serve(const WrappedCall& call, const Communicator& c, const Shape& shape, const stretto_options& options,
-                     Passed* passed);
+                     PassedBuffers* passed);
 
-// Starts any call except an allgatherv. The caller keeps `sides` until the request is complete, then calls
+// Starts any call except an allgatherv. The caller keeps `call_buffers` until the request is complete, then calls
 // taken.put_back().
 stretto_status serve_started(const WrappedCall& call, const Communicator& c, const Shape& shape,
-                             const stretto_options& options, Sides* sides, stretto_request* request);
+                             const stretto_options& options, CallBuffers* call_buffers, stretto_request* request);
 
 }  // namespace stretto::mpi

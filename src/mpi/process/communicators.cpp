@@ -15,8 +15,8 @@
 #include "modules/mpi/limit.hpp"
 #include "modules/mpi/transport.hpp"
 #include "mpi/calls/device.hpp"
-#include "mpi/calls/inside.hpp"
 #include "mpi/calls/prepared.hpp"
+#include "mpi/calls/recursion_guard.hpp"
 #include "mpi/process/inherited_bound.hpp"
 
 namespace stretto::mpi {
@@ -133,14 +133,14 @@ Communicator::Communicator(MPI_Comm of) : watchdog(modules::abort_program(of, {}
 Communicator::~Communicator() = default;
 
 Communicator* find_communicator(MPI_Comm comm) noexcept {
-  struct Found {
+  struct CachedCommunicator {
     MPI_Comm comm = MPI_COMM_NULL;
     unsigned generation = 0;
     Communicator* found = nullptr;
   };
   // programs alternate between row and column communicators
-  static thread_local std::array<Found, 8> lately;
-  Found& latest = lately[(std::hash<MPI_Comm>()(comm) * 0x9E3779B97F4A7C15u) >> 61];
+  static thread_local std::array<CachedCommunicator, 8> lately;
+  CachedCommunicator& latest = lately[(std::hash<MPI_Comm>()(comm) * 0x9E3779B97F4A7C15u) >> 61];
   if (latest.comm == comm && latest.found && latest.generation == generation.load(std::memory_order_acquire))
     return latest.found;
   const unsigned now = generation.load();
@@ -174,7 +174,7 @@ void reserve(MPI_Comm comm, Communicator* c, double limit) noexcept {
   constexpr int patience = 3;  // number of early frees
   if (c->inter || c->size == 1 || !within_world(comm, c->size)) return;
   if (use_wanted(comm, c, limit) > use_before_making << patience) return;
-  const Inside guard;  // the MPI calls the program's attribute functions
+  const RecursionGuard guard;  // the MPI calls the program's attribute functions
   const Clock::time_point begun = Clock::now();
   c->reserves = c->ready.make(comm);
   if (!c->reserves) return;

@@ -6,17 +6,17 @@
 namespace stretto::mpi {
 namespace {
 
-struct Will {
+struct BoundAttribute {
   Bound bound;
   bool open;  // on the parent
 };
 
 // Without memory the duplicate fails: ranks would wait for each other if only some had the bound.
 int copy_bound(MPI_Comm, int, void*, void* value, void* copy, int* copied) noexcept {
-  const Will& will = *static_cast<const Will*>(value);
+  const BoundAttribute& attribute = *static_cast<const BoundAttribute*>(value);
   *copied = 0;
-  if (!will.open) return MPI_SUCCESS;
-  auto* own = new (std::nothrow) Will{will.bound, false};
+  if (!attribute.open) return MPI_SUCCESS;
+  auto* own = new (std::nothrow) BoundAttribute{attribute.bound, false};
   if (!own) return MPI_ERR_NO_MEM;
   *static_cast<void**>(copy) = own;
   *copied = 1;
@@ -24,7 +24,7 @@ int copy_bound(MPI_Comm, int, void*, void* value, void* copy, int* copied) noexc
 }
 
 int drop(MPI_Comm, int, void* value, void*) noexcept {
-  delete static_cast<Will*>(value);
+  delete static_cast<BoundAttribute*>(value);
   return MPI_SUCCESS;
 }
 
@@ -41,20 +41,21 @@ int keyval() noexcept {
 
 bool hand_on(MPI_Comm parent, const Bound& bound) {
   if (keyval() == MPI_KEYVAL_INVALID) return false;
-  auto will = std::make_unique<Will>(Will{bound, true});
-  if (PMPI_Comm_set_attr(parent, keyval(), will.get()) != MPI_SUCCESS) return false;
-  static_cast<void>(will.release());
+  auto attribute = std::make_unique<BoundAttribute>(BoundAttribute{bound, true});
+  if (PMPI_Comm_set_attr(parent, keyval(), attribute.get()) != MPI_SUCCESS) return false;
+  static_cast<void>(attribute.release());
   return true;
 }
 
 void end_inheritance(MPI_Comm parent) noexcept { PMPI_Comm_delete_attr(parent, keyval()); }
 
 std::optional<Bound> inherited_bound(MPI_Comm comm) noexcept {
-  Will* will = nullptr;
+  BoundAttribute* attribute = nullptr;
   int present = 0;
-  if (keyval() == MPI_KEYVAL_INVALID || PMPI_Comm_get_attr(comm, keyval(), &will, &present) != MPI_SUCCESS || !present)
+  if (keyval() == MPI_KEYVAL_INVALID || PMPI_Comm_get_attr(comm, keyval(), &attribute, &present) != MPI_SUCCESS ||
+      !present)
     return std::nullopt;
-  return will->bound;
+  return attribute->bound;
 }
 
 }  // namespace stretto::mpi

@@ -17,7 +17,6 @@
 namespace stretto::mpi {
 namespace {
 
-// Addresses that MPI_Alloc_mem returned from stretto's memory.
 class Allocations {
  public:
   bool take(std::size_t bytes, void** at) {

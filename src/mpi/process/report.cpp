@@ -108,9 +108,9 @@ Row from_text(std::string_view line) {
     std::from_chars(field.data(), field.data() + field.size(), *to);
   };
   Row r;
-  for (std::string* s : {&r.way.operation, &r.way.path, &r.way.why}) *s = next();
-  number(&r.way.size);
-  r.way.size = std::min(r.way.size, largest_of_size.size() - 1);
+  for (std::string* s : {&r.key.operation, &r.key.path, &r.key.why}) *s = next();
+  number(&r.key.size);
+  r.key.size = std::min(r.key.size, largest_of_size.size() - 1);
   Tally& t = r.tally;
   number(&t.calls);
   for (double* x :
@@ -138,14 +138,14 @@ Row from_text(std::string_view line) {
 
 // Ranks without memory send none.
 std::vector<Row> merge(const std::vector<std::string>& texts, Hosts* hosts) {
-  std::map<Way, Record> all;
+  std::map<RowKey, Record> all;
   double stretch = 0;
   for (const std::string& text : texts) {
     std::istringstream lines(text);
     if (std::string host; std::getline(lines, host)) ++(*hosts)[host];
     for (std::string line; std::getline(lines, line);) {
       const Row r = from_text(line);
-      auto& [t, timeline] = all[r.way];
+      auto& [t, timeline] = all[r.key];
       const double slowest = std::max(t.seconds, r.tally.seconds);
       t.add(r.tally);
       t.seconds = slowest;
@@ -154,15 +154,15 @@ std::vector<Row> merge(const std::vector<std::string>& texts, Hosts* hosts) {
     }
   }
   std::vector<Row> rows;
-  for (auto& [way, record] : all) {
+  for (auto& [key, record] : all) {
     auto& [tally, timeline] = record;
     for (double* mean : {&tally.saved, &tally.saved_least, &tally.saved_most})
       *mean /= static_cast<double>(texts.size());
     timeline.lengthen(stretch);
-    rows.push_back({way, tally, timeline});
+    rows.push_back({key, tally, timeline});
   }
   std::sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) {
-    return std::pair(-a.tally.seconds, a.way) < std::pair(-b.tally.seconds, b.way);
+    return std::pair(-a.tally.seconds, a.key) < std::pair(-b.tally.seconds, b.key);
   });
   return rows;
 }
@@ -195,21 +195,20 @@ std::string overlapped(const Row& r) {
   return fmt::format(
       "overlap: {} calls of {} were {:.3f} s under way, {:.0f} % of it beside the program's own work; "
       "their starts and waits took {:.3f} s{}\n",
-      t.calls, r.way.operation, t.in_flight, 100 * t.hidden / t.in_flight, t.attended, split);
+      t.calls, r.key.operation, t.in_flight, 100 * t.hidden / t.in_flight, t.attended, split);
 }
 
 std::string path_and_why(const Row& r) {
-  std::string text = r.way.path + (r.way.why.empty() ? "" : ": ") + r.way.why;
+  std::string text = r.key.path + (r.key.why.empty() ? "" : ": ") + r.key.why;
   const Tally& t = r.tally;
-  const bool assumed = r.way.why.ends_with(assumed_reason);
-  if (!(assumed || r.way.why.ends_with(predicted_reason)) || r.way.path == "native") return text;
+  const bool assumed = r.key.why.ends_with(assumed_reason);
+  if (!(assumed || r.key.why.ends_with(predicted_reason)) || r.key.path == "native") return text;
   if (t.predicted > 0 && t.predicted_mpi > 0)
     text += fmt::format(" to take {:.2g} of the MPI's time", t.predicted / t.predicted_mpi);
   if (assumed) text += " (not measured: stretto tune)";
   return text;
 }
 
-// True if the gain or loss exceeds the calls' scatter.
 bool is_known(double least, double most) { return least > 0 || most < 0; }
 
 std::string savings(const std::vector<Row>& rows) {
@@ -235,8 +234,8 @@ std::string savings(const std::vector<Row>& rows) {
 std::string uncompressed(const std::vector<Row>& rows) {
   std::map<std::string, std::uint64_t> reasons;
   for (const Row& r : rows) {
-    if (r.way.path.find(',') != std::string::npos) return {};  // a payload
-    if (r.way.operation.find("reduce") != std::string::npos) reasons[path_and_why(r)] += r.tally.calls;
+    if (r.key.path.find(',') != std::string::npos) return {};  // a payload
+    if (r.key.operation.find("reduce") != std::string::npos) reasons[path_and_why(r)] += r.tally.calls;
   }
   if (reasons.empty()) return "bound: a bound was given, and no reduction was called\n";
   const auto most = std::max_element(reasons.begin(), reasons.end(),

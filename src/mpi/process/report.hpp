@@ -18,7 +18,7 @@ bool can_be_written(const std::string& file);
 
 // Sums over all ranks, except the maximum of `seconds` and errors, and the mean of `saved`.
 struct Row {
-  Way way;
+  RowKey key;
   Tally tally;
   Timeline timeline;  // equal stretches in all rows
 };

@@ -32,19 +32,19 @@ void Tally::add(const Tally& other) noexcept {
   ignored.add(other.ignored);
 }
 
-void Statistics::add(Way way, const Tally& tally, Server server) {
+void Statistics::add(RowKey key, const Tally& tally, Server server) {
   const int length = tally.bytes > 0 ? std::ilogb(tally.bytes) : -1;
-  while (tally.bytes > largest_of_size[way.size]) ++way.size;
+  while (tally.bytes > largest_of_size[key.size]) ++key.size;
   const std::lock_guard lock(mutex_);
-  Record& record = all_[way];
+  Record& record = all_[key];
   record.tally.add(tally);
   const std::chrono::duration<double> now = std::chrono::steady_clock::now() - begun_;
   record.timeline.add(now.count(), tally.seconds, tally.calls);
-  if (server == Server::mpi) theirs_[{way.operation, length}].add(tally.seconds);
-  if (server == Server::stretto) ours_[way][length].add(tally.seconds);
+  if (server == Server::mpi) theirs_[{key.operation, length}].add(tally.seconds);
+  if (server == Server::stretto) ours_[key][length].add(tally.seconds);
 }
 
-double Statistics::Latest::quantile(double part) const noexcept {
+double Statistics::LatestTimes::quantile(double part) const noexcept {
   std::array<float, 63> sorted = kept_;
   const auto end = sorted.begin() + static_cast<std::ptrdiff_t>(std::min<std::uint64_t>(calls_, sorted.size()));
   const auto wanted = sorted.begin() + static_cast<std::ptrdiff_t>(part * static_cast<double>(end - sorted.begin()));
@@ -52,16 +52,16 @@ double Statistics::Latest::quantile(double part) const noexcept {
   return wanted == end ? 0 : static_cast<double>(*wanted);
 }
 
-std::map<Way, Record> Statistics::all() const {
+std::map<RowKey, Record> Statistics::all() const {
   const std::lock_guard lock(mutex_);
-  std::map<Way, Record> all = all_;
-  for (const auto& [way, lengths] : ours_)
+  std::map<RowKey, Record> all = all_;
+  for (const auto& [key, lengths] : ours_)
     for (const auto& [length, latest] : lengths)
-      if (const auto own = theirs_.find({way.operation, length}); own != theirs_.end()) {
+      if (const auto own = theirs_.find({key.operation, length}); own != theirs_.end()) {
         const auto gained = [&here = latest, &there = own->second](double theirs, double ours) {
           return here.calls() * (there.quantile(theirs) - here.quantile(ours));
         };
-        Tally& tally = all[way].tally;
+        Tally& tally = all[key].tally;
         tally.saved += gained(0.5, 0.5);
         tally.saved_least += gained(0.25, 0.75);
         tally.saved_most += gained(0.75, 0.25);

@@ -22,15 +22,14 @@ inline constexpr const char *predicted_reason = "predicted", *assumed_reason = "
 inline constexpr std::array<double, 5> largest_of_size = {0x1p10, 0x1p16, 0x1p20, 0x1p24,
                                                           std::numeric_limits<double>::infinity()};
 
-struct Way {
+struct RowKey {
   std::string operation;  // "allreduce", "iallreduce"
   std::string path;       // "ring, fused", or "MPI"
   std::string why;
   std::size_t size = 0;  // index into largest_of_size, set by Statistics
-  auto operator<=>(const Way&) const = default;
+  auto operator<=>(const RowKey&) const = default;
 };
 
-// Values beyond the range of a bound.
 struct Ignored {
   std::uint64_t calls = 0;
   std::uint64_t values = 0;  // of the worst call, with its ranges without and with them
@@ -73,17 +72,17 @@ enum class Server : std::uint8_t { stretto, mpi, cores };
 class Statistics {
  public:
   // Sets way.size from the bytes.
-  void add(Way way, const Tally& tally, Server server);
+  void add(RowKey key, const Tally& tally, Server server);
 
   // A path saves its number of calls times a difference of medians: its latest calls against the MPI's latest of that
   // operation and length (within a factor of two) in this process; 0 without any. saved_least and saved_most use the
   // nearest and the farthest quartiles.
-  std::map<Way, Record> all() const;
+  std::map<RowKey, Record> all() const;
 
  private:
   using Length = std::pair<std::string, int>;  // operation, log2 of the bytes
   // The median of the latest calls ignores delays by a busy machine or late ranks.
-  class Latest {
+  class LatestTimes {
    public:
     void add(double seconds) noexcept { kept_[calls_++ % kept_.size()] = static_cast<float>(seconds); }
     double calls() const noexcept { return static_cast<double>(calls_); }
@@ -95,9 +94,9 @@ class Statistics {
   };
   mutable std::mutex mutex_;
   const std::chrono::steady_clock::time_point begun_ = std::chrono::steady_clock::now();
-  std::map<Way, Record> all_;
-  std::map<Way, std::map<int, Latest>> ours_;
-  std::map<Length, Latest> theirs_;
+  std::map<RowKey, Record> all_;
+  std::map<RowKey, std::map<int, LatestTimes>> ours_;
+  std::map<Length, LatestTimes> theirs_;
 };
 
 std::string name_of(const WrappedCall& call);

@@ -1,5 +1,4 @@
-// Completion of requests while stretto's collectives are in flight. Waits poll, so that the MPI's own requests
-// progress.
+// Waits poll while stretto's collectives are in flight, so that the MPI's own requests progress.
 #pragma once
 
 #include <mpi.h>

@@ -1,5 +1,4 @@
-// Communication cores, if every rank names some. Nonblocking calls may not wait for other ranks, so stretto's
-// communicators are made with the program's.
+// Nonblocking calls may not wait for other ranks, so stretto's communicators are made with the program's.
 #pragma once
 
 #include <mpi.h>

@@ -81,7 +81,7 @@ struct Prepared {
 std::atomic<int> ours{0};  // entries that stretto ran when they were made
 
 // Lookups lock only if the request's bit is set.
-class All {
+class PersistentTable {
  public:
   void put(MPI_Request request, const Prepared& p) {
     const std::lock_guard lock(mutex_);
@@ -163,17 +163,17 @@ class All {
 };
 
 // Never destroyed: programs end late. Allocates nothing.
-All& all() noexcept {
-  alignas(All) static std::byte place[sizeof(All)];
-  static All& all = *new (place) All;
-  return all;
+PersistentTable& persistent_table() noexcept {
+  alignas(PersistentTable) static std::byte place[sizeof(PersistentTable)];
+  static PersistentTable& table = *new (place) PersistentTable;
+  return table;
 }
 
 int start_run(MPI_Request request, const Prepared& p) noexcept {
   MPI_Request run = MPI_REQUEST_NULL;
   const int code = start_driven(p.call, p.decision, runtime()->settings, &run);
   if (run == MPI_REQUEST_NULL) return code;
-  all().set_run(request, run);
+  persistent_table().set_run(request, run);
   return code;
 }
 
@@ -194,7 +194,7 @@ void count(const Prepared& p, double seconds) noexcept {
 int none_started(std::span<const MPI_Request> requests) noexcept {
   int code = MPI_ERR_NO_MEM;
   for (const MPI_Request request : requests) {
-    const std::optional<WrappedCall> call = all().call_of(request);
+    const std::optional<WrappedCall> call = persistent_table().call_of(request);
     const Communicator* const c = call ? find_communicator(call->comm) : nullptr;
     if (!c) continue;
     give_up(*c, fail(Status::out_of_memory, std::string_view("no memory to start a persistent collective")));
@@ -219,20 +219,20 @@ void prepared(const WrappedCall& call, MPI_Request request) noexcept {
     if (!p.decision.why) p.communicator = p.decision.communicator;
     p.was_ours = p.communicator != nullptr;
     if (p.was_ours) p.kept = std::make_shared<const ArgumentCopies>(&p.call, p.decision);
-    all().put(request, p);
+    persistent_table().put(request, p);
   } catch (...) {  // the MPI gets uncounted starts; other ranks may start stretto's
     if (c) give_up(*c, fail(Status::out_of_memory, std::string_view("no memory for a persistent collective")));
   }
 }
 
 int start(std::span<const MPI_Request> requests, Native native) noexcept {
-  const auto may_be_known = [](MPI_Request request) { return all().may_have(request); };
+  const auto may_be_known = [](MPI_Request request) { return persistent_table().may_have(request); };
   if (!follows_starts() || std::none_of(requests.begin(), requests.end(), may_be_known)) return native();
   std::vector<std::optional<Prepared>> known;
   bool ours = false;
   try {
     for (const MPI_Request request : requests) {
-      known.push_back(all().find(request));
+      known.push_back(persistent_table().find(request));
       ours = ours || (known.back() && known.back()->communicator);
     }
   } catch (...) {
@@ -253,18 +253,20 @@ int start(std::span<const MPI_Request> requests, Native native) noexcept {
 }
 
 void released(MPI_Request request) noexcept {
-  if (follows_starts()) all().erase(request);
+  if (follows_starts()) persistent_table().erase(request);
 }
 
-void forget_prepared(const Communicator* c) noexcept { all().forget(c); }
+void forget_prepared(const Communicator* c) noexcept { persistent_table().forget(c); }
 
 int persistent_of_ours() noexcept { return ours.load(std::memory_order_acquire); }
 
-bool is_persistent_of_ours(MPI_Request request) noexcept { return all().runs(request); }
+bool is_persistent_of_ours(MPI_Request request) noexcept { return persistent_table().runs(request); }
 
-std::vector<MPI_Request> passed_of(std::span<const MPI_Request> requests) { return all().passed_of(requests); }
+std::vector<MPI_Request> passed_of(std::span<const MPI_Request> requests) {
+  return persistent_table().passed_of(requests);
+}
 
-void run_ended(MPI_Request request) noexcept { all().set_run(request, MPI_REQUEST_NULL); }
+void run_ended(MPI_Request request) noexcept { persistent_table().set_run(request, MPI_REQUEST_NULL); }
 
 }  // namespace stretto::mpi
 

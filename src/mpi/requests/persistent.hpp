@@ -1,5 +1,5 @@
-// Persistent collectives. If communication cores can move the data, stretto runs each start with a hidden request. With
-// a report, starts are counted.
+// If communication cores can move the data, stretto runs each start with a hidden request. With a report, starts are
+// counted.
 #pragma once
 
 #include <mpi.h>
@@ -15,7 +15,6 @@ namespace stretto::mpi {
 // After `call` made `request`.
 void prepared(const WrappedCall& call, MPI_Request request) noexcept;
 
-// True if the library handles or counts starts.
 bool follows_starts() noexcept;
 
 // `native` starts them if none is stretto's.

@@ -34,7 +34,7 @@ struct Started {
 
   WrappedCall call;
   Decision decision;  // its stretto_comm outlives this object
-  Sides sides;
+  CallBuffers call_buffers;
   stretto_report report = STRETTO_REPORT_INIT;
   stretto_request request = nullptr;
   MPI_Request handle = MPI_REQUEST_NULL;
@@ -149,7 +149,7 @@ void account(const Started& s) {
 
 void complete(Started* s) noexcept {
   stretto_status status = stretto_wait(s->request);  // already complete
-  if (status == STRETTO_OK) status = static_cast<stretto_status>(s->sides.taken.put_back());
+  if (status == STRETTO_OK) status = static_cast<stretto_status>(s->call_buffers.taken.put_back());
   if (status == STRETTO_OK) try {
       account(*s);
     } catch (...) {  // not in the statistics
@@ -226,7 +226,7 @@ int start_driven(const WrappedCall& call, const Decision& d, const Settings& set
     return not_started(call, d, fail(Status::mpi_error, std::string_view("the MPI made no generalised request")));
   Started* const kept = s.release();
   kept->waited_before = wait_clock().total(seconds_now());
-  const stretto_status failed = serve_started(call, *d.communicator, d.shape, o, &kept->sides, &kept->request);
+  const stretto_status failed = serve_started(call, *d.communicator, d.shape, o, &kept->call_buffers, &kept->request);
   const MPI_Request handle = kept->handle;
   kept->starting = std::chrono::duration<double>(Clock::now() - begun).count();
   if (failed != STRETTO_OK) {

@@ -39,10 +39,10 @@ Settings read_settings(const Environment& environment, const IsSchedule& is_sche
   s.on = on != "0";
   if (!on.empty() && on != "0" && on != "1")
     complain(s, "STRETTO: '{}' is neither 0, which leaves all to the MPI, nor 1", on);
-  const auto decides = [&](const char* name, std::string meaning) {
-    s.decisive.push_back({name, std::string(given(name)), std::move(meaning)});
+  const auto add_common = [&](const char* name, std::string meaning) {
+    s.common.push_back({name, std::string(given(name)), std::move(meaning)});
   };
-  decides("STRETTO", s.on ? "1" : "0");
+  add_common("STRETTO", s.on ? "1" : "0");
   if (const std::string_view text = given("STRETTO_BOUND"); !text.empty()) {
     Bound bound;
     if (parse_bound(text, &bound) == Status::ok)
@@ -55,36 +55,36 @@ Settings read_settings(const Environment& environment, const IsSchedule& is_sche
     s.ignore_above = 0;
     complain(s, "STRETTO_IGNORE_ABOVE: '{}' is neither a positive number nor inf", text);
   }
-  decides("STRETTO_IGNORE_ABOVE", s.ignore_above > 0 ? fmt::format("{}", s.ignore_above) : "");
+  add_common("STRETTO_IGNORE_ABOVE", s.ignore_above > 0 ? fmt::format("{}", s.ignore_above) : "");
   const std::string_view file = given("STRETTO_RULES");
   const std::size_t before = s.complaints.size();
-  decides("STRETTO_RULES", file.empty() ? "" : read_rules(file.data(), is_schedule, s));
+  add_common("STRETTO_RULES", file.empty() ? "" : read_rules(file.data(), is_schedule, s));
   if (s.bound && s.complaints.size() > before) {
     s.bound.reset();
     complain(s, "STRETTO_BOUND: a call that the unreadable rules keep exact would be bounded");
   }
-  decides("STRETTO_BOUND",
-          s.bound ? fmt::format("{} {} {}", int(s.bound->kind), s.bound->value, int(s.bound->scope)) : "");
+  add_common("STRETTO_BOUND",
+             s.bound ? fmt::format("{} {} {}", int(s.bound->kind), s.bound->value, int(s.bound->scope)) : "");
   const std::string_view moves = given("STRETTO_BOUND_MOVES");
   s.bounds_moves = moves == "1";
   if (!moves.empty() && moves != "0" && moves != "1")
     complain(s, "STRETTO_BOUND_MOVES: '{}' is neither 0 nor 1", moves);
-  decides("STRETTO_BOUND_MOVES", s.bounds_moves ? "1" : "0");
+  add_common("STRETTO_BOUND_MOVES", s.bounds_moves ? "1" : "0");
   const std::string_view reproducible = given("STRETTO_REPRODUCIBLE");
   s.reproducible = reproducible == "1";
   if (!reproducible.empty() && reproducible != "0" && reproducible != "1")
     complain(s, "STRETTO_REPRODUCIBLE: '{}' is neither 0 nor 1", reproducible);
-  decides("STRETTO_REPRODUCIBLE", s.reproducible ? "1" : "0");
+  add_common("STRETTO_REPRODUCIBLE", s.reproducible ? "1" : "0");
   if (const std::string_view node = given("STRETTO_NODE");
       !node.empty() && node != "0" && node != "1" && node != "hosts")
     complain(s, "STRETTO_NODE: '{}' is none of 0, 1 and hosts", node);
   const std::string_view report = given("STRETTO_REPORT");
   s.report = !report.empty() && report != "0";
   if (s.report && report != "1" && report != "yes" && report != "on" && report != "true") s.report_file = report;
-  decides("STRETTO_REPORT", s.report ? "1" : "0");  // the lowest rank's file is written
+  add_common("STRETTO_REPORT", s.report ? "1" : "0");  // the lowest rank's file is written
   s.cores = !given("STRETTO_COMM_CORES").empty();
   s.free_cores = given("STRETTO_COMM_CORES") == "auto";
-  decides("STRETTO_COMM_CORES", s.free_cores ? "auto" : s.cores ? "1" : "");  // each rank names its own cores
+  add_common("STRETTO_COMM_CORES", s.free_cores ? "auto" : s.cores ? "1" : "");  // each rank names its own cores
   if (const std::string_view text = given("STRETTO_TIMEOUT"); !text.empty()) {
     double seconds = 0;
     if (read_positive(text, &seconds))

@@ -13,7 +13,7 @@
 namespace stretto::mpi {
 
 // A setting that must be equal on all ranks, since it decides which messages they exchange.
-struct Decisive {
+struct CommonSetting {
   std::string variable;
   std::string given;    // for messages; empty: not set
   std::string meaning;  // normalised, for comparison
@@ -32,7 +32,7 @@ struct Settings {
   bool cores = false;
   bool free_cores = false;  // "auto": cores that no rank is bound to
   std::vector<std::string> complaints;
-  std::vector<Decisive> decisive;  // equal variables and order on all ranks
+  std::vector<CommonSetting> common;  // equal variables and order on all ranks
 };
 
 using Environment = std::function<const char*(const char* name)>;

@@ -12,7 +12,7 @@ namespace stretto::mpi {
 namespace {
 
 // Ranks without memory must not block others: nothing here allocates before the last message has arrived.
-constexpr std::size_t most_decisive = 8, longest_shown = 256, longest_file = 4096;
+constexpr std::size_t most_common = 8, longest_shown = 256, longest_file = 4096;
 
 // FNV-1a: unlike std::hash equal in every process.
 struct Hash {
@@ -24,14 +24,14 @@ struct Hash {
   void add(char c) noexcept { value = (value ^ static_cast<unsigned char>(c)) * 0x100000001B3u; }
 };
 
-using Hashes = std::array<std::uint64_t, most_decisive>;
+using Hashes = std::array<std::uint64_t, most_common>;
 
 // 0 beyond them, and without memory.
 Hashes hashes_of(const Settings& own) noexcept {
   Hashes all{};
-  for (std::size_t i = 0; i < std::min(own.decisive.size(), most_decisive); ++i) {
+  for (std::size_t i = 0; i < std::min(own.common.size(), most_common); ++i) {
     Hash h;
-    h.add(own.decisive[i].meaning);
+    h.add(own.common[i].meaning);
     all[i] = h.value;
   }
   return all;
@@ -46,26 +46,26 @@ bool spread(std::array<char, n>* text, std::string_view own, int from) noexcept 
 }
 
 // Lowest ranks that differ from rank 0 in a setting, have no memory, or want a report; INT_MAX: none.
-struct Lowest {
-  std::array<int, most_decisive> differs;
+struct LowestRanks {
+  std::array<int, most_common> differs;
   int without_memory, reports;
 };
 
-bool find_lowest(const Settings& own, int rank, Lowest* lowest) noexcept {
+bool find_lowest(const Settings& own, int rank, LowestRanks* lowest) noexcept {
   const Hashes mine = hashes_of(own);
   Hashes first = mine;
-  if (PMPI_Bcast(first.data(), int{most_decisive}, MPI_UINT64_T, 0, MPI_COMM_WORLD) != MPI_SUCCESS) return false;
+  if (PMPI_Bcast(first.data(), int{most_common}, MPI_UINT64_T, 0, MPI_COMM_WORLD) != MPI_SUCCESS) return false;
   const auto here = [rank](bool yes) { return yes ? rank : INT_MAX; };
-  for (std::size_t i = 0; i < most_decisive; ++i) lowest->differs[i] = here(mine[i] != first[i]);
-  lowest->without_memory = here(own.decisive.empty());
+  for (std::size_t i = 0; i < most_common; ++i) lowest->differs[i] = here(mine[i] != first[i]);
+  lowest->without_memory = here(own.common.empty());
   lowest->reports = here(own.report);
-  static_assert(sizeof *lowest == (most_decisive + 2) * sizeof(int));
-  return PMPI_Allreduce(MPI_IN_PLACE, lowest, int{most_decisive + 2}, MPI_INT, MPI_MIN, MPI_COMM_WORLD) == MPI_SUCCESS;
+  static_assert(sizeof *lowest == (most_common + 2) * sizeof(int));
+  return PMPI_Allreduce(MPI_IN_PLACE, lowest, int{most_common + 2}, MPI_INT, MPI_MIN, MPI_COMM_WORLD) == MPI_SUCCESS;
 }
 
 // Describes a setting's difference between ranks `other` and 0; skips it without memory.
 bool tell(const Settings& own, std::size_t which, int other, std::string* difference) noexcept {
-  const Decisive* d = which < own.decisive.size() ? &own.decisive[which] : nullptr;
+  const CommonSetting* d = which < own.common.size() ? &own.common[which] : nullptr;
   const std::string_view given = d ? std::string_view(d->given) : std::string_view();
   std::array<char, longest_shown> there{}, first{};
   if (!spread(&there, given, other) || !spread(&first, given, 0)) return false;
@@ -79,7 +79,7 @@ bool tell(const Settings& own, std::size_t which, int other, std::string* differ
 void ask(const Settings& own, UniformSettings* uniform) noexcept {
   int rank = 0;
   PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  Lowest lowest{};
+  LowestRanks lowest{};
   if (!find_lowest(own, rank, &lowest)) return;
   if (lowest.without_memory != INT_MAX) {  // there is no report either
     try {
@@ -88,7 +88,7 @@ void ask(const Settings& own, UniformSettings* uniform) noexcept {
     }
     return;
   }
-  for (std::size_t i = 0; i < most_decisive; ++i)
+  for (std::size_t i = 0; i < most_common; ++i)
     if (lowest.differs[i] != INT_MAX && !tell(own, i, lowest.differs[i], &uniform->difference)) return;
   if (lowest.reports == INT_MAX) return;
   std::array<char, longest_file> file{};
@@ -105,7 +105,7 @@ void ask(const Settings& own, UniformSettings* uniform) noexcept {
 UniformSettings compare(const Settings& own) noexcept {
   UniformSettings uniform;
   Hash mine;
-  for (const Decisive& d : own.decisive) mine.add(d.meaning);
+  for (const CommonSetting& d : own.common) mine.add(d.meaning);
   PMPI_Query_thread(&uniform.thread_level);
   std::array<std::uint64_t, 3> extremes{mine.value, ~mine.value, static_cast<std::uint64_t>(uniform.thread_level)};
   uniform.yes =

@@ -34,7 +34,7 @@ struct Statistics {
 
 View view() noexcept;
 File file() noexcept;
-const char* remark() noexcept;  // reason why there is no arena, or a complaint about a setting; "" if neither
+const char* remark() noexcept;  // reason why there is no arena, or an error in a setting; "" if neither
 
 // `alignment` is a power of two. Returns null if there is no room. *zeroed: a lower bound of the bytes at the
 // allocation's end that were never used and are zero.

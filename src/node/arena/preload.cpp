@@ -32,15 +32,15 @@ void __libc_free(void*);
 namespace {
 
 using stretto::node::arena::bytes_from;
-using stretto::node::arena::Complaint;
 using stretto::node::arena::Interface;
 using stretto::node::arena::Region;
+using stretto::node::arena::SettingError;
 using stretto::node::arena::Statistics;
 
 // Allocations during the arena's creation use the C library. initial-exec: the first access allocates nothing.
 [[gnu::tls_model("initial-exec")]] thread_local bool inside = false;
 
-void complain(const Complaint& about) noexcept {
+void complain(const SettingError& about) noexcept {
   if (*about.text != '\0') dprintf(STDERR_FILENO, "stretto arena: %s\n", about.text);
 }
 
@@ -48,7 +48,7 @@ void complain(const Complaint& about) noexcept {
 Region& arena() noexcept {
   static Region& made = []() -> Region& {
     Region& r = Region::mine();
-    complain(r.complaint());
+    complain(r.setting_error());
     return r;
   }();
   return made;
@@ -57,7 +57,7 @@ Region& arena() noexcept {
 size_t smallest() noexcept {
   static const size_t bytes = [] {
     inside = true;
-    Complaint wrong;
+    SettingError wrong;
     const auto asked = static_cast<size_t>(bytes_from("STRETTO_ARENA_MIN", 65536, &wrong));
     complain(wrong);
     inside = false;

@@ -75,7 +75,7 @@ std::size_t Region::bound() noexcept {
   const std::uint64_t by_default = default_bound(static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES)) * page,
                                                  space.rlim_cur == RLIM_INFINITY ? kUnlimited : space.rlim_cur,
                                                  most_unless_told.load(std::memory_order_relaxed));
-  const std::uint64_t wanted = bytes_from("STRETTO_ARENA_SIZE", by_default, &complaint_);
+  const std::uint64_t wanted = bytes_from("STRETTO_ARENA_SIZE", by_default, &setting_error_);
   constexpr std::uint64_t most = std::uint64_t{1} << 46;
   const std::uint64_t longest = longest_file(), bytes = std::min({wanted, most, longest}) / Heap::kUnit * Heap::kUnit;
   if (bytes > 0) return static_cast<std::size_t>(bytes);
@@ -164,7 +164,7 @@ File Region::file() noexcept {
 }
 
 const char* Region::remark() const noexcept {
-  if (shared_) return complaint_.text;
+  if (shared_) return setting_error_.text;
   return base_ != nullptr ? "a forked child has no arena" : none_.text;
 }
 

@@ -25,7 +25,7 @@ class Region {
   View view() const noexcept { return {base_, shared_ ? bytes_ : 0}; }
   File file() noexcept;
   const char* remark() const noexcept;
-  const Complaint& complaint() const noexcept { return complaint_; }
+  const SettingError& setting_error() const noexcept { return setting_error_; }
   void* allocate(std::size_t bytes, std::size_t alignment, std::size_t* zeroed) noexcept;
   bool owns(const void* at) const noexcept {
     const auto* p = static_cast<const std::byte*>(at);
@@ -66,8 +66,8 @@ class Region {
   std::uint64_t idle_ = 0;     // approximate free bytes that still hold pages
   int fork_pipe_[2] = {-1, -1};
   Statistics statistics_;
-  Complaint complaint_;
-  Complaint none_;  // reason why there is no arena
+  SettingError setting_error_;
+  SettingError none_;  // reason why there is no arena
 };
 
 const Interface& interface_of_mine() noexcept;

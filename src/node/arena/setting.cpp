@@ -29,13 +29,13 @@ bool parse_bytes(const char* text, std::uint64_t* bytes) noexcept {
   return true;
 }
 
-std::uint64_t bytes_from(const char* variable, std::uint64_t otherwise, Complaint* complaint) noexcept {
+std::uint64_t bytes_from(const char* variable, std::uint64_t otherwise, SettingError* setting_error) noexcept {
   const char* const text = secure_getenv(variable);
   std::uint64_t bytes = otherwise;
   if (text == nullptr || *text == '\0' || parse_bytes(text, &bytes)) return bytes;
   char shown[60];
   const auto length = static_cast<int>(printable(text, shown, sizeof shown));
-  std::snprintf(complaint->text, sizeof complaint->text,
+  std::snprintf(setting_error->text, sizeof setting_error->text,
                 "%s: '%.*s' is no number of bytes, such as 65536, 64K, 512M or 2G; it is as if it was not set",
                 variable, length, shown);
   return otherwise;

@@ -9,11 +9,11 @@ namespace stretto::node::arena {
 // numbers beyond 64 bits.
 bool parse_bytes(const char* text, std::uint64_t* bytes) noexcept;
 
-struct Complaint {
+struct SettingError {
   char text[192] = "";
 };
 
-// `otherwise` if the variable is unset, empty or malformed; *complaint describes a malformed value.
-std::uint64_t bytes_from(const char* variable, std::uint64_t otherwise, Complaint* complaint) noexcept;
+// `otherwise` if the variable is unset, empty or malformed; *setting_error describes a malformed value.
+std::uint64_t bytes_from(const char* variable, std::uint64_t otherwise, SettingError* setting_error) noexcept;
 
 }  // namespace stretto::node::arena

@@ -91,7 +91,7 @@ Status check_bounded(Collective kind, const payload::Spec& spec) noexcept {
   return payload::check(spec, reduces(kind));
 }
 
-Status Bounded::run(const BoundedCall& call, Streamed* streamed) noexcept {
+Status Bounded::run(const BoundedCall& call, StreamCounts* streamed) noexcept {
   if (const Status s = check_bounded(call.kind, call.spec); s != Status::ok) return s;
   if (call.root < 0 || call.root >= group_.size())
     return fail(Status::invalid_argument, "root {} of {} ranks", call.root, group_.size());

@@ -25,7 +25,7 @@ struct BoundedCall {
 };
 
 // A rank's bytes in its slots, counted once for any number of readers.
-struct Streamed {
+struct StreamCounts {
   std::uint64_t raw_bytes = 0, stream_bytes = 0;
   payload::Seconds seconds;
 };
@@ -37,7 +37,7 @@ class Bounded {
  public:
   explicit Bounded(Group& group) noexcept : group_(group) {}
 
-  Status run(const BoundedCall& call, Streamed* streamed) noexcept;
+  Status run(const BoundedCall& call, StreamCounts* streamed) noexcept;
 
  private:
   Group& group_;

@@ -18,7 +18,7 @@ codec::Combine combine_of(payload::Op op) noexcept {
 
 using payload::Stopwatch;
 
-Coder::Coder(const payload::Spec& spec, payload::Pool& pool, Streamed& streamed) noexcept
+Coder::Coder(const payload::Spec& spec, payload::Pool& pool, StreamCounts& streamed) noexcept
     : spec_(spec),
       pool_(pool),
       streamed_(streamed),

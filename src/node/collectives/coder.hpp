@@ -14,7 +14,7 @@ class Coder {
   static constexpr std::size_t kGrain = 1024;
 
   // `pool` and `streamed` outlive it.
-  Coder(const payload::Spec& spec, payload::Pool& pool, Streamed& streamed) noexcept;
+  Coder(const payload::Spec& spec, payload::Pool& pool, StreamCounts& streamed) noexcept;
 
   std::size_t bytes(std::size_t count) const noexcept { return count * size_; }
 
@@ -47,7 +47,7 @@ class Coder {
 
   const payload::Spec& spec_;
   payload::Pool& pool_;
-  Streamed& streamed_;
+  StreamCounts& streamed_;
   codec::Type type_;
   codec::Combine combine_;
   codec::Options options_;

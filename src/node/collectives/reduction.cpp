@@ -146,8 +146,10 @@ Status Reduction::run() noexcept {
     const bool over_input = t_.kind == Collective::reduce_scatter && t_.in == t_.out;
     if (!over_input) told_.in = c_.memory_->expose(t_.in, all, false);
     if (t_.out != nullptr && t_.kind != Collective::reduce_scatter) told_.out = c_.memory_->expose(t_.out, all, false);
-    const Answer a = answer(told_.in.access);
-    ++(a == Answer::mapped ? c_.counters_.mapped : a == Answer::copyable ? c_.counters_.copyable : c_.counters_.staged);
+    const Visibility a = visibility(told_.in.access);
+    ++(a == Visibility::mapped     ? c_.counters_.mapped
+       : a == Visibility::copyable ? c_.counters_.copyable
+                                   : c_.counters_.staged);
   }
   ++c_.counters_.pipelined;
   const std::uint64_t rounds = chunks_ + levels + 1;

@@ -15,8 +15,9 @@ Status Reduction::gather_sources(int level, std::uint64_t k, const Range& mine) 
     sources_.resize(children.size());
     // A reduce stores only into the root's output.
     const bool one_wants = t_.kind == Collective::reduce;
-    const bool may_push =
-        one_wants ? me_ != t_.root : t_.kind == Collective::allreduce && answer(told_.out.access) == Answer::mapped;
+    const bool may_push = one_wants
+                              ? me_ != t_.root
+                              : t_.kind == Collective::allreduce && visibility(told_.out.access) == Visibility::mapped;
     bool all_mapped = level == 1 && levels_ == 1 && large_ && may_push;
     std::byte* copies = c_.scratch(level == 1 ? children.size() * bytes : 0);
     for (std::size_t child = 0; child < children.size(); ++child) {
@@ -48,15 +49,15 @@ Status Reduction::gather_sources(int level, std::uint64_t k, const Range& mine) 
         const std::size_t length =
             t_.count * size_ * (t_.kind == Collective::reduce_scatter ? static_cast<std::size_t>(ranks_) : 1);
         const bool wants = !one_wants || r == t_.root;
-        all_mapped &= !wants || answer(published.out.access) == Answer::mapped;
+        all_mapped &= !wants || visibility(published.out.access) == Visibility::mapped;
         if (all_mapped && wants) {
           outputs_[static_cast<std::size_t>(r)] = c_.memory_->reach(r, published.out, 0, length);
           all_mapped = outputs_[static_cast<std::size_t>(r)] != nullptr;
         }
-        const Answer a = answer(published.in.access);
-        if (a == Answer::staged) continue;
+        const Visibility a = visibility(published.in.access);
+        if (a == Visibility::staged) continue;
         source.at = nullptr;
-        if (a == Answer::mapped) {
+        if (a == Visibility::mapped) {
           source.part = theirs;  // also valid for later chunks
           source.whole = c_.memory_->reach(r, published.in, 0, length);
           if (source.whole != nullptr) continue;

@@ -52,8 +52,8 @@ Status Transfer::run() noexcept {
   Counters& n = c_.counters_;
   ++(inlined_ ? n.inlined : chunks_ > 1 || large_ ? n.pipelined : n.eager);
   if (large_) {
-    const Answer a = answer(exposure_.access);
-    ++(a == Answer::mapped ? n.mapped : a == Answer::copyable ? n.copyable : n.staged);
+    const Visibility a = visibility(exposure_.access);
+    ++(a == Visibility::mapped ? n.mapped : a == Visibility::copyable ? n.copyable : n.staged);
   }
   // A forwarding rank's children read the data immediately, so streaming stores would hurt.
   may_stream_ = !m_.passes_on || m_.readers.empty();
@@ -154,8 +154,8 @@ Status Transfer::pull_from(const Pull& p, const Line& line, std::uint64_t k, Pul
     *state = PullState::refused;
     return Status::ok;
   }
-  const Answer a = answer(source.access);
-  if (a == Answer::staged) {
+  const Visibility a = visibility(source.access);
+  if (a == Visibility::staged) {
     const std::byte* room = inlined_ ? line.payload : c_.group_->slot(p.source, first_ + k);
     c_.copy_from_peer(p.to + part.at, room + p.index * part.bytes, part.bytes, stores(kMovedByCaches));
     return Status::ok;
@@ -164,7 +164,7 @@ Status Transfer::pull_from(const Pull& p, const Line& line, std::uint64_t k, Pul
     part = {0, m_.bytes};
     *state = PullState::done;
   }
-  const std::byte* block = a == Answer::mapped ? c_.memory_->reach(p.source, source, p.offset, m_.bytes) : nullptr;
+  const std::byte* block = a == Visibility::mapped ? c_.memory_->reach(p.source, source, p.offset, m_.bytes) : nullptr;
   if (block != nullptr) {
     c_.copy_from_peer(p.to + part.at, block + part.at, part.bytes, stores(kMoved));
     return Status::ok;

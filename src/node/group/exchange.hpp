@@ -29,7 +29,7 @@ class Exchange {
 };
 
 // Memory for all contributions, allocated before the first exchange: a rank out of memory keeps no other waiting.
-class Gathering {
+class GatherBuffer {
  public:
   static constexpr std::size_t kMost = 1152;  // bytes of a contribution
   void reserve(int ranks) { room_.resize(static_cast<std::size_t>(ranks) * kMost); }

@@ -71,7 +71,7 @@ Status Group::create(Exchange& exchange, const GroupOptions& options, std::uniqu
     status = fail(Status::invalid_argument, "a slot of {} bytes: it takes a multiple of {}, {} at least for {} ranks",
                   options.slot, kLine, least, exchange.size());
   std::unique_ptr<Group> made;
-  Gathering gathering;
+  GatherBuffer gathering;
   try {
     gathering.reserve(exchange.size());
     made.reset(new Group);
@@ -97,7 +97,7 @@ void Group::reserve(Exchange& exchange) {
   for (Fill& fill : fills_) fill.readers.reserve(members_.size());
 }
 
-Status Group::build(Exchange& exchange, Gathering& gathering, const Introduction& me,
+Status Group::build(Exchange& exchange, GatherBuffer& gathering, const Introduction& me,
                     const GroupOptions& options) noexcept {
   generation_ = fork_generation();
   Bell::prepare();

@@ -1,6 +1,5 @@
-// The ranks of one node, and the rounds in which they exchange lines (lines.hpp).
-//
-// A Group belongs to one rank (a process, or one thread of it) and is used by one thread at a time.
+// A Group belongs to one rank (a process, or one thread of it) and is used by one thread at a time. Its ranks exchange
+// lines in rounds (lines.hpp).
 #pragma once
 
 #include <atomic>
@@ -22,7 +21,7 @@
 
 namespace stretto::node {
 
-class Watched;
+class WatchedProcess;
 struct Peer;
 
 struct GroupOptions {
@@ -164,7 +163,7 @@ class Group final : private Watch {
     std::int32_t pid = 0;
     int number = 0;  // of the rank in messages
     bool same_process = false;
-    std::shared_ptr<const Watched> process;  // null: cannot be watched
+    std::shared_ptr<const WatchedProcess> process;  // null: cannot be watched
     Place* places = nullptr;
     std::byte* slots = nullptr;
     std::uint64_t known_done = 0;
@@ -175,9 +174,10 @@ class Group final : private Watch {
   Group() = default;
   void reserve(Exchange& exchange);
   struct Introduction;
-  Status build(Exchange& exchange, Gathering& gathering, const Introduction& me, const GroupOptions& options) noexcept;
+  Status build(Exchange& exchange, GatherBuffer& gathering, const Introduction& me,
+               const GroupOptions& options) noexcept;
   void find_rooms(std::size_t lane) noexcept;
-  Status look() noexcept override;
+  Status check() noexcept override;
   Status give_up(double seconds) noexcept override;
   Status compare(int peer) noexcept;
   Status compare_told(int peer) noexcept;

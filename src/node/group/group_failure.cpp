@@ -32,7 +32,7 @@ Status Group::refuse_child() noexcept {
   return fail(Status::unsupported, "a group of ranks was used in a forked child of the process that made it");
 }
 
-Status Group::look() noexcept {
+Status Group::check() noexcept {
   if (head().broken.load(std::memory_order_acquire) == 2) return broken();
   if (other_->broken.load(std::memory_order_acquire) == 2) return broken(*other_);
   for (int r = 0; r < size_; ++r) {

@@ -8,9 +8,9 @@
 namespace stretto::node {
 namespace {
 
-constexpr double between_looks = 0.005;     // seconds between two checks of the peers
-constexpr double between_questions = 0.05;  // seconds between two checks for an interrupt
-constexpr double between_drives = 1;        // longest expected seconds between two drives of a collective
+constexpr double between_checks = 0.005;           // seconds between two checks of the peers
+constexpr double between_interrupt_checks = 0.05;  // seconds between two checks for an interrupt
+constexpr double between_drives = 1;               // longest expected seconds between two drives of a collective
 
 // Seconds between two calls of the progress function, which may be slow: MPICH sleeps in it if it is configured for
 // oversubscribed cores.
@@ -22,18 +22,18 @@ constexpr double between_progress = 100e-6;
 // four ranks on two cores a tenth slower.
 std::uint32_t spins_for(bool cores_are_shared) noexcept { return cores_are_shared ? 1 : 2000; }
 
-Respite::Respite(Patience& patience, Watch& watch, Bell& bell) noexcept
+Backoff::Backoff(Patience& patience, Watch& watch, Bell& bell) noexcept
     : patience_(patience),
       watch_(watch),
       bell_(bell),
       waiting_(patience.shares || bell.on_this_core(),
                patience.progress != nullptr ? Wakes::by_the_peer : Wakes::by_all,
-               patience.progress != nullptr ? longest_sleep : between_looks) {
+               patience.progress != nullptr ? longest_sleep : between_checks) {
   wake();
 }
 
 // Long times without a driver do not count.
-double Respite::suspend(double t, bool anew) noexcept {
+double Backoff::suspend(double t, bool anew) noexcept {
   patience_.bell = &bell_;
   patience_.suspend(patience_.suspended, anew);
   const double back = Waiting::clock();
@@ -41,17 +41,17 @@ double Respite::suspend(double t, bool anew) noexcept {
   return back;
 }
 
-Status Respite::interrupt(double waited) noexcept {
+Status Backoff::interrupt(double waited) noexcept {
   static_cast<void>(watch_.give_up(waited));
   std::array<char, 512> diagnosis{};
   std::strncpy(diagnosis.data(), message(), diagnosis.size() - 1);
   return fail(Status::timeout, "interrupted: {}", diagnosis.data());
 }
 
-Status Respite::take(double* sleep) noexcept {
+Status Backoff::step(double* sleep) noexcept {
   double t = Waiting::clock();
   const bool anew = began_ < 0;
-  if (anew) began_ = looked_ = progressed_ = asked_ = t;
+  if (anew) began_ = checked_ = progressed_ = interrupts_checked_ = t;
   if (patience_.suspend != nullptr)
     t = suspend(t, anew);
   else
@@ -60,12 +60,12 @@ Status Respite::take(double* sleep) noexcept {
     patience_.progress(patience_.context);
     progressed_ = t;
   }
-  if (t - looked_ < between_looks) return Status::ok;
-  looked_ = t;
-  if (const Status s = watch_.look(); s != Status::ok) return s;
+  if (t - checked_ < between_checks) return Status::ok;
+  checked_ = t;
+  if (const Status s = watch_.check(); s != Status::ok) return s;
   if (t - began_ > patience_.limit) return watch_.give_up(t - began_);
-  if (t - asked_ < between_questions) return Status::ok;
-  asked_ = t;
+  if (t - interrupts_checked_ < between_interrupt_checks) return Status::ok;
+  interrupts_checked_ = t;
   return interrupted() ? interrupt(t - began_) : Status::ok;
 }
 

@@ -36,7 +36,7 @@ std::uint32_t spins_for(bool cores_are_shared) noexcept;
 class Watch {
  public:
   // ok: the wait goes on. Any other status ends it.
-  virtual Status look() noexcept = 0;
+  virtual Status check() noexcept = 0;
   // Names the missing rank and its call, after `seconds`.
   virtual Status give_up(double seconds) noexcept = 0;
 
@@ -45,11 +45,11 @@ class Watch {
 };
 
 // The slow path of one wait, which reads the clock.
-class Respite {
+class Backoff {
  public:
-  Respite(Patience& patience, Watch& watch, Bell& bell) noexcept;
+  Backoff(Patience& patience, Watch& watch, Bell& bell) noexcept;
   // Yields the core when due. *sleep: seconds to sleep if the next check fails. Not ok: the wait is over.
-  Status take(double* sleep) noexcept;
+  Status step(double* sleep) noexcept;
   // The kernel may have woken the rank on another core.
   void wake() const noexcept {
     if (patience_.own != nullptr) patience_.own->note_core();
@@ -61,14 +61,14 @@ class Respite {
   Bell& bell_;
   Waiting waiting_;
   double began_ = -1;
-  double looked_ = 0, progressed_ = 0, asked_ = 0;
+  double checked_ = 0, progressed_ = 0, interrupts_checked_ = 0;
 
   double suspend(double now, bool anew) noexcept;
   Status interrupt(double waited) noexcept;
 };
 
 // Checks before a wait asks whether another program or the awaited rank needs the core, which takes some microseconds.
-constexpr std::uint32_t first_looks = 64;
+constexpr std::uint32_t first_checks = 64;
 
 // Waits until ready() is true. `ready` is called often and must only load; its acquire loads make the data visible.
 // `bell` belongs to the rank whose store makes it true.
@@ -76,18 +76,18 @@ template <class Ready>
 Status wait(Patience& patience, Watch& watch, Bell& bell, const Ready& ready) noexcept {
   for (std::uint32_t i = 0; i < patience.spins; ++i) {
     if (ready()) return Status::ok;
-    if (i == first_looks && patience.suspend == nullptr && (core_is_wanted() || bell.on_this_core())) break;
+    if (i == first_checks && patience.suspend == nullptr && (core_is_wanted() || bell.on_this_core())) break;
     pause();
   }
-  Respite respite(patience, watch, bell);
+  Backoff backoff(patience, watch, bell);
   while (!ready()) {
     double sleep = 0;
-    if (const Status s = respite.take(&sleep); s != Status::ok) return ready() ? Status::ok : s;
+    if (const Status s = backoff.step(&sleep); s != Status::ok) return ready() ? Status::ok : s;
     if (sleep <= 0) continue;
     const std::uint32_t armed = bell.arm();
     if (ready()) break;
     bell.sleep(sleep, armed);
-    respite.wake();
+    backoff.wake();
   }
   return Status::ok;
 }

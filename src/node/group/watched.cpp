@@ -41,31 +41,32 @@ bool room_for(std::size_t descriptors) noexcept {
 
 }  // namespace
 
-Watched::Watched(Descriptor process) noexcept : process_(std::move(process)) {
+WatchedProcess::WatchedProcess(Descriptor process) noexcept : process_(std::move(process)) {
   arena::identify(process_.get(), &which_);
 }
 
-Watched::~Watched() {
+WatchedProcess::~WatchedProcess() {
   if (!still_ours()) process_.leave();
 }
 
 // Before Linux 6.9 all pidfds share one inode with other anonymous files, so the type is checked too.
-bool Watched::still_ours() const noexcept {
+bool WatchedProcess::still_ours() const noexcept {
   arena::Identity found;
   return arena::identify(process_.get(), &found) && found == which_ && is_pidfd(process_.get());
 }
 
-bool Watched::has_ended() const noexcept {
+bool WatchedProcess::has_ended() const noexcept {
   pollfd p{process_.get(), POLLIN, 0};
   return poll(&p, 1, 0) == 1 && (p.revents & POLLIN) != 0 && still_ours();
 }
 
-std::shared_ptr<const Watched> watch_process(pid_t pid, const Token& token) noexcept try {
-  return Shared<Token, const Watched>::mine().get(token, [pid](std::size_t held) -> std::shared_ptr<const Watched> {
-    if (!room_for(held + 1)) return nullptr;
-    Descriptor opened = open_process(pid);
-    return opened ? std::make_shared<const Watched>(std::move(opened)) : nullptr;
-  });
+std::shared_ptr<const WatchedProcess> watch_process(pid_t pid, const Token& token) noexcept try {
+  return Shared<Token, const WatchedProcess>::mine().get(
+      token, [pid](std::size_t held) -> std::shared_ptr<const WatchedProcess> {
+        if (!room_for(held + 1)) return nullptr;
+        Descriptor opened = open_process(pid);
+        return opened ? std::make_shared<const WatchedProcess>(std::move(opened)) : nullptr;
+      });
 } catch (const std::bad_alloc&) {
   return nullptr;
 }

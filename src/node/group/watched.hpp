@@ -14,12 +14,12 @@ namespace stretto::node {
 
 // A process watched by a pidfd. If the program closed the pidfd and perhaps reused its number, the process' state is
 // unknown, and the number belongs to the program.
-class Watched {
+class WatchedProcess {
  public:
-  explicit Watched(Descriptor process) noexcept;
-  Watched(const Watched&) = delete;
-  Watched& operator=(const Watched&) = delete;
-  ~Watched();
+  explicit WatchedProcess(Descriptor process) noexcept;
+  WatchedProcess(const WatchedProcess&) = delete;
+  WatchedProcess& operator=(const WatchedProcess&) = delete;
+  ~WatchedProcess();
   bool has_ended() const noexcept;  // also true before it is reaped
 
  private:
@@ -32,12 +32,12 @@ class Watched {
 // `token` is the process' process_token(). Null if the process cannot be watched: before Linux 5.3, out of memory, or
 // beyond a quarter of the soft RLIMIT_NOFILE (the program needs the rest). Waits for such a process end by their limit
 // alone.
-std::shared_ptr<const Watched> watch_process(pid_t pid, const Token& token) noexcept;
+std::shared_ptr<const WatchedProcess> watch_process(pid_t pid, const Token& token) noexcept;
 
 struct Peer {
   int rank;
   pid_t pid;
-  std::shared_ptr<const Watched> process;  // not null
+  std::shared_ptr<const WatchedProcess> process;  // not null
 };
 
 // "rank 1 (process 4711) has ended" for each ended peer. Thread safe.

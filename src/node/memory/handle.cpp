@@ -144,7 +144,7 @@ Status serve(int listener, int fd, const Token& token, int expected) noexcept {
   return Status::ok;
 }
 
-struct Passage {
+struct DescriptorExchange {
   Offer mine;
   std::vector<Offer> offers;
   std::vector<char> asks, all_asks;
@@ -161,19 +161,19 @@ Status describe(int offered, Offer* offer) noexcept {
   return s == Status::ok ? random_token(&offer->token) : s;
 }
 
-void reserve(std::size_t p, Passage* passage, std::vector<Descriptor>* all) {
+void reserve(std::size_t p, DescriptorExchange* state, std::vector<Descriptor>* all) {
   all->clear();
   all->resize(p);
-  passage->offers.resize(p);
-  passage->asks.resize(p);
-  passage->all_asks.resize(p * p);
-  passage->connections.resize(p);
+  state->offers.resize(p);
+  state->asks.resize(p);
+  state->all_asks.resize(p * p);
+  state->connections.resize(p);
 }
 
-Status pass(Exchange& exchange, int offered, const std::vector<char>& skip, Passing passing, Passage& passage,
+Status pass(Exchange& exchange, int offered, const std::vector<char>& skip, Passing passing, DescriptorExchange& state,
             std::vector<Descriptor>* all) noexcept {
   const auto p = static_cast<std::size_t>(exchange.size()), me = static_cast<std::size_t>(exchange.rank());
-  auto& [mine, offers, asks, all_asks, connections] = passage;
+  auto& [mine, offers, asks, all_asks, connections] = state;
   Descriptor listener;
   if (offered >= 0) listener = listen_as(mine.name);
   if (const Status s = exchange.allgather(&mine, sizeof mine, offers.data()); s != Status::ok) return s;
@@ -260,16 +260,16 @@ Status agree(Exchange& exchange, Status mine) noexcept {
 
 Status pass_descriptors(Exchange& exchange, int offered, const std::vector<char>& skip, Passing passing,
                         std::vector<Descriptor>* all) noexcept {
-  Passage passage;
+  DescriptorExchange state;
   Status status = Status::ok;
   try {
-    reserve(static_cast<std::size_t>(exchange.size()), &passage, all);
+    reserve(static_cast<std::size_t>(exchange.size()), &state, all);
   } catch (const std::bad_alloc&) {
     status = fail(Status::out_of_memory, "no memory to pass descriptors between {} ranks", exchange.size());
   }
-  if (status == Status::ok) status = describe(offered, &passage.mine);
+  if (status == Status::ok) status = describe(offered, &state.mine);
   if (status = agree(exchange, status); status != Status::ok) return status;
-  return pass(exchange, offered, skip, passing, passage, all);
+  return pass(exchange, offered, skip, passing, state, all);
 }
 
 }  // namespace stretto::node

@@ -33,7 +33,7 @@ void copy_theirs(void* to, const void* from, std::size_t bytes, Stores stores) n
 // copy() into lines that another core accessed last: prefetches each for writing.
 void copy_to_theirs(void* to, const void* from, std::size_t bytes, Stores stores) noexcept;
 
-// Prefetches for writing memory that another core accessed last.
+// For writing to lines that another core accessed last.
 inline void will_write(std::byte* to, std::size_t bytes) noexcept {
 #if defined(__x86_64__)
   // __builtin_prefetch would emit a load prefetch for the baseline processor.

@@ -6,20 +6,20 @@
 #include <new>
 
 #include "node/arena/arena.hpp"
-#include "node/memory/memory_meeting.hpp"
+#include "node/memory/memory_setup.hpp"
 #include "node/memory/xpmem.hpp"
 
 namespace stretto::node {
 
-Answer answer(Access a) noexcept {
+Visibility visibility(Access a) noexcept {
   switch (a) {
-    case Access::staged: return Answer::staged;
+    case Access::staged: return Visibility::staged;
     case Access::process:
     case Access::arena:
-    case Access::xpmem: return Answer::mapped;
-    case Access::kernel: return Answer::copyable;
+    case Access::xpmem: return Visibility::mapped;
+    case Access::kernel: return Visibility::copyable;
   }
-  return Answer::staged;
+  return Visibility::staged;
 }
 
 const char* name(Access a) noexcept {
@@ -33,11 +33,11 @@ const char* name(Access a) noexcept {
   return "?";
 }
 
-const char* name(Answer a) noexcept {
+const char* name(Visibility a) noexcept {
   switch (a) {
-    case Answer::mapped: return "mapped";
-    case Answer::copyable: return "copyable";
-    case Answer::staged: return "staged";
+    case Visibility::mapped: return "mapped";
+    case Visibility::copyable: return "copyable";
+    case Visibility::staged: return "staged";
   }
   return "?";
 }
@@ -47,18 +47,18 @@ Status Memory::create(Exchange& exchange, const Group& group, const MemoryOption
                       std::unique_ptr<Memory>* memory) noexcept {
   const auto p = static_cast<std::size_t>(exchange.size());
   std::unique_ptr<Memory> made;
-  Meeting meeting{exchange, {}, {}, {}};
+  Setup setup{exchange, {}, {}, {}};
   Status status = Status::ok;
   try {
     made.reset(new Memory);
     made->peers_.resize(p);
-    meeting.gathering.reserve(exchange.size());
-    meeting.skip.resize(p);
+    setup.gathering.reserve(exchange.size());
+    setup.skip.resize(p);
   } catch (const std::bad_alloc&) {
     status = fail(Status::out_of_memory, "no memory for {} peers", p);
   }
   if (status = agree(exchange, status); status != Status::ok) return status;
-  if (status = made->build(meeting, group, options); status != Status::ok) return status;
+  if (status = made->build(setup, group, options); status != Status::ok) return status;
   *memory = std::move(made);
   return Status::ok;
 }
@@ -77,7 +77,7 @@ std::unique_ptr<Memory> Memory::beside() const {
   return made;
 }
 
-Status Memory::build(Meeting& meeting, const Group& group, const MemoryOptions& options) noexcept {
+Status Memory::build(Setup& setup, const Group& group, const MemoryOptions& options) noexcept {
   bool one_process = true;
   for (int r = 0; r < group.size(); ++r) {
     peers_[static_cast<std::size_t>(r)].pid = group.process(r);
@@ -85,25 +85,25 @@ Status Memory::build(Meeting& meeting, const Group& group, const MemoryOptions& 
   }
   usable_[static_cast<std::size_t>(Access::staged)] = true;
   reason_[static_cast<std::size_t>(Access::staged)] = "always";
-  if (const Status s = settle(meeting, Access::process, options.process && one_process,
+  if (const Status s = settle(setup, Access::process, options.process && one_process,
                               options.process ? "ranks are processes" : "switched off");
       s != Status::ok)
     return s;
-  if (const Status s = build_arenas(meeting, options); s != Status::ok) return s;
-  if (const Status s = build_xpmem(meeting, options); s != Status::ok) return s;
-  return build_kernel(meeting, options);
+  if (const Status s = build_arenas(setup, options); s != Status::ok) return s;
+  if (const Status s = build_xpmem(setup, options); s != Status::ok) return s;
+  return build_kernel(setup, options);
 }
 
 // The reason is that of the first rank without the access.
-Status Memory::settle(Meeting& meeting, Access a, bool mine, std::string_view why) noexcept {
-  struct Verdict {
+Status Memory::settle(Setup& setup, Access a, bool mine, std::string_view why) noexcept {
+  struct Vote {
     char can;
     char why[159];
-  } verdict{static_cast<char>(mine ? 1 : 0), {}};
-  why.copy(verdict.why, sizeof verdict.why - 1);
-  std::span<const Verdict> all;
-  if (const Status s = meeting.gathering(meeting.exchange, verdict, &all); s != Status::ok) return s;
-  const auto cannot = std::find_if(all.begin(), all.end(), [](const Verdict& v) { return v.can == 0; });
+  } vote{static_cast<char>(mine ? 1 : 0), {}};
+  why.copy(vote.why, sizeof vote.why - 1);
+  std::span<const Vote> all;
+  if (const Status s = setup.gathering(setup.exchange, vote, &all); s != Status::ok) return s;
+  const auto cannot = std::find_if(all.begin(), all.end(), [](const Vote& v) { return v.can == 0; });
   usable_[static_cast<std::size_t>(a)] = cannot == all.end();
   auto& reason = reason_[static_cast<std::size_t>(a)];
   try {
@@ -115,7 +115,7 @@ Status Memory::settle(Meeting& meeting, Access a, bool mine, std::string_view wh
   return Status::ok;
 }
 
-Status Memory::build_xpmem(Meeting& meeting, const MemoryOptions& options) noexcept {
+Status Memory::build_xpmem(Setup& setup, const MemoryOptions& options) noexcept {
   std::string why = "switched off";
   try {
     if (options.xpmem) xpmem_ = Xpmem::load(options.xpmem_library, &why);
@@ -123,7 +123,7 @@ Status Memory::build_xpmem(Meeting& meeting, const MemoryOptions& options) noexc
     why = "no memory";
   }
   std::span<const std::int64_t> segments;
-  if (const Status s = meeting.gathering(meeting.exchange, xpmem_ ? xpmem_->segment() : std::int64_t{-1}, &segments);
+  if (const Status s = setup.gathering(setup.exchange, xpmem_ ? xpmem_->segment() : std::int64_t{-1}, &segments);
       s != Status::ok)
     return s;
   bool can = xpmem_ != nullptr;
@@ -133,7 +133,7 @@ Status Memory::build_xpmem(Meeting& meeting, const MemoryOptions& options) noexc
   } catch (const std::bad_alloc&) {
     can = false, why = "no memory";
   }
-  return settle(meeting, Access::xpmem, can, why);
+  return settle(setup, Access::xpmem, can, why);
 }
 
 Exposure Memory::expose(const void* at, std::size_t bytes, bool kernel) const noexcept {

@@ -28,11 +28,11 @@ class Xpmem;
 
 // `address` is the owner's virtual address, but for arena an offset into its arena.
 enum class Access : std::uint32_t { staged, process, arena, xpmem, kernel };
-enum class Answer : std::uint8_t { mapped, copyable, staged };
+enum class Visibility : std::uint8_t { mapped, copyable, staged };
 
-Answer answer(Access a) noexcept;
+Visibility visibility(Access a) noexcept;
 const char* name(Access a) noexcept;
-const char* name(Answer a) noexcept;
+const char* name(Visibility a) noexcept;
 
 struct Exposure {
   std::uint64_t address = 0;
@@ -88,15 +88,15 @@ class Memory {
     std::size_t opened = 0;            // bytes of the arena known to be accessible
     std::shared_ptr<Mapping> mapping;  // shared by all memories of this process
   };
-  struct Meeting;
+  struct Setup;
 
   Memory() = default;
-  Status build(Meeting& meeting, const Group& group, const MemoryOptions& options) noexcept;
-  Status build_arenas(Meeting& meeting, const MemoryOptions& options) noexcept;
-  Status build_kernel(Meeting& meeting, const MemoryOptions& options) noexcept;
-  Status build_xpmem(Meeting& meeting, const MemoryOptions& options) noexcept;
+  Status build(Setup& setup, const Group& group, const MemoryOptions& options) noexcept;
+  Status build_arenas(Setup& setup, const MemoryOptions& options) noexcept;
+  Status build_kernel(Setup& setup, const MemoryOptions& options) noexcept;
+  Status build_xpmem(Setup& setup, const MemoryOptions& options) noexcept;
   static std::byte* reach_arena(Peer& peer, std::uint64_t at, std::size_t bytes) noexcept;
-  Status settle(Meeting& meeting, Access a, bool mine, std::string_view why) noexcept;
+  Status settle(Setup& setup, Access a, bool mine, std::string_view why) noexcept;
 
   std::vector<Peer> peers_;
   std::array<bool, 5> usable_{};

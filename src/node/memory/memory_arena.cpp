@@ -6,7 +6,7 @@
 #include <new>
 
 #include "node/arena/arena.hpp"
-#include "node/memory/memory_meeting.hpp"
+#include "node/memory/memory_setup.hpp"
 #include "node/memory/shared.hpp"
 
 namespace stretto::node {
@@ -59,26 +59,25 @@ bool room_for(std::uint64_t bytes) noexcept {
 
 }  // namespace
 
-Status Memory::build_arenas(Meeting& meeting, const MemoryOptions& options) noexcept {
+Status Memory::build_arenas(Setup& setup, const MemoryOptions& options) noexcept {
   const arena::View mine = options.arena ? arena::view() : arena::View{};
   const arena::File file = mine.bytes > 0 ? arena::file() : arena::File{};
   const Descriptor offered(file.fd);
   const Offer own = offer_of(mine, file);
   std::span<const Offer> offers;
-  if (const Status s = meeting.gathering(meeting.exchange, own, &offers); s != Status::ok) return s;
+  if (const Status s = setup.gathering(setup.exchange, own, &offers); s != Status::ok) return s;
   if (std::any_of(offers.begin(), offers.end(), [](const Offer& o) { return o.bytes == 0; }))
-    return settle(meeting, Access::arena, own.bytes > 0, options.arena ? missing() : "switched off");
+    return settle(setup, Access::arena, own.bytes > 0, options.arena ? missing() : "switched off");
 
   std::uint64_t elsewhere = 0;
   for (std::size_t r = 0; r < peers_.size(); ++r) {
     const bool here = offers[r].origin.process == own.origin.process;
     if (!here) elsewhere += offers[r].bytes;
     if (!here) peers_[r].mapping = Arenas::mine().find(offers[r].origin);
-    meeting.skip[r] = here || peers_[r].mapping ? 1 : 0;
+    setup.skip[r] = here || peers_[r].mapping ? 1 : 0;
   }
   char why[160] = "";
-  bool can =
-      pass_descriptors(meeting.exchange, offered.get(), meeting.skip, options.passing, &meeting.passed) == Status::ok;
+  bool can = pass_descriptors(setup.exchange, offered.get(), setup.skip, options.passing, &setup.passed) == Status::ok;
   if (!can) std::string_view(message()).copy(why, sizeof why - 1);
   if (can && !room_for(elsewhere)) {
     can = false;
@@ -92,7 +91,7 @@ Status Memory::build_arenas(Meeting& meeting, const MemoryOptions& options) noex
       peer.opened = peer.arena_bytes;
       continue;
     }
-    if (!peer.mapping && !meeting.passed[r]) {
+    if (!peer.mapping && !setup.passed[r]) {
       can = false;
       fmt::format_to_n(why, sizeof why - 1, "the program of rank {} closed the descriptor of its arena", r);
       break;
@@ -100,7 +99,7 @@ Status Memory::build_arenas(Meeting& meeting, const MemoryOptions& options) noex
     try {
       if (!peer.mapping)
         peer.mapping = Arenas::mine().get(offers[r].origin,
-                                          [&](std::size_t) { return map(meeting.passed[r].get(), peer.arena_bytes); });
+                                          [&](std::size_t) { return map(setup.passed[r].get(), peer.arena_bytes); });
     } catch (const std::bad_alloc&) {
     }
     can = peer.mapping != nullptr;
@@ -109,8 +108,8 @@ Status Memory::build_arenas(Meeting& meeting, const MemoryOptions& options) noex
     else
       fmt::format_to_n(why, sizeof why - 1, "no address space for the arena of rank {}", r);
   }
-  meeting.passed.clear();
-  const Status s = settle(meeting, Access::arena, can, why);
+  setup.passed.clear();
+  const Status s = settle(setup, Access::arena, can, why);
   if (usable(Access::arena)) {
     try {
       if (const char* remark = arena::remark(); *remark != '\0') {

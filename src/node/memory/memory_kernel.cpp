@@ -4,7 +4,7 @@
 #include <cerrno>
 #include <fstream>
 
-#include "node/memory/memory_meeting.hpp"
+#include "node/memory/memory_setup.hpp"
 
 namespace stretto::node {
 namespace {
@@ -63,7 +63,7 @@ void let_siblings_read(const char* yama_scope) noexcept {
 }  // namespace
 
 // Opens this process to readers (PR_SET_PTRACER) only if a rank needs it: any process may then read all its memory.
-Status Memory::build_kernel(Meeting& meeting, const MemoryOptions& options) noexcept {
+Status Memory::build_kernel(Setup& setup, const MemoryOptions& options) noexcept {
   Outcome o;
   Token token{};
   if (!options.kernel)
@@ -74,20 +74,20 @@ Status Memory::build_kernel(Meeting& meeting, const MemoryOptions& options) noex
   const Probe mine{o.can ? reinterpret_cast<std::uintptr_t>(&secret) : 0, secret};
   const auto pid = [this](std::size_t r) { return peers_[r].pid; };
   std::span<const Probe> probes;
-  if (const Status s = meeting.gathering(meeting.exchange, mine, &probes); s != Status::ok) return s;
+  if (const Status s = setup.gathering(setup.exchange, mine, &probes); s != Status::ok) return s;
   const bool wanted = std::none_of(probes.begin(), probes.end(), [](const Probe& p) { return p.address == 0; });
-  if (!wanted) return settle(meeting, Access::kernel, o.can, o.why);
+  if (!wanted) return settle(setup, Access::kernel, o.can, o.why);
   o = read_all(probes, pid);
 
   std::span<const char> refused;
-  if (const Status s = meeting.gathering(meeting.exchange, static_cast<char>(o.refused), &refused); s != Status::ok)
+  if (const Status s = setup.gathering(setup.exchange, static_cast<char>(o.refused), &refused); s != Status::ok)
     return s;
   if (std::count(refused.begin(), refused.end(), 0) < std::ssize(refused)) {
     let_siblings_read(options.yama_scope);
-    if (const Status s = meeting.gathering(meeting.exchange, mine, &probes); s != Status::ok) return s;
+    if (const Status s = setup.gathering(setup.exchange, mine, &probes); s != Status::ok) return s;
     o = read_all(probes, pid);
   }
-  return settle(meeting, Access::kernel, o.can, o.why);  // also keeps `secret` alive until all ranks have read it
+  return settle(setup, Access::kernel, o.can, o.why);  // also keeps `secret` alive until all ranks have read it
 }
 
 }  // namespace stretto::node

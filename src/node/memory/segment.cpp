@@ -26,7 +26,7 @@ std::shared_ptr<Mapping> map(int fd, std::size_t bytes) noexcept {
 }
 
 // Threads of one process share rank 0's mapping by its address.
-Status share_in_process(Exchange& exchange, Gathering& gathering, std::size_t bytes,
+Status share_in_process(Exchange& exchange, GatherBuffer& gathering, std::size_t bytes,
                         std::shared_ptr<Mapping>* segment) noexcept {
   if (exchange.rank() == 0) *segment = map(-1, bytes);
   std::span<const std::uintptr_t> all;
@@ -104,7 +104,7 @@ Status process_token(Token* token) noexcept {
 
 Status make_segment(Exchange& exchange, std::size_t bytes, Passing passing,
                     std::shared_ptr<Mapping>* segment) noexcept {
-  Gathering gathering;
+  GatherBuffer gathering;
   Token mine{};
   Status status = process_token(&mine);
   try {

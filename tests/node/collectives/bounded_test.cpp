@@ -98,7 +98,7 @@ void check(Group& g, Bounded& bounded, const Case& c, int root) {
   if (in_place && gathers) std::copy(in.begin(), in.end(), out.begin() + static_cast<std::ptrdiff_t>(me * n * size));
   if (in_place && !moves) out = in;
   const bool none = c.kind == Collective::reduce && g.rank() != root;
-  Streamed streamed;
+  StreamCounts streamed;
   ASSERT_EQ(bounded.run({c.kind, in_place || c.kind == Collective::bcast ? nullptr : in.data(),
                          none ? nullptr : out.data(), n, root, spec_of(c)},
                         &streamed),
@@ -180,7 +180,7 @@ TEST(Bounded, SumKeepsItsBound) {
     const Case c{Collective::allreduce, Type::f64, Op::sum, payload::Kind::fused, 30011, 1e-5};
     std::vector<double> y(c.count);
     const Vector mine = values(c, g.rank(), c.count);
-    Streamed streamed;
+    StreamCounts streamed;
     ASSERT_EQ(b.run({c.kind, mine.data(), y.data(), c.count, 0, spec_of(c)}, &streamed), Status::ok) << message();
     std::vector<double> sum(c.count, 0);
     for (int r = 0; r < g.size(); ++r) {
@@ -204,7 +204,7 @@ TEST(Bounded, AllRanksLearnBothDifferentBounds) {
     std::vector<float> x(5000, 1), y(5000);
     payload::Spec spec = spec_of({Collective::allreduce, Type::f32, Op::sum, payload::Kind::fused, 0});
     if (g.rank() == 1) spec.eps = 0.25;
-    Streamed streamed;
+    StreamCounts streamed;
     EXPECT_EQ(b.run({Collective::allreduce, x.data(), y.data(), x.size(), 0, spec}, &streamed), Status::incompatible);
     EXPECT_NE(std::string(message()).find("eps 0.25"), std::string::npos) << message();
     EXPECT_NE(std::string(message()).find("eps 0.001"), std::string::npos) << message();
@@ -215,7 +215,7 @@ TEST(Bounded, CallsWithoutStreamsAreRefusedWithTheReason) {
   on_bounded(1, 128 * 1024, [](Group&, Bounded& b) {
     const auto refused = [&](const Case& c, Status with, const char* why) {
       std::vector<double> x(10), y(10);
-      Streamed streamed;
+      StreamCounts streamed;
       EXPECT_EQ(b.run({c.kind, x.data(), y.data(), 1, 0, spec_of(c)}, &streamed), with) << why;
       EXPECT_NE(std::string(message()).find(why), std::string::npos) << message();
     };
@@ -228,7 +228,7 @@ TEST(Bounded, CallsWithoutStreamsAreRefusedWithTheReason) {
             "recompress");
     refused({Collective::allreduce, Type::f32, Op::sum, fused, 1, -1}, Status::invalid_bound, "-1");
     std::vector<float> x(1);
-    Streamed streamed;
+    StreamCounts streamed;
     EXPECT_EQ(
         b.run({Collective::bcast, nullptr, x.data(), 1, 3, spec_of({Collective::bcast, Type::f32, Op::sum, fused, 1})},
               &streamed),
@@ -240,7 +240,7 @@ TEST(Bounded, SlotTooSmallForAGroupOfValuesIsNamed) {
   on_bounded(2, 4096, [](Group&, Bounded& b) {
     std::vector<float> x(5000, 1), y(5000);
     const payload::Spec spec = spec_of({Collective::allreduce, Type::f32, Op::sum, payload::Kind::fused, 0});
-    Streamed streamed;
+    StreamCounts streamed;
     EXPECT_EQ(b.run({Collective::allreduce, x.data(), y.data(), x.size(), 0, spec}, &streamed), Status::unsupported);
     EXPECT_NE(std::string(message()).find("4096 bytes"), std::string::npos) << message();
   });

@@ -32,7 +32,7 @@ Options small() {
 }
 
 void run(Exchange& exchange, const Options& options, const cases::Buffers& buffers,
-         const std::vector<std::size_t>& lengths, Answer wanted) {
+         const std::vector<std::size_t>& lengths, Visibility wanted) {
   std::unique_ptr<Collectives> c;
   expect(Collectives::create(exchange, options, &c) == Status::ok, "no collectives");
   if (!c) return;
@@ -40,9 +40,10 @@ void run(Exchange& exchange, const Options& options, const cases::Buffers& buffe
   for (const std::size_t n : lengths) cases.all(n);
   failures += cases.failures();
   const Counters& n = c->counters();
-  const bool only = (n.mapped > 0) == (wanted == Answer::mapped) && (n.copyable > 0) == (wanted == Answer::copyable);
-  expect(c->size() == 1 || wanted == Answer::mapped || only, "another kind of memory was used than was asked for");
-  expect(c->size() == 1 || wanted != Answer::mapped || n.mapped > 0, "memory in the arena was not mapped");
+  const bool only =
+      (n.mapped > 0) == (wanted == Visibility::mapped) && (n.copyable > 0) == (wanted == Visibility::copyable);
+  expect(c->size() == 1 || wanted == Visibility::mapped || only, "another kind of memory was used than was asked for");
+  expect(c->size() == 1 || wanted != Visibility::mapped || n.mapped > 0, "memory in the arena was not mapped");
 }
 
 // A child that exits, and a child that writes to inherited memory, change nothing for the ranks.
@@ -110,36 +111,36 @@ int main(int argc, char** argv) {
 
     Options options = small();
     options.kernel = 1024;
-    run(exchange, options, in_arena, lengths, Answer::mapped);
+    run(exchange, options, in_arena, lengths, Visibility::mapped);
     options.group.passing = options.memory.passing = Passing::socket_only;
-    run(exchange, options, in_arena, {700}, Answer::mapped);
+    run(exchange, options, in_arena, {700}, Visibility::mapped);
     options = small();
     options.kernel = 1024;
-    run(exchange, options, {}, lengths, Answer::copyable);
+    run(exchange, options, {}, lengths, Visibility::copyable);
     options.memory.kernel = false;
-    run(exchange, options, {}, lengths, Answer::staged);
+    run(exchange, options, {}, lengths, Visibility::staged);
 
     // Buffers of one rank in the arena, of the others not.
     options = small();
     options.kernel = 1024;
     run(exchange, options, exchange.rank() == 0 ? in_arena : cases::Buffers{}, {5003},
-        exchange.rank() == 0 ? Answer::mapped : Answer::copyable);
+        exchange.rank() == 0 ? Visibility::mapped : Visibility::copyable);
 
     // With slots as the only way for the other ranks; and with every second buffer of one rank in the arena.
     options.memory.kernel = false;
     run(exchange, options, exchange.rank() == 0 ? in_arena : cases::Buffers{}, {5003},
-        exchange.rank() == 0 ? Answer::mapped : Answer::staged);
+        exchange.rank() == 0 ? Visibility::mapped : Visibility::staged);
     int made = 0;
     const cases::Buffers by_turns{
         [&](std::size_t n) { return ++made % 2 == exchange.rank() % 2 ? arena::allocate(n, 64) : ::operator new(n); },
         [](void* at) { arena::owns(at) ? arena::release(at) : ::operator delete(at); }};
-    run(exchange, options, by_turns, {5003}, Answer::mapped);
+    run(exchange, options, by_turns, {5003}, Visibility::mapped);
 
     // Chunks and slots as they are by default, over several megabytes.
     options = {};
     options.memory.xpmem = options.memory.kernel = false;
-    run(exchange, options, {}, {300000}, Answer::staged);
-    run(exchange, {}, in_arena, {300000}, Answer::mapped);
+    run(exchange, options, {}, {300000}, Visibility::staged);
+    run(exchange, {}, in_arena, {300000}, Visibility::mapped);
     mpi_progresses_in_a_wait(exchange);
     fork_in_the_middle(exchange);
     expect(agree(exchange, Status::ok) == Status::ok, "agree");

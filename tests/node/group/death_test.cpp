@@ -129,7 +129,7 @@ Status call(Bounded& b, Collective kind, std::span<float> in, std::span<float> o
   if (kind == Collective::bcast) c.root = victim;
   c.spec.kind = payload::Kind::fused;
   c.spec.eps = 1e-3;
-  Streamed streamed;
+  StreamCounts streamed;
   return b.run(c, &streamed);
 }
 

@@ -179,7 +179,7 @@ TEST(Mismatch, OfBoundsAndMagnitudesIsNamed) {
       call.spec.kind = payload::Kind::fused;
       call.spec.eps = bound && c.rank() == 2 ? 1e-2 : 1e-3;
       call.spec.magnitude = !bound && c.rank() == 2 ? 4 : 2;
-      Streamed streamed;
+      StreamCounts streamed;
       EXPECT_EQ(bounded.run(call, &streamed), Status::incompatible);
       expect_told(bound ? "(eps): " : "(magnitude): ");
       expect_told(bound ? "eps 0.01, magnitude 2)" : "eps 0.001, magnitude 4)");

@@ -32,7 +32,7 @@ namespace {
 
 class Looks final : public Watch {
  public:
-  Status look() noexcept override { return Status::ok; }
+  Status check() noexcept override { return Status::ok; }
   Status give_up(double seconds) noexcept override {
     gave_up_after = seconds;
     return fail(Status::timeout, "given up");

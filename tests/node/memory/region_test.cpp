@@ -182,7 +182,7 @@ TEST(Setting, IsANumberOfBytesOrRefusedByNameAndValue) {
   for (const char* text : {"", "half", "1.5G", "-1", "+1", " 1", "1 ", "K", "1KB", "1KK", "0x10", "1P", "64K,",
                            "18446744073709551616", "18014398509481984K", "16777216T"})
     EXPECT_FALSE(parse_bytes(text, &n)) << text;
-  arena::Complaint none, one;
+  arena::SettingError none, one;
   const Setting good("STRETTO_ARENA_TEST", "64K");
   EXPECT_EQ(bytes_from("STRETTO_ARENA_TEST", 7, &none), 65536u);
   EXPECT_EQ(bytes_from("STRETTO_ARENA_NOT_SET", 7, &none), 7u);

@@ -6,12 +6,12 @@ namespace stretto::mpi {
 
 inline thread_local bool inside = false;
 
-class Inside {
+class RecursionGuard {
  public:
-  Inside() noexcept { inside = true; }
-  ~Inside() { inside = false; }
-  Inside(const Inside&) = delete;
-  Inside& operator=(const Inside&) = delete;
+  RecursionGuard() noexcept { inside = true; }
+  ~RecursionGuard() { inside = false; }
+  RecursionGuard(const RecursionGuard&) = delete;
+  RecursionGuard& operator=(const RecursionGuard&) = delete;
 };
 
 }  // namespace stretto::mpi

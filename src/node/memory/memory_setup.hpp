@@ -7,9 +7,9 @@
 
 namespace stretto::node {
 
-struct Memory::Meeting {
+struct Memory::Setup {
   Exchange& exchange;
-  Gathering gathering;
+  GatherBuffer gathering;
   std::vector<char> skip;          // ranks whose arena is already mapped here
   std::vector<Descriptor> passed;  // arenas of the other ranks
 };
