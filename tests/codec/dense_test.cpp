@@ -6,6 +6,8 @@
 #include <cmath>
 #include <cstring>
 
+#include "codec/dense/head.hpp"
+#include "codec/stream/format.hpp"
 #include "every_target.hpp"
 #include "inputs.hpp"
 
@@ -208,6 +210,31 @@ TEST(DensePages, AlteredWordsReadNothingBehindTheStream) {
     }
   }
   munmap(mapped, room + page);
+}
+
+TEST(DenseHeads, AreTakenApartAsGroupsAreParsed) {
+  std::vector<float> x(kGroup);
+  for (int blocks = 0; blocks <= kBlocks; ++blocks)
+    for (const float most : {3.F, 2e3F, 1e6F}) {
+      for (int i = 0; i < kGroup; ++i) {
+        const bool zero = i / kBlock * 7 % kBlocks >= blocks;
+        x[static_cast<std::size_t>(i)] = zero ? 0 : most * (static_cast<float>(i * 37 % 101) / 50 - 1);
+      }
+      const Stream stream = compress_raw(Type::f32, x.data(), x.size(), 0.5, fixed());
+      StreamView view;
+      ASSERT_EQ(open_stream(stream, &view, false), Status::ok);
+      const std::uint8_t* const p = view.base + view.layout.body;
+      dense::Parts parts;
+      GroupView group;
+      ASSERT_TRUE(dense::take_apart(p, view.words(0), kGroup, Type::f32, &parts));
+      ASSERT_TRUE(parse_group(p, view.words(0), kGroup, Type::f32, &group));
+      EXPECT_EQ(std::memcmp(parts.widths.of, group.width, kBlocks), 0) << blocks << " blocks up to " << most;
+      EXPECT_EQ(parts.widths.widest, *std::max_element(group.width, group.width + kBlocks));
+      EXPECT_EQ(parts.planes, group.planes);
+      EXPECT_EQ(parts.predictor, group.predictor);
+      EXPECT_EQ(parts.base, group.base);
+      EXPECT_EQ(parts.slope, group.slope);
+    }
 }
 
 TEST(DenseEstimate, IsNearTheBytesOfDenseStreams) {

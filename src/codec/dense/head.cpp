@@ -1,6 +1,7 @@
 #include "codec/dense/head.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 
 namespace stretto::codec::dense {
@@ -10,29 +11,47 @@ constexpr std::uint8_t kHeadWide = 1u << 2, kHeadExceptions = 1u << 3;
 
 bool fits(std::int64_t v, bool wide) noexcept { return wide || static_cast<std::int32_t>(v) == v; }
 
-// Groups as they mostly are: narrow, no exceptions, all widths stored. False for others, of which nothing is said.
+// Groups as they mostly are: narrow, without exceptions, with widths. False for others, of which nothing is said.
 bool take_plain_apart(const std::uint8_t* p, std::size_t words, Parts* parts) noexcept {
   if (words == 0) return true;
   const auto word = load<std::uint32_t>(p);
   const auto form = static_cast<Form>(word >> 4 & 7);
-  if ((word & (kWideBit | kExceptionsBit)) || (form != Form::nibbles && form != Form::bytes)) return false;
+  if ((word & (kWideBit | kExceptionsBit)) || form == Form::zero || form > Form::masked_bytes) return false;
   const auto predictor = static_cast<Predictor>(word & 3);
   const bool has_base = predictor >= Predictor::first, is_short = word & kShortBaseBit;
+  const bool nibbles = form == Form::nibbles || form == Form::masked_nibbles, masked = form >= Form::masked_nibbles;
   const std::size_t codes = (has_base && !is_short) + (predictor == Predictor::second);
-  const std::size_t stored = form == Form::nibbles ? 16 : 32;
-  if (words < 1 + codes + stored / 4 || (is_short ? !has_base : word >> 8 != 0)) return false;
+  const std::uint8_t* from = p + 4 * words;
+  std::uint32_t mask = ~0u;
+  if (masked) {
+    if (words < 2) return false;
+    from -= 4;
+    mask = load<std::uint32_t>(from);
+    if (mask == 0) return false;
+  }
+  const auto n = static_cast<std::size_t>(std::popcount(mask));
+  const std::size_t stored = (nibbles ? n + 7 : 2 * n + 6) / 8;  // words
+  if (words < 1 + codes + masked + stored || (is_short ? !has_base : word >> 8 != 0)) return false;
+  from -= 4 * stored;
   std::uint8_t* const width = parts->widths.of;
-  const std::uint8_t* const from = p + 4 * words - stored;
-  if (form == Form::bytes) {
-    std::memcpy(width, from, stored);
-  } else {
+  std::uint8_t together[kBlocks];
+  std::uint8_t* const to = masked ? together : width;
+  if (nibbles) {
+    std::uint8_t half[16] = {};
+    std::memcpy(half, from, std::min(4 * stored, sizeof half));
     for (int i = 0; i < 4; ++i) {  // eight nibbles to bytes
-      std::uint64_t v = load<std::uint32_t>(from + 4 * i);
+      std::uint64_t v = load<std::uint32_t>(half + 4 * i);
       v = (v | v << 16) & 0x0000ffff0000ffff;
       v = (v | v << 8) & 0x00ff00ff00ff00ff;
       v = (v | v << 4) & 0x0f0f0f0f0f0f0f0f;
-      store(width + 8 * i, v);
+      store(to + 8 * i, v);
     }
+  } else {
+    std::memcpy(to, from, std::min(4 * stored, sizeof together));
+  }
+  if (masked) {  // the other widths are 0 already
+    const std::uint8_t* next = together;
+    for (std::uint32_t left = mask; left; left &= left - 1) width[std::countr_zero(left)] = *next++;
   }
   std::uint8_t widest = 0;
   int planes = 0;
