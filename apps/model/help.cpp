@@ -56,4 +56,19 @@ std::string Help::make_option(const CLI::Option* option, bool is_positional) con
   return wrapped("  " + name, text);
 }
 
+std::string mistake(const CLI::App* app, const CLI::Error& error) {
+  const std::string said = error.what(), kind = error.get_name();
+  const auto commands = app->get_subcommands();
+  if (!commands.empty()) app = commands.front();
+  std::string text = said;
+  for (const CLI::Option* option : app->get_options()) {
+    const std::string name = option->get_name();
+    if (kind == "RequiredError" && said == name + " is required")
+      text = name + " is missing: " + option->get_description();
+    if (kind == "ConversionError" && said.find(" " + name + " = ") != std::string::npos)
+      text = name + " '" + CLI::detail::join(option->results()) + "' is no number: " + option->get_description();
+  }
+  return text + "\nRun with --help for more information.\n";
+}
+
 }  // namespace stretto::app

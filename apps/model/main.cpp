@@ -111,6 +111,7 @@ int run(int argc, char** argv) {
   std::string one;
   CLI::App app{"What a collective takes on a machine, which way to run it is the cheapest, and why."};
   app.formatter(std::make_shared<Help>());
+  app.failure_message(mistake);
   app.option_defaults()->always_capture_default();
   app.require_subcommand(1);
   app.footer(

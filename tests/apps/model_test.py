@@ -46,6 +46,10 @@ class Errors(unittest.TestCase):
         self.refused("machine 'nope' is neither a file", *question, "--profile", "nope")
 
     def test_sizes_bounds_and_ratios_are_named(self):
+        self.refused("--rate '1gbit' is no number: of the network in Gb/s", "explain", "allreduce", "--rate", "1gbit")
+        self.refused("--ranks 'four' is no number: ranks", "choose", "allreduce", "-n", "four")
+        self.refused("collective is missing: allreduce, broadcast (or bcast)", "explain")
+        self.refused("study is missing: weak", "simulate")
         self.refused("'1X' is no size", "explain", "allreduce", "--bytes", "1X")
         self.refused("'-5' is no size", "explain", "allreduce", "--bytes=-5")
         self.refused("bound '1e-4'", "explain", "allreduce", "--bound", "1e-4")

@@ -210,6 +210,10 @@ def a_report_of_nothing_says_why():
     assert said("bash", "-c", f"true; '{PROGRAM}'; true") == []
     (line,) = said(PROGRAM, STRETTO_BOUND="abs:1e-3", STRETTO_RULES=rules("* native\n"))
     assert "a bound was given, and nothing travelled compressed" in line and "rule of line 1" in line, line
+    (line,) = said(PROGRAM, "sums", STRETTO_BOUND="abs:1e-3")
+    assert "most reductions (315) have up to 1 KiB, and stay exact" in line, line
+    (line,) = said(PROGRAM, STRETTO_BOUND="abs:1e-3", STRETTO_RULES=rules("allreduce ..1K off\n"))
+    assert "used the host's shared memory, which adds exact values" in line, line
     # a hundred barriers outnumber the sums, but a bound is not for them
     (line,) = said(PROGRAM, "barriers", STRETTO_BOUND="abs:1e-3", STRETTO_RULES=rules("barrier off\n* native\n"))
     assert "rule of line 2" in line, line

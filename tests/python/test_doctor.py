@@ -233,6 +233,14 @@ def test_without_a_launcher_the_helpers_mpi_provides_it(stretto):
     assert "2 ranks on 1 host" in stretto.succeeds("doctor")
 
 
+def test_an_empty_line_is_before_each_table(stretto):
+    (stretto.home / "report").write_text(json.dumps(HEALTHY) + "\n", encoding="utf-8")
+    shown = stretto.succeeds("doctor", "--mpirun", examined_by(stretto, f'cat "{stretto.home}/report"\n'))
+    lines = [line.strip() for line in shown.splitlines()]
+    for title in ("Modules: what moves bytes between processes", "node7"):
+        assert lines[lines.index(title) - 1] == "", shown
+
+
 def test_a_rank_that_fails_is_named(stretto):
     launcher = examined_by(stretto, 'echo "stretto-doctor: rank 1 on node7: no memory" >&2\nexit 1\n')
     said = stretto.refused("doctor", "--mpirun", launcher, status=1)

@@ -152,14 +152,16 @@ def show(console, report):
     hosts, ranks = report["hosts"], report["ranks"]
     console.print(f"[bold]{len(ranks)} rank{'s' * (len(ranks) > 1)} on {len(hosts)} host{'s' * (len(hosts) > 1)}[/], {report['mpi']}, "
                   f"stretto {report['stretto']}; profile: {report['profile']['name'] or 'none'}", highlight=False)
-    console.print(modules_table(report))
+    tables = [modules_table(report)]
     for host in hosts:
-        console.print(hosts_table(host))
+        tables.append(hosts_table(host))
         if host["devices"]["list"]:
-            console.print(devices_table(report, host))
-        console.print(ways_table(host))
+            tables.append(devices_table(report, host))
+        tables.append(ways_table(host))
         if host["failing"]:
-            console.print(pairs_table(host))
+            tables.append(pairs_table(host))
+    for table in tables:
+        console.print("", table, sep="\n")
     if report["advice"]:
         table = new_table("What could be better", "what", "how")
         for column in table.columns:
@@ -167,9 +169,9 @@ def show(console, report):
         for one in report["advice"]:
             where = f"{one['host']}: " if one["host"] and len(hosts) > 1 else ""
             table.add_row(where + one["what"], one["how"])
-        console.print(table)
+        console.print("", table, sep="\n")
     else:
-        console.print("Nothing to improve was found.")
+        console.print("\nNothing to improve was found.")
 
 
 def modules_table(report):

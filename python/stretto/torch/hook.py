@@ -21,6 +21,8 @@ from stretto.torch.state import SMALL, State
 
 def hook(state: State, bucket) -> torch.futures.Future[torch.Tensor]:
     """model.register_comm_hook(state, hook): the mean of the bucket over the ranks, within the bound of `state`."""
+    if not isinstance(state, State):
+        raise TypeError(f"the state of the hook is {state!r}; it takes a State, as in register_comm_hook(stretto.torch.State(rms=0.01), stretto.torch.hook)")
     buffer = bucket.buffer()
     if buffer.layout != torch.strided:
         raise UnsupportedError(f"a bucket of gradients of layout {buffer.layout}; dense gradients are served (as of Embedding(sparse=False))")

@@ -230,19 +230,26 @@ std::string savings(const std::vector<Row>& rows) {
       least, most, compared, calls);
 }
 
+// Why reductions of a row stayed exact despite a bound, after "most reductions (N)".
+std::string why_exact(const Row& r) {
+  const std::string& why = r.key.why;
+  if (r.key.size == 0 && why.find("rule") == std::string::npos) return "have up to 1 KiB, and stay exact";
+  if (r.key.path == "node") return "used the host's shared memory, which adds exact values";
+  return "have the reason '" + path_and_why(r) + "'";
+}
+
 // Why nothing was compressed despite a bound, or "". Only reductions have a bound.
 std::string uncompressed(const std::vector<Row>& rows) {
   std::map<std::string, std::uint64_t> reasons;
   for (const Row& r : rows) {
     if (r.key.path.find(',') != std::string::npos) return {};  // a payload
-    if (r.key.operation.find("reduce") != std::string::npos) reasons[path_and_why(r)] += r.tally.calls;
+    if (r.key.operation.find("reduce") != std::string::npos) reasons[why_exact(r)] += r.tally.calls;
   }
   if (reasons.empty()) return "bound: a bound was given, and no reduction was called\n";
   const auto most = std::max_element(reasons.begin(), reasons.end(),
                                      [](const auto& a, const auto& b) { return a.second < b.second; });
-  return fmt::format(
-      "bound: a bound was given, and nothing travelled compressed, in most reductions ({}) because of '{}'\n",
-      most->second, most->first);
+  return fmt::format("bound: a bound was given, and nothing travelled compressed: most reductions ({}) {}\n",
+                     most->second, most->first);
 }
 
 }  // namespace

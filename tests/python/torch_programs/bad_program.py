@@ -104,6 +104,17 @@ def sparse_gradients_are_refused():
     raises("gradients of layout torch.sparse_coo", lambda: model(torch.tensor([1, 2])).sum().backward())
 
 
+def a_hook_without_a_state_is_refused():
+    for state in (None, stretto.torch.State):
+        model = new(state)
+        try:
+            model(torch.ones(2, 40)).sum().backward()
+        except (RuntimeError, TypeError) as error:
+            assert "the state of the hook is" in str(error), error
+        else:
+            raise AssertionError("nothing was raised")
+
+
 def ranks_that_differ_are_told():
     for ours, others, words in (({"abs": 1e-3}, {"abs": 1e-4}, "0.001"), ({"rms": 0.01}, {"rel": 1e-3}, "rank"), ({"rel": 1e-3}, {}, "relative on rank 0"),
                                 ({"wire": "bf16"}, {"rms": 0.1}, "rank")):
@@ -153,6 +164,7 @@ zeros_stay_zero()
 unused_parameters_count_as_zero()
 workers_of_a_data_loader_leave_the_group_alone()
 sparse_gradients_are_refused()
+a_hook_without_a_state_is_refused()
 ranks_that_differ_are_told()
 another_model_is_refused()
 print("fine", flush=True)
