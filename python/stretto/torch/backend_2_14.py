@@ -9,12 +9,17 @@ from stretto.torch.group import Group
 from stretto.torch.messages import Messages, gloo_group
 
 
+# Backends until their end. With TORCH_DISTRIBUTED_DEBUG=DETAIL torch wraps one, and keeps its C++ part alone, which calls none of these methods.
+_in_use = set()
+
+
 class StrettoBackend(Collectives, Messages, c10d.Backend):
     def __init__(self, store, rank, size, name, timeout):
         c10d.Backend.__init__(self, rank, size)
         self._group = Group(store, rank, size, name, timeout.total_seconds())
         self._store, self._given = store, c10d.Backend.Options("stretto", timeout)
         self._messages = gloo_group(store, rank, size, timeout)
+        _in_use.add(self)
 
     def getBackendName(self):
         return "stretto"
@@ -46,9 +51,11 @@ class StrettoBackend(Collectives, Messages, c10d.Backend):
 
     def shutdown(self):
         self._group.free()
+        _in_use.discard(self)
 
     def abort(self):
         self._group.abandon()
+        _in_use.discard(self)
 
 
 def create(options, pg_options):
