@@ -113,7 +113,7 @@ class Nodes final : public NodesBackend {
       piece.request = {};
       retain(std::move(piece.memory));  // transfers that could not be withdrawn may still access it
     }
-    return fail(s, std::string_view(text.data()));
+    return fail(s, "{} through the memory of several hosts: {}", schedule::name(c.collective), text.data());
   }
 
   std::unique_ptr<PreparedCall> prepare(const Shape&) noexcept override { return nullptr; }

@@ -6,6 +6,7 @@
 //   hold SECONDS         allreduces for that time
 //   choice               one allreduce; prints its schedule, the profile of the message times, and the predicted time
 //   early                rank 0 broadcasts, frees its communicator and ends; the others come half a second later
+// In the environment SCHEDULE forces the schedule of unchecked allreduces, and RANKS_A_HOST names hosts of so many ranks.
 #include <unistd.h>
 
 #include <chrono>
@@ -33,7 +34,10 @@ int complain(const char* what, stretto_status s) {
 stretto_status sum(stretto_comm comm, std::size_t n) {
   const std::vector<float> x(n, static_cast<float>(stretto_comm_rank(comm) + 1));
   std::vector<float> y(n);
-  const stretto_status s = stretto_allreduce(x.data(), y.data(), n, STRETTO_F32, STRETTO_SUM, comm, nullptr);
+  stretto_options o = STRETTO_OPTIONS_INIT;
+  o.schedule = std::getenv("SCHEDULE");
+  o.check = o.schedule == nullptr;
+  const stretto_status s = stretto_allreduce(x.data(), y.data(), n, STRETTO_F32, STRETTO_SUM, comm, &o);
   const int p = stretto_comm_size(comm);
   const float expected = static_cast<float>(p * (p + 1) / 2);
   if (s == STRETTO_OK && (y.front() != expected || y.back() != expected)) {
@@ -89,6 +93,9 @@ int again(int dead, int rank, int ranks, const char* name) {
 int main(int argc, char** argv) {
   const std::string what = argc > 1 ? argv[1] : "sum";
   stretto_store_options o = STRETTO_STORE_OPTIONS_INIT;
+  if (const char* each = std::getenv("RANKS_A_HOST"))
+    setenv("STRETTO_HOST", ("host" + std::to_string(std::atoi(std::getenv("STRETTO_RANK")) / std::atoi(each))).c_str(),
+           1);
   if (const char* limit = std::getenv("LIMIT")) o.timeout = std::atof(limit);
   stretto_comm comm = nullptr;
   stretto_status s = stretto_comm_create_environment(&o, &comm);

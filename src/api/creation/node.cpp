@@ -151,7 +151,9 @@ Status meet(backend::Transport& transport, carrier::Carrier& messages, const top
     // Hosts under one kernel, as containers with names of their own, share its cores.
     const auto beside = std::count_if(all.begin(), all.end(), [&](const Introduction& r) { return r.boot == me.boot; });
     options->group.others += static_cast<int>(beside) - host.ranks();
-    exchange.emplace(here.emplace(messages, topology.ranks_of(topology.host_of(rank))), messages.tags() - most_tags);
+    const auto members = topology.ranks_of(topology.host_of(rank));
+    options->group.numbers = members;
+    exchange.emplace(here.emplace(messages, members), messages.tags() - most_tags);
   });
   if (s = node::agree(transport, s); s != Status::ok || !why->empty()) return s;
   // Peers map an arena when they meet, so it is there by then: buffers that are asked for later are seen too.

@@ -112,6 +112,7 @@ Status Group::build(Exchange& exchange, Gathering& gathering, const Introduction
           fail(Status::incompatible, "slots of {} bytes on rank {}, {} on rank {}", all[r].slot, r, me.slot, rank_);
     cores.join(all[r].cores);
     members_[r].pid = all[r].pid;
+    members_[r].number = options.numbers.empty() ? static_cast<int>(r) : options.numbers[r];
     members_[r].same_process = all[r].process == me.process;
     if (!members_[r].same_process && all[r].pid_namespace == me.pid_namespace)
       members_[r].process = watch_process(all[r].pid, all[r].process);

@@ -32,6 +32,7 @@ struct GroupOptions {
   int others = 0;                 // other ranks that may compete for the cores; may differ between ranks
   Patience patience{0};           // spins 0: spins and `shares` follow from ranks and cores
   Passing passing = Passing::proc_then_socket;
+  std::span<const std::int32_t> numbers{};  // of the ranks in messages, borrowed by create(); empty: their own
 };
 
 class Group final : private Watch {
@@ -162,6 +163,7 @@ class Group final : private Watch {
  private:
   struct Member {
     std::int32_t pid = 0;
+    int number = 0;  // of the rank in messages
     bool same_process = false;
     std::shared_ptr<const Watched> process;  // null: its end cannot be detected (watched.hpp)
     Place* places = nullptr;
@@ -196,6 +198,7 @@ class Group final : private Watch {
   std::string whereabouts(int peer) const;
 
   static std::byte* within(Place& p, std::size_t bytes) noexcept { return bytes <= kInline ? p.line.payload : p.small; }
+  int number(int rank) const noexcept { return members_[static_cast<std::size_t>(rank)].number; }
   Member& member(int rank) noexcept { return members_[static_cast<std::size_t>(rank)]; }
   State& state(int rank) const noexcept { return reinterpret_cast<State*>(base_ + layout_.states())[rank]; }
   Head& head() const noexcept { return *head_; }

@@ -73,11 +73,11 @@ Status Group::differs(int peer) noexcept {
         fail(Status::incompatible,
              "ranks call differently since before collective {}, and what the calls were is not known any more: "
              "rank {} is in its collective {}, {}, rank {} {}",
-             first, rank_, calls_, called(rank_, calls_).text(), peer, whereabouts(peer)));
+             first, number(rank_), calls_, called(rank_, calls_).text(), number(peer), whereabouts(peer)));
   return give_up_all(fail(
       Status::incompatible,
       "ranks call differently in collective {} ({}): rank {} {}, rank {} {}; rank {} learnt it in its collective {}",
-      first, ours.difference(other), rank_, ours.text(), peer, other.text(), rank_, calls_));
+      first, ours.difference(other), number(rank_), ours.text(), number(peer), other.text(), number(rank_), calls_));
 }
 
 }  // namespace stretto::node

@@ -24,7 +24,7 @@ std::vector<Peer> Group::peers() const {
   std::vector<Peer> all;
   for (int r = 0; r < size_; ++r) {
     const Member& m = members_[static_cast<std::size_t>(r)];
-    if (m.process) all.push_back({r, m.pid, m.process});
+    if (m.process) all.push_back({m.number, m.pid, m.process});
   }
   return all;
 }
@@ -42,22 +42,22 @@ Status Group::look() noexcept {
     const bool ahead = state(r).began.load(std::memory_order_acquire) > began_;
     if (ahead && state(r).calls.load(std::memory_order_relaxed) < calls_)
       return fail(Status::incompatible,
-                  "ranks call differently: rank {} is in its collective {}, {}, rank {} started one", rank_, calls_,
-                  called(rank_, calls_).text(), r);
+                  "ranks call differently: rank {} is in its collective {}, {}, rank {} started one", number(rank_),
+                  calls_, called(rank_, calls_).text(), m.number);
     if (const Status s = compare(r); s != Status::ok) return s;
     if (!m.process || !m.process->has_ended()) continue;
     // Lines that the process published before its end still count, and it may have ended normally. Only the end of the
     // awaited rank is a failure.
     if (r != awaited_ && state(r).returned.load(std::memory_order_relaxed) >= calls_) continue;
-    return fail(Status::timeout, "rank {} (process {}) has ended; it {}; rank {} waits in its collective {}, {}", r,
-                m.pid, whereabouts(r), rank_, calls_, called(rank_, calls_).text());
+    return fail(Status::timeout, "rank {} (process {}) has ended; it {}; rank {} waits in its collective {}, {}",
+                m.number, m.pid, whereabouts(r), number(rank_), calls_, called(rank_, calls_).text());
   }
   return Status::ok;
 }
 
 Status Group::give_up(double seconds) noexcept {
   return fail(Status::timeout, "rank {} waited {:.1f} s for rank {} in its collective {}, {}; rank {} (process {}) {}",
-              rank_, seconds, awaited_, calls_, called(rank_, calls_).text(), awaited_,
+              number(rank_), seconds, number(awaited_), calls_, called(rank_, calls_).text(), number(awaited_),
               members_[static_cast<std::size_t>(awaited_)].pid, whereabouts(awaited_));
 }
 
