@@ -70,10 +70,11 @@ Asked ask(const Call& call, std::size_t bytes, Streaming streaming, const call::
   q.native = others && served.mpi;
   q.node = others && served.node;
   q.node_streams = others && compress && served.streams;
-  q.nodes = others && served.nodes;
   q.started = call.nonblocking;
   a.in_memory = call.settings.schedule == call::node_name;
   if (!a.in_memory) q.schedule = call.settings.schedule;
+  // Allreduces alone are measured to gain (docs/node.md).
+  q.nodes = others && served.nodes && (a.in_memory || q.collective == Collective::allreduce);
   // Streams between the memories of hosts have no measured gain over schedules that group ranks (docs/node.md).
   q.nodes_streams = q.nodes && compress && served.nodes_streams && a.in_memory;
   q = model::on_grid(std::move(q));

@@ -1,11 +1,14 @@
 // Sums through the memory of several hosts: schedule "node" on ranks that STRETTO_HOST places.
 //
 // usage: nodes_mpi_test LAYOUT [gtest options]     LAYOUT: ranks of each host in turn ("1,2,3"), or "cyclic:H": rank r is on host r mod H
+#include <unistd.h>
+
 #include <array>
 #include <atomic>
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <string>
 #include <vector>
 
@@ -175,6 +178,28 @@ TEST_F(Nodes, VectorsInSharedMemoryAreNotCopied) {
   EXPECT_EQ(std::memcmp(in, x.data(), n * sizeof(float)), 0);
   ASSERT_STRETTO_OK(stretto_free(in));
   ASSERT_STRETTO_OK(stretto_free(out));
+}
+
+// Where messages inside a host are slow, all ranks choose its memory.
+TEST_F(Nodes, SumsTakeMemoryByChoiceWhereItIsPredictedToWin) {
+  const std::string path = testing::TempDir() + "nodes_mpi_test." + std::to_string(getpid()) + ".json";
+  std::ofstream(path) << R"({"version": 1, "name": "slow inside", "links": {"cache": [{"alpha": 1e-5, "beta": 1e-6}],)"
+                      << R"("network": [{"alpha": 1e-5, "beta": 1e-9}]}})";
+  setenv("STRETTO_PROFILE", path.c_str(), 1);
+  stretto_comm other = nullptr;
+  ASSERT_STRETTO_OK(stretto_comm_create(MPI_COMM_WORLD, &other));
+  unsetenv("STRETTO_PROFILE");
+  unlink(path.c_str());
+  constexpr std::size_t n = 300001;
+  const auto x = samples<float>(rank, n);
+  std::vector<float> y(n), expected(n);
+  stretto_options o = in_memory();
+  o.schedule = nullptr;
+  ASSERT_STRETTO_OK(stretto_allreduce(x.data(), y.data(), n, STRETTO_F32, STRETTO_SUM, other, &o));
+  EXPECT_STREQ(report.algorithm, "node");
+  MPI_Allreduce(x.data(), expected.data(), n, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+  EXPECT_EQ(y, expected);
+  ASSERT_STRETTO_OK(stretto_comm_free(other));
 }
 
 TEST_F(Nodes, BroadcastsGiveTheRootsValues) {
