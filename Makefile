@@ -42,7 +42,7 @@ test-peers: ## MPICH's and mpi4py's own suites, plain and under the profiling li
 bench: ## run all benchmarks; rows in build/bench/NAME.jsonl
 	@scripts/bench
 
-bench-%: ## run one benchmark: bench-codec, -ratio, -arithmetic, -hosts, -device, -node, -streams, -call, -carriers, -overlap, -preload, -training, -programs, -small, -choose, -choose_cost, -python, -waits, -files, -torch, -smpi
+bench-%: ## run one benchmark: bench-codec, -ratio, -arithmetic, -hosts, -device, -node, -streams, -call, -carriers, -overlap, -preload, -training, -programs, -small, -short, -choose, -choose_cost, -python, -waits, -files, -torch, -smpi
 	@scripts/bench $* -- $(ARGS)
 
 gpu: ## build the CUDA plugin, its tests and its benchmark; needs no GPU (nvcc, or CUDA's wheels in .venv)

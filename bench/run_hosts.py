@@ -2,7 +2,7 @@
 """Runs bench_hosts on several hosts of this machine (tests/hosts), as `make bench-hosts` does.
 
 usage: run_hosts.py --json FILE [--place HOSTSxRANKSxGBPS] [ARG...]
-ARGs go to bench_hosts. --place (4x2x1: four hosts of two ranks each at 1 Gb/s) runs that place alone, and may be repeated.
+ARGs go to bench_hosts, and replace those that places of several ranks have. --place (4x2x1: four hosts of two ranks each at 1 Gb/s) runs that place alone, and may be repeated.
 Needs BUILD, MPIRUN and MPI_FLAVOUR in the environment.
 """
 
@@ -17,8 +17,8 @@ from places import SKIPPED, NotPermitted, place, skip
 # places that two cores can drive at full bandwidth
 PLACES = ("2x1x1", "4x1x1", "2x1x5", "2x2x1", "2x3x1", "4x2x1", "4x3x1")
 # Hosts of several ranks: raw and streams inside hosts, a ring that ignores hosts, and hierarchical schedules.
-SEVERAL = ("--fields", "marmousi_rtm", "--payloads", "raw,mixed,fused", "--repeat", "3", "--schedules",
-           "ring,recursive_doubling,hierarchical_ring,hierarchical_recursive_doubling,node")
+SEVERAL = (("--fields", "marmousi_rtm"), ("--payloads", "raw,mixed,fused"), ("--repeat", "3"),
+           ("--schedules", "ring,recursive_doubling,hierarchical_ring,hierarchical_recursive_doubling,node"))
 DATA = os.environ.get("STRETTO_DATA_DIR", str(pathlib.Path(__file__).resolve().parents[2] / "shared" / "data"))
 LIMIT = 1800  # seconds after which a run counts as hung
 
@@ -33,7 +33,9 @@ def main():
         count, slots, gbps = (number(n) for number, n in zip((int, int, float), name.split("x")))
         rate = f"{gbps:g}gbit"
         argv = [*(("env", "STRETTO_NODE=hosts") if slots > 1 else ()), program, "--data", DATA, "--rate", rate, "--gbps", f"{gbps:g}", "--hosts", count]
-        argv += [*(SEVERAL if slots > 1 else ()), *rest]
+        for option, value in SEVERAL if slots > 1 else ():
+            argv += [] if option in rest else [option, value]
+        argv += rest
         try:
             with place(count, gbps, slots) as command:
                 print(f"{count} hosts of {slots} at {rate}", flush=True)
