@@ -152,7 +152,7 @@ Status meet(backend::Transport& transport, carrier::Carrier& messages, const top
     const auto beside = std::count_if(all.begin(), all.end(), [&](const Introduction& r) { return r.boot == me.boot; });
     options->group.others += static_cast<int>(beside) - host.ranks();
     const auto members = topology.ranks_of(topology.host_of(rank));
-    options->group.numbers.assign(members.begin(), members.end());
+    options->group.numbers = members;
     exchange.emplace(here.emplace(messages, members), messages.tags() - most_tags);
   });
   if (s = node::agree(transport, s); s != Status::ok || !why->empty()) return s;

@@ -30,7 +30,7 @@ struct GroupOptions {
   int others = 0;                 // other ranks that compete for the cores; may differ between ranks
   Patience patience{0};           // spins 0: spins and `shares` follow from ranks and cores
   Passing passing = Passing::proc_then_socket;
-  std::vector<int> numbers;  // of the ranks in messages; empty: their own
+  std::span<const std::int32_t> numbers{};  // of the ranks in messages, borrowed by create(); empty: their own
 };
 
 class Group final : private Watch {

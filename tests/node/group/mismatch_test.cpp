@@ -1,5 +1,6 @@
 // Ranks with different calls all soon get an error with the first differing call and the difference: also if each only
 // sends, so that no rank reads the others' lines, and if each only receives.
+#include <array>
 #include <cstring>
 #include <string>
 
@@ -58,6 +59,21 @@ TEST(DoneWord, TellsRoundsWithinHalfOfItsReach) {
   EXPECT_EQ(token & Done::kCallBits, 5u);
   EXPECT_NE(token, Done::token(5, 0x223456789abcdef0u));
   EXPECT_NE(token, Done::token(6, 0x123456789abcdef0u));
+}
+
+TEST(Mismatch, MessagesHaveTheNumbersThatTheRanksAreGiven) {
+  constexpr std::array<std::int32_t, 3> numbers{4, 9, 11};
+  Options options = options_of();
+  options.group.numbers = numbers;
+  on_collectives(3, options, [](Collectives& c) {
+    meet(c, kGood);
+    std::uint32_t in = 0, out = 0;
+    const payload::Type type = c.rank() == 1 ? payload::Type::f32 : payload::Type::u32;
+    EXPECT_EQ(c.allreduce(&in, &out, 1, type, {payload::Op::sum}), Status::incompatible);
+    expect_told("rank 9 allreduce");
+    const std::string why = message();
+    EXPECT_TRUE(why.find("rank 4 allreduce") != why.npos || why.find("rank 11 allreduce") != why.npos) << why;
+  });
 }
 
 // In slots and in mapped memory.
