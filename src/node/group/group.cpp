@@ -173,6 +173,7 @@ std::unique_ptr<Group> Group::beside() const {
   made->members_.resize(members_.size());
   for (std::size_t r = 0; r < members_.size(); ++r) {
     made->members_[r].pid = members_[r].pid;
+    made->members_[r].number = members_[r].number;
     made->members_[r].same_process = members_[r].same_process;
     made->members_[r].process = members_[r].process;
   }
