@@ -22,9 +22,9 @@ import time
 OUTLIVED = '"$@"; ended=$?; [ $ended -lt 128 ] || sleep 60; exit $ended'
 LIMIT = 5  # seconds that a rank waits for one that died
 MIB = 1 << 20
-# Allowed growth of a job: the model's cache of 4,096 answers and 128 programs per process fills up. Nothing else grows
-# with calls or communicators.
-LIVE, RESIDENT = MIB, 8 * MIB
+# Allowed growth of a job: the model's cache of 4,096 answers and 128 programs, which communicators of a process share,
+# fills up. Nothing else grows with calls or communicators.
+LIVE, RESIDENT = 3 * MIB, 8 * MIB
 LONG_ENOUGH = 200  # cycles after which growth is judged
 
 
