@@ -66,9 +66,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   };
   const Settings s = read_settings(given), again = read_settings(given);
   require_possible(s);
-  require(s.decisive.size() == again.decisive.size() && s.complaints == again.complaints, "the same is read alike");
-  for (std::size_t i = 0; i < s.decisive.size(); ++i)
-    require(s.decisive[i].meaning == again.decisive[i].meaning, "the same has the same meaning");
+  require(s.common.size() == again.common.size() && s.complaints == again.complaints, "the same is read alike");
+  for (std::size_t i = 0; i < s.common.size(); ++i)
+    require(s.common[i].meaning == again.common[i].meaning, "the same has the same meaning");
   for (const auto& [variable, value] : values) {
     require_bytes(value);
     const std::string slip = slip_in("STRETTO_" + value);

@@ -284,7 +284,7 @@ Status Reduction::combine_row(int level, const Chunk& c, const Range& row, std::
   const bool at_home = own != nullptr && mode_.own == Stores::plain && t_.operation.op != payload::Op::user &&
                        (t_.in != t_.out || (sources_.size() <= 2 && t_.kind != Collective::reduce_scatter));
   const std::size_t in_vector = top ? source_at(c, row.first) * size_ : 0;
-  std::byte* const lent = lent_ != nullptr ? lent_ + row.first * size_ : nullptr;
+  std::byte* const lent = lent_ != nullptr ? lent_ + in_part : nullptr;
   if (lent != nullptr && !g_.oversubscribed()) will_write(lent, std::min(most, bytes));
   // Sums get the operands' offset within a page. If a load's address differs from a recent store's only in its page,
   // the processor assumes a dependency and waits (4K aliasing).

@@ -100,7 +100,7 @@ class Reduction {
   Status copy_out(std::uint64_t k) noexcept;
   // True if results are written back into the peer's slots. Equal on both ranks: all use the same kind of stores.
   bool lends() const noexcept { return ranks_ == 2 && levels_ == 1 && stores_ == Stores::plain; }
-  void find_lent(std::uint64_t round, const Range& mine) noexcept;
+  void find_lent(std::uint64_t round) noexcept;
 
   Collectives& c_;
   Group& g_;
@@ -119,7 +119,7 @@ class Reduction {
   Published told_;
   std::vector<int>& readers_;
   Destination destination_ = Destination::slot;
-  // Two ranks: destination in the peer's slot, relative to the chunk's first element; else null.
+  // Two ranks: place of this rank's part of the chunk in the peer's slot; else null.
   std::byte* lent_ = nullptr;
   std::vector<std::byte*>& outputs_;
 

@@ -69,7 +69,7 @@ Status Reduction::gather_sources(int level, std::uint64_t k, const Range& mine) 
       }
     }
     if (level == 1) find_destination(all_mapped);
-    if (level == 1) find_lent(round, mine);
+    if (level == 1) find_lent(round);
     return Status::ok;
   } catch (const std::bad_alloc&) {
     return g_.give_up_all(fail(Status::out_of_memory, "no memory for the sources of a reduction"));
@@ -88,7 +88,7 @@ void Reduction::find_destination(bool outputs_mapped) noexcept {
 }
 
 // Set if the peer's input lies in its slot and the peer needs the result.
-void Reduction::find_lent(std::uint64_t round, const Range& mine) noexcept {
+void Reduction::find_lent(std::uint64_t round) noexcept {
   lent_ = nullptr;
   const bool has_result = t_.kind == Collective::reduce && me_ == t_.root;
   if (!lends() || destination_ != Destination::slot || t_.kind == Collective::reduce_scatter || has_result) return;
@@ -96,7 +96,7 @@ void Reduction::find_lent(std::uint64_t round, const Range& mine) noexcept {
   const std::size_t place = region(1, me_, other);
   for (const std::vector<Source>& child : sources_)
     if (child.front().rank == other && child.front().at == g_.slot(other, round) + place)
-      lent_ = g_.lent_slot(other, round) + (place - mine.first * size_);
+      lent_ = g_.lent_slot(other, round) + place;
 }
 
 Status Reduction::fetch(int source, const Published& published, const Chunk& c, const Range& mine,
