@@ -6,9 +6,8 @@
 //   sums     codes add exactly: p summed contributions are within p*eps plus half an ulp of the result. Bytes do not
 //            depend on order or grouping. Sums from p*eps below the largest number on may decode to infinity;
 //   safety   any bytes given as a stream yield an error or values; nothing outside the buffers is touched.
-// Functions neither print nor throw. Only dense streams allocate: each thread keeps memory for them
-// (dense/workspace.hpp), or the call fails with `out_of_memory`. A status other than ok leaves a message
-// (base/status.hpp) and unspecified output. Input and output may not overlap.
+// Functions neither print nor throw. Only dense streams allocate (dense/workspace.hpp). A status other than ok leaves a
+// message (base/status.hpp) and unspecified output. Input and output may not overlap.
 #pragma once
 
 #include <algorithm>
@@ -21,11 +20,11 @@
 
 namespace stretto::codec {
 
-// f16 and bf16 are widened to float32; decoding rounds to nearest, which adds half an ulp of the half type to the bound
-// (finite contributions stay finite). i32 and i64 are lossless (eps is ignored).
+// Halves are widened to float32; decoding rounds to nearest, which adds half an ulp of the half to the bound, and keeps
+// finite contributions finite. Integers are lossless (eps is ignored).
 enum class Type : std::uint8_t { f32 = 1, f64 = 2, i32 = 3, i64 = 4, f16 = 5, bf16 = 6 };
 
-// Bytes of one element; 0 for an invalid Type.
+// Bytes of an element; 0 for an invalid Type.
 std::size_t size_of(Type t) noexcept;
 const char* name(Type t) noexcept;
 
@@ -36,8 +35,8 @@ enum class Isa : std::uint8_t { best, reference, portable, avx512 };
 const char* name(Isa isa) noexcept;
 Isa best_isa() noexcept;
 
-// Coding of a stream (docs/format.md). Fixed: memory speed. Dense: half to five sixths of the bytes, a third of the
-// speed. `automatic`: compress writes fixed; operations on streams write dense if an operand is dense.
+// Coding of a stream (docs/format.md). Dense: half to five sixths of the bytes, a third of the speed. `automatic`:
+// compress writes fixed; operations write dense if an operand is dense.
 enum class Coding : std::uint8_t { automatic, fixed, dense };
 const char* name(Coding coding) noexcept;
 
@@ -49,14 +48,14 @@ struct Parallel {
   void* self = nullptr;
 };
 
-// `width` threads including the caller; allocates. The others live for one call. The caller does the parts of threads
-// that cannot be started.
+// Allocates. `width` threads including the caller, which also runs the parts of threads that cannot be started. Threads
+// live for one call.
 Parallel threads(int width) noexcept;
 
 struct Options {
   Isa isa = Isa::best;
-  // compress: largest expected |x|, so that the grid can carry larger values. 0: unknown. Must be equal for streams
-  // that will be added.
+  // compress: largest expected |x|, so that the grid can carry larger values. 0: unknown. Equal for streams that will
+  // be added.
   double magnitude = 0;
   bool checksum = false;               // write a CRC-32C of the whole stream, which readers verify
   const Parallel* parallel = nullptr;  // borrowed for the call
@@ -64,46 +63,44 @@ struct Options {
   // compress() keeps them bit for bit, and no other value decodes to a mark. Ranges exclude them. Integers and
   // add_values() ignore them.
   std::span<const double> marks{};
-  // compress(): keeps finite floats of at least this magnitude bit for bit. Infinity: none.
+  // compress(): keeps finite floats of at least this magnitude bit for bit.
   double keep_from = std::numeric_limits<double>::infinity();
   Coding coding = Coding::automatic;
 };
 
-// Header fields, checked for consistency with the stream's length.
+// Header fields, consistent with the stream's length.
 struct Info {
   Type type{};
   std::uint64_t count = 0;
   double eps = 0;                   // bound of each contribution; 0 for integers
-  double width = 0;                 // grid width w: value = code * w
-  std::uint32_t contributions = 0;  // number of compressed inputs in the sum
-  std::uint64_t code_bound = 0;     // upper bound of all codes' magnitudes
+  double width = 0;                 // grid width: value = code * width
+  std::uint32_t contributions = 0;  // compressed inputs in the sum
+  std::uint64_t code_bound = 0;     // upper bound of the codes' magnitudes
   std::uint64_t exceptions = 0;     // values held verbatim or as exact sums
   std::uint64_t bytes = 0;
   bool checksum = false;
   Coding coding = Coding::fixed;
-  double promised() const noexcept { return eps * contributions; }  // |error| of a sum, before final rounding
+  double promised() const noexcept { return eps * contributions; }  // error of a sum before its final rounding
 };
 
 using Bytes = std::span<const std::byte>;
 using MutableBytes = std::span<std::byte>;
 
-// Largest stream that compress() writes for `count` values. Floats: raw size plus header, index and a word per group.
-// Integers have no verbatim groups, and may grow by some percent.
+// Largest stream that compress() writes. Floats: raw size plus header, index and a word per group. Integers have no
+// verbatim groups, and may grow by some percent.
 std::size_t compress_bound(Type t, std::size_t count) noexcept;
 
-// Largest result of a binary operation on streams of this type and count, if neither operand exceeds this size. Exceeds
-// compress_bound, since sums hold verbatim values exactly.
+// Largest result of a binary operation on streams of this type and count, if neither operand exceeds this size. Sums
+// hold verbatim values exactly, hence more than compress_bound.
 std::size_t combine_bound(Type t, std::size_t count) noexcept;
 
 // Room that nearly always suffices: little more than both sizes. A sum may still fail with `buffer_too_small` if zero
-// blocks get an unsuitable predictor, or codes widen. A fixed sum of dense streams needs the other bound.
+// blocks get an unsuitable predictor, or codes widen. A fixed sum of dense streams needs the bound above.
 std::size_t combine_bound(const Info& a, const Info& b) noexcept;
 
-// Bytes of the groups of this fixed stream, and their estimated bytes in the dense chunks of a long stream. False if
-// `in` is no fixed stream.
+// Bytes of the groups of a fixed stream, and their estimated bytes in dense chunks. False if `in` is no fixed stream.
 bool estimate_dense(Bytes in, double* fixed_bytes, double* dense_bytes) noexcept;
 
-// lo > hi: the set is empty.
 struct Interval {
   double lo = std::numeric_limits<double>::infinity(), hi = -std::numeric_limits<double>::infinity();
   bool empty() const noexcept { return !(lo <= hi); }
@@ -113,17 +110,16 @@ struct Interval {
   }
 };
 
-// Smallest and largest finite element except marks, in one pass. Without any: lo = +infinity, hi = -infinity, so that
-// ranks can merge theirs.
+// Smallest and largest finite element except marks. Without any: an empty interval, so that ranks can merge theirs.
 Status value_range(Type t, const void* x, std::size_t count, double* lo, double* hi, const Options& = {}) noexcept;
 
-// Default threshold of value_ranges(): values of 1e15 and more are often fill values (1e20, 9.97e36).
+// Values of 1e15 and more are often fill values (1e20, 9.97e36).
 inline constexpr double kIgnoreAbove = 1e15;
 
-// Ranges of the finite values except marks, for a relative bound. Ranks merge theirs.
+// Ranges of the finite values except marks, for a relative bound.
 struct Ranges {
-  Interval all, below;        // of all finite values; of those with magnitudes below the threshold
-  std::uint64_t ignored = 0;  // finite values with magnitudes at or above the threshold
+  Interval all, below;        // of all; of magnitudes below the threshold
+  std::uint64_t ignored = 0;  // values of magnitudes from the threshold on
   void merge(const Ranges& other) noexcept {
     all.merge(other.all);
     below.merge(other.below);
@@ -131,35 +127,34 @@ struct Ranges {
   }
 };
 
-// `ignore_above` > 0 (infinity: no value reaches it). The comparison is exact in every type.
+// `ignore_above` > 0; infinity ignores none. The comparison is exact in every type.
 Status value_ranges(Type t, const void* x, std::size_t count, double ignore_above, Ranges* ranges,
                     const Options& = {}) noexcept;
 
 // fraction * (hi - lo), also if the difference overflows; 0 for an empty interval.
 double fraction_of(const Interval& range, double fraction) noexcept;
 
-// Compresses `count` values at x with absolute bound eps > 0. *written is the stream's length. count == 0 gives a
-// header alone. compress_bound() is always enough room.
+// Absolute bound eps > 0. *written is the stream's length. count == 0 gives a header alone. compress_bound() is enough
+// room.
 Status compress(Type t, const void* x, std::size_t count, double eps, MutableBytes out, std::size_t* written,
                 const Options& = {}) noexcept;
 
-// Reads and checks the header of a stream (O(1)): magic, version, field ranges, length against in.size(). `in` may be
-// longer than the stream.
+// Reads and checks a header (O(1)): magic, version, field ranges, length against in.size(), which may exceed the
+// stream's.
 Status inspect(Bytes in, Info* info) noexcept;
 
-// Checks everything that the format prescribes, as slowly as the scalar decoder.
+// Checks everything that the format prescribes, at the scalar decoder's speed.
 Status validate(Bytes in) noexcept;
 
-// `divisor` > 1 gives the mean: value / divisor.
+// `divisor` > 1 gives means.
 Status decompress(Bytes in, void* y, std::size_t count, const Options& = {}, std::uint32_t divisor = 1) noexcept;
 
-// Decodes values [first, first + n) from their groups only, but checks the whole index and checksum.
+// Decodes values [first, first + n) from their groups alone. Checks the whole index and checksum.
 Status decompress_slice(Bytes in, std::uint64_t first, std::size_t n, void* y, const Options& = {},
                         std::uint32_t divisor = 1) noexcept;
 
-// out = a + b, a - b, min(a, b), max(a, b). `incompatible` unless type, count and grid width are equal. Codes widen to
-// 64 bits if necessary; `overflow` beyond. For operands written by this header's functions, combine_bound(type, count
-// of the result) is enough room, here and below.
+// `incompatible` unless type, count and grid width are equal. Codes widen to 64 bits if necessary; `overflow` beyond.
+// For operands written by this library, combine_bound(type, count of the result) is enough room, here and below.
 enum class Combine : std::uint8_t { add, subtract, min, max };
 Status combine(Combine op, Bytes a, Bytes b, MutableBytes out, std::size_t* written, const Options& = {}) noexcept;
 
@@ -167,14 +162,14 @@ Status combine(Combine op, Bytes a, Bytes b, MutableBytes out, std::size_t* writ
 Status add_values(Bytes a, const void* x, std::size_t count, MutableBytes out, std::size_t* written,
                   const Options& = {}) noexcept;
 
-// out = a * k. Contributions, and so the promised error, scale by |k|. k == 0: invalid argument.
+// Contributions, and so the promised error, scale by |k|. k == 0: invalid argument.
 Status scale(Bytes a, std::int32_t k, MutableBytes out, std::size_t* written, const Options& = {}) noexcept;
 
-// out = values [first, first + n) of a. Codes are copied, not quantised again.
+// Values [first, first + n) of a. Codes are copied, not quantised again.
 Status slice(Bytes a, std::uint64_t first, std::size_t n, MutableBytes out, std::size_t* written,
              const Options& = {}) noexcept;
 
-// out = a followed by b. `incompatible` unless type, grid width and contributions are equal.
+// a followed by b. `incompatible` unless type, grid width and contributions are equal.
 Status concatenate(Bytes a, Bytes b, MutableBytes out, std::size_t* written, const Options& = {}) noexcept;
 
 }  // namespace stretto::codec

@@ -12,7 +12,7 @@ std::size_t exact_sum_room(Type t) noexcept {
   return value_bytes(t) == 8 ? ExactSum<double>::kMaxBytes : ExactSum<float>::kMaxBytes;
 }
 
-// Wide codes with all their planes.
+// Wide codes with all planes.
 constexpr std::size_t kWidestCodes = 4 + 16 + 32 + kBlocks * 4 * 64;
 constexpr std::size_t kExceptionMap = 12 + 4 * kBlocks;
 
@@ -36,7 +36,7 @@ Status check_pair(Combine op, const Info& a, const Info& b) noexcept {
   return Status::ok;
 }
 
-// The result's header; fails if it cannot be represented.
+// Fails if the header cannot represent the result.
 Status result_info(Combine op, const Info& a, const Info& b, Info* info) noexcept {
   *info = a;
   info->eps = std::max(a.eps, b.eps);
@@ -151,7 +151,7 @@ Status combine(Combine op, Bytes a, Bytes b, MutableBytes out, std::size_t* writ
   const auto encode = [&](std::uint64_t first, std::uint64_t last, std::uint8_t* p, std::uint8_t* end) {
     return combine_part(op, va, vb, spec, *kernels, writer, first, last, p, end);
   };
-  // Excludes the kernels' room, which the slack of other groups provides.
+  // Excludes the kernels' room: the slack of other groups provides it.
   const auto reserve = [&](std::uint64_t first, std::uint64_t last) {
     return likely_bytes(va, first, last) + likely_bytes(vb, first, last) + (last - first) * kCombineSlack;
   };

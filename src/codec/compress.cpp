@@ -13,7 +13,7 @@ namespace {
 std::size_t largest_group(Type t, int m) noexcept {
   const int value = value_bytes(t);
   if (!is_integer(t)) return 4 + static_cast<std::size_t>(m) * static_cast<std::size_t>(value);
-  // Word, base, slope, 32 full planes per block, widths. Differences of wide codes may need all 64 planes.
+  // Word, base, slope, 32 full planes per block, widths. Wide differences may need all 64 planes.
   return 4 + 16 + 32 + static_cast<std::size_t>(kBlocks) * kBlock / 8 * (value == 4 ? 34 : 64);
 }
 
@@ -29,7 +29,7 @@ Grid<T> grid_for(Type t, double eps, double width) noexcept {
     return {};
 }
 
-// Kernels multiply by the reciprocal of the width. Only foreign streams make it infinite; the reference serves them.
+// Only foreign streams make the reciprocal infinite; kernels multiply by it.
 template <class T>
 const Kernels& kernels_for(const Grid<T>& grid, const Kernels& chosen) noexcept {
   if constexpr (std::is_floating_point_v<T>)
@@ -133,7 +133,7 @@ Status compress_as(Type t, const void* x, std::size_t count, Info info, MutableB
     r.end = sink.end();
     return r;
   };
-  // Adds up to compress_bound, which always suffices.
+  // Up to compress_bound.
   const auto reserve = [&](std::uint64_t first, std::uint64_t last) {
     const std::uint64_t full = last - first - (first < last && last == writer.layout.groups);
     return full * largest_group(t, kGroup) + (full < last - first ? last_group_room(t, writer.layout) : 0);
@@ -156,8 +156,8 @@ Status add_values_as(const StreamView& a, const void* x, MutableBytes out, std::
     return fail(Status::buffer_too_small, "add_values: an output of {} bytes is too small", out.size());
   const GroupEncoder<T> encoder(a.info, kernels);
   const Type t = a.info.type;
-  // Groups are wide or narrow by x's code bound, known only at the end. Narrow is nearly always right; else a second
-  // pass follows.
+  // x's code bound, known only at the end, decides between wide and narrow groups. Narrow is nearly always right; else
+  // a second pass follows.
   ResultSpec spec{stored_type(t), a.info.width, a.info.code_bound > kNarrowLimit};
   const auto pass = [&] {
     const auto encode = [&](std::uint64_t first, std::uint64_t last, std::uint8_t* p, std::uint8_t* end) {
@@ -174,7 +174,7 @@ Status add_values_as(const StreamView& a, const void* x, MutableBytes out, std::
       for (std::uint64_t g = first; g < last; ++g) {
         const int m = writer.layout.group_size(g);
         const T* v = group_values<T>(t, x, g * kGroup, m, buffer);
-        if (r.status != Status::ok) {  // narrow sums exceeded the room; the other values decide if wide sums follow
+        if (r.status != Status::ok) {  // narrow sums exceeded the room; other values decide if wide sums follow
           encoder.encode(v, m, compressed, sizeof compressed, &own);
           continue;
         }
@@ -220,7 +220,7 @@ Status add_values_as(const StreamView& a, const void* x, MutableBytes out, std::
     return writer.write(options.parallel, encode, reserve);
   };
   PartResult r = pass();
-  // Narrow groups may need more room than wide ones, since their bases may not suit the sums.
+  // The bases of narrow groups may not suit the sums, and then need more room than wide groups.
   const bool ended = r.status == Status::ok || lacks_room(r.status);
   if (ended && !spec.wide && a.info.code_bound + r.tally.bound > kNarrowLimit) {
     spec.wide = true;

@@ -10,7 +10,7 @@
 namespace stretto::codec {
 namespace {
 
-// Larger outputs exceed the caches, and use streaming stores.
+// Outputs beyond the caches use streaming stores.
 constexpr std::size_t kStreamingBytes = std::size_t{4} << 20;
 
 template <class T>
@@ -68,7 +68,6 @@ const Kernels& kernels_for_means(const Info& info, const Kernels& chosen) noexce
   return usual ? chosen : *find_kernels(Isa::reference);
 }
 
-// Decodes whole groups of the stored type directly to y.
 template <class T>
 Status decode_range(const StreamView& s, std::uint64_t first, std::size_t n, void* y, const Kernels& kernels,
                     const Options& options, std::uint32_t divisor) noexcept {

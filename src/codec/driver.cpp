@@ -66,7 +66,7 @@ void close_up(const Piece* pieces, int count, const Parallel* parallel) noexcept
       std::memmove(p->to, p->from, p->bytes);
       continue;
     }
-    // In steps of the distance, so that a step overwrites no pending source.
+    // A step of the distance overwrites no pending source.
     for (std::size_t at = 0; at < p->bytes; at += distance) {
       const Piece wave{p->to + at, p->from + at, std::min(distance, p->bytes - at)};
       copy_by_all(&wave, 1, count + 1, parallel);

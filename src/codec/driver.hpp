@@ -22,7 +22,7 @@ inline constexpr int kMaxParts = 256;
 // Whole chunks, at most the executor's width.
 int parts_of(std::uint64_t groups, const Parallel* parallel) noexcept;
 
-// First group of part i of n; part_begin(groups, n, n) is `groups`.
+// part_begin(groups, n, n) is `groups`.
 constexpr std::uint64_t part_begin(std::uint64_t groups, int n, int i) noexcept {
   const std::uint64_t g = chunks_of(groups) * static_cast<std::uint64_t>(i) / static_cast<std::uint64_t>(n) * kChunk;
   return g < groups ? g : groups;
@@ -46,25 +46,25 @@ void run_parts(std::uint64_t groups, int parts, const Parallel* parallel, F& f) 
   parallel->run(parallel->self, parts, task, &context);
 }
 
-// Bytes written by a part, and their destination, which lies before them.
+// Destinations lie before the bytes that a part wrote.
 struct Piece {
   std::uint8_t* to;
   const std::uint8_t* from;
   std::size_t bytes;
 };
 
-// Divides [begin, end) among the parts by their likely sizes, `need`. A part gets up to four times its need, or a
-// proportional share if room is short. start[parts] is the end of the last.
+// Divides [begin, end) among the parts by their likely sizes, `need`: up to four times the need, or a proportional
+// share if room is short. start[parts] is the end of the last.
 void share_room(const std::size_t* need, int parts, std::uint8_t* begin, std::uint8_t* end,
                 std::uint8_t** start) noexcept;
 
 // Moves the pieces, ordered by source and destination: at once if no destination overlaps a pending source, else one by
-// one. All threads take part if a piece is long and moves far enough.
+// one. All threads take part in long moves over long distances.
 void close_up(const Piece* pieces, int count, const Parallel* parallel) noexcept;
 
-// Assembles a stream. encode(first, last, out, end) encodes groups [first, last) to out, records their lengths by
-// set_words or set_chunk, and returns its end. reserve(first, last) is their likely size; parts share the room in
-// proportion. If a part's share is too small, all work restarts in one part.
+// Assembles a stream. encode(first, last, out, end) encodes groups [first, last) to out, records their lengths, and
+// returns its end. reserve(first, last) is their likely size; parts share the room in proportion. If a share is too
+// small, all work restarts in one part.
 class StreamWriter {
  public:
   StreamWriter(MutableBytes out, std::uint64_t count, Coding coding = Coding::fixed) noexcept
@@ -74,7 +74,7 @@ class StreamWriter {
   void set_words(std::uint64_t g, std::size_t words) noexcept {
     store(base + layout.lengths + 2 * g, static_cast<std::uint16_t>(words));
   }
-  // Replaces set_words in dense streams.
+  // For dense streams, in place of set_words.
   void set_chunk(std::uint64_t c, std::size_t bytes, bool dense) noexcept {
     store(base + kHeaderBytes + 8 * c, std::uint64_t{bytes} | (dense ? kDenseBit : 0));
   }
@@ -111,7 +111,7 @@ class StreamWriter {
     PartResult total = results[0];
     Piece pieces[kMaxParts];
     for (int i = 1; i < parts; ++i) {
-      total.tally.merge(results[i].tally);  // also over failed parts
+      total.tally.merge(results[i].tally);  // of failed parts too
       if (total.status == Status::ok) {
         total.status = results[i].status;
         total.group = results[i].group;
@@ -128,7 +128,7 @@ class StreamWriter {
   std::size_t size_;
 };
 
-// Copies groups near the end of readable memory, since kernels may read past a group.
+// Kernels may read past a group: copies groups near the end of readable memory.
 class ReadableGroup {
  public:
   const std::uint8_t* at(const std::uint8_t* p, std::size_t words, const std::uint8_t* end) noexcept {
@@ -142,8 +142,7 @@ class ReadableGroup {
   std::uint8_t buffer_[kKernelRoom + kReadSlack];
 };
 
-// Prefetches about one group ahead: short groups, read from both ends, defeat hardware prefetching. Sums are a fifth
-// faster with these.
+// About one group ahead: short groups, read from both ends, defeat hardware prefetching. A fifth of a sum's time.
 inline void prefetch_read(const std::uint8_t* p, std::size_t bytes) noexcept {
   for (std::size_t i = 0; i < bytes; i += 64) __builtin_prefetch(p + bytes + 1024 + i);
 }
@@ -162,7 +161,7 @@ inline Coding coding_of(const Options& o, const Info& a, const Info& b) noexcept
   return a.coding == Coding::dense ? a.coding : b.coding;
 }
 
-// Bytes of the groups [first, last), both at chunk boundaries; an estimate of the fixed size for dense streams.
+// Groups between chunk boundaries; an estimate of the fixed size for dense streams.
 inline std::size_t likely_bytes(const StreamView& s, std::uint64_t first, std::uint64_t last) noexcept {
   const auto bytes = static_cast<std::size_t>(s.chunk(chunks_of(last)) - s.chunk(first / kChunk));
   return s.layout.coding == Coding::dense ? 2 * bytes : bytes;

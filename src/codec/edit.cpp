@@ -45,7 +45,7 @@ struct Run {
   std::uint64_t count;
 };
 
-// From value `at` of the two concatenated runs on.
+// The group from value `at` of the concatenated runs on.
 Status join_group(const Run (&runs)[2], GroupSource* from, std::uint64_t at, int m, const ResultSpec& spec,
                   std::uint8_t* out, std::size_t room, Tally* tally, std::size_t* result) noexcept {
   GroupView views[4];

@@ -1,4 +1,4 @@
-// Sequential readers and writers of a stream's groups, for fixed and dense chunks alike.
+// Sequential access to a stream's groups, in fixed and dense chunks alike.
 #pragma once
 
 #include "codec/driver.hpp"
@@ -16,8 +16,7 @@ class GroupSource {
   GroupSource(const StreamView& s, const Kernels& kernels, int number) noexcept
       : s_(s), kernels_(kernels), number_(number) {}
 
-  // Moves to group g; fast if g is the next group. The bytes of a dense chunk's group stay valid until the next call
-  // but one.
+  // Fast if g is the next group. A dense chunk's bytes stay valid until the next call but one.
   Status read(std::uint64_t g) noexcept {
     if (direct_ && g == next_ && g % kChunk != 0) {
       data_ += 4 * words_;
@@ -42,13 +41,13 @@ class GroupSource {
   int number_;
   bool direct_ = false;
   std::uint64_t next_ = 0;
-  std::uint64_t chunk_ = ~std::uint64_t{0};  // of the open dense chunk
+  std::uint64_t chunk_ = ~std::uint64_t{0};  // the open dense chunk
   const std::uint8_t *data_ = nullptr, *lengths_ = nullptr, *end_ = nullptr;
   std::size_t words_ = 0;
   dense::Reader* reader_ = nullptr;
 };
 
-// Writes a part's groups to [begin, end). A thread uses at most one sink at a time.
+// A part's groups. A thread uses at most one sink at a time.
 class GroupSink {
  public:
   GroupSink(StreamWriter& writer, Type stored, const Kernels& kernels, std::uint8_t* begin, std::uint8_t* end) noexcept;

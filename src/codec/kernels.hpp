@@ -1,4 +1,4 @@
-// Each kernel works on one full group (1,024 values) with the scalar code's result, byte for byte, and may decline; the
+// Each kernel works on one full group (1,024 values) with the scalar code's result, byte for byte. It may decline; the
 // scalar code then serves the group.
 #pragma once
 
@@ -17,33 +17,31 @@ inline constexpr std::size_t kKernelRoom = 4 * (1 + 2 * kGroup) + 512;
 // Bytes past a group's words that a kernel may read (and ignore). Reads of values are exact.
 inline constexpr std::size_t kReadSlack = 64;
 
-// Ranges of the finite values that are no marks. lo > hi: there is none.
+// Of the finite values except marks. lo > hi: empty.
 template <class T>
 struct PartRanges {
-  T lo, hi;                   // of all
-  T below_lo, below_hi;       // of those with magnitudes below marks.least
-  std::uint64_t ignored = 0;  // those with magnitudes from marks.least on
+  T lo, hi;
+  T below_lo, below_hi;       // of magnitudes below marks.least
+  std::uint64_t ignored = 0;  // magnitudes from marks.least on
 };
 
 template <class T>
 struct FloatKernels {
   std::size_t (*compress)(const T* x, const Grid<T>& grid, std::uint8_t* out, Tally* tally) = nullptr;
-  // a's group plus compressed x. Reports the bound of x's codes and the exceptions of the sum. `room`, the size of out,
-  // is at least kKernelRoom.
+  // a's group plus compressed x. Reports the bound of x's codes and the sum's exceptions. `room` >= kKernelRoom.
   std::size_t (*add_values)(const std::uint8_t* a, std::size_t words, const T* x, const Grid<T>& grid,
                             std::uint8_t* out, std::size_t room, Tally* tally) = nullptr;
-  // False: declined. code_bound is the stream's; a wrong bound gives wrong values, never wrong accesses. `stream`: uses
-  // streaming stores, for outputs that exceed the caches.
+  // False: declined. A wrong code_bound gives wrong values, never wrong accesses. `stream`: streaming stores.
   bool (*decompress)(const std::uint8_t* p, std::size_t words, const Grid<T>& grid, std::uint64_t code_bound,
                      std::uint32_t divisor, bool stream, T* y) = nullptr;
   // lo > hi if no value is finite.
   void (*range)(const T* x, std::size_t n, T* lo, T* hi) = nullptr;
-  // Sums of narrow groups, at least one with exceptions. Reports the exceptions of the sum.
+  // Sums of narrow groups, at least one with exceptions, which it reports.
   std::size_t (*add_filled)(const std::uint8_t* a, std::size_t a_words, const std::uint8_t* b, std::size_t b_words,
                             bool negate_b, double width, std::uint8_t* out, std::size_t room, Tally* tally) = nullptr;
   // Like Marks::survey; never declines.
   Kept (*survey)(const T* x, const MarkSet<T>& marks, T* out, T* kept) = nullptr;
-  // Any number of values, not only a full group.
+  // Any number of values.
   void (*ranges)(const T* x, std::size_t n, const MarkSet<T>& marks, PartRanges<T>* found) = nullptr;
 };
 
@@ -56,7 +54,7 @@ struct Tables;
 struct Widths;
 }  // namespace dense
 
-// The entropy stage of dense chunks; dense/coder.hpp has contracts and replacements of absent kernels.
+// The entropy stage of dense chunks; dense/coder.hpp has contracts and serves absent kernels.
 struct DenseKernels {
   void (*scan)(const std::uint8_t* planes, const dense::Widths& widths, bool is_unsigned, std::uint8_t* classes,
                dense::Counts* counts, dense::BitWriter* low) = nullptr;

@@ -25,7 +25,6 @@ constexpr BitsOf<T> placeholder_bits() noexcept {
     return 0x7ffd5a3c96c3a5d3;
 }
 
-// y rounded to t, if t is a half.
 template <class T>
 T rounded_to(Type t, T y) noexcept {
   if constexpr (sizeof(T) == 4) {
@@ -62,9 +61,8 @@ Marks<T>::Marks(Type t, const Grid<T>& grid, const Options& options) noexcept
     : type_(t), set_(marks_of<T>(t, options, options.keep_from)) {
   for (int k = 0; k < set_.count; ++k) {
     const T mark = set_.mark[k];
-    // At most the two nearest codes of a decoded float32 or float64 equal the mark: a code's step is at least the
-    // distance of neighbouring numbers wherever another value may decode to the mark. Many codes may decode to the mark
-    // in a half.
+    // At most the two nearest codes of a decoded float32 or float64 equal the mark: wherever another value may decode
+    // to it, a code's step is at least the distance of neighbouring numbers. In a half many codes may decode to it.
     const bool half = stored_type(t) != t;
     std::int64_t q = 0;
     bool reached = half || !nearest_code(mark, grid, &q);
@@ -123,7 +121,7 @@ Kept Marks<T>::survey(const T* x, int m, T* out, T* kept) const noexcept {
   if (kept_count == 0) return Kept::none;
   const int first = static_cast<int>(std::find(is_kept, is_kept + m, Bits{1}) - is_kept);
   const Bits value = std::bit_cast<Bits>(element(x, first));
-  int others = 0;  // places with another kept value, or with the placeholder
+  int others = 0;  // places with another kept value or the placeholder
   for (int i = 0; i < m; ++i) {
     const Bits bits = std::bit_cast<Bits>(element(x, i));
     others += static_cast<int>((is_kept[i] != 0) & (bits != value)) | static_cast<int>(bits == placeholder_bits<T>());

@@ -34,7 +34,6 @@ void widen(const T* x, std::size_t n, const Kernels& kernels, Interval* range) n
   widen(x, n, range);
 }
 
-// Takes the fast kernel, if there is one.
 template <std::floating_point T>
 PartRanges<T> ranges_beside(const T* x, std::size_t n, const MarkSet<T>& marks, const Kernels& kernels) noexcept {
   constexpr T infinity = std::numeric_limits<T>::infinity();
@@ -67,7 +66,7 @@ bool may_leave_out(const Interval& range, const MarkSet<T>& marks) noexcept {
   });
 }
 
-// Widens *ranges by the values that are no marks. The plain range often tells that there are no marks.
+// Widens *ranges by the values that are no marks. The plain range often excludes marks altogether.
 template <std::floating_point T>
 void widen(const T* x, std::size_t n, const MarkSet<T>& marks, const Kernels& kernels, Ranges* ranges) noexcept {
   Interval all;
@@ -86,8 +85,8 @@ void widen(const T* x, std::size_t n, const MarkSet<T>& marks, const Kernels& ke
   ranges->ignored += found.ignored;
 }
 
-// Packs the values below `above`, among m <= kGroup values at x, without gaps at out, and adds the number of others to
-// *ignored. Magnitudes of integers reach 2^63. Returns the number of values at out.
+// Packs the values below `above` at out, counts the others in *ignored, and returns the number packed. m <= kGroup.
+// Magnitudes of integers reach 2^63.
 template <std::signed_integral T>
 std::size_t keep_below(const T* x, int m, double above, T* out, std::uint64_t* ignored) noexcept {
   const std::uint64_t threshold =
@@ -119,7 +118,7 @@ Ranges merged(std::size_t count, const Parallel* parallel, const Part& of_part) 
   return total;
 }
 
-// Calls f(values, count) for each part that the nearest cache holds, in the stored type.
+// Calls f(values, count) for parts that fit the nearest cache, in the stored type.
 template <class T, class F>
 void each_part(Type t, const void* x, std::uint64_t begin, std::uint64_t end, const F& f) noexcept {
   T widened[kGroup];

@@ -1,4 +1,4 @@
-// Threads for the codec, started per call: one per part except the first, which the caller runs.
+// Threads started per call: one per part except the first, which the caller runs.
 #include <array>
 #include <thread>
 

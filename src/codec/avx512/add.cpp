@@ -1,5 +1,4 @@
-// Sums of narrow groups (AVX-512), block by block. If the orders differ, the residuals of the lower order are
-// differenced on the fly.
+// Sums of narrow groups, block by block. Residuals of the lower order are differenced on the fly.
 #include <cstring>
 
 #include "codec/avx512/encode.hpp"
@@ -40,7 +39,7 @@ STRETTO_INLINE __m512i plus32(__m512i a, __m512i b) noexcept {
   return _mm512_add_epi32(a, b);
 }
 
-// Like Residuals16, for bytes, eight of which lie reversed in each quadword.
+// Residuals16 for bytes, eight of which lie reversed in each quadword.
 template <int kOrder>
 struct Residuals8 {
   __m512i code, difference;
@@ -70,8 +69,8 @@ STRETTO_INLINE std::int32_t last16(__m512i v) noexcept {
 }
 STRETTO_INLINE std::int32_t last32(__m512i v) noexcept { return _mm_extract_epi32(_mm512_extracti32x4_epi32(v, 3), 3); }
 
-// One function per Mode adds the next eight blocks. from_a, from_b and the result hold eight block lengths, a byte
-// each. kUnsigned: neither operands nor sum have signs.
+// One function per Mode adds eight blocks. from_a, from_b and the result hold eight block lengths, a byte each.
+// kUnsigned: no operand nor sum has signs.
 template <int kRaise, Sign kSign, bool kUnsigned>
 STRETTO_INLINE std::uint64_t add_bytes(Summand& a, std::uint64_t from_a, Summand& b, std::uint64_t from_b, Raised* last,
                                        std::uint8_t*& p) noexcept {
@@ -140,16 +139,16 @@ STRETTO_INLINE std::uint64_t add_any(Summand& a, std::uint64_t from_a, Summand& 
   return written;
 }
 
-// *widths receives the sums' widths. Returns the planes' end.
+// Returns the planes' end.
 template <int kRaise, Sign kSign, bool kUnsigned>
 std::uint8_t* add_blocks(const NarrowGroup& a, const NarrowGroup& b, std::uint8_t* p, __m256i* widths) noexcept {
   Summand sa = summand(a), sb = summand(b);
-  // Each raise takes a bit, and so does a sign that only the other summand has. Raised residuals have signs.
+  // Each raise takes a bit, and so does a sign of the other summand alone. Raised residuals have signs.
   const bool signs_differ = sa.is_unsigned != sb.is_unsigned;
   const int more_a = kRaise > 0 ? kRaise : signs_differ && sa.is_unsigned, more_b = signs_differ && sb.is_unsigned;
   Needs need = needs(_mm256_max_epu8(_mm256_add_epi8(a.widths, _mm256_set1_epi8(static_cast<char>(more_a))),
                                      _mm256_add_epi8(b.widths, _mm256_set1_epi8(static_cast<char>(more_b)))));
-  // The first differences of a block depend on residuals of the previous block.
+  // First differences depend on the previous block.
   if (kRaise > 0) need = {need.beyond_bytes | need.beyond_bytes << 1, need.beyond_words | need.beyond_words << 1};
   WidthReader lengths_a{_mm256_slli_epi16(a.widths, 2)}, lengths_b{_mm256_slli_epi16(b.widths, 2)};
   WidthWriter out{_mm256_setzero_si256()};
@@ -207,7 +206,7 @@ STRETTO_INLINE std::size_t add_groups(const NarrowGroup& ga, const NarrowGroup& 
   return finish_group(widths, out, p);
 }
 
-// Declines unless the missing places are equal, with one value for all in each group.
+// Declines unless the missing places are equal, with one value in each group.
 template <class T>
 std::size_t add_alike(const std::uint8_t* a, std::size_t a_words, const std::uint8_t* b, std::size_t b_words,
                       bool negate_b, std::uint8_t* out, Tally* tally) noexcept {

@@ -1,5 +1,4 @@
-// Adds values to a stream in one pass. The stream's residuals join the codes at their own order, so neither operand is
-// raised separately.
+// Adds values to a stream in one pass: the stream's residuals join the codes at their own order.
 #include "codec/avx512/encode.hpp"
 #include "codec/avx512/kernels.hpp"
 #include "codec/avx512/quantise.hpp"
@@ -15,7 +14,7 @@ STRETTO_INLINE std::int32_t wrapping_sum(std::int32_t u, std::int32_t v) noexcep
   return static_cast<std::int32_t>(static_cast<std::uint32_t>(u) + static_cast<std::uint32_t>(v));
 }
 
-// *lost collects bits of v + w or v - w that do not fit 16 bits.
+// *lost collects bits of v + w or v - w beyond 16 bits.
 STRETTO_INLINE __m512i with_lost(__m512i lost, __m512i wrapped, __m512i saturated) noexcept {
   return _mm512_ternarylogic_epi32(lost, wrapped, saturated, 0xf6);  // lost | (wrapped ^ saturated)
 }
@@ -30,7 +29,7 @@ STRETTO_INLINE __m512i last_difference(__m512i v, __m512i w, __m512i* lost) noex
   return s;
 }
 
-// The code at which the stream's residuals joined, and the difference, before the current block.
+// Code at which the stream's residuals joined, and difference, before the block.
 struct Before16 {
   __m512i code, difference;
 };
@@ -90,7 +89,7 @@ std::size_t add_encode(const NarrowGroup& a, std::int16_t* q, std::int32_t base,
   return finish_group(to.widths, out, p);
 }
 
-// For codes of 32 bits, modulo 2^32; never declines.
+// Modulo 2^32; never declines.
 template <Predictor kPredictor, int kAt>
 std::size_t add_encode(const NarrowGroup& a, std::int32_t* q, std::int32_t base, std::int32_t slope,
                        PrefetchCursor ahead, std::uint8_t* out) noexcept {

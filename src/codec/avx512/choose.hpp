@@ -1,4 +1,4 @@
-// Prediction order of a group, from six samples of 16 codes (docs/format.md).
+// Prediction order from six samples of 16 codes (docs/format.md).
 #pragma once
 
 #include "codec/avx512/planes.hpp"
@@ -28,7 +28,7 @@ STRETTO_INLINE int least_cost(int c0, int c1, int c2) noexcept {
   return order;
 }
 
-// For codes of 16 bits whose second differences fit.
+// Second differences of the codes fit 16 bits.
 static inline int choose_order16(const std::int16_t* q) noexcept {
   __m512i m[9];
   __m512i any_negative = _mm512_setzero_si512();
@@ -46,7 +46,7 @@ static inline int choose_order16(const std::int16_t* q) noexcept {
     m[6 + k] = magnitude16(_mm512_sub_epi16(d, _mm512_sub_epi16(q1, q2)));
   }
   const __m512i zero = _mm512_setzero_si512();
-  // Word i of each 128-bit lane of a: the OR of the same lane of m[i]; of b: that of m[8] in word 0.
+  // Word i of each 128-bit lane of a: the OR of that lane of m[i]; of b: m[8] in word 0.
   const __m512i a =
       merge64(merge32(merge16(m[0], m[1]), merge16(m[2], m[3])), merge32(merge16(m[4], m[5]), merge16(m[6], m[7])));
   const __m512i b = merge64(merge32(merge16(m[8], zero), zero), zero);
@@ -67,7 +67,7 @@ static inline int choose_order16(const std::int16_t* q) noexcept {
   return least_cost(c0, c1, c2);
 }
 
-// ORs the words of each of a, b, c, d to one word.
+// ORs the words of each argument to one word.
 STRETTO_INLINE __m128i or_each(__m512i a, __m512i b, __m512i c, __m512i d) noexcept {
   const __m512i v = merge64(merge32(a, b), merge32(c, d));
   const __m256i w = _mm256_or_si256(_mm512_castsi512_si256(v), _mm512_extracti64x4_epi64(v, 1));

@@ -1,4 +1,4 @@
-// Byte dot products (VPDPBUSD) sum four residuals of up to 8 bits, word dot products (VPDPWSSD) two of up to 16 bits. A
+// Byte dot products (VPDPBUSD) sum four residuals of up to 8 bits, word dot products (VPDPWSSD) two of up to 16. A
 // prefix sum over the partial sums follows.
 #pragma once
 
@@ -6,8 +6,7 @@
 
 namespace stretto::codec::avx512 {
 
-// Permutations for two halves abreast: two blocks in bytes, or half blocks in words, in the lower and upper quadwords
-// of each lane.
+// Two halves abreast, in the lower and upper quadwords of each lane: two blocks in bytes, or half blocks in words.
 struct AbreastTables {
   // Planes of width w <= 8 to reversed quadwords; 0 in the other block's quadwords.
   alignas(64) std::uint8_t spread[2][9][64];
@@ -75,7 +74,7 @@ STRETTO_INLINE __m512i last16(__m512i v) noexcept {
 STRETTO_INLINE __m512i last8(__m256i v) noexcept {
   return _mm512_permutexvar_epi32(_mm512_set1_epi32(7), _mm512_castsi256_si512(v));
 }
-// Each of the words 0-3 (second: 4-7) four times; twins(): each of 0-7 (8-15) twice.
+// Each of the words 0-3 (second: 4-7) four times; twins(): 0-7 (8-15) twice.
 STRETTO_INLINE __m512i quads(__m256i v, bool second) noexcept {
   const __m512i low = _mm512_set_epi32(3, 3, 3, 3, 2, 2, 2, 2, 1, 1, 1, 1, 0, 0, 0, 0);
   const __m512i index = second ? _mm512_add_epi32(low, _mm512_set1_epi32(4)) : low;
@@ -91,7 +90,7 @@ struct FourVectors {
   __m512i v[4];
 };
 
-// Difference (for second order) and code before the first residual of each word.
+// Difference (second order) and code before the first residual of each word.
 struct Predecessor {
   __m512i difference, code;
 };
@@ -101,8 +100,8 @@ struct Words {
 };
 STRETTO_INLINE __m512i weights(int w) noexcept { return pinned(_mm512_set1_epi32(w)); }
 
-// one() decodes a block of any width. words_of_two() and codes_of_two() decode two narrow blocks in two steps, which
-// overlap those of the next two.
+// one() decodes a block of any width; words_of_two() and codes_of_two() decode two narrow blocks in two steps, which
+// overlap the next two blocks.
 
 template <bool kUnsigned>
 struct PlainBlocks {};
@@ -117,7 +116,7 @@ STRETTO_INLINE Pair one(PlainBlocks<kUnsigned>&, const std::uint8_t* p, unsigned
   return read_pair<kUnsigned>(p, w);
 }
 
-// First differences. All words of `code` hold the code before the block.
+// All words of `code` hold the code before the block.
 struct FirstBlocks {
   __m512i code;
   __m512i ones, shares, quad[4];
@@ -174,9 +173,8 @@ STRETTO_INLINE FourVectors codes_of_two(const FirstBlocks& s, const Words& v) no
   return q;
 }
 
-// Second differences. Let C and D be code and difference before n residuals e_j, S the sum of e_j, V the sum of j e_j.
-// After them the code is C + n (D + S) - V, and the difference D + S. One prefix sum carries S and V; two sums would
-// depend on each other.
+// Let C and D be code and difference before n residuals e_j, S the sum of e_j, V the sum of j e_j. After them the code
+// is C + n (D + S) - V, and the difference D + S. One prefix sum carries S and V; two would depend on each other.
 struct SecondBlocks {
   __m512i before;  // D and -C in each quadword
   __m512i ones, place, first, weight[4], low, high;
@@ -192,12 +190,12 @@ STRETTO_INLINE SecondBlocks second_state(std::int32_t slope, std::int32_t base) 
           pinned(_mm512_set_epi64(15, 7, 14, 6, 13, 5, 12, 4))};
 }
 
-// State before each of 16 words, from the words' sums, moments (residual times place) and first places, of 2^kLog
-// residuals.
+// State before each of 16 words of 2^kLog residuals, from the words' sums, moments (residual times place) and first
+// places.
 template <int kLog>
 STRETTO_INLINE Predecessor before_words(SecondBlocks& s, __m512i sums, __m512i moments, __m512i first) noexcept {
   constexpr __mmask16 kUpper = 0xaaaa, kFromLane1 = 0xfff0, kFromLane2 = 0xff00;
-  // Sums of each quadword's first word, moved to its second word.
+  // Sums of each quadword's first word, moved to its second.
   const __m512i first_sum = _mm512_slli_epi64(sums, 32), first_moment = _mm512_slli_epi64(moments, 32);
   const __m512i own =
       _mm512_mask_add_epi32(_mm512_add_epi32(sums, _mm512_srli_epi64(sums, 32)), kUpper, moments, first_moment);
@@ -240,7 +238,7 @@ STRETTO_INLINE Words words_of_two(SecondBlocks& s, const std::uint8_t* p, std::s
   const __m512i e = read_bytes_abreast<kZeros>(p, w0, w1);
   return {e, before_words<6>(s, _mm512_dpbusd_epi32(zero, s.ones, e), _mm512_dpbusd_epi32(zero, s.place, e), s.first)};
 }
-// First codes of all words, then second codes, and so on; a transposition restores the order.
+// First codes of all words, then second codes, ...; a transposition restores the order.
 STRETTO_INLINE FourVectors codes_of_two(const SecondBlocks& s, const Words& v) noexcept {
   const Predecessor& b = v.before;
   __m512i at = _mm512_add_epi32(b.code, b.difference);

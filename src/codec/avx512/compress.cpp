@@ -1,5 +1,4 @@
-// Groups of values to streams (AVX-512), by unchecked 16-bit codes (quantise.hpp). compress_wide.cpp takes other
-// groups.
+// Groups of unchecked 16-bit codes (quantise.hpp). compress_wide.cpp takes others.
 #include "codec/avx512/encode.hpp"
 #include "codec/avx512/kernels.hpp"
 #include "codec/avx512/quantise.hpp"

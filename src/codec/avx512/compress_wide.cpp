@@ -1,4 +1,4 @@
-// Groups with wide codes or exceptions (AVX-512). Checks every code; leaves codes beyond 32 bits to the scalar code.
+// Groups with wide codes or exceptions. Checks every code; declines codes beyond 32 bits.
 #include <algorithm>
 #include <cstring>
 
@@ -25,7 +25,7 @@ STRETTO_INLINE __mmask16 not_good(__m512 x, __m512 n, __m512 e, const Grid<float
          _mm512_cmp_ps_mask(_mm512_abs_ps(d), _mm512_set1_ps(g.eps_y), _CMP_NLE_UQ);
 }
 
-// Checks products below 2^21 whose codes decode to finite numbers. `hopeless` lanes certainly have no code.
+// Products below 2^21 whose codes decode to finite numbers. `hopeless` lanes certainly have no code.
 STRETTO_INLINE Checked check_single(__m512 x, __mmask16 hopeless, const Grid<float>& g) noexcept {
   const __m512 magic = _mm512_set1_ps(0x1.8p23f), w = _mm512_set1_ps(g.w);
   __m512 n = _mm512_sub_ps(_mm512_fmadd_ps(x, _mm512_set1_ps(g.r), magic), magic);
@@ -145,7 +145,7 @@ void fill(const Lanes lanes, std::int32_t* q) noexcept {
   }
 }
 
-// Writes one value if all are equal, which *kind records.
+// A value that all share is written once.
 template <class T>
 std::uint8_t* write_exceptions(const T* x, const Lanes lanes, std::uint8_t* p, std::uint8_t* kind) noexcept {
   constexpr int kWords = sizeof(T) / 4, kPer = 16 / kWords;
@@ -217,7 +217,7 @@ std::size_t compress_checked(const T* x, const Grid<T>& grid, std::uint8_t* out,
   }
   const std::uint32_t bound = _mm512_reduce_max_epu32(most);
   const bool negative = _mm512_movepi32_mask(bits) != 0;
-  // A float64 group with more exceptions may exceed the room, unless they are all equal.
+  // A float64 group with more exceptions may exceed the room, unless all are equal.
   if (sizeof(T) == 8 && exceptions > kGroup / 2) {
     const auto others = portable<T>().compress;
     return others ? others(x, grid, out, tally) : kDeclined;

@@ -68,7 +68,7 @@ STRETTO_INLINE void put_four(const FourVectors& q, const Scale& s, T* y) noexcep
   for (int k = 0; k < 4; ++k) put_codes<kProduct, kMean, kStream>(q.v[k], s, y + 16 * k);
 }
 
-// The first step of two blocks overlaps the second step of the previous two, since each is a dependency chain.
+// Each step is a dependency chain, so the first step of two blocks overlaps the second of the previous two.
 template <Product kProduct, bool kMean, bool kStream, bool kZeros, class T, class Blocks>
 STRETTO_INLINE void decode_narrow(const NarrowGroup& g, const Scale& s, Blocks blocks, T* y) noexcept {
   const std::uint8_t* p = g.planes;

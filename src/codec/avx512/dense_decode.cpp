@@ -1,4 +1,3 @@
-// Dense chunks, read (AVX-512).
 #include "codec/avx512/dense.hpp"
 
 namespace stretto::codec::avx512 {
@@ -9,17 +8,17 @@ namespace {
 
 using dense::kLanes;
 
-// The states of a set, that of place 31 first. In this order a step's words go to ascending lanes, from the end of the
-// words on. So they are read before it is known how many of them the step takes.
+// Place 31 comes first. A step's words then go to ascending lanes, from the end of the words on, and are read before
+// their number is known.
 struct Set {
   __m512i low, high;
 };
 
 struct DecodeTables {
-  alignas(64) std::uint8_t reverse[64];  // words of 16 bits in reverse
-  alignas(64) std::uint8_t gather[64];   // kTables.gather16 of the words in reverse
+  alignas(64) std::uint8_t reverse[64];  // 16-bit words in reverse
+  alignas(64) std::uint8_t gather[64];   // kTables.gather16 in reverse
   alignas(64) std::uint16_t below[32];   // word c has the lowest c of its 16 bits
-  // Constants, each in all words: in registers or memory they cost less than made of a number each time.
+  // Constants in all words: loads cost less than broadcasts.
   alignas(64) std::uint16_t all_slots[32], not_least[32], one[32], symbol[5][32];
 
   constexpr DecodeTables() noexcept : reverse(), gather(), below(), all_slots(), not_least(), one(), symbol() {
@@ -48,7 +47,7 @@ STRETTO_INLINE void store_set(const Set& x, dense::States* s, int set) noexcept 
   _mm512_store_si512(s->high[set], reversed(x.high));
 }
 
-// The next state of a set whose symbols are known, and the words that it takes.
+// The next state, and the end of the words that it takes.
 STRETTO_INLINE const std::uint8_t* advance(__m512i slot, __m512i frequency, __m512i start, Set& x,
                                            const std::uint8_t* words) noexcept {
   const __m512i next = reversed(_mm512_loadu_si512(words - 64));
@@ -64,7 +63,7 @@ STRETTO_INLINE const std::uint8_t* advance(__m512i slot, __m512i frequency, __m5
   return words - 2 * _mm_popcnt_u32(under);
 }
 
-// Symbols are found as bytes 2 s and 2 s + 1 of a word: what permutations of bytes need to look a word up.
+// Symbol s is bytes 2 s and 2 s + 1 of a word: indices for byte permutations.
 STRETTO_INLINE __m512i look(__m512i symbols, const std::uint16_t* table) noexcept {
   return _mm512_permutexvar_epi8(symbols, _mm512_load_si512(table));
 }
@@ -77,7 +76,7 @@ STRETTO_INLINE __m512i next_symbol(__m512i symbols, __m512i slot, const dense::T
   const __mmask32 reached = _mm512_cmpge_epu16_mask(slot, _mm512_set1_epi32(static_cast<int>(t.threshold[k])));
   return _mm512_mask_add_epi16(symbols, reached, symbols, all(kDecode.symbol[0]));
 }
-// Symbols of slots at `threshold` or beyond move on by 2^kLog.
+// Symbols of slots from `threshold` on move on by 2^kLog.
 template <int kLog>
 STRETTO_INLINE __m512i next_symbol(__m512i symbols, __m512i slot, __m512i threshold) noexcept {
   const __mmask32 reached = _mm512_cmpge_epu16_mask(slot, threshold);
@@ -93,7 +92,7 @@ STRETTO_INLINE __m512i find_symbols(__m512i slot, const dense::Table& t) noexcep
   return next_symbol<0>(s, slot, look_from(s, t.start + 1));
 }
 
-// A step whose symbols are wanted as bytes.
+// Symbols as bytes.
 STRETTO_INLINE const std::uint8_t* take_symbols(const dense::Table& t, int last, Set& x, const std::uint8_t* words,
                                                 std::uint8_t* symbols) noexcept {
   const __m512i slot = slots(x);
@@ -109,7 +108,7 @@ struct LowBits {
   std::uint64_t at;
 };
 
-// A block of at most 2 kPairs + 1 planes, and at most 16; kPairs is 1, 3, 7 or 8. Its output begins at `planes` and may be longer than the block.
+// A block of at most 2 kPairs + 1 planes, and at most 16; kPairs is 1, 3, 7 or 8. May write beyond the block.
 template <int kPairs, bool kUnsigned>
 STRETTO_INLINE const std::uint8_t* take_block(const dense::Table& t, Set& x, const std::uint8_t* words, LowBits& low,
                                               std::uint8_t* planes) noexcept {
@@ -122,7 +121,8 @@ STRETTO_INLINE const std::uint8_t* take_block(const dense::Table& t, Set& x, con
     s = next_symbol(s, slot, t, 16);
   }
   words = advance(slot, look(s, t.frequency), look(s, t.start), x, words);
-  // Word k - 1: the lanes of class k or more. Word i of `tops`: the lanes whose top bit is in plane i, and of `lanes`: those with a low bit there.
+  // Word k - 1 of `at`: lanes of class k or more. Word i of `tops`: lanes whose top bit is in plane i; of `lanes`:
+  // lanes with a low bit there.
   const __m512i spread = _mm512_permutexvar_epi8(_mm512_load_si512(kDecode.gather), look(s, kDecode.below));
   const __m512i at = _mm512_permutexvar_epi8(_mm512_load_si512(kTables.planes), transpose(spread));
   const __m512i later = _mm512_alignr_epi32(_mm512_setzero_si512(), at, 1);
@@ -161,7 +161,7 @@ STRETTO_INLINE std::uint32_t lanes_of_class(__m256i classes, int k) noexcept {
   return _mm256_cmpge_epu8_mask(classes, _mm256_set1_epi8(static_cast<char>(k)));
 }
 
-// A block of up to kMostSymbol planes, whose masks are found plane by plane.
+// Up to kMostSymbol planes, one by one.
 template <bool kUnsigned>
 __attribute__((noinline)) const std::uint8_t* take_long_block(const dense::Table& t, int width, Set& x,
                                                               const std::uint8_t* words, LowBits& low,
@@ -188,7 +188,7 @@ __attribute__((noinline)) const std::uint8_t* take_long_block(const dense::Table
   return words;
 }
 
-// Bytes behind the first low bit of a block that take_block() and take_long_block() may read.
+// Bytes behind a block's first low bit that take_block() and take_long_block() may read.
 constexpr std::ptrdiff_t kLowReach = 4 * (kMostWidth - 1) + 16, kLongReach = 4 * (kMostSymbol - 1) + 16;
 
 struct Position {
@@ -197,7 +197,7 @@ struct Position {
   std::uint8_t* planes;
 };
 
-// The next block, on x, which is set `set`. False if the chunk is malformed.
+// x is set `set`. False if the chunk is malformed.
 template <bool kUnsigned>
 STRETTO_INLINE bool next_block(dense::Decoder* d, int width, int set, Set& x, Position& at) noexcept {
   const dense::Tables& tables = *d->tables;

@@ -1,4 +1,3 @@
-// Dense chunks, written (AVX-512).
 #include "codec/avx512/dense.hpp"
 
 namespace stretto::codec::avx512 {
@@ -12,7 +11,7 @@ using dense::kLanes;
 STRETTO_INLINE __m512i or_of(__m512i a, __m512i b, __m512i c) noexcept {
   return _mm512_ternarylogic_epi32(a, b, c, 0xfe);
 }
-// Word i: the OR of words i to 15, of which those from kWords on are 0.
+// Word i: the OR of words i to 15. Words from kWords on are 0.
 template <int kWords>
 STRETTO_INLINE __m512i or_of_later(__m512i v) noexcept {
   const __m512i zero = _mm512_setzero_si512();
@@ -21,7 +20,7 @@ STRETTO_INLINE __m512i or_of_later(__m512i v) noexcept {
   return kWords > 9 ? _mm512_or_si512(v, _mm512_alignr_epi32(zero, v, 9)) : v;
 }
 
-// Low bits that are on their way: bits 0 to at % 64 of `held` belong to the 8 bytes at out + at / 64 * 8.
+// Bits 0 to at % 64 of `held` belong to the 8 bytes at out + at / 64 * 8.
 struct LowBits {
   std::uint8_t* out;
   std::uint64_t at, held;
@@ -43,7 +42,7 @@ STRETTO_INLINE void scan_planes(const std::uint8_t* planes, int width, std::uint
   const Words<2 * kPairs> plane(z), mask(_mm512_alignr_epi32(zero, at, 1));
   const __m512i sum = _mm512_loadu_si512(at_least);
   _mm512_storeu_si512(at_least, _mm512_dpbusd_epi32(sum, _mm512_popcnt_epi8(at), _mm512_set1_epi8(1)));
-  // A value's bits of `at` are as many as its class.
+  // A value has as many bits in `at` as its class.
   const __m512i each =
       _mm512_popcnt_epi8(transpose(_mm512_permutexvar_epi8(_mm512_load_si512(kTables.spread[16]), at)));
   __m256i sums = _mm512_castsi512_si256(each);
@@ -56,7 +55,7 @@ STRETTO_INLINE void scan_planes(const std::uint8_t* planes, int width, std::uint
     store(low.out + low.at / 64 * 8, all);
     const std::uint64_t next = low.at + static_cast<std::uint64_t>(_mm_popcnt_u64(lanes));
     low.held = all;
-    // The compiler would branch, and no processor foresees this branch.
+    // The compiler would make this a branch, which no processor predicts.
     asm("testl $64, %k1\n\tcmovnz %2, %0" : "+r"(low.held) : "r"(low.at ^ next), "r"(rest) : "cc");
     low.at = next;
   }
@@ -72,7 +71,7 @@ STRETTO_INLINE void end_bits(const LowBits& low, dense::BitWriter* w) noexcept {
   w->bits_ = static_cast<int>(low.at & 7);
 }
 
-// A block of up to kMostSymbol planes, plane by plane.
+// Up to kMostSymbol planes, one by one.
 template <bool kUnsigned>
 __attribute__((noinline)) void scan_long_block(const std::uint8_t* planes, int width, std::uint8_t* classes,
                                                std::uint32_t* at_least, dense::BitWriter* low) noexcept {
@@ -147,16 +146,16 @@ STRETTO_INLINE void store_set(const Set& x, dense::States* s, int set) noexcept 
   _mm512_store_si512(s->high[set], x.high);
 }
 
-// Symbols s, a byte each, as bytes 2 s and 2 s + 1 of a word: what permutations of bytes need to look a word up.
+// Symbol s, a byte, to bytes 2 s and 2 s + 1 of a word: indices for byte permutations.
 STRETTO_INLINE __m512i symbols_at(const std::uint8_t* p) noexcept {
   const __m512i words = _mm512_cvtepu8_epi16(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)));
   const __m512i twice = _mm512_add_epi16(words, words);
   return _mm512_add_epi16(_mm512_or_si512(twice, _mm512_slli_epi16(twice, 8)), _mm512_set1_epi16(0x0100));
 }
 
-// Codes 32 symbols of at most kMostSymbol. With d = f 2^shift, of 16 bits, the quotient of x by f is that of x 2^shift by d. The product of its upper
-// word u and the reciprocal of d is at most 3 below: u 2^16 / d is less than 2 below, the reciprocal's rounding costs less than 1, and so does the
-// product's. So the remainder is below 4 f, which has 14 bits.
+// Codes 32 symbols of at most kMostSymbol. With d = f 2^shift, of 16 bits, x / f is x 2^shift / d. The product of its
+// upper word u and the reciprocal of d is at most 3 below: u 2^16 / d is less than 2 below, and the roundings of
+// reciprocal and product cost less than 1 each. So the remainder is below 4 f, which has 14 bits.
 STRETTO_INLINE std::uint8_t* put_step(const dense::Table& t, __m512i symbols, Set& x, std::uint8_t* out) noexcept {
   const auto look = [&](const std::uint16_t* table) {
     return _mm512_permutexvar_epi8(symbols, _mm512_load_si512(table));
@@ -180,7 +179,7 @@ STRETTO_INLINE std::uint8_t* put_step(const dense::Table& t, __m512i symbols, Se
   return out;
 }
 
-// Codes symbols of up to `last` on x, which is set `set`.
+// Codes symbols of up to `last`; x is set `set`.
 STRETTO_INLINE std::uint8_t* put(const dense::Table& table, int last, const std::uint8_t* symbols, int set, Set& x,
                                  dense::States* states, std::uint8_t* out) noexcept {
   if (__builtin_expect(last <= kMostSymbol, 1)) return put_step(table, symbols_at(symbols), x, out);

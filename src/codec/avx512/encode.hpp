@@ -17,7 +17,7 @@ STRETTO_INLINE void precede(std::int16_t* q, std::int32_t base, std::int32_t slo
   q[-2] = static_cast<std::int16_t>(static_cast<std::uint32_t>(base) - static_cast<std::uint32_t>(slope));
 }
 
-// Unaligned loads of the previous places replace shuffles, which limit the speed.
+// Unaligned loads replace shuffles, which limit the speed.
 template <int kOrder>
 STRETTO_INLINE __m512i differences16(const std::int16_t* q) noexcept {
   const __m512i code = _mm512_load_si512(q);
@@ -58,8 +58,8 @@ STRETTO_INLINE Pair next(Residuals32<kOrder>& s, Pair q) noexcept {
   return e;
 }
 
-// Prefetches the next values, since hardware prefetching ends at the page. Each block takes its share: all lines at
-// once would exceed the outstanding misses.
+// Hardware prefetching ends at the page. Each block prefetches its share of the next values: all lines at once would
+// exceed the outstanding misses.
 struct PrefetchCursor {
   const char* at;
   std::size_t share;

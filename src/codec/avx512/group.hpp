@@ -1,4 +1,4 @@
-// A narrow group parsed for the kernels, with the checks of parse_group().
+// A narrow group with the checks of parse_group().
 #pragma once
 
 #include "codec/avx512/planes.hpp"
@@ -53,7 +53,7 @@ STRETTO_INLINE bool read_group(const std::uint8_t* p, std::size_t words, NarrowG
   return planes >= 0 && widths - at == 4 * planes;
 }
 
-// Reads any narrow group; exceptions go to `view`.
+// Any narrow group; exceptions go to `view`.
 static inline bool open_group(const std::uint8_t* p, std::size_t words, Type type, NarrowGroup* g, GroupView* view,
                               bool* exceptions) noexcept {
   *exceptions = false;
@@ -88,7 +88,7 @@ STRETTO_INLINE std::uint8_t* write_head(Predictor predictor, std::int32_t base, 
   return p;
 }
 
-// Writes the widths behind the planes, which end at p, and completes word 0. Returns the words.
+// Appends the widths to the planes, which end at p, and completes word 0. Returns the words.
 STRETTO_INLINE std::size_t finish_group(__m256i widths, std::uint8_t* out, std::uint8_t* p) noexcept {
   Form form{};
   p += write_widths(widths, p, &form);

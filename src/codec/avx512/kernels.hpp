@@ -1,12 +1,12 @@
-// The AVX-512 kernels. Contracts: codec/kernels.hpp.
+// Contracts: codec/kernels.hpp.
 #pragma once
 
 #include "codec/kernels.hpp"
 
 namespace stretto::codec::avx512 {
 
-// The portable kernels, for sums with different missing places and mostly missing float64 groups. All are absent in
-// builds without them.
+// For sums with different missing places and mostly missing float64 groups. Kernels are absent in builds without the
+// portable ones.
 template <class T>
 const FloatKernels<T>& portable() noexcept {
   const Kernels* const found = find_kernels(Isa::portable);

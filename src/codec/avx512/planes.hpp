@@ -1,5 +1,5 @@
-// Bit v of plane i is bit i of residual v. GF2P8AFFINEQB with the identity as data and eight bytes as matrix transposes
-// 8 x 8 bits; byte permutations sort residuals and planes.
+// Bit v of plane i is bit i of residual v. GF2P8AFFINEQB with the identity as data transposes 8 x 8 bits; byte
+// permutations sort residuals and planes.
 #pragma once
 
 #include <cstdint>
@@ -10,15 +10,15 @@
 namespace stretto::codec::avx512 {
 
 struct PlaneTables {
-  // Inputs to quadwords: 32 words of 16 bits, or the low or high halves of 2 x 16 words of 32 bits.
+  // To quadwords, of 32 16-bit words, or of the low or high halves of 2 x 16 32-bit words.
   alignas(64) std::uint8_t gather16[64], gather_low[64], gather_high[64];
   alignas(64) std::uint8_t planes[64];             // transposed quadwords to plane words
-  alignas(64) std::uint8_t planes_below[64];       // `planes`, one plane later; for two blocks
+  alignas(64) std::uint8_t planes_below[64];       // one plane later; for two blocks
   alignas(64) std::uint8_t interleave[64];         // 32 low bytes, 32 high bytes: to words
   alignas(64) std::uint8_t low16[64], high16[64];  // two such registers (bits 0-15, 16-31): to words of 32 bits
-  // Plane words of a block of width w to reversed quadwords. Absent planes repeat the last plane, the sign.
+  // Plane words of width w to reversed quadwords. Absent planes repeat the last plane, the sign.
   alignas(64) std::uint8_t spread[17][64];
-  // `spread` for w <= 8, for the low and the high half of a register with two blocks.
+  // For w <= 8, in the low and the high half of a register.
   alignas(64) std::uint8_t spread_low[9][32], spread_high[9][32];
   // Masks of valid bytes: all unless w = 0 (signed), planes below w (unsigned).
   std::uint64_t present_signed[17], present_unsigned[17];
@@ -82,7 +82,7 @@ STRETTO_AVX512_BEGIN
 
 #define STRETTO_INLINE static inline __attribute__((always_inline))
 
-// Keeps a constant in a register, which the compiler would reload.
+// Keeps a constant in a register; the compiler would reload it.
 STRETTO_INLINE __m512i pinned(__m512i v) noexcept {
   asm("" : "+v"(v));
   return v;
@@ -97,7 +97,7 @@ STRETTO_INLINE __m256i transpose(__m256i x) noexcept {
   return _mm256_gf2p8affine_epi64_epi8(_mm512_castsi512_si256(identity()), x, 0);
 }
 
-// Words of v moved up by one; the first is the last word of `before`.
+// Words of v moved up by one, after the last word of `before`.
 STRETTO_INLINE __m512i lag16(__m512i v, __m512i before) noexcept {
   return _mm512_shldi_epi32(v, _mm512_alignr_epi32(v, before, 15), 16);
 }
@@ -137,7 +137,7 @@ template <bool kUnsigned>
 STRETTO_INLINE unsigned write_block32(__m512i e0, __m512i e1, std::uint8_t* p) noexcept {
   const __m512i low = low_planes(e0, e1);
   _mm512_storeu_si512(p, low);
-  // Fast path: most blocks fit 16 bits.
+  // Most blocks fit 16 bits.
   const __m512i half = _mm512_set1_epi32(kUnsigned ? 0 : 0x8000);
   const __m512i beyond = _mm512_or_si512(_mm512_add_epi32(e0, half), _mm512_add_epi32(e1, half));
   if (__builtin_expect(_mm512_test_epi32_mask(beyond, _mm512_set1_epi32(static_cast<int>(0xffff0000))) == 0, 1))
@@ -157,8 +157,7 @@ STRETTO_INLINE unsigned write_block32(__m512i e0, __m512i e1, std::uint8_t* p) n
   return 32 - _lzcnt_u32(differ);
 }
 
-// A block's residuals: as bytes for w <= 8 (reads 32 bytes), words for w <= 16 (64 bytes), else two registers (128
-// bytes).
+// Residuals as bytes for w <= 8 (reads 32 bytes), words for w <= 16 (64 bytes), else two registers (128 bytes).
 template <bool kUnsigned>
 STRETTO_INLINE __m256i read_bytes(const std::uint8_t* p, unsigned w) noexcept {
   const __m256i t = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
@@ -181,7 +180,7 @@ STRETTO_INLINE const std::uint8_t* row_at(const std::uint8_t (&table)[M][N], std
   return reinterpret_cast<const std::uint8_t*>(&table) + bytes;
 }
 
-// Two blocks in bytes, one per half of a register. w0 and w1 are four times the widths: the blocks' lengths.
+// Two blocks in bytes, one per half. w0 and w1 are the blocks' lengths, four times the widths.
 template <bool kUnsigned, bool kZeros>
 STRETTO_INLINE __m512i read_bytes2(const std::uint8_t* p, std::size_t w0, std::size_t w1) noexcept {
   const __m512i t = _mm512_inserti64x4(_mm512_castsi256_si512(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p))),
@@ -219,7 +218,7 @@ STRETTO_INLINE Pair read_pair(const std::uint8_t* p, unsigned w) noexcept {
           _mm512_permutex2var_epi8(low, _mm512_load_si512(kTables.high16), high)};
 }
 
-// Writes the prescribed form, which *form receives. Returns the bytes.
+// The prescribed form. Returns the bytes.
 STRETTO_INLINE std::size_t write_widths(__m256i w, std::uint8_t* p, Form* form) noexcept {
   const std::uint32_t mask = _mm256_test_epi8_mask(w, w);
   if (mask == 0) {

@@ -1,5 +1,5 @@
-// A fused multiply-add puts the code into the low bits of a float. The minimum and maximum of these bits show whether
-// all codes were safe (Grid), and whether 16 bits suffice.
+// A fused multiply-add puts the code into the low bits of a float. The extremes of these bits show whether all codes
+// were safe (Grid), and whether 16 bits suffice.
 #pragma once
 
 #include "codec/avx512/target.hpp"
@@ -14,7 +14,7 @@ struct Quantised {
   bool safe;
   std::int32_t least, most;
 };
-// True if the codes are safe, and they and all their second differences fit 16 bits.
+// Codes are safe, and fit 16 bits with all second differences.
 STRETTO_INLINE bool fits16(const Quantised& q) noexcept {
   return q.safe && q.least >= -32768 && q.most <= 32767 && std::int64_t{q.most} - q.least <= 16383;
 }

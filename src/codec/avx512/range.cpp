@@ -1,4 +1,3 @@
-// Smallest and largest finite value in one pass, of all values and of those that are no marks (AVX-512).
 #include <bit>
 #include <limits>
 

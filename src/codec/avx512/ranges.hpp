@@ -1,4 +1,4 @@
-// The AVX-512 kernels for ranges of values beside marks. Contracts: codec/kernels.hpp.
+// Contracts: codec/kernels.hpp.
 #pragma once
 
 #include "codec/kernels.hpp"

@@ -6,12 +6,12 @@
 
 namespace stretto::codec::avx512 {
 
-// Planes to reversed quadwords by width, for signed and unsigned residuals. Byte 31 (of each half) or 63 of the input
-// is zero, so widths end at 7 and 15.
+// Planes to reversed quadwords by width, signed and unsigned. Byte 31 (of each half) or 63 of the input is zero, so
+// widths end at 7 and 15.
 struct SummandTables {
   alignas(64) std::uint8_t low[2][8][32], high[2][8][32];
   alignas(64) std::uint8_t words[2][16][64];
-  alignas(64) std::uint8_t keep_bytes[64], keep_words[64];  // masks that clear those bytes
+  alignas(64) std::uint8_t keep_bytes[64], keep_words[64];  // clear those bytes
 
   constexpr SummandTables() noexcept : low(), high(), words(), keep_bytes(), keep_words() {
     for (int i = 0; i < 64; ++i) {
@@ -34,7 +34,7 @@ struct SummandTables {
 };
 inline constexpr SummandTables kSummandTables{};
 
-// Word size for adding eight blocks, since branches per block would be mispredicted.
+// For eight blocks at once: branches per block would be mispredicted.
 enum class Mode { bytes, words, any };
 
 STRETTO_AVX512_BEGIN

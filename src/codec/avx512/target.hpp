@@ -1,11 +1,10 @@
-// Code between STRETTO_AVX512_BEGIN and STRETTO_AVX512_END is compiled for AVX-512 (F, BW, DQ, VL, CD, VBMI, VBMI2,
-// VNNI, BITALG) and GFNI. Headers included before keep the build's target, so that code for every processor has none of
-// these instructions.
+// Code between STRETTO_AVX512_BEGIN and _END is compiled for AVX-512 (F, BW, DQ, VL, CD, VBMI, VBMI2, VNNI, BITALG) and
+// GFNI. Earlier headers keep the build's target, so that their code runs on every processor.
 #pragma once
 
 #include <immintrin.h>
 
-// Tests compile the kernels without some of these instructions (tests/codec/avx512/fewer_instructions.hpp).
+// Tests compile the kernels with fewer instructions (tests/codec/avx512/fewer_instructions.hpp).
 #ifndef STRETTO_AVX512_BEGIN
 // The strings of these pragmas cannot be cut.
 // clang-format off

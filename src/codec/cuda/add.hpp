@@ -62,7 +62,7 @@ struct AddStreams {
     else
       emit<W, C>(s.plan, memory.codes, source, memory.scratch, out);
   }
-  // Prefetches n groups of both operands and finds their places.
+  // Prefetches n groups of both operands.
   STRETTO_DEVICE void find(u64 first, int n, GroupPlace* at_a, GroupPlace* at_b) const {
     find_groups<W>(a, ha_, first, n, at_a);
     find_groups<W>(b, hb_, first, n, at_b);
@@ -106,7 +106,7 @@ struct AddStreams {
     o.codes = memory.wide[side];
     return o;
   }
-  // Parses the groups again to write exceptions, which are rare; that saves registers.
+  // Exceptions are rare: parsing the groups again saves registers.
   struct Again {
     const AddStreams& op;
     u64 g;

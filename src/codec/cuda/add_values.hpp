@@ -4,13 +4,12 @@
 
 namespace stretto::codec::cuda {
 
-// Adds values to a stream in one pass, with the bytes of compressing and adding them. Members as in AddStreams.
+// In one pass, with the bytes of compressing and adding. Members as in AddStreams.
 template <class W, class T>
 struct AddValues {
   using C = Code<T>;
   using State = SumState<W>;
-  // The largest code of all values, known at the end, decides if groups are wide. If narrow was wrong, the last block
-  // does all again.
+  // The largest code, known at the end, decides if groups are wide. If narrow was wrong, the last block repeats all.
   static constexpr bool kMayWiden = true;
   StreamRef a;
   Values x;

@@ -1,4 +1,4 @@
-// A block of warps of the GPU (interface: tile.hpp). Shared state, also the operation, lies in shared memory to save
+// A block of warps of the GPU (interface: tile.hpp). Shared memory holds all state, also the operation, to save
 // registers.
 #pragma once
 
@@ -30,7 +30,7 @@ constexpr u64 scratch_bytes(Scratch s) {
   }
 }
 
-// Codes: holds groups' codes, or only words of streams.
+// Codes: holds groups' codes, else only words of streams.
 template <class C, int Warps, bool Codes>
 struct BlockMemory {
   static constexpr int kRow = Codes ? kGroup : 16 / sizeof(C);
@@ -62,7 +62,6 @@ class HardwareWarps {
   STRETTO_DEVICE u64 blocks() const { return gridDim.x; }
 };
 
-// Adds a helper warp.
 template <int Warps>
 class HelpedWarps : public HardwareWarps<Warps> {
  public:

@@ -4,7 +4,7 @@
 
 namespace stretto::codec::cuda {
 
-// Plans a newly compressed group; q receives its residuals.
+// q receives the residuals.
 template <class W, class T>
 STRETTO_DEVICE void plan_values(const GroupValues<T>& v, const Grid<T>& grid, Code<T>* q, Plan<W>* p) {
   using C = Code<T>;
@@ -84,7 +84,6 @@ struct Compress {
     W::sync();
     return compress_rows<W>([this, group] { return values(*group); }, grid_, memory, scratch);
   }
-  // Prefetches group g.
   STRETTO_DEVICE void announce(u64 g) const {
     const u64 bytes = x.type == Type::f32 ? 4 * kGroup : 2 * kGroup;
     const u8* from = static_cast<const u8*>(x.x) + g * bytes;

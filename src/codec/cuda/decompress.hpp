@@ -39,7 +39,7 @@ struct Decompress {
       quads_ = Quads::none;
     return Outcome::ok;
   }
-  // Decodes groups g, g + stride, ... Copies the next group's words, and loads the following index, meanwhile.
+  // Decodes groups g, g + stride, ... Meanwhile the next group's words are copied, and the following index is loaded.
   STRETTO_DEVICE Outcome run_from(u64 g, u32 stride, const Memory<C>& memory) const {
     if (g * kGroup >= count) return Outcome::ok;
     u32* room = reinterpret_cast<u32*>(memory.codes);
@@ -63,12 +63,12 @@ struct Decompress {
  private:
   enum class Quads : u32 { none, singly, doubly, halves };
 
-  // Words in shared memory after copies_done(), or in the stream if they are many.
+  // In shared memory after copies_done(), or in the stream if the words are many.
   struct Place {
-    const u32* p;  // nullptr: the index is malformed
+    const u32* p;  // null: the index is malformed
     u32 words;
   };
-  static constexpr u32 kStage = 512;  // words, two of them per warp
+  static constexpr u32 kStage = 512;  // words, two stages per warp
   STRETTO_DEVICE Place place(u64 g, const IndexWords<W>& index, u32* room) const {
     Place o{nullptr, 0};
     if (!locate<W>(index_, g, index, &o.p, &o.words)) return {nullptr, 0};
@@ -98,7 +98,7 @@ struct Decompress {
     return true;
   }
 
-  // Decodes a whole narrow group. Writes exceptions of one value too, and then clears g.exceptions.
+  // A whole narrow group. If exceptions have one value, writes them too, and clears g.exceptions.
   STRETTO_DEVICE void put_quads(u64 first, Group<W>& g) const {
     const bool marked = g.exceptions && g.uniform && !g.sums;
     T mark = 0;
@@ -261,7 +261,7 @@ struct Quantise {
   Grid<T> grid_;
 };
 
-// Doubles in the order of unsigned integers; -0 counts as 0.
+// Doubles as ordered unsigned integers; -0 counts as 0.
 STRETTO_DEVICE u64 ordered(double v) {
   const u64 bits = bits_of(v + 0.0);
   return bits >> 63 ? ~bits : bits | u64{1} << 63;
@@ -274,7 +274,7 @@ struct Range {
   using C = Code<T>;
   Values x;
   u64 count;
-  double above;  // larger or equal magnitudes are left out
+  double above;  // magnitudes from here on are left out
   // Largest of ~ordered(v), and of ordered(v), 0 for none; number of values left out.
   u64* found;
 
@@ -302,7 +302,7 @@ struct Range {
     };
     if (m == kGroup && quad_aligned(x.x)) {
       *tally = fold_values<W, Tally>(x, g * kGroup, T{}, *tally, [=](Tally t, int, const Quad<T>* in) {
-        // Compares sixteen values at once, or each if one is too large. NaN count for nothing.
+        // Sixteen values at once, or each if one is too large. NaN are ignored.
         T low = in[0].v[0], high = low;
         STRETTO_UNROLL
         for (int k = 1; k < 16; ++k) {

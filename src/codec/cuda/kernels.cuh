@@ -10,8 +10,7 @@ constexpr int warps_of(bool float64, Scratch s) {
 }
 template <class T, Scratch kScratch>
 constexpr int kWarpsOf = warps_of(sizeof(T) == 8, kScratch);
-// Registers and shared memory suffice, without spills on any architecture except in sums
-// (tests/codec/cuda/registers.py).
+// Without spills on any architecture except in sums (tests/codec/cuda/registers.py).
 constexpr int blocks_per_multiprocessor(bool float64, Scratch s) {
   switch (s) {
     case Scratch::staged_sums: return 5;

@@ -38,7 +38,7 @@ inline Scratch scratch_of(StreamOperation o, Type type) {
   return Scratch::selection;
 }
 
-// Parts of a workspace: counters and descriptors, then warps' scratch memory.
+// Counters and descriptors, then warps' scratch memory.
 struct Room {
   u64 blocks, zeroed, bytes;
 };

@@ -1,4 +1,4 @@
-// The stream's constants and layout for kernels, which include no host code. tests/codec/cuda holds them equal to
+// Constants and layout for kernels, which include no host code. tests/codec/cuda holds them equal to
 // codec/stream/format.hpp.
 #pragma once
 
@@ -33,7 +33,7 @@ enum class Outcome : u32 {
 };
 
 struct Result {
-  u64 bytes;    // Length of the stream, or number of values written; 0 after a failure.
+  u64 bytes;    // length of the stream, or number of values written; 0 after a failure
   u32 outcome;  // an Outcome
   u32 zero;
 };

@@ -26,10 +26,10 @@ struct Arguments {
   const void* x;
   const void* codes;  // add_codes: of x, from quantise
   void* y;            // decompress: values; quantise: codes (int32, int64 for float64); range: two float64
-  u8* out;            // the stream written
+  u8* out;
   u64 capacity;
   double eps, width;  // compress, quantise
-  double above;       // range: leaves out finite values of this magnitude and more; the result's bytes count them
+  double above;       // range: finite values of this magnitude and more are left out and counted in the result's bytes
   u32 divisor;        // decompress
   void* workspace;
   Result* result;

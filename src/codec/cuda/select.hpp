@@ -1,4 +1,4 @@
-// min and max of two streams. Each place keeps the winning operand in its stored form (docs/format.md, section 5). In
+// min and max of two streams: each place keeps the winning operand in stored form (docs/format.md, section 5). In
 // device memory, wide[0] (later the result's) and wide[1] hold codes, wide[2] (later the kept ones) and wide[3] the
 // bits of exceptions.
 #pragma once

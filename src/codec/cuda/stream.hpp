@@ -1,5 +1,5 @@
-// Headers and the index of streams in device memory, with all checks of codec/stream/inspect.cpp except the checksum. A
-// stream begins at a multiple of 8 bytes.
+// Headers and index in device memory, with all checks of codec/stream/inspect.cpp except the checksum. Streams begin at
+// multiples of 8 bytes.
 #pragma once
 
 #include "codec/cuda/layout.hpp"
@@ -13,7 +13,7 @@ struct Header {
   double eps, width;
 };
 
-// A stream, of which `room` bytes may be read.
+// `room` bytes may be read.
 struct StreamRef {
   const u8* base;
   u64 room;

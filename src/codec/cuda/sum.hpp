@@ -44,7 +44,7 @@ STRETTO_DEVICE bool differ(typename W::template Lane<u32> a, typename W::templat
   return W::any(W::map([](u32 x, u32 y) { return x != y; }, a, b));
 }
 
-// Stores or adds residuals, raised to predictor p. Places beyond m are zero.
+// Raised to predictor p. Places beyond m are zero.
 template <class W, class C>
 STRETTO_DEVICE void add_residuals(const Group<W>& g, Predictor p, bool negate, bool first, C* e) {
   Raise<W> raise(g.predictor, p);

@@ -1,6 +1,6 @@
-// Operations by blocks of warps. Writing a stream takes one pass and one kernel. A tile has a group for each warp of a
-// block. Each warp plans its group, the block finds the tile's place by look-back, and each warp writes its group. The
-// last block to end writes the header. Reading a stream, warps take groups in turn and wait for none.
+// Operations by blocks of warps. One kernel writes a stream in one pass. A tile has a group for each warp of a block.
+// Each warp plans its group, the block finds the tile's place by look-back, and each warp writes its group. The last
+// block to end writes the header. Reading a stream, warps take groups in turn and wait for none.
 //
 // Block is block_hardware.hpp's or block_emulated.hpp's:
 //   Warp, kWarps; each_warp(f): f(w) for its warps w, then a barrier; PerWarp<T>: state[w] of a warp
@@ -15,7 +15,7 @@ namespace stretto::codec::cuda {
 
 constexpr int kMaxWarps = 16;
 
-// In device memory, zeros before the call; descriptors of the look-back follow.
+// In device memory, zeros before the call; the look-back's descriptors follow.
 struct Control {
   u64 tiles;       // handed out
   u64 finished;    // blocks
@@ -86,7 +86,7 @@ STRETTO_DEVICE bool gather(Block& block, PerWarp& found, Control* control) {
   block.each_warp([&](int w) {
     if (w == 0)
       by_one_lane<W>([&] {
-        W::fence();  // After the block's barrier, by the thread that announces its end: covers the writes of all warps.
+        W::fence();  // after the block's barrier, by the thread that announces its end: covers the writes of all warps
         block.shared().last = W::fetch_add(&control->finished, 1) + 1 == block.blocks();
         W::fence();
       });
@@ -232,8 +232,8 @@ class StreamWriter {
   u64 tiles_;
 };
 
-// Runs an operation without a result stream: group by group, or by run_from. A Tally (optional) is a lane's sum over
-// its groups. After success one lane calls done(control), which returns the result's bytes.
+// An operation without a result stream: group by group, or by run_from. A Tally (optional) is a lane's sum over its
+// groups. After success one lane calls done(control), which returns the result's bytes.
 template <class Block, class Op, class Done>
 STRETTO_DEVICE void each_group(Block& block, Op& op, u64 count, Control* control, Result* result, Done done) {
   using W = typename Block::Warp;

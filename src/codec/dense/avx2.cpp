@@ -6,7 +6,7 @@
 #if defined(__x86_64__)
 #include <immintrin.h>
 
-// The headers above keep the build's own target. What is inline in them is not called here in vector code that must not leave it.
+// Inline functions of the headers above keep the build's target, so vector code does not call them.
 #if defined(__clang__)
 #pragma clang attribute push(__attribute__((target("avx2,bmi,bmi2,popcnt,lzcnt"))), apply_to = function)
 #else
@@ -17,9 +17,9 @@
 namespace stretto::codec::dense::avx2 {
 namespace {
 
-constexpr int kMost = 31;  // planes of a block, and the last symbol of a table
+constexpr int kMost = 31;  // planes of a block; last symbol of a table
 
-// Shuffles of eight words of 16 bits: those of a mask moved together to the front, and the first ones moved apart to a mask.
+// For eight 16-bit words: those of a mask move to the front, or the first ones to the places of a mask.
 struct Shuffles {
   alignas(16) std::uint8_t together[256][16], apart[256][16];
 };
@@ -50,7 +50,7 @@ inline __m128i row(const std::uint8_t (&table)[256][16], std::uint32_t mask) noe
   return _mm_load_si128(reinterpret_cast<const __m128i*>(table[mask & 255]));
 }
 
-// Two vectors of 16 words each, lanes 0 to 15 and 16 to 31, as 32 bytes; and a bit for each, of masks.
+// Lanes 0 to 15 and 16 to 31, 16 bits each, as 32 bytes, or as a bit each for masks.
 inline __m256i bytes_of(__m256i first, __m256i second) noexcept {
   return _mm256_permute4x64_epi64(_mm256_packs_epi16(first, second), 0xd8);
 }
@@ -60,7 +60,7 @@ inline std::uint32_t bits_of(__m256i first, __m256i second) noexcept {
 
 // ------------------------------------------------------------------------------------------------- scan ----
 
-// A byte for each lane: 255 where its bit is set.
+// 255 in each lane whose bit is set.
 inline __m256i lanes_of(std::uint32_t bits) noexcept {
   const __m256i which =
       _mm256_setr_epi8(0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1, 2, 2, 2, 2, 2, 2, 2, 2, 3, 3, 3, 3, 3, 3, 3, 3);
@@ -104,7 +104,7 @@ inline void scan_planes(const std::uint8_t* planes, int width, bool is_unsigned,
 
 // ----------------------------------------------------------------------------------------------- encode ----
 
-// The states of a set, eight to a vector.
+// Eight states to a vector.
 struct Wide {
   __m256i of[4];
 };
@@ -129,7 +129,7 @@ inline void store_wide(const Wide& x, States* s, int set) noexcept {
   }
 }
 
-// Entries of a table of 8 kEights.
+// A table of 8 kEights entries.
 template <int kEights>
 inline __m256i look_up(const std::uint32_t* table, __m256i symbols) noexcept {
   __m256i found = _mm256_permutevar8x32_epi32(load256(table), symbols);
@@ -139,7 +139,7 @@ inline __m256i look_up(const std::uint32_t* table, __m256i symbols) noexcept {
   return found;
 }
 
-// Codes 32 symbols. The quotient of a state by its frequency is the upper half of a product with a precomputed inverse (Table).
+// Codes 32 symbols. A state over its frequency is the upper half of a product with a precomputed inverse (Table).
 template <int kEights>
 inline std::uint8_t* put_step(const Table& t, const std::uint8_t* symbols, Wide& x, std::uint8_t* out) noexcept {
   const __m256i lower = _mm256_set1_epi32(0xffff), part = _mm256_set1_epi32((1 << 13) - 1);
@@ -190,7 +190,7 @@ inline std::uint8_t* put(const Table& t, int last, const std::uint8_t* symbols, 
 
 // ----------------------------------------------------------------------------------------------- decode ----
 
-// The states of a set in halves, as they lie in States: lanes 0 to 15, and 16 to 31.
+// Halves, as in States: lanes 0 to 15, and 16 to 31.
 struct Set {
   __m256i low[2], high[2];
 };
@@ -204,7 +204,7 @@ inline void store_set(const Set& x, States* s, int set) noexcept {
   }
 }
 
-// The lanes of a step: their slots, and where their symbols begin and end.
+// Slots, and where the lanes' symbols begin and end.
 struct Step {
   __m256i slot[2], begin[2], end[2];
 };
@@ -273,7 +273,7 @@ struct LowBits {
   const std::uint8_t* p;
   std::uint64_t at;
 };
-// Bytes behind the first low bit of a block that take_block() may read.
+// take_block() may read so far behind the first low bit.
 constexpr std::ptrdiff_t kLowReach = 4 * (kMost - 1) + 16;
 
 inline const std::uint8_t* take_block(const Table& t, int width, bool is_unsigned, Set& x, const std::uint8_t* words,

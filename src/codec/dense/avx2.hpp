@@ -1,12 +1,12 @@
-// The entropy stage of dense chunks with AVX2 and BMI2; contracts are those of dense/coder.hpp. Blocks and tables of up to 31 planes or
-// symbols are vector code, others are left to the scalar code.
+// The entropy stage with AVX2 and BMI2 (contracts: dense/coder.hpp). Blocks and tables of more than 31 planes or
+// symbols are left to the scalar code.
 #pragma once
 
 #include "codec/dense/coder.hpp"
 
 namespace stretto::codec::dense::avx2 {
 
-// Precondition of all: the processor has AVX2, BMI2 and POPCNT.
+// The processor must have AVX2, BMI2 and POPCNT.
 void scan(const std::uint8_t* planes, const Widths& widths, bool is_unsigned, std::uint8_t* classes, Counts* counts,
           BitWriter* low) noexcept;
 std::uint8_t* encode(const Widths* groups, int n, const std::uint8_t* classes, const Tables& tables, int sets,

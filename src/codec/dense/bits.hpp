@@ -1,15 +1,15 @@
-// Bits to bytes and back, the lowest bit of a byte first.
+// The lowest bit of a byte comes first.
 #pragma once
 
 #include "codec/dense/layout.hpp"
 
 namespace stretto::codec::dense {
 
-// Writes from `p` on; up to 8 bytes behind what finish() reports are touched.
+// Touches up to 8 bytes behind the result of finish().
 class BitWriter {
  public:
   explicit BitWriter(std::uint8_t* p) noexcept : begin_(p), p_(p) {}
-  // The n lowest bits of v, whose others are 0; n at most 32.
+  // v < 2^n, n at most 32.
   void put(std::uint64_t v, int n) noexcept {
     held_ |= v << bits_;
     bits_ += n;
@@ -19,12 +19,12 @@ class BitWriter {
     bits_ &= 7;
   }
   std::size_t bytes() const noexcept { return static_cast<std::size_t>(p_ - begin_) + (bits_ > 0); }
-  // Bytes in all, the last one filled up with zeros.
+  // Fills the last byte up with zeros. Returns all bytes.
   std::size_t finish() noexcept {
     store(p_, held_);
     return bytes();
   }
-  // For kernels that keep these in registers.
+  // Public for kernels that keep these in registers.
   std::uint8_t* begin_;
   std::uint8_t* p_;
   std::uint64_t held_ = 0;
@@ -36,7 +36,7 @@ class BitReader {
  public:
   BitReader(const std::uint8_t* p, const std::uint8_t* end) noexcept
       : p_(p), size_(8 * static_cast<std::uint64_t>(end - p)) {}
-  // The next n bits, at most 32.
+  // n at most 32.
   std::uint32_t take(int n) noexcept {
     std::uint64_t v = 0;
     const std::uint64_t last = (at_ + static_cast<std::uint64_t>(n) + 7) / 8;
@@ -46,7 +46,7 @@ class BitReader {
     at_ += static_cast<std::uint64_t>(n);
     return static_cast<std::uint32_t>(v & ((std::uint64_t{1} << n) - 1));
   }
-  // Bytes read, or 0 if there were not as many.
+  // Bytes read; 0 if there were not as many.
   std::size_t finish() const noexcept { return at_ <= size_ ? static_cast<std::size_t>((at_ + 7) / 8) : 0; }
 
  private:

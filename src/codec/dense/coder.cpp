@@ -6,7 +6,7 @@
 namespace stretto::codec::dense {
 namespace {
 
-// The bits of `v` at the places of `mask`, together; and n low bits of `v` spread to those places.
+// The bits of `v` at the places of `mask`, together; and the inverse.
 std::uint32_t gather(std::uint32_t v, std::uint32_t mask) noexcept {
   std::uint32_t bits = 0;
   for (int n = 0; mask; mask &= mask - 1, ++n) bits |= (v >> std::countr_zero(mask) & 1) << n;
@@ -18,7 +18,7 @@ std::uint32_t spread(std::uint32_t bits, std::uint32_t mask) noexcept {
   return v;
 }
 
-// The words of a bit matrix become those of its transpose, by halves of halves (Warren, Hacker's Delight, section 7-3).
+// By halves of halves (Warren, Hacker's Delight, section 7-3).
 void transpose(std::uint32_t (&m)[32]) noexcept {
   std::uint32_t mask = 0x0000ffff;
   for (int n = 16; n > 0; n /= 2, mask ^= mask << n)

@@ -1,5 +1,5 @@
-// The entropy stage: blocks of residuals in planes to classes, low bits and states, and back. The functions of coder.cpp define
-// it; kernels give the same bytes (codec/kernels.hpp).
+// The entropy stage: residuals in planes to classes, low bits and states, and back. coder.cpp is the reference; kernels
+// give the same bytes (codec/kernels.hpp).
 #pragma once
 
 #include "codec/dense/bits.hpp"
@@ -7,49 +7,49 @@
 
 namespace stretto::codec::dense {
 
-// The widths of a group's blocks. Blocks of width 0 have no classes.
+// Blocks of width 0 have no classes.
 struct Widths {
   std::uint8_t of[kBlocks];
   std::uint8_t widest;
 };
 
-// The states of a chunk. The 32 states of a set are cut in two halves of 16 bits, the upper one below 2^12.
+// The 32 states of a set in halves of 16 bits, the upper one below 2^12.
 struct States {
   alignas(64) std::uint16_t low[kMaxSets][kLanes];
   alignas(64) std::uint16_t high[kMaxSets][kLanes];
 };
-void start(States* states) noexcept;                  // an encoder's, all kLeastState
-bool ended(const States& states, int sets) noexcept;  // a decoder's: all are kLeastState
+void start(States* states) noexcept;                  // an encoder's: all kLeastState
+bool ended(const States& states, int sets) noexcept;  // a decoder's end: all are kLeastState
 void write_states(const States& states, int sets, std::uint8_t* out) noexcept;
 bool read_states(const std::uint8_t* p, int sets, States* states) noexcept;
 
 // Bytes behind their output that these functions and their kernels may touch.
 inline constexpr std::size_t kCoderSlack = 128;
-// Most bytes that encode() writes for a group, its states not counted: a word a lane and step.
+// Of a group, without states: a word a lane and step.
 inline constexpr std::size_t kMostWordBytes = (kBlocks + 1) * std::size_t{kLanes} * 2;
 
-// Reads the planes of a group: counts its widths and classes, writes its low bits to `low`, and its classes, a byte a value, to `classes`.
-// Blocks of width 0 have no classes. counts->widest is at least widths.widest, which is above 0.
+// Reads the planes of a group. Counts widths and classes; writes low bits to `low`, and a byte for each value's class
+// to `classes`. counts->widest >= widths.widest > 0.
 void scan(const std::uint8_t* planes, const Widths& widths, bool is_unsigned, std::uint8_t* classes, Counts* counts,
           BitWriter* low) noexcept;
 
-// Codes widths and classes of n groups, the last group first. Returns the end of its output at `out`.
+// Codes widths and classes of n groups, the last group first. Returns the end of the output.
 std::uint8_t* encode(const Widths* groups, int n, const std::uint8_t* classes, const Tables& tables, int sets,
                      States* states, std::uint8_t* out) noexcept;
 
-// Where a decoder stands. Nothing outside [begin, end) is read.
+// Nothing outside [begin, end) is read.
 struct Decoder {
   States states;
   const Tables* tables;
   int sets;
-  const std::uint8_t *begin, *end;    // what may be read: the chunk, and before it at least a header
+  const std::uint8_t *begin, *end;    // readable: the chunk, and before it at least a header
   const std::uint8_t *words, *floor;  // words not yet taken are in [floor, words)
-  const std::uint8_t* low;            // low bits
-  std::uint64_t bit, bits;            // the next one, and how many there are
+  const std::uint8_t* low;
+  std::uint64_t bit, bits;  // the next low bit, and their number
 };
 
-// Decodes the next group: its widths and its planes. `widest` is in 1..kMaxWidth. The bytes of the planes, or kMalformed. `planes` has room
-// for kMostPlaneBytes.
+// Decodes widths and planes of the next group into room for kMostPlaneBytes. Returns the planes' bytes, or kMalformed.
+// `widest` is in 1..kMaxWidth.
 inline constexpr std::size_t kMalformed = ~std::size_t{0};
 inline constexpr std::size_t kMostPlaneBytes = kBlocks * std::size_t{kMaxWidth} * 4 + 64;
 std::size_t decode(Decoder* d, int widest, bool is_unsigned, std::uint8_t* planes, std::uint8_t* widths) noexcept;
@@ -60,7 +60,6 @@ void scan_block(const std::uint8_t* planes, int width, bool is_unsigned, std::ui
 std::uint8_t* encode_step(const Table& table, const std::uint8_t* symbols, int set, States* states,
                           std::uint8_t* out) noexcept;
 bool decode_step(Decoder* d, const Table& table, int last, int set, std::uint8_t* symbols) noexcept;
-// Planes of a block of known classes.
 bool read_block(Decoder* d, const std::uint8_t* classes, int width, bool is_unsigned, std::uint8_t* planes) noexcept;
 
 }  // namespace stretto::codec::dense

@@ -1,4 +1,4 @@
-// How long the groups of a fixed stream would be in dense chunks, by the entropy of their classes.
+// Length of a fixed stream's groups in dense chunks, from the entropy of their classes.
 #include <bit>
 #include <cmath>
 
@@ -12,10 +12,10 @@ namespace {
 using dense::kLanes;
 
 constexpr int kWidths = 33;           // of narrow blocks, 0 included
-constexpr double kHeadBytes = 3;      // of a group, its exceptions not counted
-constexpr double kSharedBytes = 4.5;  // of a chunk's tables and states, for each of its 64 groups
+constexpr double kHeadBytes = 3;      // without exceptions
+constexpr double kSharedBytes = 4.5;  // a group's share of its chunk's tables and states
 
-// Counts of classes by the width of their block, and of widths by the largest one of their group.
+// Counts of classes by their block's width, and of widths by their group's largest.
 class Classes {
  public:
   void add(const dense::Parts& parts) noexcept {

@@ -11,7 +11,7 @@ constexpr std::uint8_t kHeadWide = 1u << 2, kHeadExceptions = 1u << 3;
 
 bool fits(std::int64_t v, bool wide) noexcept { return wide || static_cast<std::int32_t>(v) == v; }
 
-// Groups as they mostly are: narrow, without exceptions, with widths. False for others, of which nothing is said.
+// The common groups: narrow, without exceptions, with widths. False, with undefined parts, for others.
 bool take_plain_apart(const std::uint8_t* p, std::size_t words, Parts* parts) noexcept {
   if (words == 0) return true;
   const auto word = load<std::uint32_t>(p);
@@ -49,7 +49,7 @@ bool take_plain_apart(const std::uint8_t* p, std::size_t words, Parts* parts) no
   } else {
     std::memcpy(to, from, std::min(4 * stored, sizeof together));
   }
-  if (masked) {  // the other widths are 0 already
+  if (masked) {  // other widths are 0 already
     const std::uint8_t* next = together;
     for (std::uint32_t left = mask; left; left &= left - 1) width[std::countr_zero(left)] = *next++;
   }
@@ -185,7 +185,7 @@ std::uint8_t* begin_group(const Parts& parts, std::uint8_t* out) noexcept {
   if (parts.wide) word |= kWideBit;
   if (is_short) word |= kShortBaseBit | static_cast<std::uint32_t>(parts.base) << 8;
   const auto put_code = [&](std::int64_t v) {
-    store(p, v);  // of a narrow one the upper half is overwritten
+    store(p, v);  // a narrow code's upper half is overwritten
     p += parts.wide ? 8 : 4;
   };
   if (has_base && !is_short) put_code(parts.base);

@@ -1,4 +1,4 @@
-// A dense chunk (docs/format.md, section 8): constants, and the numbers that a chunk's parts are made of.
+// A dense chunk (docs/format.md, section 8).
 #pragma once
 
 #include <cstdint>
@@ -7,20 +7,19 @@
 
 namespace stretto::codec::dense {
 
-inline constexpr int kLanes = 32;                              // values of a block, states of a set
-inline constexpr int kMaxSets = 2;                             // sets of states
-inline constexpr int kProbabilityBits = 12;                    // frequencies of a table add up to kOne
-inline constexpr std::uint32_t kOne = 1u << kProbabilityBits;  //
-inline constexpr int kStateBits = 28;                          // a state is in [kLeastState, 2^kStateBits)
-inline constexpr std::uint32_t kLeastState = 1u << 12;         //
-inline constexpr int kMaxWidth = 64;                           // of a block, hence of a class
-inline constexpr std::size_t kMaxGroupBytes =
-    4 * 4096;  // of a group in its fixed form; longer groups make the chunk fixed
+inline constexpr int kLanes = 32;  // values of a block, states of a set
+inline constexpr int kMaxSets = 2;
+inline constexpr int kProbabilityBits = 12;  // frequencies of a table add up to kOne
+inline constexpr std::uint32_t kOne = 1u << kProbabilityBits;
+inline constexpr int kStateBits = 28;  // a state is in [kLeastState, 2^kStateBits)
+inline constexpr std::uint32_t kLeastState = 1u << 12;
+inline constexpr int kMaxWidth = 64;                     // of a block, hence of a class
+inline constexpr std::size_t kMaxGroupBytes = 4 * 4096;  // in fixed form; longer groups make the chunk fixed
 inline constexpr std::size_t kStateBytes = 4 * std::size_t{kStateBits};  // of a set, as planes
-inline constexpr int kBlocksForTwoSets = 768;           // blocks of a width above 0 from which a chunk has two sets
-inline constexpr std::uint32_t kTwoSetsBit = 1u << 24;  // of a chunk's word 0, above the number of words of low bits
-inline constexpr std::uint8_t kVerbatimWidth = 255;     // stands for the largest width of a verbatim group
-inline constexpr int kLongWidth = 15;                   // from this largest width on it has a byte of its own
+inline constexpr int kBlocksForTwoSets = 768;           // nonzero blocks from which a chunk has two sets
+inline constexpr std::uint32_t kTwoSetsBit = 1u << 24;  // in word 0 of a chunk
+inline constexpr std::uint8_t kVerbatimWidth = 255;     // in place of a verbatim group's largest width
+inline constexpr int kLongWidth = 15;                   // larger widths have a byte of their own
 
 constexpr std::uint64_t zigzag(std::int64_t v) noexcept {
   return static_cast<std::uint64_t>(v) << 1 ^ static_cast<std::uint64_t>(v >> 63);
@@ -29,13 +28,13 @@ constexpr std::int64_t from_zigzag(std::uint64_t u) noexcept {
   return static_cast<std::int64_t>(u >> 1 ^ (0 - (u & 1)));
 }
 
-// A number of 7 bits a byte, the low ones first; the bytes but the last have bit 7 set.
+// 7 bits a byte, the low ones first; all bytes but the last have bit 7 set.
 inline std::uint8_t* put_number(std::uint8_t* p, std::uint64_t v) noexcept {
   for (; v >= 0x80; v >>= 7) *p++ = static_cast<std::uint8_t>(v | 0x80);
   *p++ = static_cast<std::uint8_t>(v);
   return p;
 }
-// Null if none ends before `end`, or it has more than 64 bits.
+// Null if no number ends before `end`, or it exceeds 64 bits.
 inline const std::uint8_t* take_number(const std::uint8_t* p, const std::uint8_t* end, std::uint64_t* v) noexcept {
   *v = 0;
   for (int shift = 0; shift < 64 && p != end; shift += 7) {

@@ -1,4 +1,4 @@
-// Dense chunks to groups in their fixed form, one after the other.
+// Restores the groups of dense chunks, in order.
 #pragma once
 
 #include "codec/dense/head.hpp"
@@ -11,10 +11,11 @@ namespace stretto::codec::dense {
 
 class Reader {
  public:
-  // Opens the chunk of `groups` groups at [begin, end), before which lies a header at least. False if it is malformed.
+  // At least a header precedes [begin, end). False if the chunk is malformed.
   bool open(const std::uint8_t* begin, const std::uint8_t* end, int groups, Type type,
             const DenseKernels* kernels) noexcept;
-  // The next group, of m values. Its content stays until the next but one. False if it is malformed, or the last one and more follows.
+  // Group of m values; its content stays until the next call but one. False if it is malformed, or the last and more
+  // follows.
   bool next(int m) noexcept;
   const std::uint8_t* group() const noexcept { return buffer_[turn_]; }
   std::size_t words() const noexcept { return words_; }
@@ -27,8 +28,8 @@ class Reader {
   const DenseKernels* kernels_ = nullptr;
   int left_ = 0;  // groups
   int turn_ = 0;
-  const std::uint8_t* head_ = nullptr;  // the next one
-  std::int64_t base_ = 0;               // of the group before
+  const std::uint8_t* head_ = nullptr;
+  std::int64_t base_ = 0;  // of the previous group
   std::size_t words_ = 0;
   Decoder decoder_;
   Tables tables_;

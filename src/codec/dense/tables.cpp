@@ -9,7 +9,7 @@
 namespace stretto::codec::dense {
 namespace {
 
-// Derives the fields for decoding from the frequencies of symbols 0..last.
+// Fields for decoding, from the frequencies of symbols 0..last.
 void finish(Table* t, int last) noexcept {
   std::uint32_t start = 0;
   for (int s = 0; s <= std::max(last, 31); ++s) {
@@ -20,7 +20,7 @@ void finish(Table* t, int last) noexcept {
   for (int s = 0; s < 32; ++s) t->threshold[s] = t->start[s] * 0x10001u;
 }
 
-// Derives the fields for encoding: reciprocals of the frequencies.
+// Fields for encoding: reciprocals.
 void prepare_division(Table* t, int last) noexcept {
   for (int s = 0; s <= std::min(last, 31); ++s) {
     const std::uint32_t f = std::max<std::uint32_t>(t->frequency[s], 1);
@@ -35,7 +35,7 @@ void prepare_division(Table* t, int last) noexcept {
   }
 }
 
-// Frequencies of symbols 0..last, which were counted `total` times together.
+// `total`: sum of the counts of symbols 0..last.
 void normalise(const std::uint32_t* count, int last, std::uint32_t total, Table* t) noexcept {
   auto rest = static_cast<std::int32_t>(kOne);
   int most = 0;

@@ -1,5 +1,4 @@
-// Memory of a thread for dense streams: allocated at its first use, freed when the thread ends. A thread touches as much of the 20 MB as
-// its chunks need, mostly below 1 MB.
+// A thread's memory for dense streams, from first use to the thread's end. Chunks touch mostly below 1 MB of the 20 MB.
 #pragma once
 
 #include "codec/dense/reader.hpp"

@@ -61,7 +61,7 @@ void Writer::close_dense(std::size_t fixed) noexcept {
   std::memcpy(p, heads_, heads);
   p += heads;
   if (counts_.widest) {
-    // The words begin behind padding, if their number is odd or the heads end between words.
+    // Padding precedes the words if their number is odd or the heads end between words.
     start(&states_);
     const auto encode_groups = kernels_ && kernels_->encode ? kernels_->encode : &encode;
     std::uint8_t* end = encode_groups(widths_, groups_, classes_, tables_, sets, &states_, p);

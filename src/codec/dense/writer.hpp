@@ -1,4 +1,4 @@
-// Writes groups in their fixed form as a chunk, in the shorter of the dense and the fixed form.
+// Writes groups in fixed form as a chunk, in the shorter of both forms.
 #pragma once
 
 #include "codec/dense/head.hpp"
@@ -12,13 +12,13 @@ namespace stretto::codec::dense {
 class Writer {
  public:
   void open(Type type, const DenseKernels* kernels) noexcept;
-  // Where the next group belongs, and the room there, which suffices for any.
+  // Place of the next group, with room for any.
   std::uint8_t* at() noexcept { return fixed_ + kLengths + fixed_bytes_; }
   std::size_t room() const noexcept { return kFixedRoom - fixed_bytes_; }
-  // Takes the group of `words` words that was written to at(), of m values.
+  // Takes the group of m values at at().
   void put(std::size_t words, int m) noexcept;
   int groups() const noexcept { return groups_; }
-  // Ends the chunk; the next call of put() begins another. Its bytes are at chunk().
+  // Ends the chunk, at chunk(); the next put() begins another.
   void close() noexcept;
   const std::uint8_t* chunk() const noexcept { return dense_ ? chunk_ : fixed_; }
   std::size_t bytes() const noexcept { return bytes_; }
@@ -50,7 +50,7 @@ class Writer {
   std::uint8_t
       chunk_[4 + kLowRoom + kMaxTableBytes + kHeadsRoom + kChunk * kMostWordBytes + kMaxSets * kStateBytes + 256];
   std::uint8_t heads_[kHeadsRoom];
-  std::uint8_t fixed_[kLengths + kFixedRoom];  // a fixed chunk: the groups, behind their lengths
+  std::uint8_t fixed_[kLengths + kFixedRoom];  // a fixed chunk: groups behind lengths
 };
 
 }  // namespace stretto::codec::dense

@@ -12,7 +12,7 @@
 namespace stretto::codec {
 namespace {
 
-// The larger predictor; at least a signed one if signs may turn.
+// At least a signed predictor if signs may turn.
 Predictor joined(Predictor a, Predictor b, bool sign_turns) noexcept {
   const Predictor p = std::max(a, b);
   return sign_turns ? std::max(p, Predictor::none_signed) : p;
@@ -21,7 +21,7 @@ Predictor joined(Predictor a, Predictor b, bool sign_turns) noexcept {
 template <class T>
 struct SumSource {
   const GroupView &a, &b;
-  const std::int64_t *qa, *qb;  // codes of b, already negated if negate_b
+  const std::int64_t *qa, *qb;  // qb is negated if negate_b
   bool negate_b;
   double width;
   ExceptionReader<T> ra, rb;
@@ -95,7 +95,7 @@ struct Selection {
 };
 
 template <class T>
-struct KeptExceptions {  // selected exceptions, in order of place
+struct KeptExceptions {  // in order of place
   const std::uint8_t* at[kGroup];
   std::uint16_t bytes[kGroup];
   bool is_sum[kGroup];

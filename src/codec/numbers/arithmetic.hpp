@@ -39,8 +39,8 @@ std::size_t select_groups(const GroupView& a, const GroupView& b, bool maximum, 
 std::size_t scale_group(const GroupView& a, std::int32_t k, const ResultSpec& spec, std::uint8_t* out, std::size_t room,
                         Tally* tally) noexcept;
 
-// Re-encodes `length` places from `first` on of each of `sources` groups, for slice and concatenate. The predictor is
-// the largest of the sources', and signed if a code is negative.
+// Re-encodes `length` places from `first` on of each source, for slice and concatenate. The predictor is the sources'
+// largest, and signed if a code is negative.
 std::size_t splice_groups(const GroupView* from, int sources, const int* first, const int* length,
                           const ResultSpec& spec, std::uint8_t* out, std::size_t room, Tally* tally) noexcept;
 

@@ -25,7 +25,7 @@ void ExactSum<T>::clear() noexcept {
   flags_ = 0;
 }
 
-// Adds (-1)^negative * magnitude * 2^shift units, shift >= 0.
+// shift >= 0
 template <class T>
 void ExactSum<T>::add_shifted(std::uint64_t magnitude, int shift, bool negative) noexcept {
   const int at = shift / 32, by = shift % 32;
@@ -71,7 +71,7 @@ void ExactSum<T>::add_code(std::int64_t code, double width) noexcept {
   const int zeros = std::countr_zero(w);
   w >>= zeros;
   shift += zeros;
-  if (shift < 0) return;  // unreachable for a legal width: its lowest bit is at least one unit
+  if (shift < 0) return;  // unreachable: a legal width's lowest bit is at least one unit
   const bool negative = code < 0;
   const std::uint64_t c = negative ? 0 - static_cast<std::uint64_t>(code) : static_cast<std::uint64_t>(code);
   const std::uint64_t cl = c & 0xffffffff, ch = c >> 32, wl = w & 0xffffffff, wh = w >> 32;
@@ -155,7 +155,7 @@ std::size_t ExactSum<T>::write(std::uint8_t* out) const noexcept {
   return 4 + 4 * static_cast<std::size_t>(n);
 }
 
-// Ties to even; infinity beyond a float64. A result below T's normal range is exact: the unit is T's smallest denormal.
+// Ties to even; infinity beyond float64. Results below T's normal range are exact: the unit is T's smallest denormal.
 template <class T>
 double ExactSum<T>::rounded(int bits) const noexcept {
   std::uint32_t words[kWords + 1];

@@ -1,5 +1,5 @@
-// Exact sums of verbatim values: fixed-point numbers wide enough for 2^32 values of any size, so that addition is
-// associative. NaN and infinities are flags. After Kulisch's long accumulator.
+// Exact sums of verbatim values: fixed-point numbers wide enough for 2^32 values of any size make addition associative.
+// After Kulisch's long accumulator.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 namespace stretto::codec {
 
-template <class T>  // float or double
+template <class T>
 class ExactSum {
  public:
   // Units of 2^-kScale; kWords words of magnitude in a stream.
@@ -20,10 +20,10 @@ class ExactSum {
   ExactSum() noexcept { clear(); }
   void clear() noexcept;
   void add(T x, bool negate = false) noexcept;
-  void add_code(std::int64_t code, double width) noexcept;  // += code * width, exactly
+  void add_code(std::int64_t code, double width) noexcept;  // exactly
   void multiply(std::int32_t k) noexcept;
 
-  // As in a stream. read_add() returns the bytes read, 0 if malformed or longer than `available`.
+  // In stored form. read_add() returns the bytes read, 0 if malformed or longer than `available`.
   std::size_t read_add(const std::uint8_t* p, std::size_t available, bool negate = false) noexcept;
   std::size_t write(std::uint8_t* out) const noexcept;  // at most kMaxBytes
 

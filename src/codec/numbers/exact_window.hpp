@@ -18,7 +18,7 @@ namespace stretto::codec::sums {
 __extension__ using Short = __int128;
 __extension__ using UnsignedShort = unsigned __int128;
 
-// In two's complement, least significant first, with the flags of an exact sum.
+// Two's complement, least significant limb first.
 struct Number {
   std::uint64_t limb[4] = {};
   std::uint32_t flags = 0;
@@ -51,7 +51,7 @@ inline void negate_if(Number& n, bool negative) noexcept {
   for (auto& limb : n.limb) carry = __builtin_add_overflow(limb ^ invert, std::uint64_t{carry}, &limb);
 }
 
-// Places (high, low) at bit `at`; higher bits are lost.
+// Bits beyond the number are lost.
 inline void put(Number& n, std::uint64_t low, std::uint64_t high, unsigned at) noexcept {
   const unsigned limb = at / 64, by = at % 64;
   const std::uint64_t parts[3] = {low << by, by ? low >> (64 - by) | high << by : high, by ? high >> (64 - by) : 0};
@@ -62,7 +62,7 @@ constexpr std::uint32_t swapped(std::uint32_t flags) noexcept {
   return (flags & kNanBit) | (flags & kPlusInfBit ? kMinusInfBit : 0) | (flags & kMinusInfBit ? kPlusInfBit : 0);
 }
 
-// Position of the 256 bits in exact sums for a grid of this width.
+// The place of the 256 bits for a grid of this width.
 template <class T>
 class Window {
  public:
@@ -89,7 +89,7 @@ class Window {
     return usable_ && 32 + std::bit_width(factor_) + static_cast<int>(shift_) <= 126;
   }
 
-  // The common case. Writes up to 20 bytes at out.
+  // The common case, in up to 20 bytes.
   std::size_t write_short(Short exception, std::uint32_t flags, std::int32_t code, std::uint8_t* out) const noexcept {
     const Short product = static_cast<Short>(code) * static_cast<Short>(factor_);
     const auto sum = static_cast<UnsignedShort>(exception) + (static_cast<UnsignedShort>(product) << shift_);
@@ -126,7 +126,7 @@ class Window {
     return sums ? sum(reader.bytes(), negate, n) : value(reader.bytes(), negate, n);
   }
 
-  // Writes the sum as in a stream, up to 36 bytes, and returns its bytes.
+  // In stored form, up to 36 bytes. Returns the bytes.
   std::size_t write(Number n, std::uint8_t* out) const noexcept {
     const bool negative = n.limb[3] >> 63;
     negate_if(n, negative);

@@ -15,7 +15,7 @@ double hair(double eps, double magnitude, double unit) noexcept {
   return std::max(0x1p-9, wanted);
 }
 
-// At most v > 0, with `bits` significant bits.
+// v > 0
 double round_down(double v, int bits) noexcept {
   int e = 0;
   const double m = std::frexp(v, &e);  // m in [1/2, 1)
@@ -50,7 +50,7 @@ Grid<float> make_grid<float>(Type t, double eps, double width) noexcept {
   g.R = 1 / width;
   g.eps_y = std::nextafterf(largest_float_at_most(eps), 0.0f);
   g.eps_e = largest_float_at_most(eps * (1 - 0x1p-16));
-  // A foreign stream may have chosen the grid: uses its actual margin. 22 significant bits are part of the proof.
+  // A foreign stream may have another margin. The proof needs 22 significant bits.
   const double h = 1 - width / eps / 2;
   // The error of this quotient is far below half a unit in the last place of the product.
   g.finite_code = std::floor(static_cast<double>(g.largest) / width);

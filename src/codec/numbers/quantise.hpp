@@ -1,4 +1,4 @@
-// One value to its code and back: the scalar reference (docs/format.md, sections 4 and 5).
+// The scalar reference for single values (docs/format.md, sections 4 and 5).
 #pragma once
 
 #include <cmath>
@@ -14,7 +14,7 @@ inline float dequantise(std::int64_t q, const Grid<float>& g) noexcept {
 }
 inline double dequantise(std::int64_t q, const Grid<double>& g) noexcept { return static_cast<double>(q) * g.width; }
 
-// x - q*w, exact, then rounded once.
+// The exact x - q*w, rounded once.
 inline float residue(float x, std::int64_t q, const Grid<float>& g) noexcept {
   return static_cast<float>(static_cast<double>(x) - static_cast<double>(q) * g.width);
 }
@@ -22,7 +22,7 @@ inline double residue(double x, std::int64_t q, const Grid<double>& g) noexcept 
   return std::fma(-static_cast<double>(q), g.width, x);
 }
 
-// True if x is within the bound of both q*w and the decoded value, which is finite in the caller's type.
+// True if x is within the bound of q*w and of the decoded value, which is finite in the caller's type.
 template <class T>
 bool good(T x, std::int64_t q, const Grid<T>& g) noexcept {
   const T y = dequantise(q, g);

@@ -32,7 +32,7 @@ inline double quotient(Unsigned128 v, bool more, int exponent, std::uint32_t n) 
   return std::ldexp(static_cast<double>(kept), exponent + drop);
 }
 
-// Widths for which no part of a quotient overflows or is denormal.
+// No part of a quotient overflows or is denormal.
 constexpr bool is_usual_width(double width) noexcept { return width > 0x1p-900 && width < 0x1p992; }
 
 // code * width / n, rounded once.
@@ -49,7 +49,7 @@ class CodeMean {
     if (usual_ && size <= std::uint64_t{1} << 53) {
       const double q = static_cast<double>(code), v = q * width_, near = v * inverse_;
       const double rest = (std::fma(-near, divisor_, v) + std::fma(q, width_, -v)) * inverse_;
-      // The relative error of `rest` is below 2^-50. If the rounding stays open, as at halves, the slow path decides.
+      // `rest` has a relative error below 2^-50. The slow path decides open roundings, as at halves.
       const double low = near + rest * (1 - 0x1p-50), high = near + rest * (1 + 0x1p-50);
       if (low == high) return low;
     }
@@ -63,7 +63,7 @@ class CodeMean {
   double divisor_, inverse_;
   bool usual_;
   int exponent_ = 0;
-  std::uint64_t factor_ = 0;  // the width is this times 2^exponent
+  std::uint64_t factor_ = 0;  // width = factor_ * 2^exponent_
 };
 
 }  // namespace stretto::codec

@@ -1,4 +1,4 @@
-// Blocks of 16-bit residuals between bit planes and vectors, in registers throughout.
+// Blocks of 16-bit residuals between bit planes and vectors, in registers.
 #if defined(STRETTO_PORTABLE_BLOCKS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef STRETTO_PORTABLE_BLOCKS_INL_H_
 #undef STRETTO_PORTABLE_BLOCKS_INL_H_
@@ -45,7 +45,7 @@ HWY_INLINE void ReadBlock(const std::uint8_t* p, int w, const Put& put) {
 }
 
 HWY_INLINE std::uint32_t MostOfLanes(hn::Vec<Tag<std::uint16_t>> v) {
-  // The minimum of eight unsigned words is one instruction on most machines.
+  // Most machines have one instruction for the minimum of eight unsigned words.
   if constexpr (kBytes == 32) {
     const hn::Half<Tag<std::uint16_t>> half;
     const auto both = hn::Or(hn::LowerHalf(half, v), hn::UpperHalf(half, v));
@@ -157,8 +157,8 @@ HWY_INLINE int EncodeBlock(const std::int16_t* q, const Summand& summand, int b,
 #endif
 }
 
-// Encodes a row, preceded by the two codes before it. Returns the end of the planes; may write up to 64 bytes more.
-// `ahead` is memory to prefetch, read after this group.
+// A row, preceded by two earlier codes. Returns the end of the planes; may write up to 64 bytes more. `ahead` is read
+// after this group.
 template <int kOrder, bool kSigned, class Summand>
 HWY_NOINLINE std::uint8_t* EncodeRow(const std::int16_t* q, Summand summand, const void* ahead, std::uint8_t* width,
                                      std::uint8_t* at) {

@@ -13,7 +13,7 @@ HWY_BEFORE_NAMESPACE();
 namespace stretto::codec::HWY_NAMESPACE {
 #if STRETTO_PORTABLE_TARGET
 
-// Largest code handled in 16 bits: its second differences fit.
+// Second differences of smaller codes fit 16 bits.
 inline constexpr std::uint32_t kSmallCode = 8191;
 
 struct Codes1024 {
@@ -33,7 +33,7 @@ struct Codes1024 {
     is_small = range.bound() <= kSmallCode;
     if (range.good() && is_small) Narrow(large.at(), small.at());
   }
-  // For groups with missing values or codes that need a check. False if 32 bits do not suffice.
+  // For missing values or codes that need a check. False if 32 bits do not suffice.
   bool check(const float* x, const Grid<float>& grid, Missing* missing) {
     is_small = true;
     range = QuantiseFilled(x, grid, small.at(), missing);

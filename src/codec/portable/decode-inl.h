@@ -1,4 +1,4 @@
-// Decodes groups to float32 values block by block, so that decoding overlaps the stores.
+// To float32 block by block, so that decoding overlaps the stores.
 #if defined(STRETTO_PORTABLE_DECODE_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef STRETTO_PORTABLE_DECODE_INL_H_
 #undef STRETTO_PORTABLE_DECODE_INL_H_
@@ -47,7 +47,7 @@ struct AlikeGaps {
   float value;
 };
 
-// Decodes a group that MayBeSmall(). False (and garbage in y) unless the result is certainly right.
+// For groups that MayBeSmall(). False (and garbage in y) unless the result is certainly right.
 template <int kOrder, bool kSigned, bool kStream, class Gaps>
 HWY_NOINLINE bool PutBlocks(const PackedGroup& g, const Grid<float>& grid, Gaps gaps, float* y) {
   const Tag<float> d;

@@ -1,4 +1,4 @@
-// Encodes codes to a group, alone or added to a stream's group in one pass.
+// Encodes codes, alone or added to a stream's group in one pass.
 #if defined(STRETTO_PORTABLE_ENCODE_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef STRETTO_PORTABLE_ENCODE_INL_H_
 #undef STRETTO_PORTABLE_ENCODE_INL_H_
@@ -39,8 +39,8 @@ HWY_INLINE void Precede(T* q, Start start) {
   q[-2] = static_cast<T>(wrapping_difference(start.base, start.slope));
 }
 
-// The head is at `out`, the planes begin at `at`. Takes `order` differences of q, perhaps fewer than the predictor's
-// order. Returns the words.
+// The head is at `out`, the planes begin at `at`. `order`, the differences of q, may be less than the predictor's.
+// Returns the words.
 template <class Summand>
 HWY_INLINE std::size_t FinishRow(Predictor p, int order, const std::int16_t* q, Summand summand, const void* ahead,
                                  std::uint8_t* at, std::uint8_t* out) {
@@ -105,7 +105,7 @@ HWY_INLINE void AddResiduals(const PackedGroup& a, std::int32_t* q) {
     hn::Store(hn::Add(hn::Load(d, q + i), hn::Load(d, e.at() + i)), d, q + i);
 }
 
-// True if the sums of residuals fit 16 bits. Only results matter, modulo 2^16: intermediate values may wrap around.
+// True if the sums of residuals fit 16 bits. Intermediate values may wrap around modulo 2^16.
 HWY_INLINE bool SumsAreSmall(const PackedGroup& a, const Codes1024& codes, Predictor result) {
   if (!codes.is_small || a.widest > 14) return false;
   const int order = order_of(result), at = order_of(a.predictor);
@@ -118,8 +118,7 @@ HWY_INLINE bool SumsAreSmall(const PackedGroup& a, const Codes1024& codes, Predi
   return reach <= 0x7fff;
 }
 
-// The stream's residuals join the codes at their own order, so neither operand is raised separately. between(p) as for
-// WriteGroup.
+// The stream's residuals join the codes at their own order. between(p) as for WriteGroup.
 template <class Between>
 std::size_t AddRow(const PackedGroup& a, Predictor own, Predictor result, std::int16_t* q, const void* ahead,
                    std::uint8_t* out, const Between& between) {

@@ -1,5 +1,5 @@
-// Sums of narrow groups with missing data. If both miss the same places, codes add as bit planes. Else a place missing
-// in either takes its neighbour's code.
+// Sums of narrow groups with missing data. If both miss the same places, codes add as bit planes. Else missing places
+// take neighbours' codes.
 #if defined(STRETTO_PORTABLE_FILLED_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef STRETTO_PORTABLE_FILLED_INL_H_
 #undef STRETTO_PORTABLE_FILLED_INL_H_
@@ -17,7 +17,7 @@ HWY_BEFORE_NAMESPACE();
 namespace stretto::codec::HWY_NAMESPACE {
 #if STRETTO_PORTABLE_TARGET
 
-// Room for planes, widths and overrun behind the exceptions.
+// Planes, widths and overrun behind the exceptions.
 inline constexpr std::size_t kPlanesRoom = 4 * 32 * kBlocks + 128;
 
 inline std::uint8_t* EndOfExceptions(std::uint8_t* out, std::size_t room) {
@@ -46,7 +46,7 @@ inline bool ReadSmallCodes(const PackedGroup& g, std::int16_t* q) {
   return order_of(g.predictor) == 0 || within(SumUp(q, static_cast<std::int16_t>(g.base)));
 }
 
-// Places in `lanes` get neighbours' codes. Returns the extremes; beyond kMost16 they are not certain.
+// Places in `lanes` get neighbours' codes. Extremes beyond kMost16 are not certain.
 inline constexpr int kMost16 = 32766;
 inline Extremes<std::int16_t> AddSmallCodes(const std::int16_t* qa, const std::int16_t* qb, bool negate_b,
                                             const Lanes lanes, std::int16_t* q) {
@@ -87,8 +87,7 @@ struct SumHead {
   }
 };
 
-// Adds groups with different missing places by their codes. write(qa, qb, at) writes the exceptions. Declines if 16
-// bits might not suffice.
+// Groups with different missing places. write(qa, qb, at) writes the exceptions. Declines if 16 bits might not suffice.
 template <class Write>
 std::size_t AddUnlikeSmall(const FilledGroup& a, const FilledGroup& b, const Lanes lanes, bool negate_b,
                            std::uint8_t* out, const Write& write) {

@@ -1,4 +1,4 @@
-// Marks of missing data: the vector form of Marks::survey, for full groups, and ranges without marks.
+// Marks::survey for full groups, and ranges without marks.
 #if defined(STRETTO_PORTABLE_MARKS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef STRETTO_PORTABLE_MARKS_INL_H_
 #undef STRETTO_PORTABLE_MARKS_INL_H_
@@ -17,7 +17,7 @@ HWY_BEFORE_NAMESPACE();
 namespace stretto::codec::HWY_NAMESPACE {
 #if STRETTO_PORTABLE_TARGET
 
-// Loops over marks outside, so that a mark's constants stay in registers.
+// The outer loop over marks keeps a mark's constants in registers.
 template <class T>
 bool AnyKeptOrNear(const T* x, const MarkSet<T>& marks) {
   const Tag<T> d;
@@ -70,7 +70,7 @@ Kept SurveyFound(const T* x, const MarkSet<T>& marks, T* out, T* kept) {
   if (!found) return Kept::several;  // all values found are only near a mark
   const auto hole = hn::Set(d, Marks<T>::placeholder());
   const auto value_bits = hn::BitCast(bits, hn::Set(d, *kept)), hole_bits = hn::BitCast(bits, hole);
-  auto others = none;  // places with another kept value, or with the placeholder
+  auto others = none;  // places with another kept value or the placeholder
   for (int i = 0; i < kGroup; i += static_cast<int>(kLanes<T>)) {
     const auto v = hn::LoadU(d, x + i);
     const auto is_kept = KeptOf<kOne>(v, marks, &near);

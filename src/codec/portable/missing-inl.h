@@ -1,4 +1,4 @@
-// Values without a code, and their fill codes. No step branches per place, which would be mispredicted.
+// Values without a code, and their fill codes. A branch per place would be mispredicted.
 #if defined(STRETTO_PORTABLE_MISSING_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef STRETTO_PORTABLE_MISSING_INL_H_
 #undef STRETTO_PORTABLE_MISSING_INL_H_
@@ -67,7 +67,7 @@ HWY_INLINE CodeRange QuantiseFilled(const float* x, const Grid<float>& grid, Q* 
   const Tag<Q> dq;
   const auto magic = hn::Set(d, 0x1.8p23f), r = hn::Set(d, grid.r);
   const auto zero = hn::BitCast(di, magic);
-  // quantise() finds codes up to a product of 2^33. So sums of 2^34, infinities and NaN certainly have none.
+  // quantise() finds codes up to a product of 2^33: sums of 2^34, infinities and NaN have none.
   const auto hopeless = hn::Set(di, 0x50800000 - 1), finite = hn::Set(di, 0x7fffffff);
   auto least = zero, most = zero;
   auto some = hn::Zero(di), all = hn::Set(di, -1);  // bits set in some missing value, and in all

@@ -1,4 +1,4 @@
-// A full narrow group without exceptions: head and widths around the planes. group.hpp has general, slower forms.
+// A full narrow group without exceptions. group.hpp has general, slower forms.
 #pragma once
 
 #include <algorithm>
@@ -14,11 +14,11 @@ struct PackedGroup {
   std::int32_t base = 0, slope = 0;
   int widest = 0;
   const std::uint8_t* planes = nullptr;
-  const std::uint8_t* end = nullptr;  // end of the words; the planes end there or before
+  const std::uint8_t* end = nullptr;  // of the words; the planes end there or before
   alignas(32) std::uint8_t width[kBlocks] = {};
 };
 
-// `end` is the end of the group's words.
+// `end` of the group's words.
 inline PackedGroup packed(const GroupView& view, const std::uint8_t* end) noexcept {
   PackedGroup g;
   g.predictor = view.predictor;
@@ -134,7 +134,7 @@ inline std::size_t write_head(Predictor p, std::int32_t base, std::int32_t slope
   return n;
 }
 
-// Writes the shortest form, which it returns, at *p, and moves *p behind it.
+// The shortest form. Moves *p behind it.
 inline Form write_packed_widths(const std::uint8_t* width, std::uint8_t** p) noexcept {
   std::uint8_t most = 0, n = 0;
   for (int b = 0; b < kBlocks; ++b) {
@@ -174,7 +174,7 @@ inline Form write_packed_widths(const std::uint8_t* width, std::uint8_t** p) noe
   return nibbles ? Form::masked_nibbles : Form::masked_bytes;
 }
 
-// The head at `out` and the planes, which end at `at`, are written. Returns the words.
+// Head and planes, which end at `at`, are written. Returns the words.
 inline std::size_t finish_packed(const std::uint8_t* width, std::uint8_t* at, std::uint8_t* out) noexcept {
   const Form form = write_packed_widths(width, &at);
   const auto unsigned_zeros = static_cast<std::uint32_t>(Predictor::none_unsigned);

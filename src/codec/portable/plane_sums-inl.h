@@ -1,6 +1,6 @@
 // Sums in bit planes: a full adder on vectors whose lanes are blocks. Four planes at a time are transposed as words,
-// added, and transposed back. One pass also raises the operand of lower order: it subtracts the planes shifted by one
-// place, across lanes. All blocks add equally many planes, so no branch depends on a width.
+// added, and transposed back. This pass also raises the operand of lower order: it subtracts the planes shifted by one
+// place. All blocks add equally many planes, so no branch depends on a width.
 #if defined(STRETTO_PORTABLE_PLANE_SUMS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef STRETTO_PORTABLE_PLANE_SUMS_INL_H_
 #undef STRETTO_PORTABLE_PLANE_SUMS_INL_H_
@@ -50,8 +50,7 @@ struct BlockPlanes {
     widths += kWays;
     return width;
   }
-  // Loads planes 4 q to 4 q + 3; planes beyond a block's width are garbage. kNear: all reads are inside readable
-  // memory.
+  // Planes 4 q to 4 q + 3; garbage beyond a block's width. kNear: all reads are inside readable memory.
   template <bool kNear>
   HWY_INLINE void Load(int q, V32& v0, V32& v1, V32& v2, V32& v3) const {
     const auto row = [&](int k) HWY_ATTR {
@@ -78,7 +77,7 @@ HWY_INLINE V32 LessPlaceBefore(V32 x, std::uint32_t* blocks_before, V32& borrow)
   const Words d;
   const V32 before = hn::Load(d, blocks_before);
   hn::Store(x, d, blocks_before);
-  V32 lag;  // of the block before
+  V32 lag;  // the previous block's
   if constexpr (kWays == 4)
     lag = hn::CombineShiftRightBytes<12>(d, x, before);
   else
@@ -160,7 +159,7 @@ HWY_NOINLINE std::uint8_t* AddQuads(const PackedGroup& low, bool negate_low, con
 template <bool kSigned, int kRaise>
 HWY_INLINE std::uint8_t* AddPlanes(const PackedGroup& low, bool negate_low, const PackedGroup& high, bool negate_high,
                                    std::uint8_t* width, std::uint8_t* at) {
-  // A raise takes a bit, and so does a sign that only the other operand has. Raised residuals have signs.
+  // Each raise takes a bit, and so does a sign of the other operand alone. Raised residuals have signs.
   const auto sign = [](const PackedGroup& g) { return kSigned && g.predictor == Predictor::none_unsigned; };
   const int planes = 1 + std::max(low.widest + (kRaise > 0 ? kRaise : sign(low)), high.widest + sign(high));
   switch ((planes + 3) / 4) {

@@ -1,5 +1,5 @@
-// Blocks of 32 residuals to bit planes and back, by 8 x 8 bit transpositions. Planes 0-7, with the bytes of 8 values
-// sorted together, become the low bytes of 32 values.
+// 32 residuals to bit planes and back, by 8 x 8 bit transpositions. Planes 0-7, with the bytes of 8 values sorted
+// together, become the low bytes of 32 values.
 #if defined(STRETTO_PORTABLE_PLANES_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef STRETTO_PORTABLE_PLANES_INL_H_
 #undef STRETTO_PORTABLE_PLANES_INL_H_
@@ -16,7 +16,7 @@ namespace stretto::codec::HWY_NAMESPACE {
 
 using V8 = hn::Vec<Tag<std::uint8_t>>;
 
-// Row n keeps the first n planes of eight.
+// Row n keeps the first n of eight planes.
 alignas(32) inline constexpr std::uint32_t kFirstPlanes[9][8] = {
     {0},
     {~0u},
@@ -29,7 +29,7 @@ alignas(32) inline constexpr std::uint32_t kFirstPlanes[9][8] = {
     {~0u, ~0u, ~0u, ~0u, ~0u, ~0u, ~0u, ~0u},
 };
 
-// Bit j of byte i <-> bit i of byte j, in each word of 8 bytes.
+// Bit j of byte i <-> bit i of byte j, in each 8 bytes.
 HWY_INLINE V8 TransposeBits(V8 v) {
   const Tag<std::uint64_t> d;
   auto x = hn::BitCast(d, v);
@@ -50,7 +50,7 @@ HWY_INLINE V8 TransposeBytes(V8 v) {
 }
 
 // Eight planes to bytes; `fill` replaces those beyond the first `count`. Places 0-7 and 16-23 come first, so that
-// interleaving two vectors gives words in order. Vectors of 16 bytes hold places from 16 kHalf on.
+// interleaving two vectors gives words in order. 16-byte vectors hold places from 16 kHalf on.
 template <int kHalf>
 HWY_INLINE V8 PlaneBytes(const std::uint8_t* planes, int count, std::uint32_t fill) {
   const Tag<std::uint8_t> d;
@@ -73,8 +73,8 @@ HWY_INLINE V8 PlaneBytes(const std::uint8_t* planes, int count, std::uint32_t fi
   }
 }
 
-// Byte kByte of each word: halves of a block, or quarters with vectors of 16 bytes. Order: places 0-7 and 16-23, then
-// 8-15 and 24-31; with 16 bytes in order.
+// Byte kByte of each word: halves of a block, or quarters with 16-byte vectors. Order: places 0-7 and 16-23, then 8-15
+// and 24-31; with 16 bytes in order.
 template <int kByte, class V>
 HWY_INLINE V8 PackBytes(V v0, V v1) {
   const Tag<std::uint8_t> d;
@@ -105,7 +105,7 @@ HWY_INLINE void PlanesToBytes(const std::uint8_t* planes, int count, std::uint8_
   }
 }
 
-// From bytes in PackBytes' order (a, and b with vectors of 16 bytes).
+// From bytes in PackBytes' order (a, and b with 16-byte vectors).
 HWY_INLINE void BytesToPlanes(V8 a, V8 b, std::uint8_t* planes) {
   const Tag<std::uint8_t> d;
   const Tag<std::uint32_t> d32;
@@ -163,7 +163,7 @@ HWY_INLINE void ReadPlanes(const std::uint8_t* p, const std::uint8_t* end, int c
   PlanesToBytes(last, count, bytes);
 }
 
-// Reads byte kByte of all residuals to bytes + kGroup * kByte. Returns the number of bytes that the widest block needs.
+// Reads byte kByte of all residuals to bytes + kGroup * kByte. Returns the bytes that the widest block needs.
 HWY_INLINE int ReadBytes(const PackedGroup& g, std::uint8_t* bytes) {
   const int n = g.widest <= 8 ? 1 : (g.widest + 7) / 8;
   const std::uint8_t* p = g.planes;

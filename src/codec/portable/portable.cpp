@@ -7,7 +7,7 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "codec/portable/portable.cpp"
 #include "hwy/foreach_target.h"
-// After foreach_target.h, which sets the target for the headers below.
+// After foreach_target.h, which sets the target for these headers.
 #include "base/highway.hpp"
 #include "codec/dense/avx2.hpp"
 #include "codec/portable/decode-inl.h"
@@ -42,7 +42,7 @@ std::size_t CompressFilled(const T* x, Codes1024& codes, const Missing& missing,
   return words < 1 + kGroup * sizeof(T) / 4 ? words : kDeclined;
 }
 
-// For values without codes, or with codes that need a check. Also declines codes beyond 32 bits.
+// For values without codes, or with codes that need a check. Declines codes beyond 32 bits.
 template <class T>
 HWY_NOINLINE std::size_t CompressChecked(const T* x, const Grid<T>& grid, std::uint8_t* out, Tally* tally) {
   Codes1024 codes;
@@ -71,7 +71,7 @@ std::size_t Add(const std::uint8_t* a, std::size_t a_words, const std::uint8_t* 
   return AddPacked(ga, gb, negate_b, out, kNothing);
 }
 
-// Fast path: equal missing places in a and x, and one value in x. Declines all others.
+// Equal missing places in a and x, and one value in x. Declines all others.
 template <class T>
 HWY_NOINLINE std::size_t AddAlikeValues(const std::uint8_t* a, std::size_t words, const T* x, Codes1024& codes,
                                         const Missing& missing, double width, std::uint8_t* out, std::size_t room) {
@@ -127,7 +127,7 @@ std::size_t AddValues(const std::uint8_t* a, std::size_t words, const T* x, cons
   Missing missing;
   if (!codes.range.good() && !codes.check(x, grid, &missing)) return kDeclined;
   if (!plain || missing.count > 0) return AddFilledValues(a, words, x, codes, missing, grid.width, out, room, tally);
-  // Groups of larger codes may be as long as the values, and would be stored verbatim.
+  // Groups of larger codes may be as long as the values, and would be verbatim.
   if (sizeof(T) == 4 && codes.range.bound() >= kMaybeVerbatim) return kDeclined;
   const std::size_t n = AddCodes(ga, codes, x + kGroup, out);
   if (n != kDeclined) tally->merge({codes.range.bound(), 0});

@@ -1,5 +1,5 @@
-// Codes to residuals and back, the order, and groups from residuals. T is int16_t if everything is known to fit, else
-// int32_t, whose arithmetic modulo 2^32 is the format's.
+// Codes to residuals and back, the order, and groups from residuals. T is int16_t if everything fits, else int32_t,
+// with the format's arithmetic modulo 2^32.
 #if defined(STRETTO_PORTABLE_RESIDUALS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef STRETTO_PORTABLE_RESIDUALS_INL_H_
 #undef STRETTO_PORTABLE_RESIDUALS_INL_H_
@@ -44,7 +44,7 @@ HWY_INLINE void OrRows(const T* rows, int n, std::make_unsigned_t<T>* out) {
   }
 }
 
-// The order that the format prescribes (choose_order, group_write.cpp).
+// The prescribed order (choose_order, group_write.cpp).
 template <class T>
 HWY_INLINE int ChooseOrder(const T* q) {
   constexpr int kSamples = 6, kRows = 24;  // 18, up to a multiple of 8
@@ -83,7 +83,7 @@ HWY_INLINE int ChooseOrder(const T* q) {
   return order;
 }
 
-// to[i] = from[i] - from[i - 1], with from[-1] = before. Precondition: two different rows.
+// to[i] = from[i] - from[i - 1], with from[-1] = before; from and to differ.
 template <class T>
 HWY_INLINE void Difference(T* from, T before, T* to) {
   const Tag<T> d;
@@ -92,7 +92,7 @@ HWY_INLINE void Difference(T* from, T before, T* to) {
     hn::Store(hn::Sub(hn::Load(d, from + i), hn::LoadU(d, from + i - 1)), d, to + i);
 }
 
-// Returns the residuals: the codes themselves for order 0.
+// The codes themselves for order 0.
 template <class T>
 HWY_INLINE T* ResidualsFrom(int order, T* q, T* e, std::int32_t base, std::int32_t slope) {
   const Tag<T> d;
@@ -116,7 +116,7 @@ struct Extremes {
   T least, most;
 };
 
-// v[i] = start + v[0] + ... + v[i] in place. Returns the extremes of the results.
+// v[i] = start + v[0] + ... + v[i] in place. Returns the extremes.
 template <class T>
 HWY_INLINE Extremes<T> SumUp(T* v, T start) {
   const Tag<T> d;
@@ -148,8 +148,8 @@ HWY_INLINE Extremes<T> SumUp(T* v, T start) {
   return {hn::GetLane(hn::MinOfLanes(d, least)), hn::GetLane(hn::MaxOfLanes(d, most))};
 }
 
-// Limits of sums in 16 bits. An overflow shows up beyond kLimit16: with terms of kWidest16 bits and starts up to
-// kStart16, two sums in a row cannot be within kLimit16 and 2^16 apart from the true sums.
+// An overflow of sums in 16 bits shows up beyond kLimit16: with terms of kWidest16 bits and starts up to kStart16, two
+// sums in a row cannot be within kLimit16 and 2^16 apart from the true sums.
 inline constexpr int kLimit16 = 20479, kStart16 = 24576, kWidest16 = 15;
 
 inline bool MayBeSmall(const PackedGroup& g) {

@@ -1,4 +1,4 @@
-// Exact sums at exceptions, with one value per summand for all its missing places, in 128 bits.
+// Exact sums of summands with one value for all missing places, in 128 bits.
 #if defined(STRETTO_PORTABLE_UNIFORM_SUMS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef STRETTO_PORTABLE_UNIFORM_SUMS_INL_H_
 #undef STRETTO_PORTABLE_UNIFORM_SUMS_INL_H_
@@ -17,7 +17,7 @@ namespace stretto::codec::HWY_NAMESPACE {
 
 inline constexpr int kPlaces = static_cast<int>(kLanes<std::uint64_t>);  // at a time: 2 or 4
 
-// By the set of non-zero words among four: the range that the stream stores.
+// The stored range by the set of non-zero words among four.
 struct TrimTable {
   std::uint32_t head[16];
   std::uint8_t from[16], bytes[16];  // first of these words; their bytes with the head
@@ -33,7 +33,7 @@ struct TrimTable {
   }
 };
 
-// Magnitudes and head fields of sums. Place j is number j / 2 of the even or odd places.
+// Place j is number j / 2 of the even or odd places.
 struct SumsOfPlaces {
   alignas(32) std::uint8_t words[2][2 * kBytes] = {};  // up to 12 bytes behind a number are copied with it
   alignas(32) std::uint64_t head[kPlaces] = {};
@@ -57,7 +57,7 @@ struct MissingSums {
         flags{s.a.flags, s.b.flags, s.a.flags | s.b.flags} {}
 };
 
-// Sums kPlaces places from `at` on. in_a, in_b: a bit per missing place; higher bits are ignored.
+// kPlaces places from `at` on. in_a, in_b: a bit per missing place; higher bits are ignored.
 HWY_INLINE void SumPlaces(const UniformSums& s, const MissingSums& missing, std::size_t at, std::uint32_t in_a,
                           std::uint32_t in_b, SumsOfPlaces* sums) {
   const Tag<std::uint64_t> d;

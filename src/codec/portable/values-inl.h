@@ -25,11 +25,11 @@ struct CodeRange {
   }
 };
 
-// Values checked together. A step with a bad code loses little more than its own work.
+// Values checked together. A bad code wastes little more than its step.
 inline constexpr std::size_t kQuantiseStep = 8 * kBlock;
 
-// No code may exceed safe_code. s = x * r + M, rounded once, is M plus the integer nearest to x * r, which its low bits
-// hold. The error needs no check.
+// No code may exceed safe_code. The low bits of s = x * r + M, rounded once, hold the integer nearest to x * r. The
+// error needs no check.
 HWY_INLINE CodeRange Quantise(const float* x, const Grid<float>& grid, std::int16_t* q) {
   const auto safe = static_cast<std::int32_t>(grid.safe_code);  // at most 8191
   if (safe == 0) return {};
@@ -39,7 +39,7 @@ HWY_INLINE CodeRange Quantise(const float* x, const Grid<float>& grid, std::int1
   const Tag<std::int16_t> d16;
   const auto magic = hn::Set(d, 0x1.8p23f), r = hn::Set(d, grid.r);
   const auto low = hn::Set(di, kMagicBits - safe), high = hn::Set(di, kMagicBits + safe);
-  // For positive s, its bits as integers grow with s. NaN, infinities and large values lie outside.
+  // Positive s compare as integers. NaN, infinities and large values lie outside.
   auto least = hn::Set(di, kMagicBits), most = least;
   bool good = true;
   for (std::size_t step = 0; good && step < kGroup; step += kQuantiseStep) {
@@ -58,7 +58,6 @@ HWY_INLINE CodeRange Quantise(const float* x, const Grid<float>& grid, std::int1
   return {from - kMagicBits, to - kMagicBits};
 }
 
-// For codes up to safe_code32.
 HWY_INLINE CodeRange Quantise(const float* x, const Grid<float>& grid, std::int32_t* q) {
   const auto safe = static_cast<std::int32_t>(grid.safe_code32);  // below 2^21
   if (safe == 0) return {};
@@ -102,8 +101,8 @@ HWY_INLINE CodeRange Quantise(const double* x, const Grid<double>& grid, std::in
   return {hn::GetLane(hn::MinOfLanes(half_signed, least)), hn::GetLane(hn::MaxOfLanes(half_signed, most))};
 }
 
-// With the checks of quantise(). A value without a code gets 0, and its bit in `lanes`. False if a code needs more than
-// 32 bits.
+// With the checks of quantise(). Values without a code get 0, and a bit in `lanes`. False if a code needs more than 32
+// bits.
 template <class T>
 HWY_INLINE bool QuantiseChecked(const T* x, const Grid<T>& grid, std::int32_t* q, Lanes lanes) {
   constexpr bool kSingle = sizeof(T) == 4;

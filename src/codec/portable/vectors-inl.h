@@ -1,5 +1,5 @@
-// At most 32 bytes, the bytes or planes of one block: wider vectors would gain little, and every shape is known at
-// compile time.
+// At most 32 bytes, the bytes or planes of one block: wider vectors would gain little, and all shapes are compile-time
+// constants.
 #if defined(STRETTO_PORTABLE_VECTORS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef STRETTO_PORTABLE_VECTORS_INL_H_
 #undef STRETTO_PORTABLE_VECTORS_INL_H_
@@ -10,7 +10,7 @@
 #include "codec/stream/group.hpp"
 #include "hwy/highway.h"
 
-// The codes need one rounding of x * r + M, so a fused multiply-add.
+// The codes need one rounding of x * r + M.
 #undef STRETTO_PORTABLE_TARGET
 #if HWY_NATIVE_FMA && HWY_HAVE_FLOAT64 && HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128
 #define STRETTO_PORTABLE_TARGET 1
@@ -18,7 +18,7 @@
 #define STRETTO_PORTABLE_TARGET 0
 #endif
 
-// With vectors of 64 bytes, a block's words fill one vector (words-inl.h).
+// With vectors of 64 bytes, a block's words fill one (words-inl.h).
 #undef STRETTO_PORTABLE_WORDS
 #if STRETTO_PORTABLE_TARGET && !HWY_HAVE_SCALABLE && HWY_MAX_BYTES >= 64 && !defined(STRETTO_PORTABLE_NARROW)
 #define STRETTO_PORTABLE_WORDS 1

@@ -1,4 +1,4 @@
-// A block of 16-bit residuals between bit planes and one vector of 64 bytes. Handles all 16 possible planes, so no
+// A block of 16-bit residuals between bit planes and one vector of 64 bytes. All 16 possible planes are handled, so no
 // branch depends on the width.
 #if defined(STRETTO_PORTABLE_WORDS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef STRETTO_PORTABLE_WORDS_INL_H_
@@ -32,7 +32,7 @@ HWY_INLINE V SwapBits(V x, std::uint64_t low) {
   return hn::IfVecThenElse(hn::Set(d, low << kBy), hn::ShiftLeft<kBy>(x), kept);
 }
 
-// Bit j of byte i <-> bit i of byte j, in each word of 8 bytes.
+// Bit j of byte i <-> bit i of byte j, in each 8 bytes.
 HWY_INLINE VBlockBytes TransposeBlockBits(VBlockBytes v) {
   auto x = hn::BitCast(hn::Repartition<std::uint64_t, BlockBytes>(), v);
   x = SwapBits<7>(x, 0x00aa00aa00aa00aa);
@@ -41,7 +41,7 @@ HWY_INLINE VBlockBytes TransposeBlockBits(VBlockBytes v) {
   return hn::BitCast(BlockBytes(), x);
 }
 
-// Transposes 32-bit words as a 4 x 4 matrix of the vector, and bytes within each 16 bytes.
+// 32-bit words as a 4 x 4 matrix of the vector, and bytes within each 16 bytes.
 HWY_INLINE VBlockBytes SwapWords(VBlockBytes v) {
   const Planes16 d;
   return hn::BitCast(BlockBytes(), hn::TableLookupLanes(hn::BitCast(d, v), hn::SetTableIndices(d, kSquareOfFour)));
@@ -70,7 +70,7 @@ HWY_INLINE VWords ReadWords(const std::uint8_t* p, std::uint8_t w, const SignBit
   return hn::Sub(hn::Xor(v, sign), sign);
 }
 
-// Writes all 16 planes at p. Returns the least sufficient width.
+// Writes all 16 planes. Returns the least sufficient width.
 template <bool kSigned>
 HWY_INLINE int WriteWords(VWords v, std::uint8_t* p) {
   const Planes16 d;

@@ -1,4 +1,4 @@
-// Writes a group's exceptions by whole blocks, since missing data come in runs.
+// By whole blocks, since missing data come in runs.
 #pragma once
 
 #include <algorithm>
@@ -37,7 +37,7 @@ void fill_exceptions(const Lanes lanes, Q* q) noexcept {
   }
 }
 
-// Precondition: there is one.
+// There is one.
 inline int first_exception(const Lanes lanes) noexcept {
   int b = 0;
   while (lanes[b] == 0) ++b;
@@ -65,7 +65,7 @@ bool all_alike(const T* x, const Lanes lanes) noexcept {
   return others == 0;
 }
 
-// Precondition: at least one exception. Takes up to sizeof(T) bytes per exception and 256 more.
+// At least one exception. Takes up to sizeof(T) bytes per exception and 256 more.
 template <class T>
 std::uint8_t* write_exceptions(const T* x, const Missing& missing, std::uint8_t* p) noexcept {
   std::uint8_t* kind = p;

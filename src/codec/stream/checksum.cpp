@@ -1,4 +1,4 @@
-// CRC-32C (Castagnoli), reflected polynomial 0x82f63b78; by the processor's instruction if available.
+// CRC-32C (Castagnoli, reflected polynomial 0x82f63b78), by the processor's instruction if available.
 #include <array>
 
 #include "codec/stream/format.hpp"

@@ -17,7 +17,7 @@ std::size_t count_ones(std::uint64_t x) noexcept {
 }
 
 bool parse_runs(const std::uint8_t* p, std::size_t n, int m, Lanes lanes) noexcept {
-  // Bit j of byte i: place 8 i + j begins a run. One byte per eight places avoids store-to-load stalls.
+  // Bit j of byte i: place 8 i + j begins a run. Bytes of eight places avoid store-to-load stalls.
   std::uint8_t changes[kGroup / 8] = {};
   int at = 0, length = 0;
   bool first = true;
@@ -74,7 +74,7 @@ bool parse_lanes(const std::uint8_t* p, std::size_t left, int m, Lanes lanes, st
 // Lanes take at most 140 bytes, so longer runs are never chosen.
 constexpr std::size_t kMostRuns = 255;
 
-// Finds the places below m that differ from the previous place; stops within a word after kMostRuns.
+// Places below m that differ from the previous place; stops within a word after kMostRuns.
 std::size_t find_changes(const Lanes lanes, int m, std::uint16_t* at) noexcept {
   std::size_t n = 0;
   std::uint64_t before = 0;
@@ -87,7 +87,7 @@ std::size_t find_changes(const Lanes lanes, int m, std::uint16_t* at) noexcept {
       at[n + k] = static_cast<std::uint16_t>(64 * i + std::countr_zero(left | std::uint64_t{1} << 63));
       left &= left - 1;
     };
-    // Always at least four, possibly too many: a loop count would be mispredicted.
+    // Always at least four: a loop count would be mispredicted.
     for (std::size_t k = 0; k < 4; ++k) next(k);
     for (std::size_t k = 4; k < count; ++k) next(k);
     n += count;

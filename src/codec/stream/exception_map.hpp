@@ -17,14 +17,14 @@ constexpr bool is_exception_kind(std::uint8_t kind) noexcept {
   return kind <= 15 && (!(kind & kQuietNanBit) || (kind & (kUniformBit | kSumsBit)) == kUniformBit);
 }
 
-// Returns the bytes read; 0 if malformed.
+// Bytes read; 0 if malformed.
 std::size_t parse_exception_map(const std::uint8_t* p, std::size_t left, int m, std::uint8_t* kind,
                                 Lanes lanes) noexcept;
 
-// Writes `kind` with its runs bit only. Returns the bytes written; 0 if they do not fit.
+// Writes `kind` with its runs bit only. Bytes written; 0 if they do not fit.
 std::size_t write_exception_map(const Lanes lanes, int m, std::uint8_t* out, std::size_t room) noexcept;
 
-// Returns 0 unless write_exception_map() would write the same bytes and they fit.
+// 0 unless write_exception_map() would write these bytes and they fit.
 std::size_t copy_exception_runs(const GroupView& from, std::uint8_t* out, std::size_t room) noexcept;
 
 // `size` is 4 or 8.

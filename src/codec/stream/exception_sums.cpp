@@ -85,7 +85,7 @@ struct Pair {
   }
 };
 
-// Each operand has one short value for all exceptions, as with fill values; `both` is their sum. Null: as for
+// Each operand has one short value for all exceptions, such as a fill value; `both` is their sum. Null: as for
 // write_exception_sums().
 template <class T>
 std::uint8_t* write_uniform_sums(const Pair<T>& pair, const ExceptionSummand& a, const ExceptionSummand& b,
@@ -118,7 +118,7 @@ std::uint8_t* write_uniform_sums(const Pair<T>& pair, const ExceptionSummand& a,
   return p;
 }
 
-// Uses the kernel if it applies, else write_uniform_sums().
+// Prefers the kernel.
 template <class T>
 std::uint8_t* write_uniform_sums_by(WriteUniformSums kernel, const Pair<T>& pair, const ExceptionSummand& a,
                                     const ExceptionSummand& b, bool negate_b, const std::uint8_t* both,
@@ -135,7 +135,7 @@ std::uint8_t* write_uniform_sums_by(WriteUniformSums kernel, const Pair<T>& pair
                 p, end);
 }
 
-// 0 if they differ.
+// Bytes of the sum that all places share; 0 if they differ.
 std::size_t bytes_of_all(const std::uint8_t* p, const std::uint8_t* end) noexcept {
   const std::size_t first = 4 + 4 * (load<std::uint32_t>(p) & 0xff);
   return std::memcmp(p, p + first, static_cast<std::size_t>(end - p) - first) == 0 ? first : 0;
@@ -165,7 +165,7 @@ std::uint8_t* write_exception_sums(const ExceptionSummand& a, const ExceptionSum
     *kind |= kUniformBit;
     return p + pair.write(0, true, true, p);
   }
-  // If both are missing, each with one value for all its places, the sum has one value too.
+  // Two values, each for all its places, have one sum.
   std::uint8_t both[ExactSum<T>::kMaxBytes] = {};
   const std::size_t both_bytes = both_uniform ? pair.write(0, true, true, both) : 0;
   const auto one_short = [](const Operand<T>& o, const GroupView& g) {

@@ -1,5 +1,4 @@
-// Fast writer of the exceptions of a sum of two narrow groups, by sums of 256 bits. ExactSum, the reference, serves the
-// others.
+// Exceptions of the sum of two narrow groups by sums of 256 bits, where they suffice. ExactSum is the reference.
 #pragma once
 
 #include <cstdint>
@@ -8,14 +7,14 @@
 
 namespace stretto::codec {
 
-// `codes`: not needed if both operands have the same exceptions.
+// `codes`: unused if both operands have the same exceptions.
 struct ExceptionSummand {
   const GroupView& group;
   const std::int32_t* codes;
 };
 
-// Operands with one value each for all exceptions, in 128 bits, from word first_word of exact sums on. A code's value
-// is code * factor * 2^shift, 0 < shift < 64.
+// Operands with one value each for all exceptions, in 128 bits from word first_word of exact sums on. A code's value is
+// code * factor * 2^shift, 0 < shift < 64.
 struct UniformSums {
   struct Missing {
     std::uint64_t low, high;
@@ -29,11 +28,11 @@ struct UniformSums {
   int first_word;
 };
 
-// Writes all sums at p. Returns their end, or null as below.
+// Returns the end of the sums, or null as below.
 using WriteUniformSums = std::uint8_t* (*)(const UniformSums& s, std::uint8_t* p, std::uint8_t* end);
 
-// Writes the exceptions of a + b or a - b at `lanes`, those of either operand, and returns the end. Null if [p, end)
-// might be too short, checked with a margin before each sum or block of sums. `kernel` may be null.
+// Writes the exceptions of a + b or a - b at `lanes`, the union of both, and returns the end. Null if [p, end) might be
+// too short, checked with a margin before each sum or block of sums. `kernel` may be null.
 template <class T>
 std::uint8_t* write_exception_sums(const ExceptionSummand& a, const ExceptionSummand& b, bool negate_b,
                                    const Lanes lanes, double width, std::uint8_t* p, std::uint8_t* end,

@@ -7,7 +7,7 @@
 
 namespace stretto::codec {
 
-// T: the stored type, float or double.
+// T: the stored type.
 template <class T>
 class ExceptionReader {
  public:

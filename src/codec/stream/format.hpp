@@ -9,10 +9,10 @@
 
 namespace stretto::codec {
 
-inline constexpr int kGroup = 1024;  // values in a group
-inline constexpr int kBlock = 32;    // values in a block
+inline constexpr int kGroup = 1024;  // values
+inline constexpr int kBlock = 32;    // values
 inline constexpr int kBlocks = kGroup / kBlock;
-inline constexpr int kChunk = 64;  // groups in a chunk
+inline constexpr int kChunk = 64;  // groups
 inline constexpr std::size_t kHeaderBytes = 64;
 inline constexpr std::size_t kMaxGroupWords = 65535;
 inline constexpr std::uint64_t kMaxCount = std::uint64_t{1} << 48;
@@ -20,8 +20,8 @@ inline constexpr std::uint64_t kNarrowLimit = 0x7fffffff;        // largest code
 inline constexpr std::uint64_t kCodeLimit = 0x7fffffffffffffff;  // largest code bound of a sum
 
 inline constexpr std::uint64_t kSingleLimit = 1u << 24;  // largest code bound decoded in single precision
-// Largest excess of the sum of two groups without exceptions over both: word, base and slope, wider widths, and up to
-// two planes per block.
+// Largest excess of a sum of groups without exceptions over both: word, base and slope, wider widths, and up to two
+// planes per block.
 inline constexpr std::size_t kCombineSlack = 16 + 32 + 4 * 3 * kBlocks;
 
 enum class Predictor : std::uint8_t { none_unsigned = 0, none_signed = 1, first = 2, second = 3 };
@@ -32,11 +32,11 @@ inline constexpr std::uint32_t kWideBit = 1u << 2, kShortBaseBit = 1u << 3, kExc
 inline constexpr std::uint32_t kVerbatimWord = 0x70;
 // Byte `kind` of an exceptions section.
 inline constexpr std::uint8_t kUniformBit = 1, kSumsBit = 2, kRunsBit = 4, kQuietNanBit = 8;
-// Flags of an exact sum's head.
+// Head of an exact sum.
 inline constexpr std::uint32_t kNegativeBit = 1u << 16, kPlusInfBit = 1u << 17, kMinusInfBit = 1u << 18,
                                kNanBit = 1u << 19;
 
-// Version 2: marks a dense chunk in the chunk table.
+// Marks a dense chunk in the chunk table.
 inline constexpr std::uint64_t kDenseBit = std::uint64_t{1} << 63;
 
 // Unaligned little-endian access. inspect.cpp asserts a little-endian machine.
@@ -51,7 +51,7 @@ void store(std::uint8_t* p, T v) noexcept {
   std::memcpy(p, &v, sizeof v);
 }
 
-// Element i of the caller's values, which may begin at any address.
+// The caller's values may begin at any address.
 template <class T, class Index>
 T element(const T* x, Index i) noexcept {
   return load<T>(reinterpret_cast<const std::uint8_t*>(x) + static_cast<std::size_t>(i) * sizeof(T));
@@ -64,22 +64,21 @@ void set_element(T* y, Index i, T v) noexcept {
 constexpr std::uint64_t groups_of(std::uint64_t count) noexcept { return (count + kGroup - 1) / kGroup; }
 constexpr std::uint64_t chunks_of(std::uint64_t groups) noexcept { return (groups + kChunk - 1) / kChunk; }
 
-// Version 2: bytes of the lengths before a fixed chunk; `groups` counts the groups from that chunk on.
+// Bytes of the lengths before a fixed chunk of a dense stream; `groups`: from that chunk to the end.
 constexpr std::size_t length_bytes(std::uint64_t groups) noexcept {
   return (2 * (groups < kChunk ? groups : kChunk) + 3) / 4 * 4;
 }
 
-// The half types widen to float32.
 constexpr Type stored_type(Type t) noexcept { return t == Type::f16 || t == Type::bf16 ? Type::f32 : t; }
 constexpr bool is_integer(Type t) noexcept { return t == Type::i32 || t == Type::i64; }
 constexpr int value_bytes(Type t) noexcept { return t == Type::f64 || t == Type::i64 ? 8 : 4; }
 
-// Fixed (version 1): one array of lengths before all groups. Dense (version 2): consecutive chunks; fixed chunks among
-// them begin with their lengths.
+// Fixed (version 1): one array of lengths before all groups. Dense (version 2): consecutive chunks; fixed chunks begin
+// with their lengths.
 struct Layout {
   std::uint64_t count, groups, chunks;
   std::size_t lengths;
-  std::size_t body;  // offset of the first group, or chunk
+  std::size_t body;  // offset of the first group or chunk
   Coding coding;
   explicit Layout(std::uint64_t n, Coding how = Coding::fixed) noexcept
       : count(n),
@@ -93,7 +92,7 @@ struct Layout {
   }
 };
 
-// A stream whose header and index have been checked.
+// Header and index have been checked.
 struct StreamView {
   Info info;
   Layout layout{0};
@@ -120,10 +119,10 @@ struct StreamView {
   }
 };
 
-// Checks header and index of `in`, and with `checksum` the checksum, if present.
+// `checksum`: verify it, if present.
 Status open_stream(Bytes in, StreamView* view, bool checksum) noexcept;
 
-// For a checksum the body must be complete.
+// A checksum needs the complete body.
 void write_header(std::uint8_t* out, const Info& info) noexcept;
 
 std::uint32_t crc32c(std::uint32_t crc, const std::uint8_t* p, std::size_t n) noexcept;

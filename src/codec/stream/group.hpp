@@ -1,4 +1,4 @@
-// One group (docs/format.md, section 3). The scalar reference of the kernels.
+// One group (docs/format.md, section 3): the reference of the kernels.
 #pragma once
 
 #include <cstdint>
@@ -10,13 +10,13 @@ namespace stretto::codec {
 using Codes = std::int64_t[kGroup];
 using Lanes = std::uint32_t[kBlocks];  // bit j of word b: place 32 b + j is an exception
 
-// The checked parts of a group, all inside its words.
+// Checked parts of a group, all inside its words.
 struct GroupView {
   int m = 0;
   Predictor predictor = Predictor::none_unsigned;
   bool wide = false;
   bool verbatim = false;    // form 7
-  bool exceptions = false;  // of any kind; set for verbatim groups too
+  bool exceptions = false;  // of any kind, verbatim included
   bool uniform = false;
   bool sums = false;
   std::int64_t base = 0, slope = 0;
@@ -26,7 +26,7 @@ struct GroupView {
   std::size_t values_bytes = 0;
   Lanes lanes = {};
   int exception_count = 0;
-  const std::uint8_t* runs = nullptr;  // the map, if it consists of runs: kind, n and runs
+  const std::uint8_t* runs = nullptr;  // a map of runs: kind, n and runs
   std::size_t runs_bytes = 0;
   bool exception(int i) const noexcept { return lanes[i / kBlock] >> (i % kBlock) & 1; }
 };
@@ -43,18 +43,18 @@ void read_codes(const GroupView& g, Codes q) noexcept;
 
 void fill_codes(const Lanes lanes, int m, Codes q) noexcept;
 
-// The prescribed prediction order (0, 1, 2).
+// The prescribed order of prediction: 0, 1, 2.
 int choose_order(const Codes q, int m, bool wide) noexcept;
 Predictor choose_predictor(const Codes q, int m, bool wide) noexcept;
 
-// As prescribed for a newly compressed group.
+// For a newly compressed group.
 void fresh_base(const Codes q, int m, Predictor p, bool wide, std::int64_t* base, std::int64_t* slope) noexcept;
 
 struct ExceptionSource {
-  // Writes the value of place i; called in order. Returns the bytes written, 0 if it exceeds `room`.
+  // Writes the value of place i; called in order. Bytes written, 0 if they exceed `room`.
   std::size_t (*write)(void* self, int i, std::uint8_t* out, std::size_t room) = nullptr;
   void* self = nullptr;
-  bool uniform = false;  // all places are known to have the same value
+  bool uniform = false;  // all places are known to have one value
 };
 
 struct GroupSpec {
@@ -65,11 +65,11 @@ struct GroupSpec {
   std::int64_t base = 0, slope = 0;
 };
 
-// Writes the prescribed form. Returns the bytes written; may touch kMostWidthBytes.
+// The prescribed form. Returns the bytes written; may touch kMostWidthBytes.
 inline constexpr std::size_t kMostWidthBytes = 36;
 std::size_t write_widths(const std::uint8_t* width, std::uint8_t* out, Form* form) noexcept;
 
-// Returns the words written, 0 for an all-zero group; kNoRoom if it exceeds `room` bytes or 65,535 words.
+// Words written, 0 for an all-zero group; kNoRoom if it exceeds `room` bytes or 65,535 words.
 inline constexpr std::size_t kNoRoom = ~std::size_t{0};
 std::size_t write_group(const GroupSpec& spec, const Codes q, const Lanes lanes, const ExceptionSource& source,
                         std::uint8_t* out, std::size_t room) noexcept;

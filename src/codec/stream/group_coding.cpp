@@ -100,7 +100,7 @@ void decode_exceptions(const GroupView& g, std::uint32_t divisor, T* y) noexcept
   }
   for_each_exception(g.lanes, [&](int i) {
     const T v = divisor > 1 ? reader.mean(divisor) : reader.value();
-    set_element(y, i, v);  // bit for bit
+    set_element(y, i, v);
     reader.next();
   });
 }

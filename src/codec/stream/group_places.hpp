@@ -16,7 +16,7 @@ inline std::uint64_t magnitude(std::int64_t q) noexcept {
   return q < 0 ? 0 - static_cast<std::uint64_t>(q) : static_cast<std::uint64_t>(q);
 }
 
-// Older processors lack the instruction; the compiler vectorises this form.
+// Without the instruction that older processors lack; the compiler vectorises this form.
 inline int places(const Lanes lanes) noexcept {
   std::uint32_t sum = 0;  // sums of the even and odd bytes' pairs
   for (int b = 0; b < kBlocks; ++b) {
@@ -29,7 +29,7 @@ inline int places(const Lanes lanes) noexcept {
   return static_cast<int>((sum & 0xffff) + (sum >> 16));
 }
 
-// Codes count at places without exceptions only.
+// Ignores codes of exceptions.
 inline void count(const Codes q, int m, const Lanes lanes, Tally* tally) noexcept {
   Tally t;
   for (int i = 0; i < m; ++i)
@@ -44,7 +44,7 @@ inline std::size_t put_bytes(const void* value, std::size_t n, std::uint8_t* out
   return n;
 }
 
-// A code of more than 53 bits is not rounded first: an error of one code is 2 eps.
+// Rounding a code of more than 53 bits first would cost 2 eps a unit.
 inline double code_value_float64(std::int64_t q, double width) noexcept {
   constexpr std::uint64_t kFloat64Exact = std::uint64_t{1} << 53;
   if (magnitude(q) <= kFloat64Exact) return static_cast<double>(q) * width;

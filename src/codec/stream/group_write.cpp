@@ -66,10 +66,10 @@ void write_exceptions(const GroupSpec& spec, const Lanes lanes, const ExceptionS
   }
   w.p += map;
   if (spec.sums) *kind |= kSumsBit;
-  // Buffers a value until it differs from the first, so that equal values need no room.
+  // Buffers a value until it differs from the first: equal values need no room.
   std::uint8_t first[ExactSum<double>::kMaxBytes], value[ExactSum<double>::kMaxBytes];
   std::size_t first_bytes = 0;
-  int alike = 0;  // places so far with the first place's value
+  int alike = 0;  // places with the first place's value so far
   bool uniform = true;
   const auto put = [&w](const std::uint8_t* p, std::size_t n) {
     if (static_cast<std::size_t>(w.end - w.p) < n) return w.ok = false;
@@ -110,7 +110,7 @@ void write_exceptions(const GroupSpec& spec, const Lanes lanes, const ExceptionS
 std::size_t write_widths(const std::uint8_t* width, std::uint8_t* out, Form* form) noexcept {
   std::uint64_t eight[4], any = 0;
   std::uint32_t mask = 0;
-  for (int i = 0; i < 4; ++i) {  // bit b of the mask: width b, of at most 127, is above 0
+  for (int i = 0; i < 4; ++i) {  // bit b of the mask: width b, at most 127, is above 0
     eight[i] = load<std::uint64_t>(width + 8 * i);
     any |= eight[i];
     const std::uint64_t above = (eight[i] + 0x7f7f7f7f7f7f7f7f) & 0x8080808080808080;

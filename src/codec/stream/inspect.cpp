@@ -131,7 +131,7 @@ Status open_stream(Bytes in, StreamView* view, bool checksum) noexcept {
     if (view->chunk_offset(c) != at)
       return fail(Status::corrupt_stream, "stream index: chunk {} is said to start at {}, not {}", c,
                   view->chunk_offset(c), at);
-    if (view->dense(c)) {  // reading the chunk checks its end
+    if (view->dense(c)) {  // the chunk's reader checks its end
       at = c + 1 < view->layout.chunks ? view->chunk_offset(c + 1) : view->info.bytes;
       if (at < view->chunk_offset(c) || at > view->info.bytes || at % 4)
         return fail(Status::corrupt_stream, "stream index: dense chunk {} is said to be from {} to {} of {} bytes", c,

@@ -1,5 +1,5 @@
-// The number of codec/numbers/exact.hpp by a warp, a word (float64: three) per lane. One addition of lane masks finds
-// all carries, since a word of ones passes a carry on.
+// The exact sum of codec/numbers/exact.hpp by a warp, a word (float64: three) per lane. A word of ones passes a carry
+// on, so one addition of lane masks finds all carries.
 #pragma once
 
 #include "codec/cuda/groups/number.hpp"
@@ -17,7 +17,7 @@ struct SumShape<double> {
   static constexpr int scale = 1074, words = 69, rows = 3, mantissa = 52, exponent = 0x7ff;
 };
 
-// Words of the exact sum at p; 0 if malformed or longer than `left`.
+// 0 if malformed or longer than `left`.
 template <class T>
 STRETTO_DEVICE u32 exact_sum_words(const u32* p, u32 left) {
   if (left < 1) return 0;
@@ -219,7 +219,7 @@ class Accumulator {
       *v = number_of<T>(flags_ & kPlusInfBit ? infinity : infinity | Bits<T>{1} << (8 * sizeof(T) - 1));
     return flags_ != 0;
   }
-  // Returns -1 for zero.
+  // -1 for zero.
   STRETTO_DEVICE int top() const {
     int high = -1;
     STRETTO_UNROLL
@@ -243,7 +243,7 @@ class Accumulator {
     return some;
   }
 
-  // Rounded to `bits` significant bits, ties to even, as a float64.
+  // `bits` significant bits, ties to even.
   STRETTO_DEVICE double rounded(int bits) const {
     const Accumulator m = with_magnitude();
     const int top = m.top();

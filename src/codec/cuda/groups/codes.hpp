@@ -1,5 +1,4 @@
-// Codes of a group in memory. C is i32, or i64 if codes may be wide; `wide` selects arithmetic modulo 2^64 instead of
-// 2^32.
+// A group's codes in memory. C is i32, or i64 if codes may be wide; `wide`: arithmetic modulo 2^64 instead of 2^32.
 #pragma once
 
 #include "codec/cuda/groups/group_reader.hpp"
@@ -96,7 +95,7 @@ STRETTO_DEVICE int choose_order(const C* q, int m, bool wide) {
       return W::map(
           [=](int j, int from) {
             const int k = j & 15, i = from + k,
-                      first = from ? 0 : 1;  // the places before the group's start count as q_0
+                      first = from ? 0 : 1;  // places before the group's start count as q_0
             if (k >= n || j >= 16 * halves) return C{0};
             const U a = static_cast<U>(q[i]);
             if (order == 0) return wrapped<C>(a, wide);

@@ -1,5 +1,4 @@
-// Places of exceptions: 32 words, block b's in lane b. A run ends where a bit differs from the previous bit, so
-// exclusive or finds and restores runs.
+// Exceptions as 32 words, block b's in lane b. Exclusive or with the previous bit finds runs, and restores them.
 #pragma once
 
 #include "codec/cuda/layout.hpp"
@@ -15,7 +14,7 @@ struct MapPlan {
 template <class W>
 struct Runs {
   typename W::template Lane<u32> ends;    // bit j of lane b: a run ends before place 32 b + j
-  typename W::template Lane<int> before;  // the start of the run that the first of these ends
+  typename W::template Lane<int> before;  // start of the run that the first of these ends
   typename W::template Lane<u32> bytes;
 };
 
@@ -126,7 +125,7 @@ STRETTO_DEVICE bool parse_map(const u32* p, u32 left, int m, u32* scratch, u32* 
   const u32 total = 4 * *words - 2;
   W::each([=](int b) { scratch[b] = 0; }, W::lane());
   W::sync();
-  u32 at = 0, last = 255;  // the place reached; the byte before
+  u32 at = 0, last = 255;  // the place reached; the previous byte
   auto bad = W::splat(false);
   STRETTO_ROLLED
   for (u32 first = 0; first < total; first += 32) {

@@ -1,5 +1,4 @@
-// Codes are computed or loaded four neighbours per lane, by 16 bytes. Later a lane has every 32nd value, as planes need
-// it.
+// Codes are computed or loaded four neighbours per lane, by 16 bytes. Planes need every 32nd value in a lane.
 #pragma once
 
 #include "codec/cuda/groups/quads.hpp"
@@ -38,7 +37,7 @@ struct Seen {
   bool negative, exception;
 };
 
-// `quantised`: codes found before (exceptions are no_code), or null.
+// `quantised`: codes (exceptions are no_code), or null.
 template <class T>
 struct GroupValues {
   Values x;
@@ -76,8 +75,8 @@ struct QuickScan {
   u32 redo;
 };
 
-// A code is one fused multiply-add; one comparison checks sixteen, or each is judged. The few that need float64 follow
-// one by one. kGlobal: q lies in device memory.
+// One fused multiply-add a code; one comparison checks sixteen, or each is judged. The few that need float64 follow one
+// by one. kGlobal: q lies in device memory.
 template <class W, class T, bool kGlobal = false>
 STRETTO_DEVICE auto load_whole_group(const GroupValues<T>& v, const Grid<T>& grid, Code<T>* q) {
   using C = Code<T>;

@@ -1,5 +1,5 @@
-// A group parsed by a warp; lane b holds block b's part. Everything is checked to lie inside the group's words,
-// whatever the bytes are.
+// A group parsed by a warp; lane b holds block b's part. All parts are checked to lie inside the group's words, for any
+// bytes.
 #pragma once
 
 #include "codec/cuda/groups/accumulator.hpp"
@@ -57,7 +57,7 @@ STRETTO_DEVICE bool find_sums(const u32* p, u32 left, u32 n, u16* at, u32* words
   return true;
 }
 
-// Reads widths from the end; true if the planes fill the remaining words exactly.
+// From the end; true if the planes fill the remaining words exactly.
 template <class W>
 STRETTO_DEVICE bool parse_widths(const u32* p, u32 left, Form form, Group<W>* g) {
   const u32 limit = g->wide ? 64 : 32;
@@ -88,7 +88,7 @@ STRETTO_DEVICE bool parse_widths(const u32* p, u32 left, Form form, Group<W>* g)
   return W::broadcast(end, 31) == left;
 }
 
-// T: float or double. `scratch`: 32 words; `sum_at`: room for kGroup.
+// `scratch`: 32 words; `sum_at`: room for kGroup.
 template <class W, class T>
 STRETTO_DEVICE bool parse_group(const u32* p, u32 words, int m, u32* scratch, u16* sum_at, Group<W>* g) {
   constexpr u32 value = sizeof(T) / 4;

@@ -1,7 +1,7 @@
-// Writes a group by a warp in two steps: finish_plan() finds its length, and with it its place; emit() writes it there.
+// A warp writes a group in two steps: finish_plan() finds its length, and with it its place; emit() writes it there.
 // Residuals stay in memory meanwhile. A source provides exceptions:
-//   measure(&plan)      sets value_words, uniform and quiet (finish_plan)
-//   write(plan, out)    writes the values (emit)
+//  measure(&plan)    sets value_words, uniform and quiet (finish_plan)
+//  write(plan, out)  writes the values (emit)
 #pragma once
 
 #include "codec/cuda/groups/codes.hpp"
@@ -17,7 +17,7 @@ struct Plan {
   i64 base, slope;
   u32 count, value_words, width_words, planes, most, words;
   MapPlan map;
-  u64 bound;  // largest magnitude of a code that is no exception's; only for operations that use it
+  u64 bound;  // largest magnitude of a code, without exceptions; only for operations that use it
   typename W::template Lane<u32> width, lanes;
 };
 

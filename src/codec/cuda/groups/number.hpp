@@ -1,4 +1,4 @@
-// The device's form of codec/numbers (docs/format.md, sections 4 and 5). The fast path for float32 needs no float64;
+// codec/numbers on the device (docs/format.md, sections 4 and 5). The fast path for float32 needs no float64;
 // docs/codec.md proves its codes good.
 #pragma once
 
@@ -112,8 +112,8 @@ STRETTO_DEVICE bool quantise(double x, const Grid<double>& g, i64* q) {
   return quantise_carefully(x, g, q);
 }
 
-// The code of x if its magnitude is at most grid.safe: a sum with units of one has it in its low bits. Any other x, NaN
-// included, gives a larger magnitude, since both roundings are monotonic.
+// The low bits of a sum with units of one are the code of x, if its magnitude is at most grid.safe. Any other x, NaN
+// included, gives a larger magnitude: both roundings are monotonic.
 STRETTO_DEVICE i32 quick_code(float x, float r) {
   return static_cast<i32>(bits_of(fused(x, r, 0x1.8p23f)) - bits_of(0x1.8p23f));
 }
@@ -121,8 +121,7 @@ STRETTO_DEVICE i64 quick_code(double x, double r) {
   return static_cast<i64>(bits_of(fused(x, r, 0x1.8p52)) - bits_of(0x1.8p52));
 }
 
-// Single precision is exact for codes below 2^21: the product with the width and the residue of x are each rounded
-// once.
+// Single precision is exact for codes below 2^21: product and residue are each rounded once.
 STRETTO_DEVICE bool code_is_good(float x, float n, const Grid<float>& g) {
   const float y = n * g.w;
   return absolute(n) < 0x1p21f && absolute(fused(-n, g.w, x)) <= g.eps_e && absolute(x - y) <= g.eps_y &&
@@ -229,7 +228,7 @@ STRETTO_DEVICE u16 round_f16(float x) {
   return static_cast<u16>(sign | ((a - 0x38000000 + 0xfff + (a >> 13 & 1)) >> 13));
 }
 
-// The caller's values. Halves are widened when loaded and rounded when stored.
+// Halves are widened when loaded and rounded when stored.
 struct Values {
   const void* x;
   Type type;

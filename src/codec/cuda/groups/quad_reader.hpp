@@ -94,8 +94,8 @@ STRETTO_DEVICE auto bytes_of_planes(typename W::template Lane<u32> v) {
       W::lane(), v, W::shuffle_xor(v, 1));
 }
 
-// Four residuals of a lane, as signed bytes or numbers: their sum; their sum weighted 4, 3, 2, 1; and codes after a
-// code and a difference. All modulo 2^32.
+// Of a lane's four residuals, signed bytes or numbers: the sum; the sum weighted 4, 3, 2, 1; and codes after a code and
+// a difference. Modulo 2^32.
 STRETTO_DEVICE u32 sum_of(u32 bytes) { return dot_bytes(bytes, 0x01010101, 0); }
 STRETTO_DEVICE u32 ramp_of(u32 bytes) { return dot_bytes(bytes, 0x01020304, 0); }
 template <int kOrder>
@@ -227,7 +227,7 @@ class QuadReader {
 template <class W, int kBytes, int kOrder, class F>
 STRETTO_DEVICE void each_run_of(const Group<W>& g, F f) {
   QuadReader<W, kBytes, kOrder> reader(g);
-  // Two runs at a time, so that each hides the other's latency.
+  // Two runs at a time hide each other's latency.
   STRETTO_ROLLED
   for (int run = 0; run < kRuns; run += 2) {
     const auto a = reader.load(run), b = reader.load(run + 1);

@@ -1,4 +1,4 @@
-// Values of a whole group, four neighbours per lane, by loads of 16 bytes.
+// A whole group, four neighbours per lane, by loads of 16 bytes.
 #pragma once
 
 #include "codec/cuda/groups/sources.hpp"

@@ -32,7 +32,7 @@ STRETTO_DEVICE void each_exception(typename W::template Lane<u32> lanes, F f) {
   for (u32 left = W::broadcast(lanes, b); left; left &= left - 1) f(32 * b + trailing_zeros(left));
 }
 
-// Precondition: there is one.
+// There is one.
 template <class W>
 STRETTO_DEVICE int first_exception(typename W::template Lane<u32> lanes) {
   const int b = trailing_zeros(W::ballot(W::map([](u32 l) { return l != 0; }, lanes)));
@@ -155,7 +155,7 @@ STRETTO_DEVICE Operand<W, T> operand_of(const Group<W>& g, bool negate) {
   return o;
 }
 
-// Float32 has one sum per lane; all lanes compute the sums of float64 one after another.
+// Float32 has one sum per lane; all lanes compute each sum of float64.
 template <class W, class T>
 struct Sums {
   const Operand<W, T>&a, &b;

@@ -24,8 +24,8 @@ struct Staged {
   u64 bound;
 };
 
-// Compresses values in `memory` to the end of that memory (kStagedWords). `scratch`: kStagedScratch words. values_of()
-// returns the values again for rare uses, which saves registers.
+// To the end of `memory` (kStagedWords), which holds the values. `scratch`: kStagedScratch words. values_of() returns
+// the values again for rare uses, which saves registers.
 template <class W, class ValuesOf>
 STRETTO_DEVICE Staged compress_rows(ValuesOf values_of, const Grid<float>& grid, u32* memory, u32* scratch) {
   const int m = values_of().m;

@@ -42,7 +42,7 @@ class LaneSum {
     flags_ |= negate ? (plus ? kMinusInfBit : 0) | (minus ? kPlusInfBit : 0) : plus | minus;
   }
 
-  // Computes head and magnitude as in a stream; ends the additions.
+  // Computes head and magnitude in stored form; ends the additions.
   STRETTO_DEVICE void close() {
     const bool negative = word_[kWords - 1] >> 31;
     u32 carry = negative;

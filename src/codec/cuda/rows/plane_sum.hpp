@@ -1,6 +1,6 @@
-// Fast path for sums of narrow groups in their bit planes, a block per lane, without transposition. Exceptions must
-// have equal places, and one value in each operand. sum.hpp takes all other groups, also malformed ones. The sum is
-// written to the warp's memory in its final form until its place is known.
+// Fast path for sums of narrow groups in their bit planes, a block per lane. Exceptions must have equal places, and one
+// value in each operand. sum.hpp takes all other groups, also malformed ones. Until its place is known, the sum lies in
+// the warp's memory in its final form.
 #pragma once
 
 #include "codec/cuda/rows/wide_rows.hpp"
@@ -44,7 +44,7 @@ STRETTO_DEVICE void find_groups(const StreamRef& s, const Header& h, u64 first, 
         W::lane());
 }
 
-// A word per lane of both ends, which hold everything except planes: head[j] is word j, tail[j] the j-th from the end.
+// Both ends hold everything except planes: head[j] is word j, tail[j] the j-th from the end.
 template <class W>
 struct Ends {
   const u32* p;
@@ -69,9 +69,9 @@ STRETTO_DEVICE Ends<W> load_ends(const GroupPlace& place) {
   return load_ends<W>(in_device(place.p), place.words, place.good);
 }
 
-// The value of all exceptions: an exact sum, or a number.
+// The value of all exceptions.
 struct Uniform {
-  const u32* sum;  // null: a number
+  const u32* sum;  // an exact sum; null: a number
   u64 bits;
 };
 
@@ -200,7 +200,7 @@ struct Planes {
   typename W::template Lane<u32> x[kManyPlanes];
 };
 
-// Raises in memory: 32 words for each of `most` planes.
+// In memory: 32 words for each of `most` planes.
 template <class W>
 STRETTO_DEVICE void raise_planes(PlaneGroup<W>* g, Predictor p, u32 most, u32* memory) {
   for (int times = order_of(p) - order_of(g->predictor); times > 0; --times) {
@@ -272,7 +272,7 @@ struct SumAt : SumFound {
   }
 };
 
-// Writes at most 32 words at `out`; 0 if the sum has more.
+// Writes at most 32 words; 0 if the sum has more.
 template <class W, class T>
 STRETTO_APART u32 add_uniform(Uniform a, Uniform b, bool negate, u32* out) {
   Accumulator<W, T> sum;
@@ -292,8 +292,8 @@ STRETTO_APART u32 add_uniform(Uniform a, Uniform b, bool negate, u32* out) {
   return words;
 }
 
-// Adds or subtracts N planes for places below m; sets the plan's widths. The groups have the plan's predictor, but an
-// unsigned one may stand for a signed one.
+// Adds or subtracts N planes for places below m; sets the plan's widths. The groups have the plan's predictor, or an
+// unsigned for a signed one.
 template <class W, int N>
 STRETTO_DEVICE void add_planes(const PlaneGroup<W>& a, const PlaneGroup<W>& b, bool negate, Planes<W>* sum,
                                Plan<W>* p) {
@@ -350,7 +350,7 @@ STRETTO_DEVICE void put_together(const Planes<W>& planes, u32 value_words, const
   write_widths<W>(p, scratch, out + p.planes);
 }
 
-// Writes to the words before `end`. False if the fast path does not apply. `scratch`: 32 words. An operand may lie from
+// To the words before `end`. False if the fast path does not apply. `scratch`: 32 words. An operand may lie from
 // `memory` on.
 template <class W, class T>
 STRETTO_DEVICE bool add_groups(PlaneGroup<W>& a, PlaneGroup<W>& b, bool negate, int m, u32* scratch, u32* memory,
@@ -408,7 +408,7 @@ STRETTO_DEVICE bool planes_of_plan(const Plan<W>& p, u32 value, const u32* memor
   W::sync();
   return true;
 }
-// Like compress_rows(), but writes planes only. False if the fast path does not apply.
+// compress_rows() for planes only. False if the fast path does not apply.
 template <class W>
 STRETTO_DEVICE bool planes_of_values(const Grid<float>& grid, u32* memory, PlaneGroup<W>* g, u64* bound) {
   Plan<W> p;
@@ -451,7 +451,7 @@ STRETTO_DEVICE bool planes_of_codes(u32* memory, PlaneGroup<W>* g, u64* bound) {
   return planes_of_plan(p, 0, memory, g);
 }
 
-// Stores codes as floats, in place of compress_rows' values. False if one exceeds `safe`.
+// Codes as floats, in place of compress_rows' values. False if one exceeds `safe`.
 template <class W>
 STRETTO_DEVICE bool put_codes(const i32* q, i32 safe, u32* memory) {
   const auto most = W::map(

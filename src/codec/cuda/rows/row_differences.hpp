@@ -32,8 +32,7 @@ STRETTO_DEVICE u32 sample_cost(u32 all) {
   return width > 1 ? width : 0;
 }
 
-// Costs of sixteen places from kFrom on: of order 0 in bits 0-7 (in 8-15 if no code is negative), of orders 1 and 2
-// above.
+// Costs of sixteen places from kFrom on: order 0 in bits 0-7 (in 8-15 if no code is negative), orders 1 and 2 above.
 template <int kFrom>
 STRETTO_DEVICE u32 sample_row(const Row& row, int n, bool* negative) {
   u32 zeroth = 0, first = 0, second = 0, sign = 0;
@@ -91,7 +90,7 @@ STRETTO_DEVICE int choose_row_order(const typename W::template Lane<Row>& rows, 
   return order_of_costs(costs, negative);
 }
 
-// Residuals' bytes of places r, r + 8, r + 16, r + 24 are in p[r]: 8 x 8 bits are transposed in each byte.
+// p[r] holds residuals' bytes of places r, r + 8, r + 16, r + 24: 8 x 8 bits are transposed in each byte.
 STRETTO_DEVICE void put_planes(u32 (&p)[8], u32 first, u32 width, u32* out) {
   constexpr u32 low[3] = {0x0f0f0f0f, 0x33333333, 0x55555555};
   STRETTO_UNROLL
@@ -157,8 +156,8 @@ STRETTO_DEVICE auto widths_of_bits(typename W::template Lane<u32> bits, Predicto
       bits);
 }
 
-// Planes and widths go to the end of a group's memory, since the length of the words before them is unknown. Null
-// without planes, or if a verbatim group is no longer.
+// Planes and widths go to the end of a group's memory, as the length of the words before is unknown. Null without
+// planes, or if a verbatim group is no longer.
 template <class W>
 STRETTO_DEVICE u32* place_body(Plan<W>* p, u32* memory) {
   plan_widths(p);

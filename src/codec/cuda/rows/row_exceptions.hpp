@@ -92,8 +92,7 @@ STRETTO_DEVICE auto code_carefully(int m, const Grid<float>& grid, u32* memory, 
   return W::map([](const Careful& c) { return c.codes; }, careful);
 }
 
-// Fills exceptions as the format prescribes. Memory holds values, and codes at the places in `coded`; `quick` codes a
-// value.
+// The prescribed fill. Memory holds values, and codes at the places in `coded`; `quick` codes a value.
 template <class W, class Quick>
 STRETTO_DEVICE ExceptionValues fill_rows(int m, const u32* memory, typename W::template Lane<u32> lanes,
                                          typename W::template Lane<u32> coded, Quick quick,

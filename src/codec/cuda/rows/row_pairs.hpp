@@ -5,7 +5,7 @@
 namespace stretto::codec::cuda {
 
 // Close codes, two in a word: the sum of places i and i + 16 (shifted), so differences of pairs are pairs of
-// differences. Exact for residuals below 2^14: with kPairBias added, each half stands for itself.
+// differences. Exact for residuals below 2^14: kPairBias separates the halves.
 struct Pairs {
   u32 p[16];
 };
@@ -75,7 +75,7 @@ STRETTO_DEVICE void write_pair_planes(const typename W::template Lane<Pairs>& pa
         pairs, width, end);
 }
 
-// The cost of order 0 for the last sixteen places, as sample_row gives it.
+// sample_row's cost of order 0 for the last sixteen places.
 STRETTO_DEVICE u32 sample_codes(const Row& row, bool* negative) {
   u32 all = 0, sign = 0;
   STRETTO_UNROLL

@@ -7,14 +7,14 @@
 namespace stretto::codec::cuda {
 
 constexpr u32 kCodeZero = 0x4b400000;  // the bits of 0x1.8p23f
-// Verbatim. A multiple of four, so that the next group is aligned for vector stores.
+// Verbatim. A multiple of four aligns the next group for vector stores.
 constexpr int kStagedWords = kGroup + 4, kStagedScratch = 36;
 
 struct Row {
   u32 c[32];
 };
 
-// The quads of a row are permuted, which avoids bank conflicts by rows and by columns.
+// Permuted quads avoid bank conflicts by rows and by columns.
 STRETTO_DEVICE int quad_place(int row, int quad) { return (32 * row + ((row & 7) << 2)) ^ (quad << 2); }
 STRETTO_DEVICE int value_place(int row, int i) { return quad_place(row, i >> 2) + (i & 3); }
 
