@@ -1,4 +1,4 @@
-// The collectives and their properties: one enumeration and one table for all of stretto.
+// One enumeration and one table for all of stretto.
 #pragma once
 
 #include <array>
@@ -8,7 +8,7 @@
 namespace stretto::schedule {
 
 // The first nine are families with schedules (docs/algorithms.md); the others are forms of a family (see Properties).
-// `agreement` compares a word of each rank in a node's memory, and is internal.
+// `agreement`, internal, compares a word of each rank in a node's memory.
 enum class Collective : std::uint8_t {
   allreduce,
   reduce,

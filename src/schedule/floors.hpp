@@ -15,14 +15,14 @@ namespace stretto::schedule {
 // Ranks of one color (host, socket) form a group.
 Groups groups_of(std::span<const std::int32_t> color_of_rank);
 
-// Nested groups, by levels from the outermost inwards. A level is left out inside a group if all its ranks have one
-// color there, or all differ.
+// Levels from the outermost inwards. A level is left out inside a group if all its ranks have one color there, or all
+// differ.
 Groups groups_of(std::span<const std::vector<std::int32_t>> levels);
 
 class Floors {
  public:
-  // Borrows the request's groups; without any, every rank is a group. `root` leads its group; other groups, and all if
-  // root is -1, are led by their lowest rank.
+  // Borrows the request's groups; without any, every rank is a group. `root` leads its group; the lowest rank leads any
+  // other (root -1: all).
   explicit Floors(const Request& request, int root = -1);
 
   int groups() const { return groups_ != nullptr ? static_cast<int>(groups_->members.size()) : ranks_; }
@@ -32,7 +32,7 @@ class Floors {
   int exchange_rounds() const { return groups_ != nullptr ? groups_->exchange_rounds : 0; }
   int tree_rounds() const { return groups_ != nullptr ? groups_->tree_rounds : 0; }
 
-  // The groups inside a group, or null.
+  // Or null.
   const Groups* inside(int group) const;
 
   int group_of(int rank) const { return groups_ != nullptr ? groups_->group_of[static_cast<std::size_t>(rank)] : rank; }

@@ -1,6 +1,6 @@
 // Composition: a schedule over fewer ranks and blocks becomes part of a larger one. Ranks, blocks, buffers and rounds
-// are renamed. Successive parts are ordered by shared blocks; no step waits for the end of a part. Objects made here
-// borrow the floors.
+// are renamed. Successive parts are ordered by shared blocks alone; no step waits for the end of a part. Objects made
+// here borrow the floors.
 #pragma once
 
 #include <functional>
@@ -37,7 +37,7 @@ struct Part {
   Buffer out = Buffer::out;
   Buffer tmp = Buffer::tmp;
 
-  // A rank that already holds the result, or -1: messages to it are left out. Requires that no rank forwards received
+  // Messages to this rank, which already holds the result, are left out; -1: none. No rank may then forward received
   // blocks.
   int complete = -1;
 };
@@ -45,7 +45,7 @@ struct Part {
 // Appends the schedule of one rank of the part.
 void append(Program& program, const Schedule& flat, const Part& part);
 
-// Appends its messages as signals, to a reduction's root or from a broadcast's.
+// As signals, to a reduction's root or from a broadcast's.
 void append_signals(Program& program, const Schedule& flat, const Part& part);
 
 }  // namespace stretto::schedule

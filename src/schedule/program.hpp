@@ -28,7 +28,7 @@ class Program {
   void let_ranks_differ() { s_.ranks_differ = true; }
 
   // Gives the `of_leaves` rounds next to the leaves to the application (Lane). The first `up` of all `rounds` go up a
-  // tree, the last `down` go down. Precondition: no step yet.
+  // tree, the last `down` go down. Called before the first step.
   void split(int of_leaves, int rounds, int up, int down) {
     if (of_leaves <= 0) return;
     begin_ = std::min(of_leaves, up);
@@ -71,8 +71,8 @@ class Program {
   void signal(int peer, int level) { send(peer, Buffer::tmp, 0, 0, level); }
   void await(int peer, int level) { replace(peer, Buffer::tmp, 0, 0, level); }
 
-  // Sorts the steps from `first` on by level. Lists that were appended one after another, each ordered by level and
-  // sharing no blocks, then advance together.
+  // Sorts the steps from `first` on by level. Lists appended one after another, each ordered by level and sharing no
+  // blocks, then advance together.
   std::size_t size() const { return s_.steps.size(); }
   void interleave(std::size_t first) {
     std::stable_sort(s_.steps.begin() + static_cast<std::ptrdiff_t>(first), s_.steps.end(),
@@ -103,7 +103,7 @@ class Program {
 // x modulo p in [0, p), for x in [-p, 2p).
 inline int wrap(int x, int p) { return x < 0 ? x + p : (x >= p ? x - p : x); }
 
-// p >= 1.
+// p >= 1
 inline int log2_floor(int p) { return std::bit_width(static_cast<unsigned>(p)) - 1; }
 inline int log2_ceil(int p) { return std::bit_width(static_cast<unsigned>(p) - 1); }
 

@@ -9,15 +9,15 @@
 
 namespace stretto::schedule {
 
-// Permutations of ranks that map an algorithm onto itself if all blocks are equally long, so that a model need not walk
-// every rank. For algorithms over groups they permute groups.
+// Permutations of ranks that map an algorithm with equally long blocks onto itself, so that a model need not walk every
+// rank. For algorithms over groups they permute groups.
 enum class Symmetry : std::uint8_t {
   none,
   // Adding any number modulo p.
   shift,
-  // Like shift, but not if groups share links: a round's first message then differs between groups.
+  // But not if groups share links: a round's first message then differs between groups.
   shift_unshared,
-  // Exclusive-or with any number, if the number of ranks is a power of two.
+  // Exclusive-or with any number, if p is a power of two.
   exclusive_or,
 };
 
@@ -62,14 +62,13 @@ bool keeps_order(const Algorithm& algorithm, const Groups* groups);
 // In the order of the enumeration; the first algorithm of a collective is its default.
 const std::vector<Algorithm>& algorithms();
 
-// Schedules of all ranks; ignores request.rank.
+// Every rank; ignores request.rank.
 std::vector<Schedule> build_all(const Algorithm& algorithm, Request request);
 
 // Null if unknown. The empty name finds the default.
 const Algorithm* find(Collective collective, std::string_view name);
 
-// Serves any size, best for large vectors. `keeps_order`: serves any operation; `rank_by_rank`: a reduction combines
-// rank by rank.
+// Serves any size, best for large vectors. `keeps_order`: serves any operation; `rank_by_rank`: for reductions.
 const Algorithm& default_algorithm(Collective collective, bool keeps_order = false, bool rank_by_rank = false);
 
 }  // namespace stretto::schedule

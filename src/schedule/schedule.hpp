@@ -1,5 +1,6 @@
 // Schedules as data: the steps of one rank in a collective, over numbered blocks of the vector. Builders are pure
-// functions of (ranks, rank, root, ...) that never fail for ranks >= 1.
+// functions of (ranks, rank, root, ...) that never fail for ranks >= 1. The checker (checker.hpp) proves the rules
+// below.
 //
 // Three buffers share one numbering of blocks; block b has the same extent in each and on every rank (possibly zero
 // elements):
@@ -13,9 +14,9 @@
 //
 // A step depends on an earlier step exactly when one of the two writes a block that the other reads or writes, or is a
 // signal (names no block) of another level. All other steps may run concurrently. There are no tags: the k-th send of A
-// to B meets the k-th receive at B from A. Both name the same blocks and level, but perhaps different buffers. Sends
-// and receives of one rank on one level never conflict. Steps may be issued in list order, each as soon as its
-// dependencies are complete, without deadlock even when a send ends only with its receive.
+// to B meets the k-th receive at B from A. Both name equal blocks and level, perhaps of different buffers. Sends and
+// receives of one rank on one level never conflict. Steps may be issued in list order, each as soon as its dependencies
+// are complete, without deadlock even when a send ends only with its receive.
 //
 // All ranks that expect a block bracket its sum alike, up to the order of two operands, so that floating-point sums
 // have the same bits. Otherwise Schedule::ranks_differ is set, and bits of the operation must not depend on brackets:
@@ -24,8 +25,6 @@
 // Lanes assign steps of a split collective to the application's core or to communication cores. A step's dependencies,
 // and the step at the other end of its message, are in its own lane or an earlier one. A tree's split (Request::split)
 // of S levels from the leaves runs before the work in reductions and gathers, and after it in broadcasts and scatters.
-//
-// The checker (checker.hpp) proves all of this.
 #pragma once
 
 #include <cstdint>
@@ -50,8 +49,7 @@ namespace stretto::schedule {
 
 enum class Buffer : std::uint8_t { in, out, tmp };
 
-// Blocks [first, first + count) of a buffer. count == 0 is a signal, an empty message that must travel. A range without
-// elements need not travel.
+// count == 0 is a signal, an empty message that must travel. A range without elements need not.
 struct Range {
   Buffer buffer = Buffer::out;
   std::int32_t first = 0;
@@ -61,7 +59,7 @@ struct Range {
 
 enum class Kind : std::uint8_t {
   send,
-  recv_replace,  // dst = what peer sent
+  recv_replace,  // dst = message
   recv_combine,  // dst = dst (+) incoming, or incoming (+) dst when `incoming_first`
   copy,          // dst = src, equal blocks of two buffers
   combine,       // dst = dst (+) src, or src (+) dst when `incoming_first`; equal blocks of two buffers
@@ -70,7 +68,7 @@ enum class Kind : std::uint8_t {
 // None, inside a group of Request::groups, or between groups.
 enum class Link : std::uint8_t { local, node, network };
 
-// The driver of a step, and its time. All steps of a collective that is not split are `beside`.
+// The driver of a step, and its time. Collectives that are not split have `beside` alone.
 enum class Lane : std::uint8_t {
   before,  // the application's core, before the starting call returns
   beside,  // a communication core, while the application works
@@ -101,8 +99,8 @@ struct Schedule {
   std::vector<Step> steps;
 };
 
-// Groups of close ranks, numbered from 0 in the order of their lowest rank, perhaps of unequal size. Members may be
-// grouped in turn, to any depth. Made by groups_of() (floors.hpp).
+// Groups of close ranks, numbered in the order of their lowest rank, perhaps of unequal size. Members may be grouped in
+// turn, to any depth. Made by groups_of() (floors.hpp).
 struct Groups {
   std::vector<std::int32_t> group_of;
   std::vector<std::vector<std::int32_t>> members;  // ascending

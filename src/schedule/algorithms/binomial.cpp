@@ -1,6 +1,4 @@
 // Binomial trees, knomial.cpp with k = 2: the classic for short vectors and rooted collectives.
-//
-// Cost: ceil(log2 p) rounds, for allreduce and barrier twice as many; bytes: registry.cpp.
 #include "schedule/algorithms/builders.hpp"
 #include "schedule/algorithms/knomial.hpp"
 

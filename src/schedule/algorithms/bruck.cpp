@@ -1,9 +1,8 @@
-// Bruck. An alltoall for short blocks: a block travels d ranks ahead by the powers of two of d, one per round. The
-// largest power comes first. The remaining distance is then below the power, so a rank sends ranges of other ranks'
-// blocks. A round of distance 2^k takes about p / 2^(k+1) messages to one peer, p - 1 in all; the usual order would
-// send single blocks. Forwarding ranks must know lengths, so an alltoallv cannot use it.
-//
-// Cost: ceil(log2 p) rounds, each byte sent about log2(p)/2 times. Blocks are compressed once by their sources.
+// Bruck: an alltoall for short blocks. A block travels d ranks ahead by the powers of two of d, the largest first. The
+// remaining distance is then below the power, so a rank sends ranges of other ranks' blocks: about p / 2^(k+1) messages
+// to one peer in a round of distance 2^k, p - 1 in all. The usual order would send single blocks. Each byte is sent
+// about log2(p)/2 times; sources compress blocks once. Forwarding ranks must know lengths, so an alltoallv cannot use
+// it.
 #include <algorithm>
 
 #include "schedule/algorithms/builders.hpp"
@@ -12,8 +11,8 @@
 namespace stretto::schedule {
 namespace {
 
-// Calls f(sender, first, count) for the ranges that `rank` sends 2^k ahead. A range holds a sender's blocks for fewer
-// than 2^k ranks from rank + 2^k on, in two parts where it wraps around at p.
+// Calls f(sender, first, count) for the ranges that `rank` sends 2^k ahead: a sender's blocks for fewer than 2^k ranks
+// from rank + 2^k on, in two parts where they wrap around at p.
 template <class F>
 void ranges(int rank, int k, int p, F&& f) {
   const int step = 1 << k;

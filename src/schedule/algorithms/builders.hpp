@@ -1,4 +1,4 @@
-// Builders of schedules, one source file per algorithm. Contract and costs: registry.hpp.
+// One source file per algorithm. Contract and costs: registry.hpp.
 #pragma once
 
 #include "schedule/schedule.hpp"

@@ -1,9 +1,6 @@
-// Pipelined chain. Ranks pass the vector along a line in B pieces: for long vectors little more than one transfer,
-// after a start-up of p - 2 pieces. A reduction runs from both ends to the root, in rank order. A broadcast runs from
-// the root around to the rank before it. An allreduce runs up the line and back, both overlapping.
-//
-// Cost, broadcast: p-2+B rounds, n bytes; reduce: max(root, p-1-root) - 1 + B rounds (one more for a root in the
-// middle), n bytes; allreduce: 2(p-1) - 1 + B rounds, 2n bytes.
+// Pipelined chain: B pieces pass along a line of ranks. For long vectors little more than one transfer, after a
+// start-up of p - 2 pieces. A reduction runs from both ends to the root, in rank order; a broadcast from the root
+// around to the previous rank; an allreduce up the line and back, both overlapping.
 #include <algorithm>
 
 #include "schedule/algorithms/builders.hpp"
@@ -29,8 +26,7 @@ Schedule chain_broadcast(const Request& q) {
   return std::move(program).finish();
 }
 
-// A rank's round is its distance from its end of the line. If both sides of the root are equally long, the upper one
-// runs one round later.
+// A rank's round is its distance from its end of the line. With equally long sides the upper one runs a round later.
 Schedule chain_reduce(const Request& q) {
   const int p = q.ranks;
   const int blocks = pieces(q);

@@ -1,8 +1,6 @@
-// Dissemination. In round j each rank sends all its data to the rank 2^j behind it, without folding. A barrier sends
-// signals. In an allgather (Bruck's) a rank holds at most 2^j blocks from its own on, wrapping around at p; what wraps
-// takes a second message. Reductions would count contributions twice unless p is a power of two.
-//
-// Cost: ceil(log2 p) rounds; allgather: (p-1)/p n bytes.
+// Dissemination: in round j each rank sends all its data to the rank 2^j behind it, without folding. In an allgather
+// (Bruck's) a rank holds at most 2^j blocks from its own on; blocks that wrap around at p take a second message.
+// Reductions would count contributions twice unless p is a power of two.
 #include <algorithm>
 
 #include "schedule/algorithms/builders.hpp"
@@ -11,7 +9,7 @@
 namespace stretto::schedule {
 namespace {
 
-// Calls f(first, count) for `count` blocks from `first` on, in two ranges if they wrap around at p.
+// Calls f(first, count) for `count` blocks from `first` on, in two ranges if they wrap around.
 template <class F>
 void ranges(int first, int count, int p, F&& f) {
   const int straight = std::min(count, p - first);

@@ -1,6 +1,6 @@
 // Maps p ranks to q teams, the largest power of two <= p. The ranks 2i and 2i + 1 for i < p - q form a team; every
-// other rank is its own. Teams are in rank order, so the order of contributions is kept. One rank acts for its team;
-// the other hands over its contribution first and receives the result at the end.
+// other rank is its own. Teams are in rank order. One rank acts for its team; its partner hands over a contribution
+// first and receives the result at the end.
 #pragma once
 
 #include "schedule/program.hpp"
@@ -22,7 +22,7 @@ class Fold {
   int acting(int team) const { return team < pairs_ && favourite_ == 2 * team + 1 ? favourite_ : first_rank(team); }
   bool acts(int rank) const { return acting(team(rank)) == rank; }
 
-  // Other rank of the team, or -1.
+  // The team's other rank, or -1.
   int partner(int rank) const { return rank < 2 * pairs_ ? rank ^ 1 : -1; }
 
  private:

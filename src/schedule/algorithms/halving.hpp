@@ -1,8 +1,7 @@
-// Recursive vector halving with distance doubling, for rabenseifner.cpp and recursive_halving.cpp.
-//
-// In round j two teams (fold.hpp) whose numbers differ in bit j share an interval of pieces; the team with bit j clear
-// keeps the lower half. After round j a team holds the ordered combination of 2^(j+1) neighbouring teams. At the end
-// team t holds the piece numbered by t's reversed bits.
+// Recursive vector halving with distance doubling, for rabenseifner.cpp and recursive_halving.cpp. In round j two teams
+// (fold.hpp) whose numbers differ in bit j share an interval of pieces; the team with bit j clear keeps the lower half.
+// After round j a team holds the ordered combination of 2^(j+1) neighbouring teams, and at the end the piece numbered
+// by its own reversed bits.
 #pragma once
 
 namespace stretto::schedule {
@@ -12,7 +11,7 @@ struct Interval {
   int count = 0;
 };
 
-// Pieces of `team` after `rounds` rounds; `teams` is a power of two.
+// `teams` is a power of two.
 inline Interval halved(int team, int rounds, int teams) {
   Interval pieces{0, teams};
   for (int j = 0; j < rounds; ++j) {

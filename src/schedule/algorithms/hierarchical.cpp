@@ -5,9 +5,6 @@
 // compressed between groups (Link::network), with an error of H eps instead of p eps.
 //
 // Sums keep rank order if groups are consecutive ranks and the algorithm between groups keeps order; a ring does not.
-//
-// Cost, allreduce: inside 3(D-1) rounds, 2(D-1)/D n bytes; between, the flat algorithm of H ranks for n/D bytes. Nested
-// groups add their floors (nested.hpp).
 #include <vector>
 
 #include "schedule/algorithms/builders.hpp"

@@ -1,9 +1,6 @@
-// K-nomial trees: intervals of ranks (tree.hpp), with up to k - 1 children per level. A larger k wins where latency
-// dominates and a rank's messages overlap. Reductions combine nearest subtrees first, so in rank order. Gather and
-// scatter move a subtree's blocks as one message. An allreduce or barrier goes up to rank 0 and down.
-//
-// Cost, reduce, broadcast, gather, scatter: at most (k-1) ceil(log_k p) rounds, ceil(log_k p) deep; allreduce, barrier:
-// twice as many. Bytes: registry.cpp.
+// K-nomial trees: intervals of ranks (tree.hpp), with up to k - 1 children per level, ceil(log_k p) deep. A larger k
+// wins where latency dominates and a rank's messages overlap. Reductions combine nearest subtrees first, so in rank
+// order. Gather and scatter move a subtree's blocks as one message. An allreduce or barrier goes up to rank 0 and down.
 #include "schedule/algorithms/knomial.hpp"
 
 #include "schedule/algorithms/builders.hpp"
@@ -34,7 +31,7 @@ void reduce(Program& program, const Tree& tree, int rank, Buffer sum) {
   if (tree.parent >= 0) program.send(tree.parent, leaf ? Buffer::in : sum, 0, 1, tree.round);
 }
 
-// Broadcasts the root's block, there in `source`, from round `first_round` on.
+// The root's block is in its `source`.
 void broadcast(Program& program, const Tree& tree, Buffer source, int first_round) {
   const int last = first_round + tree.rounds - 1;
   if (tree.parent >= 0) program.replace(tree.parent, Buffer::out, 0, 1, last - tree.round);

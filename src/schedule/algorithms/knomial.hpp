@@ -1,4 +1,4 @@
-// Tree algorithms of any radix >= 2, named by knomial.cpp and binomial.cpp.
+// Trees of any radix >= 2, for knomial.cpp and binomial.cpp.
 #pragma once
 
 #include <string_view>

@@ -1,16 +1,13 @@
-// Line. Pieces go from rank 0 over every rank to rank p - 1, which sends them to their owners. Every element is ((x0 +
+// Line: pieces go from rank 0 over every rank to rank p - 1, which sends them to their owners. Every element is ((x0 +
 // x1) + x2) + ..., as in an allreduce by `chain`: equal bits for any root, length, pieces and groups. Other schedules
 // that keep the order of ranks are faster.
-//
-// Cost, reduce: p-2+B rounds (one more where the root is not the last rank), n bytes; reduce_scatter: 2p-2 rounds, n
-// bytes.
 #include "schedule/algorithms/builders.hpp"
 #include "schedule/program.hpp"
 
 namespace stretto::schedule {
 namespace {
 
-// Steps of this rank; `owner(b)` gets block b in `out`.
+// `owner(b)` gets block b in `out`.
 template <class Owner>
 Schedule up_the_line(const Request& q, Collective collective, int blocks, const Owner& owner) {
   const int last = q.ranks - 1;

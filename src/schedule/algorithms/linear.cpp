@@ -1,16 +1,13 @@
-// Linear. Every block goes straight to its destination: one hop deep, p - 1 messages at the busiest rank. The obvious
-// reference; best for few ranks or a root much faster than the rest. Reductions combine in rank order, from the owner's
-// contribution outwards.
-//
-// Cost: p-1 rounds (reduce_scatter 2(p-1), alltoall 1, barrier 2); reduce, broadcast: n bytes into (from) the root for
-// each other rank; gather, scatter, alltoall, reduce_scatter: (p-1)/p n bytes.
+// Linear: every block goes straight to its destination, one hop deep, with p - 1 messages at the busiest rank. The
+// obvious reference; best for few ranks or a root much faster than the rest. Reductions combine in rank order, from the
+// owner's contribution outwards.
 #include "schedule/algorithms/builders.hpp"
 #include "schedule/program.hpp"
 
 namespace stretto::schedule {
 namespace {
 
-// Round in which the root exchanges with a rank: lower neighbours outwards, then higher ones.
+// The root's round with a rank: lower neighbours outwards, then higher ones.
 int turn(int rank, int root) { return rank < root ? root - 1 - rank : rank - 1; }
 int at_turn(int round, int root) { return round < root ? root - 1 - round : round + 1; }
 
@@ -84,7 +81,6 @@ Schedule linear_scatter(const Request& q) {
   return std::move(program).finish();
 }
 
-// One round.
 Schedule linear_alltoall(const Request& q) {
   const int p = q.ranks;
   Program program(q, Collective::alltoall, "linear", p * p, true);

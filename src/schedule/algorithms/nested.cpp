@@ -5,7 +5,7 @@
 namespace stretto::schedule {
 namespace {
 
-// Block of a piece in a group: the owner's, if this is its first piece.
+// The owner's block, if this is its first piece.
 void block_of(const Floors& floors, int group, int piece, const Add& add) {
   const int owner = floors.owner(group, piece);
   if (floors.first_piece(group, floors.index(owner)) == piece) add(owner, 1);
@@ -31,7 +31,7 @@ Blocks lanes(const Floors& floors, int group) {
 
 }  // namespace
 
-// A member sums, inside its group, the blocks of all owners of its pieces in all groups.
+// Inside its group a member sums the blocks of all owners of its pieces in all groups.
 Schedule reduce_scatter(const Request& q, std::string_view name, const Schedule& flat) {
   const Ground own(q);
   Program program(q, Collective::reduce_scatter, name, q.ranks, flat.keeps_order && own.floors.ordered());

@@ -1,6 +1,6 @@
-// Exchanges inside a group, on all its floors, with all ranks at work. Between the groups of a floor only the part of a
-// block travels that its lane needs. The i-th members of all groups (several of a smaller group) own one lane. So a
-// byte crosses each kind of link once per group. Linear and pairwise exchanges inside keep the order of ranks.
+// Exchanges inside a group, on all its floors, with all ranks at work. The i-th members of all groups (several of a
+// smaller group) own one lane, and only its part of a block travels between the groups of a floor: a byte crosses each
+// kind of link once per group. Linear and pairwise exchanges inside keep the order of ranks.
 #pragma once
 
 #include <string_view>
@@ -9,7 +9,7 @@
 
 namespace stretto::schedule {
 
-// Place of a rank in its group, and of the group among groups.
+// Places of a rank in its group, and of the group among groups.
 struct Ground {
   explicit Ground(const Request& q)
       : floors(q),

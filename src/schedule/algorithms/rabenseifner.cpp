@@ -1,10 +1,7 @@
-// Rabenseifner. A reduce-scatter by recursive halving (halving.hpp), then an allgather by recursive doubling along the
+// Rabenseifner: a reduce-scatter by recursive halving (halving.hpp), then an allgather by recursive doubling along the
 // same pairs, backwards: a ring's bytes in 2 log2 p rounds. A reduce gathers to the root instead, half of the pairs
-// falling silent in each round. Numbers of ranks other than powers of two are folded (fold.hpp); the root of a reduce
-// acts for its team. Near ranks merge first, so contributions are combined in rank order.
-//
-// Cost, allreduce: 2 log2 q (+ 2) rounds, 2(q-1)/q n (+ n) bytes; reduce: the root sends (q-1)/q n and receives twice
-// that, without unfolding.
+// falling silent in each round. Ranks are folded (fold.hpp); the root of a reduce acts for its team. Near ranks merge
+// first, so contributions are combined in rank order.
 #include "schedule/algorithms/builders.hpp"
 #include "schedule/algorithms/fold.hpp"
 #include "schedule/algorithms/halving.hpp"
@@ -12,7 +9,7 @@
 namespace stretto::schedule {
 namespace {
 
-// Reduce-scatter among acting ranks, in `sum`, which already includes the partner's contribution.
+// In `sum`, among acting ranks; includes the partner's contribution already.
 void halve(Program& program, const Fold& fold, int rank, Buffer sum, int first_round) {
   const int team = fold.team(rank);
   for (int j = 0; j < fold.rounds(); ++j) {

@@ -1,9 +1,7 @@
-// Recursive doubling. In round j each rank exchanges all its data with the rank whose number differs in bit j. The
-// fewest rounds, but a whole vector per round of a reduction: best for short vectors and many ranks. Numbers of ranks
-// other than powers of two are folded (fold.hpp). Neighbouring intervals merge, in rank order. Received blocks go to
-// tmp, since the rank's own are under way.
-//
-// Cost: log2 q (+ 2) rounds; allreduce: log2 q n (+ n) bytes; allgather: (p-1)/p n bytes (at most + 2n).
+// Recursive doubling: in round j each rank exchanges all its data with the rank whose number differs in bit j. The
+// fewest rounds, but a whole vector per round of a reduction: best for short vectors and many ranks. Ranks are folded
+// (fold.hpp). Neighbouring intervals merge, in rank order. Received blocks go to tmp, since the rank's own are under
+// way.
 #include "schedule/algorithms/builders.hpp"
 #include "schedule/algorithms/fold.hpp"
 

@@ -1,9 +1,6 @@
-// Recursive halving. A reduce-scatter in log2 p rounds, as in rabenseifner.cpp, on p blocks. Near ranks merge first,
+// Recursive halving: a reduce-scatter in log2 p rounds, as in rabenseifner.cpp, on p blocks. Near ranks merge first,
 // which keeps the order of contributions but leaves blocks in the order of reversed bits. One more round passes each
-// block to its owner; merging far ranks first, as usual, would save it. Numbers of ranks other than powers of two are
-// folded (fold.hpp).
-//
-// Cost: log2 q + 1 (+ 1) rounds, at most (q-1)/q n + 2n/p (+ n) bytes.
+// block to its owner; merging far ranks first, as usual, would save it. Ranks are folded (fold.hpp).
 #include "schedule/algorithms/builders.hpp"
 #include "schedule/algorithms/fold.hpp"
 #include "schedule/algorithms/halving.hpp"

@@ -1,8 +1,5 @@
-// Scatter and allgather: a broadcast for long vectors. The root scatters p pieces down a binomial tree, then the pieces
-// go around a ring. A tree would make the root send the vector log2 p times. Pieces that a rank has from the scatter
-// are not sent again.
-//
-// Cost: ceil(log2 p) + p-1 rounds, at most 2(p-1)/p n bytes.
+// A broadcast for long vectors: the root scatters p pieces down a binomial tree, then the pieces go around a ring,
+// except those that a rank has already. By a tree alone the root would send the vector log2 p times.
 #include "schedule/algorithms/builders.hpp"
 #include "schedule/algorithms/tree.hpp"
 #include "schedule/program.hpp"

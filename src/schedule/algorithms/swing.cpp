@@ -1,7 +1,8 @@
 // Swing (De Sensi, Bonato, Saam and Hoefler, "Swing: Short-cutting Rings for Higher Bandwidth Allreduce", NSDI 2024):
 // recursive doubling and halving with near partners. In step k even rank x meets x + r(k) and odd rank x meets x - r(k)
-// on a ring. r(k) = 1, -1, 3, -5, ... is the sum of (-2)^i for i = 0 ... k. A step loads all links of a ring alike. On
-// a torus (Groups::torus) each dimension is a ring, as are a host's ranks; near steps of all dimensions come first.
+// on a ring, at most |r(k)| hops away. r(k) = 1, -1, 3, -5, ... is the sum of (-2)^i for i = 0 ... k. A step loads all
+// links of a ring alike. On a torus (Groups::torus) each dimension is a ring, as are a host's ranks; near steps of all
+// dimensions come first.
 //
 // swing_bandwidth is Rabenseifner's algorithm with these partners. The ranks joined by steps k, k + 1, ... are one set
 // for all its members. Blocks are numbered along these sets, so each message is one range.
@@ -9,11 +10,7 @@
 // swing_latency exchanges whole sums, far partners first. Ranks that hold one sum are then such a set, and bracket it
 // alike; with near partners first, as published, they would not.
 //
-// Numbers of ranks other than powers of two are folded (fold.hpp) and form one ring, as does a torus with such a side.
-// Rank order is not kept.
-//
-// Cost, swing_bandwidth: 2 log2 q (+ 2) rounds, 2(q-1)/q n (+ n) bytes, over |r(k)| hops n/2^(k+1) at a time;
-// swing_latency: log2 q (+ 2) rounds, log2 q n (+ n) bytes.
+// Ranks are folded (fold.hpp) to one ring, as is a torus with a side that is no power of two. Rank order is not kept.
 #include <algorithm>
 #include <bit>
 #include <cstdlib>

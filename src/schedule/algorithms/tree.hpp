@@ -1,8 +1,7 @@
 // Trees whose subtrees are intervals of ranks, for any root and radix. Ranks are cut into groups of k, those into
 // groups of k*k, and so on; the last group of a size may be short. The root leads its groups, the lowest rank any
 // other. A leader is the parent of the other leaders inside its group: ceil(log_k p) levels. A parent that combines the
-// nearest intervals first keeps the order of contributions, and a subtree's blocks of a gather or scatter are one
-// range.
+// nearest intervals first keeps the order of contributions, and a subtree's blocks are one range.
 #pragma once
 
 #include <vector>
@@ -25,7 +24,7 @@ struct Tree {
   std::vector<Child> children;  // by round: nearest subtrees first, lower ranks before higher
 };
 
-// Place of `rank` in the tree. radix >= 2.
+// radix >= 2
 Tree tree_of(int ranks, int rank, int root, int radix);
 
 }  // namespace stretto::schedule

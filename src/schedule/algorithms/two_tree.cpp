@@ -1,14 +1,11 @@
 // Two trees (Sanders, Speck and Träff, "Two-tree algorithms for full bandwidth broadcast, reduction and scan", 2009).
 // The inner ranks of one binary tree are the leaves of the other. Even pieces pass the first tree and odd pieces the
-// second, so every rank sends and receives the vector once per direction, as in a chain, after log p pieces instead of
-// p.
+// second: every rank sends and receives the vector once per direction, as in a chain, after log p pieces instead of p.
 //
 // The first tree is in order: rank x - 1 for x in 1 ... m stands as high as x has trailing zero bits. The second is its
 // mirror image; for odd m it mirrors the first m - 1 ranks, below the last one. In a reduction or broadcast the root
 // stands above trees of the other ranks, numbered from the root on; rank order breaks where the numbers wrap. The
 // authors' edge colors assume ranks in lockstep, and are left out.
-//
-// Cost, allreduce: at most B-1 + 4t rounds of n/B, 2n bytes; reduce, broadcast: at most B+1 + 2t rounds, n bytes.
 #include <bit>
 
 #include "schedule/algorithms/builders.hpp"
@@ -26,7 +23,7 @@ struct Node {
 
 int top_of(int m) { return static_cast<int>(std::bit_floor(static_cast<unsigned>(m))) - 1; }
 
-// Node v of the in-order tree of m nodes; lower children replace missing nodes.
+// In the in-order tree of m nodes; lower children replace missing nodes.
 Node in_order(int v, int m) {
   const int x = v + 1;
   const int low = x & -x;
@@ -123,7 +120,6 @@ void reduce(Program& program, const Trees& trees, int rank, int piece, Buffer su
   if (node.parent >= 0) program.send(node.parent, source, piece, 1, trees.up(piece, node.depth, node.side));
 }
 
-// Broadcasts a piece down its tree, from round `first_round` on.
 void broadcast(Program& program, const Trees& trees, int piece, Buffer source, int first_round) {
   const Node& node = trees.of_piece(piece);
   const auto round = [&](int depth, int side) { return first_round + trees.down(piece, depth, side); };

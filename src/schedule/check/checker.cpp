@@ -152,7 +152,7 @@ class Memory {
   std::vector<std::unordered_map<Key, Cell>> cells_;
 };
 
-// Ranks known to have started. Messages carry knowledge from sender to receiver only: a send may end early.
+// Ranks known to have started. A send may end early, so messages carry knowledge to receivers only.
 class Knowledge {
  public:
   Knowledge(std::span<const Schedule> all, const Replay& replay) : all_(all), replay_(replay), after_(all.size()) {

@@ -1,4 +1,3 @@
-// Proves the schedules of a collective right, symbolically.
 #pragma once
 
 #include <span>
@@ -8,7 +7,8 @@
 
 namespace stretto::schedule {
 
-// `all`: schedules of ranks 0 to p-1. ok means, for vectors of any length and every execution that schedule.hpp allows:
+// Proves the schedules of ranks 0 to p-1 right, symbolically, for vectors of any length and every execution that
+// schedule.hpp allows:
 //   result     every expected block ends in out with each contribution exactly once, in rank order when keeps_order;
 //              a barrier lets no rank finish before all have started;
 //   bits       all ranks that expect a block bracket its sum alike, unless ranks_differ;

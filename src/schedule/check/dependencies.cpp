@@ -6,7 +6,7 @@
 namespace stretto::schedule {
 namespace {
 
-// Last uses of a block: the writing step, and a linked list in Tracker::readers of the readers since.
+// A block's last write, and a linked list in Tracker::readers of the readers since.
 struct Touch {
   std::int32_t writer = -1;
   std::int32_t readers = -1;

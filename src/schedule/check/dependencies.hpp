@@ -1,4 +1,4 @@
-// Computes the dependency rule of schedule.hpp.
+// The dependency rule of schedule.hpp.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ class Dependencies {
   // Accepts any list of steps, even a malformed one.
   explicit Dependencies(const Schedule& schedule);
 
-  // Earlier steps that step i waits for: distinct indices, ascending.
+  // Earlier steps that step i waits for, ascending.
   std::span<const std::int32_t> of(std::size_t i) const noexcept {
     return {edges_.data() + first_[i], static_cast<std::size_t>(first_[i + 1] - first_[i])};
   }
@@ -26,7 +26,7 @@ class Dependencies {
   std::vector<std::int32_t> edges_;
 };
 
-// Blocks that a step only reads, and those that it writes (a combining step also reads these). count 0: none.
+// A combining step also reads the blocks that it writes. count 0: none.
 Range read_by(const Step& step) noexcept;
 Range written_by(const Step& step) noexcept;
 

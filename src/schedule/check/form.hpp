@@ -1,4 +1,3 @@
-// Checks of each rank's schedule alone.
 #pragma once
 
 #include <span>
@@ -12,7 +11,7 @@ namespace stretto::schedule {
 // in not written, out touched only where a result is expected, no signals among data.
 Status check_form(std::span<const Schedule> all);
 
-// No send or receive writes a block that another one of the same rank and level uses.
+// No send or receive writes a block that another of the same rank and level uses.
 Status check_levels(std::span<const Schedule> all);
 
 // in and out may be one memory: only a block's copy to out reads it in `in` while another step writes it in out. Not

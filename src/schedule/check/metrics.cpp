@@ -10,7 +10,7 @@
 namespace stretto::schedule {
 namespace {
 
-// Longest chain of messages, in an order of completion.
+// Longest chain of messages.
 Status chain(std::span<const Schedule> all, std::int64_t* longest) {
   Replay replay(all);
   if (const Status s = replay.match(); s != Status::ok) return s;

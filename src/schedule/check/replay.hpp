@@ -1,4 +1,4 @@
-// Runs all ranks' schedules against each other, without data, to find an order of completion.
+// Runs all ranks' schedules against each other, without data.
 #pragma once
 
 #include <cstdint>
@@ -17,12 +17,12 @@ struct Place {
   std::int32_t step = -1;
 };
 
-// Place of a step, for messages: "allreduce ring of 5 ranks: rank 2, step 7 (recv_combine out[3] <- 1)".
+// "allreduce ring of 5 ranks: rank 2, step 7 (recv_combine out[3] <- 1)".
 std::string describe(std::span<const Schedule> all, Place place);
 
 class Replay {
  public:
-  // Borrows the schedules of ranks 0 to p-1. Precondition: legal peers and kinds.
+  // Borrows the schedules of ranks 0 to p-1, with legal peers and kinds.
   explicit Replay(std::span<const Schedule> all);
 
   // Pairs the k-th send of a to b with the k-th receive at b from a. Fails if one has no counterpart, or if blocks or

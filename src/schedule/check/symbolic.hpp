@@ -18,10 +18,10 @@ class Contributions {
   // A rank that both contain, or -1.
   std::int32_t shared(const Contributions& other) const;
 
-  // True if these ranks are consecutive, and directly followed by `other`.
+  // These ranks are consecutive, and directly followed by `other`.
   bool precedes(const Contributions& other) const;
 
-  // Precondition: no shared rank.
+  // No shared rank.
   void add(const Contributions& other);
 
   std::string text() const;  // "0-3, 7"; "none"
@@ -37,8 +37,7 @@ class Contributions {
   std::vector<Run> runs_;  // ascending, with gaps
 };
 
-// Bracketed sums. Two sums have equal numbers exactly if they are bracketed alike, up to the order of each
-// combination's operands.
+// Two sums have equal numbers exactly if they are bracketed alike, up to the order of each combination's operands.
 class Brackets {
  public:
   using Sum = std::uint32_t;
