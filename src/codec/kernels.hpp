@@ -17,7 +17,7 @@ inline constexpr std::size_t kKernelRoom = 4 * (1 + 2 * kGroup) + 512;
 // Bytes past a group's words that a kernel may read (and ignore). Reads of values are exact.
 inline constexpr std::size_t kReadSlack = 64;
 
-// Of the finite values except marks. lo > hi: empty.
+// Finite values except marks. lo > hi: empty.
 template <class T>
 struct PartRanges {
   T lo, hi;

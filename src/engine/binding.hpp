@@ -23,8 +23,8 @@ namespace stretto::engine {
 //   barrier         -                             -
 //
 // Empty `counts`: `count` elements per rank; empty `displacements`: consecutive blocks. In place: in == out, or in ==
-// null where the table has an `in`. The input then lies as for MPI_IN_PLACE: for allgather and gather at the block's
-// place in out; for alltoall by counts and displacements; for scatter the root's block stays in `in` (out == null).
+// null where the table has an `in`. The input then lies as for MPI_IN_PLACE: allgather and gather: at the block's place
+// in out; alltoall: by counts and displacements; scatter: the root's block stays in `in` (out == null).
 struct Arguments {
   const void* in = nullptr;
   void* out = nullptr;
@@ -35,11 +35,11 @@ struct Arguments {
   std::span<const std::size_t> send_displacements{};
 
   // Blocks of allreduce, reduce and broadcast are cut at multiples of this. The codec decides per group of 1024 values
-  // whether to store them raw. With whole groups the bits of compressed sums do not depend on the number of blocks.
+  // whether to store them raw, so with whole groups the bits of compressed sums do not depend on the number of blocks.
   std::size_t grain = 1024;
 };
 
-// First element of block b of `blocks` nearly even ones (b == blocks: count).
+// Start of block b of `blocks` nearly even ones (b == blocks: count).
 std::size_t first_of(std::size_t count, int blocks, int b, std::size_t grain) noexcept;
 
 // invalid_argument: a needed buffer is null, or counts do not fit the schedule.

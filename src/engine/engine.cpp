@@ -19,17 +19,16 @@ namespace {
 // Units that a run executes between polls of the carrier: codec work is long, and others wait for messages.
 constexpr int turn = 2;
 
-// Longest single wait in seconds, since limits are checked between waits.
+// In seconds: limits are checked between waits.
 constexpr double look_every = 0.05;
 
-// First wait in seconds with other communicators, whose peers may wait for this rank. It doubles until something moves
-// there.
+// Seconds, with other communicators, whose peers may wait for this rank. Doubles until something moves there.
 constexpr double first_beside = 1e-3;
 
 // Seconds to wait for an alarm after a transport error.
 constexpr double alarm_patience = 0.2;
 
-// Least seconds between checks of limits and interruptions: a host that waits for a device spins.
+// Seconds between checks of limits and interruptions, as a host that waits for a device spins.
 constexpr double least_between_looks = 1e-3;
 
 constexpr std::uint64_t none_ends = ~std::uint64_t{0};
@@ -75,7 +74,7 @@ struct Engine::Impl {
   Lanes lanes;                                // of the current driver
   Driven* others = nullptr;                   // driven beside waits
 
-  // No run from this one on starts or goes on. Preallocated: memory may be lacking.
+  // Runs from this one on neither start nor go on. Preallocated: memory may be lacking.
   std::uint64_t end = none_ends;
   Status end_status = Status::ok;
   std::array<char, sizeof(carrier::Alarm::text)> why{};
@@ -178,7 +177,7 @@ void Engine::Impl::tell(std::uint64_t from, Status status, const char* text) noe
   carrier.raise(alarm);
 }
 
-// This rank's own call, for a message about a mismatch.
+// For a message about a mismatch.
 std::string Engine::Impl::own_call(const carrier::Alarm& alarm) const noexcept {
   const auto own = std::find_if(runs.begin(), runs.end(), [&](const auto& run) {
     return run->active() && !run->ended() && run->sequence() == alarm.from;
@@ -260,7 +259,7 @@ void Engine::Impl::complete(const carrier::Completion& done) noexcept {
     runs[slot]->complete(static_cast<std::uint32_t>(done.id), done);
 }
 
-// Completed messages between devices. Runs share their carrier, so one may fetch another's.
+// Runs share their carrier, so one may fetch another's messages.
 std::size_t Engine::Impl::fetch_crossed() noexcept {
   std::array<carrier::Completion, 64> done;
   std::size_t all = 0;
@@ -284,7 +283,7 @@ void Engine::Impl::order_crossings() noexcept {
 }
 
 // Finished transfers, unless `fetched` says that the caller has some, then some work of every run. True if anything
-// happened. An MPI may give the core away in each look for transfers, so a message is answered before the next look.
+// happened. An MPI may give the core away in each poll, so a message is answered before the next poll.
 bool Engine::Impl::turn_all(Lanes taken, bool fetched) noexcept {
   bool some = fetched || fetch(0) > 0, held = false;
   for (auto& run : runs) {

@@ -1,7 +1,6 @@
 // Runs one rank's schedule over its blocks, as a payload, over a carrier. All ranks start the same runs in the same
-// order. Testing or awaiting any request lets all runs of the engine progress. One thread at a time uses an engine;
-// distinct engines are independent. Several drivers may share a split schedule's run, each for some lanes
-// (Engine::take).
+// order. Testing or awaiting any request lets all runs progress. One thread at a time uses an engine. Several drivers
+// may share a split schedule's run, each for some lanes (Engine::take).
 //
 // A failed rank (a corrupt stream, say) keeps its side of the schedule: it receives messages, and sends a mark for each
 // that it owes. So each dependent rank gets an error that names it, nothing hangs, and the engine stays usable. After
@@ -45,35 +44,35 @@ struct Options {
   const codec::Parallel* parallel = nullptr;           // for the codec; borrowed during runs
 };
 
-// A block on this rank, in elements. Null: the caller has no such block, and the engine finds memory if needed. in and
-// out may be equal (in place), or overlap.
+// In elements. Null: the caller has no such block, and the engine finds memory if needed. in and out may be equal (in
+// place), or overlap.
 struct Block {
   std::size_t count = 0;
   const void* in = nullptr;
   void* out = nullptr;
 };
 
-// A collective on this rank. `blocks` and `schedule` are copied; the caller's buffers must live until the run's end.
+// `blocks` and `schedule` are copied; the caller's buffers must live until the run's end.
 struct Work {
   std::shared_ptr<const schedule::Schedule> schedule;
   payload::Spec payload;
   std::vector<Block> blocks;  // schedule->blocks many (binding.hpp)
   Options options;
 
-  // With `several` this rank contributes the combination (sum, mean, min, max) of `inputs`, each a whole vector;
-  // Block::in is ignored. There may be none for sum and mean. Compressed payloads combine them as codes, so their
-  // distribution does not affect the result. `contributions` is then the number of inputs of all ranks, by which mean
-  // divides; else 0.
+  // With `several` this rank contributes the combination (sum, mean, min, max) of `inputs`, each a whole vector,
+  // perhaps none for sum and mean; Block::in is ignored. Compressed payloads combine them as codes, so the result does
+  // not depend on their distribution. `contributions` is then the number of inputs of all ranks, by which mean divides;
+  // else 0.
   bool several = false;
   std::vector<const void*> inputs;
   std::uint32_t contributions = 0;
 
-  // Device that holds the blocks, borrowed for exclusive use during the run. Null: host memory. Messages have equal
-  // bytes either way.
+  // Holds the blocks; borrowed for exclusive use during the run. Null: host memory. Messages have equal bytes either
+  // way.
   device::Device* device = nullptr;
   int lanes = 0;  // device lanes for segments, in turns; 0: device::usual_lanes
-  // Messages between devices, if every rank's blocks are on one; borrowed while the engine lives. Null: through pinned
-  // host memory. On all ranks or none.
+  // If every rank's blocks are on a device, on all ranks or none; borrowed while the engine lives. Null: messages go
+  // through pinned host memory.
   carrier::DeviceMessages* messages = nullptr;
   // A stream of the device: the run comes after work enqueued there at its begin, and before work enqueued after its
   // end. With `leaves_early` a run ends once its last work is enqueued; Device::late() then has its status. Without a
@@ -99,13 +98,13 @@ struct Report {
   double ratio() const noexcept { return bytes_sent ? double(raw_bytes) / double(bytes_sent) : 1.0; }
 };
 
-// Limit of messages from one rank to another in a run.
+// From one rank to another in a run.
 std::uint32_t most_messages(const carrier::Carrier& carrier) noexcept;
 
 class Engine;
 class Run;
 
-// A run in flight. Destruction waits for its end.
+// Destruction waits for the run's end.
 class Request {
  public:
   Request() noexcept = default;
@@ -115,7 +114,7 @@ class Request {
 
   bool active() const noexcept { return run_ != nullptr; }
 
-  // True while steps of Lane::before are left.
+  // Steps of Lane::before are left.
   bool leads() const noexcept;
 
   // *done: the run has ended, its status is returned, and the request is inactive. An inactive request is done, ok.
@@ -146,8 +145,8 @@ class Engine {
 
   Status progress() noexcept;
 
-  // Other communicators to drive in long waits, since their peers may wait for this rank. Borrowed; must never call
-  // this engine.
+  // Drives other communicators in long waits, since their peers may wait for this rank. Borrowed; must never call this
+  // engine.
   void drive_beside(Driven& others) noexcept;
 
   // Lanes of start(), progress() and Request::test() from now on; initially all. run() and wait() always take all.
@@ -160,14 +159,13 @@ class Engine {
   static constexpr std::uint64_t next = ~std::uint64_t{0};
   void give_up(Status status, const char* why, std::uint64_t from = next) noexcept;
 
-  // True if no further run starts, as far as this rank knows.
+  // No further run starts, as far as this rank knows.
   bool broken() const noexcept;
 
   // Number of a run elsewhere; every rank asks at the same place among its runs.
   std::uint64_t pass() noexcept;
 
-  // ok, or why run `number` and later ones do not end: a given-up wait, or another rank's alarm, checked from time to
-  // time.
+  // ok, or why run `number` and later ones do not end: a given-up wait, or another rank's alarm, polled now and then.
   Status usable(std::uint64_t number) noexcept;
 
   // Kept for reuse; trim() frees idle ones.

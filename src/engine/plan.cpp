@@ -112,7 +112,7 @@ std::uint32_t Plan::take(Cells* left, std::size_t most_elements) const noexcept 
   return n;
 }
 
-// Sender and receiver agree, since both name the same blocks and link kind.
+// Both ends agree, since both name the same blocks and link kind.
 bool Plan::travels_raw(const schedule::Step& step) const noexcept {
   if (!travel_.streams) return true;
   if (travel_.raw_inside && step.link == schedule::Link::node) return true;
@@ -211,7 +211,7 @@ Status Plan::add_step(const schedule::Schedule& schedule, std::uint32_t index) {
   return Status::ok;
 }
 
-// A message without a signature is received after its peer's first, which has one. Precondition: `unit` is the last.
+// A message without a signature is received after its peer's first, which has one. `unit` is the last.
 void Plan::follow_the_first(const Unit& unit) {
   std::uint32_t& first = first_received_[static_cast<std::size_t>(unit.peer)];
   const auto u = static_cast<std::uint32_t>(units.size()) - 1;

@@ -1,4 +1,4 @@
-// A schedule over blocks of known extents, cut into units for the engine.
+// A schedule over blocks of known extents, cut into units.
 //
 // A cell is a segment of a block in a buffer. A unit is a message, a local step, or the delivery of a result, over
 // consecutive cells: large blocks have many units, and small blocks share one. Extents are equal on all ranks, so
@@ -61,7 +61,7 @@ class Plan {
   Status make(const schedule::Schedule& schedule, std::span<const Block> blocks, std::size_t element_bytes,
               std::size_t segment_bytes, std::size_t grain, std::span<const std::uint8_t> merged, const Travel& travel);
 
-  // True if `unit` sends this cell's final result.
+  // `unit` sends this cell's final result.
   bool is_final(const Unit& unit, std::uint32_t cell) const noexcept;
 
   // The peer and direction with most messages, and their elements.
@@ -113,7 +113,7 @@ class Plan {
 
   std::size_t group_ = 0;  // limit of elements of a unit over several cells
   Travel travel_;
-  bool all_final_ = false;              // all sends are final
+  bool all_final_ = false;
   std::vector<std::uint32_t> written_;  // by block: last step that writes it in `out`
   std::vector<std::size_t> block_elements_;
   std::vector<std::uint32_t> first_;  // by block: first cell in a buffer

@@ -1,4 +1,4 @@
-// One collective in flight on one rank: the state of its plan's units, and what runs next.
+// The state of one collective's units on one rank, and what runs next.
 #pragma once
 
 #include <array>
@@ -23,7 +23,7 @@ namespace stretto::engine {
 
 using Clock = std::chrono::steady_clock;
 
-// Memory that must outlive a transfer.
+// Must outlive a transfer.
 struct Hold {
   payload::Buffer buffer;
   payload::Stream stream;
@@ -48,8 +48,8 @@ struct Notice {
 constexpr std::uint64_t announcement_mark = 0xFD;
 constexpr std::size_t announcement_bytes(std::uint32_t parts) noexcept { return sizeof(std::uint64_t) * (1 + parts); }
 
-// Limit of messages to a peer that overtake an earlier one in the schedule, whose order the peer follows. Some
-// transports hold few unexpected messages (libfabric's over TCP: 64) and then stop reading.
+// Messages to a peer that may overtake an earlier one in the schedule, whose order the peer follows. Some transports
+// hold few unexpected messages (libfabric's over TCP: 64) and then stop reading.
 constexpr std::uint32_t most_ahead = 32;
 
 // In a transfer's id: a notice, not the message.
@@ -60,7 +60,7 @@ constexpr std::uint32_t crossing_bit = 0x40000000u;
 
 class Run {
  public:
-  // Checks with equal results on every rank.
+  // With equal results on every rank.
   static Status check(const Work& call, const carrier::Carrier& carrier);
 
   // Plans a checked call. `slot` is for its transfers' ids, `sequence` for their tags. On failure nothing has moved and
@@ -84,7 +84,7 @@ class Run {
 
   bool leads() const noexcept { return left_before_ > 0 && !ended(); }
 
-  // True while messages between devices are to begin; earlier runs' come first.
+  // Messages between devices are to begin; earlier runs' come first.
   bool crosses() const noexcept { return next_crossing_ < crossings_.size(); }
   void may_cross(bool may) noexcept { may_cross_ = may; }
 
@@ -102,12 +102,12 @@ class Run {
   // ok, or incompatible: an arrived message's sender calls differently. Asks the carrier.
   Status compare_calls() noexcept;
 
-  // True if a transfer did not begin, so that others would wait in vain.
+  // A transfer did not begin, so others would wait in vain.
   bool stranded() const noexcept { return stranded_; }
   Status status() const noexcept { return status_; }
   const char* text() const noexcept { return text_.data(); }
 
-  // Ends the run with `status`. Withdraws transfers; memory that the carrier may still touch goes to `lost`.
+  // Withdraws transfers; memory that the carrier may still touch goes to `lost`.
   void give_up(Status status, const char* text, std::vector<Hold>* lost) noexcept;
 
   // "allreduce ring (raw) of f32 by sum, rank 1".
@@ -125,8 +125,7 @@ class Run {
   // A device must be polled.
   bool polls() const noexcept { return device_ != nullptr; }
 
-  // After the end: the status, with its message set, and the report. The run becomes inactive and its buffers are
-  // returned.
+  // After the end: the status, with its message set, and the report. Deactivates the run and returns its buffers.
   Status finish(Report* report) noexcept;
 
  private:
@@ -170,7 +169,7 @@ class Run {
     std::vector<std::uint32_t> units;
   };
 
-  // A message on its way from the device to pinned memory (run_device.cpp).
+  // On its way from the device to pinned memory (run_device.cpp).
   struct Part {
     std::uint32_t segment = 0;
     const std::byte* data = nullptr;  // null: an absent contribution
@@ -250,7 +249,7 @@ class Run {
   std::uint64_t id_of(std::uint32_t unit) const noexcept { return std::uint64_t{slot_} << 32 | unit; }
   std::uint64_t tag_of(const Unit& unit) const noexcept;
   payload::Cell& at(std::uint32_t cell) noexcept { return cells_[plan_.cell(cell)]; }
-  // cell() that also enters its lane for the worker's next operations.
+  // Also enters the cell's lane for the worker's next operations.
   payload::Cell& touch(std::uint32_t cell) noexcept {
     if (device_ != nullptr) enter_lane(cell);
     return at(cell);

@@ -13,7 +13,7 @@ struct Interval {
   bool result;
 };
 
-// True if an input and a result share memory. Sorts `intervals`.
+// An input and a result share memory. Sorts `intervals`.
 bool clash(std::vector<Interval>& intervals) {
   std::sort(intervals.begin(), intervals.end(), [](const Interval& a, const Interval& b) { return a.begin < b.begin; });
   const std::byte* ends[2] = {nullptr, nullptr};  // furthest, of inputs and results

@@ -69,7 +69,7 @@ void Run::find_exchanges() {
 }
 
 // A block outlives the message that replaces it, so the message is copied. A raw message's sender overwrites it only
-// after it was read. So two ranks that exchange blocks which both overwrite must not borrow: they would wait for each
+// after it was read. Two ranks that exchange blocks which both overwrite must not borrow: they would wait for each
 // other.
 bool Run::may_borrow(std::uint32_t u) const noexcept {
   const Unit& unit = plan_.units[u];
@@ -99,7 +99,7 @@ Status Run::take_landing(std::uint32_t u) noexcept {
   return Status::ok;
 }
 
-// Precondition: packed, and passed by the device.
+// The departure is packed, and passed by the device.
 Status Run::announce(Departure& d) noexcept {
   Live& live = live_[d.unit];
   Crossing& c = crossings_[live.crossing];

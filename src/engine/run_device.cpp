@@ -1,5 +1,4 @@
-// A run with blocks in device memory. The worker enqueues operations on lanes (device/device.hpp), and the host polls
-// the device:
+// Blocks in device memory. The worker enqueues operations on lanes (device/device.hpp), and the host polls the device:
 //
 //   a send      is packed, copied to pinned memory once its lengths are known, and begins when the copy is complete
 //   a receive   arrives in pinned memory and is copied to the device: done when enqueued
@@ -38,7 +37,7 @@ Status Run::begin_on_device(const Work& call) {
   return stream_ ? d.start_after(*stream_, lanes) : Status::ok;
 }
 
-// The first lane's memory has blocks without a home and copied inputs.
+// Blocks without a home and copied inputs are in the first lane's memory.
 Status Run::share_homes() noexcept {
   device::LanePositions copied;
   const Status s = device_->end_unit(&copied);
@@ -46,7 +45,7 @@ Status Run::share_homes() noexcept {
   return device_->device().join(0, device_->lanes());
 }
 
-// Quantises all inputs before the first message, if the payload asks for it.
+// Before the first message, if the payload asks for it.
 Status Run::quantise_ahead() noexcept {
   if (!reduces_ || spec_.codes != payload::Codes::ahead) return Status::ok;
   device_->begin_unit(0);
@@ -128,7 +127,7 @@ Status Run::depart(std::uint32_t u) noexcept {
   return send_mark(u);
 }
 
-// Copies the message to pinned memory. Precondition: lengths are known.
+// Copies the message, of known lengths, to pinned memory.
 Status Run::stage(Departure& d) noexcept {
   std::size_t total = 0;
   for (const Part& p : d.parts) total += p.bytes;

@@ -52,7 +52,7 @@ bool Run::under_way(std::uint32_t u) const noexcept {
   return (comes && state == State::posted) || ((comes || plan_.units[u].task == Task::send) && state == State::moving);
 }
 
-// True while the device still makes the message.
+// The device still makes the message.
 bool Run::departs(std::uint32_t u) const noexcept {
   return std::any_of(departures_.begin(), departures_.end(), [u](const Departure& d) { return d.unit == u; });
 }

@@ -4,7 +4,7 @@
 #include "engine/run.hpp"
 
 namespace stretto::engine {
-// Bytes of a posted receive; at least one, for a mark.
+// Room of a posted receive; at least one byte, for a mark.
 std::size_t Run::room_for(const Unit& unit) const noexcept {
   if (between_ != nullptr && unit.cells > 0) return announcement_bytes(unit.cells);
   std::size_t bytes = 0;

@@ -48,8 +48,8 @@ std::uint64_t Run::tag_of(const Unit& unit) const noexcept {
   return tags_.tag(sequence_, unit.message, mix(signature_, worker_.raw_bytes(elements(unit))));
 }
 
-// Examines ranks that exchange messages with this rank in this run. A message under its number belongs to it, or proves
-// a different call.
+// A message from a rank that exchanges messages with this one, under this run's number, belongs to it or proves a
+// different call.
 Status Run::compare_calls() noexcept {
   std::int32_t looked = -1;
   for (std::uint32_t u = 0; u < plan_.units.size(); ++u) {

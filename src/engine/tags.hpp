@@ -22,7 +22,7 @@ class Tags {
   static constexpr unsigned most_long_bits = 20, least_run_bits = 4, most_run_bits = 8;
 
   Tags() = default;
-  // Number of tags: a power of two, at least 2^15.
+  // A power of two, at least 2^15.
   explicit Tags(std::uint64_t tags) noexcept : bits_(static_cast<unsigned>(std::bit_width(tags)) - 1) {
     run_bits_ = std::clamp((bits_ - 1 - number_bits) / 3, least_run_bits, most_run_bits);
     long_bits_ = std::min(most_long_bits, bits_ - 1 - run_bits_);

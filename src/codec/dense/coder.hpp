@@ -25,7 +25,7 @@ bool read_states(const std::uint8_t* p, int sets, States* states) noexcept;
 
 // Bytes behind their output that these functions and their kernels may touch.
 inline constexpr std::size_t kCoderSlack = 128;
-// Of a group, without states: a word a lane and step.
+// For a group, without states: a word a lane and step.
 inline constexpr std::size_t kMostWordBytes = (kBlocks + 1) * std::size_t{kLanes} * 2;
 
 // Reads the planes of a group. Counts widths and classes; writes low bits to `low`, and a byte for each value's class

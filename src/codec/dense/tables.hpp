@@ -26,7 +26,6 @@ struct Tables {
   Table classes[kMaxWidth + 1];    // by the width of their block
 };
 
-// Of a chunk.
 struct Counts {
   std::uint32_t widths[kMaxWidth + 1][kMaxWidth + 1];  // by the group's largest width
   alignas(64)
