@@ -1,7 +1,6 @@
-// Backends move the data of decided calls: by schedules, the MPI's own collectives, or a node's shared memory.
-// select/decide.hpp chooses one that serves() the call. A blocking call that needs no agreement run()s at once, and
-// prepare() keeps it for equal calls (api/operation/prepared.hpp). Other calls start() in their turn, or run() if the
-// backend only blocks.
+// Backends move the data of decided calls: by schedules, the MPI's own collectives, or a node's shared memory. A
+// blocking call without agreement run()s at once, and prepare() keeps it for equal calls (api/operation/prepared.hpp).
+// Other calls start() in their turn, or run() if the backend only blocks.
 #pragma once
 
 #include <cstdint>
@@ -26,11 +25,11 @@ using select::Support;
 
 class Pending {
  public:
-  // An incomplete call waits, or leaves its buffers to the system for as long as it runs.
+  // An incomplete call waits, or leaves its buffers to the system meanwhile.
   virtual ~Pending() = default;
-  // True while lead steps are left, which the caller does before its work (schedule::Lane).
+  // Lead steps are left, which the caller does before its work (schedule::Lane).
   virtual bool leads() const noexcept { return false; }
-  // True while no later call may start its data.
+  // No later call may start its data.
   virtual bool holds_up() const noexcept { return false; }
   // Fills *ran when complete, if the backend counts the bytes it sends.
   virtual Status test(bool* done, engine::Report* ran) noexcept = 0;
@@ -44,12 +43,11 @@ class Pending {
   }
 };
 
-// Serves all calls that differ only in their buffers; without arrays and user's functions.
+// All calls that differ only in their buffers; no arrays nor user's functions.
 class PreparedCall {
  public:
   virtual ~PreparedCall() = default;
-  // As Backend::run(), with the buffers of Call and the timeout of stretto_options. Every cache line counts: all are
-  // cold after a system call.
+  // Backend::run() with other buffers and timeout. Every cache line counts: all are cold after a system call.
   virtual Status run(const void* send, void* recv, double timeout) noexcept = 0;
 };
 
@@ -57,28 +55,26 @@ class Backend {
  public:
   virtual ~Backend() = default;
 
-  // Its name in reports, and as a forced schedule. Null: reports name the schedule that ran. Static storage.
+  // In reports, and as a forced schedule. Null: reports name the schedule that ran. Static storage.
   virtual const char* name() const noexcept = 0;
 
-  // True if the backend serves `call` exactly, with raw values. Depends only on arguments that are equal on all ranks,
-  // once all know the counts of gatherv and scatterv.
+  // The backend serves `call` exactly, with raw values. Depends only on arguments that are equal on all ranks, once all
+  // know the counts of gatherv and scatterv.
   virtual bool serves(const Call& call) const noexcept = 0;
 
-  // True: the call may start(). False: run() blocks until the end.
+  // False: run() blocks until the end.
   virtual bool starts(const Call& call) const noexcept = 0;
 
-  // True if a started call must wait for all earlier calls of other backends, and for those of its own that hold up
-  // later calls.
+  // A started call must wait for all earlier calls of other backends, and for its own that hold up later calls.
   virtual bool in_turn() const noexcept { return false; }
 
-  // Precondition of run() and start(): the backend serves the call, and `decision` names it and is complete, or made
-  // for raw values. Every rank uses the same backend, and all ranks call in the same order. The buffers of `call` are
-  // borrowed until the end; start() also borrows `call`. run() fills *ran if bytes are counted. A backend implements
-  // start() for calls that it starts(), else run().
+  // The backend serves the call, and `decision` names it and is complete, or made for raw values. Every rank uses this
+  // backend, in one order of calls. Buffers are borrowed until the end; start() also borrows `call`. run() fills *ran
+  // if bytes are counted. A backend implements start() for calls that it starts(), else run().
   virtual Status run(const Call& call, const Decision& decision, engine::Report* ran) noexcept;
   virtual Status start(const Call& call, const Decision& decision, std::unique_ptr<Pending>* pending) noexcept;
 
-  // For raw values. The backend outlives it. Null: the call cannot be prepared, or there is no memory.
+  // For raw values; borrows the backend. Null: the call cannot be prepared, or there is no memory.
   virtual std::unique_ptr<PreparedCall> prepare(const Shape& shape) noexcept = 0;
 };
 
@@ -92,19 +88,19 @@ inline Status Backend::start(const Call& call, const Decision&, std::unique_ptr<
 
 class Meeting : public Pending {
  public:
-  // After success: true if all ranks gave the same word.
+  // After success: all ranks gave one word.
   virtual bool same() const noexcept = 0;
 };
 
-// A host's shared memory, where comparing one word costs far less than an exchange of signatures.
+// Comparing a word in a host's shared memory costs far less than an exchange of signatures.
 class NodeBackend : public Backend {
  public:
-  // *same: true if all ranks gave the same value. Every rank calls it, in order with collectives. incompatible: another
-  // rank called something else; the memory serves no call from then on.
+  // *same: all ranks gave one value. Collective. incompatible: another rank called something else; the memory then
+  // serves no more calls.
   virtual Status agree(std::uint64_t value, double timeout, bool* same) noexcept = 0;
 
-  // True if streams serve `call`, too, within its bound and by an allowed payload; implies serves(). Equal on every
-  // rank. Results are those of the engine under that payload.
+  // Streams serve `call`, too, within its bound and by an allowed payload; implies serves(). Equal on every rank.
+  // Results are those of the engine.
   virtual bool streams(const Call& call) const noexcept = 0;
 
   // serves(), even if the memory is no longer in use.
@@ -114,40 +110,38 @@ class NodeBackend : public Backend {
   virtual void give_up(Status status) noexcept = 0;
 
   // Begins a nonblocking call: compares `word`, if any, as agree() does, and then, if `runs` and all words are equal,
-  // moves the data. Calls run in the order of begin(), equal on every rank. Tests and waits of any of them, blocking
-  // calls of this backend, and communication cores drive them. `call` and its buffers are borrowed until the end.
+  // moves the data. Calls run in the order of begin(), equal on every rank. Their tests and waits, blocking calls of
+  // this backend, and communication cores drive them. `call` and its buffers are borrowed until the end.
   virtual Status begin(const Call& call, std::optional<std::uint64_t> word, bool runs,
                        std::unique_ptr<Meeting>* meeting) noexcept = 0;
 
   // Informs ranks that block in a collective that this rank started its nonblocking form.
   virtual void started() noexcept = 0;
 
-  // True if ranks called different collectives without an agreement: the memory serves no more calls, and the moved
-  // data are undefined.
+  // Ranks called different collectives without an agreement: the memory serves no more calls, and the moved data are
+  // undefined.
   virtual bool differed() const noexcept = 0;
 
-  // Names the ranks whose processes have ended; empty if none is known to. For any thread, even after the backend's
-  // end.
+  // Names ranks whose processes are known to have ended. For any thread, even after the backend's end.
   virtual std::function<std::string()> ended() const = 0;
 
-  // Call it once all ranks know that they called differently. True: the memory serves nothing from now on.
+  // Once all ranks know that they called differently. True: the memory serves nothing from now on.
   virtual bool look_again() noexcept = 0;
 };
 
 // Memory that the ranks of each host share, and schedules between the hosts.
 class NodesBackend : public Backend {
  public:
-  // True if raw sums inside hosts and streams between them serve `call`, too, within its bound.
+  // Raw sums inside hosts and streams between them serve `call`, too, within its bound.
   virtual bool streams(const Call& call) const noexcept = 0;
 
-  // Ends the use of this host's memory, with `status` and this thread's message.
   virtual void give_up(Status status) noexcept = 0;
 
   // As NodeBackend::ended().
   virtual std::function<std::string()> ended() const = 0;
 };
 
-// The backends of a communicator; null: it has none of that kind.
+// Null: the communicator has none of that kind.
 struct Backends {
   std::unique_ptr<Backend> schedules;
   std::unique_ptr<Backend> mpi;

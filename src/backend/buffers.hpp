@@ -5,7 +5,7 @@
 
 namespace stretto::backend {
 
-// Precondition: the arguments are checked, and counts are complete on every rank.
+// The arguments are checked, and counts complete on every rank.
 engine::Arguments engine_arguments(const call::Call& call, int rank) noexcept;
 
 }  // namespace stretto::backend

@@ -1,5 +1,4 @@
-// A communicator of a library for device memory (NCCL), which a module makes: messages between devices, and collectives
-// in the order of a stream.
+// A communicator of a library for device memory (NCCL), made by a module.
 #pragma once
 
 #include <array>
@@ -25,12 +24,11 @@ struct DevicePlace {
 // For one thread at a time, with its device current in every call.
 class DeviceComm : public carrier::DeviceMessages {
  public:
-  // True if the library has the collective, with raw values. Equal on every rank.
+  // The library has the collective, with raw values. Equal on every rank.
   virtual bool serves(const call::Call& call) const noexcept = 0;
 
-  // Begins to enqueue the collective on a stream of the device, which may be captured in a graph. Precondition:
-  // serves(), no messages are in flight, and all earlier collectives are enqueued. Every rank begins the same
-  // collectives in the same order.
+  // Begins to enqueue the collective on a stream, which may be captured in a graph. Requires serves(), no messages in
+  // flight, and all earlier collectives enqueued. Collective.
   virtual Status begin(const call::Call& call, void* stream) noexcept = 0;
 
   // Enqueuing may wait for other ranks' calls, and nothing else may begin before *enqueued is true.

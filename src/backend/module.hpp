@@ -1,5 +1,5 @@
-// The interface of a module (src/modules), which the core loads on demand (api/creation/modules.hpp). Core and module
-// use each other's classes, so versions and builds must be equal.
+// The interface of a module (src/modules), loaded on demand (api/creation/modules.hpp). Core and module use each
+// other's classes, so versions and builds must be equal.
 #pragma once
 
 #include <memory>
@@ -23,14 +23,13 @@ struct Module {
   const char* version;
   const char* build;   // backend/build.hpp
   const char* serves;  // the software that it was built for: "Open MPI 5.0.11"
-  // Describes in *found the software that the module uses at run time; fails with the reason if it cannot be used.
-  // Null: it needs nothing but its MPI.
+  // Describes the software at run time; fails with the reason if it cannot be used. Null: the MPI alone.
   Status (*finds)(std::string* found) noexcept;
-  // Modules of an MPI: makes a transport of the MPI_Comm at `comm` (modules/mpi/transport.hpp). Else null.
+  // Over the MPI_Comm at `comm` (modules/mpi/transport.hpp). Null for modules of no MPI.
   Status (*transport_of)(const void* comm, std::unique_ptr<Transport>* transport) noexcept;
-  // Makes a transport of ranks that meet in a store, which is not used afterwards. Else null.
+  // Among ranks that meet in a store, which is not used afterwards. Null for modules of an MPI.
   Status (*transport_in)(carrier::Store& store, const Place& place, std::unique_ptr<Transport>* transport) noexcept;
-  // Makes a communicator of devices, for ranks that know an id made by one of them. Collective. Else null.
+  // For ranks that know an id made by one of them. Collective. Null: none.
   Status (*make_device_comm_id)(DeviceCommId* id) noexcept = nullptr;
   Status (*make_device_comm)(const DevicePlace& place, const DeviceCommId& id,
                              std::unique_ptr<DeviceComm>* made) noexcept = nullptr;

@@ -39,7 +39,7 @@ bool adds_codes(stretto_payload p) noexcept {
   return p == STRETTO_PAYLOAD_AUTO || p == STRETTO_PAYLOAD_FUSED || p == STRETTO_PAYLOAD_HOMOMORPHIC;
 }
 
-// For started collectives, beside the blocking calls.
+// Started collectives, beside the blocking calls.
 struct Lane {
   explicit Lane(node::Collectives& of)
       : patience(of.group().patience()), collectives(of.beside()), started(patience_of(*collectives)) {

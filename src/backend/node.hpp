@@ -7,7 +7,7 @@
 
 namespace stretto::backend {
 
-// Takes over collectives that the ranks made together. Throws std::bad_alloc.
+// Throws std::bad_alloc.
 std::unique_ptr<NodeBackend> make_node_backend(std::unique_ptr<node::Collectives> collectives);
 
 }  // namespace stretto::backend

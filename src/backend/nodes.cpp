@@ -26,17 +26,15 @@ using namespace call;
 
 namespace {
 
-// Pieces that may be between the hosts at a time.
 constexpr std::size_t most_between = 8;
 
-// Bytes of a call up to which one lane carries all: a message more costs more than a longer one.
+// Longer calls use all lanes: an additional message costs more than a longer one.
 constexpr std::size_t longest_in_one_lane = 8 * 1024;
 
 bool is_sum_or_extreme(stretto_op op) noexcept {
   return op == STRETTO_SUM || op == STRETTO_MEAN || op == STRETTO_MIN || op == STRETTO_MAX;
 }
 
-// Adds up what one lane sent for a piece.
 void add(const engine::Report& piece, engine::Report* all) noexcept {
   all->algorithm = piece.algorithm;
   all->payload = piece.payload;
@@ -125,7 +123,6 @@ class Nodes final : public NodesBackend {
   }
 
  private:
-  // A piece of the vector on its way.
   struct Piece {
     std::size_t first = 0, count = 0;  // elements
     std::byte* block = nullptr;        // of this rank's lane; null: it has none, or no result there
@@ -134,7 +131,7 @@ class Nodes final : public NodesBackend {
     engine::Request request;
   };
 
-  // One call. Each piece passes arrive(), start(), end() and leave(), in the same order on all ranks of a host.
+  // Each piece passes arrive(), start(), end() and leave(), in one order on all ranks of a host.
   class Execution {
    public:
     Execution(Nodes& nodes, const Call& call, const Decision& decision, engine::Report* ran)
@@ -176,7 +173,7 @@ class Nodes final : public NodesBackend {
       std::size_t begun = 0, ended = 0;
       const std::size_t pieces = kind_ == Collective::barrier ? 1 : (count_ + step_ - 1) / step_;
       while (ended < pieces) {
-        // Between two pieces in memory the messages of others advance.
+        // Messages of other pieces advance meanwhile.
         if (pieces > 1) static_cast<void>(at_.engine_.progress());
         Status s = Status::ok;
         if (begun < pieces && begun - ended < most_between)
@@ -203,7 +200,7 @@ class Nodes final : public NodesBackend {
       return static_cast<std::size_t>(host_.size()) == lanes_ && piece.count % lanes_ == 0;
     }
 
-    // The lane's rank on this host. A single lane passes the root.
+    // A single lane passes the root.
     std::size_t local(std::size_t lane) const noexcept { return lanes_ == 1 && with_root_ ? root_number_ : lane; }
 
     // This rank's lane, by host.
@@ -228,8 +225,8 @@ class Nodes final : public NodesBackend {
       return start(piece);
     }
 
-    // Where other ranks of the host read this rank's input, the sum must not replace it yet. A rank but the root has no memory for
-    // results of a reduce.
+    // A sum must not replace input that other ranks of the host still read. Only the root has memory for results of a
+    // reduce.
     void place_block(Piece& piece) {
       const bool own = kind_ != Collective::reduce || (at_root_ && lanes_ == 1);
       const bool replaces = reduces(kind_) && in_ == nullptr;
@@ -267,8 +264,8 @@ class Nodes final : public NodesBackend {
       return Status::ok;
     }
 
-    // Where ranks share cores, each round in slots waits for a core. The kernel copies a whole block in one round, and the sum has the
-    // order and the bits of reduce_scatter's.
+    // With shared cores each round in slots waits for a core. The kernel copies a whole block in one round, and the sum
+    // has the order and bits of reduce_scatter's.
     Status sum_copies(const Piece& piece, std::size_t block) {
       const auto ranks = static_cast<std::size_t>(host_.size());
       at_.copies_.resize(ranks * block);
@@ -311,7 +308,7 @@ class Nodes final : public NodesBackend {
       return has_all_first() ? Status::ok : spread(piece);
     }
 
-    // The root gets the blocks of all lanes. Those of one length less are padded.
+    // Shorter blocks are padded.
     Status collect(const Piece& piece) {
       if (lanes_ == 1) {
         if (at_root_ && piece.apart) std::memcpy(output(piece.first), piece.block, piece.count * size_);
@@ -356,19 +353,19 @@ class Nodes final : public NodesBackend {
     bool at_root_ = false;
     bool with_root_ = false;  // this host is the root's
     bool in_lane_ = false;
-    std::size_t lane_ = 0;  // of this rank, if it is in one
+    std::size_t lane_ = 0;  // if this rank is in one
     engine::Work work_;
     std::size_t step_ = 0;  // elements of a piece
   };
 
-  // The rank's position among the ranks of its host.
   std::size_t number_of(int rank) const noexcept {
     const auto host = static_cast<std::size_t>(groups_.group_of[static_cast<std::size_t>(rank)]);
     const std::vector<std::int32_t>& members = groups_.members[host];
     return static_cast<std::size_t>(std::find(members.begin(), members.end(), rank) - members.begin());
   }
 
-  // Messages of this rank's lane advance while it waits for its host, and so do started calls, for which another rank may wait.
+  // Messages of this rank's lane and started calls, for which another rank may wait, advance while it waits for its
+  // host.
   static void progress(void* of) noexcept {
     auto* const own = static_cast<Nodes*>(of);
     static_cast<void>(own->engine_.progress());
@@ -376,7 +373,7 @@ class Nodes final : public NodesBackend {
     own->transport_.progress();
   }
 
-  // The schedule of as many ranks as there are hosts, between `peers`, one of each host. `root`: a rank of these; negative: none.
+  // Between `peers`, one of each host. `root`: one of these; negative: none.
   std::shared_ptr<const schedule::Schedule> schedule_of(Collective kind, const select::Choice& choice,
                                                         std::vector<std::int32_t> peers, int root) {
     const std::int32_t root_host = root < 0 ? 0 : groups_.group_of[static_cast<std::size_t>(root)];

@@ -1,16 +1,17 @@
 // Collectives of several hosts, through the memory that the ranks of each host share.
 //
-// A vector is cut into pieces, and a piece into one block a lane. Lane i has the ranks with number i on their hosts; there are as
-// many lanes as the smallest host has ranks. Short calls have one lane, which passes the root. Between the hosts the schedule of a
-// piece runs in each lane, while other pieces are worked on in memory. Before and after it, on a host:
+// A vector is cut into pieces, and a piece into one block a lane. Lane i has the ranks with number i on their hosts;
+// there are as many lanes as the smallest host has ranks. Short calls have one lane, which passes the root. Between the
+// hosts the schedule of a piece runs in each lane, while other pieces are worked on in memory. Before and after it, on
+// a host:
 //
 //   allreduce   its ranks sum block i into the result of lane i's rank       all copy all blocks
-//   reduce      the same                                                     the root copies all blocks
+//   reduce      likewise                                                     the root copies all blocks
 //   bcast       ranks of the root's host copy the piece                      ranks of other hosts copy all blocks
 //   barrier     its ranks wait for one another                               and again
 //
-// A host sends what one rank of as many hosts sends. Sums inside a host are in the order of its ranks; streams are of these sums, so
-// that the error is that of one contribution a host (Decision::hosts).
+// A host sends as much as one rank of as many hosts. Sums inside a host are in the order of its ranks; streams carry
+// these sums, so the error is that of one contribution a host (Decision::hosts).
 #pragma once
 
 #include <memory>
@@ -23,8 +24,8 @@
 
 namespace stretto::backend {
 
-// `host`: of the ranks on this rank's host, in ascending order. `groups`: the ranks of each host, equal on all ranks. All references are
-// borrowed; the transport advances while a rank waits for its host's other ranks. Throws std::bad_alloc.
+// `host`: the ranks on this rank's host, in ascending order. `groups`: the ranks of each host, equal on all ranks. All
+// references are borrowed; the transport advances while a rank waits for its host. Throws std::bad_alloc.
 std::unique_ptr<NodesBackend> make_nodes_backend(std::unique_ptr<node::Collectives> host, engine::Engine& engine,
                                                  const schedule::Groups& groups, Transport& transport);
 

@@ -11,22 +11,22 @@
 
 namespace stretto::backend {
 
-// Used while the device is the thread's current one.
+// The device is the thread's current one.
 class PeerMemory {
  public:
   explicit PeerMemory(device::Device& device) noexcept : device_(device) {}
   PeerMemory(const PeerMemory&) = delete;
   PeerMemory& operator=(const PeerMemory&) = delete;
 
-  // True if `p` lies in the device's pools. The program's memory may not be lent: its lifetime is unknown.
+  // `p` lies in the device's pools. The program's memory is not lent: its lifetime is unknown.
   bool may_lend(const void* p) noexcept { return device_.share(p) != nullptr; }
 
-  // *offset: of `p` in its allocation. Precondition: may_lend(p).
+  // *offset: of `p` in its allocation. Requires may_lend(p).
   Status lend(const void* p, device::MemoryHandle* handle, std::uint64_t* offset) noexcept;
 
   Status open(const device::MemoryHandle& handle, std::byte** base) noexcept;
 
-  // Precondition: the device does nothing there any more.
+  // The device does nothing there any more.
   void close_all() noexcept;
 
   // unsupported: the error is no reason to lose the device.

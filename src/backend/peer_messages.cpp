@@ -101,7 +101,7 @@ class Peers final : public PeerMessages, PeerNotes::Reader {
   bool one_by_one() const noexcept override { return false; }
   bool drops() const noexcept override { return true; }
 
-  // A kernel of this device can read streams, which lie in a peer's pools. Raw values may lie in any allocation: they
+  // This device's kernels can read streams, which lie in a peer's pools. Raw values may lie in any allocation, so they
   // must be of its own device and process.
   bool lends(int peer, bool raw) const noexcept override {
     return !raw || (in_process(peer) && cards_[static_cast<std::size_t>(peer)].device == own().device);
@@ -228,7 +228,7 @@ class Peers final : public PeerMessages, PeerNotes::Reader {
     return Status::ok;
   }
 
-  // A message is offered at once: its sender's host knows that it is there.
+  // Offers the message at once: its sender's host knows that it is there.
   Status begin(const DeviceTransfer& given) noexcept {
     if (const Status s = append(&transfers_, &spare_transfers_); s != Status::ok) return s;
     Transfer& t = transfers_.back();
@@ -274,7 +274,7 @@ class Peers final : public PeerMessages, PeerNotes::Reader {
     return notes_.tell(t.given.peer, note);
   }
 
-  // Precondition: `t` is a receive, and its message has been offered.
+  // `t` is a receive, and its message has been offered.
   Status meet(Transfer& t, const Note& note) noexcept {
     t.peers = note.transfer;
     if (note.bytes != t.given.bytes)
@@ -304,7 +304,7 @@ class Peers final : public PeerMessages, PeerNotes::Reader {
     return copy(t, t.given.data, from);
   }
 
-  // Precondition: `t` is a send, and its receiver has named the destination.
+  // `t` is a send, and its receiver has named the destination.
   Status put(Transfer& t, const Note& room) noexcept {
     t.peers = room.own;
     std::byte* base = nullptr;
@@ -318,7 +318,7 @@ class Peers final : public PeerMessages, PeerNotes::Reader {
     return notes_.tell(t.given.peer, note, t.number);
   }
 
-  // Copies end in the order of their beginning, so that the driver is asked about the oldest alone.
+  // Copies end in order, so the driver is asked about the oldest alone.
   Status advance() noexcept {
     for (Transfer& t : transfers_) {
       if (notes_.lost(t.given.peer)) lose(t);
@@ -342,8 +342,7 @@ class Peers final : public PeerMessages, PeerNotes::Reader {
     return Status::ok;
   }
 
-  // Ends a transfer whose peer is gone. Copies and reads of this rank's device still have to end; completed copies are
-  // kept.
+  // Ends a transfer whose peer is gone. This device's copies and reads still have to end; completed copies are kept.
   void lose(Transfer& t) const noexcept {
     const bool in_use = t.reported && t.state == State::lent;  // until it is given back
     if (in_use || t.state == State::moves || t.state == State::ended) return;
@@ -417,7 +416,7 @@ class Peers final : public PeerMessages, PeerNotes::Reader {
   bool broken_ = false;
 };
 
-// Combined with the process id, which a forked child does not share, it tells processes apart in any namespace.
+// A forked child shares it, but not the process id; both together tell processes apart in any namespace.
 std::uint64_t process_number() noexcept {
   static const std::uint64_t number = [] {
     std::uint64_t n = 0;

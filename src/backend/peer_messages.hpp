@@ -5,8 +5,8 @@
 // handle (CUDA IPC), once per allocation. The lifetime of the program's memory is unknown, so the sender copies such
 // values into the receiver's pool.
 //
-// A note of the host (peer_notes.hpp) offers a message: its place and length. The receiver reports when it has copied
-// it, or read it for the last time. Until then it stays in place, and its sender's transfer lasts.
+// A note (peer_notes.hpp) offers a message: its place and length. The receiver reports when it has copied it, or read
+// it for the last time; until then the transfer lasts.
 #pragma once
 
 #include <cstdint>
@@ -22,19 +22,18 @@ namespace stretto::backend {
 
 // Published by each rank beforehand.
 struct PeerCard {
-  std::uint64_t process = 0;  // equal for its threads, and for no other process
-  std::uint64_t host = 0;     // the kernel that runs; 0: unknown
-  std::uint64_t device = 0;   // its number in the process
+  std::uint64_t process = 0;  // equal for the threads of one process alone
+  std::uint64_t host = 0;     // the running kernel; 0: unknown
+  std::uint64_t device = 0;
 };
 
 PeerCard peer_card(int device) noexcept;
 
 class PeerMessages : public carrier::DeviceMessages {
  public:
-  // True if the ranks are of several processes.
   virtual bool crosses_processes() const noexcept = 0;
 
-  // Most ranks that use one device, as far as known: those of one process.
+  // As far as known: ranks of one process.
   virtual int most_on_a_device() const noexcept = 0;
 
   // Tries messages between processes: exchanges a handle per rank. unsupported: impossible.
@@ -42,8 +41,8 @@ class PeerMessages : public carrier::DeviceMessages {
   virtual Status take(std::span<const device::MemoryHandle> handles) noexcept = 0;
 };
 
-// `cards`: one per rank, in rank order; this rank's device is the thread's current one. Takes `carrier`, whose messages
-// meet no others, on success. unsupported: some rank's memory is out of reach.
+// `cards`: in rank order; this rank's device is the thread's current one. Takes `carrier`, whose messages meet no
+// others, on success. unsupported: some rank's memory is out of reach.
 Status make_peer_messages(device::Device& device, std::span<const PeerCard> cards,
                           std::unique_ptr<carrier::Carrier>* carrier, std::unique_ptr<PeerMessages>* made) noexcept;
 

@@ -1,4 +1,4 @@
-// Notes: small messages of the host about messages between devices.
+// Small messages of the host about messages between devices.
 //
 //   where the receiver copies, or borrows   offer, taken
 //   where the sender copies                 ask, room, put
@@ -20,15 +20,14 @@ namespace stretto::backend {
 struct Note {
   enum Kind : std::uint64_t { offer = 1, ask = 2, room = 3, put = 4, taken = 5, closed = 6 };
   std::uint64_t kind = 0;
-  std::uint64_t transfer = 0;     // the addressee's number of it; of an offer or ask its sender's
-  std::uint64_t own = 0;          // of a room, its sender's number of the transfer
-  std::uint64_t tag = 0;          // of an offer or ask
-  std::uint64_t bytes = 0;        // of an offer or ask
+  std::uint64_t transfer = 0;     // the addressee's number of it; offer, ask: the sender's
+  std::uint64_t own = 0;          // room: its sender's number of the transfer
+  std::uint64_t tag = 0;          // offer, ask
+  std::uint64_t bytes = 0;        // offer, ask
   std::uint64_t address = 0;      // in one process; else within the allocation of the handle
   device::MemoryHandle handle{};  // between processes
 };
 
-// For one thread at a time.
 class PeerNotes {
  public:
   using Clock = std::chrono::steady_clock;
@@ -51,15 +50,15 @@ class PeerNotes {
   // Messages of the carrier meet no others.
   void begin(std::unique_ptr<carrier::Carrier> carrier) noexcept;
 
-  // `transfer`: one of this rank's, reported to the reader when the note has left; 0: none.
+  // `transfer`: reported to the reader when the note has left; 0: none.
   Status tell(int peer, const Note& note, std::uint64_t transfer = 0) noexcept;
   Status hear(Reader& reader) noexcept;
 
-  // True if no more notes can come from the rank.
+  // No more notes can come from the rank.
   bool lost(int rank) const noexcept { return lost_[static_cast<std::size_t>(rank)] != 0; }
 
-  // Tells all others that this rank no longer accesses their memory (if `says`), and waits until they have told the
-  // same. True: all did before `limit`. No note can be sent afterwards.
+  // Tells all others that this rank no longer accesses their memory (if `says`), and waits for theirs. True: all did
+  // before `limit`. No note can be sent afterwards.
   bool close(bool says, Clock::time_point limit) noexcept;
 
  private:
@@ -70,7 +69,7 @@ class PeerNotes {
   struct Mail {
     std::vector<Note> inbox;
     std::list<Letter> letters;
-    Mail* next = nullptr;  // of retained ones
+    Mail* next = nullptr;
   };
 
   void listen(std::size_t peer) noexcept;

@@ -11,7 +11,7 @@ namespace stretto::backend {
 
 class ScheduleCache {
  public:
-  // Null: there is no such algorithm for the collective.
+  // Null: no such algorithm for the collective.
   std::shared_ptr<const schedule::Schedule> get(const std::string& algorithm, const schedule::Request& request);
 
  private:

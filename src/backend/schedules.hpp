@@ -1,4 +1,4 @@
-// Schedules of stretto, for every call and carrier.
+// Serves every call over any carrier.
 #pragma once
 
 #include <memory>

@@ -1,4 +1,4 @@
-// The transport under a communicator (api/creation/create.hpp): a module makes it of an MPI's communicator, or over
+// The transport under a communicator (api/creation/create.hpp), made by a module from an MPI's communicator, or over
 // UCX.
 #pragma once
 
@@ -16,22 +16,21 @@
 
 namespace stretto::backend {
 
-// Its communicator destroys it after all other parts. Collective functions are called in the same order on every rank.
-// A rank that fails in one takes part to its end, so that no other waits for it.
+// Destroyed after all other parts of its communicator. Collective functions are called in one order on every rank. A
+// rank that fails in one takes part to its end, so that no other waits for it.
 class Transport : public node::Exchange {
  public:
-  // Name and version of the software that moves the bytes, as in profiles: "Open MPI 5.0.11". Throws std::bad_alloc.
+  // Software that moves the bytes, as in profiles: "Open MPI 5.0.11". Throws std::bad_alloc.
   virtual std::string name() const = 0;
 
   // Rank 0's bytes on every rank. Collective.
   virtual Status broadcast(void* data, std::size_t bytes) noexcept = 0;
 
-  // A carrier whose messages meet no others. Collective.
+  // Its messages meet no others. Collective.
   virtual Status make_carrier(std::unique_ptr<carrier::Carrier>* carrier) noexcept = 0;
 
-  // Messages between the memories of devices, of which this rank uses one, the thread's current one; null if the
-  // transport does not take such memory. Collective; every rank must have come within `limit` seconds. They meet no
-  // others.
+  // For the thread's current device; null if the transport does not take such memory. Their messages meet no others.
+  // Collective; every rank must have come within `limit` seconds.
   virtual Status make_device_messages(const device::Plugin& plugin, int device, double limit,
                                       std::unique_ptr<carrier::DeviceMessages>* made) noexcept {
     static_cast<void>(plugin);
@@ -41,10 +40,10 @@ class Transport : public node::Exchange {
     return Status::ok;
   }
 
-  // The transport's own collectives; null: none. Throws std::bad_alloc.
+  // The transport's own collectives, or null. Throws std::bad_alloc.
   virtual std::unique_ptr<Backend> make_native() = 0;
 
-  // Bytes of the longest message that travels to another host as soon as it is sent. 0: all do, or it is not known.
+  // Longest message in bytes that travels to another host as soon as it is sent. 0: no limit, or unknown.
   virtual std::size_t eager_limit() noexcept = 0;
 
   // The ranks' numbers in the program; negative: not of this program. Throws std::bad_alloc.
@@ -53,14 +52,13 @@ class Transport : public node::Exchange {
   // Most ranks of the program on this host beside the communicator's.
   virtual int others_here() const noexcept = 0;
 
-  // True if any thread may move the messages, one at a time, whatever the program's threads do meanwhile.
+  // Any thread may move the messages, one at a time, whatever the program's threads do meanwhile.
   virtual bool any_thread() const noexcept = 0;
 
-  // For use while this rank waits for something else.
+  // While this rank waits for something else.
   virtual void progress() noexcept = 0;
 
-  // The creation's time limit ends. `ended` names the processes of peers that have ended, for diagnoses; it may be
-  // empty.
+  // The creation's time limit ends. `ended` names ended processes of peers, for diagnoses; it may be empty.
   virtual void created(std::function<std::string()> ended) noexcept = 0;
 };
 

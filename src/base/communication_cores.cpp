@@ -17,7 +17,7 @@ namespace stretto {
 namespace {
 
 constexpr int most_cpus = 8192;
-// Polls before a short sleep; some hundred microseconds.
+// Before a short sleep; some hundred microseconds.
 constexpr int looks = 500;
 constexpr timespec moment{0, 20'000};
 
@@ -29,7 +29,7 @@ struct Cpus {
   bool has(int cpu) const noexcept { return CPU_ISSET_S(static_cast<std::size_t>(cpu), sizeof sets, sets); }
 };
 
-// CPUs that the system allows, regardless of bindings: a new thread asks for all.
+// Regardless of bindings: a new thread asks for all.
 Status allowed(Cpus* found) noexcept try {
   std::thread([found] {
     Cpus all;
@@ -127,7 +127,7 @@ void CommunicationCores::after_fork() noexcept {
   using_.unlock();
 }
 
-// Starts the thread, with signals blocked, if there are cores and work.
+// With signals blocked, if there are cores and work.
 Status CommunicationCores::begin() noexcept {
   if (cores_.empty() || all_.empty() || thread_) return Status::ok;
   sigset_t all, before;

@@ -1,5 +1,5 @@
-// Reserved cores on which a thread drives started work (driven.hpp) while the program computes. The thread exists while
-// work is attached, and sleeps while none is in flight. Without such cores, threads that test or wait drive the work.
+// Reserved cores on which a thread drives started work (driven.hpp) while the program computes. It exists while work is
+// attached, and sleeps while none is in flight. Without such cores, threads that test or wait drive the work.
 #pragma once
 
 #include <atomic>
@@ -23,8 +23,8 @@ class CommunicationCores {
   static CommunicationCores& mine() noexcept;
 
   // No cores: only callers drive. `of_host`: cores that serve this host's ranks in all processes; 0: these.
-  // invalid_argument, without a change: a core is given twice or unavailable. If no thread starts, nothing is driven,
-  // as the status reports.
+  // invalid_argument, without a change: a core is given twice or unavailable. If no thread starts, as the status
+  // reports, nothing is driven.
   Status use(std::vector<int> cores, int of_host = 0) noexcept;
   std::vector<int> used() const;
   int of_host() const noexcept { return of_host_.load(std::memory_order_relaxed); }
@@ -34,7 +34,6 @@ class CommunicationCores {
   void attach(Driven& work, bool by_any_thread = true);
   void detach(Driven& work) noexcept;
 
-  // True if a communication core's thread runs.
   bool on() const noexcept { return threads_.load(std::memory_order_acquire) != 0; }
 
   // Call when work has been started.

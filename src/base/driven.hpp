@@ -10,7 +10,7 @@ class Driven {
   // For an idle core: also runs steps normally left to the caller.
   virtual bool drive_spare() noexcept { return drive(); }
 
-  // True without work. Thread safe.
+  // Thread safe.
   virtual bool idle() const noexcept = 0;
 
  protected:

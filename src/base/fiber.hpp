@@ -13,19 +13,18 @@ class Fiber {
 
   // Throws std::bad_alloc. The stack is committed on use, above a guard page.
   explicit Fiber(std::size_t stack = std::size_t{256} << 10);
-  ~Fiber();  // precondition: ended or never begun
+  ~Fiber();  // ended or never begun
   Fiber(const Fiber&) = delete;
   Fiber& operator=(const Fiber&) = delete;
 
-  // Function for resume(), in the caller's floating-point environment. Precondition: ended or never begun.
+  // For resume(), in the caller's floating-point environment. The fiber has ended or never begun.
   void begin(Body body, void* argument) noexcept;
 
   // Runs until the fiber suspends or ends; true: ended. By one thread at a time, with its signal mask.
   bool resume() noexcept;
 
-  // Inside the fiber: returns to the resuming thread. No lock may be held and no exception handled, since both belong
-  // to a thread. A function must not use errno or another thread-local before and after: the compiler may cache its
-  // address.
+  // Inside the fiber: returns to the resuming thread. No lock may be held and no exception handled: both belong to a
+  // thread. A function must not use errno or another thread-local before and after: the compiler may cache its address.
   void suspend() noexcept;
 
  private:

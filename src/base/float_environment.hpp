@@ -1,5 +1,5 @@
-// Floating-point environment for results that must be equal on all ranks: codes, bounds, choices. Compilers may move
-// arithmetic across its scope: results must be stored, or used in a branch, inside.
+// For results that must be equal on all ranks: codes, bounds, choices. Compilers may move arithmetic across its scope:
+// results must be stored, or used in a branch, inside.
 #pragma once
 
 #include <cfenv>

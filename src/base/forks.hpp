@@ -5,12 +5,12 @@
 
 namespace stretto {
 
-// Number of forks since the first call.
+// Forks since the first call.
 unsigned fork_generation() noexcept;
 
 extern std::atomic<unsigned> fork_counter;
 
-// True if fork_generation() returned `born` in this process.
+// fork_generation() returned `born` in this process.
 inline bool is_of_generation(unsigned born) noexcept { return fork_counter.load(std::memory_order_relaxed) == born; }
 
 }  // namespace stretto

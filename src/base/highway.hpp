@@ -23,7 +23,7 @@ inline bool runs_avx2() noexcept {
          __builtin_cpu_supports("fma") && __builtin_cpu_supports("avx2");
 }
 
-// True if processor and system support the target.
+// Processor and system support the target.
 inline bool runs(std::int64_t target) noexcept {
   switch (target) {
     case HWY_AVX3:
@@ -46,7 +46,7 @@ struct Compiled {
   Function* function;  // null: not compiled
 };
 
-// The first supported of `all` (best first), or null. `name` (hwy::TargetName) restricts the choice. The last one, the
+// The first supported of `all` (best first), or null. `name` (hwy::TargetName) restricts the choice. The last, the
 // build's own target, is always supported.
 template <class Function, std::size_t n>
 Function* best_of(const Compiled<Function> (&all)[n], const char* name = nullptr) noexcept {

@@ -1,11 +1,10 @@
-// Numbers in environment variables.
 #pragma once
 
 #include <string_view>
 
 namespace stretto {
 
-// Parses all of `text`, "inf" included. False if it is no positive number; *number is then unspecified.
+// All of `text` is a positive number, or "inf"; else *number is unspecified.
 bool read_positive(std::string_view text, double* number) noexcept;
 
 }  // namespace stretto

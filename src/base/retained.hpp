@@ -6,7 +6,7 @@
 
 namespace stretto {
 
-// Node has a member `next`, a Node*. The node stays reachable, so that leak checkers do not report it. Null is legal.
+// Node has a member `next`, a Node*, by which leak checkers reach it. Null is legal.
 template <class Node>
 void retain(std::unique_ptr<Node> node) noexcept {
   static std::atomic<Node*> all{nullptr};

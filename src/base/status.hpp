@@ -1,4 +1,4 @@
-// A function that can fail returns a Status, and leaves a message naming the offending values. message() reads it on
+// A function that can fail returns a Status, and leaves a message naming the offending values, which message() reads on
 // the same thread until the next failure there. Nothing throws across a public boundary, aborts, or prints, except a
 // limit inside the MPI (modules/mpi/limit.hpp).
 #pragma once
@@ -10,8 +10,7 @@
 
 namespace stretto {
 
-// Values as in stretto_status, as a static assertion checks. (clang-format 14 takes the body of an enum with an
-// attribute for code.)
+// Values as in stretto_status. (clang-format 14 takes the body of an enum with an attribute for code.)
 // clang-format off
 enum class [[nodiscard]] Status : int {
   ok = 0,

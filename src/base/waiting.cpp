@@ -20,7 +20,7 @@ constexpr double awake = 300e-6;    // spinning or yielding before a sleep that 
 constexpr double shortest = 50e-6;  // shortest sleep without a wake-up
 constexpr double share = 1.0 / 50;  // a sleep's fraction of the time waited so far
 
-// Interval of yields in mode spin, each of which may cost milliseconds.
+// In mode spin, in which a yield may cost milliseconds.
 constexpr double between_yields = 10e-3;
 
 // Longer absences are other programs': Linux's slices take 0.7 ms or more.
@@ -55,7 +55,7 @@ long involuntary_switches() noexcept {
   return getrusage(RUSAGE_THREAD, &used) == 0 ? used.ru_nivcsw : 0;
 }
 
-// Time without a core while runnable: schedstat's second number. Negative: unavailable. Takes 5 µs.
+// Without a core while runnable: schedstat's second number. Negative: unavailable. Takes 5 µs.
 double queued_seconds() noexcept {
   const int saved = errno;
   std::array<char, 96> text{};

@@ -1,5 +1,5 @@
-// How a waiting rank passes the time between checks: it spins, yields, then sleeps. It sleeps by its own means: on a
-// bell of shared memory (node/group/bell.hpp), on a transport's descriptor, or for a time.
+// A waiting rank spins, yields, then sleeps between checks, by its own means: on a bell of shared memory
+// (node/group/bell.hpp), on a transport's descriptor, or for a time.
 #pragma once
 
 #include <cstdint>
@@ -32,8 +32,8 @@ inline void pause() noexcept {
 #endif
 }
 
-// True if another program recently took this thread's core, so that a spin would cost a time slice. Mode sleep: always;
-// mode spin: never. Takes about ten nanoseconds.
+// Another program recently took this thread's core, so that a spin would cost a time slice. Mode sleep: always; mode
+// spin: never. Takes about ten nanoseconds.
 bool core_is_wanted() noexcept;
 
 // How the kernel took the core from this runnable thread.
@@ -43,18 +43,17 @@ struct Turns {
   double when = 0;     // seconds of CLOCK_MONOTONIC
 };
 
-// True if another program had the core for a time slice, and a quarter of the time. Interruptions of microseconds do
-// not count: kernel threads and wakings cause them.
+// Another program had the core for a time slice, and a quarter of the time. Interruptions of microseconds do not count:
+// kernel threads and wakings cause them.
 bool core_was_taken(const Turns& before, const Turns& after) noexcept;
 
-// Events that end a sleep.
 enum class Wakes : std::uint8_t {
   by_nothing,   // no descriptor or bell, as for an MPI
   by_the_peer,  // the awaited store; a transport must progress meanwhile
   by_all
 };
 
-// Longest sleep in seconds, unless every event wakes it.
+// In seconds, unless every event wakes the sleep.
 constexpr double longest_sleep = 2e-3;
 
 // A sleep that may miss an event takes a fiftieth of the time waited so far, at least 50 µs: little delay, and some
@@ -65,16 +64,16 @@ class Waiting {
   explicit Waiting(bool shares, Wakes wakes = Wakes::by_nothing, double longest = longest_sleep) noexcept
       : shares_(shares), wakes_(wakes), longest_(longest) {}
 
-  // Call after success: next() begins another wait.
+  // After success: next() begins another wait.
   void reset() noexcept { began_ = -1; }
 
-  // Call after a failed check, at time `now`. Positive: seconds to sleep before the next. 0: it has paused or yielded.
+  // After a failed check, at time `now`. Positive: seconds to sleep before the next. 0: it has paused or yielded.
   double next(double now) noexcept;
 
   // next() and its sleep, if only time ends it.
   void rest() noexcept;
 
-  // Seconds of CLOCK_MONOTONIC.
+  // CLOCK_MONOTONIC.
   static double clock() noexcept;
 
  private:
@@ -90,7 +89,7 @@ class Waiting {
 
 void sleep_for(double seconds) noexcept;
 
-// Number of this process's sleeps, for tests.
+// In this process, for tests.
 std::uint64_t sleeps() noexcept;
 void count_sleep() noexcept;
 

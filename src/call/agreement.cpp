@@ -64,7 +64,7 @@ std::string field_value(Field f, std::uint64_t v) {
   return "?";
 }
 
-// Some rank has no bound, as bound_kind reports: values and scopes are void.
+// Values and scopes are void; bound_kind reports the rank.
 bool bound_missing(const Signature& merged) noexcept {
   return merged.span[static_cast<std::size_t>(Field::bound_kind)].lo == STRETTO_BOUND_NONE;
 }
@@ -91,7 +91,7 @@ Status differences(const Signature& merged) {
   return text.empty() ? Status::ok : fail(Status::incompatible, text);
 }
 
-// Weight of a pair: splitmix64 of its number.
+// splitmix64 of the pair's number.
 std::uint64_t weight(int from, int to) noexcept {
   std::uint64_t x =
       (std::uint64_t{static_cast<std::uint32_t>(from)} << 32 | static_cast<std::uint32_t>(to)) + 0x9E3779B97F4A7C15u;
@@ -160,7 +160,7 @@ void Signature::add_sample(const Shrinks& ratios) noexcept {
   shrunk_dense += share(ratios.dense);
 }
 
-// Weights are odd and pseudorandom, so that several pairs' differences do not cancel.
+// Weights are odd and pseudorandom, so that differences of pairs do not cancel.
 void Signature::add_pairs(const std::vector<std::size_t>& sends, const std::vector<std::size_t>& expects,
                           int rank) noexcept {
   std::uint64_t sent = 0, expected = 0;

@@ -1,5 +1,5 @@
-// Data that ranks exchange before a collective, and their conclusion. A signature is a flat record of words, merged
-// over all ranks in one small allreduce; merging is associative and commutative. It holds:
+// A signature is a flat record of words, merged over all ranks in one small allreduce before a collective; merging is
+// associative and commutative. It holds:
 //
 // - arguments on which ranks must agree: smallest and largest value, each with a rank that gave it;
 // - the first failure that a rank found in its own arguments;
@@ -16,7 +16,7 @@
 
 namespace stretto::call {
 
-// Arguments that must be equal on all ranks, in the order of reporting.
+// In the order of reporting.
 enum class Field : std::uint8_t {
   collective,
   type,
@@ -41,13 +41,13 @@ inline constexpr int fields = 17;
 // Added to Field::collective: an MPI's blocking and nonblocking collectives do not match.
 inline constexpr std::uint64_t nonblocking_form = 0x100;
 
-// An argument over all ranks.
+// Over all ranks.
 struct Span {
   std::uint64_t lo = 0, hi = 0;
   std::uint32_t lo_rank = 0, hi_rank = 0;
 };
 
-// A vector's compression ratios in fixed and dense streams. 0: unknown.
+// Compression ratios in fixed and dense streams. 0: unknown.
 struct Shrinks {
   double fixed = 0, dense = 0;
   friend bool operator==(const Shrinks&, const Shrinks&) = default;
@@ -72,7 +72,7 @@ struct Signature {
   void set(Field f, double value, int rank) noexcept;  // in the order of doubles, NaN included
   void add_sample(const Shrinks& ratios) noexcept;
   Shrinks ratios() const noexcept;  // 0: no samples
-  // Counts that this rank sends to each rank and expects from each.
+  // Sent to each rank, and expected from each.
   void add_pairs(const std::vector<std::size_t>& sends, const std::vector<std::size_t>& expects, int rank) noexcept;
   void set_failure(Status s, const char* message, int rank) noexcept;
 };
@@ -80,20 +80,20 @@ struct Signature {
 inline constexpr std::size_t signature_words = sizeof(Signature) / sizeof(std::uint64_t);
 static_assert(sizeof(Signature) == 632);  // whole words; docs/architecture.md
 
-// A hash of the arguments, equal for equal arguments, and never 0.
+// Equal for equal arguments, and never 0.
 std::uint64_t digest(const Signature& s) noexcept;
 
 // into = into (+) from.
 void merge(const Signature& from, Signature& into) noexcept;
 
 // Every rank's: ok, some rank's failure, or `incompatible` with each differing argument, two values, and a rank for
-// each. Sets this thread's message, to the uncut `message` if the failure is its own (by `own`).
+// each. Sets this thread's message, uncut if the failure is its own (by `own`).
 Status verdict(const Signature& merged, const Signature& own, const char* message) noexcept;
 
-// True if valid calls differ at most in bounds, schedules and payloads, so that they could run exactly.
+// Valid calls differ at most in bounds, schedules and payloads, so that they could run exactly.
 bool is_alike_but_for_the_way(const Signature& merged) noexcept;
 
-// `incompatible` unless every pair agrees. Names the pair if only one differs, with both counts on its ranks.
+// Names the pair if only one differs, with both counts on its ranks.
 Status pairs_agree(const Signature& merged, const std::vector<std::size_t>& sends,
                    const std::vector<std::size_t>& expects, int rank) noexcept;
 

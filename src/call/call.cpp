@@ -10,7 +10,7 @@ namespace stretto::call {
 
 namespace {
 
-// Adapts the user's function, which has one more argument.
+// The user's function has one more argument.
 void call_user(const void* left, void* right, std::size_t count, void* context) {
   const auto& call = *static_cast<const Call*>(context);
   const stretto_options& o = call.settings.options;

@@ -1,4 +1,4 @@
-// A call of the C API, blocking or nonblocking: arguments, copied where the contract says so, not interpreted.
+// A call of the C API: arguments, copied where the contract says so, not interpreted.
 #pragma once
 
 #include <cstddef>
@@ -28,10 +28,10 @@ using schedule::Counts;
 using schedule::reduces;
 using schedule::rooted;
 
-// True if a rank needs counts that only the root and the blocks' owners know.
+// Only the root and the blocks' owners know counts.
 constexpr bool counts_at_root(Collective c) noexcept { return schedule::properties(c).counts == Counts::at_root; }
 
-// Counts only the two of a pair know.
+// Only the two of a pair know its counts.
 constexpr bool counts_by_pair(Collective c) noexcept { return schedule::properties(c).counts == Counts::by_pair; }
 
 // stretto_options with defaults and resolved pointers.
@@ -41,7 +41,7 @@ struct Settings {
   payload::Codes codes = payload::Codes::in_passing;  // form of FUSED
 };
 
-// Seconds until a wait is given up; <= 0: never.
+// <= 0: never.
 inline double timeout_of(double given) noexcept { return given == 0 ? 300 : given; }
 inline double timeout_of(const stretto_options& o) noexcept { return timeout_of(o.timeout); }
 
@@ -50,7 +50,7 @@ struct Call {
   const void* send = nullptr;  // bcast: at the root
   void* recv = nullptr;        // the only buffer of bcast elsewhere
   std::size_t count = 0;       // elements per rank or block; with counts, of this rank's own block
-  bool counts_given = false;   // by the caller; false if only the root's matter
+  bool counts_given = false;   // false if only the root's matter
   std::vector<std::size_t> counts;
   std::vector<std::size_t> displs;
   std::vector<std::size_t> send_counts;  // counts_by_pair(); `counts` and `displs` then receive
@@ -69,7 +69,7 @@ struct Call {
   Settings settings;
 };
 
-// All that decides how a call without arrays runs, except buffers and options.
+// Decides how a call without arrays runs, except buffers and options.
 struct Shape {
   Collective collective{};
   bool rank_by_rank = false;
@@ -80,7 +80,7 @@ struct Shape {
   friend bool operator==(const Shape&, const Shape&) = default;
 };
 
-// True if raw contributions must be combined one by one in rank order, for reproducible bits.
+// Raw contributions must be combined one by one in rank order, for reproducible bits.
 constexpr bool rank_by_rank(Collective collective, stretto_type type, stretto_op op,
                             const stretto_options& o) noexcept {
   const bool rounds = type == STRETTO_F32 || type == STRETTO_F64 || type == STRETTO_F16 || type == STRETTO_BF16;
@@ -92,15 +92,15 @@ inline bool rank_by_rank(const Call& c) noexcept {
 
 inline Shape shape_of(const Call& c) noexcept { return {c.collective, rank_by_rank(c), c.type, c.op, c.root, c.count}; }
 
-// True if brackets do not matter: minimum, maximum, and integers.
+// Brackets do not matter: minimum, maximum, and integers.
 bool is_exact(const Call& call) noexcept;
 
 bool needs_order(const Call& call) noexcept;
 
-// Borrows `call`. Precondition: a user's operation.
+// Borrows `call`, which has a user's operation.
 payload::UserFunction user_function(const Call& call) noexcept;
 
-// Copies options of this or another version; NULL gives defaults.
+// Reads this or another version; NULL gives defaults.
 Status read_options(const stretto_options* given, Settings* settings);
 
 // Resolves the forms of FUSED. A reproducible floating reduction within a bound becomes FUSED: a free choice could

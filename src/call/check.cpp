@@ -115,7 +115,6 @@ Status check_options(const Call& c) {
   return Status::ok;
 }
 
-// Not null unless empty; in place only if allowed.
 Status check_buffer(const void* p, const char* what, std::size_t elements, bool may_be_in_place) {
   if (in_place(p)) return may_be_in_place ? Status::ok : fail(Status::invalid_argument, "{} is STRETTO_IN_PLACE", what);
   return p || elements == 0 ? Status::ok

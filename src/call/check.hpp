@@ -6,10 +6,10 @@
 
 namespace stretto::call {
 
-// Arguments that all ranks give alike: type, operation, root, bound, options. Equal arguments get equal statuses.
+// Arguments that all ranks give alike: type, operation, root, bound, options.
 Status check_values(const Call& call, int ranks) noexcept;
 
-// Buffers and counts, which may be wrong on one rank. Dereferences only arrays copied into `call`.
+// May be wrong on one rank. Dereferences only arrays copied into `call`.
 Status check_buffers(const Call& call, int rank, int ranks) noexcept;
 
 }  // namespace stretto::call

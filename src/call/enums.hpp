@@ -18,7 +18,7 @@ bool has_streams(stretto_type t) noexcept;
 // Precondition: has_streams(t).
 inline codec::Type codec_type(stretto_type t) noexcept { return static_cast<codec::Type>(static_cast<int>(t)); }
 
-// Preconditions: members; payload_kind: not AUTO.
+// payload_kind: not AUTO.
 payload::Type payload_type(stretto_type t) noexcept;
 payload::Op payload_op(stretto_op op) noexcept;
 payload::Kind payload_kind(stretto_payload p) noexcept;

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t group = 1024;  // values that the codec encodes together
 constexpr std::size_t samples = 4, most_samples = 16;
-constexpr std::size_t apart = std::size_t{256} << 10;  // values between samples of a long input, where there are more
+constexpr std::size_t apart = std::size_t{256} << 10;  // values between samples of a long input
 
 std::size_t sum(const std::vector<std::size_t>& v) { return std::accumulate(v.begin(), v.end(), std::size_t{0}); }
 
@@ -72,7 +72,7 @@ bool input_piece(const Call& c, int rank, int ranks, std::size_t i, Piece* piece
     *piece = {c.send, e.send};
     return true;
   }
-  // In a gather the rank's block is at its place in the result; otherwise input starts the buffer.
+  // A gather's block is at its place in the result; other input starts the buffer.
   const bool gathers =
       schedule::family(c.collective) == Collective::allgather || schedule::family(c.collective) == Collective::gather;
   std::size_t first = 0;
@@ -135,7 +135,7 @@ Shrinks sampled_ratios(const Call& call, int rank, int ranks, double eps) noexce
     // Several places in the first piece, one in others.
     const std::size_t wanted = std::clamp(piece.count / apart, samples, most_samples);
     const std::size_t places = i == 0 ? std::clamp(piece.count / group, std::size_t{1}, wanted) : 1;
-    // A sample is a stream of one group. Messages have many groups after a header: as much as a rank's block at least.
+    // A sample is a stream of one group. Messages have many groups after a header: at least a rank's block.
     const double groups = static_cast<double>(piece.count) / (static_cast<double>(group) * ranks);
     for (std::size_t k = 0; k < places && piece.count > 0; ++k) {
       const std::size_t n = std::min(piece.count, group);

@@ -11,7 +11,6 @@ namespace stretto::call {
 
 inline bool in_place(const void* p) noexcept { return p == STRETTO_IN_PLACE; }
 
-// Elements that a rank sends and receives.
 struct Extent {
   std::size_t send = 0, recv = 0;
   bool sends = true, receives = true;  // the buffer matters here
@@ -26,11 +25,11 @@ struct Piece {
 };
 bool input_piece(const Call& call, int rank, int ranks, std::size_t i, Piece* piece) noexcept;
 
-// The whole vector, equal on every rank once counts are known; by pair the busiest rank's.
+// Equal on every rank once counts are known; by pair the busiest rank's.
 std::size_t vector_bytes(const Call& call, int ranks) noexcept;
 
-// Ranges of this rank's finite input, in one pass, or two if a value reaches ignore_above(). Precondition, also of
-// sampled_ratios(): checked arguments. For counts_at_root() only the root needs counts.
+// Covers this rank's finite input, in one pass, or two if a value reaches ignore_above(). Arguments are checked, also for
+// sampled_ratios(). For counts_at_root() only the root needs counts.
 Status input_values(const Call& call, int rank, int ranks, codec::Ranges* values) noexcept;
 
 // A relative bound's range excludes this magnitude and more; else infinite.

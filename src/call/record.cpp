@@ -6,7 +6,7 @@
 namespace stretto::call {
 namespace {
 
-// Counts of all ranks, or of the root alone.
+// All ranks', or the root's alone.
 Status copy_counts(Call& c, const std::size_t* counts, const std::size_t* displs, int ranks) {
   if (!counts) return fail(Status::invalid_argument, "counts is NULL");
   c.counts_given = true;
@@ -22,7 +22,6 @@ Status copy_inputs(Call& c, const stretto_call& r) {
   return Status::ok;
 }
 
-// Each rank's own count is among them.
 Status copy_counts_by_rank(Call& c, const stretto_call& r, int rank, int ranks) {
   const bool places = c.collective == Collective::allgatherv;
   const Status s = copy_counts(c, r.recvcounts, places ? r.rdispls : nullptr, ranks);
@@ -58,7 +57,7 @@ Status copy_counts_by_pair(Call& c, const stretto_call& r, int ranks) {
 Status interpret(const stretto_call& record, int rank, int ranks, Call* call) {
   Call& c = *call;
   if (!is_collective(record.collective)) {
-    c.collective = Collective::barrier;  // the other ranks learn of the error in it
+    c.collective = Collective::barrier;  // other ranks learn of the error in it
     return fail(Status::invalid_argument, "collective {} is no stretto_collective",
                 static_cast<int>(record.collective));
   }

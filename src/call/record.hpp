@@ -1,4 +1,4 @@
-// Public records of calls, which every function of the C interface fills in, and their meaning on a rank.
+// Public records of calls, and their meaning on a rank.
 #pragma once
 
 #include <cstddef>
@@ -30,12 +30,12 @@ static_assert(
     collective_of(STRETTO_GATHERV) == Collective::gatherv && collective_of(STRETTO_SCATTERV) == Collective::scatterv &&
     collective_of(STRETTO_ALLTOALLV) == Collective::alltoallv);
 
-// True if the call is described by its shape and two buffers. Precondition: is_collective(c).
+// Shape and two buffers describe the call.
 constexpr bool is_plain(stretto_collective c) noexcept {
   return schedule::properties(collective_of(c)).counts == Counts::one && c != STRETTO_ALLREDUCE_MULTI;
 }
 
-// Precondition: is_plain(c.collective). Fields that the collective does not have are set alike.
+// Requires is_plain(c.collective). Fields that the collective does not have are set alike.
 constexpr Shape shape_of(const stretto_call& c) noexcept {
   const Collective what = collective_of(c.collective);
   if (what == Collective::barrier) return {what, false, STRETTO_U8, STRETTO_SUM, 0, 0};
@@ -52,12 +52,12 @@ constexpr void* recv_of(const stretto_call& c, int rank) noexcept {
   return none ? nullptr : c.recvbuf;
 }
 
-// Fills in a call from the caller's record, and copies its arrays. Every rank interprets alike, whatever it was given.
-// invalid_argument: an array that is NULL, a number below 0, or no collective. Throws std::bad_alloc.
+// Copies the arrays. Every rank interprets alike, whatever it was given. invalid_argument: an array that is NULL, a
+// number below 0, or no collective. Throws std::bad_alloc.
 Status interpret(const stretto_call& record, int rank, int ranks, Call* call);
 
-// The caller's record, of this or another version of the struct. invalid_argument: NULL, or a size that is none;
-// unsupported: fields of a later version are set.
+// Reads this or another version of the struct. invalid_argument: NULL, or an impossible size; unsupported: fields of a
+// later version are set.
 Status read_record(const stretto_call* given, stretto_call* record) noexcept;
 
 inline stretto_call record_of(stretto_collective what, const void* send, void* recv, std::size_t count,

@@ -13,10 +13,10 @@ namespace stretto::payload {
 // except the choice between two NaN in a sum.
 Status combine_values(Op op, Type type, const void* left, const void* right, void* out, std::size_t count) noexcept;
 
-// out[i] = -in[i]; in may be out. Unsigned types wrap.
+// in may be out. Unsigned types wrap.
 Status negate_values(Type type, const void* in, void* out, std::size_t count) noexcept;
 
-// y[i] = y[i] / divisor, floating point only.
+// Floating point only.
 Status divide_values(Type type, void* y, std::size_t count, std::uint32_t divisor) noexcept;
 
 }  // namespace stretto::payload

@@ -21,10 +21,10 @@ std::size_t size_of(Type t) noexcept;
 const char* name(Type t) noexcept;
 const char* name(Op op) noexcept;
 
-// True if `op` is defined on raw `t` (user: always).
+// On raw `t` (user: always).
 bool defined(Op op, Type t) noexcept;
 
-// True for compressed payloads: sum, difference, min, max, mean.
+// For compressed payloads: sum, difference, min, max, mean.
 bool compressible(Op op) noexcept;
 
 // None for a type that cannot travel compressed.

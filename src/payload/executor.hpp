@@ -1,5 +1,5 @@
 // A worker's operations on memory that the host cannot touch. Functions enqueue in order and return the status of that.
-// New streams' lengths (Buffer::content) are unknown until the host has received them.
+// A new stream's length (Buffer::content) is unknown until the host has received it.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +20,7 @@ class Executor {
   virtual Status compress(const std::byte* x, std::size_t count, Stream* made) noexcept = 0;
   virtual Status decompress(const Stream& stream, std::byte* y, std::size_t count, std::uint32_t divisor) noexcept = 0;
   virtual Status add_values(const Stream& a, const std::byte* x, std::size_t count, Stream* made) noexcept = 0;
-  // add_values() in two kernels; add_codes() reads values again where codes are missing.
+  // In two kernels; add_codes() reads values again where codes are missing.
   virtual Status quantise(const std::byte* x, std::size_t count, Buffer* codes) noexcept = 0;
   virtual Status add_codes(const Stream& a, const Buffer& codes, const std::byte* x, std::size_t count,
                            Stream* made) noexcept = 0;

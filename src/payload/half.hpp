@@ -1,5 +1,4 @@
-// 16-bit floats to float32 and back (to nearest even; NaN becomes quiet). Branch-free, so that loops vectorise on any
-// machine.
+// To nearest even; NaN becomes quiet. Branch-free, so that loops vectorise on any machine.
 #pragma once
 
 #include <bit>

@@ -23,7 +23,7 @@ struct Loops {
   DivideLoop (*divide)(Type) noexcept;
 };
 
-// Never fused multiply-add, on any processor: GCC 12 uses it for complex products despite -ffp-contract.
+// Without fused multiply-add on any processor: GCC 12 uses it for complex products despite -ffp-contract.
 template <class T>
 #if defined(__x86_64__)
 [[gnu::target("no-fma,no-avx512f")]]
@@ -47,7 +47,7 @@ void multiply_complex(const void* left, const void* right, void* out, std::size_
 HWY_BEFORE_NAMESPACE();
 namespace stretto::payload::HWY_NAMESPACE {
 
-// out may equal left or right: ivdep, as no iteration reads what another wrote.
+// ivdep: out may equal left or right, but no iteration reads what another wrote.
 template <class O, class T>
 HWY_NOINLINE void CombineSome(const T* a, const T* b, T* y, std::size_t count) noexcept {
 #pragma GCC ivdep
@@ -114,7 +114,7 @@ inline Vector Apply(Extreme<greater>, Vector a, Vector b) noexcept {
   return hn::IfThenElse(greater ? above : below, a, hn::IfThenElse(greater ? below : above, b, tie));
 }
 
-// A padded vector treats the last ones alike.
+// The last ones are padded to a vector.
 template <class T, class Step>
 void ByVectors(const T* a, const T* b, T* y, std::size_t count, const Step& step) noexcept {
   std::size_t i = 0;

@@ -15,10 +15,9 @@ using DivideLoop = void (*)(void* values, std::size_t count, std::uint32_t divis
 
 // Null: undefined, or a user operation.
 CombineLoop combine_loop(Op op, Type type) noexcept;
-// Divides sums, for types that have a mean.
+// For types that have a mean.
 DivideLoop divide_loop(Type type) noexcept;
 
-// Highway's name, such as "AVX2".
 const char* loops_target() noexcept;
 
 // For tests; null: the best. False: unknown name.

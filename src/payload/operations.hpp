@@ -1,4 +1,4 @@
-// Element-wise operations, for loops.cpp and device kernels (device/cuda/raw_values.hpp); therefore constexpr.
+// For loops.cpp and device kernels (device/cuda/raw_values.hpp); therefore constexpr.
 #pragma once
 
 #include <bit>

@@ -32,12 +32,11 @@ enum class Kind : std::uint8_t { raw, cprp2p, recompress, homomorphic, fused };
 const char* name(Kind k) noexcept;
 bool find(const char* text, Kind* kind) noexcept;
 
-// How fused sums on a device find codes of local values: in the pass that adds them to a stream, by an own kernel when
-// the stream is met, or all before the first message (HomComp). Streams have the same bytes. The host has only the
-// first.
+// Fused sums on a device find codes of local values in the pass that adds them to a stream, by an own kernel when the
+// stream is met, or all before the first message (HomComp). Streams have equal bytes. The host has only the first.
 enum class Codes : std::uint8_t { in_passing, when_met, ahead };
 
-// Payload and combination, equal on every rank.
+// Equal on every rank.
 struct Spec {
   Kind kind = Kind::raw;
   Type type = Type::f32;
@@ -57,7 +56,7 @@ struct Spec {
 
 inline bool mixes(const Spec& s) noexcept { return s.kind != Kind::raw && (s.nodes > 0 || s.raw_below > 0); }
 
-// Checks the operation on the type (when `reduces`), and that the bound is finite and positive.
+// The operation suits the type (when `reduces`), and the bound is finite and positive.
 Status check(const Spec& spec, bool reduces) noexcept;
 
 // |result - exact result| <= error_factor * eps, in exact arithmetic but for the final rounding (and, under recompress

@@ -64,7 +64,7 @@ class Buffer {
   detail::Store* store_ = nullptr;
 };
 
-// Buffers by size class (four per octave), 64-byte aligned, most recently used first. The pool outlives its buffers.
+// By size class (four per octave), 64-byte aligned, most recently used first. The pool outlives its buffers.
 class Pool {
  public:
   explicit Pool(Memory* memory = nullptr) noexcept : memory_(memory) {}  // borrowed; null: the heap

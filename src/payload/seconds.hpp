@@ -1,4 +1,3 @@
-// Time spent in codec work.
 #pragma once
 
 namespace stretto::payload {

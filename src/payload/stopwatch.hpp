@@ -1,4 +1,3 @@
-// Times a scope.
 #pragma once
 
 #include <chrono>

@@ -8,7 +8,7 @@
 
 namespace stretto::payload {
 
-// A stream in a pool's buffer; shared and immutable.
+// Shared and immutable.
 struct Stream {
   Buffer buffer;
   std::size_t offset = 0;
@@ -18,7 +18,7 @@ struct Stream {
   codec::Bytes bytes() const noexcept { return {buffer.data() + offset, size}; }
 };
 
-// All forms say the same (a stream within its bound). Without any, and not `absent`, nothing is known yet.
+// All forms have one value (a stream within its bound). Without any, and not `absent`, nothing is known yet.
 struct Value {
   const std::byte* raw = nullptr;
   Buffer raw_store;        // keeps `raw`, which nobody writes any more

@@ -158,7 +158,7 @@ Status Worker::finish(Cell& cell, bool from_stream, std::uint32_t divisor) noexc
     return divide(cell.home, cell.count, divisor);
   }
   if (value.absent) return clear_bytes(cell.home, bytes);
-  // Under cprp2p forwarded values are decoded already; means are left to the codec, which rounds once.
+  // Under cprp2p forwarded values are decoded already; the codec divides means, to round once.
   const bool done = value.raw != nullptr && value.settled && divisor <= 1;
   if (compressed() && !done && (from_stream || value.raw == nullptr)) {
     if (const Status s = make_stream(value, cell.count); s != Status::ok) return s;

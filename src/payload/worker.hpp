@@ -1,4 +1,4 @@
-// Converts and combines values. One worker per run.
+// One worker per run.
 #pragma once
 
 #include <cstddef>
@@ -28,7 +28,6 @@ class Worker {
   void begin(const Spec& spec, bool reduces, Pool* pool, const codec::Parallel* parallel,
              Executor* executor = nullptr) noexcept;
 
-  // Takes memory from another pool from now on.
   void take_from(Pool& pool) noexcept { pool_ = &pool; }
 
   const Spec& spec() const noexcept { return spec_; }
@@ -43,18 +42,17 @@ class Worker {
   std::size_t message_bound(std::size_t count) const noexcept;
   std::size_t longest(std::size_t count) const noexcept;
 
-  // Before a send: makes raw (payload raw) or a stream available; under cprp2p a new stream.
+  // Makes raw (payload raw) or a stream available; under cprp2p a new stream.
   Status pack(Cell& cell) noexcept;
 
-  // Before a raw send. `settle`: all ranks must end with the sent value, so if some get a stream it is the stream's
-  // decoded value.
+  // Before a raw send. `settle`: all ranks must end with the sent value, so if some get a stream it is decoded.
   Status pack_raw(Cell& cell, bool settle) noexcept;
 
-  // dst = arrived, decoded at once under cprp2p. Raw values lie in `store`.
+  // Decoded at once under cprp2p. Raw values lie in `store`.
   Status replace(Cell& dst, Stream arrived) noexcept;
   Status replace(Cell& dst, std::byte* arrived, const Buffer& store) noexcept;
 
-  // dst = what arrived at its home.
+  // The message arrived at dst's home.
   void landed(Cell& dst) noexcept;
 
   // dst = dst (+) arrived, or arrived (+) dst. Raw values lie in `store`; a user's function may change them.
@@ -64,10 +62,10 @@ class Worker {
   // dst = dst (+) src, or src (+) dst.
   Status meet(Cell& dst, Cell& src, bool src_first) noexcept;
 
-  // dst = src; values that no step writes are shared.
+  // Shares values that no step writes.
   Status copy(Cell& dst, Cell& src) noexcept;
 
-  // Precondition: exclusive access.
+  // Access is exclusive.
   Status copy_bytes(std::byte* to, const std::byte* from, std::size_t bytes) noexcept;
 
   // Codes of a contribution before a stream meets it, if the payload asks for it.
@@ -88,7 +86,7 @@ class Worker {
   Status add_stream(Value& value, std::size_t count, const Stream& other) noexcept;
   Status unpack(const Stream& stream, std::byte* to, std::size_t count, std::uint32_t divisor = 1) noexcept;
 
-  // Raw values, by the host or the executor.
+  // By the host or the executor.
   Status combine_raw(const void* left, const void* right, std::byte* out, std::size_t count) noexcept;
   Status negate(const std::byte* in, std::byte* out, std::size_t count) noexcept;
   Status divide(std::byte* values, std::size_t count, std::uint32_t divisor) noexcept;

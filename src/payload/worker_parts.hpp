@@ -1,4 +1,3 @@
-// Functions shared by worker.cpp and worker_meet.cpp.
 #pragma once
 
 #include <cstddef>

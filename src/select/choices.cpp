@@ -104,7 +104,7 @@ Choices::Choices(std::shared_ptr<SharedChooser> shared)
 ModelQuery Choices::put(const Call& call, std::size_t bytes, Streaming streaming, const call::Shrinks& ratios,
                         Support support) const {
   ModelQuery query = query_of(call, bytes, streaming, ratios, support);
-  // A report may ask for more predictions of native collectives. They decide nothing, so ranks may differ in them.
+  // Predictions for a report decide nothing, so ranks may differ in them.
   query.reported = query.reported && (query.question.native || query.question.node);
   if (query.reported) query.cell = mix(query.cell, 1);
   return query;

@@ -1,5 +1,5 @@
-// Chooses the cheapest schedule, payload and segment by the model among those that the caller leaves open. A choice
-// depends only on values that all ranks agree on, so every rank chooses alike.
+// The cheapest schedule, payload and segment by the model among those that the caller leaves open. A choice depends
+// only on values that all ranks agree on, so every rank chooses alike.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,7 @@
 
 namespace stretto::select {
 
-// Compression ratio assumed before the first measurement of a kind of vector, and the best ratio assumed.
+// Assumed before the first measurement of a kind of vector, and the best ratio assumed.
 inline constexpr double usual_ratio = 4, best_ratio = 32;
 inline constexpr call::Shrinks usual_ratios{usual_ratio, 6}, best_ratios{best_ratio, 64};
 
@@ -32,7 +32,7 @@ struct SharedChooser {
   std::string messages = "built-in";  // name of the profile that provides the model's message times
 };
 
-// Cached by cell of the model's grid, of which choices are a pure function.
+// By cell of the model's grid, of which choices are a pure function.
 class Choices {
  public:
   explicit Choices(std::shared_ptr<SharedChooser> shared);
@@ -41,13 +41,11 @@ class Choices {
   std::size_t eager_limit() const noexcept { return shared_->eager_limit; }
   const char* messages() const noexcept { return shared_->messages.c_str(); }
 
-  // The cheapest by prediction, valid until the next call. `bytes`: of the whole vector (all blocks). With `streaming`,
-  // streams may shrink the vector by about `ratios`. Never fails: if the model has no answer, the collective's default
-  // serves.
+  // Valid until the next call. `bytes`: of the whole vector (all blocks). With `streaming`, streams may shrink the
+  // vector by about `ratios`. Never fails: without an answer of the model, the collective's default serves.
   const Choice& choose(const Call& call, std::size_t bytes, Streaming streaming, const call::Shrinks& ratios,
                        Support support);
 
-  // True if the call may run with streams.
   bool may_stream(const Call& call, std::size_t bytes, const call::Shrinks& ratios, Support support);
 
  private:

@@ -17,8 +17,8 @@ using namespace call;
 
 namespace {
 
-// Streams may travel: a bound allows it, or a payload of streams requests it for lossless types. A forced native
-// collective moves raw values, unless it is the node's and a payload is forced with it.
+// A bound allows streams, or a payload of streams requests them for lossless types. A forced native collective moves
+// raw values, unless it is the node's and a payload is forced with it.
 bool may_compress(const Call& c) noexcept {
   const stretto_options& o = c.settings.options;
   if (c.collective == Collective::barrier || o.payload == STRETTO_PAYLOAD_RAW) return false;

@@ -20,18 +20,18 @@ class Selector {
   // `messages`: see CarrierLimits.
   Selector(std::shared_ptr<SharedChooser> chooser, int ranks, std::uint32_t messages);
 
-  // Decides by the arguments alone, valid or not. Changes no state that must be equal on all ranks, since a rank's
-  // arguments may differ.
+  // By the arguments alone, valid or not. Changes no state that must be equal on all ranks, since a rank's arguments
+  // may differ.
   Decision decide(const Call& call, Support support) noexcept;
 
-  // Turns the bound into an eps per contribution, and makes an open choice. Every rank gets the same status:
+  // Turns the bound into an eps per contribution, and makes an open choice. Every rank gets one status:
   // invalid_argument, unsupported or invalid_bound. Only out_of_memory may be local.
   Status complete(const Call& call, const Agreement& agreed, Support support, Decision* decision) noexcept;
 
-  // Keeps the ratios on which the ranks of a blocking call agreed, for later calls without an agreement. 0: none.
+  // On which the ranks of a blocking call agreed, for later calls without an agreement. 0: none.
   void remember(const Call& call, const call::Shrinks& ratios) noexcept;
 
-  // As Splits::of(), for a decided started call with communication cores.
+  // Splits::of() for a decided started call with communication cores.
   int split(const Call& call, const Choice& choice, int comm_cores) noexcept;
   void force_split(std::optional<int> levels) noexcept { splits_.force(levels); }
 

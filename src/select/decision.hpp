@@ -31,8 +31,8 @@ struct Support {
   }
 };
 
-// A way to run a collective. For mpi, and for node on one host, only `payload` and `why` are used. On several hosts
-// node runs `schedule` between them.
+// For mpi, and for node on one host, only `payload` and `why` are used. On several hosts node runs `schedule` between
+// them.
 struct Choice {
   Provider provider = Provider::schedules;
   payload::Kind payload = payload::Kind::raw;
@@ -51,7 +51,7 @@ struct Choice {
   bool through_nodes() const noexcept { return provider == Provider::node && piece > 0; }
 };
 
-// Needed from the agreement before data may move.
+// From the agreement, before data may move.
 struct Needs {
   bool counts = false;  // of other ranks
   bool range = false;   // of the values, for a bound
@@ -83,7 +83,7 @@ struct Decision {
   bool streams() const noexcept { return choice.payload != payload::Kind::raw; }
 };
 
-// The result of the agreement, equal on every rank.
+// Equal on every rank.
 struct Agreement {
   codec::Ranges values;  // of the finite values; empty: none, or not requested
   std::uint64_t contributions = 1;

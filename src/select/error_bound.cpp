@@ -22,7 +22,7 @@ bool adds_some_raw(const Call& c) noexcept {
 
 bool meets_in_code_space(Kind k) noexcept { return k == Kind::homomorphic || k == Kind::fused; }
 
-// A floating-point type's rounding: relative error `unit` per addition.
+// Relative error `unit` per addition.
 struct AdditionRounding {
   double unit, largest;
 };
@@ -67,7 +67,7 @@ double largest_added(const Call& c, const Terms& t, double unit) noexcept {
   return adding(c.type).largest / (static_cast<double>(t.contributions) * (1 + unit)) * (1 - 0x1p-50);
 }
 
-// Rounding error of sums of values with the agreed magnitude, each off by at most 2 eps. Infinite: they may overflow.
+// Sums of values with the agreed magnitude, each off by at most 2 eps. Infinite: they may overflow.
 double rounding(const Call& c, const Terms& t, const Agreement& agreed, double eps) noexcept {
   const double unit = unit_of(c, t), largest = largest_of(agreed) + 2 * eps;
   if (unit == 0 || largest == 0) return 0;

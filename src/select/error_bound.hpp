@@ -29,29 +29,28 @@ constexpr double roundings(double k) noexcept { return k * (k + 1) / 2 - 1; }
 // hosts are such inputs. Sums in code space with short messages raw: K + 1, since a raw sum is compressed again.
 double error_factor(const Call& call, const Terms& terms) noexcept;
 
-// The bound in units of the data; 0: a fraction of an empty range. invalid_bound if it is not finite.
+// In units of the data; 0: a fraction of an empty range. invalid_bound if it is not finite.
 Status absolute_bound(const Call& call, const Agreement& agreed, double* bound) noexcept;
 
-// The absolute bound per contribution. 0: values travel raw, or must be exact (e.g. for a range of 0). invalid_bound:
-// the bound is not finite, or it is for the result and additions in the type may round by more.
+// Per contribution. 0: values travel raw, or must be exact (e.g. for a range of 0). invalid_bound: the bound is not
+// finite, or it is for the result and additions in the type may round by more.
 Status eps_of(const Call& call, const Terms& terms, const Agreement& agreed, double* eps) noexcept;
 
-// Bound of the result's error before its last rounding: quantisation and, if the bound is for the result, all
-// additions.
+// For the result before its last rounding: quantisation and, if the bound is for the result, all additions.
 double error_of(const Call& call, const Terms& terms, const Agreement& agreed, double eps) noexcept;
 
-// Additional error by additions in the values' own type; 0 if error_of() includes it (a bound for the result). Infinite
-// if they round and `agreed` is null, since the values' magnitude is unknown.
+// By additions in the values' own type; 0 if error_of() includes it (a bound for the result). Infinite if they round
+// and `agreed` is null, since the values' magnitude is unknown.
 double rounding_beside(const Call& call, const Terms& terms, const Agreement* agreed, double eps) noexcept;
 
-// True if a call adds floating-point values and has a bound for their sum (or mean) itself.
+// The call adds floating-point values and has a bound for their sum (or mean) itself.
 bool bounds_sum(const Call& call) noexcept;
 
-// True if the error of a call on `ranks` ranks depends on the values' magnitude, which the ranks must then agree on.
+// The error depends on the values' magnitude, on which the ranks must then agree.
 bool rounds(const Call& call, int ranks) noexcept;
 
-// True if a call with payload AUTO must add in code space: additions in the type might use more than half of its bound
-// for the result.
+// A call with payload AUTO must add in code space: additions in the type might use more than half of its bound for the
+// result.
 bool adds_codes_alone(const Call& call, const Agreement& agreed, std::uint64_t contributions, int ranks) noexcept;
 
 }  // namespace stretto::select

@@ -1,4 +1,4 @@
-// Forced schedules (options.schedule).
+// options.schedule.
 #pragma once
 
 #include <optional>
@@ -13,7 +13,6 @@ namespace stretto::select {
 // mpi for "native", node for "node". Empty for any other schedule, or none.
 std::optional<Provider> forced_provider(const Call& call) noexcept;
 
-// A communicator's providers.
 struct Providers {
   bool mpi = false, node = false;  // the communicator has the provider
   std::string no_node;             // reason why there is no node
@@ -22,7 +21,7 @@ struct Providers {
 
 // A forced schedule must exist, offer the collective, and keep the order of non-commutative operations (with ranks in
 // these groups; null: each rank is a group). A forced provider must exist and serve the call exactly. gatherv, scatterv
-// and alltoallv are checked without their counts; complete() checks them again.
+// and alltoallv are checked without counts; complete() checks them again.
 Status check_forced(const Call& call, const Providers& providers, const schedule::Groups* groups);
 
 // The part of check_forced() about an existing schedule.

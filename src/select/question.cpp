@@ -45,7 +45,7 @@ ModelQuery query_of(const Call& call, std::size_t bytes, Streaming streaming, co
   const auto rounded = [](double ratio) { return model::power_of_two(4 * std::lround(2 * std::log2(ratio))); };
   q.ratio = compress ? rounded(ratios.fixed) : 1;
   if (compress && !support.device && o.coding != STRETTO_CODING_FIXED && ratios.dense > 0) {
-    // Eight steps a factor of two: the gain decides between two codings, while an error of `ratio` is one of both.
+    // Eight steps a factor of two: the gain decides between two codings.
     const double gain = std::max(1.0, ratios.dense / ratios.fixed);
     q.dense_ratio = q.ratio * model::power_of_two(std::lround(8 * std::log2(gain)));
     q.fixed = o.coding == STRETTO_CODING_AUTO;
@@ -59,8 +59,8 @@ ModelQuery query_of(const Call& call, std::size_t bytes, Streaming streaming, co
     q.payload = static_cast<int>(call::payload_kind(o.payload));
   else if (!compress)
     q.payload = static_cast<int>(payload::Kind::raw);
-  // A requested payload that adds codes promises equal bits for every schedule. Several inputs per rank are always
-  // added as codes, since otherwise the result would depend on their distribution.
+  // A requested payload that adds codes promises equal bits for every schedule. Several inputs per rank are added as
+  // codes, since otherwise the result would depend on their distribution.
   const bool adds_codes = o.payload == STRETTO_PAYLOAD_HOMOMORPHIC || o.payload == STRETTO_PAYLOAD_FUSED;
   q.code_space = compress && ((adds_codes && q.raw_below == 0) || streaming.alone ||
                               call.collective == Collective::allreduce_multi);
@@ -76,7 +76,7 @@ ModelQuery query_of(const Call& call, std::size_t bytes, Streaming streaming, co
   if (!a.in_memory) q.schedule = call.settings.schedule;
   // Allreduces alone are measured to gain (docs/node.md).
   q.nodes = others && support.nodes && (a.in_memory || q.collective == Collective::allreduce);
-  // Streams between the memories of hosts have no measured gain over schedules that group ranks (docs/node.md).
+  // No measured gain over schedules that group ranks (docs/node.md).
   q.nodes_streams = q.nodes && compress && support.nodes_streams && a.in_memory;
   q = model::on_grid(std::move(q));
   a.reported = o.report != nullptr;

@@ -8,7 +8,7 @@
 
 namespace stretto::select {
 
-// may: values may travel as streams. alone: sums must be in code space, without additions in the values' own type.
+// alone: sums must be in code space, without additions in the values' own type.
 struct Streaming {
   bool may = false, alone = false;
 };

@@ -10,8 +10,8 @@
 
 namespace stretto::select {
 
-// Compression ratios on which the ranks agreed in blocking calls, by collective, type, bound and length. All ranks call
-// alike, so every rank has the same ratios.
+// Agreed in blocking calls, by collective, type, bound and length. All ranks call alike, so every rank has equal
+// ratios.
 class Ratios {
  public:
   std::optional<call::Shrinks> recall(const call::Call& call, std::size_t bytes) const noexcept;

@@ -8,16 +8,16 @@
 
 namespace stretto::select {
 
-// The longest message to another host without a rendezvous (0: no such limit), and the number of messages that one rank
-// may send another in one collective.
+// The longest message to another host without a rendezvous (0: no limit), and messages that one rank may send another
+// in one collective.
 struct CarrierLimits {
   std::size_t eager_limit = 0;
   std::uint32_t messages = 0;
 };
 
-// Bytes of a segment for a vector of `bytes`. Raw values between hosts travel in messages within the eager limit
-// (Transport::eager_limit; 0: none): another segment costs less than a rendezvous. Keeps the choice's segment if the
-// caller requested one, or if all blocks together would exceed 2^12 segments.
+// For a vector of `bytes`. Raw values between hosts travel in messages within the eager limit (Transport::eager_limit;
+// 0: none): another segment costs less than a rendezvous. Keeps the choice's segment if the caller requested one, or if
+// all blocks together would exceed 2^12 segments.
 std::size_t segment_for(const Call& call, const Choice& choice, std::size_t bytes, std::size_t ranks,
                         std::size_t eager_limit) noexcept;
 
@@ -30,7 +30,7 @@ Status fit_segment(const Call& call, std::size_t bytes, std::size_t grain, std::
 // No schedule sends one rank more than this many times the bytes of its data.
 inline constexpr std::size_t most_passes = 4;
 
-// The model assumes blocks of equal length. For very different counts, a suitable schedule replaces the chosen one.
+// The model assumes blocks of equal length; for very different counts, a suitable schedule replaces the choice.
 void suit_counts(const Call& call, std::size_t bytes, Choice* choice);
 
 }  // namespace stretto::select

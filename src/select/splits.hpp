@@ -12,16 +12,16 @@
 
 namespace stretto::select {
 
-// Per rank of a communicator. Ranks need not agree: the choice of the core changes nothing that others see.
+// Ranks need not agree: the choice of the core changes nothing that others see.
 class Splits {
  public:
   explicit Splits(std::shared_ptr<SharedChooser> shared) : shared_(std::move(shared)) {}
 
-  // Fixes the levels in every tree; empty: by the model.
+  // In every tree; empty: by the model.
   void force(std::optional<int> levels) noexcept { forced_ = levels; }
 
-  // Levels by the model (model::best_split), for `bytes` of the whole vector and `comm_cores` communication cores of
-  // the host. 0 if it is no tree of ours, if ranks share cores or may do so, or without memory.
+  // By the model (model::best_split), for `bytes` of the whole vector and `comm_cores` communication cores of the host.
+  // 0 if it is no tree of ours, if ranks share cores or may do so, or without memory.
   int of(const Call& call, std::size_t bytes, const Choice& choice, int comm_cores) noexcept;
 
  private:

@@ -20,7 +20,7 @@ struct Why {
   Reason reason = Reason::predicted;
   float seconds = 0, mpi = 0;  // predicted, of this choice, and of the MPI's own collective; 0: none
 
-  // True for a short call whose predictions were skipped, since it had no report.
+  // The predictions of a short call without a report were skipped.
   bool lacks_prediction() const noexcept {
     return seconds == 0 && (reason == Reason::predicted || reason == Reason::assumed);
   }
