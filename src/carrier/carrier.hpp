@@ -1,6 +1,6 @@
-// Nonblocking point-to-point messages of any length between ranks. A send matches the receive that names its tag and
-// peer. Messages of different tags may start in any order; those of one tag and length match in the order of starting.
-// A send may wait for its receive. A carrier belongs to one rank and is used by one thread at a time.
+// Nonblocking point-to-point messages of any length. A send matches the receive that names its tag and peer; it may
+// wait for it. Messages of different tags may start in any order; those of one tag and length match in the order of
+// starting. One thread at a time uses a rank's carrier.
 #pragma once
 
 #include <array>
@@ -12,14 +12,13 @@
 
 namespace stretto::carrier {
 
-// The caller's `id`, the message's real length, and a failure's status.
 struct Completion {
   std::uint64_t id = 0;
   std::size_t bytes = 0;
   Status status = Status::ok;
 };
 
-// A message without a receive. `bytes`: its length, or less if it comes in parts.
+// Without a receive. `bytes`: the length, or less if the message comes in parts.
 struct Arrival {
   int peer = -1;
   std::uint64_t tag = 0;
@@ -27,7 +26,7 @@ struct Arrival {
   bool in_parts = false;
 };
 
-// Sent to all others by a rank that can no longer keep its side of the schedules.
+// From a rank that can no longer keep its side of the schedules, to all others.
 struct Alarm {
   std::int32_t rank = -1;  // the failed rank
   Status status = Status::internal;
@@ -49,8 +48,8 @@ class Carrier {
   // Tags are taken modulo this power of two, at least 2^15. The last is for alarms.
   virtual std::uint64_t tags() const noexcept = 0;
 
-  // Begins a transfer. The memory is the carrier's until the completion with this id is reported, or cancel() returns
-  // true. bytes == 0 is a message, too. peer == rank() is allowed. Ids in flight are distinct.
+  // The memory is the carrier's until this id's completion is reported, or cancel() returns true. bytes == 0 is a
+  // message, too. peer == rank() is allowed. Ids in flight are distinct.
   virtual Status start_send(int peer, std::uint64_t tag, const void* data, std::size_t bytes,
                             std::uint64_t id) noexcept = 0;
 
@@ -63,18 +62,17 @@ class Carrier {
   // the core. *n == 0 is no error.
   virtual Status wait_any(std::span<Completion> done, std::size_t* n, double seconds) noexcept = 0;
 
-  // Withdraws a transfer without a reported completion. True: it will not be reported, and its memory is the caller's.
-  // False: the carrier may access the memory as long as it lives.
+  // Withdraws a transfer. True: it will not be reported, and its memory is the caller's. False: the carrier may access
+  // the memory as long as it lives.
   virtual bool cancel(std::uint64_t id) noexcept = 0;
 
-  // True: *found is the first message from `peer` without a receive, alarms aside. Queries the transport.
+  // *found: the first message from `peer` without a receive, alarms aside. Queries the transport.
   virtual bool peek(int peer, Arrival* found) noexcept = 0;
 
-  // Sends the alarm to every other rank; calls beyond `most_alarms` do nothing. Uses reserved memory, and needs no call
-  // of other ranks.
+  // To every other rank; calls beyond `most_alarms` do nothing. Uses reserved memory, and needs no call of other ranks.
   virtual void raise(const Alarm& alarm) noexcept = 0;
 
-  // True: *alarm is another rank's, and new. Queries the transport, so it is for ranks that wait in vain.
+  // *alarm: a new one of another rank. Queries the transport, so it is for ranks that wait in vain.
   virtual bool hear(Alarm* alarm) noexcept = 0;
 };
 

@@ -1,6 +1,6 @@
 // Messages between device memories without host staging. The engine announces each by a host message (carrier.hpp) with
-// its length, or its sender's failure. So both sides know the length, and messages of a failed rank never begin. For
-// one thread at a time, with the device as its current one.
+// its length, or its sender's failure. So messages of a failed rank never begin. For one thread at a time, with the
+// device as its current one.
 #pragma once
 
 #include <cstddef>
@@ -13,14 +13,14 @@
 
 namespace stretto::carrier {
 
-// A message read in its sender's memory, from borrow() to give_back().
+// Read in its sender's memory, from borrow() to give_back().
 struct Loan {
   const void* data = nullptr;
   std::uint64_t number = 0;
 };
 
-// One side of a message. Its memory is ready: as the host knows, no enqueued work writes it (a send), or accesses it (a
-// receive). Both sides give one length. Messages of a pair of ranks and a tag match in the order of starting.
+// One side of a message. As the host knows, no enqueued work writes a send's memory, or accesses a receive's. Both
+// sides give one length. Messages of a pair of ranks and a tag match in the order of starting.
 struct DeviceTransfer {
   int peer = -1;
   bool sends = false;
@@ -38,33 +38,33 @@ class DeviceMessages {
   // "NCCL 2.28.9". Static, or the object's.
   virtual const char* name() const noexcept = 0;
 
-  // True: a group moves only after earlier ones, so the engine begins them in one order on all ranks.
+  // A group moves only after earlier ones, so the engine begins them in one order on all ranks.
   virtual bool one_by_one() const noexcept = 0;
 
-  // True if a rank without memory may drop a message, so that its peers learn of the failure by its marks. Else it
-  // raises an alarm.
+  // A rank without memory may drop a message, so that its peers learn of the failure by its marks. Else it raises an
+  // alarm.
   virtual bool drops() const noexcept { return false; }
 
-  // True if a receive may borrow this peer's message: streams in its device::Device's memory, or `raw` values, perhaps
-  // the program's. Such a receive is reported twice: when *loan has the address, and when the sender has the message
-  // back. A failed receive is reported once, and nothing is lent.
+  // A receive may borrow this peer's message: streams in its device::Device's memory, or `raw` values, perhaps the
+  // program's. It is reported twice: when *loan has the address, and when the sender has the message back. A failed
+  // receive is reported once, and nothing is lent.
   virtual bool lends(int /*peer*/, bool /*raw*/) const noexcept { return false; }
 
   // Work enqueued from here on may read it.
   virtual Status borrow(const Loan&) noexcept { return no_loan(); }
 
-  // Precondition: the device has passed all reading work.
+  // The device has passed all reading work.
   virtual Status give_back(const Loan&) noexcept { return no_loan(); }
 
-  // Begins transfers, which move together. Ignores tags if one_by_one(). The memory is theirs until their completions
-  // are reported, a Loan until the first. On failure none has begun, or the object is broken (internal).
+  // Transfers move together. Ignores tags if one_by_one(). The memory is theirs until their completions are reported, a
+  // Loan until the first. On failure none has begun, or the object is broken (internal).
   virtual Status start(std::span<const DeviceTransfer> group) noexcept = 0;
 
   // Reports up to done.size() ended transfers in *n, without waiting. Any stream may then use received messages.
   virtual Status poll(std::span<Completion> done, std::size_t* n) noexcept = 0;
 
-  // Ends all transfers in flight without reports, and nothing can start afterwards. Their memory is the caller's again
-  // once the device has passed all work enqueued so far. Other ranks are not told.
+  // Ends all transfers in flight without reports; nothing can start afterwards. Their memory is the caller's again once
+  // the device has passed all work enqueued so far. Other ranks are not told.
   virtual void abort() noexcept = 0;
 
  private:

@@ -8,8 +8,8 @@
 
 namespace stretto::carrier {
 
-// Opens file:///DIRECTORY, with a file per key, and makes it if missing. Values are written aside and renamed, so reads
-// are atomic. Only this user can read the files. invalid_argument: no such URL, or unusable directory.
+// file:///DIRECTORY, made if missing, with a file per key. Values are written aside and renamed, so reads are atomic.
+// Only this user can read the files. invalid_argument: no such URL, or unusable directory.
 Status open_directory_store(std::string_view url, std::unique_ptr<Store>* store) noexcept;
 
 }  // namespace stretto::carrier

@@ -1,4 +1,4 @@
-// A carrier among some of the ranks of another one.
+// A carrier among some ranks of another one.
 #pragma once
 
 #include <span>
@@ -7,11 +7,11 @@
 
 namespace stretto::carrier {
 
-// Rank i of the group is rank members[i] of `whole`; both are borrowed. Meanwhile the messages of these tags between members have no
-// other user. Alarms are those of the whole carrier, with its ranks.
+// Rank i of the group is rank members[i] of `whole`; both are borrowed. Meanwhile these tags have no other user between
+// members. Alarms are those of the whole carrier, with its ranks.
 class GroupCarrier final : public Carrier {
  public:
-  // Precondition: `members` contains whole.rank().
+  // `members` contains whole.rank().
   GroupCarrier(Carrier& whole, std::span<const std::int32_t> members) noexcept;
 
   const char* name() const noexcept override { return whole_.name(); }

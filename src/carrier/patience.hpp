@@ -12,7 +12,7 @@ class Patience {
   // `waiting` continues over several Patience until reset.
   Patience(double seconds, Waiting& waiting) noexcept : begin_(Waiting::clock()), limit_(seconds), waiting_(waiting) {}
 
-  // Call before each check but the first; false: time is over. `sleep(seconds)`: at most that long.
+  // Before each check but the first; false: time is over. `sleep(seconds)`: at most that long.
   template <class Sleep>
   bool next(const Sleep& sleep) noexcept {
     const double now = Waiting::clock();

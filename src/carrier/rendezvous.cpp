@@ -86,7 +86,7 @@ class Rendezvous {
     return s;
   }
 
-  // Removes this rank's keys and those that only it reads. Keeps an earlier failure's message.
+  // This rank's keys and those that only it reads. Keeps an earlier failure's message.
   void withdraw() {
     const std::string told = message();
     std::optional<std::string> there;
@@ -110,7 +110,6 @@ class Rendezvous {
 
   // --- rank 0
 
-  // *complete: the hellos are of all ranks.
   Status gather(bool* complete) {
     reply_.hellos.resize(static_cast<std::size_t>(me_.size));
     *complete = true;

@@ -41,7 +41,7 @@ struct Participant {
 // has this rank's number.
 Status meet_in(Store& store, const Participant& me, double seconds, Session* session) noexcept;
 
-// Removes rank 0's keys. For rank 0, once all ranks are known to have met.
+// For rank 0, once all ranks are known to have met.
 void clean_up(Store& store, const Session& session) noexcept;
 
 }  // namespace stretto::carrier

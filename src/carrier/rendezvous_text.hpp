@@ -16,7 +16,7 @@ inline constexpr std::size_t secret_digits = 2 * sizeof(Session::secret);
 void put(std::string* to, std::string_view text);
 void put(std::string* to, long number);
 
-// Takes a leading text or number. False: there is none.
+// False: no leading text or number.
 bool take(std::string_view* from, std::string* text);
 bool take(std::string_view* from, long* number);
 
@@ -32,7 +32,7 @@ struct Hello {
   std::string who() const { return fmt::format("process {} on {}", member.pid, member.host); }
 };
 
-// Rank 0's answer: a session, or a refusal.
+// A session, or a refusal.
 struct SessionReply {
   std::string id;      // random; in keys' names
   std::string secret;  // random: secret_digits hexadecimal digits, in values

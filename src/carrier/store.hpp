@@ -1,4 +1,4 @@
-// A store of keys and values, e.g. torch's TCPStore, a PMIx client or a directory.
+// Keys and values, e.g. torch's TCPStore, a PMIx client or a directory.
 #pragma once
 
 #include <string>

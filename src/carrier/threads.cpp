@@ -13,7 +13,6 @@ namespace {
 
 constexpr std::chrono::seconds copy_limit(10);
 
-// One side of a message, which waits for the other.
 struct MessageSide {
   std::uint64_t tag = 0;
   std::uint64_t id = 0;
@@ -200,7 +199,7 @@ class ThreadCarrier final : public Carrier {
     }
   }
 
-  // True: `half`, from rank `from` to rank `to`, has found its other half.
+  // True: `side`, from rank `from` to rank `to`, has found its other side.
   bool meet(const MessageSide& side, int to, int from, std::deque<MessageSide> Channel::*others,
             std::deque<MessageSide> Channel::*own, MessageSide* other) {
     Mailbox& box = group_->box(to);

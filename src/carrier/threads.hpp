@@ -1,5 +1,4 @@
-// Ranks as threads of one process. A message is copied once, by the side that comes second. A send waits for its
-// receive.
+// Ranks as threads of one process. The side that comes second copies the message. A send waits for its receive.
 #pragma once
 
 #include <memory>

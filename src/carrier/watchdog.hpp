@@ -8,7 +8,7 @@
 
 namespace stretto::carrier {
 
-// Called by the watchdog's thread. Must not throw.
+// By the watchdog's thread. Must not throw.
 using LateHandler = std::function<void(const char* call, double limit)>;
 
 // Calls follow each other. The thread lives while a caller lives that ever gave a limit.
@@ -49,7 +49,7 @@ class Watchdog {
   std::shared_ptr<const LateHandler> late_;
 };
 
-// Scope of a call. Without a watchdog or a positive limit it has none.
+// Without a watchdog or a positive limit there is none.
 class Limited {
  public:
   Limited(Watchdog* watchdog, const char* call, double limit) noexcept : watchdog_(limit > 0 ? watchdog : nullptr) {

@@ -1,4 +1,4 @@
-// Each kernel works on one full group (1,024 values) with the scalar code's result, byte for byte. It may decline; the
+// Each kernel works on one full group (1,024 values) with the scalar code's result, byte for byte, or declines; the
 // scalar code then serves the group.
 #pragma once
 

@@ -65,7 +65,7 @@ Status Device::make_lanes(std::size_t lanes) noexcept {
   return s;
 }
 
-// Freeing memory waits for the current device, which must be this one, since destroyed streams may have work left.
+// Freeing memory waits for the current device, which must be this one: destroyed streams may have work left.
 Device::~Device() {
   const Visit visit(*this);
   for (Lane& lane : lane_) {

@@ -1,4 +1,4 @@
-// A device as a communicator uses it: lanes, each a stream with its own memory, and pinned host memory.
+// A communicator's device: lanes, each a stream with its own memory, and pinned host memory.
 //
 // Work on a segment is enqueued on the segment's lane, which alone uses its pool's memory. So stream order suffices for
 // device memory, except for these waits:
@@ -73,7 +73,7 @@ class Device {
   const Plugin& plugin() const noexcept { return plugin_; }
   payload::Pool& pinned() noexcept { return pinned_; }
   payload::Pool& pool(std::size_t lane) noexcept { return *lane_[lane].pool; }
-  // share() is for other processes, which may keep the allocation (Region).
+  // For other processes, which may keep the allocation (Region).
   std::byte* share(const void* p) noexcept { return device_memory_.share(p); }
   void keep_shared() noexcept { device_memory_.keep_shared(); }
 
@@ -86,11 +86,11 @@ class Device {
   // Fixes the memory of collectives. invalid_argument: the device still uses some.
   Status reserve(std::size_t device_bytes, std::size_t pinned_bytes) noexcept;
 
-  // If the device is idle, fixed memory becomes one free piece again.
+  // Fixed memory of an idle device becomes one free piece again.
   Status begin() noexcept;
 
-  // Upper bounds of the memory of collectives of up to `count` values: sums and operands per segment, messages in both
-  // memories, codes quantised ahead, and workspaces.
+  // Upper bounds for collectives of up to `count` values: sums and operands per segment, messages in both memories,
+  // codes quantised ahead, and workspaces.
   Status need(payload::Type type, std::size_t count, std::size_t* device_bytes, std::size_t* pinned_bytes) noexcept;
 
   Status usable() const noexcept;
@@ -107,10 +107,10 @@ class Device {
 
   Status make_lanes(std::size_t lanes) noexcept;
 
-  // The moment after all work so far on the lanes whose bits are set in `which`.
+  // After all work so far on the lanes whose bits are set in `which`.
   Status mark(std::uint32_t which, LanePositions* moment) noexcept;
 
-  // Queries the device's progress, and notifies owners of operations that are over.
+  // Queries progress, and notifies owners of operations that are over.
   Status poll() noexcept;
   bool passed(const LanePositions& moment) const noexcept;
   bool idle() const noexcept;  // as far as poll() knows
@@ -118,15 +118,14 @@ class Device {
   // Keeps memory that a lane still uses until `until` has passed.
   Status keep(payload::Buffer buffer, const LanePositions& until) noexcept;
 
-  // Enqueues an operation of the codec. `out`: the buffer of the resulting stream. The owner receives the result under
-  // `unit`.
+  // `out`: the buffer of the resulting stream. The owner receives the result under `unit`.
   Status launch(std::size_t lane, codec::cuda::Arguments* arguments, const payload::Buffer& out, Owner* owner,
                 std::uint32_t unit) noexcept;
 
-  // Ends an owner; later failures of its operations go to late().
+  // Later failures of the owner's operations go to late().
   void forget(const Owner* owner) noexcept;
 
-  // The first failure of an operation without owner, if any; returned once.
+  // The first failure of an operation without owner, once.
   Status late() noexcept;
 
  private:

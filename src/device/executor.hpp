@@ -29,7 +29,7 @@ class Executor final : public payload::Executor, private Owner {
   std::size_t lane() const noexcept { return lane_; }
   payload::Pool& pool() noexcept { return device_.pool(lane_); }
 
-  // *after: the moment after the unit's work. Must also be called after a failure to enqueue.
+  // *after: the unit's end. Also needed after a failure to enqueue.
   Status end_unit(LanePositions* after) noexcept;
 
   // The host must not reuse `from`, which is pinned, before the unit's end.

@@ -50,7 +50,7 @@ struct Plugin {
   int (*use_device)(int device);  // of this thread
   int (*locate)(const void* p, Location* where);
 
-  // Device memory (of the current device) or pinned memory, at a multiple of 256 bytes.
+  // On the current device, or pinned; at a multiple of 256 bytes.
   int (*allocate)(MemoryKind kind, u64 bytes, void** p);
   int (*release)(MemoryKind kind, void* p);
 
@@ -73,8 +73,8 @@ struct Plugin {
 
   // On the current device.
   int (*workspace_bytes)(codec::cuda::StreamOperation operation, codec::cuda::Type type, u64 count, u64* bytes);
-  // Enqueues one kernel, after clearing the workspace's counters, and before copying the result if host_result is
-  // given. Neither allocates nor waits; may be captured in a graph.
+  // One kernel, after clearing the workspace's counters, and before copying the result if host_result is given. Neither
+  // allocates nor waits; may be captured in a graph.
   int (*launch)(const codec::cuda::Arguments& arguments);
 
   // out = left (op) right; out = -left; out = left / divisor.
@@ -87,8 +87,8 @@ struct Plugin {
   int (*reaches)(int device, int peer, int* reaches);
   int (*allow_access)(int peer);
 
-  // Device memory between processes. `base` comes from allocate(). An import is for the current device, and must end
-  // before the memory is released.
+  // Between processes. `base` comes from allocate(). An import is for the current device, and must end before the
+  // memory is released.
   int (*export_memory)(void* base, MemoryHandle* handle);
   int (*import_memory)(const MemoryHandle& handle, void** base);
   int (*end_import)(void* base);

@@ -23,7 +23,7 @@ class Region final : public payload::Memory {
   Status allocate(std::size_t bytes, std::byte** data) noexcept override;
   void release(std::byte* data, std::size_t bytes) noexcept override;
 
-  // Fixes the size; larger needs end in buffer_too_small. Precondition: no memory is in use.
+  // Larger needs end in buffer_too_small. No memory is in use.
   Status fix(std::size_t bytes) noexcept;
 
   void drop() noexcept;

@@ -31,7 +31,7 @@ class SharedLibrary {
 
   const char* missing() const noexcept { return missing_; }
 
-  // The file with this function, or "".
+  // "" if unknown.
   template <class F>
   static std::string file_of(F function) {
     Dl_info file;
@@ -44,7 +44,7 @@ class SharedLibrary {
   const char* missing_ = nullptr;
 };
 
-// Finds a table of functions once per process; repeats after a failure.
+// Once per process; repeats after a failure.
 template <class Table>
 Status find_once(Status (*find)(Table*), const Table** table) noexcept {
   static std::mutex mutex;

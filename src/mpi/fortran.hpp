@@ -15,7 +15,7 @@
 
 namespace stretto::mpi::fortran {
 
-// An MPI variable that Fortran recognises by its address, with the linkers' names for it.
+// Fortran recognises it by its address; with the linkers' names for it.
 class Constant {
  public:
   template <class... Names>
@@ -33,7 +33,7 @@ class Constant {
 // C's address for MPI_IN_PLACE and MPI_BOTTOM.
 void* buffer(void* given) noexcept;
 
-// The procedure in the libraries after this one, or null.
+// In the libraries after this one, or null.
 void* find_next(const char* name) noexcept;
 
 // Calls the procedure with its own `ierror`, since the caller's may be absent. `next` caches it.

@@ -35,7 +35,7 @@ struct Place {
 
 Distance distance(const Place& a, const Place& b) noexcept;
 
-// Default levels inside a host, from the innermost outwards.
+// From the innermost outwards.
 inline constexpr std::string_view all_levels = "l3,numa,socket";
 
 class Topology {
@@ -82,9 +82,9 @@ class Topology {
   int cores_ = 0;
 };
 
-// The calling process's place by hwloc and its binding, with host 0. Numbers agree between a host's processes, even in
-// different containers: an object's lowest hardware thread. *cores: hardware threads of this host that its processes
-// may use. internal: hwloc cannot describe the machine.
+// By hwloc and the process's binding, with host 0. Numbers agree between a host's processes, even in different
+// containers: an object's lowest hardware thread. *cores: hardware threads of this host that its processes may use.
+// internal: hwloc cannot describe the machine.
 Status locate(Place* here, int* cores) noexcept;
 
 }  // namespace stretto::topology

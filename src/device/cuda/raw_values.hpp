@@ -1,5 +1,5 @@
-// A kernel's work at one place of a vector, from the source of the host's loops (payload/operations.hpp). Also compiled
-// for the emulated device.
+// A kernel's work at one place of a vector, from the host's operations (payload/operations.hpp). The emulated device
+// has it, too.
 #pragma once
 
 #include <concepts>

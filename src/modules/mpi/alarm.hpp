@@ -1,4 +1,4 @@
-// Alarms: a message to each rank under a tag of its own, without a receive; ranks poll.
+// A message to each rank under a tag of its own, without a receive; ranks poll.
 #pragma once
 
 #include <mpi.h>

@@ -71,8 +71,7 @@ class MpiCarrier final : public Carrier {
     alarms_.reset();
     for (MPI_Request& r : lost_) MPI_Request_free(&r);
     for (MPI_Request& r : requests_) MPI_Request_free(&r);
-    // Messages without a receive may be under way, and MPICH 5 ends a program that frees their communicator. Leave it
-    // to the MPI then.
+    // MPICH 5 ends a program that frees the communicator of messages without a receive. Leave it to the MPI then.
     if (settled) MPI_Comm_free(&comm_);
   }
 
@@ -233,8 +232,7 @@ class MpiCarrier final : public Carrier {
   std::optional<MpiAlarms> alarms_;
 };
 
-// One number for all communicators of a process. The standard has it on MPI_COMM_WORLD (absent with sessions alone);
-// Open MPI has it on no split communicator.
+// The standard has the limit on MPI_COMM_WORLD (absent with sessions alone); Open MPI has it on no split communicator.
 std::uint64_t tags_of(MPI_Comm comm) noexcept {
   constexpr std::uint64_t least = 32768;  // of any MPI
   int found = 0, world = 0;

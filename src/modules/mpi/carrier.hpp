@@ -24,7 +24,7 @@ Status make_mpi_carrier(MPI_Comm comm, const MpiOptions& options, std::unique_pt
 // With the MPI's text.
 Status translate(int code) noexcept;
 
-// True if a message without a receive has arrived, or the MPI cannot tell.
+// A message without a receive has arrived, or the MPI cannot tell.
 bool has_arrivals(MPI_Comm comm) noexcept;
 
 }  // namespace stretto::modules

@@ -112,7 +112,7 @@ class MpiDeviceMessages final : public DeviceMessages {
     bool sends;
   };
 
-  // Precondition: room in all lists.
+  // All lists have room.
   Status start(const DeviceTransfer& t) noexcept {
     transfers_.push_back({t.id, t.bytes, 0, Status::ok});
     auto* const data = static_cast<std::byte*>(t.data);

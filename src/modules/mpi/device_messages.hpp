@@ -11,8 +11,8 @@
 
 namespace stretto::modules {
 
-// True if the process' MPI takes CUDA memory: by STRETTO_DEVICE_MPI (0 or 1), else MPIX_Query_cuda_support (Open MPI,
-// MPICH) or MPIX_GPU_query_support (MPICH). invalid_argument: another value.
+// By STRETTO_DEVICE_MPI (0 or 1), else MPIX_Query_cuda_support (Open MPI, MPICH) or MPIX_GPU_query_support (MPICH).
+// invalid_argument: another value.
 Status takes_device_memory(bool* takes) noexcept;
 
 // Null if some rank's MPI takes no device memory. Collective; timeout if a rank is missing after `limit` seconds (not

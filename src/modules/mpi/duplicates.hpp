@@ -1,6 +1,6 @@
-// Duplicates are made before a transport needs them: ranks agree on an id for each. If several threads call MPI, that
-// is safe only where the program makes a communicator. Inside another collective it could wait for another thread's
-// agreement.
+// Duplicates are made before a transport needs them: ranks agree on an id for each. With several threads that call MPI,
+// this is safe only where the program makes a communicator. Inside another collective it could wait for another
+// thread's agreement.
 #pragma once
 
 #include <mpi.h>
@@ -29,8 +29,8 @@ class Duplicates {
   Duplicates& operator=(Duplicates&&) = delete;
   ~Duplicates();
 
-  // Makes as many as a transport takes. Collective over `parent`. False, on all ranks: the MPI failed on a rank, and
-  // there are none.
+  // As many as a transport takes. Collective over `parent`. False, on all ranks: the MPI failed on a rank, and there
+  // are none.
   bool make(MPI_Comm parent) noexcept;
   bool ready() const noexcept { return left_ > 0; }
 

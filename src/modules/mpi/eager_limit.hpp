@@ -4,9 +4,9 @@
 
 namespace stretto::modules {
 
-// Bytes of the longest eager message between hosts; 0: no limit, or unknown. Others need a rendezvous: over a TCP
-// connection announcement and data each wait behind earlier data, which nearly doubles an exchange in both directions.
-// Call between MPI_Init and MPI_Finalize.
+// In bytes, between hosts; 0: no limit, or unknown. Longer messages need a rendezvous: over a TCP connection
+// announcement and data each wait behind earlier data, which nearly doubles an exchange in both directions. Between
+// MPI_Init and MPI_Finalize.
 std::size_t mpi_eager_limit() noexcept;
 
 }  // namespace stretto::modules

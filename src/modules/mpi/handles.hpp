@@ -10,7 +10,7 @@ namespace stretto::modules {
 // MPI only moves 16-bit floats, as bits.
 MPI_Datatype mpi_type(stretto_type t) noexcept;
 
-// For a mean the sum, divided at the end. MPI_OP_NULL: none.
+// A mean is a sum, divided at the end. MPI_OP_NULL: none.
 MPI_Op mpi_op(stretto_op op) noexcept;
 
 // With the MPI's text.

@@ -9,8 +9,8 @@
 
 namespace stretto::modules {
 
-// Prepares a collective without counts, other than a mean. `comm` and `watchdog` (for calls with a limit) stay the
-// caller's. Null: it has counts, or no memory.
+// For collectives without counts, other than a mean. Borrows `comm` and `watchdog` (for calls with a limit). Null: it
+// has counts, or no memory.
 std::unique_ptr<backend::PreparedCall> prepare_on(MPI_Comm comm, carrier::Watchdog& watchdog,
                                                   const call::Shape& shape) noexcept;
 

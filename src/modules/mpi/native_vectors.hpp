@@ -48,7 +48,7 @@ struct Staged {
 bool make_vectors(const std::vector<std::size_t>& counts, const std::vector<std::size_t>& displs, std::size_t element,
                   Vectors* v, bool always = false);
 
-// Copies blocks from their places in `apart` into `staging` (`gather`), or back.
+// From their places in `apart` into `staging` (`gather`), or back.
 void move_blocks(Vectors& v, std::byte* apart, std::size_t element, bool gather) noexcept;
 
 inline bool fits_int(std::size_t n) noexcept { return n <= static_cast<std::size_t>(INT_MAX); }

@@ -31,7 +31,7 @@ Status usable(MPI_Comm parent) noexcept {
   return inter ? fail(Status::unsupported, "an intercommunicator") : Status::ok;
 }
 
-// Seconds, negative without a limit. From the environment: ranks may not have met, and there are no options yet.
+// Negative: no limit. From the environment: ranks may not have met, and there are no options yet.
 double limit_of_creation() noexcept {
   const char* const text = secure_getenv("STRETTO_TIMEOUT");
   double seconds = -1;

@@ -1,4 +1,4 @@
-// The used part of nccl.h of NCCL 2.14, which later versions of NCCL 2 keep, so that no headers are needed.
+// The used part of nccl.h of NCCL 2.14, which later versions of NCCL 2 keep; no headers are needed.
 // tests/modules/nccl_wheel_test.py compares it with the wheel's.
 #pragma once
 

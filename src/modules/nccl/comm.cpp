@@ -1,6 +1,6 @@
 // One communicator and one stream for all messages: NCCL serialises a communicator's operations on any stream. Several
-// communicators on a device may deadlock, unless all ranks begin their operations in one order. So the engine begins
-// groups in one order (engine/run_crossings.cpp), and lanes go on coding.
+// communicators on a device may deadlock, unless all ranks begin their operations in one order, as the engine does
+// (engine/run_crossings.cpp); lanes go on coding.
 //
 // Functions may return in_progress, above all where ranks first meet. A group waits here until the previous one is
 // enqueued.
@@ -163,7 +163,7 @@ class NcclComm final : public backend::DeviceComm {
   }
   Status broken() const noexcept { return fail(Status::internal, std::string_view(why_.data())); }
 
-  // Waits until the begun group is enqueued, for other ranks at most `limit` seconds.
+  // Until the begun group is enqueued, for other ranks at most `limit` seconds.
   Status settled(Result r, const char* what, double limit) noexcept {
     const auto begun = Clock::now();
     Waiting waiting(true);

@@ -13,8 +13,8 @@ struct Library : Functions {
   std::string where;
 };
 
-// Finds NCCL: the process' copy, else the file STRETTO_NCCL, else the system's libnccl.so.2. It stays loaded.
-// unsupported: missing, lacks a function, older than 2.14, or not NCCL 2.
+// The process' copy, else the file STRETTO_NCCL, else the system's libnccl.so.2. It stays loaded. unsupported: missing,
+// lacks a function, older than 2.14, or not NCCL 2.
 Status find_library(const Library** library) noexcept;
 
 }  // namespace stretto::modules::nccl

@@ -83,7 +83,7 @@ class UcxDeviceMessages final : public DeviceMessages {
   }
 
  private:
-  // Ends with its peer's status if it cannot begin. Precondition: room in the list.
+  // Ends with its peer's status if it cannot begin. The list has room.
   void begin(const DeviceTransfer& given) noexcept {
     Transfer t{given.id, given.peer, given.sends, given.bytes};
     ucp_ep_h endpoint = nullptr;  // notices a sender's end

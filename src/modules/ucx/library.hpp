@@ -38,8 +38,8 @@ struct Ucp {
   std::string where;
 };
 
-// Finds UCX: the process' copy, else the file STRETTO_UCX, else the system's libucp.so.0. It stays loaded. unsupported:
-// missing, or lacks a function.
+// The process' copy, else the file STRETTO_UCX, else the system's libucp.so.0. It stays loaded. unsupported: missing,
+// or lacks a function.
 Status find_ucp(const Ucp** ucp) noexcept;
 
 }  // namespace stretto::modules

@@ -29,7 +29,6 @@ unsigned usual_connections() noexcept {
   }
 }
 
-// A leading number, if any.
 template <class T>
 bool take(std::string_view* from, T* number) noexcept {
   const auto [end, error] = std::from_chars(from->data(), from->data() + from->size(), *number);

@@ -38,7 +38,7 @@ class UcxTransport final : public backend::Transport {
   UcxTransport(const UcxTransport&) = delete;
   UcxTransport& operator=(const UcxTransport&) = delete;
 
-  // Call after the worker has joined. Collective.
+  // After the worker has joined. Collective.
   Status open() noexcept {
     if (const Status s = make_ucx_carrier(*worker_, Channel::exchange, 1, &messages_); s != Status::ok) return s;
     exchange_.reset(new (std::nothrow) node::CarrierExchange(*messages_, 0, limit_));

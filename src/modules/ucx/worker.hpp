@@ -43,15 +43,15 @@ class UcxWorker {
 
   // For other ranks. Throws std::bad_alloc.
   Status address(std::string* address);
-  // Call once the ranks have met. Throws std::bad_alloc.
+  // Once the ranks have met. Throws std::bad_alloc.
   void join(const carrier::Session& session, int rank);
 
-  // An endpoint to a rank; the first connection's if another cannot be made. mpi_error: the rank is unreachable.
+  // The first connection's if another cannot be made. mpi_error: the rank is unreachable.
   Status reach(int rank, ucp_ep_h* endpoint, unsigned connection = 0) noexcept;
   // An unreachable rank's error, or UCS_OK.
   ucs_status_t lost(int rank) const noexcept { return peers_[static_cast<std::size_t>(rank)].status; }
   unsigned losses() const noexcept { return losses_; }
-  // Status of a failed transfer, with a message that names `rank`.
+  // With a message that names `rank`.
   Status failed(int rank, ucs_status_t status) const noexcept;
 
   std::uint64_t tag(unsigned channel, int sender, std::uint64_t message) const noexcept {
@@ -74,13 +74,13 @@ class UcxWorker {
   unsigned connections() const noexcept { return connections_; }
   // After join().
   unsigned connections_to(int rank) const noexcept { return peers_[static_cast<std::size_t>(rank)].connections; }
-  // For sends on further connections. Between the two these advance whenever nothing else does, else seldom: UCX may
-  // hold bytes of a send that has ended, and each costs a system call.
+  // Sends use further connections between the two. These advance whenever nothing else does, else seldom: UCX may hold
+  // bytes of a send that has ended, and each costs a system call.
   void begin_spread() noexcept { ++spread_; }
   void end_spread() noexcept { --spread_; }
   void begin_send(unsigned connection) noexcept { held_[connection] = true; }
-  // True once all sent bytes have left, or cannot leave. UCX reports sends as ended while it holds bytes (a full
-  // socket), which only progress lets leave. Starts a flush if none is under way.
+  // All sent bytes have left, or cannot leave. UCX reports sends as ended while it holds bytes (a full socket), which
+  // only progress lets leave. Starts a flush if none is under way.
   bool has_left() noexcept;
   std::uint32_t next_number() noexcept { return number_++; }
 
@@ -94,7 +94,7 @@ class UcxWorker {
   }
   // After a turn without progress: sleeps until a message arrives, at most so many seconds.
   void sleep(double seconds) noexcept;
-  // A wait for messages of ranks that may share cores.
+  // For messages of ranks that may share cores.
   Waiting waiting() const noexcept { return wakes_ ? Waiting(true, Wakes::by_all, 0.05) : Waiting(true); }
   int rank() const noexcept { return rank_; }
   int size() const noexcept { return static_cast<int>(peers_.size()); }

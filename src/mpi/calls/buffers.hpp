@@ -19,10 +19,10 @@ struct PassedBuffers {
   std::int64_t extent = 0;  // see buffers_of()
 };
 
-// True for the rank's own block, at byte `offset`, and for MPI_IN_PLACE.
+// The rank's own block, at byte `offset`, or MPI_IN_PLACE.
 bool is_own(const void* block, const void* all, std::int64_t offset) noexcept;
 
-// Buffers of a call without counts by rank. `extent`: bytes between elements on the side with all ranks' blocks.
+// Without counts by rank. `extent`: bytes between elements on the side with all ranks' blocks.
 Buffers buffers_of(const WrappedCall& call, const Communicator& c, std::int64_t extent) noexcept;
 
 }  // namespace stretto::mpi

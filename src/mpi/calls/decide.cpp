@@ -28,8 +28,8 @@ bool used_enough(MPI_Comm comm, Communicator* c, const Settings& settings) noexc
 // Streams make no shorter vector faster, and the MPI's sum needs no agreement on the magnitude of values.
 constexpr std::int64_t longest_brief = 1024;
 
-// Where a bound applies to a call that is no sum. Ranks may name data of one signature by different types, so they
-// compare the call first; where some types are not of floating-point elements, the MPI moves the data.
+// Applies a bound to a call that is no sum. Ranks may name data of one signature by different types, so they compare
+// the call first; where some types are not of floating-point elements, the MPI moves the data.
 void bound_others(const WrappedCall& call, bool wanted, Decision* d) noexcept {
   Shape& shape = d->shape;
   if (wanted && shape.floating_extreme) return;

@@ -30,8 +30,8 @@ int run(const WrappedCall& call, Communicator* c, const Settings& settings, Nati
   return native();
 }
 
-// True if the MPI can serve the call: all ranks got this status, and no data moved. Buffer errors may be local unless
-// the ranks `agreed`; allgatherv's arrays are equal on all ranks.
+// The MPI can serve the call: all ranks got this status, and no data moved. Buffer errors may be local unless the ranks
+// `agreed`; allgatherv's arrays are equal on all ranks.
 bool falls_through(const WrappedCall& call, stretto_status s, bool agreed) noexcept {
   return s == STRETTO_INVALID_BOUND || s == STRETTO_UNSUPPORTED || (s == STRETTO_INCOMPATIBLE && agreed) ||
          (s == STRETTO_INVALID_ARGUMENT && (agreed || call.operation == Function::allgatherv));
@@ -71,7 +71,7 @@ class Account {
   Clock::time_point begun_;
 };
 
-// Replaces numbers by N, so that calls with different counts share a row.
+// Replaces numbers by N: calls with different counts share a row.
 std::string kind_of(std::string_view reason) {
   std::string kind;
   for (std::size_t i = 0; i < reason.size();) {
@@ -87,7 +87,7 @@ std::string kind_of(std::string_view reason) {
   return kind;
 }
 
-// True if equal arguments are decided alike, for any data, site, and names.
+// Equal arguments are decided alike, for any data, site, and names.
 bool decided(const Decision& d, const Settings& settings) noexcept {
   return d.kind != Action::Kind::bounded && !d.compares && d.communicator->memory == Memory::host &&
          !settings.rules.looks_at_names();

@@ -18,14 +18,13 @@ class PreparedByArguments {
   // True: an equal call was cached; *status is its result.
   bool again(const WrappedCall& call, const Communicator& c, double timeout, stretto_status* status) const noexcept;
 
-  // For a call that serve() just ran; caches it if an equal one can run without copies of its data.
+  // After serve(); caches a call if an equal one can run without copies of its data.
   void keep(const WrappedCall& call, const Communicator& c, const PassedBuffers& passed) noexcept;
 
   void clear() noexcept { lines_.clear(); }
 
  private:
-  // All that decides how a call runs. Handles stay valid: dense types and served operations are predefined, or are only
-  // compared.
+  // Handles stay valid: dense types and served operations are predefined, or are only compared.
   struct Key {
     Function operation{};
     std::uint8_t buffers = 0;  // api::buffers_kind() of the passed buffers

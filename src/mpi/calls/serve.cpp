@@ -98,7 +98,7 @@ Status lay_out(const WrappedCall& call, const Communicator& c, const Shape& shap
   return call.operation == Function::barrier ? Status::ok : lay_out_to_all(call, c, s);
 }
 
-// Precondition: lay_out() has laid out the call, and stretto has its collective.
+// lay_out() has laid out the call, and stretto has its collective.
 stretto_status issue(const WrappedCall& call, const Communicator& c, const Shape& shape, const stretto_options* o,
                      const CallBuffers& call_buffers, stretto_request* request) {
   const auto [send, recv] = call_buffers.passed.buffers;
@@ -120,7 +120,7 @@ stretto_status issue(const WrappedCall& call, const Communicator& c, const Shape
   return request ? stretto_irun(&record, c.comm, o, request) : stretto_run(&record, c.comm, o);
 }
 
-// Runs before the C interface sees the call; a failure gives up the communicator.
+// Before the C interface sees the call; a failure gives up the communicator.
 template <class Step>
 stretto_status prepare(const Communicator& c, const Step& step) noexcept {
   Status s = Status::ok;

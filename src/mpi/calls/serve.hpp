@@ -23,12 +23,11 @@ struct CallBuffers {
 // this thread's message.
 void give_up(const Communicator& c, Status s) noexcept;
 
-// *passed: set for calls without counts by rank. Precondition of all functions here: shape_of() returned null, and
-// c.comm exists.
+// *passed: set for calls without counts by rank. Functions here require that shape_of() returned null, and c.comm.
 stretto_status serve(const WrappedCall& call, const Communicator& c, const Shape& shape, const stretto_options& options,
                      PassedBuffers* passed);
 
-// Starts any call except an allgatherv. The caller keeps `call_buffers` until the request is complete, then calls
+// Any call except an allgatherv. The caller keeps `call_buffers` until the request is complete, then calls
 // taken.put_back().
 stretto_status serve_started(const WrappedCall& call, const Communicator& c, const Shape& shape,
                              const stretto_options& options, CallBuffers* call_buffers, stretto_request* request);

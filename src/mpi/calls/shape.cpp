@@ -72,7 +72,7 @@ const char* of_operation(const WrappedCall& call, const Communicator& c, Shape* 
   return wrong_arguments;
 }
 
-// The floating-point elements of all buffers that this rank names, or null.
+// Covers all buffers that this rank names, or null.
 const Element* moved_elements(const WrappedCall& call, const Communicator& c) noexcept {
   const bool root = c.rank == call.root;
   bool sends = true, receives = true;

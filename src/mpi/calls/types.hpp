@@ -22,10 +22,10 @@ const Element* element_of(MPI_Datatype type) noexcept;
 // Maps a reduction to stretto's, or returns why it has none. Uses only arguments that are equal on all ranks.
 const char* reduction_of(MPI_Datatype type, MPI_Op op, const Element** element, stretto_op* operation) noexcept;
 
-// True if an element's bytes are contiguous in the order of the signature; may be false for dense derived types.
+// An element's bytes are contiguous in the order of the signature; may be false for dense derived types.
 bool is_dense(MPI_Datatype type) noexcept;
 
-// Data bytes of an element; 0 also if unknown.
+// 0 also if unknown.
 std::int64_t bytes_of(MPI_Datatype type) noexcept;
 
 }  // namespace stretto::mpi

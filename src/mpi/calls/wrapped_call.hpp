@@ -19,7 +19,7 @@ namespace stretto::mpi {
 
 enum class Form : std::uint8_t { blocking, nonblocking, persistent };
 
-// Counts or displacements of all ranks: int, or 64 bits for large counts.
+// All ranks' numbers: int, or 64 bits for large counts.
 class Numbers {
  public:
   Numbers() = default;
@@ -56,7 +56,7 @@ struct WrappedCall {
   MPI_Request* request = nullptr;  // set if served, else by `native`
 };
 
-// The MPI's own function. Refers to its maker's variables.
+// Refers to its maker's variables.
 class Native {
  public:
   template <class Function>

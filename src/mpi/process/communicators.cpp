@@ -103,8 +103,8 @@ std::unique_ptr<Communicator> describe(MPI_Comm comm) {
   return c;
 }
 
-// True if all ranks are of this MPI_COMM_WORLD; equal on every rank. Allocates nothing: a rank without memory would
-// answer differently.
+// All ranks are of this MPI_COMM_WORLD; equal on every rank. Allocates nothing: a rank without memory would answer
+// differently.
 bool within_world(MPI_Comm comm, int ranks) noexcept {
   std::array<int, 256> here, there;
   MPI_Group group = MPI_GROUP_NULL, world = MPI_GROUP_NULL;

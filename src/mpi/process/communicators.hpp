@@ -51,7 +51,7 @@ struct Communicator {
 
 inline constexpr const char* outside_reason = "processes outside MPI_COMM_WORLD";
 
-// Info key of a bound for floating-point sums; "none" removes it.
+// For floating-point sums; "none" removes it.
 inline constexpr const char* bound_key = "stretto_bound";
 
 // Making a stretto_comm takes as long as hundreds of short calls: it waits for 64 calls below 1 KiB or 3 long ones, and
@@ -81,10 +81,10 @@ Memory last_of_ranks(Memory here, MPI_Comm comm) noexcept;
 // "none" gives an empty bound. *complaint: why a malformed value was ignored.
 std::optional<std::optional<Bound>> bound_in(MPI_Info info, std::string* complaint);
 
-// Applies an info's bound from now on. Returns a complaint about a malformed value, or "".
+// From now on. Returns a complaint about a malformed value, or "".
 std::string take_info(MPI_Comm comm, MPI_Info info);
 
-// `f` runs before a communicator with a stretto_comm is freed. If it returns false, the stretto_comm is kept.
+// `f` runs before a communicator with a stretto_comm is freed. False: the stretto_comm is kept.
 void set_before_free(bool (*f)(const Communicator*)) noexcept;
 
 std::string name_of(MPI_Comm comm);

@@ -14,7 +14,7 @@ namespace stretto::mpi {
 bool hand_on(MPI_Comm parent, const Bound& bound);
 void end_inheritance(MPI_Comm parent) noexcept;
 
-// The bound that a finished communicator inherited; its duplicates do not.
+// For a finished communicator; its duplicates do not inherit it.
 std::optional<Bound> inherited_bound(MPI_Comm comm) noexcept;
 
 }  // namespace stretto::mpi

@@ -18,7 +18,7 @@ int informed(int code, MPI_Comm comm, MPI_Info info) noexcept;
 // After the C function `by` made `comm`.
 int constructed(int code, MPI_Comm comm, const char* by, MPI_Info info) noexcept;
 
-// Scope of starting a duplicate of `parent` with this info.
+// While a duplicate of `parent` starts with this info.
 class InheritedBound {
  public:
   InheritedBound(MPI_Comm parent, MPI_Info info) noexcept;
@@ -30,10 +30,10 @@ class InheritedBound {
   MPI_Comm parent_ = MPI_COMM_NULL;  // null: no bound
 };
 
-// MPI_Alloc_mem. True: *at (a void*) is memory that peers can map; else the MPI serves.
+// True: *at (a void*) is memory that peers can map; else the MPI serves.
 bool lend(MPI_Aint bytes, MPI_Info info, void* at) noexcept;
 
-// MPI_Free_mem. False: the memory is the MPI's.
+// False: the memory is the MPI's.
 bool take_back(void* at) noexcept;
 
 }  // namespace stretto::mpi

@@ -16,7 +16,7 @@ Status report(const Statistics& own, const Settings& settings);
 
 bool can_be_written(const std::string& file);
 
-// Sums over all ranks, except the maximum of `seconds` and errors, and the mean of `saved`.
+// Over all ranks: sums, except the maximum of `seconds` and errors, and the mean of `saved`.
 struct Row {
   RowKey key;
   Tally tally;

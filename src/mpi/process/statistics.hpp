@@ -71,7 +71,7 @@ enum class Server : std::uint8_t { stretto, mpi, cores };
 
 class Statistics {
  public:
-  // Sets way.size from the bytes.
+  // Sets key.size from the bytes.
   void add(RowKey key, const Tally& tally, Server server);
 
   // A path saves its number of calls times a difference of medians: its latest calls against the MPI's latest of that

@@ -29,7 +29,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Arguments that the program may free or change before a start.
+// The program may free or change arguments before a start.
 class ArgumentCopies {
  public:
   ArgumentCopies(WrappedCall* call, const Decision& d) {
@@ -74,7 +74,7 @@ struct Prepared {
   bool was_ours = false;
   std::shared_ptr<const ArgumentCopies> kept;
 
-  // True if the MPI's own request is never started.
+  // The MPI's own request is never started.
   bool runs_itself() const noexcept { return communicator || run != MPI_REQUEST_NULL; }
 };
 

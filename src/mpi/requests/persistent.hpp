@@ -30,8 +30,8 @@ int persistent_of_ours() noexcept;
 
 bool is_persistent_of_ours(MPI_Request request) noexcept;
 
-// The requests for the MPI: a run or MPI_REQUEST_NULL replaces stretto's, since MPICH 5 would wait for ever for a
-// request that was never started. Empty: unchanged. Throws std::bad_alloc.
+// A run or MPI_REQUEST_NULL replaces stretto's requests, since MPICH 5 would wait for ever for a request that was never
+// started. Empty: unchanged. Throws std::bad_alloc.
 std::vector<MPI_Request> passed_of(std::span<const MPI_Request> requests);
 
 // The program has seen its completion.

@@ -44,7 +44,7 @@ struct Started {
   double starting = 0, waited_before = 0;
 };
 
-// With incomplete requests.
+// Incomplete requests.
 class Registry {
  public:
   // Allocates nothing, so it cannot fail after a start.

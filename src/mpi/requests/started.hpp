@@ -13,12 +13,12 @@
 
 namespace stretto::mpi {
 
-// Why the MPI's own form serves this call, or null; equal on every rank. Precondition: shape_of() returned null.
+// Why the MPI's own form serves this call, or null; equal on every rank. Requires that shape_of() returned null.
 // `any_thread`: messages progress without the program's thread. Makes bounded sums in host memory exact, but none with
 // devices in reach.
 const char* unless_driven(const WrappedCall& call, bool any_thread, Decision* d);
 
-// Precondition: unless_driven() returned null. *request: null on failure.
+// Requires that unless_driven() returned null. *request: null on failure.
 int start_driven(const WrappedCall& call, const Decision& d, const Settings& settings, MPI_Request* request) noexcept;
 
 extern std::atomic<int> in_flight;
@@ -27,7 +27,7 @@ bool is_started(MPI_Request request) noexcept;
 
 void drive() noexcept;
 
-// On one communicator; null: on any. False: some were incomplete after `limit` seconds.
+// Null: on any communicator. False: some were incomplete after `limit` seconds.
 bool finish_all(const Communicator* on, double limit) noexcept;
 
 }  // namespace stretto::mpi

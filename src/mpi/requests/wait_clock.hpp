@@ -1,5 +1,5 @@
-// The program's time in waits for requests or tests; the rest of a collective overlaps its own work. In seconds of any
-// steady clock.
+// The program's time in waits for requests or tests, in seconds of any steady clock; the rest of a collective overlaps
+// its own work.
 #pragma once
 
 #include <algorithm>

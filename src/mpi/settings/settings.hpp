@@ -12,7 +12,7 @@
 
 namespace stretto::mpi {
 
-// A setting that must be equal on all ranks, since it decides which messages they exchange.
+// Equal on all ranks, since it decides which messages they exchange.
 struct CommonSetting {
   std::string variable;
   std::string given;    // for messages; empty: not set
@@ -39,7 +39,7 @@ using Environment = std::function<const char*(const char* name)>;
 
 Settings read_settings(const Environment& environment, const IsSchedule& is_schedule = nullptr);
 
-// A variable that differs between `rank` and rank 0; empty: not set.
+// Between `rank` and rank 0; empty: not set.
 struct Difference {
   std::string_view variable, there, first;
   int rank;
