@@ -1,6 +1,6 @@
 // Agreement exchanges run on an engine of their own, in the order of the calls. A collective's data start once its
-// ranks agree and every earlier collective has started its data. So each engine sees the same order of runs on every
-// rank, however the ranks test and wait.
+// ranks agree and every earlier collective has started its data. So each engine sees one order of runs on every rank,
+// however the ranks test and wait.
 #pragma once
 
 #include <array>
@@ -33,10 +33,10 @@ using namespace call;
 
 class Operation;
 
-// Held by threads that work on a communicator which others may drive (CommunicationCores).
+// For a communicator that other threads may drive (CommunicationCores).
 using Guard = std::unique_lock<Exclusive>;
 
-// Any thread may drive the operations in flight.
+// By any thread.
 class Drive final : public Driven {
  public:
   explicit Drive(stretto_comm_s& comm) noexcept : comm_(comm) {}
@@ -50,7 +50,7 @@ class Drive final : public Driven {
   stretto_comm_s& comm_;
 };
 
-// The process' other communicators, as far as the waiting thread may drive them.
+// As far as the waiting thread may drive them.
 class Others final : public Driven {
  public:
   explicit Others(const stretto_comm_s& comm) noexcept : comm_(comm) {}
@@ -76,34 +76,34 @@ struct stretto_comm_s {
   ~stretto_comm_s();
 
   // Advances every operation in flight; of split schedules, these lanes. `may_block`: only for the caller's own thread,
-  // since a blocking step holds up everything else that a thread drives. A blocking call's operation is `own`: it
+  // since a blocking step holds up everything else that a thread drives. `own`: a blocking call's operation, which
   // blocks in its own thread alone.
   void progress(stretto::engine::Lanes lanes = {}, bool may_block = true,
                 const stretto::api::Operation* own = nullptr) noexcept;
 
   std::uint64_t moves() const noexcept { return data.moves() + agreement.moves(); }
 
-  // One thread at a time drives it from now on: any thread, or callers of the MPI alone. Throws std::bad_alloc.
+  // By one thread at a time: any thread, or callers of the MPI alone. Throws std::bad_alloc.
   void let_others_drive(bool any_thread = true);
 
   // Held in all calls but those that run at once, which happen only while nothing is in flight.
   stretto::api::Guard guard() noexcept { return stretto::api::Guard(driving); }
 
-  // Call it when `live` has changed.
+  // When `live` has changed.
   void count_live() noexcept { in_flight.store(!live.empty(), std::memory_order_release); }
 
-  // Further collectives give Status::timeout, because messages of an abandoned collective may still be under way. All
-  // other ranks end their waits with `status`, from the run `number` of `data` on, or from the next run at the latest.
-  // Leaves `why` as this thread's message.
+  // Further collectives give Status::timeout: messages of an abandoned one may still be under way. All other ranks end
+  // their waits with `status`, from the run `number` of `data` on, or from the next run at the latest. Leaves `why` as
+  // this thread's message.
   void give_up(stretto::Status status, const char* why, std::uint64_t number = stretto::engine::Engine::next) noexcept;
 
-  // True if nothing is in flight, and the communicator is not broken: a blocking call may run at once.
+  // A blocking call may run at once.
   bool is_free() const noexcept {
     return idle() && stretto::is_of_generation(serves_in.load(std::memory_order_relaxed));
   }
   bool idle() const noexcept { return !in_flight.load(std::memory_order_acquire); }
 
-  // True in a forked child: messages, memory and peers are the parent's.
+  // In a forked child: messages, memory and peers are the parent's.
   bool inherited() const noexcept { return !stretto::is_of_generation(born); }
 
   std::unique_ptr<stretto::backend::Transport> transport;  // null: of threads; freed last
@@ -114,7 +114,7 @@ struct stretto_comm_s {
   stretto::engine::Engine agreement, data;
   stretto::backend::ScheduleCache exchanges;  // of agreements and counts
   stretto::select::Selector selector;
-  // The data that a prepared call reads: one cache line.
+  // One cache line: the data that a prepared call reads.
   alignas(64) stretto::api::PreparedByCall prepared;
   std::vector<stretto::api::Operation*> live;                   // not complete, in the order of their calls
   std::atomic<bool> in_flight{false};                           // `live` is not empty
@@ -138,7 +138,6 @@ struct stretto_comm_s {
 
 namespace stretto::api {
 
-// ok: this process may use the communicator.
 Status usable(const stretto_comm_s* comm) noexcept;
 
 inline bool Prepared::holds(const stretto_comm_s& comm) const noexcept {

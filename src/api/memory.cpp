@@ -1,4 +1,4 @@
-// Buffers lie in the arena, where the other ranks of the host see them.
+// In the arena, where the other ranks of the host see them.
 #include <cstdlib>
 
 #include "base/status.hpp"

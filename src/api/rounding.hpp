@@ -1,4 +1,4 @@
-// Rounding of results beyond the error that a call promises.
+// Rounding beyond the error that a call promises.
 #pragma once
 
 #include <cstddef>
@@ -9,8 +9,7 @@
 
 namespace stretto::api {
 
-// `values` is read only for reductions within a bound; null: memory that the host does not read, whose rounding is not
-// known.
+// `values`: only for reductions within a bound; null: memory that the host does not read, whose rounding is not known.
 struct Result {
   const call::Shape& shape;
   int rank = 0;
@@ -23,12 +22,11 @@ struct Result {
 // is half a unit in the last place of its largest finite value. Infinite if the values were not examined.
 double rounding_of(const Result& result, double additions) noexcept;
 
-// Rounding of additions of raw values of unknown magnitude: 0 if none precedes the addition whose rounding is the
-// result's; else infinite.
+// Raw values of unknown magnitude: 0 if none precedes the addition whose rounding is the result's; else infinite.
 double unseen_additions(const call::Shape& shape, std::uint64_t contributions) noexcept;
 
-// Replaces F32 or F64 values that this rank sent in a collective that moves data by those that the receivers decoded.
-// `report` is that call's. STRETTO_OUT_OF_MEMORY: some values may be replaced already.
+// Replaces F32 or F64 values that this rank sent in a moving collective by those that the receivers decoded. `report`
+// is that call's. STRETTO_OUT_OF_MEMORY: some values may be replaced already.
 Status round_as_received(stretto_type type, std::size_t count, stretto_bound bound, const stretto_report& report,
                          void* values) noexcept;
 

@@ -25,7 +25,7 @@ codec::Options codec_options(unsigned flags = 0) {
   return o;
 }
 
-// Checks chain: each gives the failure found before it, so that status and message are those of the first.
+// Each check gives the failure found before it, so that status and message are those of the first.
 Status check_type(stretto_type t) {
   if (call::has_streams(t)) return Status::ok;
   return call::is_type(t) ? fail(Status::unsupported, "type {} has no streams", call::type_name(t))
@@ -49,8 +49,7 @@ Status check_divisor(Status before, std::uint32_t divisor) {
 
 constexpr std::size_t kMostMissing = 1024;  // bytes of the struct that a newer header may have
 
-// Marks and threshold of `missing` as the codec takes them. A caller of an older or newer header has a struct of
-// another size.
+// A caller of an older or newer header has a struct of another size.
 Status read_missing(Status before, const stretto_missing* missing, codec::Options* options, double* ignore_above) {
   *ignore_above = codec::kIgnoreAbove;
   if (before != Status::ok || !missing) return before;
@@ -73,7 +72,7 @@ Status read_missing(Status before, const stretto_missing* missing, codec::Option
   return Status::ok;
 }
 
-// Common to all functions that write a stream: checks the output last, and sets *written to 0 unless all succeeds.
+// Checks the output last, and sets *written to 0 unless all succeeds.
 template <class Work>
 stretto_status writing(Status before, const void* out, std::size_t* written, unsigned flags, Work work) {
   if (written) *written = 0;

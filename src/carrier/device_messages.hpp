@@ -46,7 +46,7 @@ class DeviceMessages {
   virtual bool drops() const noexcept { return false; }
 
   // A receive may borrow this peer's message: streams in its device::Device's memory, or `raw` values, perhaps the
-  // program's. It is reported twice: when *loan has the address, and when the sender has the message back. A failed
+  // program's. Such a receive is reported twice: when *loan has the address, and when the sender has the message back. A failed
   // receive is reported once, and nothing is lent.
   virtual bool lends(int /*peer*/, bool /*raw*/) const noexcept { return false; }
 

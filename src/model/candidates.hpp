@@ -26,7 +26,7 @@ bool may_carry(const schedule::Algorithm& algorithm, const Question& question, p
 // "allreduce has no schedule 'x'; it has ring, ...".
 std::string no_schedule(schedule::Collective collective, std::string_view name);
 
-// True if forced options allow the native collective; the node's with streams.
+// Forced options allow the native collective; the node's with streams.
 bool own_may_serve(const Question& question) noexcept;
 bool node_may_stream(const Question& question) noexcept;
 

@@ -14,7 +14,7 @@
 namespace stretto::model {
 namespace {
 
-// Cells of the cache per factor of two. A cell's answer is its middle's, so it does not depend on earlier questions.
+// Per factor of two. A cell's answer is its middle's, so it does not depend on earlier questions.
 constexpr double cells = 8;                // as in power_of_two
 constexpr std::uint64_t exact_below = 16;  // bytes that are cells of their own
 
@@ -80,7 +80,7 @@ Key key_of(const Question& q) {
 // clear gain counts.
 constexpr double clear_gain = 0.8;
 
-// Precondition: ascending times.
+// In ascending order of time.
 const Candidate& taken_of(const Question& q, const std::vector<Candidate>& all) {
   const Candidate& first = all.front();
   if (!first.dense || !q.fixed) return first;
@@ -166,7 +166,8 @@ Status Chooser::Impl::table(const Question& q, bool all_of_them, std::vector<Can
   if (all_of_them) {
     *all = search().all(options);
   } else if (!options.empty() && wanted) {
-    // A raw path that MPIs have does not undercut the guess of the MPI, unless the MPI is known to take a slower one.
+    // An MPI has this raw path: it does not undercut the guess of the MPI, unless the MPI is known to take a slower
+    // one.
     const bool beyond_mpis = guessed && beside_mpi && whole == 0 && !search().takes_turns();
     *all = search().cheapest(options, least, beyond_mpis);
   }

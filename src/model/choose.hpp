@@ -13,7 +13,7 @@
 
 namespace stretto::model {
 
-// All that a choice depends on, equal on every rank.
+// Equal on every rank.
 struct Question {
   schedule::Collective collective{};
   std::uint64_t bytes = 0;    // as in Native (profile.hpp)
@@ -62,10 +62,10 @@ struct Candidate {
   bool assumed = false;         // unmeasured: a part of the MPI's time (unmeasured_node)
 };
 
-// A logarithmic grid of bytes and ratio, eight cells per factor of two. Each number of bytes below 16 is a cell.
+// A grid of bytes and ratio, eight cells per factor of two. Each number of bytes below 16 is a cell.
 Question on_grid(Question q) noexcept;
 
-// 2^(eighths / 8). Equal bits on every machine, unlike library functions, since ranks must conclude alike.
+// 2^(eighths / 8). Unlike library functions equal bits on every machine, since ranks must conclude alike.
 double power_of_two(long eighths) noexcept;
 
 class Chooser {

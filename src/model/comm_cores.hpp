@@ -15,7 +15,7 @@ class CommCores {
 
   bool any() const noexcept { return each_ > 0; }
 
-  // The core that is free first. Precondition: any().
+  // Requires any().
   double& first(std::int32_t host) noexcept {
     const auto begin = busy_until_.begin() + std::ptrdiff_t{host} * each_;
     return *std::min_element(begin, begin + each_);

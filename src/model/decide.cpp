@@ -26,8 +26,8 @@ double seconds_in_memory(const Profile& profile, const Question& q) {
 // Also in one host's shared memory, which beats messages, and for exact values beats streams.
 bool natives_suffice(const Question& q, int hosts) noexcept { return is_short(q) || stays_in_memory(q, hosts); }
 
-// True if the node's collective needs no comparison: nothing was measured, and memory takes a part of the MPI's time.
-// This shortens a communicator's first call by a tenth.
+// Needs no comparison: nothing was measured, and memory takes a part of the MPI's time. This shortens a communicator's
+// first call by a tenth.
 bool node_alone(const Chooser& chooser, const Question& q) noexcept {
   const auto measures = [&q](const Native& n) { return n.collective == q.collective; };
   const std::vector<Native>& natives = chooser.profile().natives;

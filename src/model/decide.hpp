@@ -9,7 +9,7 @@
 
 namespace stretto::model {
 
-// Bytes up to which a native collective serves, if possible.
+// In bytes: a native collective serves, if possible.
 inline constexpr std::uint64_t longest_short = 1024;
 
 struct ModelChoice {
@@ -19,7 +19,7 @@ struct ModelChoice {
 };
 
 // unsupported: forced options contradict each other. Without `predicts` a native collective may have 0 seconds; the
-// choice is the same.
+// choice does not change.
 Status decide(Chooser& chooser, const Question& question, ModelChoice* decided, bool predicts = false);
 
 }  // namespace stretto::model

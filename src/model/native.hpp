@@ -8,8 +8,8 @@
 
 namespace stretto::model {
 
-// Predicted time below which a schedule replaces a native collective: a fraction, and a minimum gain, since predictions
-// are rough. Not positive: never.
+// A schedule replaces a native collective below this time: a fraction, and a minimum gain, since predictions are rough.
+// Not positive: never.
 double longest_worthwhile(double native) noexcept;
 
 // longest_worthwhile() is not positive up to here.
@@ -20,13 +20,13 @@ inline constexpr double longest_unbeaten = 200e-6;
 std::optional<double> measured_native(const Profile& profile, Provider provider, schedule::Collective collective,
                                       int ranks, int hosts, double bytes) noexcept;
 
-// NCCL's own collective for n bytes of the whole vector: a ring, or if better the double binary tree of an allreduce
-// (docs/model.md). Unmeasured figures are the profile's links'. Infinite: NCCL has none.
+// For n bytes of the whole vector: a ring, or if better the double binary tree of an allreduce (docs/model.md).
+// Unmeasured figures are the profile's links'. Infinite: NCCL has none.
 double nccl_seconds(const Profile& profile, const topology::Topology& topology, schedule::Collective collective,
                     double bytes);
 
-// Part of the MPI's time for an unmeasured collective of shared memory: about the gain of a few ranks on measured
-// machines (docs/measurements.md). Otherwise it wins no prediction.
+// As a part of the MPI's time: about the gain of a few ranks on measured machines (docs/measurements.md). Otherwise
+// shared memory wins no prediction.
 constexpr double unmeasured_node(int ranks) noexcept { return ranks == 1 || ranks > 8 ? 1 : 0.5; }
 
 // Where ranks share cores, short calls wait for a core, for varying times: a measured time counts only below the

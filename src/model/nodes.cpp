@@ -9,8 +9,8 @@ namespace {
 
 constexpr std::uint64_t kKib = 1024;
 
-// Seconds of the busiest host: each rank copies its vector into shared memory, sums its share of all vectors, and
-// copies all shares out.
+// On the busiest host: each rank copies its vector into shared memory, sums its share of all vectors, and copies all
+// shares out.
 double seconds_inside(const Machine& machine, const topology::Topology& topology, double bytes) {
   const int cores = topology.cores_per_host() > 0 ? topology.cores_per_host() : machine.cores;
   double most = 0;

@@ -1,5 +1,5 @@
-// Collectives of several hosts whose ranks share memory inside each host (src/backend/nodes.hpp): sums and copies in
-// memory, and between hosts a schedule in each lane, the ranks with one number on every host.
+// Collectives of several hosts with shared memory (src/backend/nodes.hpp): sums and copies in memory, and between hosts
+// a schedule in each lane, the ranks with one number on every host.
 #pragma once
 
 #include "model/choose.hpp"
@@ -11,11 +11,10 @@ namespace stretto::model {
 // The first rank of each host.
 topology::Topology lane_of(const topology::Topology& topology);
 
-// Bytes of the vector that are between the hosts as one, while others are worked on in memory.
+// Bytes of the vector that travel between hosts together, while others are worked on in memory.
 std::uint64_t piece_of(std::uint64_t bytes, const topology::Topology& topology) noexcept;
 
-// The question that a lane answers for one piece. Hosts share their card between lanes, so all lanes together take the time of
-// a single rank with the whole piece.
+// Hosts share their card between lanes, so all lanes together take the time of a single rank with the whole piece.
 Question between_hosts(const Question& question, const topology::Topology& topology);
 
 // By a lane's choice for a piece. Memory and network work at the same time, but for one piece.

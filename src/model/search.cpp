@@ -19,7 +19,7 @@ constexpr std::size_t steps_for_all = 20'000;      // beyond, only a few segment
 // The walk does not model that nothing hides the copies of longer segments through pinned memory (docs/gpu.md).
 constexpr double longest_staged = 4.0 * 1024 * 1024;
 
-// Most ranks walked one by one without folding. In larger jobs all hosts count as full as the fullest.
+// Ranks walked one by one without folding. In larger jobs all hosts count as full as the fullest.
 constexpr int most_irregular = 96;
 
 // Drops a line whose first candidate takes this many times the best time: other segments gain less, except on devices,
@@ -49,8 +49,8 @@ topology::Topology stand_in(const topology::Topology& t) {
   return topology::Topology::regular(t.hosts() * static_cast<int>(most), static_cast<int>(most));
 }
 
-// Adds streams with shorter messages raw, if messages differ in length. Excluded: schedules with raw messages inside
-// hosts, and, unless requested, sums that raw values would round.
+// If messages differ in length. Not for schedules with raw messages inside hosts, nor, unless requested, for sums that
+// raw values would round.
 std::vector<Candidate> with_short_messages_raw(const Option& option, const Question& q, const Programs& programs,
                                                double block, double even_cost) {
   std::vector<Candidate> ways = option.ways;
@@ -151,7 +151,7 @@ bool Search::takes_turns() const noexcept {
          question_.bytes / static_cast<std::uint64_t>(kept_.ranks()) > profile_.eager_limit;
 }
 
-// A rank's bytes: for alltoall one row of blocks.
+// For alltoall one row of blocks.
 double Search::whole() const noexcept {
   const bool row = question_.collective == schedule::Collective::alltoall;
   return static_cast<double>(question_.bytes) * (row ? kept_.ranks() : 1);

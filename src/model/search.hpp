@@ -42,8 +42,8 @@ class Search {
 
   std::vector<Candidate> all(const std::vector<Option>& options);
 
-  // The cheapest way of at most `least` seconds, and others walked; empty if there is none. At most 1 % above the least
-  // of all() (a test compares them). `beyond_mpis`: without ways that an MPI has.
+  // The cheapest of at most `least` seconds, and others walked; empty if there is none. At most 1 % above the least of
+  // all() (a test compares them). `beyond_mpis`: without paths that an MPI has.
   std::vector<Candidate> cheapest(const std::vector<Option>& options, double least, bool beyond_mpis);
 
   // An unmeasured MPI: the least of flat raw schedules, without torus schedules, in steps of no cost. Infinite: none.
@@ -52,8 +52,8 @@ class Search {
   // least_of_mpi() by cheapest()'s search. Ends at a time of at most `enough`.
   double guess_of_mpi(const std::vector<Option>& options, double enough);
 
-  // True if messages of the MPI's own collective take turns: the profile's MPI has a rendezvous between hosts, and the
-  // messages are longer. guess_of_mpi() and least_of_mpi() count such exchanges one after the other.
+  // Messages of the MPI's own collective take turns: the profile's MPI has a rendezvous between hosts, and the messages
+  // are longer. guess_of_mpi() and least_of_mpi() count such exchanges one after the other.
   bool takes_turns() const noexcept;
 
   // Least seconds of a started sum that the profile's MPI runs on whole vectors; 0: unknown. Open MPI 4 and 5
@@ -62,7 +62,7 @@ class Search {
   double whole_vectors_of_mpi();
 
  private:
-  // A schedule with one payload; its ways differ in the segment, the uncut one first.
+  // One payload; the ways differ in the segment, the uncut one first.
   struct Line {
     const Programs* programs;
     std::vector<Candidate> ways;

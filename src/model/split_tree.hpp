@@ -1,6 +1,6 @@
-// Closed-form model of a tree split between lanes, in transfers over the lowest level. Levels next to the leaves run on
-// the application's cores, the others on communication cores while the application computes. Its work takes as long as
-// a tree over all cores, divided by the ranks.
+// A closed form of a tree split between lanes, in transfers over the lowest level. Levels next to the leaves run on the
+// application's cores, the others on communication cores while the application computes. Its work takes as long as a
+// tree over all cores, divided by the ranks.
 #pragma once
 
 #include <span>
@@ -12,7 +12,7 @@
 
 namespace stretto::model {
 
-// An edge's weight from the leaves to the root.
+// From the leaves to the root.
 enum class Edges {
   alike,   // reduce, broadcast: whole vectors
   double_  // gather, scatter: doubles per level
@@ -54,12 +54,11 @@ struct SplitCall {
   int radix = 2;
 };
 
-// Seconds of an edge at each level from the leaves: a message, and in a reduction the sum. In gather and scatter each
-// level carries radix times the bytes of the level below, and the edge to the root the rest.
+// Seconds at each level from the leaves: a message, and in a reduction the sum. In gather and scatter each level
+// carries radix times the bytes of the level below, and the edge to the root the rest.
 std::vector<double> edges_of(const Machine& machine, const SplitCall& call);
 
-// Levels for the application's cores, the smallest of equal ones. Assumes SplitTree::work. 0 without communication
-// cores.
+// For the application's cores, the smallest of equal ones. Assumes SplitTree::work. 0 without communication cores.
 int best_split(const Machine& machine, const SplitCall& call);
 
 }  // namespace stretto::model

@@ -83,7 +83,7 @@ class LinkMaker {
   }
 
  private:
-  // Gathers the facts of all ranks, and the id that rank 0 has made.
+  // The facts of all ranks, and the id that rank 0 has made.
   Status begin(std::uint64_t* all) {
     std::uint64_t own = wanted();
     backend::DeviceCommId made{};

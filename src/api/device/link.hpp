@@ -1,4 +1,4 @@
-// Links between devices, for calls whose ranks all have their buffers on devices.
+// For calls whose ranks all have their buffers on devices.
 #pragma once
 
 #include <memory>
@@ -13,7 +13,7 @@ struct stretto_comm_s;
 
 namespace stretto::api {
 
-// Made by the first call that needs them.
+// By the first call that needs them.
 struct DeviceLink {
   bool made = false;
   std::unique_ptr<backend::DeviceComm> library;           // NCCL

@@ -19,7 +19,7 @@ namespace {
 constexpr int cuda_no_memory = 2;  // cudaErrorMemoryAllocation
 constexpr double interrupt_every = 0.05;
 
-// While it lives, this thread's CUDA uses the stream's device.
+// Meanwhile this thread's CUDA uses the stream's device.
 class StreamVisit {
  public:
   StreamVisit(const Plugin& plugin, void* stream) noexcept : plugin_(plugin) {

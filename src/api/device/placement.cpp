@@ -63,15 +63,13 @@ Status find(const stretto_comm_s& comm, const Call& call, Buffers* buffers) {
   return s;
 }
 
-// Makes the communicator's device if this is the first call with one.
 Status use(stretto_comm_s& comm, const device::Plugin& plugin, int number) noexcept {
   if (!comm.device) return device::Device::open(plugin, number, &comm.device);
   if (comm.device->number() == number) return comm.device->usable();
   return fail(Status::unsupported, "a communicator uses one device: first {}, now {}", comm.device->number(), number);
 }
 
-// A graph can hold work enqueued on the stream, and no work of a host: so only NCCL's own collectives, once NCCL is
-// there.
+// A graph holds work enqueued on the stream, and none of a host: so only NCCL's own collectives, once NCCL is there.
 Status check_capture(const stretto_comm_s& comm, const Call& call) {
   const auto refuse = [](std::string_view why) {
     return fail(Status::unsupported, "the stream is captured in a graph; {}", why);

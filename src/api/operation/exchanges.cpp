@@ -7,7 +7,7 @@
 namespace stretto::api {
 namespace {
 
-// right = left (+) right on one signature, which travels as words.
+// For one signature, which travels as words.
 void merge_words(const void* left, void* right, std::size_t count, void*) {
   if (count != signature_words) return;  // the exchange is never cut
   Signature from, into;

@@ -9,7 +9,7 @@ namespace stretto::api {
 // Checks options and arguments. Throws std::bad_alloc.
 Status read(stretto_comm_s& comm, const stretto_options* options, const stretto_call& record, Call* call);
 
-// Like read(), and decides. A failure is this rank's contribution to the agreement.
+// read(), then a decision. A failure is this rank's contribution to the agreement.
 Status form(stretto_comm_s& comm, const stretto_options* options, const stretto_call& record, Call* call,
             select::Decision* decision) noexcept;
 

@@ -1,4 +1,4 @@
-// A collective in progress: blocking (on the caller's stack) or nonblocking (inside a request).
+// Blocking (on the caller's stack) or nonblocking (inside a request).
 //
 //   comparing -> signing -> agreeing -> agreed -> counting -> agreed -> queued -> running -> done
 //   meeting -> signing, or, with the data moved -> done
@@ -34,13 +34,12 @@ class Operation {
   Operation(const Operation&) = delete;
   Operation& operator=(const Operation&) = delete;
 
-  // `own` is the failure found in the arguments, with this thread's message. `compared`: the ranks have compared words
+  // `own`: the failure found in the arguments, with this thread's message. `compared`: the ranks have compared words
   // already, and must exchange signatures.
   void start(Call&& call, select::Decision&& decision, Status own, bool compared = false) noexcept;
 
-  // Call it between start() and the return to the caller: does the lead steps of a tree that communication cores drive.
-  // Gives up if nothing moves for a moment, since a nonblocking call may not wait for other ranks. `guard` as in
-  // wait().
+  // Between start() and the return to the caller: does the lead steps of a tree that communication cores drive. Gives
+  // up if nothing moves for a moment, since a nonblocking call may not wait for other ranks. `guard` as in wait().
   void lead(Guard& guard) noexcept;
 
   // Does not wait; with `may_block`, on the caller's own thread, a blocking backend's step is done to its end.
@@ -50,10 +49,10 @@ class Operation {
   // Advances other operations, too. Gives up `guard`, the communicator's, now and then.
   Status wait(Guard& guard) noexcept;
 
-  // Precondition of this and of all below but settled(): the guard is held.
+  // The guard is held, here and below, except by settled().
   bool done() const noexcept { return state_ == State::done; }
 
-  // Done, and no other thread uses it any more. Any thread may ask, without the guard.
+  // Done, and no other thread uses it any more. Needs no guard.
   bool settled() const noexcept { return settled_.load(std::memory_order_acquire); }
 
   // The driver's last use: afterwards the owner may destroy the operation.
@@ -66,7 +65,7 @@ class Operation {
     return (state_ == State::running && !(pending_ && pending_->holds_up())) || state_ == State::done;
   }
 
-  // Valid once done or settled; renews the message on this thread.
+  // Once done or settled; renews the message on this thread.
   Status status() const noexcept;
 
  private:
@@ -156,7 +155,7 @@ class Operation {
 struct stretto_request_s {
   explicit stretto_request_s(stretto_comm_s& c) noexcept : comm(c) {}
 
-  // Once a start. Precondition: it does not run.
+  // Once a start, while it does not run.
   void start(stretto::api::Call&& call, stretto::select::Decision&& decision, stretto::Status own) noexcept {
     operation.emplace(comm).start(std::move(call), std::move(decision), own);
     operation->publish();

@@ -43,7 +43,7 @@ void Operation::lead(Guard& guard) noexcept {
   comm_.caller_leads = false;
 }
 
-// Lets the engine wait, which gives the core away. False: there is other work, or no such wait.
+// The engine's wait gives the core away. False: there is other work, or no such wait.
 bool Operation::wait_alone() noexcept {
   if (comm_.live.size() != 1) return false;
   if (exchange_.active()) {

@@ -15,7 +15,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Only calls with default options are kept; calls with others are checked each time.
+// Others are checked each time.
 bool fit(const stretto_options& o) noexcept {
   return o.size == sizeof o && !std::isnan(o.timeout) && o.ignore_above == 0 && o.raw_below == 0 &&
          o.coding == STRETTO_CODING_AUTO && (!o.report || o.report->size >= sizeof o.report->size);
@@ -23,7 +23,6 @@ bool fit(const stretto_options& o) noexcept {
 
 double seconds_since(Clock::time_point t) noexcept { return std::chrono::duration<double>(Clock::now() - t).count(); }
 
-// For its report.
 struct RunningCall {
   const backend::Backend& backend;
   select::Why why;
@@ -32,8 +31,8 @@ struct RunningCall {
   std::uint64_t digest;  // the word that the ranks compare first; 0: none
 };
 
-// Runs `run` and reports. With a digest the ranks first compare it: false if it differs, and nothing ran; true if it is
-// equal on all ranks, or the comparison failed.
+// With a digest the ranks first compare it: false if it differs, and nothing ran; true if it is equal on all ranks, or
+// the comparison failed.
 template <class Run>
 [[gnu::noinline]] bool compare_and_run(stretto_comm_s& comm, const RunningCall& running, const stretto_options& o,
                                        const void* recv, const Run& run, Status* ended) noexcept {

@@ -1,6 +1,6 @@
 // A blocking call is kept if it needs no agreement and a backend runs it unchanged; the next equal call costs one
-// comparison. The C functions find a kept call by their arguments (PreparedByCall), the profiling library by those of
-// the program's call (mpi/calls/prepared.hpp).
+// comparison. The C functions find it by their arguments (PreparedByCall), the profiling library by those of the
+// program's call (mpi/calls/prepared.hpp).
 #pragma once
 
 #include <array>
@@ -17,7 +17,7 @@ struct stretto_comm_s;
 
 namespace stretto::api {
 
-// Valid as long as the decision for the call holds.
+// While the decision for the call holds.
 class Prepared {
  public:
   Prepared() = default;  // empty
@@ -26,13 +26,13 @@ class Prepared {
 
   explicit operator bool() const noexcept { return call_ != nullptr; }
 
-  // True if an equal call may still run at once. Precondition: not empty.
+  // An equal call may still run at once. Not for an empty one.
   bool holds(const stretto_comm_s& comm) const noexcept;
 
-  // Like holds(), for calls kept by PreparedByCall, which removes outdated calls itself.
+  // holds() for calls kept by PreparedByCall, which removes outdated calls itself.
   bool is_current(const stretto_comm_s& comm) const noexcept;
 
-  // Precondition: holds(comm). Buffers as in Call and of the same buffers_kind(); timeout as in stretto_options.
+  // Requires holds(comm). Buffers as in Call and of the same buffers_kind(); timeout as in stretto_options.
   Status run(stretto_comm_s& comm, const void* send, void* recv, double timeout) const noexcept;
 
  private:
@@ -51,7 +51,7 @@ class PreparedLines {
   // Null: there is none yet.
   const Line* at(std::size_t hash) const noexcept { return lines_ ? &(*lines_)[hash % lines] : nullptr; }
 
-  // Null: there is no memory, and the call is not kept.
+  // Null: no memory, and the call is not kept.
   Line* make(std::size_t hash) noexcept {
     if (!lines_) lines_.reset(new (std::nothrow) std::array<Line, lines>);
     return lines_ ? &(*lines_)[hash % lines] : nullptr;
@@ -63,8 +63,8 @@ class PreparedLines {
   std::unique_ptr<std::array<Line, lines>> lines_;
 };
 
-// Kept by all arguments that decided the calls, which are equal on all ranks. So all ranks keep the same calls. Calls
-// with arrays of counts, several inputs or a user's function are not kept.
+// Keyed by all arguments that decided the calls, which are equal on all ranks, so all ranks keep the same calls. Not
+// for arrays of counts, several inputs or a user's function.
 class PreparedByCall {
  public:
   // True: an equal call is kept, and ran; *ended is its status. False: nothing ran; if the ranks have *compared words,
@@ -73,8 +73,8 @@ class PreparedByCall {
              std::size_t count, const void* send, void* recv, const stretto_options* options, Status* ended,
              bool* compared) noexcept;
 
-  // Keeps `call`, whose arguments are valid, to run as decided while the ratio known for its data stays the same.
-  // `digest`: the word that its ranks compare first; 0: none.
+  // `call` is valid, and runs as decided while the ratio known for its data stays the same. `digest`: the word that its
+  // ranks compare first; 0: none.
   void keep(const stretto_comm_s& comm, const call::Call& call, const select::Decision& decision,
             std::uint64_t digest) noexcept;
 
@@ -85,7 +85,7 @@ class PreparedByCall {
   // The last call did not run as a kept one.
   void passed_by() noexcept { last_ = nullptr; }
 
-  // Call it when a backend ends: decisions for it no longer hold.
+  // When a backend ends: decisions for it no longer hold.
   void forget() noexcept {
     lines_.clear();
     last_ = nullptr;
@@ -93,7 +93,7 @@ class PreparedByCall {
   }
   std::uint32_t generation() const noexcept { return generation_; }
 
-  // True if a buffer may be on a device, so that each call must query it. Kept here to save a cache line.
+  // A buffer may be on a device, so that each call must query it. Kept here to save a cache line.
   void ask_for_devices() noexcept { asks_for_devices_ = true; }
   bool asks_for_devices() const noexcept { return asks_for_devices_; }
 
@@ -133,19 +133,18 @@ class PreparedByCall {
   bool asks_for_devices_ = false;
 };
 
-// Which buffers are null, which are STRETTO_IN_PLACE, and whether they are equal.
+// Which are null, which are STRETTO_IN_PLACE, and whether they are equal.
 inline std::uint8_t buffers_kind(const void* send, const void* recv) noexcept {
   const auto bit = [](bool b, int at) { return static_cast<std::uint8_t>(std::uint8_t{b} << at); };
   return bit(send == nullptr, 0) | bit(recv == nullptr, 1) | bit(send == STRETTO_IN_PLACE, 2) |
          bit(recv == STRETTO_IN_PLACE, 3) | bit(send == recv, 4);
 }
 
-// True if the ranks first compare one word each: in every blocking call with check = 1 whose ranks share a host's
-// memory.
+// Every blocking call with check = 1 whose ranks share a host's memory first compares a word of each.
 bool compares_words(const call::Call& call, const stretto_comm_s& comm) noexcept;
 
-// Precondition: the arguments are checked. True: the blocking call ran, and *ended is its status. False: an Operation
-// must run it; nothing has happened, but the ranks may have *compared words.
+// The arguments are checked. True: the blocking call ran, and *ended is its status. False: an Operation must run it;
+// nothing has happened, but the ranks may have *compared words.
 bool run_at_once(stretto_comm_s& comm, const call::Call& call, const select::Decision& decision, Status* ended,
                  bool* compared) noexcept;
 

@@ -42,20 +42,18 @@ struct Machine {
   double ratio_of(double contributions) const noexcept;  // at least 1
 };
 
-// Bytes, a power of two, from which a stream between hosts saves more than its codec work. 0: always; infinite: never.
+// In bytes, a power of two: longer streams between hosts save more than their codec work. 0: always; infinite: never.
 double break_even(const Machine& machine) noexcept;
 
 // Independent contributions: a sum's spread grows with the root of their number, while the grid stays.
 inline constexpr double kIndependentGrowth = 0.5;
 
 // Interpolates codec costs in 1/ratio. Unmeasured distances take the nearest measured. Sums cost as at one
-// contribution's ratio. Profiles lack two costs: quantising counts as a copy, and adding codes as an addition of
-// streams.
+// contribution's ratio. Profiles lack two costs: quantising counts as a copy, adding codes as an addition of streams.
 Machine machine_of(const Profile& profile, std::uint32_t element, double ratio);
 
-// As machine_of() for dense streams, which shrink values by `dense_ratio` where fixed streams shrink them by `ratio`.
-// Without costs of dense streams in the profile, the entropy stage adds costs measured on one processor, scaled for
-// profiles whose codec is slower.
+// Dense streams shrink values by `dense_ratio` where fixed streams shrink them by `ratio`. Without their costs in the
+// profile, the entropy stage adds costs measured on one processor, scaled for profiles whose codec is slower.
 Machine machine_of_dense(const Profile& profile, std::uint32_t element, double ratio, double dense_ratio);
 
 // For device memory, with segments on `lanes` streams, so that as many kernels run concurrently. Staged messages pass

@@ -1,4 +1,4 @@
-// Measured figures of a machine, and their JSON file (docs/command.md).
+// A machine's figures, and their JSON file (docs/command.md).
 #pragma once
 
 #include <algorithm>
@@ -30,16 +30,15 @@ struct Span {
 };
 using Link = std::vector<Span>;  // ascending from 0; empty: not measured
 
-// On one core at one compression ratio, in seconds per call and per byte of raw values.
+// On one core, in seconds per call and per byte of raw values.
 struct CodecCost {
   double ratio = 1;
   double call = 0;
   double compress = 0, decompress = 0, add = 0, fused = 0;  // stream + stream; raw + stream
 };
 
-// Measured times by the bytes that one rank holds at most: the operand of allreduce, reduce and broadcast, all blocks
-// of allgather, reduce_scatter, gather and scatter, the blocks that one rank sends in alltoall, 0 in a barrier.
-// Questions and stretto-measure count alike.
+// By the bytes that one rank holds at most: the operand of allreduce, reduce and broadcast, all blocks of allgather,
+// reduce_scatter, gather and scatter, the blocks that one rank sends in alltoall, 0 in a barrier.
 struct Native {
   schedule::Collective collective{};
   int ranks = 0, hosts = 0;
@@ -62,8 +61,8 @@ struct NcclHop {
   bool known() const noexcept { return byte > 0; }
 };
 
-// Costs of the device that holds the values. With `launch` but no figures of its own kernels (f32, f64, combine, copy),
-// the profile's own are the device's.
+// Figures of the device that holds the values. With `launch` but no figures of its own kernels (f32, f64, combine, copy), the
+// profile's own are the device's.
 struct Device {
   std::string name;
   std::string source;
@@ -100,7 +99,7 @@ struct UcxMessages : Messages {
   std::string library;  // "UCX 1.13.1"
 };
 
-// The message figures belong to the MPI that it names, or to any carrier if it names none.
+// Message figures belong to the named MPI, or to any carrier without a name.
 struct Profile : Messages {
   std::string name;  // "built-in", a shipped one, or the host's
   std::string source;
@@ -117,7 +116,7 @@ struct Profile : Messages {
   std::optional<UcxMessages> ucx;
   std::vector<std::string> doubts;  // implausible figures: used only if the user names the profile
   std::string network_of;           // source of the network's times (`over`); empty: this profile
-  // Bytes of the MPI's longest message between hosts without a rendezvous (Transport::eager_limit); 0: no such limit.
+  // Longest message in bytes of the MPI between hosts without a rendezvous (Transport::eager_limit); 0: no limit.
   // Longer messages that two ranks exchange take turns. Known of a communicator, and in no file.
   std::size_t eager_limit = 0;
 
@@ -129,9 +128,9 @@ struct Profile : Messages {
   }
 };
 
-// The profile with `carrier`'s message figures, and without natives if the carrier has no collectives. Missing figures,
-// even of the network alone (`network_of`), come from the built-in profile, never from another carrier. *messages
-// (optional): name of their source.
+// With `carrier`'s message figures, and without natives if the carrier has no collectives. Missing figures, even of the
+// network alone (`network_of`), come from the built-in profile, never from another carrier. *messages (optional): name
+// of their source.
 Profile over(Carrier carrier, Profile profile, std::string* messages = nullptr);
 
 // Unchanged unless the numbers of hosts agree.
@@ -148,11 +147,11 @@ Status load(const std::string& path, Profile* profile) noexcept;
 // unreadable.
 Status find(const std::string& host, const std::string& library, Profile* profile) noexcept;
 
-// find() without a running MPI: the host's most recent file of any MPI. Skips files that are unreadable, have doubts or
-// were not measured over `carrier`. *from: "STRETTO_PROFILE=NAME", a path, or "built-in".
+// Without a running MPI: the host's most recent file of any MPI. Skips files that are unreadable, have doubts or were
+// not measured over `carrier`. *from: "STRETTO_PROFILE=NAME", a path, or "built-in".
 Status find_of_host(const std::string& host, Carrier carrier, Profile* profile, std::string* from) noexcept;
 
-// Output file of `stretto tune`; library: "Open MPI 5.0.11", "UCX 1.13.1".
+// Output of `stretto tune`; library: "Open MPI 5.0.11", "UCX 1.13.1".
 std::string user_path(const std::string& host, const std::string& library);
 
 // Plausible figures without measurement; shipped profiles (profiles/).

@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Replaces each run of characters other than letters, digits, '-' and '.' by '_': Open_MPI_5.0.11.
+// Runs of characters other than letters, digits, '-' and '.' become '_': Open_MPI_5.0.11.
 std::string as_file_name(const std::string& text) {
   std::string name;
   for (const char c : text) {
@@ -88,7 +88,7 @@ bool named(Status* status, std::string* text, std::string* from) {
   return true;
 }
 
-// A host's profiles in the user's directory, most recent first.
+// In the user's directory, most recent first.
 std::vector<fs::path> tuned(const std::string& host) {
   struct File {
     fs::file_time_type written;

@@ -8,10 +8,10 @@
 
 namespace stretto::model {
 
-// As parse(). Remembers the latest valid text of the process, since communicators read equal texts. Thread safe.
+// parse() that remembers the latest valid text of the process, since communicators read equal texts. Thread safe.
 Status parse_cached(const std::string& json, Profile* profile) noexcept;
 
-// The profile that find() returns, as text. Fails as find() does.
+// find(), as text.
 Status find_text(const std::string& host, const std::string& library, std::string* json) noexcept;
 
 }  // namespace stretto::model

@@ -4,7 +4,7 @@
 
 namespace stretto::model {
 
-// Provider of a collective: a schedule of stretto, the MPI's own collective, or a collective in a host's shared memory.
+// A schedule of stretto, the MPI's own collective, or a collective in a host's shared memory.
 enum class Provider : std::uint8_t { schedules, mpi, node };
 
 }  // namespace stretto::model

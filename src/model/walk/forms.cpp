@@ -18,7 +18,7 @@ Extents::Extents(double bytes, std::int32_t blocks, double grain)
   last_ = each_ > 0 ? parts - 1 : rest_ - 1;
 }
 
-// Like engine::first_of: whole grains, the first blocks with one more.
+// As engine::first_of: whole grains, the first blocks with one more.
 double Extents::of(std::int32_t block) const noexcept {
   if (grain_ <= 0) return even_;
   const auto first = [&](std::int32_t b) {

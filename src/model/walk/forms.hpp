@@ -24,7 +24,7 @@ struct Cut {
 
 class Extents {
  public:
-  // Nearly equal blocks at multiples of `grain`; 0: exactly equal.
+  // At multiples of `grain`; 0: exactly equal.
   Extents(double bytes, std::int32_t blocks, double grain);
   double of(std::int32_t block) const noexcept;
   Extent of(std::int32_t first, std::int32_t count, const Cut& cut) const noexcept;
@@ -56,7 +56,7 @@ class Forms {
   double bytes(const Act& act) const noexcept { return lengths_[index_of(act)].bytes; }
   double pieces(const Act& act) const noexcept { return lengths_[index_of(act)].pieces; }
   const Extent& extent(std::int32_t slot) const noexcept { return extents_[static_cast<std::size_t>(slot)]; }
-  // True: the source must not change until the send has arrived.
+  // The source must not change until the send has arrived.
   bool keeps_buffer(const Act& act) const noexcept;
 
  private:

@@ -45,8 +45,8 @@ class Overlapped {
     }
   }
 
-  // Messages pass in order of their earliest start, then of rounds. Messages of one round pass together, so that rank
-  // numbers do not matter, except that communication cores take them one by one.
+  // In order of their earliest start, then of rounds. Messages of one round pass together, so that rank numbers do not
+  // matter, except that communication cores take them one by one.
   Prediction walk() {
     for (std::size_t r = 0; r < ranks_.size(); ++r) advance(static_cast<std::int32_t>(r));
     std::vector<Passing> together;
@@ -327,7 +327,7 @@ class Overlapped {
     over(d, a, made.tail);
   }
 
-  // Decodes results one by one when ready and the core is idle. Core work takes at least its sum.
+  // One by one when ready and the core is idle. Core work takes at least its sum.
   double end_of(Rank& r) {
     struct Result {
       Flow at;

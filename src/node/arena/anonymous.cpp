@@ -29,8 +29,8 @@ int close_and_fail(int fd) noexcept {
   return -1;
 }
 
-// Length of this process' descriptor table: 64, or more if it or its parent had more open. Lengthening it in a process
-// with threads takes 10 to 20 ms (a grace period of all processors).
+// 64, or more if this process or its parent had more open. Lengthening the table in a process with threads takes 10 to
+// 20 ms (a grace period of all processors).
 int table_length() noexcept {
   constexpr int shortest = 64;
   const int fd = open("/proc/self/status", O_RDONLY | O_CLOEXEC);

@@ -1,4 +1,4 @@
-// Anonymous memory files, and the descriptor numbers that this library occupies in a program.
+// Memory files without names, and the descriptor numbers that this library occupies in a program.
 #pragma once
 
 #include <cstddef>
@@ -11,16 +11,15 @@ constexpr std::uint64_t kUnlimited = ~std::uint64_t{0};
 // RLIMIT_FSIZE. A longer file raises SIGXFSZ, which ends most programs.
 std::uint64_t longest_file() noexcept;
 
-// Creates an unnamed file of `bytes` zero bytes, sealed against resizing and execution, closed on exec. Returns -1 with
-// errno on failure; EFBIG if the file would exceed longest_file().
+// `bytes` zero bytes, sealed against resizing and execution, closed on exec. -1 with errno on failure; EFBIG beyond
+// longest_file().
 int make_anonymous(const char* name, std::size_t bytes) noexcept;
 
 // Moves a descriptor to a number that the program does not expect: high where the limit allows, never 0, 1 or 2, which
-// a program without standard streams takes for its streams. Closes `fd` if the number changes. Returns -1 if no number
-// is left.
+// a program without standard streams takes for its streams. Closes `fd` if the number changes. -1: no number is left.
 int out_of_the_way(int fd) noexcept;
 
-// Identifies a descriptor's file: the program may have closed our descriptor and reused its number.
+// The program may have closed our descriptor and reused its number.
 struct Identity {
   std::uint64_t device = 0, inode = 0;
   bool operator==(const Identity&) const = default;

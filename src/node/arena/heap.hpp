@@ -1,5 +1,5 @@
-// Allocator over a region's units of 64 KiB. Free runs are listed by the power of two of their length, and joined with
-// free neighbours at once. It allocates no memory, so that it can serve malloc. Not thread safe.
+// Units of 64 KiB of a region. Free runs are listed by the power of two of their length, and joined with free
+// neighbours at once. Allocates no memory, so that it can serve malloc. Not thread safe.
 #pragma once
 
 #include <cstddef>
@@ -12,16 +12,16 @@ class Heap {
   static constexpr std::size_t kUnit = 64 * 1024;
   static constexpr std::uint32_t kNone = ~std::uint32_t{0};
 
-  // Bytes of tables for `units` units. The memory must be zeroed; sparse memory is enough.
+  // The memory must be zeroed; sparse memory is enough.
   static std::size_t tables_for(std::size_t units) noexcept { return units * sizeof(Unit); }
 
   // Manages units 0 .. units - 1 (fewer than 2^31), all free.
   void start(void* tables, std::uint32_t units) noexcept;
 
-  // Returns the first unit of a run of `units`, at a multiple of `alignment` units (a power of two), or kNone.
+  // The first unit, at a multiple of `alignment` units (a power of two), or kNone.
   std::uint32_t allocate(std::uint32_t units, std::uint32_t alignment) noexcept;
 
-  // Returns the merged free run that contains the freed one.
+  // The merged free run that contains the freed one.
   struct Run {
     std::uint32_t first, length;
   };
@@ -29,7 +29,7 @@ class Heap {
 
   Run shrink(std::uint32_t first, std::uint32_t units) noexcept;
 
-  // In place. Returns false if the following units are in use.
+  // In place. False if the following units are in use.
   bool grow(std::uint32_t first, std::uint32_t units) noexcept;
 
   std::uint32_t length(std::uint32_t first) const noexcept { return table_[first].length; }
@@ -37,7 +37,7 @@ class Heap {
   std::uint32_t units() const noexcept { return units_; }
 
  private:
-  // Kept for the first unit of a run; its last unit has `first` alone.
+  // For the first unit of a run; its last unit has `first` alone.
   struct Unit {
     std::uint32_t length, used, first, next, previous;
   };

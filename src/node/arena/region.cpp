@@ -98,8 +98,8 @@ Region::Region() noexcept {
                  [] { mine().after_fork_in_child(); });
 }
 
-// Returns null, or the name of the function that failed. Mappings start inaccessible: mlockall() would otherwise
-// populate every page.
+// Null, or the name of the function that failed. Mappings start inaccessible: mlockall() would otherwise populate every
+// page.
 const char* Region::make(std::size_t bytes) noexcept {
   const std::size_t room_bytes = bytes + Heap::kUnit, table_bytes = Heap::tables_for(bytes / Heap::kUnit);
   void *const room = reserve(room_bytes), *const tables = reserve(table_bytes);

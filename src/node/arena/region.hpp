@@ -19,7 +19,7 @@ class Region {
   static Region& mine() noexcept;
   static Region* made() noexcept;  // null before the first use
 
-  // Bounds an arena that is not made yet and whose size is not set.
+  // If it is not made yet and its size is not set.
   static void at_most(std::uint64_t bytes) noexcept;
 
   View view() const noexcept { return {base_, shared_ ? bytes_ : 0}; }

@@ -5,8 +5,8 @@
 
 namespace stretto::node::arena {
 
-// Digits and a suffix K, M, G or T (either case) for powers of 1024: "65536", "64K". False for anything else, and for
-// numbers beyond 64 bits.
+// Digits and a suffix K, M, G or T (either case) for powers of 1024: "65536", "64K". False for anything else, and
+// beyond 64 bits.
 bool parse_bytes(const char* text, std::uint64_t* bytes) noexcept;
 
 struct SettingError {

@@ -1,7 +1,7 @@
 // Collectives within an error bound: values travel as streams through the slots of a group, and are summed in code
 // space. The contracts of collectives.hpp hold, and all ranks give equal specs. Results equal, bit for bit, the codec's
-// sum of all contributions, whatever the chunks and the order. So all ranks of an allreduce or allgather hold the same
-// bytes; a broadcast's root keeps its exact data. Error: payload::error_factor() * spec.eps.
+// sum of all contributions, whatever the chunks and the order; a broadcast's root keeps its exact data. Error:
+// payload::error_factor() * spec.eps.
 #pragma once
 
 #include <cstddef>
@@ -24,7 +24,7 @@ struct BoundedCall {
   payload::Spec spec;  // homomorphic or fused, a floating type
 };
 
-// A rank's bytes in its slots, counted once for any number of readers.
+// Counted once for any number of readers.
 struct StreamCounts {
   std::uint64_t raw_bytes = 0, stream_bytes = 0;
   payload::Seconds seconds;

@@ -62,7 +62,7 @@ codec::Bytes BoundedReduction::region(const std::byte* body, std::size_t index) 
   return {body + index * room_, room_};
 }
 
-// A rank that owns the same part of every chunk does not contribute there, so its sum uses that region.
+// A rank that owns one part of every chunk does not contribute there, so its sum uses that region.
 std::size_t BoundedReduction::sum_region() const noexcept { return owners_ == ranks_ ? me_ : owners_; }
 
 Status BoundedReduction::contribute(std::uint64_t chunk, std::byte* body) noexcept {

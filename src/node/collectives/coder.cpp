@@ -52,7 +52,7 @@ Status Coder::decode(codec::Bytes stream, std::byte* to, std::size_t n, std::uin
   return codec::decompress(stream, to, n, options_, divisor);
 }
 
-// Makes the stream in `to`, else in pool memory: first of the usual size, then of the largest.
+// In `to`, else in pool memory: first of the usual size, then of the largest.
 template <class Make>
 Status Coder::make(codec::MutableBytes to, std::size_t usual, std::size_t most, const Make& make, Sum* made) noexcept {
   std::size_t written = 0;

@@ -10,7 +10,7 @@ namespace stretto::node {
 
 class Coder {
  public:
-  // Elements. Values are cut at multiples of kGrain, so that the codec's groups stay whole.
+  // Values are cut at multiples of kGrain elements, so that the codec's groups stay whole.
   static constexpr std::size_t kGrain = 1024;
 
   // `pool` and `streamed` outlive it.
@@ -21,7 +21,7 @@ class Coder {
   // Slot bytes, in whole cache lines, for a stream or raw values.
   std::size_t room(std::size_t count) const noexcept;
 
-  // Grains that fit in each of `regions` regions of `room` bytes; may be 0.
+  // That fit in each of `regions` regions of `room` bytes; may be 0.
   std::size_t grains(std::size_t room, std::size_t regions) const noexcept {
     return room / regions / this->room(kGrain);
   }
@@ -32,7 +32,7 @@ class Coder {
     codec::Bytes stream;
     payload::Buffer store;  // empty if the stream lies in `to`
   };
-  // The sum lies in `to` if it fits there.
+  // In `to` if it fits there.
   Status sum(const std::byte* own, std::span<const codec::Bytes> others, std::size_t count, codec::MutableBytes to,
              Sum* sum) noexcept;
 

@@ -151,8 +151,8 @@ std::size_t Collectives::eager_limit(Collective kind) const noexcept {
   return std::min((reduce ? options_.eager_reduce : options_.eager).value_or(usual), group_->slot_bytes());
 }
 
-// Receivers combine all inputs in rank order. A barrier is a call without data. Cost: one round, n bytes in, p·n
-// combined on each receiver.
+// Receivers combine all inputs in rank order. A barrier has no data. Cost: one round, n bytes in, p·n combined on each
+// receiver.
 Status Collectives::eager(const CallRecord& call, const void* in, void* out, std::size_t count, Type type,
                           const Combination& operation) noexcept {
   Group& g = *group_;

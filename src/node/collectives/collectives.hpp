@@ -40,12 +40,12 @@ struct Options {
   std::vector<std::pair<Collective, Hierarchy>> hierarchies;  // of single kinds of reduction, broadcasts and barriers
   bool reproducible = false;
   // Reductions up to this many bytes, of up to kFlat ranks, are eager: every rank reads all inputs in one round (at
-  // most a slot). eager_reduce: of reduce, where only the root reads. Unset: 32 KiB divided by the ranks, at least 4
+  // most a slot). eager_reduce: for reduce, where only the root reads. Unset: 32 KiB divided by the ranks, at least 4
   // KiB. Oversubscribed: 16 KiB, and 64 KiB for reduce, since waiting for a rank means waiting for a core.
   std::optional<std::size_t> eager, eager_reduce;
   std::size_t direct = 16 * 1024;  // bytes of a block from which visible buffers are used in place
-  // Bytes of a block from which the kernel copies private buffers in allgather, gather, scatter and alltoall.
-  // Broadcasts and reductions are faster through slots, where copying in and out overlap (docs/node.md).
+  // From this block length on the kernel copies private buffers in allgather, gather, scatter and alltoall. Broadcasts
+  // and reductions are faster through slots, where copying in and out overlap (docs/node.md).
   std::size_t kernel = 256 * 1024;
 };
 
@@ -71,11 +71,11 @@ class Collectives {
 
   Status barrier() noexcept;
 
-  // *same: true if all ranks gave the same value.
+  // *same: all ranks gave one value.
   Status agree(std::uint64_t value, bool* same) noexcept;
   Status bcast(void* data, std::size_t bytes, int root) noexcept;
 
-  // `out` is written on the root only, and may be null elsewhere. In place: on the root.
+  // Only the root writes `out`, which may be null elsewhere. In place: on the root.
   Status reduce(const void* in, void* out, std::size_t count, payload::Type type, const Combination& operation,
                 int root) noexcept;
   Status allreduce(const void* in, void* out, std::size_t count, payload::Type type,
@@ -85,7 +85,7 @@ class Collectives {
   Status reduce_scatter(const void* in, void* out, std::size_t count, payload::Type type,
                         const Combination& operation) noexcept;
 
-  // `bytes` is the length of one block.
+  // `bytes`: of one block.
   Status allgather(const void* in, void* out, std::size_t bytes) noexcept;
   Status gather(const void* in, void* out, std::size_t bytes, int root) noexcept;   // in place: on the root
   Status scatter(const void* in, void* out, std::size_t bytes, int root) noexcept;  // in place: out null on the root
@@ -100,13 +100,13 @@ class Collectives {
     return options_.hierarchy;
   }
   const Counters& counters() const noexcept { return counters_; }
-  // True if the kernel can copy private buffers for moves of this block size, and no cheaper access exists.
+  // The kernel can copy private buffers for moves of this block size, and no cheaper access exists.
   bool copies_differ(std::size_t bytes) const noexcept {
     const auto can = [this](Access a) { return memory_->usable(a); };
     return size() > 1 && bytes >= options_.direct && can(Access::kernel) && !can(Access::process) &&
            !can(Access::xpmem);
   }
-  // Stores are no longer measured. Every rank makes the same call.
+  // Without further measurements. Every rank makes this call.
   void use(Stores stores) noexcept {
     stores_.fill(stores);
     fixed_stores_ = true;
@@ -126,7 +126,7 @@ class Collectives {
   Status eager(const CallRecord& call, const void* in, void* out, std::size_t count, payload::Type type,
                const Combination& operation) noexcept;
   std::size_t eager_limit(Collective kind) const noexcept;
-  // Small calls take one round (small.cpp). Equal on every rank.
+  // In one round (small.cpp). Equal on every rank.
   bool small(std::size_t bytes, std::size_t blocks) const noexcept {
     return bytes > 0 && size() > 1 && bytes <= kSmall / std::max<std::size_t>(blocks, 1) && bytes < options_.direct;
   }
@@ -140,7 +140,7 @@ class Collectives {
   template <class Describe>
   Status move(const CallRecord& call, const Describe& describe) noexcept;
   Status finish_call(Status s) noexcept;
-  // Kinds of calls are tuned separately. `moves` includes reduce-scatters, and stores into other ranks' outputs.
+  // Tuned separately. `moves` includes reduce-scatters, and stores into other ranks' outputs.
   enum class Use : std::uint8_t { moves, allreduce, reduce };
   static constexpr std::size_t index(Use use) noexcept { return static_cast<std::size_t>(use); }
   static constexpr std::size_t kUses = 3;
@@ -165,16 +165,16 @@ class Collectives {
     return &store_tuners_[use][std::min(length, kLengths - 1)];
   }
   std::byte* scratch(std::size_t bytes);
-  // Bytes of each slot that a call of `bytes` bytes may use. Called once for each call, it grows from a part to the whole
-  // slot: a new page costs more than the copy of its data, so a call maps few new pages for its length. Ranks that share
-  // cores get the whole slot, since a round costs them more than a page does. Equal on every rank.
+  // Bytes of each slot that a call of `bytes` bytes may use. Grows with each call from a part to the whole slot: a new
+  // page costs more than the copy of its data. Ranks that share cores get the whole slot, since a round costs them more
+  // than a page. Equal on every rank.
   std::size_t room_of_slots(std::size_t bytes) noexcept {
     const std::size_t all = group_->slot_bytes();
     if (group_->oversubscribed()) return all;
     if (carried_ < all) carried_ += bytes / kNewPages;
     return std::min(all, std::max({carried_, kLeastRoom, kLeastOfARank * static_cast<std::size_t>(size())}));
   }
-  // Copies data that a peer wrote. It lies in another core's caches, unless ranks share cores.
+  // From another core's caches, unless ranks share cores.
   void copy_from_peer(void* to, const void* from, std::size_t bytes, Stores stores) const noexcept {
     (group_->oversubscribed() ? copy : copy_theirs)(to, from, bytes, stores);
   }

@@ -48,7 +48,7 @@ Status fold(const Combination& operation, payload::Type type, void* sum, const v
 Status join(const Combination& operation, payload::Type type, const void* left, const void* right, void* to,
             std::size_t count) noexcept;
 
-// Final step of a mean over p ranks; no-op for other operations.
+// The division of a mean over p ranks; no-op for other operations.
 Status finish(const Combination& operation, payload::Type type, void* values, std::size_t count, int ranks) noexcept;
 
 }  // namespace stretto::node

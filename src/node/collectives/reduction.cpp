@@ -88,9 +88,8 @@ Range Reduction::part(int level, int rank, const Chunk& c) const noexcept {
   return {std::min(at, c.elements), std::min(at + size, c.elements)};
 }
 
-// Offset of a rank's part at a level in a slot of `owner`. Several levels: after the input and the parts of the levels
-// below, sized for whole chunks. One level: every rank's part has a fixed place, shared by input and result. The
-// owner's is the last: it may stay unused.
+// In a slot of `owner`. Several levels: after the input and the parts of the levels below, sized for whole chunks. One
+// level: every rank's part has a fixed place, shared by input and result. The owner's is the last: it may stay unused.
 std::size_t Reduction::region(int level, int rank, int owner) const noexcept {
   if (level == 0) return 0;
   if (levels_ == 1) {
@@ -186,8 +185,8 @@ Status Reduction::run() noexcept {
   return told_.in.access != Access::staged ? g_.await_done(readers_, first_ + chunks_) : Status::ok;
 }
 
-// *through: true if all ranks finished in the first combination, in round 1. The remaining rounds have no readers and
-// are skipped. All ranks decide by the same lines.
+// All ranks finished in the first combination, in round 1. The remaining rounds have no readers and are skipped. All
+// ranks decide by the same lines.
 Status Reduction::all_are_through(std::uint64_t round, bool* through) noexcept {
   *through = false;
   if (round != 1 || destination_ != Destination::all) return Status::ok;
@@ -203,7 +202,7 @@ Status Reduction::all_are_through(std::uint64_t round, bool* through) noexcept {
   return Status::ok;
 }
 
-// Copies in all input that other ranks combine. This rank reads its own part in place.
+// All input that other ranks combine. This rank reads its own part in place.
 Status Reduction::copy_in(const Chunk& c, std::uint64_t round) noexcept {
   if (told_.in.access != Access::staged) return Status::ok;
   const Range own = part(1, me_, c);
@@ -238,14 +237,14 @@ Status Reduction::combine(int level, std::uint64_t k, std::byte* body) noexcept 
   return combine_part(level, c, mine, body);
 }
 
-// True if this rank's results of a level go to its own slot.
+// This rank's results of a level go to its own slot.
 bool Reduction::fills_slot(int level) const noexcept {
   if (level < levels_) return true;
   const bool has_result = t_.kind == Collective::reduce && me_ == t_.root;
   return destination_ == Destination::slot && lent_ == nullptr && t_.kind != Collective::reduce_scatter && !has_result;
 }
 
-// Combines this chunk and all later ones without waiting: all addresses are known and contiguous.
+// This chunk and all later ones, without waiting: all addresses are known and contiguous.
 Status Reduction::combine_all(std::uint64_t k, std::byte* body) noexcept {
   StoreTuner* const tuner = c_.store_tuner(t_.kind, all_ * size_);
   if (tuner != nullptr) mode_ = tuner->next();
@@ -273,7 +272,7 @@ Status Reduction::combine_part(int level, const Chunk& c, const Range& mine, std
   return Status::ok;
 }
 
-// Precondition: operands and result are each contiguous.
+// Operands and result are each contiguous.
 Status Reduction::combine_row(int level, const Chunk& c, const Range& row, std::byte* body,
                               const Range& mine) noexcept {
   const bool top = level == levels_;
@@ -334,7 +333,7 @@ std::byte* Reduction::result_at(const Chunk& c, std::size_t position) const noex
   return t_.out + at * size_;
 }
 
-// Stores into peers' memory: at byte `in_vector` of the vector, or byte `in_part` of this rank's part.
+// At byte `in_vector` of the vector, or byte `in_part` of this rank's part.
 void Reduction::deliver(std::size_t in_vector, std::size_t in_part, std::size_t bytes, const std::byte* sum,
                         std::byte* body) noexcept {
   if (t_.kind == Collective::reduce_scatter || (t_.kind == Collective::reduce && me_ == t_.root)) return;

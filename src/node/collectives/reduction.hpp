@@ -51,9 +51,9 @@ class Reduction {
 
  private:
   using Source = Operands::Source;
-  // Elements combined together: `per_block` elements from `at` on of each block, `elements` in all. On one level a
-  // vector has one block per rank (the last may be shorter), so that each rank combines contiguous elements. On several
-  // levels the vector is one block. A reduce_scatter has its own blocks.
+  // `per_block` elements from `at` on of each block, `elements` in all. On one level a vector has one block per rank
+  // (the last may be shorter), so that each rank combines contiguous elements; on several levels it is one block. A
+  // reduce_scatter has its own blocks.
   struct Chunk {
     std::size_t at, elements, per_block;
   };
@@ -98,7 +98,7 @@ class Reduction {
   void deliver(std::size_t in_vector, std::size_t in_part, std::size_t bytes, const std::byte* sum,
                std::byte* body) noexcept;
   Status copy_out(std::uint64_t k) noexcept;
-  // True if results are written back into the peer's slots. Equal on both ranks: all use the same kind of stores.
+  // Results are written back into the peer's slots. Equal on both ranks: all use one kind of stores.
   bool lends() const noexcept { return ranks_ == 2 && levels_ == 1 && stores_ == Stores::plain; }
   void find_lent(std::uint64_t round) noexcept;
 

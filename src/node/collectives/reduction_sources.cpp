@@ -5,7 +5,7 @@
 
 namespace stretto::node {
 
-// Waits for the sources that overlap `mine`, by child group.
+// Those that overlap `mine`, by child group.
 Status Reduction::gather_sources(int level, std::uint64_t k, const Range& mine) noexcept {
   const Chunk c = chunk(k);
   const std::uint64_t round = first_ + k + static_cast<std::uint64_t>(level) - 1;
@@ -76,7 +76,7 @@ Status Reduction::gather_sources(int level, std::uint64_t k, const Range& mine) 
   }
 }
 
-// Decides where results go, and whether later chunks have their sources at the same relative addresses.
+// Also finds if later chunks have their sources at equal relative addresses.
 void Reduction::find_destination(bool outputs_mapped) noexcept {
   // An in-place result would overwrite chunks that other ranks still copy.
   const bool scattered = t_.kind == Collective::reduce_scatter && t_.in != t_.out;
@@ -87,7 +87,7 @@ void Reduction::find_destination(bool outputs_mapped) noexcept {
   destination_ = read && stored ? Destination::all : outputs_mapped ? Destination::chunk : Destination::slot;
 }
 
-// Set if the peer's input lies in its slot and the peer needs the result.
+// If the peer's input lies in its slot and the peer needs the result.
 void Reduction::find_lent(std::uint64_t round) noexcept {
   lent_ = nullptr;
   const bool has_result = t_.kind == Collective::reduce && me_ == t_.root;

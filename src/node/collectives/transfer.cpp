@@ -7,8 +7,8 @@ namespace stretto::node {
 namespace {
 
 constexpr std::size_t pipeline_step = 32 * 1024;
-// Chunk of long blocks. It leaves the first-level cache while it is written: peers fetch it from the second level in
-// two thirds of the time.
+// The chunk of long blocks leaves the first-level cache while it is written: peers fetch it from the second level in two
+// thirds of the time.
 constexpr std::size_t long_step = 64 * 1024;
 
 // Follows the exposure in a line's payload.
@@ -20,7 +20,7 @@ Transfer::Transfer(Collectives& c, Moves& moves) noexcept : c_(c), m_(moves) {
   const std::size_t blocks = std::max<std::size_t>(m_.indices, 1);
   const std::size_t room = std::max(c.room_of_slots(blocks * m_.bytes) / blocks / kLine * kLine, kLine);
   step_ = std::min(room, m_.bytes < 2 * long_step ? pipeline_step : long_step);
-  // Everything below depends on lengths alone, so ranks agree without communication.
+  // Depends on lengths alone, so ranks agree without communication.
   if (m_.bytes <= room && m_.bytes * m_.indices <= pipeline_step) step_ = std::max<std::size_t>(m_.bytes, 1);
   chunks_ = (m_.bytes + step_ - 1) / step_;
   inlined_ = m_.bytes * m_.indices <= kInline;
@@ -74,7 +74,7 @@ Status Transfer::pass() noexcept {
       if (const Status s = expose(k); s != Status::ok) return s;
     } else {
       if (const Status s = expose(k); s != Status::ok) return s;
-      // After the publication, peers can begin meanwhile, and late peers arrive.
+      // Meanwhile peers begin, and late peers arrive.
       if (m_.own_to != nullptr && stores(kMovedByCaches) == Stores::plain)
         std::memmove(m_.own_to, m_.own, m_.bytes);
       else if (m_.own_to != nullptr)
@@ -87,7 +87,7 @@ Status Transfer::pass() noexcept {
   return Status::ok;
 }
 
-// Repeats blocks for refused readers, and pulls that were refused to this rank.
+// For refused readers, and pulls that were refused to this rank.
 Status Transfer::second_pass() noexcept {
   if (!m_.readers.empty() && exposure_.access == Access::kernel) c_.memory_->stop_kernel();
   for (PullState& state : m_.states) {

@@ -5,9 +5,9 @@
 // rank inside a broadcast's tree forwards each chunk on arrival, so that the levels overlap.
 //
 // The kernel may refuse access at any moment. Refused blocks come through slots, in a second pass of as many rounds.
-// Sources learn of a refusal when they wait for their readers, and exposed blocks stay whole until then. No other rank
-// takes part. Such a source uses no kernel copies afterwards. Cost per chunk of n bytes: staged n in, n out per reader;
-// mapped or copyable n per reader.
+// Sources learn of a refusal when they wait for their readers, and exposed blocks stay whole until then. Such a source
+// uses no kernel copies afterwards. Cost per chunk of n bytes: staged n in, n out per reader; mapped or copyable n per
+// reader.
 #pragma once
 
 #include <cstddef>

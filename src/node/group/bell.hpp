@@ -15,10 +15,10 @@ namespace stretto::node {
 
 class Bell {
  public:
-  // Call it before the process' first ring().
+  // Before the process' first ring().
   static void prepare() noexcept;
 
-  // Only the bell's own rank calls it, after the store.
+  // By the bell's own rank alone, after the store.
   void ring() noexcept {
     std::atomic_signal_fence(
         std::memory_order_seq_cst);  // compiler fence; the sleeper's membarrier orders the processors
@@ -26,17 +26,17 @@ class Bell {
       wake();
   }
 
-  // Any rank may call it.
+  // By any rank.
   void wake() noexcept;
 
-  // Call it before the last check for the store. Returns the argument of sleep().
+  // Before the last check for the store. Returns the argument of sleep().
   std::uint32_t arm() noexcept;
-  // Sleeps until wake(), at most `seconds`. Returns at once if wake() was called since that arm().
+  // Until wake(), at most `seconds`. Returns at once if wake() was called since that arm().
   void sleep(double seconds, std::uint32_t armed) noexcept;
 
-  // Only the bell's own rank calls it.
+  // By the bell's own rank alone.
   void note_core() noexcept { core_.store(sched_getcpu() + 1, std::memory_order_relaxed); }
-  // True if the bell's rank was last seen on the caller's core. Takes about 10 ns.
+  // The bell's rank was last seen on the caller's core. Takes about 10 ns.
   bool on_this_core() const noexcept {
     const int core = core_.load(std::memory_order_relaxed);
     return core > 0 && core == sched_getcpu() + 1;

@@ -20,7 +20,7 @@ struct CallRecord {
   double magnitude = 0;     // see payload::Spec; valid with eps
 
   bool bounded() const noexcept { return std::bit_cast<std::uint64_t>(eps) != 0; }
-  // All members except the numbers.
+  // Without the numbers.
   std::uint64_t packed() const noexcept {
     return static_cast<std::uint64_t>(kind) | std::uint64_t{type} << 8 | std::uint64_t{op} << 16 |
            std::uint64_t{bounded()} << 24 | std::uint64_t{static_cast<std::uint32_t>(root)} << 32;
@@ -38,7 +38,7 @@ struct CallRecord {
   }
 
   std::string text() const;
-  // Names of the members that differ: "root", "bytes and type".
+  // Members that differ: "root", "bytes and type".
   std::string difference(const CallRecord& other) const;
 
  private:

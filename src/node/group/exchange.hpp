@@ -28,7 +28,7 @@ class Exchange {
   }
 };
 
-// Memory for all contributions, allocated before the first exchange: a rank out of memory keeps no other waiting.
+// Allocated before the first exchange: a rank out of memory keeps no other waiting.
 class GatherBuffer {
  public:
   static constexpr std::size_t kMost = 1152;  // bytes of a contribution
@@ -46,8 +46,8 @@ class GatherBuffer {
   std::vector<std::byte> room_;
 };
 
-// An exchange over a carrier in ⌈log2 p⌉ rounds, with exclusive use of the carrier's tags from `first_tag` on. After a
-// failure all later calls fail at once.
+// In ⌈log2 p⌉ rounds, with exclusive use of the carrier's tags from `first_tag` on. After a failure all later calls
+// fail at once.
 class CarrierExchange final : public Exchange {
  public:
   explicit CarrierExchange(carrier::Carrier& carrier, std::uint64_t first_tag = 0, double limit = 300) noexcept

@@ -122,7 +122,7 @@ Descriptor take(int connection, const Offer& offer) noexcept {
   return is_offered(d.get(), offer) ? std::move(d) : Descriptor();
 }
 
-// Gives `fd` to `expected` callers with the token. Others get nothing and do not count.
+// To `expected` callers with the token. Others get nothing and do not count.
 Status serve(int listener, int fd, const Token& token, int expected) noexcept {
   const auto refuse = [] {
     return fail(Status::unsupported, "shared memory could not be given to a rank that asked: {}", std::strerror(errno));
@@ -135,7 +135,7 @@ Status serve(int listener, int fd, const Token& token, int expected) noexcept {
     Descriptor connection = Descriptor::aside(accept4(listener, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (!connection && errno != EAGAIN && errno != ECONNABORTED) return refuse();  // e.g. no descriptor is left
     if (!connection || !of_this_user(connection.get())) continue;
-    // A rank writes its token before it reports its connection. A connection without a readable token is a stranger's.
+    // A rank writes its token before it reports its connection, so a connection without one is a stranger's.
     Token shown{};
     if (read(connection.get(), &shown, sizeof shown) != static_cast<ssize_t>(sizeof shown) || shown != token) continue;
     if (!give(connection.get(), fd)) return refuse();

@@ -18,7 +18,7 @@ class Descriptor {
  public:
   Descriptor() = default;
   explicit Descriptor(int fd) noexcept : fd_(fd) {}
-  // Owns `fd` under a number that does not disturb the program: never that of a standard stream, which may be closed.
+  // Under a number that does not disturb the program: never that of a standard stream, which may be closed.
   static Descriptor aside(int fd) noexcept;
   Descriptor(Descriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
   Descriptor& operator=(Descriptor&& other) noexcept {
@@ -37,19 +37,19 @@ class Descriptor {
 enum class Passing : std::uint8_t { proc_then_socket, socket_only };
 
 // Collective. `offered`: a descriptor of this rank, or -1. (*all)[r]: a descriptor of rank r's file; empty for this
-// rank, for ranks that offer none, and for those in `skip` (empty, or one flag per rank, 1: not wanted). Fails on every
-// rank if it fails on one.
+// rank, for ranks that offer none, and for those in `skip` (empty, or one flag per rank). Fails on every rank if it
+// fails on one.
 Status pass_descriptors(Exchange& exchange, int offered, const std::vector<char>& skip, Passing passing,
                         std::vector<Descriptor>* all) noexcept;
 
-// True if the process at the other end of a socket belongs to this user, or to a user without a number here (another
-// user namespace), whom the token alone identifies.
+// The process at the other end of a socket belongs to this user, or to a user without a number here (another user
+// namespace), whom the token alone identifies.
 bool of_this_user(int connection) noexcept;
 
-// Collective. Returns the status of the first rank that failed, on every rank; other ranks' messages name it.
+// Collective. The status of the first rank that failed; other ranks' messages name it.
 Status agree(Exchange& exchange, Status mine) noexcept;
 
-// Random bytes of the kernel. unsupported: the kernel gives none (seccomp, Linux before 3.17).
+// unsupported: the kernel gives none (seccomp, Linux before 3.17).
 using Token = std::array<std::uint64_t, 2>;
 Status random_token(Token* token) noexcept;
 

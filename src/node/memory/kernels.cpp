@@ -28,7 +28,7 @@ namespace {
 constexpr std::size_t line = 64;
 constexpr std::size_t ahead = 48;  // lines: about the outstanding misses of a second-level cache
 
-// Copies whole lines to an aligned destination. Ahead: prefetches each line `ahead` lines before its copy.
+// To an aligned destination. Ahead: prefetches each line `ahead` lines before its copy.
 using Lines = void (*)(char*, const char*, std::size_t) noexcept;
 
 template <bool Ahead>
@@ -82,7 +82,7 @@ Lines find_lines() noexcept {
 const Lines stream = find_lines<false, true>(), fetch_plain = find_lines<true, false>(),
             fetch_streaming = find_lines<true, true>();
 
-// Precondition: at least one line.
+// At least one line.
 void copy_lines(char* to, const char* from, std::size_t bytes, Lines copy) noexcept {
   const std::size_t head = (line - reinterpret_cast<std::uintptr_t>(to) % line) % line;
   std::memcpy(to, from, head);
