@@ -16,7 +16,7 @@
 namespace stretto::api {
 namespace {
 
-std::mutex saying;  // guards `said`
+std::mutex saying;
 bool said = false;
 
 constexpr const char* split_variable = "STRETTO_SPLIT";

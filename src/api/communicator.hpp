@@ -36,7 +36,6 @@ class Operation;
 // For a communicator that other threads may drive (CommunicationCores).
 using Guard = std::unique_lock<Exclusive>;
 
-// By any thread.
 class Drive final : public Driven {
  public:
   explicit Drive(stretto_comm_s& comm) noexcept : comm_(comm) {}
@@ -50,7 +49,6 @@ class Drive final : public Driven {
   stretto_comm_s& comm_;
 };
 
-// As far as the waiting thread may drive them.
 class Others final : public Driven {
  public:
   explicit Others(const stretto_comm_s& comm) noexcept : comm_(comm) {}
@@ -89,7 +87,6 @@ struct stretto_comm_s {
   // Held in all calls but those that run at once, which happen only while nothing is in flight.
   stretto::api::Guard guard() noexcept { return stretto::api::Guard(driving); }
 
-  // When `live` has changed.
   void count_live() noexcept { in_flight.store(!live.empty(), std::memory_order_release); }
 
   // Further collectives give Status::timeout: messages of an abandoned one may still be under way. All other ranks end
@@ -97,7 +94,6 @@ struct stretto_comm_s {
   // this thread's message.
   void give_up(stretto::Status status, const char* why, std::uint64_t number = stretto::engine::Engine::next) noexcept;
 
-  // A blocking call may run at once.
   bool is_free() const noexcept {
     return idle() && stretto::is_of_generation(serves_in.load(std::memory_order_relaxed));
   }
@@ -112,12 +108,12 @@ struct stretto_comm_s {
   stretto::api::DeviceLink device_link;
   stretto::backend::Backends backends;
   stretto::engine::Engine agreement, data;
-  stretto::backend::ScheduleCache exchanges;  // of agreements and counts
+  stretto::backend::ScheduleCache exchanges;
   stretto::select::Selector selector;
   // One cache line: the data that a prepared call reads.
   alignas(64) stretto::api::PreparedByCall prepared;
-  std::vector<stretto::api::Operation*> live;                   // not complete, in the order of their calls
-  std::atomic<bool> in_flight{false};                           // `live` is not empty
+  std::vector<stretto::api::Operation*> live;  // not complete, in the order of their calls
+  std::atomic<bool> in_flight{false};
   std::atomic<unsigned> serves_in{stretto::fork_generation()};  // `born` until it is broken, then none
   int rank = 0;
 

@@ -22,7 +22,6 @@ const char* payload_of(const Outcome& o) noexcept {
   return once ? "compress_once" : call::payload_name(o.payload);
 }
 
-// Without values, ranges are 0 to 0.
 void tell_range(const codec::Ranges& values, stretto_report* r) noexcept {
   r->ignored = values.ignored;
   if (!values.below.empty()) r->range_lo = values.below.lo, r->range_hi = values.below.hi;

@@ -7,7 +7,6 @@
 
 namespace stretto::api {
 
-// of a barrier that needed only the agreement
 inline constexpr const char* agreement_name = "agreement";
 
 struct Outcome {
@@ -15,7 +14,7 @@ struct Outcome {
   call::Collective collective{};
   stretto_payload payload = STRETTO_PAYLOAD_RAW;
   std::uint64_t contributions = 1;
-  const engine::Report* ran = nullptr;  // of the bytes that were counted; null: none were
+  const engine::Report* ran = nullptr;
   bool bytes_known = false;
   double eps = 0, error = 0, expected_ratio = 1;
   double rounding = 0;  // beyond `error`, of additions and of the result; infinite: not known
@@ -23,13 +22,12 @@ struct Outcome {
   stretto_coding coding = STRETTO_CODING_AUTO;
   int split = 0;
   select::Why why;
-  const char* profile = "";               // whose times of messages were taken
-  const codec::Ranges* ranges = nullptr;  // of the values, for a relative bound; else null
+  const char* profile = "";
+  const codec::Ranges* ranges = nullptr;
   double agree_seconds = 0, seconds = 0;
-  const char* device_carrier = "";  // of messages between ranks with memory of devices
+  const char* device_carrier = "";
 };
 
-// Older callers have no such member.
 inline bool has_rounding(const stretto_report& out) noexcept {
   return out.size >= offsetof(stretto_report, error_with_rounding) + sizeof out.error_with_rounding;
 }

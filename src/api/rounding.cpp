@@ -18,7 +18,6 @@ using namespace call;
 
 namespace {
 
-// Half the distance to the type's next value.
 double half_unit(stretto_type type, double magnitude) noexcept {
   const int bits = type == STRETTO_F64 ? 53 : type == STRETTO_F32 ? 24 : type == STRETTO_F16 ? 11 : 8;
   const int least = type == STRETTO_F64 ? -1022 : type == STRETTO_F16 ? -14 : -126;
@@ -50,7 +49,7 @@ double rounding_of(const Result& r, double additions) noexcept {
   if (!is_floating(s.type)) return 0;
   if (!reduces(s.collective)) return half && r.streams ? HUGE_VAL : 0;
   const bool picks = s.op == STRETTO_MIN || s.op == STRETTO_MAX;
-  if ((picks || r.contributions < 2) && !(half && r.streams)) return 0;  // one of the values, or within eps of it
+  if ((picks || r.contributions < 2) && !(half && r.streams)) return 0;
   if (!r.bounded || !(picks || is_sum(s.op)) || std::isinf(additions)) return HUGE_VAL;
   const FloatEnvironment environment;
   // Float16 and bfloat16 are rounded by way of float32, means of float32 by way of float64.

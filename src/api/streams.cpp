@@ -47,7 +47,7 @@ Status check_divisor(Status before, std::uint32_t divisor) {
   return fail(Status::invalid_argument, "divisor is 0");
 }
 
-constexpr std::size_t kMostMissing = 1024;  // bytes of the struct that a newer header may have
+constexpr std::size_t kMostMissing = 1024;
 
 // A caller of an older or newer header has a struct of another size.
 Status read_missing(Status before, const stretto_missing* missing, codec::Options* options, double* ignore_above) {

@@ -147,10 +147,9 @@ struct Backends {
   std::unique_ptr<Backend> mpi;
   std::unique_ptr<NodeBackend> node;
   std::unique_ptr<NodesBackend> nodes;  // for ranks on several hosts
-  std::string no_node;                  // why neither of them
-  std::unique_ptr<Backend> device;      // for ranks whose buffers are all on devices
+  std::string no_node;
+  std::unique_ptr<Backend> device;
 
-  // Memory of a device is for schedules, and the backend `device`.
   Support serve(const Call& c) const noexcept {
     if (c.device != nullptr) return {device && device->serves(c), false, false};
     Support s{mpi && mpi->serves(c), node && node->serves(c), node && node->streams(c)};

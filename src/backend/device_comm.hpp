@@ -11,7 +11,6 @@
 
 namespace stretto::backend {
 
-// Made by rank 0, known to all ranks.
 using DeviceCommId = std::array<char, 128>;
 
 struct DevicePlace {

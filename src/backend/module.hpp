@@ -13,7 +13,7 @@
 namespace stretto::backend {
 
 struct Place {
-  std::string name;  // of the communicator in the store
+  std::string name;
   int rank = 0, size = 1;
   double limit = 300;      // seconds until all ranks must have come
   std::string transports;  // as the module's library names them; empty: it chooses
@@ -21,7 +21,7 @@ struct Place {
 
 struct Module {
   const char* version;
-  const char* build;   // backend/build.hpp
+  const char* build;
   const char* serves;  // the software that it was built for: "Open MPI 5.0.11"
   // Describes the software at run time; fails with the reason if it cannot be used. Null: the MPI alone.
   Status (*finds)(std::string* found) noexcept;

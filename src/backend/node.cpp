@@ -39,7 +39,6 @@ bool adds_codes(stretto_payload p) noexcept {
   return p == STRETTO_PAYLOAD_AUTO || p == STRETTO_PAYLOAD_FUSED || p == STRETTO_PAYLOAD_HOMOMORPHIC;
 }
 
-// Started collectives, beside the blocking calls.
 struct Lane {
   explicit Lane(node::Collectives& of)
       : patience(of.group().patience()), collectives(of.beside()), started(patience_of(*collectives)) {
@@ -54,7 +53,7 @@ struct Lane {
     return p;
   }
 
-  const node::Patience& patience;  // of blocking calls
+  const node::Patience& patience;
   std::unique_ptr<node::Collectives> collectives;
   node::Started started;
 };
@@ -219,7 +218,6 @@ class Node final : public NodeBackend {
     return {reduces(s.collective) ? payload_op(s.op) : payload::Op::sum, {}, s.rank_by_rank};
   }
 
-  // Seconds as in stretto_options.
   static void be_patient(node::Collectives& c, double given) noexcept {
     const double timeout = timeout_of(given);
     c.group().patience().limit = timeout > 0 ? timeout : std::numeric_limits<double>::infinity();

@@ -126,7 +126,7 @@ class Nodes final : public NodesBackend {
   struct Piece {
     std::size_t first = 0, count = 0;  // elements
     std::byte* block = nullptr;        // of this rank's lane; null: it has none, or no result there
-    bool apart = false;                // the block is in `memory`
+    bool apart = false;
     std::unique_ptr<Memory> memory;
     engine::Request request;
   };
@@ -173,7 +173,6 @@ class Nodes final : public NodesBackend {
       std::size_t begun = 0, ended = 0;
       const std::size_t pieces = kind_ == Collective::barrier ? 1 : (count_ + step_ - 1) / step_;
       while (ended < pieces) {
-        // Messages of other pieces advance meanwhile.
         if (pieces > 1) static_cast<void>(at_.engine_.progress());
         Status s = Status::ok;
         if (begun < pieces && begun - ended < most_between)
@@ -200,10 +199,8 @@ class Nodes final : public NodesBackend {
       return static_cast<std::size_t>(host_.size()) == lanes_ && piece.count % lanes_ == 0;
     }
 
-    // A single lane passes the root.
     std::size_t local(std::size_t lane) const noexcept { return lanes_ == 1 && with_root_ ? root_number_ : lane; }
 
-    // This rank's lane, by host.
     std::vector<std::int32_t> peers() const {
       std::vector<std::int32_t> all;
       all.reserve(at_.groups_.members.size());
@@ -234,7 +231,7 @@ class Nodes final : public NodesBackend {
       piece.apart = !alone() && (!own || replaces);
       if (piece.apart) {
         if (!piece.memory) piece.memory = std::make_unique<Memory>();
-        piece.memory->bytes.resize(count_of(piece, 0) * size_);  // of the longest lane
+        piece.memory->bytes.resize(count_of(piece, 0) * size_);
         piece.block = piece.memory->bytes.data();
       } else if (own && in_lane_ && count_ > 0) {
         piece.block = output(piece.first + first_of(piece, lane_));
@@ -308,7 +305,6 @@ class Nodes final : public NodesBackend {
       return has_all_first() ? Status::ok : spread(piece);
     }
 
-    // Shorter blocks are padded.
     Status collect(const Piece& piece) {
       if (lanes_ == 1) {
         if (at_root_ && piece.apart) std::memcpy(output(piece.first), piece.block, piece.count * size_);
@@ -345,17 +341,17 @@ class Nodes final : public NodesBackend {
     const std::size_t size_, count_;
     const std::byte* const in_;  // null: in place, or not a reduction
     std::byte* out_;
-    const std::size_t lanes_;  // in use
+    const std::size_t lanes_;
     node::Combination inside_;
     engine::Report* const ran_;
     int root_ = -1;
-    std::size_t root_number_ = 0;  // on its host
+    std::size_t root_number_ = 0;
     bool at_root_ = false;
-    bool with_root_ = false;  // this host is the root's
+    bool with_root_ = false;
     bool in_lane_ = false;
-    std::size_t lane_ = 0;  // if this rank is in one
+    std::size_t lane_ = 0;
     engine::Work work_;
-    std::size_t step_ = 0;  // elements of a piece
+    std::size_t step_ = 0;
   };
 
   std::size_t number_of(int rank) const noexcept {
@@ -404,7 +400,7 @@ class Nodes final : public NodesBackend {
     return made;
   }
 
-  static constexpr std::size_t most_kept = 64;  // schedules; then all are forgotten
+  static constexpr std::size_t most_kept = 64;
 
   struct Kept {
     Collective kind;
@@ -419,12 +415,12 @@ class Nodes final : public NodesBackend {
   engine::Engine& engine_;
   Transport& transport_;
   const schedule::Groups& groups_;
-  std::size_t number_ = 0;  // of this rank among those of its host
-  std::size_t lanes_ = 1;   // ranks of the smallest host
-  std::int32_t index_ = 0;  // of this rank's host
+  std::size_t number_ = 0;
+  std::size_t lanes_ = 1;
+  std::int32_t index_ = 0;
   std::vector<Kept> kept_;
   std::array<Piece, most_between> between_;
-  std::vector<std::byte> copies_;  // of all ranks' blocks
+  std::vector<std::byte> copies_;
 };
 
 }  // namespace

@@ -25,7 +25,7 @@ using carrier::Completion;
 using carrier::DeviceTransfer;
 using Clock = std::chrono::steady_clock;
 
-constexpr auto longest_end = std::chrono::seconds(2);  // until all ranks have closed
+constexpr auto longest_end = std::chrono::seconds(2);
 
 struct Transfer {
   // open: no offer has come. waits: for a note. lent: our device may read it. moves: our device copies. tells: a note
@@ -34,11 +34,11 @@ struct Transfer {
   DeviceTransfer given;
   std::uint64_t number = 0;
   State state = State::open;
-  bool reported = false;  // that it is lent
+  bool reported = false;
   carrier::Loan loan;
   Status status = Status::ok;
-  void* event = nullptr;    // after our device's copy
-  std::uint64_t peers = 0;  // the peer's number of it
+  void* event = nullptr;
+  std::uint64_t peers = 0;
 };
 
 struct Offer {
@@ -119,7 +119,7 @@ class Peers final : public PeerMessages, PeerNotes::Reader {
     if (broken_) return broken();
     Transfer* const t = find(loan.number);
     if (t == nullptr || t->state != State::lent) return no_loan(loan);
-    if (notes_.lost(t->given.peer)) {  // no peer to inform
+    if (notes_.lost(t->given.peer)) {
       t->state = State::ended;
       return Status::ok;
     }
@@ -408,9 +408,9 @@ class Peers final : public PeerMessages, PeerNotes::Reader {
   PeerNotes notes_;
   void* stream_ = nullptr;
   std::vector<void*> events_, free_events_;
-  std::list<Transfer> transfers_, spare_transfers_;  // in the order of their beginning
-  std::deque<Transfer*> moving_;                     // in the order of their copies
-  std::list<Offer> offers_, spare_offers_;           // without a receive yet
+  std::list<Transfer> transfers_, spare_transfers_;
+  std::deque<Transfer*> moving_;
+  std::list<Offer> offers_, spare_offers_;
   device::Pace pace_;
   std::uint64_t numbers_ = 0;
   bool broken_ = false;

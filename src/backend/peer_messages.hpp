@@ -20,10 +20,9 @@
 
 namespace stretto::backend {
 
-// Published by each rank beforehand.
 struct PeerCard {
-  std::uint64_t process = 0;  // equal for the threads of one process alone
-  std::uint64_t host = 0;     // the running kernel; 0: unknown
+  std::uint64_t process = 0;
+  std::uint64_t host = 0;  // the running kernel; 0: unknown
   std::uint64_t device = 0;
 };
 

@@ -112,7 +112,7 @@ void PeerNotes::withdraw() noexcept {
   for (const Letter& l : mail_->letters) settled = carrier_->cancel(l.id) && settled;
   carrier_.reset();
   if (settled) return;
-  retain(std::move(mail_));  // the carrier may still access it
+  retain(std::move(mail_));
 }
 
 }  // namespace stretto::backend

@@ -20,12 +20,12 @@ namespace stretto::backend {
 struct Note {
   enum Kind : std::uint64_t { offer = 1, ask = 2, room = 3, put = 4, taken = 5, closed = 6 };
   std::uint64_t kind = 0;
-  std::uint64_t transfer = 0;     // the addressee's number of it; offer, ask: the sender's
-  std::uint64_t own = 0;          // room: its sender's number of the transfer
-  std::uint64_t tag = 0;          // offer, ask
-  std::uint64_t bytes = 0;        // offer, ask
-  std::uint64_t address = 0;      // in one process; else within the allocation of the handle
-  device::MemoryHandle handle{};  // between processes
+  std::uint64_t transfer = 0;  // the addressee's number of it; offer, ask: the sender's
+  std::uint64_t own = 0;       // room: its sender's number of the transfer
+  std::uint64_t tag = 0;
+  std::uint64_t bytes = 0;
+  std::uint64_t address = 0;  // in one process; else within the allocation of the handle
+  device::MemoryHandle handle{};
 };
 
 class PeerNotes {
@@ -35,7 +35,7 @@ class PeerNotes {
   class Reader {
    public:
     virtual Status read(int peer, const Note& note) noexcept = 0;
-    virtual void left(std::uint64_t transfer) noexcept = 0;  // a note that was told for it
+    virtual void left(std::uint64_t transfer) noexcept = 0;
 
    protected:
     ~Reader() = default;
@@ -47,14 +47,12 @@ class PeerNotes {
   PeerNotes(const PeerNotes&) = delete;
   PeerNotes& operator=(const PeerNotes&) = delete;
 
-  // Messages of the carrier meet no others.
   void begin(std::unique_ptr<carrier::Carrier> carrier) noexcept;
 
   // `transfer`: reported to the reader when the note has left; 0: none.
   Status tell(int peer, const Note& note, std::uint64_t transfer = 0) noexcept;
   Status hear(Reader& reader) noexcept;
 
-  // No more notes can come from the rank.
   bool lost(int rank) const noexcept { return lost_[static_cast<std::size_t>(rank)] != 0; }
 
   // Tells all others that this rank no longer accesses their memory (if `says`), and waits for theirs. True: all did

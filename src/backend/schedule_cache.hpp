@@ -20,7 +20,7 @@ class ScheduleCache {
     schedule::Request request;
     std::shared_ptr<const schedule::Schedule> schedule;
   };
-  std::vector<Entry> entries_;  // the latest last, at most `capacity`
+  std::vector<Entry> entries_;
   static constexpr std::size_t capacity = 16;
 };
 

@@ -17,7 +17,6 @@ namespace stretto {
 namespace {
 
 constexpr int most_cpus = 8192;
-// Before a short sleep; some hundred microseconds.
 constexpr int looks = 500;
 constexpr timespec moment{0, 20'000};
 
@@ -134,7 +133,7 @@ Status CommunicationCores::begin() noexcept {
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
   Status s = Status::ok;
-  threads_.store(1, std::memory_order_release);  // before the thread may sleep, for wake()
+  threads_.store(1, std::memory_order_release);
   try {
     auto made = std::make_unique<Thread>();
     for (const int cpu : cores_) made->cpus.add(cpu);
@@ -193,7 +192,7 @@ void CommunicationCores::attach(Driven& work, bool by_any_thread) {
     const std::lock_guard driving(work_);
     all_.push_back(&work);
   }
-  static_cast<void>(begin());  // else callers drive
+  static_cast<void>(begin());
 }
 
 void CommunicationCores::detach(Driven& work) noexcept {
@@ -231,7 +230,7 @@ bool CommunicationCores::drive_here(bool as_caller) noexcept {
 
 void CommunicationCores::run(Thread& t) noexcept {
   int idle = 0;
-  std::optional<unsigned> spare;  // idle since that wake
+  std::optional<unsigned> spare;
   while (!t.ends.load(std::memory_order_acquire)) {
     const unsigned seen = wakes_.load(std::memory_order_acquire);
     bool busy = false, moved = false;
@@ -245,7 +244,7 @@ void CommunicationCores::run(Thread& t) noexcept {
       if (!t.ends.load(std::memory_order_acquire)) wakes_.wait(seen, std::memory_order_acquire);
       idle = 0;
     } else if (++idle < looks) {
-      sched_yield();  // other ranks' threads
+      sched_yield();
     } else {
       spare = seen;
       nanosleep(&moment, nullptr);

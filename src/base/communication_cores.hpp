@@ -36,7 +36,6 @@ class CommunicationCores {
 
   bool on() const noexcept { return threads_.load(std::memory_order_acquire) != 0; }
 
-  // Call when work has been started.
   void wake() noexcept {
     if (!on()) return;
     wakes_.fetch_add(1, std::memory_order_release);
@@ -56,15 +55,15 @@ class CommunicationCores {
   static bool drive_all(std::vector<Driven*>& all, bool spare, bool* busy) noexcept;
   void after_fork() noexcept;
 
-  mutable std::mutex using_;  // held while the thread may start or end
+  mutable std::mutex using_;
   std::unique_ptr<Thread> thread_;
   std::vector<int> cores_;
   std::atomic<int> of_host_{0};
   std::atomic<int> threads_{0};
   std::atomic<unsigned> wakes_{0};
 
-  Exclusive work_, callers_work_;       // held by the driving thread
-  std::vector<Driven*> all_, callers_;  // for any thread; for callers alone
+  Exclusive work_, callers_work_;
+  std::vector<Driven*> all_, callers_;
 };
 
 }  // namespace stretto

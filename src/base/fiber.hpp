@@ -13,7 +13,7 @@ class Fiber {
 
   // Throws std::bad_alloc. The stack is committed on use, above a guard page.
   explicit Fiber(std::size_t stack = std::size_t{256} << 10);
-  ~Fiber();  // ended or never begun
+  ~Fiber();  // precondition: ended or never begun
   Fiber(const Fiber&) = delete;
   Fiber& operator=(const Fiber&) = delete;
 
@@ -31,13 +31,12 @@ class Fiber {
   static void enter(unsigned high, unsigned low) noexcept;
   void switch_out(bool for_good) noexcept;
 
-  std::byte* stack_ = nullptr;  // with the guard page
+  std::byte* stack_ = nullptr;
   std::size_t bytes_ = 0;
   ucontext_t inside_{}, outside_{};
   Body body_ = nullptr;
   void* argument_ = nullptr;
   bool ended_ = true;
-  // For sanitizers, which track stacks.
   void* inner_fake_ = nullptr;
   void* outer_fake_ = nullptr;
   const void* outer_bottom_ = nullptr;

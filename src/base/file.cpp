@@ -95,7 +95,7 @@ Status replace_file(const std::string& path, const std::string& content) noexcep
     if (!file) return unwritable(path);
     const bool complete = std::fwrite(content.data(), 1, content.size(), file) == content.size();
     const int error = errno;
-    const bool closed = std::fclose(file) == 0;  // flushes
+    const bool closed = std::fclose(file) == 0;
     if (!complete) errno = error;
     bool kept = complete && closed;
     if (kept && !in_place) {

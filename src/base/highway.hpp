@@ -59,7 +59,6 @@ Function* best_of(const Compiled<Function> (&all)[n], const char* name = nullptr
 
 }  // namespace stretto
 
-// Initialiser of Compiled[] with all versions of a function.
 #if HWY_ARCH_X86
 #define STRETTO_COMPILED(name)                                                                               \
   {                                                                                                          \

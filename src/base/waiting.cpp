@@ -35,8 +35,8 @@ std::atomic<std::uint64_t> slept{0};
 // Evidence that another program wants this thread's core.
 struct Wish {
   double sign = 0;
-  double until = 0;            // the core is wanted until then
-  double last = least_wanted;  // previous duration
+  double until = 0;
+  double last = least_wanted;
   Turns turns;
 
   void note(double now) noexcept {

@@ -36,7 +36,6 @@ inline void pause() noexcept {
 // spin: never. Takes about ten nanoseconds.
 bool core_is_wanted() noexcept;
 
-// How the kernel took the core from this runnable thread.
 struct Turns {
   long switches = -1;
   double queued = -1;  // seconds without a core; negative: unavailable
@@ -70,10 +69,8 @@ class Waiting {
   // After a failed check, at time `now`. Positive: seconds to sleep before the next. 0: it has paused or yielded.
   double next(double now) noexcept;
 
-  // next() and its sleep, if only time ends it.
   void rest() noexcept;
 
-  // CLOCK_MONOTONIC.
   static double clock() noexcept;
 
  private:
@@ -89,7 +86,6 @@ class Waiting {
 
 void sleep_for(double seconds) noexcept;
 
-// In this process, for tests.
 std::uint64_t sleeps() noexcept;
 void count_sleep() noexcept;
 

@@ -16,7 +16,6 @@
 
 namespace stretto::call {
 
-// In the order of reporting.
 enum class Field : std::uint8_t {
   collective,
   type,
@@ -41,7 +40,6 @@ inline constexpr int fields = 17;
 // Added to Field::collective: an MPI's blocking and nonblocking collectives do not match.
 inline constexpr std::uint64_t nonblocking_form = 0x100;
 
-// Over all ranks.
 struct Span {
   std::uint64_t lo = 0, hi = 0;
   std::uint32_t lo_rank = 0, hi_rank = 0;
@@ -55,15 +53,15 @@ struct Shrinks {
 
 struct Signature {
   std::array<Span, fields> span{};
-  std::uint32_t status = 0;  // of the lowest failed rank
+  std::uint32_t status = 0;
   std::uint32_t failed_rank = 0;
-  std::array<char, 112> text{};  // zero-terminated; an ellipsis marks a cut
-  codec::Ranges values;          // finite: all, and those of a relative bound
+  std::array<char, 112> text{};
+  codec::Ranges values;  // finite: all, and those of a relative bound
   std::uint64_t contributions = 0;
   // Counts by pair. balance: 0 if all match (weighted by pair). surplus: elements sent beyond those expected. largest:
   // the busiest rank's elements.
   std::uint64_t balance = 0, surplus = 0, largest = 0;
-  std::uint32_t devices = 0;   // ranks with buffers in device memory
+  std::uint32_t devices = 0;
   std::uint32_t captured = 0;  // ranks with a stream in a graph
   // Samples, and the sums of their compressed shares, in 2^-16.
   std::uint64_t samples = 0, shrunk = 0, shrunk_dense = 0;
@@ -72,7 +70,6 @@ struct Signature {
   void set(Field f, double value, int rank) noexcept;  // in the order of doubles, NaN included
   void add_sample(const Shrinks& ratios) noexcept;
   Shrinks ratios() const noexcept;  // 0: no samples
-  // Sent to each rank, and expected from each.
   void add_pairs(const std::vector<std::size_t>& sends, const std::vector<std::size_t>& expects, int rank) noexcept;
   void set_failure(Status s, const char* message, int rank) noexcept;
 };
@@ -83,7 +80,6 @@ static_assert(sizeof(Signature) == 632);  // whole words; docs/architecture.md
 // Equal for equal arguments, and never 0.
 std::uint64_t digest(const Signature& s) noexcept;
 
-// into = into (+) from.
 void merge(const Signature& from, Signature& into) noexcept;
 
 // Every rank's: ok, some rank's failure, or `incompatible` with each differing argument, two values, and a rank for

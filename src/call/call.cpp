@@ -10,7 +10,6 @@ namespace stretto::call {
 
 namespace {
 
-// The user's function has one more argument.
 void call_user(const void* left, void* right, std::size_t count, void* context) {
   const auto& call = *static_cast<const Call*>(context);
   const stretto_options& o = call.settings.options;
@@ -46,7 +45,7 @@ Status read_options(const stretto_options* given, Settings* settings) {
                 given->size, sizeof o);
   o.size = sizeof o;
   if (o.schedule) settings->schedule = o.schedule;
-  o.schedule = nullptr;  // the copy is used
+  o.schedule = nullptr;
   return Status::ok;
 }
 

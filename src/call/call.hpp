@@ -28,17 +28,14 @@ using schedule::Counts;
 using schedule::reduces;
 using schedule::rooted;
 
-// Only the root and the blocks' owners know counts.
 constexpr bool counts_at_root(Collective c) noexcept { return schedule::properties(c).counts == Counts::at_root; }
 
-// Only the two of a pair know its counts.
 constexpr bool counts_by_pair(Collective c) noexcept { return schedule::properties(c).counts == Counts::by_pair; }
 
-// stretto_options with defaults and resolved pointers.
 struct Settings {
   stretto_options options = STRETTO_OPTIONS_INIT;
   std::string schedule;
-  payload::Codes codes = payload::Codes::in_passing;  // form of FUSED
+  payload::Codes codes = payload::Codes::in_passing;
 };
 
 // <= 0: never.
@@ -47,29 +44,28 @@ inline double timeout_of(const stretto_options& o) noexcept { return timeout_of(
 
 struct Call {
   Collective collective{};
-  const void* send = nullptr;  // bcast: at the root
-  void* recv = nullptr;        // the only buffer of bcast elsewhere
-  std::size_t count = 0;       // elements per rank or block; with counts, of this rank's own block
-  bool counts_given = false;   // false if only the root's matter
+  const void* send = nullptr;
+  void* recv = nullptr;
+  std::size_t count = 0;
+  bool counts_given = false;
   std::vector<std::size_t> counts;
   std::vector<std::size_t> displs;
   std::vector<std::size_t> send_counts;  // counts_by_pair(); `counts` and `displs` then receive
   std::vector<std::size_t> send_displs;
-  std::size_t largest = 0;  // counts_by_pair(): the busiest rank's; 0 until known
+  std::size_t largest = 0;
   stretto_type type = STRETTO_U8;
   stretto_op op = STRETTO_SUM;
   int root = 0;
-  std::vector<const void*> inputs;  // allreduce_multi
+  std::vector<const void*> inputs;
   bool nonblocking = false;
   device::Device* device = nullptr;             // device of the buffers; null: host
   carrier::DeviceMessages* messages = nullptr;  // null: through the host
-  std::optional<void*> stream;                  // orders the call
-  bool captured = false;                        // the stream, in a graph
-  std::optional<codec::Ranges> values;          // if the host cannot read the input
+  std::optional<void*> stream;
+  bool captured = false;
+  std::optional<codec::Ranges> values;
   Settings settings;
 };
 
-// Decides how a call without arrays runs, except buffers and options.
 struct Shape {
   Collective collective{};
   bool rank_by_rank = false;

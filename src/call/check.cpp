@@ -13,7 +13,6 @@ namespace stretto::call {
 
 namespace {
 
-// False if the largest buffer's bytes overflow.
 bool addressable(const Call& c, int ranks) {
   const std::size_t limit = std::numeric_limits<std::ptrdiff_t>::max() / stretto_type_size(c.type);
   const auto fits = [&](const std::vector<std::size_t>& counts, const std::vector<std::size_t>& displs) {
@@ -127,7 +126,6 @@ Status check_addresses(const Call& c, int rank, int ranks) {
   if (e.sends)
     if (Status s = check_buffer(c.send, one ? "buffer" : "sendbuf", e.send, e.send_in_place); s != Status::ok) return s;
   if (e.receives) {
-    // In place, the receive buffer also holds the input.
     const std::size_t n = in_place(c.send) ? std::max(e.recv, e.send) : e.recv;
     if (Status s = check_buffer(c.recv, one ? "buffer" : "recvbuf", n, e.recv_in_place); s != Status::ok) return s;
   }

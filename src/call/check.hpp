@@ -6,7 +6,6 @@
 
 namespace stretto::call {
 
-// Arguments that all ranks give alike: type, operation, root, bound, options.
 Status check_values(const Call& call, int ranks) noexcept;
 
 // May be wrong on one rank. Dereferences only arrays copied into `call`.

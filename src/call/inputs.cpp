@@ -132,7 +132,6 @@ Shrinks sampled_ratios(const Call& call, int rank, int ranks, double eps) noexce
   double raw = 0, packed = 0, dense = 0;
   Piece piece;
   for (std::size_t i = 0; i < samples && input_piece(call, rank, ranks, i, &piece); ++i) {
-    // Several places in the first piece, one in others.
     const std::size_t wanted = std::clamp(piece.count / apart, samples, most_samples);
     const std::size_t places = i == 0 ? std::clamp(piece.count / group, std::size_t{1}, wanted) : 1;
     // A sample is a stream of one group. Messages have many groups after a header: at least a rank's block.

@@ -13,7 +13,7 @@ inline bool in_place(const void* p) noexcept { return p == STRETTO_IN_PLACE; }
 
 struct Extent {
   std::size_t send = 0, recv = 0;
-  bool sends = true, receives = true;  // the buffer matters here
+  bool sends = true, receives = true;
   bool send_in_place = false, recv_in_place = false;
 };
 Extent extent(const Call& call, int rank, int ranks) noexcept;

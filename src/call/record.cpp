@@ -6,7 +6,6 @@
 namespace stretto::call {
 namespace {
 
-// All ranks', or the root's alone.
 Status copy_counts(Call& c, const std::size_t* counts, const std::size_t* displs, int ranks) {
   if (!counts) return fail(Status::invalid_argument, "counts is NULL");
   c.counts_given = true;

@@ -30,7 +30,6 @@ static_assert(
     collective_of(STRETTO_GATHERV) == Collective::gatherv && collective_of(STRETTO_SCATTERV) == Collective::scatterv &&
     collective_of(STRETTO_ALLTOALLV) == Collective::alltoallv);
 
-// Shape and two buffers describe the call.
 constexpr bool is_plain(stretto_collective c) noexcept {
   return schedule::properties(collective_of(c)).counts == Counts::one && c != STRETTO_ALLREDUCE_MULTI;
 }

@@ -2,7 +2,6 @@
 
 namespace stretto::call {
 
-// The MPI's, and a host's shared memory.
 inline constexpr const char* native_name = "native";
 inline constexpr const char* node_name = "node";
 

@@ -28,9 +28,9 @@ struct Arrival {
 
 // From a rank that can no longer keep its side of the schedules, to all others.
 struct Alarm {
-  std::int32_t rank = -1;  // the failed rank
+  std::int32_t rank = -1;
   Status status = Status::internal;
-  std::uint64_t from = 0;        // first run without this rank, as the carrier's users count
+  std::uint64_t from = 0;
   std::array<char, 384> text{};  // zero-terminated reason
 };
 

@@ -13,7 +13,7 @@
 
 namespace stretto::carrier {
 
-// Read in its sender's memory, from borrow() to give_back().
+// A message read in its sender's memory, from borrow() to give_back().
 struct Loan {
   const void* data = nullptr;
   std::uint64_t number = 0;
@@ -24,11 +24,11 @@ struct Loan {
 struct DeviceTransfer {
   int peer = -1;
   bool sends = false;
-  std::uint64_t tag = 0;  // below Carrier::tags() of the announcing carrier
+  std::uint64_t tag = 0;
   void* data = nullptr;   // null: a receive to be dropped, if drops()
   std::size_t bytes = 0;  // not 0
   std::uint64_t id = 0;   // reported at its end; need not be unique
-  Loan* loan = nullptr;   // a receive that borrows; see lends()
+  Loan* loan = nullptr;
 };
 
 class DeviceMessages {

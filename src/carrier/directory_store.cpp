@@ -32,7 +32,7 @@ class DirectoryStore final : public Store {
   Status set(const std::string& key, std::string_view value) override {
     const std::string path = path_of(key);
     std::string aside = directory_ + "/.new-XXXXXX";
-    const int file = mkstemp(aside.data());  // for this user alone
+    const int file = mkstemp(aside.data());
     if (file < 0) return failed("make a file in", directory_);
     std::size_t written = 0;
     while (written < value.size()) {

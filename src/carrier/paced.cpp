@@ -24,7 +24,7 @@ class Paced final : public Carrier {
 
   Status start_send(int peer, std::uint64_t tag, const void* data, std::size_t bytes,
                     std::uint64_t id) noexcept override {
-    const bool outside = peer >= 0 && peer < size() && peer != rank();  // refused at once otherwise
+    const bool outside = peer >= 0 && peer < size() && peer != rank();
     if (!outside || (waiting_.empty() && bytes == 0)) return to_->start_send(peer, tag, data, bytes, id);
     try {
       const Seconds after = std::max(free_, now()) + Seconds(seconds_per_byte_ * double(bytes));
@@ -75,10 +75,9 @@ class Paced final : public Carrier {
     const void* data;
     std::size_t bytes;
     std::uint64_t id;
-    Seconds after;  // when it has passed the link
+    Seconds after;
   };
 
-  // Begins messages that have passed the link; reports failures.
   void hand_on(std::span<Completion> done, std::size_t* n) noexcept {
     const Seconds passed = now();
     while (!waiting_.empty() && waiting_.front().after <= passed && *n < done.size()) {
@@ -92,7 +91,7 @@ class Paced final : public Carrier {
   const std::unique_ptr<Carrier> to_;
   const double seconds_per_byte_;
   std::deque<Message> waiting_;
-  Seconds free_{0};  // when the link is free
+  Seconds free_{0};
 };
 
 }  // namespace

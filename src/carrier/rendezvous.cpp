@@ -17,8 +17,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr double look = 0.02;                           // seconds of one lookup while others follow
-constexpr auto again = std::chrono::milliseconds(300);  // interval after which rank 0 looks for newer hellos
+constexpr double look = 0.02;
+constexpr auto again = std::chrono::milliseconds(300);
 constexpr auto nap = std::chrono::milliseconds(1);
 constexpr double longest_wait = 1e9;
 constexpr double grace = 2;       // seconds beyond its limit to learn from rank 0 who is missing
@@ -116,9 +116,9 @@ class Rendezvous {
     for (long r = 0; r < me_.size; ++r) {
       Hello& h = reply_.hellos[static_cast<std::size_t>(r)];
       std::optional<std::string> there;
-      const double wait = h.nonce.empty() && *complete ? look : 0;  // for the first missing rank
+      const double wait = h.nonce.empty() && *complete ? look : 0;
       if (const Status s = find(hello_of(r), &there, wait); s != Status::ok) return s;
-      if (!there) {  // missing, or met in the session being confirmed
+      if (!there) {
         *complete &= !h.nonce.empty();
         continue;
       }
@@ -126,7 +126,7 @@ class Rendezvous {
       if (Hello::read(*there, &read))
         h = std::move(read);
       else
-        *complete = false;  // of another version of stretto
+        *complete = false;
     }
     return Status::ok;
   }
@@ -188,7 +188,7 @@ class Rendezvous {
     ready.front() = true;
     const std::vector<Hello> used = reply_.hellos;
     for (auto next = Clock::now() + again;;) {
-      bool waited = false;  // for the first missing rank
+      bool waited = false;
       for (std::size_t r = 0; r < ready.size(); ++r) {
         if (ready[r]) continue;
         std::optional<std::string> there;
@@ -237,9 +237,9 @@ class Rendezvous {
   // --- all others
 
   Status follow() {
-    std::string joined;  // the session that this rank confirmed
+    std::string joined;
     auto next = Clock::now();
-    std::size_t others = 0;  // ranks of a session without this rank
+    std::size_t others = 0;
     for (;;) {
       std::optional<std::string> there;
       const bool reads = joined.empty() || Clock::now() >= next;  // a joined session is seldom given up

@@ -21,7 +21,7 @@ struct Member {
 };
 
 struct Session {
-  std::string name;                       // prefix of its keys
+  std::string name;
   std::string id;                         // random; in keys' names
   std::array<std::uint8_t, 16> secret{};  // random; known to readers of the store's values
   std::vector<Member> members;

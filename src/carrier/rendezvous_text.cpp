@@ -7,7 +7,7 @@ namespace stretto::carrier {
 namespace {
 
 constexpr std::string_view magic = "stretto rendezvous 1";
-constexpr std::size_t shortest = 3;  // least length of a text with its frame
+constexpr std::size_t shortest = 3;
 
 bool is_status(long number) noexcept { return number >= 0 && number <= static_cast<long>(Status::internal); }
 

@@ -32,13 +32,12 @@ struct Hello {
   std::string who() const { return fmt::format("process {} on {}", member.pid, member.host); }
 };
 
-// A session, or a refusal.
 struct SessionReply {
-  std::string id;      // random; in keys' names
-  std::string secret;  // random: secret_digits hexadecimal digits, in values
+  std::string id;  // random; in keys' names
+  std::string secret;
   Status status = Status::ok;
   std::string why;
-  std::vector<Hello> hellos;  // empty for missing ranks
+  std::vector<Hello> hellos;
 
   std::string text() const;
   static bool read(std::string_view from, SessionReply* reply);

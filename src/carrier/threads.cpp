@@ -18,7 +18,7 @@ struct MessageSide {
   std::uint64_t id = 0;
   const void* source = nullptr;
   void* target = nullptr;
-  std::size_t bytes = 0;  // a send's length, a receive's capacity
+  std::size_t bytes = 0;
 };
 
 // Waiting at rank r for one peer. At most one queue holds a tag.
@@ -51,9 +51,9 @@ bool drop(T& queue, std::uint64_t id) {
 struct Mailbox {
   std::mutex mutex;
   std::condition_variable arrived;
-  std::vector<Channel> from;     // by peer: messages to this rank
-  std::size_t open = 0;          // unreported transfers of this rank
-  std::vector<Completion> done;  // has room for them: no allocation
+  std::vector<Channel> from;
+  std::size_t open = 0;
+  std::vector<Completion> done;
 };
 
 // Begins every transfer; --open ends it.
@@ -80,7 +80,7 @@ class ThreadGroup {
 
   void raise(const Alarm& alarm) noexcept {
     std::lock_guard lock(alarm_mutex_);
-    alarms_[raised_++] = alarm;  // alarms per rank are limited
+    alarms_[raised_++] = alarm;
   }
 
   bool hear(std::size_t n, Alarm* alarm) noexcept {

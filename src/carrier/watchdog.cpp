@@ -83,7 +83,7 @@ class Watchdogs {
     std::unique_lock lock(mutex_);
     for (Clock::time_point before = Clock::now(); mine == generation_;) {
       changed_.wait_for(lock, period);
-      if (mine != generation_) return;  // another thread took over
+      if (mine != generation_) return;
       // Excludes time while stopped or asleep.
       const Clock::time_point now = Clock::now();
       const double elapsed = std::chrono::duration<double>(std::min<Clock::duration>(now - before, 2 * period)).count();

@@ -68,15 +68,14 @@ struct Options {
   Coding coding = Coding::automatic;
 };
 
-// Header fields, consistent with the stream's length.
 struct Info {
   Type type{};
   std::uint64_t count = 0;
-  double eps = 0;                   // bound of each contribution; 0 for integers
-  double width = 0;                 // grid width: value = code * width
-  std::uint32_t contributions = 0;  // compressed inputs in the sum
-  std::uint64_t code_bound = 0;     // upper bound of the codes' magnitudes
-  std::uint64_t exceptions = 0;     // values held verbatim or as exact sums
+  double eps = 0;    // bound of each contribution; 0 for integers
+  double width = 0;  // grid width: value = code * width
+  std::uint32_t contributions = 0;
+  std::uint64_t code_bound = 0;
+  std::uint64_t exceptions = 0;  // values held verbatim or as exact sums
   std::uint64_t bytes = 0;
   bool checksum = false;
   Coding coding = Coding::fixed;
@@ -116,9 +115,8 @@ Status value_range(Type t, const void* x, std::size_t count, double* lo, double*
 // Values of 1e15 and more are often fill values (1e20, 9.97e36).
 inline constexpr double kIgnoreAbove = 1e15;
 
-// Ranges of the finite values except marks, for a relative bound.
 struct Ranges {
-  Interval all, below;        // of all; of magnitudes below the threshold
+  Interval all, below;
   std::uint64_t ignored = 0;  // values of magnitudes from the threshold on
   void merge(const Ranges& other) noexcept {
     all.merge(other.all);

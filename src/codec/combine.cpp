@@ -12,7 +12,6 @@ std::size_t exact_sum_room(Type t) noexcept {
   return value_bytes(t) == 8 ? ExactSum<double>::kMaxBytes : ExactSum<float>::kMaxBytes;
 }
 
-// Wide codes with all planes.
 constexpr std::size_t kWidestCodes = 4 + 16 + 32 + kBlocks * 4 * 64;
 constexpr std::size_t kExceptionMap = 12 + 4 * kBlocks;
 
@@ -134,7 +133,7 @@ std::size_t combine_bound(const Info& a, const Info& b) noexcept {
 
 Status combine(Combine op, Bytes a, Bytes b, MutableBytes out, std::size_t* written, const Options& options) noexcept {
   if (!written) return fail(Status::invalid_argument, "{}: written is null", op_name(op));
-  const FloatEnvironment environment;  // also for the bounds
+  const FloatEnvironment environment;
   StreamView va, vb;
   if (const Status s = open_stream(a, &va, true); s != Status::ok) return s;
   if (const Status s = open_stream(b, &vb, true); s != Status::ok) return s;

@@ -133,7 +133,6 @@ Status compress_as(Type t, const void* x, std::size_t count, Info info, MutableB
     r.end = sink.end();
     return r;
   };
-  // Up to compress_bound.
   const auto reserve = [&](std::uint64_t first, std::uint64_t last) {
     const std::uint64_t full = last - first - (first < last && last == writer.layout.groups);
     return full * largest_group(t, kGroup) + (full < last - first ? last_group_room(t, writer.layout) : 0);
@@ -170,11 +169,11 @@ Status add_values_as(const StreamView& a, const void* x, MutableBytes out, std::
       GroupSink sink(writer, spec.type, kernels, p, end);
       r.status = sink.status();
       if (r.status != Status::ok) return r;
-      Tally own, sums, fast;  // of x, of the sums, of the kernels
+      Tally own, sums, fast;
       for (std::uint64_t g = first; g < last; ++g) {
         const int m = writer.layout.group_size(g);
         const T* v = group_values<T>(t, x, g * kGroup, m, buffer);
-        if (r.status != Status::ok) {  // narrow sums exceeded the room; other values decide if wide sums follow
+        if (r.status != Status::ok) {
           encoder.encode(v, m, compressed, sizeof compressed, &own);
           continue;
         }
@@ -254,7 +253,7 @@ Status compress(Type t, const void* x, std::size_t count, double eps, MutableByt
                 const Options& options) noexcept {
   if (size_of(t) == 0) return fail(Status::invalid_argument, "compress: {} is no type", static_cast<int>(t));
   if (const Status s = check_input("compress", x, count, written); s != Status::ok) return s;
-  const FloatEnvironment environment;  // also for the bound and the grid
+  const FloatEnvironment environment;
   if (!is_integer(t) && !(std::isfinite(eps) && eps > 0))
     return fail(Status::invalid_bound, "compress: the bound {} is not a positive finite number", eps);
   if (options.marks.size() > kMaxMarks)
@@ -285,7 +284,7 @@ Status add_values(Bytes a, const void* x, std::size_t count, MutableBytes out, s
     return fail(Status::incompatible, "add_values: a stream of {} values and {} values", view.info.count, count);
   const Kernels* kernels = chosen_kernels(options);
   if (!kernels) return Status::unsupported;
-  const FloatEnvironment environment;  // also for the grid
+  const FloatEnvironment environment;
   return with_stored_type(view.info.type, [&](auto* tag) {
     using T = std::remove_pointer_t<decltype(tag)>;
     return add_values_as<T>(view, x, out, written, *kernels, options);

@@ -38,7 +38,6 @@ struct GroupDecoder {
   }
 };
 
-// Names the first element of group g that its type cannot hold.
 template <class T>
 Status overflow_in(const StreamView& s, std::uint64_t g, std::uint32_t divisor) noexcept {
   GroupView view;
@@ -118,7 +117,7 @@ Status decompress_slice(Bytes in, std::uint64_t first, std::size_t n, void* y, c
   if (const Status status = open_stream(in, &s, true); status != Status::ok) return status;
   if (first > s.info.count || n > s.info.count - first)
     return fail(Status::invalid_argument, "decompress: {} values from {} on of a stream of {}", n, first, s.info.count);
-  const FloatEnvironment environment;  // also for the grid
+  const FloatEnvironment environment;
   return with_stored_type(s.info.type, [&](auto* tag) {
     using T = std::remove_pointer_t<decltype(tag)>;
     return decode_range<T>(s, first, n, y, *kernels, options, divisor);

@@ -89,7 +89,6 @@ class StreamWriter {
     return encode(0, layout.groups, base + layout.body, base + size_);
   }
 
-  // Writes chunk table, header and checksum. Returns the stream's length.
   std::size_t finish(std::uint8_t* end, Info info) noexcept;
 
   Layout layout;
@@ -111,7 +110,7 @@ class StreamWriter {
     PartResult total = results[0];
     Piece pieces[kMaxParts];
     for (int i = 1; i < parts; ++i) {
-      total.tally.merge(results[i].tally);  // of failed parts too
+      total.tally.merge(results[i].tally);
       if (total.status == Status::ok) {
         total.status = results[i].status;
         total.group = results[i].group;

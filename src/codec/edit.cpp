@@ -45,7 +45,6 @@ struct Run {
   std::uint64_t count;
 };
 
-// The group from value `at` of the concatenated runs on.
 Status join_group(const Run (&runs)[2], GroupSource* from, std::uint64_t at, int m, const ResultSpec& spec,
                   std::uint8_t* out, std::size_t room, Tally* tally, std::size_t* result) noexcept {
   GroupView views[4];
@@ -129,7 +128,7 @@ Status slice(Bytes a, std::uint64_t first, std::size_t n, MutableBytes out, std:
 
 Status concatenate(Bytes a, Bytes b, MutableBytes out, std::size_t* written, const Options& options) noexcept {
   if (!written) return fail(Status::invalid_argument, "concatenate: written is null");
-  const FloatEnvironment environment;  // also for the bounds
+  const FloatEnvironment environment;
   StreamView sa, sb;
   if (const Status status = open_stream(a, &sa, true); status != Status::ok) return status;
   if (const Status status = open_stream(b, &sb, true); status != Status::ok) return status;

@@ -41,7 +41,7 @@ class GroupSource {
   int number_;
   bool direct_ = false;
   std::uint64_t next_ = 0;
-  std::uint64_t chunk_ = ~std::uint64_t{0};  // the open dense chunk
+  std::uint64_t chunk_ = ~std::uint64_t{0};
   const std::uint8_t *data_ = nullptr, *lengths_ = nullptr, *end_ = nullptr;
   std::size_t words_ = 0;
   dense::Reader* reader_ = nullptr;
@@ -54,7 +54,6 @@ class GroupSink {
   Status status() const noexcept { return status_; }
   std::uint8_t* at() const noexcept { return at_; }
   std::size_t room() const noexcept { return room_; }
-  // Takes group g, of `words` words at at().
   Status put(std::uint64_t g, std::size_t words) noexcept {
     if (dense_) return put_dense(g, words);
     writer_.set_words(g, words);

@@ -21,8 +21,8 @@ inline constexpr std::size_t kReadSlack = 64;
 template <class T>
 struct PartRanges {
   T lo, hi;
-  T below_lo, below_hi;       // of magnitudes below marks.least
-  std::uint64_t ignored = 0;  // magnitudes from marks.least on
+  T below_lo, below_hi;
+  std::uint64_t ignored = 0;
 };
 
 template <class T>
@@ -41,7 +41,6 @@ struct FloatKernels {
                             bool negate_b, double width, std::uint8_t* out, std::size_t room, Tally* tally) = nullptr;
   // Like Marks::survey; never declines.
   Kept (*survey)(const T* x, const MarkSet<T>& marks, T* out, T* kept) = nullptr;
-  // Any number of values.
   void (*ranges)(const T* x, std::size_t n, const MarkSet<T>& marks, PartRanges<T>* found) = nullptr;
 };
 
@@ -67,7 +66,6 @@ struct DenseKernels {
 struct Kernels {
   FloatKernels<float> f32;
   FloatKernels<double> f64;
-  // Sums of narrow groups without exceptions, with narrow results.
   std::size_t (*add)(const std::uint8_t* a, std::size_t a_words, const std::uint8_t* b, std::size_t b_words,
                      bool negate_b, std::uint8_t* out) = nullptr;
   DenseKernels dense;

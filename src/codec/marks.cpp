@@ -121,7 +121,7 @@ Kept Marks<T>::survey(const T* x, int m, T* out, T* kept) const noexcept {
   if (kept_count == 0) return Kept::none;
   const int first = static_cast<int>(std::find(is_kept, is_kept + m, Bits{1}) - is_kept);
   const Bits value = std::bit_cast<Bits>(element(x, first));
-  int others = 0;  // places with another kept value or the placeholder
+  int others = 0;
   for (int i = 0; i < m; ++i) {
     const Bits bits = std::bit_cast<Bits>(element(x, i));
     others += static_cast<int>((is_kept[i] != 0) & (bits != value)) | static_cast<int>(bits == placeholder_bits<T>());

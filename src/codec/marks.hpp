@@ -22,7 +22,7 @@ enum class Kept : std::uint8_t {
 template <class T>
 struct MarkSet {
   int count = 0;
-  T least = std::numeric_limits<T>::infinity();  // magnitudes from here on are kept
+  T least = std::numeric_limits<T>::infinity();
   T mark[kMaxMarks] = {};
   T reach[kMaxMarks] = {};  // other values within this distance may decode to the mark; negative: none
 };
@@ -33,7 +33,6 @@ MarkSet<T> marks_of(Type t, const Options& options, double keep_from) noexcept;
 
 struct Kernels;
 
-// T: the stored type of t.
 template <class T>
 class Marks {
  public:
@@ -59,7 +58,6 @@ class Marks {
   MarkSet<T> set_;
 };
 
-// In a newly compressed group of m values.
 template <class T>
 void replace_placeholder(std::uint8_t* group, std::size_t words, int m, T kept) noexcept;
 

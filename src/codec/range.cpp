@@ -157,7 +157,6 @@ Ranges ranges_of_floats(Type t, const void* x, std::size_t count, double ignore_
   });
 }
 
-// `below` and `ignored` alone.
 template <std::signed_integral T>
 Ranges ranges_of_integers(Type t, const void* x, std::size_t count, double ignore_above, const Kernels& kernels,
                           const Parallel* parallel) noexcept {

@@ -11,7 +11,7 @@ using codec::cuda::Outcome;
 using codec::cuda::Result;
 
 constexpr std::size_t results_at_once = 256;
-constexpr u32 pending = ~u32{0};  // no Outcome
+constexpr u32 pending = ~u32{0};
 
 Status no_memory() noexcept { return fail(Status::out_of_memory, "no memory to use a device"); }
 
@@ -129,7 +129,7 @@ Status Device::begin() noexcept {
 
 Status Device::need(payload::Type type, std::size_t count, std::size_t* device_bytes,
                     std::size_t* pinned_bytes) noexcept {
-  constexpr std::size_t least = std::size_t{4} << 20;  // for the smallest buffers
+  constexpr std::size_t least = std::size_t{4} << 20;
   constexpr std::size_t most_values = std::size_t{1} << 48;
   if (count > most_values) return fail(Status::invalid_argument, "{} values: at most 2^48 at once", count);
   const Visit visit(*this);

@@ -134,7 +134,7 @@ class Device {
     payload::Buffer out;
     Owner* owner;
     std::uint32_t unit;
-    std::uint64_t place;  // in its lane
+    std::uint64_t place;
   };
   struct Kept {
     LanePositions until;
@@ -145,7 +145,7 @@ class Device {
     void* stream = nullptr;
     std::array<void*, events> event{};
     std::uint64_t marked = 0, passed = 0;
-    bool unmarked = false;  // work was enqueued after the last place
+    bool unmarked = false;
     std::unique_ptr<payload::Pool> pool;
     payload::Buffer workspace;
     std::deque<Operation> operations;

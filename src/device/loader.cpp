@@ -19,7 +19,6 @@ struct Found {
   std::string problem;
 };
 
-// With its slash; empty if unknown.
 std::string own_directory() {
   Dl_info info{};
   if (!dladdr(reinterpret_cast<const void*>(&own_directory), &info) || !info.dli_fname) return {};

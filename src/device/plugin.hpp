@@ -71,7 +71,6 @@ struct Plugin {
   int (*copy)(void* to, const void* from, u64 bytes, void* stream);
   int (*clear)(void* to, u64 bytes, void* stream);
 
-  // On the current device.
   int (*workspace_bytes)(codec::cuda::StreamOperation operation, codec::cuda::Type type, u64 count, u64* bytes);
   // One kernel, after clearing the workspace's counters, and before copying the result if host_result is given. Neither
   // allocates nor waits; may be captured in a graph.

@@ -8,7 +8,7 @@ namespace stretto::device {
 namespace {
 
 constexpr std::size_t alignment = 256;
-constexpr std::size_t least = std::size_t{1} << 18;  // of a piece
+constexpr std::size_t least = std::size_t{1} << 18;
 
 constexpr int memory_allocation = 2;
 

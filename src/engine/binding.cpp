@@ -16,7 +16,6 @@ T* shifted(T* base, std::size_t elements, std::size_t size) noexcept {
   return base == nullptr ? nullptr : static_cast<T*>(static_cast<Byte*>(base) + elements * size);
 }
 
-// Blocks of a vector, or of one side of an alltoall.
 struct Parts {
   Parts(std::size_t each, std::span<const std::size_t> given, std::span<const std::size_t> places)
       : uniform(each), counts(given), displacements(places), ends(given.size()) {

@@ -35,7 +35,6 @@ constexpr std::uint64_t none_ends = ~std::uint64_t{0};
 
 double seconds_since(Clock::time_point t) noexcept { return std::chrono::duration<double>(Clock::now() - t).count(); }
 
-// Memory that a carrier may still touch.
 struct RetainedHolds {
   std::vector<Hold> holds;
   RetainedHolds* next = nullptr;
@@ -64,22 +63,22 @@ struct Engine::Impl {
 
   carrier::Carrier& carrier;
   const Tags tags;
-  payload::Pool pool;      // outlives its borrowers below
-  std::vector<Hold> lost;  // of transfers that could not be withdrawn
+  payload::Pool pool;
+  std::vector<Hold> lost;
   std::vector<std::unique_ptr<Run>> runs;
   std::uint64_t sequence = 0;
-  Clock::time_point left = Clock::now();      // when the caller last left
-  Clock::time_point listened = Clock::now();  // last check of alarms
-  std::uint64_t moves = 0;                    // turns with progress
-  Lanes lanes;                                // of the current driver
-  Driven* others = nullptr;                   // driven beside waits
+  Clock::time_point left = Clock::now();
+  Clock::time_point listened = Clock::now();
+  std::uint64_t moves = 0;
+  Lanes lanes;
+  Driven* others = nullptr;
 
   // Runs from this one on neither start nor go on. Preallocated: memory may be lacking.
   std::uint64_t end = none_ends;
   Status end_status = Status::ok;
   std::array<char, sizeof(carrier::Alarm::text)> why{};
   std::uint64_t told = none_ends;  // `end`, as others know it
-  bool raised = false;             // this rank raised that alarm
+  bool raised = false;
 
   // A call into the engine. Limits exclude the caller's work between calls.
   class Visit {
@@ -177,7 +176,6 @@ void Engine::Impl::tell(std::uint64_t from, Status status, const char* text) noe
   carrier.raise(alarm);
 }
 
-// For a message about a mismatch.
 std::string Engine::Impl::own_call(const carrier::Alarm& alarm) const noexcept {
   const auto own = std::find_if(runs.begin(), runs.end(), [&](const auto& run) {
     return run->active() && !run->ended() && run->sequence() == alarm.from;
@@ -234,7 +232,6 @@ bool Engine::Impl::may_go(const Run& run) const noexcept {
   });
 }
 
-// Returns the number of finished transfers.
 std::size_t Engine::Impl::fetch(double seconds) noexcept {
   const std::size_t crossed = fetch_crossed();
   std::array<carrier::Completion, 64> done;

@@ -84,8 +84,8 @@ struct Work {
 struct Report {
   std::array<char, 64> algorithm{};  // a run's end may lack memory
   payload::Kind payload = payload::Kind::raw;
-  std::uint64_t raw_bytes = 0;   // this rank's messages as raw values
-  std::uint64_t bytes_sent = 0;  // and as sent
+  std::uint64_t raw_bytes = 0;
+  std::uint64_t bytes_sent = 0;
   std::uint64_t messages_sent = 0;
   std::uint64_t segments = 0;   // streams or raw pieces of the vector
   double compress_seconds = 0;  // on a device: while a codec is at work, as the host sees
@@ -98,7 +98,6 @@ struct Report {
   double ratio() const noexcept { return bytes_sent ? double(raw_bytes) / double(bytes_sent) : 1.0; }
 };
 
-// From one rank to another in a run.
 std::uint32_t most_messages(const carrier::Carrier& carrier) noexcept;
 
 class Engine;

@@ -10,7 +10,6 @@ namespace {
 
 std::size_t round_up(std::size_t n, std::size_t unit) noexcept { return (n + unit - 1) / unit * unit; }
 
-// Nearly even parts of at most `most`.
 std::size_t segment_of(std::size_t count, std::size_t most, std::size_t grain) noexcept {
   if (count <= most) return count;
   const std::size_t parts = (count + most - 1) / most;
@@ -97,7 +96,6 @@ Plan::Cells Plan::cells_of(const schedule::Range& range) const noexcept {
   return {static_cast<std::uint32_t>(range.buffer) * static_cast<std::uint32_t>(segments) + begin, end - begin};
 }
 
-// A large cell, or several small ones.
 std::uint32_t Plan::take(Cells* left, std::size_t most_elements) const noexcept {
   std::size_t sum = 0;
   std::uint32_t n = 0;
@@ -193,7 +191,7 @@ Status Plan::add_step(const schedule::Schedule& schedule, std::uint32_t index) {
   const bool sends = unit.task == Task::send;
   const schedule::Range& range = sends ? step.src : step.dst;
   Cells cells = cells_of(range);
-  const std::uint32_t offset = travels ? 0 : cells_of(step.src).first - cells.first;  // from dst to src
+  const std::uint32_t offset = travels ? 0 : cells_of(step.src).first - cells.first;
   if (travels && range.count <= 0) {
     unit.message = next_message(sends ? sent_ : received_, step.peer);
     add(unit);

@@ -26,13 +26,13 @@ struct Unit {
   schedule::Lane lane = schedule::Lane::beside;
   std::uint16_t level = 0;
   std::int32_t peer = -1;
-  std::uint32_t step = 0;          // deliver: none
-  std::uint32_t message = 0;       // index among messages to, or from, this peer
-  std::uint32_t cells = 0;         // 0: an empty message
-  std::uint32_t dst = 0;           // first cell written or delivered
-  std::uint32_t src = 0;           // first cell read
-  std::uint32_t waits_for = 0;     // units to be released before this one starts
-  std::uint32_t followers = none;  // list in Plan::edges
+  std::uint32_t step = 0;     // deliver: none
+  std::uint32_t message = 0;  // index among messages to, or from, this peer
+  std::uint32_t cells = 0;    // 0: an empty message
+  std::uint32_t dst = 0;      // first cell written or delivered
+  std::uint32_t src = 0;      // first cell read
+  std::uint32_t waits_for = 0;
+  std::uint32_t followers = none;
 };
 
 struct Edge {
@@ -72,7 +72,6 @@ class Plan {
   };
   Pair busiest() const noexcept;
 
-  // Index of a cell's segment in its block.
   std::uint32_t segment(std::uint32_t cell) const noexcept {
     return cell % static_cast<std::uint32_t>(segments) - first_[static_cast<std::size_t>(places[cell].block)];
   }
@@ -83,13 +82,13 @@ class Plan {
   std::vector<Unit> units;
   std::vector<Edge> edges;
   std::vector<Place> places;
-  std::size_t segments = 0;         // cells per buffer
-  std::uint32_t most_messages = 0;  // to or from one peer
+  std::size_t segments = 0;  // cells per buffer
+  std::uint32_t most_messages = 0;
 
  private:
   struct Touch {
     std::uint32_t writer = none;
-    std::uint32_t readers = none;  // list in readers_
+    std::uint32_t readers = none;
   };
   struct Cells {
     std::uint32_t first = 0;
@@ -116,13 +115,13 @@ class Plan {
   bool all_final_ = false;
   std::vector<std::uint32_t> written_;  // by block: last step that writes it in `out`
   std::vector<std::size_t> block_elements_;
-  std::vector<std::uint32_t> first_;  // by block: first cell in a buffer
+  std::vector<std::uint32_t> first_;
   std::vector<std::uint32_t> same_;
   std::vector<Touch> touched_;
   std::vector<Edge> readers_;
-  std::vector<std::uint32_t> signals_;  // units with an empty message
+  std::vector<std::uint32_t> signals_;
   std::vector<std::uint32_t> sent_, received_;
-  std::vector<std::uint32_t> first_received_;  // first message's unit, by peer
+  std::vector<std::uint32_t> first_received_;
 };
 
 }  // namespace stretto::engine

@@ -41,7 +41,7 @@ void Run::make_ready(std::uint32_t u) noexcept {
     return;
   }
   if (receives(unit.task) && !lands_in_place(unit)) {
-    if (live.state != State::arrived) return;  // complete() comes back here
+    if (live.state != State::arrived) return;
   } else {
     live.state = State::ready;
   }

@@ -23,7 +23,7 @@ namespace stretto::engine {
 
 using Clock = std::chrono::steady_clock;
 
-// Must outlive a transfer.
+// Memory that must outlive a transfer.
 struct Hold {
   payload::Buffer buffer;
   payload::Stream stream;
@@ -88,7 +88,6 @@ class Run {
   bool crosses() const noexcept { return next_crossing_ < crossings_.size(); }
   void may_cross(bool may) noexcept { may_cross_ = may; }
 
-  // Completed messages of any run. Polls the device.
   void poll_crossings(std::span<carrier::Completion> done, std::size_t* n) noexcept;
 
   // `unit`: lower half of the completion's id.
@@ -113,7 +112,6 @@ class Run {
   // "allreduce ring (raw) of f32 by sum, rank 1".
   std::string what_runs() const;
 
-  // Missing ranks and waiting steps, after `seconds`.
   std::string diagnosis(double seconds) const;
 
   // Excludes time with the device's codec at work.
@@ -122,7 +120,6 @@ class Run {
   }
   double timeout() const noexcept { return options_.timeout; }
 
-  // A device must be polled.
   bool polls() const noexcept { return device_ != nullptr; }
 
   // After the end: the status, with its message set, and the report. Deactivates the run and returns its buffers.
@@ -135,7 +132,7 @@ class Run {
     State state = State::waiting;
     std::uint32_t waits_for = 0;
     bool early = false;  // released before its transfer's end
-    int transfers = 0;   // unfinished, of a send or between devices
+    int transfers = 0;
     std::uint32_t crossing = none;
     Hold hold;
     std::size_t bytes = 0;
@@ -144,7 +141,7 @@ class Run {
   struct Queue {  // receives from a peer that need a buffer
     std::uint32_t next = 0;
     std::uint32_t end = 0;
-    int open = 0;  // posted, not consumed
+    int open = 0;
   };
 
   struct Ready {  // units in order of becoming ready, from `next` on
@@ -161,15 +158,14 @@ class Run {
     std::uint32_t take() noexcept { return units[next++]; }
   };
 
-  struct Sends {                      // to a peer, by number
-    std::uint32_t first = 0;          // first that has not begun
-    std::uint32_t ahead = 0;          // begun beyond `first`
+  struct Sends {
+    std::uint32_t first = 0;
+    std::uint32_t ahead = 0;
     std::vector<std::uint32_t> held;  // ready, but too far ahead: a min-heap
     std::vector<std::uint8_t> begun;
     std::vector<std::uint32_t> units;
   };
 
-  // On its way from the device to pinned memory (run_device.cpp).
   struct Part {
     std::uint32_t segment = 0;
     const std::byte* data = nullptr;  // null: an absent contribution
@@ -186,15 +182,14 @@ class Run {
     bool fixed = true;             // no unit writes the sent memory
   };
 
-  // A message between devices (run_crossings.cpp), a part per cell.
   struct Crossing {
     enum class State : std::uint8_t { open, ready, begun, none };  // none: cancelled or ended
     std::uint32_t unit = 0;
     std::uint64_t turn = 0;
     State state = State::open;
-    bool announced = false;  // the host's message has ended
-    bool drops = false;      // receive of a failed rank
-    bool borrows = false;    // receive without memory
+    bool announced = false;
+    bool drops = false;
+    bool borrows = false;
     std::vector<Part> parts;
     device::LanePositions free;  // afterwards no lane uses a receive's memory or a borrowed message
   };
@@ -303,7 +298,7 @@ class Run {
   Options options_{};
   std::vector<Block> blocks_;
   std::vector<const void*> inputs_;
-  std::vector<const std::byte*> parts_;  // one cell's inputs
+  std::vector<const std::byte*> parts_;
   bool several_ = false;
   bool reduces_ = false;
   bool negates_ = false;
@@ -322,8 +317,8 @@ class Run {
   std::vector<std::uint32_t> receives_;
   std::vector<Sends> sends_;
   std::array<Ready, schedule::lane_count> ready_;
-  Ready deliveries_;             // delivered in idle time
-  std::size_t left_ = 0;         // units to do, and the device
+  Ready deliveries_;  // delivered in idle time
+  std::size_t left_ = 0;
   std::size_t left_before_ = 0;  // units of Lane::before to do
 
   std::unique_ptr<device::Executor> executor_;
@@ -333,22 +328,22 @@ class Run {
   bool ending_ = false;
   std::vector<Departure> departures_;
   device::LanePositions last_;
-  double codec_seconds_ = 0;  // at work, as the host sees
+  double codec_seconds_ = 0;
   Clock::time_point looked_{};
 
-  carrier::DeviceMessages* between_ = nullptr;  // null: no messages cross
-  std::vector<Crossing> crossings_;             // in order of beginning
-  std::size_t next_crossing_ = 0;               // all before have begun, or are cancelled
+  carrier::DeviceMessages* between_ = nullptr;
+  std::vector<Crossing> crossings_;
+  std::size_t next_crossing_ = 0;
   std::vector<std::uint32_t> ready_crossings_;  // where any order is allowed
   std::vector<std::uint8_t> exchanges_;         // by unit: waits for a send of its own level
-  std::vector<std::uint32_t> returning_;        // units whose loans go back when the device has read them
+  std::vector<std::uint32_t> returning_;
   bool may_cross_ = true;
   std::vector<carrier::DeviceTransfer> group_;
 
   Status status_ = Status::ok;
   bool stranded_ = false;
   std::array<char, 512> text_{};  // memory may be lacking
-  std::byte mark_{};              // a failed rank's message
+  std::byte mark_{};
   Clock::time_point begun_{};
   Clock::time_point moved_{};
   double wait_seconds_ = 0;

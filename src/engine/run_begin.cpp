@@ -16,7 +16,7 @@ struct Interval {
 // An input and a result share memory. Sorts `intervals`.
 bool clash(std::vector<Interval>& intervals) {
   std::sort(intervals.begin(), intervals.end(), [](const Interval& a, const Interval& b) { return a.begin < b.begin; });
-  const std::byte* ends[2] = {nullptr, nullptr};  // furthest, of inputs and results
+  const std::byte* ends[2] = {nullptr, nullptr};
   for (const Interval& i : intervals) {
     const std::byte* other = ends[i.result ? 0 : 1];
     if (other != nullptr && i.begin < other) return true;
@@ -172,7 +172,6 @@ Status Run::bind_memory(const Work& call) {
   return Status::ok;
 }
 
-// Each message between two ranks needs a tag.
 Status Run::tagged() noexcept {
   tags_ = Tags(carrier_->tags());
   const std::uint32_t most = tags_.most_messages();

@@ -56,7 +56,7 @@ void Run::queue_crossings() {
 // Units that wait for a send of their own level: they overwrite its block, or follow such a unit.
 void Run::find_exchanges() {
   exchanges_.assign(plan_.units.size(), 0);
-  std::vector<std::uint32_t> waits_for(plan_.units.size(), 0);  // highest level of these sends + 1
+  std::vector<std::uint32_t> waits_for(plan_.units.size(), 0);
   for (std::uint32_t u = 0; u < plan_.units.size(); ++u) {
     const Unit& unit = plan_.units[u];
     exchanges_[u] = waits_for[u] > unit.level;
@@ -99,7 +99,6 @@ Status Run::take_landing(std::uint32_t u) noexcept {
   return Status::ok;
 }
 
-// The departure is packed, and passed by the device.
 Status Run::announce(Departure& d) noexcept {
   Live& live = live_[d.unit];
   Crossing& c = crossings_[live.crossing];
@@ -136,7 +135,6 @@ void Run::skip_crossing(std::uint32_t u) noexcept {
   for (Part& p : c.parts) p = {};
 }
 
-// Takes memory for longer parts.
 Status Run::read_announcement(std::uint32_t u) noexcept {
   const Unit& unit = plan_.units[u];
   const Live& live = live_[u];
@@ -208,7 +206,6 @@ bool Run::may_begin(const Crossing& c) const noexcept {
   return c.state != Crossing::State::open;
 }
 
-// True if any message began.
 bool Run::begin_crossings() noexcept {
   if (between_ == nullptr) return false;
   if (!between_->one_by_one()) return begin_ready();

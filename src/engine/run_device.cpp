@@ -45,7 +45,6 @@ Status Run::share_homes() noexcept {
   return device_->device().join(0, device_->lanes());
 }
 
-// Before the first message, if the payload asks for it.
 Status Run::quantise_ahead() noexcept {
   if (!reduces_ || spec_.codes != payload::Codes::ahead) return Status::ok;
   device_->begin_unit(0);
@@ -148,7 +147,6 @@ Status Run::stage(Departure& d) noexcept {
   return s == Status::ok ? marked : s;
 }
 
-// True: it has begun, or a mark has.
 bool Run::advance_departure(Departure& d) noexcept {
   const Unit& unit = plan_.units[d.unit];
   const bool crosses = live_[d.unit].crossing != none;
@@ -251,7 +249,7 @@ void Run::leave_device() noexcept {
   static_cast<void>(device.keep(scratch_, last_));
   static_cast<void>(device.keep(inputs_copy_, last_));
   device_ = nullptr;
-  executor_.reset();  // the device may be gone afterwards
+  executor_.reset();
 }
 
 }  // namespace stretto::engine

@@ -103,7 +103,6 @@ Status Run::failed_peer(std::int32_t peer, std::byte mark) noexcept {
   return fail(s, "rank {} had failed ({})", peer, name(s));
 }
 
-// Refuses wrong lengths; decodes marks.
 Status Run::check_arrival(const Unit& unit, const std::byte* data, std::size_t bytes) noexcept {
   const std::size_t raw = worker_.raw_bytes(elements(unit));
   const bool streams = !unit.raw && unit.cells > 0;
@@ -149,8 +148,7 @@ Status Run::execute_receive(std::uint32_t u) noexcept {
   post_receives(unit.peer);
   if (live.crossing != none) {
     device::LanePositions read;
-    const Status s = status_ == Status::ok ? close_unit(consume_crossed(u, hold), {}, &read)  // reads none of `hold`
-                                           : Status::ok;
+    const Status s = status_ == Status::ok ? close_unit(consume_crossed(u, hold), {}, &read) : Status::ok;
     crossings_[live.crossing].free = read;
     keep_loans(u);
     return s;

@@ -13,7 +13,7 @@ void Run::queue_sends() {
   for (std::uint32_t u = 0; u < plan_.units.size(); ++u) {
     const Unit& unit = plan_.units[u];
     if (unit.task != Task::send) continue;
-    auto& units = sends_[static_cast<std::size_t>(unit.peer)].units;  // numbered in the order of units
+    auto& units = sends_[static_cast<std::size_t>(unit.peer)].units;
     units.push_back(u);
   }
   for (Sends& s : sends_) {

@@ -121,7 +121,7 @@ std::vector<Option> options_for(const Question& q, const topology::Topology& top
       for (const int k : radices) {
         if (k > 4 && p <= 4) continue;
         Option option{&a, b, k, {}};
-        const double block = static_cast<double>(q.bytes) / std::max(b, 1);  // at most, where the schedule cuts further
+        const double block = static_cast<double>(q.bytes) / std::max(b, 1);
         for (const Kind kind : kinds) {
           if (!may_carry(a, q, kind)) continue;
           for (const std::uint64_t segment : segments_for(q, block)) {

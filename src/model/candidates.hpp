@@ -13,7 +13,7 @@ struct Option {
   const schedule::Algorithm* algorithm = nullptr;
   int blocks = 0;
   int radix = 0;
-  std::vector<Candidate> ways;  // `seconds` is open
+  std::vector<Candidate> ways;
 };
 
 // Algorithms with pieces and arities to try, allowed payloads, and segments shorter than a block. Where nothing is

@@ -15,7 +15,7 @@ namespace stretto::model {
 namespace {
 
 // Per factor of two. A cell's answer is its middle's, so it does not depend on earlier questions.
-constexpr double cells = 8;                // as in power_of_two
+constexpr double cells = 8;
 constexpr std::uint64_t exact_below = 16;  // bytes that are cells of their own
 
 int cell_of(std::uint64_t bytes) noexcept {
@@ -80,7 +80,6 @@ Key key_of(const Question& q) {
 // clear gain counts.
 constexpr double clear_gain = 0.8;
 
-// In ascending order of time.
 const Candidate& taken_of(const Question& q, const std::vector<Candidate>& all) {
   const Candidate& first = all.front();
   if (!first.dense || !q.fixed) return first;
@@ -88,7 +87,7 @@ const Candidate& taken_of(const Question& q, const std::vector<Candidate>& all) 
   return other != all.end() && first.seconds > clear_gain * other->seconds ? *other : first;
 }
 
-constexpr std::size_t most_answers = 4096;  // a full cache is cleared
+constexpr std::size_t most_answers = 4096;
 
 }  // namespace
 
@@ -96,7 +95,7 @@ struct Chooser::Impl {
   Profile profile;
   topology::Topology topology;
   struct CachedAnswer {
-    Candidate best, own;  // own: the cheapest native collective
+    Candidate best, own;
     double mpi_seconds = 0;
   };
   std::unordered_map<Key, CachedAnswer, Hash> answers;

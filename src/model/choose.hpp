@@ -13,17 +13,16 @@
 
 namespace stretto::model {
 
-// Equal on every rank.
 struct Question {
   schedule::Collective collective{};
   std::uint64_t bytes = 0;    // as in Native (profile.hpp)
   std::uint32_t element = 4;  // bytes; 8: float64 codec figures
   int root = 0;
   bool keeps_order = false;
-  bool rank_by_rank = false;  // combine in rank order, one by one
-  bool exact = false;         // no rounding: integers, minimum, maximum
+  bool rank_by_rank = false;
+  bool exact = false;  // no rounding: integers, minimum, maximum
   bool compress = false;
-  bool code_space = false;  // sum every contribution in code space
+  bool code_space = false;
   bool device = false;
   bool staged = false;  // messages between devices pass the host
   int reaching = 0;     // most ranks per device, if devices reach each other's memory; else 0
@@ -51,15 +50,15 @@ struct Candidate {
   std::string schedule;
   payload::Kind payload = payload::Kind::raw;
   bool dense = false;
-  bool raw_inside = false;      // raw in the node, `payload` between
+  bool raw_inside = false;
   std::uint64_t raw_below = 0;  // bytes: shorter messages are raw; 0: none
   std::uint64_t segment = 0;    // bytes; 0: uncut
   int blocks = 0;               // pieces of a pipelined schedule; 0: automatic
   int radix = 0;                // k-nomial trees; 0: default
-  int lanes = 0;                // device streams for segments
-  std::uint64_t piece = 0;      // bytes that a host sums in its memory at a time (nodes.hpp); 0: no such memory
-  double seconds = 0;           // 0: unknown (Question::natives without measurement)
-  bool assumed = false;         // unmeasured: a part of the MPI's time (unmeasured_node)
+  int lanes = 0;
+  std::uint64_t piece = 0;  // bytes that a host sums in its memory at a time (nodes.hpp); 0: no such memory
+  double seconds = 0;       // 0: unknown (Question::natives without measurement)
+  bool assumed = false;     // unmeasured: a part of the MPI's time (unmeasured_node)
 };
 
 // A grid of bytes and ratio, eight cells per factor of two. Each number of bytes below 16 is a cell.

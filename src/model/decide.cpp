@@ -18,7 +18,6 @@ bool stays_in_memory(const Question& q, int hosts) noexcept {
          q.schedule.empty();
 }
 
-// Rough, without a profile: values are copied in and out.
 double seconds_in_memory(const Profile& profile, const Question& q) {
   return profile.device.launch + 2 * static_cast<double>(q.bytes) * profile.copy;
 }
@@ -57,7 +56,6 @@ Status decide(Chooser& chooser, const Question& question, ModelChoice* decided, 
     const double part = own.provider == Provider::node ? unmeasured_node(chooser.topology().ranks()) : 1;
     if (q.native) decided->mpi_seconds = own.seconds / part;
   }
-  // Short vectors' predictions may be off by factors.
   const bool trusted = best.native || q.bytes > longest_short;
   const bool enough = trusted && best.seconds < longest_worthwhile(own.seconds);
   decided->taken = !own.native || enough ? best : own;

@@ -107,7 +107,7 @@ double streamed_node(const Machine& m, schedule::Collective collective, int rank
     case Collective::reduce_scatter:
     case Collective::reduce_scatter_block: {
       const double others = p - 1, more = std::max(p - 2, 0.0);
-      const double share = collective == Collective::reduce_scatter ? 1 / p : 1;  // of the result
+      const double share = collective == Collective::reduce_scatter ? 1 / p : 1;
       codec = m.compress.of(n * others / p, chunks * others) + m.fused.of(n / p, chunks) +
               m.add.of(n * more / p, chunks * more) + m.decompress.of(n * share, chunks * p * share);
       break;

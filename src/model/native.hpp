@@ -12,7 +12,6 @@ namespace stretto::model {
 // Not positive: never.
 double longest_worthwhile(double native) noexcept;
 
-// longest_worthwhile() is not positive up to here.
 inline constexpr double longest_unbeaten = 200e-6;
 
 // Interpolates points of these ranks and hosts on logarithmic scales; proportional beyond the last, constant below the

@@ -8,7 +8,6 @@
 
 namespace stretto::model {
 
-// The first rank of each host.
 topology::Topology lane_of(const topology::Topology& topology);
 
 // Bytes of the vector that travel between hosts together, while others are worked on in memory.

@@ -11,10 +11,10 @@
 namespace stretto::model {
 namespace {
 
-constexpr std::size_t most_programs = 128;         // a full cache is cleared
+constexpr std::size_t most_programs = 128;
 constexpr std::size_t steps_a_choice = 1'000'000;  // a schedule with more is no candidate
 constexpr std::size_t steps_of_many = 50'000;      // limit for schedules that do not fold
-constexpr std::size_t steps_for_all = 20'000;      // beyond, only a few segments are walked
+constexpr std::size_t steps_for_all = 20'000;
 
 // The walk does not model that nothing hides the copies of longer segments through pinned memory (docs/gpu.md).
 constexpr double longest_staged = 4.0 * 1024 * 1024;
@@ -151,7 +151,6 @@ bool Search::takes_turns() const noexcept {
          question_.bytes / static_cast<std::uint64_t>(kept_.ranks()) > profile_.eager_limit;
 }
 
-// For alltoall one row of blocks.
 double Search::whole() const noexcept {
   const bool row = question_.collective == schedule::Collective::alltoall;
   return static_cast<double>(question_.bytes) * (row ? kept_.ranks() : 1);
@@ -225,7 +224,7 @@ std::vector<Candidate> Search::search(const std::vector<Option>& options, double
   };
   std::vector<WalkedLine> walked;
   const double near = question_.device ? near_on_device : near_on_host;
-  const Option* first = nullptr;  // of a schedule's numbers of pieces
+  const Option* first = nullptr;
   double seconds_of_first = 0;
   for (const Option* option : in_order(options)) {
     const bool pieces = option->blocks > 0, again = first && of_one_schedule(*first, *option);

@@ -16,7 +16,6 @@ namespace stretto::model {
 
 class ProgramsKept {
  public:
-  // `cores`: of a host.
   ProgramsKept(const topology::Topology& topology, int cores);
 
   int ranks() const noexcept { return topology_.ranks(); }
@@ -28,8 +27,8 @@ class ProgramsKept {
   void forget_if_full();
 
  private:
-  using Key = std::tuple<const schedule::Algorithm*, int, int, int>;  // root, blocks, radix
-  topology::Topology topology_;                                       // or its substitute
+  using Key = std::tuple<const schedule::Algorithm*, int, int, int>;
+  topology::Topology topology_;
   schedule::Groups groups_;
   int cores_;
   std::map<Key, std::unique_ptr<Programs>> kept_;
@@ -62,7 +61,6 @@ class Search {
   double whole_vectors_of_mpi();
 
  private:
-  // One payload; the ways differ in the segment, the uncut one first.
   struct Line {
     const Programs* programs;
     std::vector<Candidate> ways;

@@ -75,9 +75,9 @@ struct Levels {
   std::vector<double> before, beside;
 
   Levels(const Machine& machine, const SplitCall& call) : before(edges_of(machine, call)), beside(before) {
-    std::int64_t subtrees = call.ranks;  // left on a host
+    std::int64_t subtrees = call.ranks;
     for (std::size_t i = 0; i < before.size(); ++i) {
-      if (subtrees <= 1) break;  // between hosts
+      if (subtrees <= 1) break;
       const std::int64_t joined = (subtrees + call.radix - 1) / call.radix;
       const std::int64_t transfers = subtrees - joined, rounds = std::min<std::int64_t>(subtrees, call.radix) - 1;
       beside[i] *= static_cast<double>((transfers + call.comm_cores - 1) / call.comm_cores);
@@ -101,7 +101,6 @@ std::vector<double> edges_of(const Machine& machine, const SplitCall& call) {
   const int inside = levels_of(call.ranks, call.radix), levels = inside + levels_of(call.hosts, call.radix);
   std::vector<double> edges;
   for (int i = 0; i < levels; ++i) {
-    // Ranks below the edge.
     const double below = i < inside ? std::pow(call.radix, i) : call.ranks * std::pow(call.radix, i - inside);
     const double n = blocks ? call.bytes / all * std::min(below, all - below) : call.bytes;
     const Span& span = machine.span(i < inside ? topology::Distance::cache : topology::Distance::network, n);
@@ -134,7 +133,7 @@ int best_split(const Machine& machine, const SplitCall& call) {
       parts.beside = std::accumulate(way.beside.begin() + here, way.beside.end(), parts.beside);
     }
     const double time = parts.before + std::max(work, parts.beside);
-    if (time >= shortest * (1 - 1e-9)) continue;  // beyond rounding
+    if (time >= shortest * (1 - 1e-9)) continue;
     shortest = time;
     best = static_cast<int>(split);
   }

@@ -12,7 +12,6 @@
 
 namespace stretto::model {
 
-// From the leaves to the root.
 enum class Edges {
   alike,   // reduce, broadcast: whole vectors
   double_  // gather, scatter: doubles per level
@@ -32,8 +31,8 @@ struct SplitTree {
 
   int levels(int ranks) const noexcept;  // ceil(log2 ranks); level 1 is at the leaves
   int transfers(int ranks, int level) const noexcept;
-  double work(int ranks) const noexcept;      // cores / ranks * ceil(log2 cores)
-  double blocking(int ranks) const noexcept;  // the collective alone, a core per rank
+  double work(int ranks) const noexcept;  // cores / ranks * ceil(log2 cores)
+  double blocking(int ranks) const noexcept;
   // Work and collective, with `split` levels (at most all) before the work.
   double overlapped(int ranks, int split) const noexcept;
   // 0 to `most`; the smallest of equal ones.
@@ -46,9 +45,9 @@ struct SplitTree {
 };
 
 struct SplitCall {
-  schedule::Collective collective{};  // reduce, bcast, gather, scatter, or allreduce (up and down)
+  schedule::Collective collective{};
   double bytes = 0;
-  int ranks = 1;  // per host, next to the leaves
+  int ranks = 1;
   int hosts = 1;
   int comm_cores = 0;
   int radix = 2;

@@ -33,7 +33,6 @@ class Constant {
 // C's address for MPI_IN_PLACE and MPI_BOTTOM.
 void* buffer(void* given) noexcept;
 
-// In the libraries after this one, or null.
 void* find_next(const char* name) noexcept;
 
 // Calls the procedure with its own `ierror`, since the caller's may be absent. `next` caches it.

@@ -21,7 +21,6 @@ std::size_t size_of(Type t) noexcept;
 const char* name(Type t) noexcept;
 const char* name(Op op) noexcept;
 
-// On raw `t` (user: always).
 bool defined(Op op, Type t) noexcept;
 
 // For compressed payloads: sum, difference, min, max, mean.

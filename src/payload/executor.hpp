@@ -16,7 +16,6 @@ class Executor {
  public:
   virtual ~Executor() = default;
 
-  // The codec's, under the run's bound.
   virtual Status compress(const std::byte* x, std::size_t count, Stream* made) noexcept = 0;
   virtual Status decompress(const Stream& stream, std::byte* y, std::size_t count, std::uint32_t divisor) noexcept = 0;
   virtual Status add_values(const Stream& a, const std::byte* x, std::size_t count, Stream* made) noexcept = 0;
@@ -27,7 +26,6 @@ class Executor {
   virtual Status combine(codec::Combine op, const Stream& a, const Stream& b, std::size_t count,
                          Stream* made) noexcept = 0;
 
-  // Like arithmetic.hpp, without users' functions.
   virtual Status combine_values(Op op, Type type, const void* left, const void* right, void* out,
                                 std::size_t count) noexcept = 0;
   virtual Status negate_values(Type type, const void* in, void* out, std::size_t count) noexcept = 0;

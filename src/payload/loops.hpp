@@ -15,7 +15,6 @@ using DivideLoop = void (*)(void* values, std::size_t count, std::uint32_t divis
 
 // Null: undefined, or a user operation.
 CombineLoop combine_loop(Op op, Type type) noexcept;
-// For types that have a mean.
 DivideLoop divide_loop(Type type) noexcept;
 
 const char* loops_target() noexcept;

@@ -173,7 +173,6 @@ constexpr T divided(T x, std::uint32_t divisor) noexcept {
     return x / static_cast<T>(divisor);
 }
 
-// Calls f.template operator()<T>() with the C++ type.
 template <class F>
 auto with_type(Type type, F f) {
   switch (type) {

@@ -24,7 +24,7 @@ const char* name(Kind k) noexcept {
 }
 
 bool find(const char* text, Kind* kind) noexcept {
-  if (std::string_view(text) == "doc") text = name(Kind::recompress);  // the literature's name
+  if (std::string_view(text) == "doc") text = name(Kind::recompress);
   for (const Kind k : kinds) {
     if (std::string_view(text) != name(k)) continue;
     *kind = k;

@@ -36,7 +36,6 @@ bool find(const char* text, Kind* kind) noexcept;
 // stream is met, or all before the first message (HomComp). Streams have equal bytes. The host has only the first.
 enum class Codes : std::uint8_t { in_passing, when_met, ahead };
 
-// Equal on every rank.
 struct Spec {
   Kind kind = Kind::raw;
   Type type = Type::f32;

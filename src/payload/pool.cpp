@@ -8,7 +8,7 @@ namespace stretto::payload {
 namespace {
 
 constexpr std::size_t alignment = 64;
-constexpr unsigned smallest = 8;  // log2 of the first class
+constexpr unsigned smallest = 8;
 
 // 2^k times 1, 1.25, 1.5 or 1.75.
 std::uint32_t class_of(std::size_t bytes, std::size_t* capacity) noexcept {

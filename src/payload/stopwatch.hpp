@@ -4,7 +4,6 @@
 
 namespace stretto::payload {
 
-// Adds its lifetime to `total`.
 class Stopwatch {
  public:
   explicit Stopwatch(double& total) noexcept : total_(total), begin_(std::chrono::steady_clock::now()) {}

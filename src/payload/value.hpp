@@ -24,7 +24,7 @@ struct Value {
   Buffer raw_store;        // keeps `raw`, which nobody writes any more
   bool raw_fixed = false;  // `raw` is not written during the run
   Stream stream;
-  Buffer codes;          // of `raw`, by an executor
+  Buffer codes;
   bool settled = false;  // decoded: compressing again gives the same values
   bool absent = false;   // neutral element of a sum
 

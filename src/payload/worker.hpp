@@ -52,7 +52,6 @@ class Worker {
   Status replace(Cell& dst, Stream arrived) noexcept;
   Status replace(Cell& dst, std::byte* arrived, const Buffer& store) noexcept;
 
-  // The message arrived at dst's home.
   void landed(Cell& dst) noexcept;
 
   // dst = dst (+) arrived, or arrived (+) dst. Raw values lie in `store`; a user's function may change them.
@@ -86,7 +85,6 @@ class Worker {
   Status add_stream(Value& value, std::size_t count, const Stream& other) noexcept;
   Status unpack(const Stream& stream, std::byte* to, std::size_t count, std::uint32_t divisor = 1) noexcept;
 
-  // By the host or the executor.
   Status combine_raw(const void* left, const void* right, std::byte* out, std::size_t count) noexcept;
   Status negate(const std::byte* in, std::byte* out, std::size_t count) noexcept;
   Status divide(std::byte* values, std::size_t count, std::uint32_t divisor) noexcept;
@@ -94,7 +92,7 @@ class Worker {
 
   Spec spec_{};
   bool reduces_ = false;
-  bool sums_ = false;  // the operation adds codes
+  bool sums_ = false;
   codec::Type type_{};
   codec::Combine combine_{};
   std::size_t size_ = 0;

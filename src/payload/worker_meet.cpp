@@ -135,7 +135,6 @@ Status Worker::meet(Cell& dst, std::byte* arrived, const Buffer& store, bool arr
     if (value.raw != at) std::memcpy(at, value.raw, raw_bytes(dst.count));
     spec_.user.function(arrived, at, dst.count, spec_.user.context);
   } else {
-    // The result is where the message arrived.
     spec_.user.function(value.raw, arrived, dst.count, spec_.user.context);
     at = arrived;
     own = store;

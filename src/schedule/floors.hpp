@@ -32,7 +32,7 @@ class Floors {
   int exchange_rounds() const { return groups_ != nullptr ? groups_->exchange_rounds : 0; }
   int tree_rounds() const { return groups_ != nullptr ? groups_->tree_rounds : 0; }
 
-  // Or null.
+  // Null: there are none.
   const Groups* inside(int group) const;
 
   int group_of(int rank) const { return groups_ != nullptr ? groups_->group_of[static_cast<std::size_t>(rank)] : rank; }
@@ -40,7 +40,7 @@ class Floors {
   int member(int group, int i) const {
     return groups_ != nullptr ? members(group)[static_cast<std::size_t>(i)] : group;
   }
-  int index(int rank) const;  // within its group
+  int index(int rank) const;
   int leader(int group) const { return group == root_group_ ? root_ : member(group, 0); }
 
   // Member i owns pieces [first_piece(group, i), first_piece(group, i + 1)) of largest().

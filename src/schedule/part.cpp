@@ -20,7 +20,6 @@ bool left_out(const Step& step, int rank, const Part& part) {
   return step.kind == Kind::send ? step.peer == part.complete : rank == part.complete;
 }
 
-// In as few intervals as possible.
 void add_intervals(std::vector<int> blocks, const Add& add) {
   std::sort(blocks.begin(), blocks.end());
   for (std::size_t i = 0; i < blocks.size();) {

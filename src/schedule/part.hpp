@@ -20,17 +20,17 @@ Ranks owners(const Floors& floors, int piece);
 // count). Without intervals nothing travels.
 using Add = std::function<void(int first, int count)>;
 using Blocks = std::function<void(int first, int count, const Add& add)>;
-Blocks evenly(int first, int width);                        // block b: `width` blocks from first + b * width on
-Blocks all_of(int blocks);                                  // one block: the whole vector
+Blocks evenly(int first, int width);  // block b: `width` blocks from first + b * width on
+Blocks all_of(int blocks);
 Blocks shares(const Floors& floors, int group, int width);  // block i: the pieces of member i, `width` blocks each
 Blocks blocks_of_members(const Floors& floors, int group);  // block i: that of the i-th member
 Blocks blocks_of_groups(const Floors& floors);              // block g: those of all members of group g
 
 struct Part {
   Ranks rank{};
-  Blocks blocks{};  // unused by append_signals
+  Blocks blocks{};
 
-  int level = 0;  // of its first round
+  int level = 0;
 
   // This rank's buffers for the part's. Copies within one buffer are left out.
   Buffer in = Buffer::out;
@@ -42,7 +42,6 @@ struct Part {
   int complete = -1;
 };
 
-// Appends the schedule of one rank of the part.
 void append(Program& program, const Schedule& flat, const Part& part);
 
 // As signals, to a reduction's root or from a broadcast's.

@@ -35,7 +35,6 @@ class Program {
     if (down > 0) end_ = rounds - std::min(of_leaves, down);
   }
 
-  // Blocks [first, first + count) of a buffer, as one message.
   void send(int peer, Buffer from, int first, int count, int level) {
     add({.kind = Kind::send, .level = u(level), .peer = peer, .src = {from, first, count}});
   }

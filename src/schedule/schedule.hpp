@@ -82,7 +82,7 @@ struct Step {
   Link link = Link::network;
   Lane lane = Lane::beside;
   std::uint32_t level = 0;  // round from 0; trees count from the leaves in reductions, else from the root
-  std::int32_t peer = -1;   // -1 for copy and combine
+  std::int32_t peer = -1;
   Range dst{};
   Range src{};
 };

@@ -29,7 +29,7 @@ struct SharedChooser {
   model::Chooser chooser;
   // Longest message to another host without a rendezvous (Transport::eager_limit); 0: no such limit.
   std::size_t eager_limit = 0;
-  std::string messages = "built-in";  // name of the profile that provides the model's message times
+  std::string messages = "built-in";
 };
 
 // By cell of the model's grid, of which choices are a pure function.

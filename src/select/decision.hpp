@@ -17,11 +17,10 @@ using call::Collective;
 
 using model::Provider;
 
-// Schedules serve every call.
 struct Support {
   bool mpi = false, node = false;
-  bool streams = false;        // the node also serves it with streams, within a bound
-  bool device = false;         // some rank's buffers are in device memory
+  bool streams = false;  // the node also serves it with streams, within a bound
+  bool device = false;
   bool staged = false;         // device messages are staged through host memory
   bool nodes = false;          // the memory of several hosts serves it (Backends::nodes)
   bool nodes_streams = false;  // and lets streams travel between the hosts
@@ -37,11 +36,11 @@ struct Choice {
   Provider provider = Provider::schedules;
   payload::Kind payload = payload::Kind::raw;
   std::string schedule;
-  codec::Coding coding = codec::Coding::fixed;  // of streams in messages
-  bool raw_inside = false;                      // raw inside a host, `payload` between hosts
-  std::size_t raw_below = 0;                    // bytes: shorter messages travel raw with any `payload`
-  std::size_t segment = 0;                      // bytes; 0: uncut
-  int blocks = 0;                               // pieces of a pipelined schedule; 0: its default
+  codec::Coding coding = codec::Coding::fixed;
+  bool raw_inside = false;    // raw inside a host, `payload` between hosts
+  std::size_t raw_below = 0;  // bytes: shorter messages travel raw with any `payload`
+  std::size_t segment = 0;    // bytes; 0: uncut
+  int blocks = 0;             // pieces of a pipelined schedule; 0: its default
   int radix = 2;
   int split = 0;          // levels of a tree run by the application's core (schedule::Lane)
   std::size_t piece = 0;  // bytes that a host of several sums in its memory at a time; 0: none does
@@ -51,12 +50,11 @@ struct Choice {
   bool through_nodes() const noexcept { return provider == Provider::node && piece > 0; }
 };
 
-// From the agreement, before data may move.
 struct Needs {
-  bool counts = false;  // of other ranks
-  bool range = false;   // of the values, for a bound
-  bool sample = false;  // compressibility of the values
-  bool check = false;   // comparison of all ranks' calls
+  bool counts = false;
+  bool range = false;
+  bool sample = false;
+  bool check = false;  // comparison of all ranks' calls
   bool values() const noexcept { return counts || range || sample; }
   bool any() const noexcept { return values() || check; }
 };
@@ -83,9 +81,8 @@ struct Decision {
   bool streams() const noexcept { return choice.payload != payload::Kind::raw; }
 };
 
-// Equal on every rank.
 struct Agreement {
-  codec::Ranges values;  // of the finite values; empty: none, or not requested
+  codec::Ranges values;
   std::uint64_t contributions = 1;
   call::Shrinks ratios;  // of samples; 0: none were taken
 };

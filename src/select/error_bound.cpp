@@ -22,7 +22,6 @@ bool adds_some_raw(const Call& c) noexcept {
 
 bool meets_in_code_space(Kind k) noexcept { return k == Kind::homomorphic || k == Kind::fused; }
 
-// Relative error `unit` per addition.
 struct AdditionRounding {
   double unit, largest;
 };

@@ -13,11 +13,11 @@ namespace stretto::select {
 
 struct Terms {
   payload::Kind kind = payload::Kind::raw;
-  std::uint64_t contributions = 1;  // K
-  int ranks = 1;                    // p
-  int hosts = 0;                    // with raw sums inside; 0: every sum uses `kind`
-  double inside = 0;                // sum over the hosts of roundings(ranks of the host), for raw sums inside
-  bool some_raw = false;            // short messages travel raw beside streams of codes
+  std::uint64_t contributions = 1;
+  int ranks = 1;
+  int hosts = 0;          // with raw sums inside; 0: every sum uses `kind`
+  double inside = 0;      // sum over the hosts of roundings(ranks of the host), for raw sums inside
+  bool some_raw = false;  // short messages travel raw beside streams of codes
 };
 
 // Each addition in the values' own type rounds by at most a unit of the sum so far: for k values of at most 1, in any

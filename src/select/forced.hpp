@@ -14,8 +14,8 @@ namespace stretto::select {
 std::optional<Provider> forced_provider(const Call& call) noexcept;
 
 struct Providers {
-  bool mpi = false, node = false;  // the communicator has the provider
-  std::string no_node;             // reason why there is no node
+  bool mpi = false, node = false;
+  std::string no_node;
   Support support;
 };
 

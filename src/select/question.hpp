@@ -14,17 +14,16 @@ struct Streaming {
 };
 
 struct ModelQuery {
-  model::Question question;  // on the model's grid
-  bool mixed = false;        // raw inside hosts and streams between hosts were requested
-  std::uint64_t cell = 0;    // hash of question and mixed
-  bool in_memory = false;    // the memory of several hosts was requested
-  bool reported = false;     // on this rank: a report shows the predictions
+  model::Question question;
+  bool mixed = false;  // raw inside hosts and streams between hosts were requested
+  std::uint64_t cell = 0;
+  bool in_memory = false;  // the memory of several hosts was requested
+  bool reported = false;   // on this rank: a report shows the predictions
 
   // Compares questions too: two may share a cell by chance.
   bool same_answer(const ModelQuery& other) const noexcept;
 };
 
-// `bytes`: of the whole vector.
 ModelQuery query_of(const Call& call, std::size_t bytes, Streaming streaming, const call::Shrinks& ratios,
                     Support support);
 

@@ -17,7 +17,6 @@ class Ratios {
   std::optional<call::Shrinks> recall(const call::Call& call, std::size_t bytes) const noexcept;
   void remember(const call::Call& call, std::size_t bytes, const call::Shrinks& ratios) noexcept;
 
-  // Increases with each changed ratio.
   std::uint64_t changes() const noexcept { return changes_; }
 
  private:

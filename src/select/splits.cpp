@@ -13,7 +13,7 @@ int Splits::of(const Call& call, std::size_t bytes, const Choice& choice, int co
   if (algorithm == nullptr || !algorithm->uses_split) return 0;
   if (forced_) return *forced_;
   const topology::Topology& topology = shared_->chooser.topology();
-  int ranks = 0;  // of the fullest host
+  int ranks = 0;
   for (int h = 0; h < topology.hosts(); ++h) ranks = std::max(ranks, static_cast<int>(topology.ranks_of(h).size()));
   const int serving = std::min(comm_cores, ranks);  // one thread per process
   if (serving == 0 || ranks + serving > topology.cores_per_host()) return 0;

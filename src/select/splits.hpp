@@ -33,7 +33,7 @@ class Splits {
 
   std::shared_ptr<SharedChooser> shared_;
   std::optional<int> forced_;
-  std::vector<CachedSplit> answers_;  // latest last, at most most_answers
+  std::vector<CachedSplit> answers_;
   static constexpr std::size_t most_answers = 16;
 };
 

@@ -26,7 +26,6 @@ struct Why {
   }
 };
 
-// As in stretto_report. Static storage.
 constexpr const char* name(Reason r) noexcept {
   switch (r) {
     case Reason::predicted: return "predicted";

@@ -14,7 +14,6 @@ struct Cpus {
   cpu_set_t set[8192 / CPU_SETSIZE];
 };
 
-// By the calling thread's binding.
 Cpus bound_to() noexcept;
 
 // A CPU of a free core near rank `rank` of a host with ranks bound to `bound`; empty: every usable core has a rank, as

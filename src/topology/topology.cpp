@@ -80,7 +80,7 @@ void Topology::add_level(std::int32_t Place::*number) {
 
 Status Topology::lay_on_torus(std::vector<std::int32_t> sides) {
   std::string text;
-  double places = 1;  // cannot overflow
+  double places = 1;
   for (const std::int32_t side : sides) {
     text += fmt::format("{}{}", text.empty() ? "" : "x", side);
     places *= side < 1 ? 0 : side;

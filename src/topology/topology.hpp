@@ -35,7 +35,6 @@ struct Place {
 
 Distance distance(const Place& a, const Place& b) noexcept;
 
-// From the innermost outwards.
 inline constexpr std::string_view all_levels = "l3,numa,socket";
 
 class Topology {
@@ -54,8 +53,8 @@ class Topology {
 
   // Ascending; hosts in the order of their lowest rank.
   std::span<const std::int32_t> ranks_of(int host) const noexcept;
-  int host_of(int rank) const noexcept;  // index as in ranks_of
-  bool uniform() const noexcept;         // equal numbers of ranks per host
+  int host_of(int rank) const noexcept;
+  bool uniform() const noexcept;
 
   // The ranks' numbers by level, from the outermost inwards: hosts, then levels that separate ranks of some host. If a
   // rank's socket (cache) is unknown, all ranks of its host share it.

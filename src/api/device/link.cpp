@@ -38,7 +38,7 @@ std::string_view given() noexcept {
 
 std::uint64_t wanted() noexcept {
   const std::string_view name = given();
-  if (name.empty() && carrier::is_paced()) return wants_host;  // the host's messages are paced
+  if (name.empty() && carrier::is_paced()) return wants_host;
   if (name.empty()) return 0;
   if (carrier::is_paced() && (name == "nccl" || name == "transport" || name == "peer")) return paces_another_carrier;
   if (name == "nccl") return wants_nccl;
@@ -155,7 +155,6 @@ class LinkMaker {
     return keep(own, [this] { link_.of_transport.reset(); });
   }
 
-  // All ranks keep the carrier, or none does.
   template <class Drop>
   Status keep(Status own, const Drop& drop, std::string* why = nullptr) {
     const auto say_why = [this, why](std::string_view text) { why ? void(*why = text) : this->say_why(text); };

@@ -13,7 +13,6 @@ struct stretto_comm_s;
 
 namespace stretto::api {
 
-// By the first call that needs them.
 struct DeviceLink {
   bool made = false;
   std::unique_ptr<backend::DeviceComm> library;           // NCCL

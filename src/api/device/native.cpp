@@ -15,7 +15,6 @@ namespace {
 using backend::Decision;
 using call::Call;
 
-// Runs on the first lane if the caller has no stream.
 class StartedDeviceCall final : public backend::Pending {
  public:
   StartedDeviceCall(backend::DeviceComm& library, device::Device& device) noexcept

@@ -129,7 +129,7 @@ bool are_together(stretto_comm_s& comm, const void* send, const void* recv) noex
     const Location& at = buffers.where();
     return host_reads(at.kind) || !comm.device || comm.device->number() == at.device;
   } catch (const std::bad_alloc&) {
-    return true;  // place() fails, too
+    return true;
   }
 }
 

@@ -16,7 +16,6 @@ bool on_device(const void* send, const void* recv) noexcept;
 // place() would accept these buffers' memories. Null: this rank has none.
 bool are_together(stretto_comm_s& comm, const void* send, const void* recv) noexcept;
 
-// Reads a placed call's input, on the device, for which it waits.
 Status find_values(stretto_comm_s& comm, Call* call) noexcept;
 
 }  // namespace stretto::api

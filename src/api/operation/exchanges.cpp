@@ -7,9 +7,8 @@
 namespace stretto::api {
 namespace {
 
-// For one signature, which travels as words.
 void merge_words(const void* left, void* right, std::size_t count, void*) {
-  if (count != signature_words) return;  // the exchange is never cut
+  if (count != signature_words) return;
   Signature from, into;
   std::memcpy(&from, left, sizeof from);
   std::memcpy(&into, right, sizeof into);

@@ -305,7 +305,6 @@ void Operation::start_data() noexcept {
   started(complete ? chosen().start(call_, decision_, &pending_) : s, !complete);
 }
 
-// `certain` as in leave_running().
 void Operation::started(Status s, bool certain) noexcept {
   if (s == Status::ok) {
     if (decision_.choice.provider != Provider::schedules) number_ = comm_.data.pass();

@@ -134,20 +134,20 @@ class Operation {
   std::atomic<bool> settled_{false};
   bool moved_ = false;  // data; false: an agreement was all
   Signature own_, merged_;
-  bool signed_ = false;  // own_ is valid
+  bool signed_ = false;
   std::vector<std::uint64_t> own_counts_, all_counts_;
   engine::Request exchange_;
   std::unique_ptr<backend::Pending> pending_;
   std::unique_ptr<backend::Meeting> meeting_;
-  bool meeting_runs_ = false;  // the data, too
-  bool exact_ = false;         // the requested bound, schedule or payload was refused
+  bool meeting_runs_ = false;
+  bool exact_ = false;
   std::uint64_t number_ =
       engine::Engine::next;  // a started collective's, of another backend, among the runs of comm_.data
   engine::Report ran_;
   Clock::time_point begun_{};
   double agree_seconds_ = 0;
   Status status_ = Status::ok;
-  std::array<char, 512> message_{};  // of this rank's own failure
+  std::array<char, 512> message_{};
 };
 
 }  // namespace stretto::api
@@ -155,7 +155,6 @@ class Operation {
 struct stretto_request_s {
   explicit stretto_request_s(stretto_comm_s& c) noexcept : comm(c) {}
 
-  // Once a start, while it does not run.
   void start(stretto::api::Call&& call, stretto::select::Decision&& decision, stretto::Status own) noexcept {
     operation.emplace(comm).start(std::move(call), std::move(decision), own);
     operation->publish();
@@ -165,7 +164,6 @@ struct stretto_request_s {
 
   stretto_comm_s& comm;
   std::optional<stretto::api::Operation> operation;  // empty: persistent, and not started yet
-  // Persistent requests: each start's call, and the result of checking its arguments.
   std::optional<stretto::api::Call> call;
   stretto::Status own = stretto::Status::ok;
   std::array<char, 512> wrong{};

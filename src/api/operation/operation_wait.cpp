@@ -80,7 +80,7 @@ void Operation::late(const Operation* first, double waited, const char* why) noe
 Status Operation::wait(Guard& guard) noexcept {
   constexpr std::chrono::milliseconds between_questions(50);
   constexpr std::chrono::microseconds between_progress(100);  // an MPI may sleep while it looks for messages
-  Clock::time_point since = Clock::now();  // start of the wait: its own, or the completion of an earlier operation
+  Clock::time_point since = Clock::now();
   Clock::time_point asked = since, progressed = since;
   const Operation* first = nullptr;
   Waiting waiting(true);

@@ -15,7 +15,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Others are checked each time.
 bool fit(const stretto_options& o) noexcept {
   return o.size == sizeof o && !std::isnan(o.timeout) && o.ignore_above == 0 && o.raw_below == 0 &&
          o.coding == STRETTO_CODING_AUTO && (!o.report || o.report->size >= sizeof o.report->size);
@@ -28,7 +27,7 @@ struct RunningCall {
   select::Why why;
   const Shape& shape;
   bool forced;
-  std::uint64_t digest;  // the word that the ranks compare first; 0: none
+  std::uint64_t digest;
 };
 
 // With a digest the ranks first compare it: false if it differs, and nothing ran; true if it is equal on all ranks, or
@@ -44,10 +43,9 @@ template <class Run>
   const bool other_forms = s == Status::incompatible && !node->differed();
   if (other_forms || (s == Status::ok && !same)) return false;  // the exchange tells what differs
   const double agree_seconds = o.report && running.digest != 0 ? seconds_since(begun) : 0;
-  // The agreement was a barrier already, here as in Operation.
   const bool all = running.digest != 0 && collective == Collective::barrier && !running.forced;
   if (s != Status::ok)
-    comm.give_up(s, message());  // the state of the other ranks is uncertain
+    comm.give_up(s, message());
   else if (!all)
     s = run();
   if (s == Status::ok && o.report) {
@@ -105,7 +103,7 @@ template <class Run>
   if (!line.call || !(line.key == key) || !line.call.is_current(comm)) return false;
   if (key.forced && std::strcmp(o.schedule, comm.backends.of(line.provider).name()) != 0) return false;
   if (o.bound_kind != STRETTO_BOUND_NONE && line.ratios != comm.selector.ratios().changes()) return false;
-  if (o.report && line.why.lacks_prediction()) return false;  // it is decided anew, and kept
+  if (o.report && line.why.lacks_prediction()) return false;
   if (line.digest != 0 || o.report) [[unlikely]] {
     *compared = !run_line(comm, line, send, recv, o, ended);
     if (*compared) return false;
@@ -116,7 +114,6 @@ template <class Run>
   return true;
 }
 
-// With words to compare or a report to fill in.
 [[gnu::noinline]] bool PreparedByCall::run_line(stretto_comm_s& comm, const Line& line, const void* send, void* recv,
                                                 const stretto_options& o, Status* ended) noexcept {
   const RunningCall running{comm.backends.of(line.provider), line.why, line.key.shape, line.key.forced, line.digest};

@@ -17,10 +17,9 @@ struct stretto_comm_s;
 
 namespace stretto::api {
 
-// While the decision for the call holds.
 class Prepared {
  public:
-  Prepared() = default;  // empty
+  Prepared() = default;
   Prepared(std::unique_ptr<backend::PreparedCall> call, std::uint32_t generation) noexcept
       : call_(std::move(call)), generation_(generation) {}
 
@@ -37,7 +36,7 @@ class Prepared {
 
  private:
   std::unique_ptr<backend::PreparedCall> call_;
-  std::uint32_t generation_ = 0;  // of PreparedByCall, when the call was prepared
+  std::uint32_t generation_ = 0;
 };
 
 // Made on demand. A line is a struct with members `key` and `call`, a Prepared.
@@ -82,7 +81,6 @@ class PreparedByCall {
   // words.
   Prepared last(const stretto_comm_s& comm) const noexcept;
 
-  // The last call did not run as a kept one.
   void passed_by() noexcept { last_ = nullptr; }
 
   // When a backend ends: decisions for it no longer hold.
@@ -98,11 +96,10 @@ class PreparedByCall {
   bool asks_for_devices() const noexcept { return asks_for_devices_; }
 
  private:
-  // one cache line
   struct Key {
     call::Shape shape;
     std::uint8_t buffers = 0;
-    bool forced = false;  // by the name of the backend
+    bool forced = false;
     bool reproducible = false;
     stretto_bound bound_kind{};
     stretto_scope scope{};
@@ -122,7 +119,7 @@ class PreparedByCall {
     select::Why why;
     select::Provider provider{};
     std::uint64_t digest = 0;
-    std::uint64_t ratios = 0;  // version of the known ratios when the call was kept
+    std::uint64_t ratios = 0;
   };
   static bool run_line(stretto_comm_s& comm, const Line& line, const void* send, void* recv, const stretto_options& o,
                        Status* ended) noexcept;

@@ -139,7 +139,6 @@ STRETTO_INLINE std::uint64_t add_any(Summand& a, std::uint64_t from_a, Summand& 
   return written;
 }
 
-// Returns the planes' end.
 template <int kRaise, Sign kSign, bool kUnsigned>
 std::uint8_t* add_blocks(const NarrowGroup& a, const NarrowGroup& b, std::uint8_t* p, __m256i* widths) noexcept {
   Summand sa = summand(a), sb = summand(b);
@@ -193,7 +192,6 @@ std::uint8_t* add_orders(const NarrowGroup& a, const NarrowGroup& b, bool negate
                                    : add_raised<2>(low, high, sign, p, widths);
 }
 
-// between(p) as for encode().
 template <class Between>
 STRETTO_INLINE std::size_t add_groups(const NarrowGroup& ga, const NarrowGroup& gb, bool negate_b, std::uint8_t* out,
                                       Between between) noexcept {

@@ -28,7 +28,6 @@ STRETTO_INLINE int least_cost(int c0, int c1, int c2) noexcept {
   return order;
 }
 
-// Second differences of the codes fit 16 bits.
 static inline int choose_order16(const std::int16_t* q) noexcept {
   __m512i m[9];
   __m512i any_negative = _mm512_setzero_si512();
@@ -67,7 +66,6 @@ static inline int choose_order16(const std::int16_t* q) noexcept {
   return least_cost(c0, c1, c2);
 }
 
-// ORs the words of each argument to one word.
 STRETTO_INLINE __m128i or_each(__m512i a, __m512i b, __m512i c, __m512i d) noexcept {
   const __m512i v = merge64(merge32(a, b), merge32(c, d));
   const __m256i w = _mm256_or_si256(_mm512_castsi512_si256(v), _mm512_extracti64x4_epi64(v, 1));

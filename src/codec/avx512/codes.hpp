@@ -10,8 +10,7 @@ namespace stretto::codec::avx512 {
 struct AbreastTables {
   // Planes of width w <= 8 to reversed quadwords; 0 in the other block's quadwords.
   alignas(64) std::uint8_t spread[2][9][64];
-  alignas(64) std::uint8_t interleave[64];  // 32 low bytes, 32 high bytes: to words
-  // Places of residuals, and of the first residual in each 32-bit word.
+  alignas(64) std::uint8_t interleave[64];
   alignas(64) std::uint8_t place8[64];
   alignas(64) std::int16_t place16[32];
   alignas(64) std::int32_t first8[16], first16[16];
@@ -90,7 +89,6 @@ struct FourVectors {
   __m512i v[4];
 };
 
-// Difference (second order) and code before the first residual of each word.
 struct Predecessor {
   __m512i difference, code;
 };
@@ -195,7 +193,6 @@ STRETTO_INLINE SecondBlocks second_state(std::int32_t slope, std::int32_t base) 
 template <int kLog>
 STRETTO_INLINE Predecessor before_words(SecondBlocks& s, __m512i sums, __m512i moments, __m512i first) noexcept {
   constexpr __mmask16 kUpper = 0xaaaa, kFromLane1 = 0xfff0, kFromLane2 = 0xff00;
-  // Sums of each quadword's first word, moved to its second.
   const __m512i first_sum = _mm512_slli_epi64(sums, 32), first_moment = _mm512_slli_epi64(moments, 32);
   const __m512i own =
       _mm512_mask_add_epi32(_mm512_add_epi32(sums, _mm512_srli_epi64(sums, 32)), kUpper, moments, first_moment);

@@ -43,7 +43,6 @@ STRETTO_INLINE Checked check_single(__m512 x, __mmask16 hopeless, const Grid<flo
   return {_mm512_maskz_cvtps_epi32(static_cast<__mmask16>(~exception), n), exception};
 }
 
-// Double precision, for values of any size.
 struct Checked8 {
   __m256i q;
   __mmask8 exception;
@@ -145,7 +144,6 @@ void fill(const Lanes lanes, std::int32_t* q) noexcept {
   }
 }
 
-// A value that all share is written once.
 template <class T>
 std::uint8_t* write_exceptions(const T* x, const Lanes lanes, std::uint8_t* p, std::uint8_t* kind) noexcept {
   constexpr int kWords = sizeof(T) / 4, kPer = 16 / kWords;

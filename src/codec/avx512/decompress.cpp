@@ -143,7 +143,6 @@ STRETTO_INLINE void decode(const NarrowGroup& g, const Scale& s, T* y) noexcept 
   }
 }
 
-// Streaming stores to any alignment.
 template <class T>
 void stream_group(const T* from, T* y) noexcept {
   const auto* src = reinterpret_cast<const std::uint8_t*>(from);

@@ -15,9 +15,9 @@ struct Set {
 };
 
 struct DecodeTables {
-  alignas(64) std::uint8_t reverse[64];  // 16-bit words in reverse
-  alignas(64) std::uint8_t gather[64];   // kTables.gather16 in reverse
-  alignas(64) std::uint16_t below[32];   // word c has the lowest c of its 16 bits
+  alignas(64) std::uint8_t reverse[64];
+  alignas(64) std::uint8_t gather[64];
+  alignas(64) std::uint16_t below[32];
   // Constants in all words: loads cost less than broadcasts.
   alignas(64) std::uint16_t all_slots[32], not_least[32], one[32], symbol[5][32];
 
@@ -47,11 +47,10 @@ STRETTO_INLINE void store_set(const Set& x, dense::States* s, int set) noexcept 
   _mm512_store_si512(s->high[set], reversed(x.high));
 }
 
-// The next state, and the end of the words that it takes.
 STRETTO_INLINE const std::uint8_t* advance(__m512i slot, __m512i frequency, __m512i start, Set& x,
                                            const std::uint8_t* words) noexcept {
   const __m512i next = reversed(_mm512_loadu_si512(words - 64));
-  const __m512i above = _mm512_shldi_epi16(x.high, x.low, 4);  // the state without its slot
+  const __m512i above = _mm512_shldi_epi16(x.high, x.low, 4);
   const __m512i offset = _mm512_sub_epi16(slot, start);
   const __m512i product = _mm512_mullo_epi16(frequency, above), upper = _mm512_mulhi_epu16(frequency, above);
   const __m512i low = _mm512_add_epi16(product, offset), limited = _mm512_adds_epu16(product, offset);
@@ -76,13 +75,11 @@ STRETTO_INLINE __m512i next_symbol(__m512i symbols, __m512i slot, const dense::T
   const __mmask32 reached = _mm512_cmpge_epu16_mask(slot, _mm512_set1_epi32(static_cast<int>(t.threshold[k])));
   return _mm512_mask_add_epi16(symbols, reached, symbols, all(kDecode.symbol[0]));
 }
-// Symbols of slots from `threshold` on move on by 2^kLog.
 template <int kLog>
 STRETTO_INLINE __m512i next_symbol(__m512i symbols, __m512i slot, __m512i threshold) noexcept {
   const __mmask32 reached = _mm512_cmpge_epu16_mask(slot, threshold);
   return _mm512_mask_add_epi16(symbols, reached, symbols, all(kDecode.symbol[kLog]));
 }
-// Symbols up to 2^kLevels - 1, by bisection.
 template <int kLevels>
 STRETTO_INLINE __m512i find_symbols(__m512i slot, const dense::Table& t) noexcept {
   constexpr int kHalf = 1 << (kLevels - 1);
@@ -92,7 +89,6 @@ STRETTO_INLINE __m512i find_symbols(__m512i slot, const dense::Table& t) noexcep
   return next_symbol<0>(s, slot, look_from(s, t.start + 1));
 }
 
-// Symbols as bytes.
 STRETTO_INLINE const std::uint8_t* take_symbols(const dense::Table& t, int last, Set& x, const std::uint8_t* words,
                                                 std::uint8_t* symbols) noexcept {
   const __m512i slot = slots(x);
@@ -128,9 +124,9 @@ STRETTO_INLINE const std::uint8_t* take_block(const dense::Table& t, Set& x, con
   const __m512i later = _mm512_alignr_epi32(_mm512_setzero_si512(), at, 1);
   const Words<2 * kPairs> lanes(later);
   const Words<(kPairs < 8 ? 2 * kPairs + 1 : 16)> tops(_mm512_xor_si512(at, later));
-  std::uint64_t sign = 0;  // in both halves
+  std::uint64_t sign = 0;
 #pragma GCC unroll 8
-  for (int i = 0; i < kPairs; ++i) {  // planes 2 i and 2 i + 1 of the zigzag residuals
+  for (int i = 0; i < kPairs; ++i) {
     const std::uint64_t mask = lanes.pair(i);
     const std::uint8_t* const from = low.p + low.at / 64 * 8;
     const std::uint64_t bits = load<std::uint64_t>(from) >> (low.at % 64) | load<std::uint64_t>(from + 8)
@@ -146,7 +142,7 @@ STRETTO_INLINE const std::uint8_t* take_block(const dense::Table& t, Set& x, con
       store(planes + 8 * i - 4, z ^ sign);
     }
   }
-  const std::uint32_t last = kPairs < 8 ? tops.word(2 * kPairs) : 0;  // plane 2 kPairs, which has no low bits
+  const std::uint32_t last = kPairs < 8 ? tops.word(2 * kPairs) : 0;
   if constexpr (kUnsigned) {
     if constexpr (kPairs < 8) store(planes + 8 * kPairs, last);
   } else {
@@ -156,12 +152,10 @@ STRETTO_INLINE const std::uint8_t* take_block(const dense::Table& t, Set& x, con
   return words;
 }
 
-// Lanes of class k or more.
 STRETTO_INLINE std::uint32_t lanes_of_class(__m256i classes, int k) noexcept {
   return _mm256_cmpge_epu8_mask(classes, _mm256_set1_epi8(static_cast<char>(k)));
 }
 
-// Up to kMostSymbol planes, one by one.
 template <bool kUnsigned>
 __attribute__((noinline)) const std::uint8_t* take_long_block(const dense::Table& t, int width, Set& x,
                                                               const std::uint8_t* words, LowBits& low,
@@ -170,7 +164,7 @@ __attribute__((noinline)) const std::uint8_t* take_long_block(const dense::Table
   words = take_symbols(t, width, x, words, symbols);
   const __m256i classes = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(symbols));
   std::uint32_t sign = 0, at = lanes_of_class(classes, 1);
-  for (int i = 0; i < width; ++i) {  // plane i of the zigzag residuals
+  for (int i = 0; i < width; ++i) {
     const std::uint32_t later = lanes_of_class(classes, i + 2);
     const std::uint64_t bits = load<std::uint64_t>(low.p + low.at / 8) >> (low.at % 8);
     const std::uint32_t z = (at ^ later) | _pdep_u32(static_cast<std::uint32_t>(bits), later);
@@ -242,7 +236,7 @@ std::size_t decode_group(dense::Decoder* d, int widest, std::uint8_t* planes, st
   const __m256i w = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(widths));
   std::uint32_t some = _mm256_test_epi8_mask(w, w);
   if constexpr (kSets == 2) {
-    some = (some | some >> 1) & 0x55555555;  // pairs of blocks
+    some = (some | some >> 1) & 0x55555555;
     for (; some; some &= some - 1) {
       const int b = static_cast<int>(_tzcnt_u32(some));
       if (widths[b] && !next_block<kUnsigned>(d, widths[b], 0, x0, at)) return dense::kMalformed;

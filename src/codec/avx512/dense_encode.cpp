@@ -33,12 +33,12 @@ STRETTO_INLINE void scan_planes(const std::uint8_t* planes, int width, std::uint
   const __m512i zero = _mm512_setzero_si512();
   const auto there = static_cast<__mmask16>(_bzhi_u32(0xffff, static_cast<unsigned>(width)));
   __m512i z = _mm512_maskz_loadu_epi32(there, planes);
-  if constexpr (!kUnsigned) {  // zigzag: the sign below, the other planes against it
+  if constexpr (!kUnsigned) {
     const __m512i sign = _mm512_set1_epi32(load<std::int32_t>(planes + 4 * (width - 1)));
     const __m512i others = _mm512_maskz_xor_epi32(static_cast<__mmask16>(there >> 1), z, sign);
     z = _mm512_alignr_epi32(others, sign, 15);
   }
-  const __m512i at = or_of_later<2 * kPairs + 1>(z);  // word k - 1: values of class k or more
+  const __m512i at = or_of_later<2 * kPairs + 1>(z);
   const Words<2 * kPairs> plane(z), mask(_mm512_alignr_epi32(zero, at, 1));
   const __m512i sum = _mm512_loadu_si512(at_least);
   _mm512_storeu_si512(at_least, _mm512_dpbusd_epi32(sum, _mm512_popcnt_epi8(at), _mm512_set1_epi8(1)));
@@ -71,7 +71,6 @@ STRETTO_INLINE void end_bits(const LowBits& low, dense::BitWriter* w) noexcept {
   w->bits_ = static_cast<int>(low.at & 7);
 }
 
-// Up to kMostSymbol planes, one by one.
 template <bool kUnsigned>
 __attribute__((noinline)) void scan_long_block(const std::uint8_t* planes, int width, std::uint8_t* classes,
                                                std::uint32_t* at_least, dense::BitWriter* low) noexcept {
@@ -166,20 +165,19 @@ STRETTO_INLINE std::uint8_t* put_step(const dense::Table& t, __m512i symbols, Se
   out += 2 * _mm_popcnt_u32(over);
   const __m512i low = _mm512_mask_mov_epi16(x.low, over, x.high);
   const __m512i high = _mm512_maskz_mov_epi16(~over, x.high);
-  const __m512i u = _mm512_shldv_epi16(high, low, places);  // by the four lowest bits
+  const __m512i u = _mm512_shldv_epi16(high, low, places);
   __m512i q = _mm512_add_epi16(_mm512_mulhi_epu16(reciprocal, u), u);
   const __m512i rest = _mm512_sub_epi16(low, _mm512_mullo_epi16(q, f)), f2 = _mm512_add_epi16(f, f);
   const __m512i rest2 = _mm512_min_epu16(rest, _mm512_sub_epi16(rest, f2));
   const __m512i rest1 = _mm512_min_epu16(rest2, _mm512_sub_epi16(rest2, f));
   q = _mm512_mask_add_epi16(q, _mm512_cmpge_epu16_mask(rest, f2), q, _mm512_set1_epi16(2));
   q = _mm512_mask_add_epi16(q, _mm512_cmpge_epu16_mask(rest2, f), q, _mm512_set1_epi16(1));
-  const __m512i slot = _mm512_add_epi16(_mm512_slli_epi16(rest1, 4), places);  // above four bits
+  const __m512i slot = _mm512_add_epi16(_mm512_slli_epi16(rest1, 4), places);
   x.low = _mm512_shldi_epi16(q, slot, 12);
   x.high = _mm512_srli_epi16(q, 4);
   return out;
 }
 
-// Codes symbols of up to `last`; x is set `set`.
 STRETTO_INLINE std::uint8_t* put(const dense::Table& table, int last, const std::uint8_t* symbols, int set, Set& x,
                                  dense::States* states, std::uint8_t* out) noexcept {
   if (__builtin_expect(last <= kMostSymbol, 1)) return put_step(table, symbols_at(symbols), x, out);

@@ -20,7 +20,6 @@ std::size_t add_values_f32(const std::uint8_t* a, std::size_t words, const float
 std::size_t add_values_f64(const std::uint8_t* a, std::size_t words, const double* x, const Grid<double>& grid,
                            std::uint8_t* out, std::size_t room, Tally* tally) noexcept;
 
-// For groups with codes beyond 16 bits or with exceptions.
 std::size_t compress_wide(const float* x, const Grid<float>& grid, std::uint8_t* out, Tally* tally) noexcept;
 std::size_t compress_wide(const double* x, const Grid<double>& grid, std::uint8_t* out, Tally* tally) noexcept;
 

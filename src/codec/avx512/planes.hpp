@@ -12,9 +12,9 @@ namespace stretto::codec::avx512 {
 struct PlaneTables {
   // To quadwords, of 32 16-bit words, or of the low or high halves of 2 x 16 32-bit words.
   alignas(64) std::uint8_t gather16[64], gather_low[64], gather_high[64];
-  alignas(64) std::uint8_t planes[64];             // transposed quadwords to plane words
-  alignas(64) std::uint8_t planes_below[64];       // one plane later; for two blocks
-  alignas(64) std::uint8_t interleave[64];         // 32 low bytes, 32 high bytes: to words
+  alignas(64) std::uint8_t planes[64];
+  alignas(64) std::uint8_t planes_below[64];  // one plane later; for two blocks
+  alignas(64) std::uint8_t interleave[64];
   alignas(64) std::uint8_t low16[64], high16[64];  // two such registers (bits 0-15, 16-31): to words of 32 bits
   // Plane words of width w to reversed quadwords. Absent planes repeat the last plane, the sign.
   alignas(64) std::uint8_t spread[17][64];
@@ -166,7 +166,7 @@ STRETTO_INLINE __m256i read_bytes(const std::uint8_t* p, unsigned w) noexcept {
   return transpose(_mm256_maskz_permutexvar_epi8(present, index, t));
 }
 template <bool kUnsigned>
-STRETTO_INLINE __m512i read_words_split(const std::uint8_t* p, unsigned w) noexcept {  // 32 low bytes, 32 high bytes
+STRETTO_INLINE __m512i read_words_split(const std::uint8_t* p, unsigned w) noexcept {
   const __m512i t = _mm512_loadu_si512(p), index = _mm512_load_si512(kTables.spread[kUnsigned ? 16 : w]);
   const __mmask64 present = (kUnsigned ? kTables.present_unsigned : kTables.present_signed)[w];
   return transpose(_mm512_maskz_permutexvar_epi8(present, index, t));
@@ -218,7 +218,6 @@ STRETTO_INLINE Pair read_pair(const std::uint8_t* p, unsigned w) noexcept {
           _mm512_permutex2var_epi8(low, _mm512_load_si512(kTables.high16), high)};
 }
 
-// The prescribed form. Returns the bytes.
 STRETTO_INLINE std::size_t write_widths(__m256i w, std::uint8_t* p, Form* form) noexcept {
   const std::uint32_t mask = _mm256_test_epi8_mask(w, w);
   if (mask == 0) {

@@ -14,7 +14,6 @@ struct Quantised {
   bool safe;
   std::int32_t least, most;
 };
-// Codes are safe, and fit 16 bits with all second differences.
 STRETTO_INLINE bool fits16(const Quantised& q) noexcept {
   return q.safe && q.least >= -32768 && q.most <= 32767 && std::int64_t{q.most} - q.least <= 16383;
 }

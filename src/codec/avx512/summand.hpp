@@ -11,7 +11,7 @@ namespace stretto::codec::avx512 {
 struct SummandTables {
   alignas(64) std::uint8_t low[2][8][32], high[2][8][32];
   alignas(64) std::uint8_t words[2][16][64];
-  alignas(64) std::uint8_t keep_bytes[64], keep_words[64];  // clear those bytes
+  alignas(64) std::uint8_t keep_bytes[64], keep_words[64];
 
   constexpr SummandTables() noexcept : low(), high(), words(), keep_bytes(), keep_words() {
     for (int i = 0; i < 64; ++i) {
@@ -76,7 +76,6 @@ STRETTO_INLINE Pair next_pair(Summand& s, std::size_t n) noexcept {
   return e;
 }
 
-// Bit b: block b does not fit.
 struct Needs {
   std::uint32_t beyond_bytes, beyond_words;
 };

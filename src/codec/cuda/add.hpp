@@ -12,7 +12,7 @@ struct AddStreams {
   StreamRef a, b;
   u64 count;
   bool negate;
-  bool wide;  // set by open
+  bool wide;
 
   STRETTO_DEVICE Outcome open() {
     Outcome o = read_pair(a, b, &ha_, &hb_);
@@ -62,7 +62,6 @@ struct AddStreams {
     else
       emit<W, C>(s.plan, memory.codes, source, memory.scratch, out);
   }
-  // Prefetches n groups of both operands.
   STRETTO_DEVICE void find(u64 first, int n, GroupPlace* at_a, GroupPlace* at_b) const {
     find_groups<W>(a, ha_, first, n, at_a);
     find_groups<W>(b, hb_, first, n, at_b);

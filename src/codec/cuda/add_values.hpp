@@ -14,8 +14,8 @@ struct AddValues {
   StreamRef a;
   Values x;
   u64 count;
-  const C* quantised;  // from the quantising kernel, or null
-  bool wide;           // set by open
+  const C* quantised;
+  bool wide;
 
   STRETTO_DEVICE Outcome open() {
     Outcome o = read_header(a, &ha_);
@@ -108,7 +108,6 @@ struct AddValues {
           quantised ? load_wide_codes<W>(quantised + v.first, memory) : load_wide_rows<W>(v, grid_, memory);
       if (!good || !planes_of_codes<W>(memory, &gv, &bound)) return false;
     } else {
-      // Good codes serve as values on a grid of width 1.
       const bool coded = quantised != nullptr && quad_aligned(quantised) &&
                          put_codes<W>(quantised + v.first, static_cast<i32>(grid_.safe), memory);
       if (!coded) load_rows<W>(v, memory);
@@ -137,7 +136,6 @@ struct AddValues {
   static STRETTO_DEVICE u64 exceptions(const State& s) { return s.plan.count; }
 
  private:
-  // Prefetches n groups.
   STRETTO_DEVICE void announce(u64 first, int n) const {
     const u64 bytes = sizeof(T) == 8                                ? 8 * kGroup
                       : quantised != nullptr || x.type == Type::f32 ? 4 * kGroup
@@ -167,7 +165,7 @@ struct AddValues {
     o.codes = memory.wide[1];
     return o;
   }
-  struct Again {  // as in AddStreams
+  struct Again {
     const AddValues& op;
     u64 g;
     const Memory<C>& memory;

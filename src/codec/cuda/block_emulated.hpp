@@ -30,7 +30,6 @@ class EmulatedBlock {
   void each_warp(F f) {
     for (int w = 0; w < Warps; ++w) f(w);
   }
-  // The helper runs before and after the warps in turns.
   template <class F, class G>
   void each_warp_and_helper(F f, G help) {
     early_ = !early_;
@@ -50,7 +49,6 @@ class EmulatedBlock {
   u64 blocks() const { return blocks_; }
   Memory<C> memory(int w) {
     Room& r = rooms_[static_cast<std::size_t>(w)];
-    // Vector stores need multiples of 16 bytes.
     const auto aligned = [](auto* p) {
       return reinterpret_cast<decltype(p)>((reinterpret_cast<std::uintptr_t>(p) + 15) / 16 * 16);
     };

@@ -39,7 +39,6 @@ struct BlockMemory {
   Shared shared;
 };
 
-// For StagedWriter.
 template <int Warps>
 struct StagedMemory {
   alignas(16) u32 stage[2 * Warps][kStagedWords];
@@ -125,7 +124,6 @@ class HardwareBlock : public HardwareWarps<Warps> {
   u8* scratch_;
 };
 
-// For SumWriter.
 template <int Warps>
 struct SumMemory {
   alignas(16) u32 stage[2 * Warps][kStagedWords];

@@ -4,12 +4,11 @@
 
 namespace stretto::codec::cuda {
 
-// q receives the residuals.
 template <class W, class T>
 STRETTO_DEVICE void plan_values(const GroupValues<T>& v, const Grid<T>& grid, Code<T>* q, Plan<W>* p) {
   using C = Code<T>;
   start_plan(v.m, p);
-  W::sync();  // earlier uses of the memory have ended
+  W::sync();
   const auto seen = load_codes<W, T>(v, grid, q);
   W::sync();
   p->bound = W::reduce_max(W::map([](const Seen<C>& s) { return s.bound; }, seen));

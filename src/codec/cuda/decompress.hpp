@@ -142,7 +142,7 @@ struct Decompress {
     } else if constexpr (sizeof(T) == 4) {
       if (quads_ == Quads::doubly) {
         // The quotient rounded to float64, then to float32 (docs/codec.md, "Means").
-        const double &product = product_, &rest = product_rest_;  // read as needed, to save registers
+        const double &product = product_, &rest = product_rest_;
         const auto doubled = [&](const Quad<i32>& q) {
           Quad<float> x;
           STRETTO_UNROLL
@@ -261,7 +261,6 @@ struct Quantise {
   Grid<T> grid_;
 };
 
-// Doubles as ordered unsigned integers; -0 counts as 0.
 STRETTO_DEVICE u64 ordered(double v) {
   const u64 bits = bits_of(v + 0.0);
   return bits >> 63 ? ~bits : bits | u64{1} << 63;

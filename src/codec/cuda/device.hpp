@@ -98,7 +98,6 @@ inline double integer_below(double v) { return std::floor(v); }
 inline float least_of(float a, float b) { return b < a || a != a ? b : a; }
 inline float most_of(float a, float b) { return b > a || a != a ? b : a; }
 inline u32 rotated(u32 v, int left) { return std::rotl(v, left); }
-// Tells the compiler that p points to device memory.
 inline const u32* in_device(const u32* p) { return p; }
 // For memory that nobody writes meanwhile.
 inline u32 load_once_if(bool wanted, const u32* p) { return wanted ? *p : 0; }

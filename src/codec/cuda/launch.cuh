@@ -6,7 +6,6 @@
 
 namespace stretto::codec::cuda {
 
-// T: the stored type.
 template <class T>
 int launch_compress(const Arguments& a);
 template <class T>
@@ -38,7 +37,6 @@ inline Scratch scratch_of(StreamOperation o, Type type) {
   return Scratch::selection;
 }
 
-// Counters and descriptors, then warps' scratch memory.
 struct Room {
   u64 blocks, zeroed, bytes;
 };

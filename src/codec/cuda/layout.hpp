@@ -22,7 +22,6 @@ constexpr u32 kWideBit = 1u << 2, kShortBaseBit = 1u << 3, kExceptionsBit = 1u <
 constexpr u32 kUniformBit = 1, kSumsBit = 2, kRunsBit = 4, kQuietNanBit = 8;
 constexpr u32 kNegativeBit = 1u << 16, kPlusInfBit = 1u << 17, kMinusInfBit = 1u << 18, kNanBit = 1u << 19;
 
-// Values of stretto::Status.
 enum class Outcome : u32 {
   ok = 0,
   buffer_too_small = 3,
@@ -33,8 +32,8 @@ enum class Outcome : u32 {
 };
 
 struct Result {
-  u64 bytes;    // length of the stream, or number of values written; 0 after a failure
-  u32 outcome;  // an Outcome
+  u64 bytes;  // length of the stream, or number of values written; 0 after a failure
+  u32 outcome;
   u32 zero;
 };
 

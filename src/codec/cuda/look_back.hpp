@@ -35,7 +35,7 @@ STRETTO_DEVICE u64 look_back(u64* descriptors, u64 tile, u64 words) {
         W::lane());
     const u32 known = W::ballot(W::map([](u64 d) { return (d & kOffsetKnown) != 0; }, seen));
     const u32 missing = W::ballot(W::map([](u64 d) { return d >> 62 == 0; }, seen));
-    const u32 used = known ? known ^ (known - 1) : ~0u;  // up to the nearest known offset
+    const u32 used = known ? known ^ (known - 1) : ~0u;
     if (missing & used) {
       W::pause();
       continue;

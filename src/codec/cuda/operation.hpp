@@ -22,19 +22,19 @@ struct Arguments {
   StreamOperation operation;
   Type type;
   u64 count;
-  StreamRef a, b;  // operands; decompress: a
+  StreamRef a, b;
   const void* x;
-  const void* codes;  // add_codes: of x, from quantise
-  void* y;            // decompress: values; quantise: codes (int32, int64 for float64); range: two float64
+  const void* codes;
+  void* y;  // decompress: values; quantise: codes (int32, int64 for float64); range: two float64
   u8* out;
   u64 capacity;
-  double eps, width;  // compress, quantise
-  double above;       // range: finite values of this magnitude and more are left out and counted in the result's bytes
-  u32 divisor;        // decompress
+  double eps, width;
+  double above;  // range: finite values of this magnitude and more are left out and counted in the result's bytes
+  u32 divisor;
   void* workspace;
   Result* result;
   Result* host_result;  // pinned, or null
-  void* stream;         // a cudaStream_t
+  void* stream;
 };
 
 }  // namespace stretto::codec::cuda

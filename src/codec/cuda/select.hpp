@@ -7,7 +7,6 @@
 
 namespace stretto::codec::cuda {
 
-// Each is an exception or a code's value.
 template <class T>
 STRETTO_DEVICE bool first_wins(Bits<T> a, bool a_exception, Bits<T> b, bool b_exception, bool maximum) {
   const T va = number_of<T>(a), vb = number_of<T>(b);
@@ -18,7 +17,6 @@ STRETTO_DEVICE bool first_wins(Bits<T> a, bool a_exception, Bits<T> b, bool b_ex
   return maximum ? va > vb : va < vb;
 }
 
-// Converts to an exact sum and back.
 template <class T>
 STRETTO_DEVICE Bits<T> as_sum(Bits<T> bits) {
   const T v = number_of<T>(bits);
@@ -32,7 +30,7 @@ struct Select {
   static constexpr bool kMayWiden = false;
   struct State {
     Plan<W> plan;
-    typename W::template Lane<u32> from_a;  // exceptions of a
+    typename W::template Lane<u32> from_a;
   };
   StreamRef a, b;
   u64 count;
@@ -128,7 +126,6 @@ struct Select {
   static STRETTO_DEVICE u64 exceptions(const State& s) { return s.plan.count; }
 
  private:
-  // Compares the finite parts, then the flags.
   STRETTO_DEVICE bool sum_precedes(const Group<W>& ga, const Group<W>& gb, int place) const {
     Accumulator<W, T> sum_b, difference;
     const u32 rank_a = rank(ga, place), rank_b = rank(gb, place);
@@ -143,7 +140,6 @@ struct Select {
     return W::reduce_add(W::map([=](int b, u32 l) { return static_cast<u32>(popcount(l & lanes_below(b, place))); },
                                 W::lane(), group.lanes));
   }
-  // Bits at their places; `sums`: as exact sums decode.
   static STRETTO_DEVICE void read_values(const Group<W>& g, bool sums, i64* v) {
     if (!g.exceptions) return;
     const Operand<W, T> o = operand_of<W, T>(g, false);
@@ -178,7 +174,6 @@ struct Select {
     }
   }
 
-  // Numbers, or exact sums if either group has those.
   struct Kept {
     const Select& op;
     u64 g;

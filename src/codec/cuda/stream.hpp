@@ -13,7 +13,6 @@ struct Header {
   double eps, width;
 };
 
-// `room` bytes may be read.
 struct StreamRef {
   const u8* base;
   u64 room;
@@ -30,7 +29,7 @@ STRETTO_DEVICE Outcome read_header(const StreamRef& s, Header* h) {
   if (static_cast<u32>(first) != 0x54525453 || version < 1 || version > 2 || type < 1 || type > 6 || flags > 1 ||
       first >> 56)
     return Outcome::corrupt_stream;
-  if (version == 2) return Outcome::unsupported;  // dense chunks
+  if (version == 2) return Outcome::unsupported;
   h->type = static_cast<Type>(type);
   h->count = load_u64(s.base + 8);
   h->eps = double_of(load_u64(s.base + 16));
@@ -42,7 +41,7 @@ STRETTO_DEVICE Outcome read_header(const StreamRef& s, Header* h) {
   if (h->count > kMaxCount || h->contributions == 0 || h->bound > u64{1} << 63 || h->exceptions > h->count ||
       (!flags && fifth >> 32))
     return Outcome::corrupt_stream;
-  if (type == 3 || type == 4) return Outcome::unsupported;  // integers
+  if (type == 3 || type == 4) return Outcome::unsupported;
   if (!positive_finite(h->eps) || !positive_finite(h->width)) return Outcome::corrupt_stream;
   if (h->type != Type::f64 &&
       !(h->width < 0x1p128 && h->width >= 0x1p-149 && static_cast<double>(static_cast<float>(h->width)) == h->width))
@@ -97,7 +96,6 @@ STRETTO_DEVICE IndexWords<W> load_index(const Index& x, u64 g) {
           W::map([=](int j) { return load_once_if(j < words, offsets + j); }, W::lane())};
 }
 
-// Groups' lengths, two per lane, this chunk's start and the next's.
 template <class W>
 struct Chunk {
   typename W::template Lane<u32> pair;
@@ -111,7 +109,7 @@ STRETTO_DEVICE Chunk<W> chunk_of(const Index& x, u64 c, const IndexWords<W>& ind
   Chunk<W> r{index.lengths, offset(0), offset(2)};
   if (c + 1 >= x.chunks) {
     r.next = x.bytes;
-    const u32 n = static_cast<u32>(x.groups - c * kChunk);  // the last length may stand alone
+    const u32 n = static_cast<u32>(x.groups - c * kChunk);
     r.pair = W::map([=](int j, u32 v) { return 2 * static_cast<u32>(j) + 1 == n ? v & 0xffff : v; }, W::lane(), r.pair);
   }
   return r;
@@ -124,7 +122,6 @@ STRETTO_DEVICE bool chunk_holds(const Index& x, u64 c, const Chunk<W>& chunk, u3
          chunk.start + 4 * u64{total} == chunk.next && (c != 0 || chunk.start == x.body);
 }
 
-// False if the group's chunk is malformed.
 template <class W>
 STRETTO_DEVICE bool locate(const Index& x, u64 g, const IndexWords<W>& index, const u32** p, u32* words) {
   const u32 at = static_cast<u32>(g) % kChunk;

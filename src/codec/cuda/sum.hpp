@@ -11,7 +11,6 @@ STRETTO_DEVICE Predictor joined(Predictor a, Predictor b, bool sign_turns) {
   return sign_turns && p == Predictor::none_unsigned ? Predictor::none_signed : p;
 }
 
-// Fails if the sum cannot be represented.
 STRETTO_DEVICE Outcome sum_header(const Header& a, u64 bound, u32 contributions, double eps, Header* h) {
   *h = a;
   if (a.bound > kCodeLimit || bound > kCodeLimit - a.bound) return Outcome::overflow;
@@ -44,7 +43,6 @@ STRETTO_DEVICE bool differ(typename W::template Lane<u32> a, typename W::templat
   return W::any(W::map([](u32 x, u32 y) { return x != y; }, a, b));
 }
 
-// Raised to predictor p. Places beyond m are zero.
 template <class W, class C>
 STRETTO_DEVICE void add_residuals(const Group<W>& g, Predictor p, bool negate, bool first, C* e) {
   Raise<W> raise(g.predictor, p);
@@ -80,7 +78,6 @@ STRETTO_DEVICE void read_codes(const Group<W>& g, i64* q) {
   });
 }
 
-// Residuals are in e.
 template <class W, class C>
 STRETTO_DEVICE void read_codes(const Plan<W>& p, const C* e, i64* q) {
   CodeSum<W, i64> sum(p.predictor, p.wide, p.base, p.slope);
@@ -135,8 +132,8 @@ STRETTO_DEVICE i64 narrow_sum(i64 a, i64 b, bool negate) {
 template <class W>
 struct SumState {
   Plan<W> plan;
-  bool by_codes;                       // residuals are in device memory
-  typename W::template Lane<u32> own;  // add_values: exceptions of the values
+  bool by_codes;
+  typename W::template Lane<u32> own;
 };
 
 }  // namespace stretto::codec::cuda

@@ -29,9 +29,9 @@ struct Control {
 struct Shared {
   u64 tile, offset;
   u32 words[kMaxWarps];
-  u32 last;     // this block is the last to end
+  u32 last;
   u32 outcome;  // of opening the operation
-  u32 again;    // all groups must be written again, wide
+  u32 again;
 };
 
 struct Found {
@@ -71,7 +71,6 @@ STRETTO_DEVICE Outcome open_operation(Block& block, Op& op) {
   return static_cast<Outcome>(block.shared().outcome);
 }
 
-// True for the last block to end.
 template <class Block, class PerWarp>
 STRETTO_DEVICE bool gather(Block& block, PerWarp& found, Control* control) {
   using W = typename Block::Warp;
@@ -158,7 +157,6 @@ class StreamWriter {
   }
 
  private:
-  // alone: all tiles, else as handed out.
   STRETTO_DEVICE void all_tiles(typename Block::template PerWarp<Found>& found, bool alone) {
     Shared& shared = block_.shared();
     typename Block::template PerWarp<State> state;
@@ -192,7 +190,7 @@ class StreamWriter {
       });
       if (alone) {
         for (int k = 0; k < Block::kWarps; ++k) behind += shared.words[k];
-        block_.each_warp([](int) {});  // before the next tile's words
+        block_.each_warp([](int) {});
       }
     }
   }

@@ -69,7 +69,6 @@ struct HardwareWarp {
     }
     return v;
   }
-  // The predicate: there is a lane before.
   static STRETTO_DEVICE u32 scan_add(u32 v) {
     STRETTO_UNROLL
     for (int s = 1; s < 32; s <<= 1)

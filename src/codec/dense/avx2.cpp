@@ -17,7 +17,7 @@
 namespace stretto::codec::dense::avx2 {
 namespace {
 
-constexpr int kMost = 31;  // planes of a block; last symbol of a table
+constexpr int kMost = 31;
 
 // For eight 16-bit words: those of a mask move to the front, or the first ones to the places of a mask.
 struct Shuffles {
@@ -71,7 +71,7 @@ inline __m256i lanes_of(std::uint32_t bits) noexcept {
 
 inline void scan_planes(const std::uint8_t* planes, int width, bool is_unsigned, std::uint8_t* classes,
                         std::uint32_t* at_least, BitWriter* low) noexcept {
-  std::uint32_t z[kMost], at[kMost + 1];  // planes of the zigzag residuals; at[k]: values of class k or more
+  std::uint32_t z[kMost], at[kMost + 1];
   const std::uint32_t sign = is_unsigned ? 0 : load<std::uint32_t>(planes + 4 * (width - 1));
   for (int i = 0; i < width; ++i)
     z[i] = is_unsigned ? load<std::uint32_t>(planes + 4 * i)
@@ -104,7 +104,6 @@ inline void scan_planes(const std::uint8_t* planes, int width, bool is_unsigned,
 
 // ----------------------------------------------------------------------------------------------- encode ----
 
-// Eight states to a vector.
 struct Wide {
   __m256i of[4];
 };
@@ -118,7 +117,7 @@ inline Wide load_wide(const States& s, int set) noexcept {
   }
   return x;
 }
-inline __m256i words_of(__m256i first, __m256i second) noexcept {  // each below 2^16
+inline __m256i words_of(__m256i first, __m256i second) noexcept {
   return _mm256_permute4x64_epi64(_mm256_packus_epi32(first, second), 0xd8);
 }
 inline void store_wide(const Wide& x, States* s, int set) noexcept {
@@ -129,7 +128,6 @@ inline void store_wide(const Wide& x, States* s, int set) noexcept {
   }
 }
 
-// A table of 8 kEights entries.
 template <int kEights>
 inline __m256i look_up(const std::uint32_t* table, __m256i symbols) noexcept {
   __m256i found = _mm256_permutevar8x32_epi32(load256(table), symbols);
@@ -152,7 +150,7 @@ inline std::uint8_t* put_step(const Table& t, const std::uint8_t* symbols, Wide&
     const __m256i parts = look_up<kEights>(t.parts, s);
     frequency[i] = parts;
     const __m256i f = _mm256_and_si256(_mm256_srli_epi32(parts, 13), part);
-    isover[i] = _mm256_cmpgt_epi32(f, _mm256_srli_epi32(x.of[i], 16));  // not over
+    isover[i] = _mm256_cmpgt_epi32(f, _mm256_srli_epi32(x.of[i], 16));
     over[i] = static_cast<std::uint32_t>(_mm256_movemask_ps(_mm256_castsi256_ps(isover[i]))) ^ 255;
   }
   for (int i = 0; i < 4; i += 2) {
@@ -204,7 +202,6 @@ inline void store_set(const Set& x, States* s, int set) noexcept {
   }
 }
 
-// Slots, and where the lanes' symbols begin and end.
 struct Step {
   __m256i slot[2], begin[2], end[2];
 };
@@ -213,7 +210,6 @@ inline Step begin_step(const Set& x) noexcept {
   const __m256i none = _mm256_setzero_si256(), one = _mm256_set1_epi16(static_cast<short>(kOne));
   return {{_mm256_and_si256(x.low[0], all), _mm256_and_si256(x.low[1], all)}, {none, none}, {one, one}};
 }
-// Lanes of symbol k or more.
 struct Reach {
   __m256i of[2];
 };
@@ -229,7 +225,6 @@ inline Reach reach(Step& s, const Table& t, int k) noexcept {
   return r;
 }
 
-// The next states, and the words that they take.
 inline const std::uint8_t* advance(const Step& s, Set& x, const std::uint8_t* words) noexcept {
   __m256i low[2], high[2], under[2];
   for (int i = 0; i < 2; ++i) {
@@ -273,7 +268,6 @@ struct LowBits {
   const std::uint8_t* p;
   std::uint64_t at;
 };
-// take_block() may read so far behind the first low bit.
 constexpr std::ptrdiff_t kLowReach = 4 * (kMost - 1) + 16;
 
 inline const std::uint8_t* take_block(const Table& t, int width, bool is_unsigned, Set& x, const std::uint8_t* words,
@@ -287,7 +281,7 @@ inline const std::uint8_t* take_block(const Table& t, int width, bool is_unsigne
   at[width + 1] = 0;
   words = advance(s, x, words);
   std::uint32_t sign = 0;
-  for (int i = 0; i < width; ++i) {  // plane i of the zigzag residuals
+  for (int i = 0; i < width; ++i) {
     std::uint32_t z = at[i + 1] ^ at[i + 2];
     if (i + 1 < width) {
       const std::uint64_t v = load<std::uint64_t>(low.p + low.at / 8) >> (low.at % 8);

@@ -75,8 +75,8 @@ bool read_states(const std::uint8_t* p, int sets, States* s) noexcept {
 
 void scan_block(const std::uint8_t* planes, int width, bool is_unsigned, std::uint8_t* classes, Counts* counts,
                 BitWriter* low) noexcept {
-  std::uint32_t z[kMaxWidth];       // planes of the zigzag residuals
-  std::uint32_t at[kMaxWidth + 2];  // at[k]: values of class k or more
+  std::uint32_t z[kMaxWidth];
+  std::uint32_t at[kMaxWidth + 2];
   const std::uint32_t sign = is_unsigned ? 0 : load<std::uint32_t>(planes + 4 * (width - 1));
   for (int i = 0; i < width; ++i)
     z[i] = is_unsigned ? load<std::uint32_t>(planes + 4 * i)

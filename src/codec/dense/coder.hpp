@@ -18,8 +18,8 @@ struct States {
   alignas(64) std::uint16_t low[kMaxSets][kLanes];
   alignas(64) std::uint16_t high[kMaxSets][kLanes];
 };
-void start(States* states) noexcept;                  // an encoder's: all kLeastState
-bool ended(const States& states, int sets) noexcept;  // a decoder's end: all are kLeastState
+void start(States* states) noexcept;
+bool ended(const States& states, int sets) noexcept;
 void write_states(const States& states, int sets, std::uint8_t* out) noexcept;
 bool read_states(const std::uint8_t* p, int sets, States* states) noexcept;
 
@@ -42,10 +42,10 @@ struct Decoder {
   States states;
   const Tables* tables;
   int sets;
-  const std::uint8_t *begin, *end;    // readable: the chunk, and before it at least a header
+  const std::uint8_t *begin, *end;
   const std::uint8_t *words, *floor;  // words not yet taken are in [floor, words)
   const std::uint8_t* low;
-  std::uint64_t bit, bits;  // the next low bit, and their number
+  std::uint64_t bit, bits;
 };
 
 // Decodes widths and planes of the next group into room for kMostPlaneBytes. Returns the planes' bytes, or kMalformed.
@@ -54,7 +54,6 @@ inline constexpr std::size_t kMalformed = ~std::size_t{0};
 inline constexpr std::size_t kMostPlaneBytes = kBlocks * std::size_t{kMaxWidth} * 4 + 64;
 std::size_t decode(Decoder* d, int widest, bool is_unsigned, std::uint8_t* planes, std::uint8_t* widths) noexcept;
 
-// Single steps, for kernels that leave some to this code.
 void scan_block(const std::uint8_t* planes, int width, bool is_unsigned, std::uint8_t* classes, Counts* counts,
                 BitWriter* low) noexcept;
 std::uint8_t* encode_step(const Table& table, const std::uint8_t* symbols, int set, States* states,

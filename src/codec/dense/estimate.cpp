@@ -11,8 +11,8 @@ namespace {
 
 using dense::kLanes;
 
-constexpr int kWidths = 33;           // of narrow blocks, 0 included
-constexpr double kHeadBytes = 3;      // without exceptions
+constexpr int kWidths = 33;
+constexpr double kHeadBytes = 3;
 constexpr double kSharedBytes = 4.5;  // a group's share of its chunk's tables and states
 
 // Counts of classes by their block's width, and of widths by their group's largest.
@@ -38,7 +38,7 @@ class Classes {
  private:
   void add_block(const std::uint8_t* planes, int width, bool is_unsigned) noexcept {
     const std::uint32_t sign = is_unsigned ? 0 : load<std::uint32_t>(planes + 4 * (width - 1));
-    std::uint32_t above = 0;  // values of class k + 1 or more
+    std::uint32_t above = 0;
     int counted = 0;
     for (int k = width; k >= 1; --k) {
       const std::uint32_t plane = is_unsigned ? load<std::uint32_t>(planes + 4 * (k - 1))

@@ -39,7 +39,7 @@ bool take_plain_apart(const std::uint8_t* p, std::size_t words, Parts* parts) no
   if (nibbles) {
     std::uint8_t half[16] = {};
     std::memcpy(half, from, std::min(4 * stored, sizeof half));
-    for (int i = 0; i < 4; ++i) {  // eight nibbles to bytes
+    for (int i = 0; i < 4; ++i) {
       std::uint64_t v = load<std::uint32_t>(half + 4 * i);
       v = (v | v << 16) & 0x0000ffff0000ffff;
       v = (v | v << 8) & 0x00ff00ff00ff00ff;
@@ -49,7 +49,7 @@ bool take_plain_apart(const std::uint8_t* p, std::size_t words, Parts* parts) no
   } else {
     std::memcpy(to, from, std::min(4 * stored, sizeof together));
   }
-  if (masked) {  // other widths are 0 already
+  if (masked) {
     const std::uint8_t* next = together;
     for (std::uint32_t left = mask; left; left &= left - 1) width[std::countr_zero(left)] = *next++;
   }
@@ -185,7 +185,7 @@ std::uint8_t* begin_group(const Parts& parts, std::uint8_t* out) noexcept {
   if (parts.wide) word |= kWideBit;
   if (is_short) word |= kShortBaseBit | static_cast<std::uint32_t>(parts.base) << 8;
   const auto put_code = [&](std::int64_t v) {
-    store(p, v);  // a narrow code's upper half is overwritten
+    store(p, v);
     p += parts.wide ? 8 : 4;
   };
   if (has_base && !is_short) put_code(parts.base);

@@ -6,14 +6,13 @@
 
 namespace stretto::codec::dense {
 
-// Exceptions or verbatim values, and the rest.
 inline constexpr std::size_t kMostHeadBytes = kMaxGroupBytes + 40;
 
 struct Parts {
   Predictor predictor{};
   bool wide = false, verbatim = false;
   std::int64_t base = 0, slope = 0;
-  const std::uint8_t* exceptions = nullptr;  // the section; verbatim: its values
+  const std::uint8_t* exceptions = nullptr;
   std::size_t exceptions_bytes = 0;
   const std::uint8_t* planes = nullptr;
   Widths widths{};
@@ -21,7 +20,6 @@ struct Parts {
 // False if the words are no group of m values.
 bool take_apart(const std::uint8_t* p, std::size_t words, int m, Type type, Parts* parts) noexcept;
 
-// `base`: of the previous group; becomes this group's.
 std::uint8_t* write_head(const Parts& parts, std::int64_t* base, std::uint8_t* out) noexcept;
 
 // Reads all of `parts` but planes and widths.of. Null if [p, end) holds no head.

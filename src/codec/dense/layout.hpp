@@ -7,19 +7,19 @@
 
 namespace stretto::codec::dense {
 
-inline constexpr int kLanes = 32;  // values of a block, states of a set
+inline constexpr int kLanes = 32;
 inline constexpr int kMaxSets = 2;
 inline constexpr int kProbabilityBits = 12;  // frequencies of a table add up to kOne
 inline constexpr std::uint32_t kOne = 1u << kProbabilityBits;
 inline constexpr int kStateBits = 28;  // a state is in [kLeastState, 2^kStateBits)
 inline constexpr std::uint32_t kLeastState = 1u << 12;
-inline constexpr int kMaxWidth = 64;                     // of a block, hence of a class
+inline constexpr int kMaxWidth = 64;
 inline constexpr std::size_t kMaxGroupBytes = 4 * 4096;  // in fixed form; longer groups make the chunk fixed
-inline constexpr std::size_t kStateBytes = 4 * std::size_t{kStateBits};  // of a set, as planes
-inline constexpr int kBlocksForTwoSets = 768;           // nonzero blocks from which a chunk has two sets
-inline constexpr std::uint32_t kTwoSetsBit = 1u << 24;  // in word 0 of a chunk
-inline constexpr std::uint8_t kVerbatimWidth = 255;     // in place of a verbatim group's largest width
-inline constexpr int kLongWidth = 15;                   // larger widths have a byte of their own
+inline constexpr std::size_t kStateBytes = 4 * std::size_t{kStateBits};
+inline constexpr int kBlocksForTwoSets = 768;  // nonzero blocks from which a chunk has two sets
+inline constexpr std::uint32_t kTwoSetsBit = 1u << 24;
+inline constexpr std::uint8_t kVerbatimWidth = 255;  // in place of a verbatim group's largest width
+inline constexpr int kLongWidth = 15;                // larger widths have a byte of their own
 
 constexpr std::uint64_t zigzag(std::int64_t v) noexcept {
   return static_cast<std::uint64_t>(v) << 1 ^ static_cast<std::uint64_t>(v >> 63);

@@ -48,7 +48,7 @@ bool Reader::next(int m) noexcept {
   turn_ ^= 1;
   head_ = read_head(head_, decoder_.words, m, type_, &base_, &parts);
   if (!head_) return false;
-  decoder_.floor = head_;  // words of this group end behind its head
+  decoder_.floor = head_;
   std::uint8_t* const out = buffer_[turn_];
   std::uint8_t* p = begin_group(parts, out);
   std::uint8_t widths[kBlocks];

@@ -29,7 +29,7 @@ class Reader {
   int left_ = 0;  // groups
   int turn_ = 0;
   const std::uint8_t* head_ = nullptr;
-  std::int64_t base_ = 0;  // of the previous group
+  std::int64_t base_ = 0;
   std::size_t words_ = 0;
   Decoder decoder_;
   Tables tables_;

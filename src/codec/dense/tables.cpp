@@ -9,7 +9,6 @@
 namespace stretto::codec::dense {
 namespace {
 
-// Fields for decoding, from the frequencies of symbols 0..last.
 void finish(Table* t, int last) noexcept {
   std::uint32_t start = 0;
   for (int s = 0; s <= std::max(last, 31); ++s) {
@@ -20,14 +19,13 @@ void finish(Table* t, int last) noexcept {
   for (int s = 0; s < 32; ++s) t->threshold[s] = t->start[s] * 0x10001u;
 }
 
-// Fields for encoding: reciprocals.
 void prepare_division(Table* t, int last) noexcept {
   for (int s = 0; s <= std::min(last, 31); ++s) {
     const std::uint32_t f = std::max<std::uint32_t>(t->frequency[s], 1);
     const int shift = 16 - std::bit_width(f);
     t->places[s] = static_cast<std::uint16_t>(t->start[s] << 4 | shift);
     t->reciprocal[s] = static_cast<std::uint16_t>(0xffffffffu / (f << shift) - 0x10000u);
-    const int log = std::bit_width(f - 1);  // 2^log >= f
+    const int log = std::bit_width(f - 1);
     const std::uint32_t added = f > 1 ? t->start[s] : t->start[s] + kOne - 1;
     t->inverse[s] =
         f > 1 ? static_cast<std::uint32_t>(((std::uint64_t{1} << (log + 31)) + f - 1) / f) : ~std::uint32_t{0};
@@ -35,7 +33,6 @@ void prepare_division(Table* t, int last) noexcept {
   }
 }
 
-// `total`: sum of the counts of symbols 0..last.
 void normalise(const std::uint32_t* count, int last, std::uint32_t total, Table* t) noexcept {
   auto rest = static_cast<std::int32_t>(kOne);
   int most = 0;

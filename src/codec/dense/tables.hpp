@@ -8,8 +8,8 @@ namespace stretto::codec::dense {
 // Frequencies of symbols 0..n add up to kOne. Symbols beyond have frequency 0 and start at kOne.
 struct Table {
   alignas(64) std::uint16_t frequency[96];
-  alignas(64) std::uint16_t start[96];      // sum of the frequencies before
-  alignas(64) std::uint32_t threshold[32];  // of the first 32 symbols, start twice
+  alignas(64) std::uint16_t start[96];  // sum of the frequencies before
+  alignas(64) std::uint32_t threshold[32];
   // Division by the first 32 frequencies: f 2^shift has 16 bits; reciprocal = floor((2^32 - 1) / (f 2^shift)) - 2^16.
   // `places`: bits 0-3 the shift, above them start.
   alignas(64) std::uint16_t reciprocal[32], places[32];
@@ -20,19 +20,18 @@ struct Table {
 
 struct Tables {
   int widest = 0;
-  std::uint64_t have_widths = 0;   // bit w - 1: widths[w] exists
-  std::uint64_t have_classes = 0;  // bit w - 1: classes[w] exists
-  Table widths[kMaxWidth + 1];     // by the largest width of their group
-  Table classes[kMaxWidth + 1];    // by the width of their block
+  std::uint64_t have_widths = 0;
+  std::uint64_t have_classes = 0;
+  Table widths[kMaxWidth + 1];  // by the largest width of their group
+  Table classes[kMaxWidth + 1];
 };
 
 struct Counts {
-  std::uint32_t widths[kMaxWidth + 1][kMaxWidth + 1];  // by the group's largest width
+  std::uint32_t widths[kMaxWidth + 1][kMaxWidth + 1];
   alignas(64)
       std::uint32_t at_least[kMaxWidth + 1][kMaxWidth];  // [w][k]: values of class k + 1 or more in blocks of width w
-  std::uint32_t blocks[kMaxWidth + 1];                   // of width w
-  int widest = kMaxWidth;                                // rows beyond it are 0
-  // Sets the rows up to `widest`, then all, to 0.
+  std::uint32_t blocks[kMaxWidth + 1];
+  int widest = kMaxWidth;  // rows beyond it are 0
   void clear() noexcept;
 };
 

@@ -85,7 +85,7 @@ void Writer::close() noexcept {
   dense_ = false;
   if (worth_it_) close_dense(fixed);
   if (!dense_) {
-    if (groups < kChunk) {  // the groups stand behind the lengths of a whole chunk
+    if (groups < kChunk) {
       std::memset(fixed_ + 2 * groups, 0, lengths - 2 * groups);
       std::memmove(fixed_ + lengths, fixed_ + kLengths, fixed_bytes_);
     }

@@ -15,7 +15,6 @@ class Writer {
   // Place of the next group, with room for any.
   std::uint8_t* at() noexcept { return fixed_ + kLengths + fixed_bytes_; }
   std::size_t room() const noexcept { return kFixedRoom - fixed_bytes_; }
-  // Takes the group of m values at at().
   void put(std::size_t words, int m) noexcept;
   int groups() const noexcept { return groups_; }
   // Ends the chunk, at chunk(); the next put() begins another.
@@ -50,7 +49,7 @@ class Writer {
   std::uint8_t
       chunk_[4 + kLowRoom + kMaxTableBytes + kHeadsRoom + kChunk * kMostWordBytes + kMaxSets * kStateBytes + 256];
   std::uint8_t heads_[kHeadsRoom];
-  std::uint8_t fixed_[kLengths + kFixedRoom];  // a fixed chunk: groups behind lengths
+  std::uint8_t fixed_[kLengths + kFixedRoom];
 };
 
 }  // namespace stretto::codec::dense

@@ -12,7 +12,6 @@
 namespace stretto::codec {
 namespace {
 
-// At least a signed predictor if signs may turn.
 Predictor joined(Predictor a, Predictor b, bool sign_turns) noexcept {
   const Predictor p = std::max(a, b);
   return sign_turns ? std::max(p, Predictor::none_signed) : p;
@@ -21,7 +20,7 @@ Predictor joined(Predictor a, Predictor b, bool sign_turns) noexcept {
 template <class T>
 struct SumSource {
   const GroupView &a, &b;
-  const std::int64_t *qa, *qb;  // qb is negated if negate_b
+  const std::int64_t *qa, *qb;
   bool negate_b;
   double width;
   ExceptionReader<T> ra, rb;
@@ -95,7 +94,7 @@ struct Selection {
 };
 
 template <class T>
-struct KeptExceptions {  // in order of place
+struct KeptExceptions {
   const std::uint8_t* at[kGroup];
   std::uint16_t bytes[kGroup];
   bool is_sum[kGroup];
@@ -112,7 +111,6 @@ struct KeptExceptions {  // in order of place
   }
 };
 
-// Compares the finite parts, then the flags.
 template <class T>
 bool sum_precedes(const ExceptionReader<T>& a, const ExceptionReader<T>& b, bool maximum) noexcept {
   if (a.size() == b.size() && std::memcmp(a.bytes(), b.bytes(), a.size()) == 0) return true;
@@ -139,7 +137,6 @@ std::size_t select_as(const GroupView& a, const GroupView& b, bool maximum, cons
     kept.bytes[kept.n] = static_cast<std::uint16_t>(s.reader.size());
     kept.is_sum[kept.n++] = s.g.sums;
   };
-  // Decodes an exact sum if the result has exact sums.
   const auto exception = [&](const Selection<T>& s) {
     const T v = s.reader.value();
     if (!kept.sums || s.g.sums) return v;
@@ -162,7 +159,7 @@ std::size_t select_as(const GroupView& a, const GroupView& b, bool maximum, cons
     } else if (std::isnan(va) || std::isnan(vb)) {
       first = std::isnan(va);
     } else if (va == vb) {
-      first = !ea || (eb && std::signbit(va) == !maximum);  // a code before an exception; -0 below +0
+      first = !ea || (eb && std::signbit(va) == !maximum);
     } else {
       first = maximum ? va > vb : va < vb;
     }

@@ -8,7 +8,7 @@
 namespace stretto::codec {
 
 struct Tally {
-  std::uint64_t bound = 0;  // largest magnitude of a code
+  std::uint64_t bound = 0;
   std::uint64_t exceptions = 0;
   void merge(const Tally& t) noexcept {
     if (t.bound > bound) bound = t.bound;
@@ -29,7 +29,7 @@ std::size_t compress_group(const std::int64_t* x, int m, std::uint8_t* out, std:
 struct ResultSpec {
   Type type{};
   double width = 0;
-  bool wide = false;  // the result's code bound needs 64 bits
+  bool wide = false;
 };
 
 std::size_t add_groups(const GroupView& a, const GroupView& b, bool negate_b, const ResultSpec& spec, std::uint8_t* out,

@@ -53,7 +53,7 @@ void ExactSum<T>::add(T x, bool negate) noexcept {
     const T m = std::frexp(std::fabs(x), &e);
     auto integer = static_cast<std::uint64_t>(std::ldexp(m, digits));
     int shift = e - digits + kScale;
-    if (shift < 0) {  // a denormal: its low bits are zero
+    if (shift < 0) {
       integer >>= -shift;
       shift = 0;
     }

@@ -20,16 +20,16 @@ class ExactSum {
   ExactSum() noexcept { clear(); }
   void clear() noexcept;
   void add(T x, bool negate = false) noexcept;
-  void add_code(std::int64_t code, double width) noexcept;  // exactly
+  void add_code(std::int64_t code, double width) noexcept;
   void multiply(std::int32_t k) noexcept;
 
   // In stored form. read_add() returns the bytes read, 0 if malformed or longer than `available`.
   std::size_t read_add(const std::uint8_t* p, std::size_t available, bool negate = false) noexcept;
   std::size_t write(std::uint8_t* out) const noexcept;  // at most kMaxBytes
 
-  int sign() const noexcept;  // of the finite part: -1, 0, 1
+  int sign() const noexcept;
   std::uint32_t flags() const noexcept { return flags_; }
-  T value() const noexcept;  // one rounding
+  T value() const noexcept;
   // Rounded to float64, then to T.
   T mean(std::uint32_t divisor) const noexcept;
 

@@ -62,11 +62,10 @@ constexpr std::uint32_t swapped(std::uint32_t flags) noexcept {
   return (flags & kNanBit) | (flags & kPlusInfBit ? kMinusInfBit : 0) | (flags & kMinusInfBit ? kPlusInfBit : 0);
 }
 
-// The place of the 256 bits for a grid of this width.
 template <class T>
 class Window {
  public:
-  static constexpr int kWords = 8, kBits = 250;  // bits that a summand may use
+  static constexpr int kWords = 8, kBits = 250;
   explicit Window(double width) noexcept {
     int e = 0;
     const double m = std::frexp(width, &e);
@@ -121,7 +120,6 @@ class Window {
     return n;
   }
 
-  // False if the window cannot hold the exception.
   bool exception(const ExceptionReader<T>& reader, bool sums, bool negate, Number* n) const noexcept {
     return sums ? sum(reader.bytes(), negate, n) : value(reader.bytes(), negate, n);
   }

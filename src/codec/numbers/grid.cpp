@@ -18,7 +18,7 @@ double hair(double eps, double magnitude, double unit) noexcept {
 // v > 0
 double round_down(double v, int bits) noexcept {
   int e = 0;
-  const double m = std::frexp(v, &e);  // m in [1/2, 1)
+  const double m = std::frexp(v, &e);
   return std::ldexp(std::floor(std::ldexp(m, bits)), e - bits);
 }
 

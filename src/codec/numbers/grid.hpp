@@ -10,8 +10,8 @@ template <class T>
 struct Grid {
   double eps = 0, width = 0;
   T w = 0;
-  T r = 0;                 // 1 / width, rounded
-  double R = 0;            // 1 / width in float64
+  T r = 0;
+  double R = 0;
   T eps_y = 0;             // limit of rounded |x - y|, so that the exact difference is within eps
   T eps_e = 0;             // limit of |x - q w|, with room for the rounding of sums
   T largest = 0;           // larger |y| are infinite in the caller's type

@@ -31,12 +31,12 @@ bool good(T x, std::int64_t q, const Grid<T>& g) noexcept {
 
 // The integer nearest to x / width by the format's arithmetic; false if there is none.
 inline bool nearest_code(float x, const Grid<float>& g, std::int64_t* q) noexcept {
-  const double product = static_cast<double>(x) * static_cast<double>(g.r);  // exact
+  const double product = static_cast<double>(x) * static_cast<double>(g.r);
   if (std::fabs(product) < 0x1p21) {
     *q = static_cast<std::int64_t>(std::nearbyint(product));
     return true;
   }
-  if (!(std::fabs(static_cast<double>(x) * g.R) < 0x1p32)) return false;  // too large, or NaN
+  if (!(std::fabs(static_cast<double>(x) * g.R) < 0x1p32)) return false;
   const double n = std::fma(static_cast<double>(x), g.R, 0x1.8p52) - 0x1.8p52;
   *q = static_cast<std::int64_t>(n);
   return std::fabs(n) <= static_cast<double>(kNarrowLimit);

@@ -21,7 +21,7 @@ inline double quotient(Unsigned128 v, bool more, int exponent, std::uint32_t n) 
   const int zeros = leading_zeros(v), lead = std::countl_zero(std::uint64_t{n});
   v <<= zeros;
   const std::uint64_t divisor = std::uint64_t{n} << lead;
-  const auto q = static_cast<std::uint64_t>((v >> 1) / divisor);  // of 63 or 64 bits
+  const auto q = static_cast<std::uint64_t>((v >> 1) / divisor);
   exponent += lead + 1 - zeros;
   const int drop = std::max(11 - std::countl_zero(q), -1074 - exponent);
   if (drop > 64) return 0;

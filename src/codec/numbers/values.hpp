@@ -5,7 +5,6 @@
 
 namespace stretto::codec {
 
-// Calls f with a null pointer of the stored C++ type.
 template <class F>
 auto with_stored_type(Type t, F f) {
   switch (t) {
@@ -19,7 +18,6 @@ auto with_stored_type(Type t, F f) {
   return f(static_cast<float*>(nullptr));
 }
 
-// Halves are widened into `buffer`.
 template <class T>
 const T* group_values(Type t, const void* x, std::uint64_t first, int m, T* buffer) noexcept {
   if constexpr (sizeof(T) == 4) {

@@ -16,7 +16,7 @@ namespace stretto::codec::HWY_NAMESPACE {
 
 using V16 = hn::Vec<Tag<std::int16_t>>;
 inline constexpr std::size_t kLanes16 = kLanes<std::int16_t>;
-inline constexpr int kParts = static_cast<int>(kBlock / kLanes16);  // vectors per block: 2 or 4
+inline constexpr int kParts = static_cast<int>(kBlock / kLanes16);
 
 // Calls put(i, v) for each vector of a block of w planes at p; w is at most 15, or 16 if signed. Reads up to 32 bytes
 // behind the planes.
@@ -62,7 +62,6 @@ HWY_INLINE int WriteBlock(const Get& get, std::uint8_t* p) {
   auto bits = hn::Zero(d);
   for (int i = 0; i < kParts; ++i) {
     const auto v = get(i);
-    // Maps 0, -1, 1, -2, 2 to 0, 1, 2, 3, 4.
     bits = hn::Or(bits, kSigned ? hn::Xor(hn::Add(v, v), hn::ShiftRight<15>(v)) : v);
   }
   const int w = std::bit_width(MostOfLanes(hn::BitCast(Tag<std::uint16_t>(), bits)));
@@ -109,7 +108,6 @@ HWY_INLINE void ReadRow(const PackedGroup& g, std::int16_t* e) {
   g.predictor == Predictor::none_unsigned ? ReadRow<false>(g, e) : ReadRow<true>(g, e);
 }
 
-// Differences that end at the codes at q.
 template <int kOrder>
 HWY_INLINE hn::Vec<Part> Differences(const std::int16_t* q) {
   const Part d;
@@ -132,7 +130,6 @@ struct PlanesSummand {
   const std::uint8_t* width;
 };
 
-// Writes the differences plus the summand's residuals. Returns the width.
 template <int kOrder, bool kSigned, class Summand>
 HWY_INLINE int EncodeBlock(const std::int16_t* q, const Summand& summand, int b, std::uint8_t* at) {
 #if STRETTO_PORTABLE_WORDS

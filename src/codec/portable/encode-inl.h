@@ -45,7 +45,7 @@ template <class Summand>
 HWY_INLINE std::size_t FinishRow(Predictor p, int order, const std::int16_t* q, Summand summand, const void* ahead,
                                  std::uint8_t* at, std::uint8_t* out) {
   alignas(8) std::uint8_t width[kBlocks];
-  constexpr bool kUnsignedSummand = Summand::kSome && !Summand::kSigned;  // only without differences
+  constexpr bool kUnsignedSummand = Summand::kSome && !Summand::kSigned;
   if constexpr (kUnsignedSummand)
     at = p != Predictor::none_unsigned ? EncodeRow<0, true>(q, summand, ahead, width, at)
                                        : EncodeRow<0, false>(q, summand, ahead, width, at);

@@ -6,7 +6,7 @@
 namespace stretto::codec {
 
 struct FillTable {
-  alignas(16) std::uint8_t row[256][16];  // 128: no previous word
+  alignas(16) std::uint8_t row[256][16];
 };
 
 constexpr FillTable make_fill_table() noexcept {

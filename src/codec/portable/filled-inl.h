@@ -29,7 +29,6 @@ struct FilledGroup {
   GroupView view;
 };
 
-// False if malformed or wide. `like`: as for parse_group().
 inline bool OpenFilled(const std::uint8_t* p, std::size_t words, Type type, FilledGroup* g, const GroupView* like) {
   if (parse_packed(p, words, &g->codes)) return true;
   if (!parse_group(p, words, kGroup, type, &g->view, like) || g->view.wide) return false;
@@ -107,7 +106,6 @@ std::size_t AddUnlikeSmall(const FilledGroup& a, const FilledGroup& b, const Lan
   return FinishRow(head.predictor, order_of(head.predictor), q, NoSummand(), nullptr, planes, out);
 }
 
-// Modulo 2^32.
 template <class Write>
 std::size_t AddUnlikeLarge(const FilledGroup& a, const FilledGroup& b, const Lanes lanes, bool negate_b,
                            std::uint8_t* out, const Write& write) {

@@ -67,10 +67,10 @@ Kept SurveyFound(const T* x, const MarkSet<T>& marks, T* out, T* kept) {
     found = first >= 0;
     if (found) *kept = element(x, i + static_cast<int>(first));
   }
-  if (!found) return Kept::several;  // all values found are only near a mark
+  if (!found) return Kept::several;
   const auto hole = hn::Set(d, Marks<T>::placeholder());
   const auto value_bits = hn::BitCast(bits, hn::Set(d, *kept)), hole_bits = hn::BitCast(bits, hole);
-  auto others = none;  // places with another kept value or the placeholder
+  auto others = none;
   for (int i = 0; i < kGroup; i += static_cast<int>(kLanes<T>)) {
     const auto v = hn::LoadU(d, x + i);
     const auto is_kept = KeptOf<kOne>(v, marks, &near);
@@ -88,7 +88,6 @@ Kept Survey(const T* x, const MarkSet<T>& marks, T* out, T* kept) {
   return marks.count == 1 ? SurveyFound<true>(x, marks, out, kept) : SurveyFound<false>(x, marks, out, kept);
 }
 
-// kCount: marks.count, or -1.
 template <int kCount, class T>
 HWY_INLINE void RangesBeside(const T* x, std::size_t n, const MarkSet<T>& marks, PartRanges<T>* found) {
   const Tag<T> d;

@@ -14,7 +14,6 @@ HWY_BEFORE_NAMESPACE();
 namespace stretto::codec::HWY_NAMESPACE {
 #if STRETTO_PORTABLE_TARGET
 
-// Exceptions before the block's first code take q[-1].
 HWY_INLINE void FillBlock(std::uint32_t exceptions, std::int16_t* q) {
   const hn::FixedTag<std::int16_t, 8> d;
   const hn::FixedTag<std::uint8_t, 16> d8;
@@ -32,7 +31,6 @@ HWY_INLINE void FillBlock(std::uint32_t exceptions, std::int16_t* q) {
   }
 }
 
-// Places before the first code take that code.
 HWY_INLINE void FillFront(const Lanes lanes, std::int16_t* q) {
   int b = 0;
   while (b < kBlocks && lanes[b] == ~0u) ++b;
@@ -70,9 +68,8 @@ HWY_INLINE CodeRange QuantiseFilled(const float* x, const Grid<float>& grid, Q* 
   // quantise() finds codes up to a product of 2^33: sums of 2^34, infinities and NaN have none.
   const auto hopeless = hn::Set(di, 0x50800000 - 1), finite = hn::Set(di, 0x7fffffff);
   auto least = zero, most = zero;
-  auto some = hn::Zero(di), all = hn::Set(di, -1);  // bits set in some missing value, and in all
+  auto some = hn::Zero(di), all = hn::Set(di, -1);
   const auto sum = [&](std::size_t i) HWY_ATTR { return hn::BitCast(di, hn::MulAdd(hn::LoadU(d, x + i), r, magic)); };
-  // kept(i): sums with missing values replaced.
   const auto put = [&](Q* to, const auto& kept) HWY_ATTR {
     for (std::size_t i = 0; i < kBlock; i += kLanes<Q>) {
       const auto s0 = kept(i);

@@ -14,24 +14,22 @@ struct PackedGroup {
   std::int32_t base = 0, slope = 0;
   int widest = 0;
   const std::uint8_t* planes = nullptr;
-  const std::uint8_t* end = nullptr;  // of the words; the planes end there or before
+  const std::uint8_t* end = nullptr;
   alignas(32) std::uint8_t width[kBlocks] = {};
 };
 
-// `end` of the group's words.
 inline PackedGroup packed(const GroupView& view, const std::uint8_t* end) noexcept {
   PackedGroup g;
   g.predictor = view.predictor;
   g.base = static_cast<std::int32_t>(view.base);
   g.slope = static_cast<std::int32_t>(view.slope);
-  g.planes = view.planes ? view.planes : end;  // a verbatim group has none
+  g.planes = view.planes ? view.planes : end;
   g.end = end;
   std::memcpy(g.width, view.width, sizeof g.width);
   g.widest = *std::max_element(g.width, g.width + kBlocks);
   return g;
 }
 
-// `between` for groups without exceptions.
 inline constexpr auto kNothing = [](std::uint8_t* p) { return p; };
 
 constexpr int order_of(Predictor p) noexcept { return p == Predictor::second ? 2 : p == Predictor::first ? 1 : 0; }
@@ -103,7 +101,7 @@ inline bool parse_packed(const std::uint8_t* p, std::size_t words, PackedGroup* 
   g->planes = p;
   const std::uint8_t* end = g->end;
   if (form != Form::zero && !read_widths(form, p, &end, g->width)) return false;
-  std::uint8_t most = 0;  // small types, for vectorisation
+  std::uint8_t most = 0;
   std::uint16_t planes = 0;
   for (int b = 0; b < kBlocks; ++b) {
     most = std::max(most, g->width[b]);
@@ -113,7 +111,6 @@ inline bool parse_packed(const std::uint8_t* p, std::size_t words, PackedGroup* 
   return most <= (g->predictor == Predictor::none_unsigned ? 31 : 32) && 4 * planes == end - p;
 }
 
-// Without the form. Returns the bytes.
 inline std::size_t write_head(Predictor p, std::int32_t base, std::int32_t slope, std::uint8_t* out) noexcept {
   const int order = order_of(p);
   auto word = static_cast<std::uint32_t>(p);
@@ -134,7 +131,6 @@ inline std::size_t write_head(Predictor p, std::int32_t base, std::int32_t slope
   return n;
 }
 
-// The shortest form. Moves *p behind it.
 inline Form write_packed_widths(const std::uint8_t* width, std::uint8_t** p) noexcept {
   std::uint8_t most = 0, n = 0;
   for (int b = 0; b < kBlocks; ++b) {

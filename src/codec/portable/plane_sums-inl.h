@@ -18,8 +18,8 @@ namespace stretto::codec::HWY_NAMESPACE {
 
 using Words = Tag<std::uint32_t>;
 using V32 = hn::Vec<Words>;
-inline constexpr int kWays = static_cast<int>(kLanes<std::uint32_t>);  // blocks taken at once: 4 or 8
-inline constexpr int kMostQuads = 8;                                   // 32 planes
+inline constexpr int kWays = static_cast<int>(kLanes<std::uint32_t>);
+inline constexpr int kMostQuads = 8;
 
 // Lanes per block to lanes per plane. The first vector by planes has block 0 and, with eight lanes, block 4.
 HWY_INLINE void Transpose(V32& v0, V32& v1, V32& v2, V32& v3) {
@@ -77,7 +77,7 @@ HWY_INLINE V32 LessPlaceBefore(V32 x, std::uint32_t* blocks_before, V32& borrow)
   const Words d;
   const V32 before = hn::Load(d, blocks_before);
   hn::Store(x, d, blocks_before);
-  V32 lag;  // the previous block's
+  V32 lag;
   if constexpr (kWays == 4)
     lag = hn::CombineShiftRightBytes<12>(d, x, before);
   else
@@ -109,7 +109,6 @@ HWY_NOINLINE std::uint8_t* AddQuads(const PackedGroup& low, bool negate_low, con
     const auto width_l = l.Next(), width_h = h.Next();
     V32 carry = hn::Or(invert_l, invert_h), below = zero, most = zero, last_l = zero, last_h = zero;
     V32 borrow0 = zero, borrow1 = zero;
-    // Sign or zero beyond the stored planes.
     const auto extended = [&](int i, V32 stored, auto widths, V32 signs, V32& last) HWY_ATTR {
       const auto has = hn::RebindMask(d, hn::Lt(hn::Set(di, i), widths));
       if constexpr (kSigned)
@@ -126,7 +125,6 @@ HWY_NOINLINE std::uint8_t* AddQuads(const PackedGroup& low, bool negate_low, con
       const V32 y = hn::Xor(extended(i, stored_h, width_h, signs_h, last_h), invert_h);
       const V32 either = hn::Xor(x, y), s = hn::Xor(either, carry);
       carry = hn::Or(hn::And(x, y), hn::And(either, carry));
-      // Signed: compares with the plane below, else with 0.
       most = hn::IfThenElse(hn::Eq(s, below), most, hn::Set(d, static_cast<std::uint32_t>(i + 1)));
       if constexpr (kSigned) below = s;
       return s;

@@ -87,7 +87,6 @@ HWY_INLINE V8 PackBytes(V v0, V v1) {
   return hn::TableLookupBytes(hn::BitCast(d, both), hn::LoadDup128(d, kApart));
 }
 
-// The first `count` planes are the block's.
 HWY_INLINE void PlanesToBytes(const std::uint8_t* planes, int count, std::uint8_t* bytes) {
   const Tag<std::uint8_t> d;
   const Tag<std::uint32_t> d32;

@@ -97,7 +97,6 @@ HWY_NOINLINE std::size_t AddAlikeValues(const std::uint8_t* a, std::size_t words
   });
 }
 
-// Missing data in a, in x, or in both.
 template <class T>
 HWY_NOINLINE std::size_t AddFilledValues(const std::uint8_t* a, std::size_t words, const T* x, Codes1024& codes,
                                          const Missing& missing, double width, std::uint8_t* out, std::size_t room,
@@ -155,7 +154,6 @@ void DecompressTo(const PackedGroup& g, const Grid<T>& grid, std::uint64_t code_
   PutDouble<kStream>(codes.large.at(), grid, divisor, y);
 }
 
-// To aligned addresses.
 template <class T>
 void PutPastCaches(const T* from, T* y) {
   const Tag<T> d;

@@ -44,10 +44,9 @@ HWY_INLINE void OrRows(const T* rows, int n, std::make_unsigned_t<T>* out) {
   }
 }
 
-// The prescribed order (choose_order, group_write.cpp).
 template <class T>
 HWY_INLINE int ChooseOrder(const T* q) {
-  constexpr int kSamples = 6, kRows = 24;  // 18, up to a multiple of 8
+  constexpr int kSamples = 6, kRows = 24;
   const Tag<T> d;
   alignas(64) T rows[kRows * kLanes<T>] = {};
   auto any = hn::Zero(d);
@@ -92,7 +91,6 @@ HWY_INLINE void Difference(T* from, T before, T* to) {
     hn::Store(hn::Sub(hn::Load(d, from + i), hn::LoadU(d, from + i - 1)), d, to + i);
 }
 
-// The codes themselves for order 0.
 template <class T>
 HWY_INLINE T* ResidualsFrom(int order, T* q, T* e, std::int32_t base, std::int32_t slope) {
   const Tag<T> d;

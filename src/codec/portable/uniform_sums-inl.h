@@ -17,10 +17,9 @@ namespace stretto::codec::HWY_NAMESPACE {
 
 inline constexpr int kPlaces = static_cast<int>(kLanes<std::uint64_t>);  // at a time: 2 or 4
 
-// The stored range by the set of non-zero words among four.
 struct TrimTable {
   std::uint32_t head[16];
-  std::uint8_t from[16], bytes[16];  // first of these words; their bytes with the head
+  std::uint8_t from[16], bytes[16];
   explicit TrimTable(int first_word) noexcept {
     head[0] = from[0] = 0;
     bytes[0] = 4;
@@ -37,7 +36,7 @@ struct TrimTable {
 struct SumsOfPlaces {
   alignas(32) std::uint8_t words[2][2 * kBytes] = {};  // up to 12 bytes behind a number are copied with it
   alignas(32) std::uint64_t head[kPlaces] = {};
-  std::uint8_t used[2][8] = {};  // four bits per number: its non-zero words
+  std::uint8_t used[2][8] = {};
 
   HWY_INLINE std::uint8_t* write(int j, const TrimTable& trims, std::uint8_t* p) const {
     const hn::FixedTag<std::uint8_t, 16> d;
@@ -48,7 +47,6 @@ struct SumsOfPlaces {
   }
 };
 
-// Addends where a alone, b alone, or both are missing.
 struct MissingSums {
   std::uint64_t low[3], high[3], flags[3];
   explicit MissingSums(const UniformSums& s) noexcept
@@ -98,9 +96,8 @@ HWY_INLINE void SumPlaces(const UniformSums& s, const MissingSums& missing, std:
   put(hn::InterleaveUpper(di, size_low, size_high), 1);
 }
 
-// Implements WriteUniformSums (exception_sums.hpp).
 inline std::uint8_t* WriteSums(const UniformSums& s, std::uint8_t* p, std::uint8_t* end) noexcept {
-  constexpr std::size_t kMost = 24;  // a number has up to 20 bytes
+  constexpr std::size_t kMost = 24;
   const TrimTable trims(s.first_word);
   const MissingSums missing(s);
   SumsOfPlaces sums;

@@ -91,7 +91,7 @@ HWY_INLINE CodeRange Quantise(const double* x, const Grid<double>& grid, std::in
   auto least = hn::Zero(half_signed), most = least;
   for (std::size_t i = 0; i < kGroup; i += kLanes<double>) {
     const auto s = hn::MulAdd(hn::LoadU(d, x + i), r, magic);
-    good = hn::And(good, hn::Le(hn::Abs(hn::Sub(s, magic)), safe));  // not NaN either
+    good = hn::And(good, hn::Le(hn::Abs(hn::Sub(s, magic)), safe));
     const auto code = hn::BitCast(half_signed, hn::TruncateTo(half, hn::BitCast(du, s)));
     least = hn::Min(least, code);
     most = hn::Max(most, code);
@@ -115,7 +115,7 @@ HWY_INLINE bool QuantiseChecked(const T* x, const Grid<T>& grid, std::int32_t* q
   const auto magic = hn::Set(d, kSingle ? T(0x1.8p23) : T(0x1.8p52)), r = hn::Set(d, grid.r), w = hn::Set(d, grid.w);
   const auto eps_e = hn::Set(d, grid.eps_e), eps_y = hn::Set(d, grid.eps_y);
   auto most = hn::Zero(d);
-  std::uint32_t missing = 0;  // of the current block
+  std::uint32_t missing = 0;
   for (std::size_t i = 0; i < kGroup; i += kLanes<T>) {
     const auto v = hn::LoadU(d, x + i), size = hn::Abs(hn::Mul(v, r));
     const auto direct = hn::Lt(size, hn::Set(d, direct_below)), hopeful = hn::Lt(size, hn::Set(d, kHopeless));
@@ -177,7 +177,6 @@ HWY_INLINE void Widen(const std::int16_t* from, std::int32_t* to) {
     hn::Store(hn::PromoteTo(d, hn::Load(half, from + i)), d, to + i);
 }
 
-// kStream: streaming stores, to aligned addresses.
 template <bool kStream, class D, class V>
 HWY_INLINE void Put(V v, D d, hn::TFromD<D>* y) {
   if constexpr (kStream)

@@ -43,7 +43,6 @@ using Tag = hn::FixedTag<T, kBytes / sizeof(T)>;
 template <class T>
 inline constexpr std::size_t kLanes = kBytes / sizeof(T);
 
-// A group's codes or residuals, with room before the first.
 template <class T>
 struct Row {
   static constexpr std::size_t kBefore = 64 / sizeof(T);

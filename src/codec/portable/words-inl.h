@@ -24,7 +24,6 @@ using VBlockBytes = hn::Vec<BlockBytes>;
 alignas(64) inline constexpr std::uint32_t kSquareOfFour[16] = {0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15};
 alignas(16) inline constexpr std::uint8_t kBytesOfFour[16] = {0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15};
 
-// Swaps the bits of `low` with those kBy above them.
 template <int kBy, class V>
 HWY_INLINE V SwapBits(V x, std::uint64_t low) {
   const hn::DFromV<V> d;
@@ -70,7 +69,6 @@ HWY_INLINE VWords ReadWords(const std::uint8_t* p, std::uint8_t w, const SignBit
   return hn::Sub(hn::Xor(v, sign), sign);
 }
 
-// Writes all 16 planes. Returns the least sufficient width.
 template <bool kSigned>
 HWY_INLINE int WriteWords(VWords v, std::uint8_t* p) {
   const Planes16 d;
@@ -80,7 +78,6 @@ HWY_INLINE int WriteWords(VWords v, std::uint8_t* p) {
   const auto bytes = hn::TableLookupBytes(hn::BitCast(d8, v), hn::LoadDup128(d8, kApart));
   const auto planes = hn::BitCast(d, SwapBytes(SwapWords(TransposeBlockBits(bytes))));
   hn::StoreU(hn::BitCast(d8, planes), d8, p);
-  // Signed: compares with the plane below, else with 0.
   auto below = hn::Zero(d);
   if constexpr (kSigned)
     below = hn::IfThenElseZero(hn::Not(hn::FirstN(d, 1)), hn::TableLookupLanes(planes, hn::SetTableIndices(d, kBelow)));

@@ -14,7 +14,7 @@ namespace stretto::codec {
 struct Missing {
   Lanes lanes = {};
   int count = 0;
-  bool alike = true;  // all hold the same bits
+  bool alike = true;
 };
 
 template <class Q>
@@ -53,7 +53,7 @@ bool all_alike(const T* x, const Lanes lanes) noexcept {
     return v;
   };
   const U first = bits(first_exception(lanes));
-  U others = 0;  // bits that differ in some place
+  U others = 0;
   for (int b = 0; b < kBlocks; ++b) {
     if (lanes[b] == ~0u) {
       for (int i = kBlock * b; i < kBlock * (b + 1); ++i) others |= bits(i) ^ first;

@@ -95,7 +95,6 @@ std::size_t find_changes(const Lanes lanes, int m, std::uint16_t* at) noexcept {
   return n > 0 && at[n - 1] == m ? n - 1 : n;
 }
 
-// Returns the bytes, or more than kMostRuns.
 std::size_t write_runs(const Lanes lanes, int m, std::uint8_t* out) noexcept {
   std::uint16_t at[1 + kMostRuns + 64 + 4];
   at[0] = 0;
@@ -120,7 +119,7 @@ std::size_t write_runs(const Lanes lanes, int m, std::uint8_t* out) noexcept {
 
 std::size_t count_mixed(const Lanes lanes, int m) noexcept {
   std::uint32_t n = 0;
-  for (int b = 0; b < kBlocks; ++b) n += lanes[b] + 1 > 1;  // neither 0 nor all ones
+  for (int b = 0; b < kBlocks; ++b) n += lanes[b] + 1 > 1;
   const int last = m / kBlock;
   return last < kBlocks && lanes[last] != 0 && lanes[last] == lanes_below(last, m) ? n - 1 : n;
 }

@@ -25,7 +25,6 @@ class Operand {
   bool is_short() const noexcept { return short_; }
   Short short_exception() const noexcept { return sums::short_of(number_); }
   const Number& exception() const noexcept { return number_; }
-  // Modulo 2^32, like codes of narrow groups.
   std::int32_t signed_code(int i) const noexcept {
     const auto q = static_cast<std::uint32_t>(s_.codes[i]);
     return static_cast<std::int32_t>(negate_ ? 0 - q : q);
@@ -118,7 +117,6 @@ std::uint8_t* write_uniform_sums(const Pair<T>& pair, const ExceptionSummand& a,
   return p;
 }
 
-// Prefers the kernel.
 template <class T>
 std::uint8_t* write_uniform_sums_by(WriteUniformSums kernel, const Pair<T>& pair, const ExceptionSummand& a,
                                     const ExceptionSummand& b, bool negate_b, const std::uint8_t* both,
@@ -135,7 +133,6 @@ std::uint8_t* write_uniform_sums_by(WriteUniformSums kernel, const Pair<T>& pair
                 p, end);
 }
 
-// Bytes of the sum that all places share; 0 if they differ.
 std::size_t bytes_of_all(const std::uint8_t* p, const std::uint8_t* end) noexcept {
   const std::size_t first = 4 + 4 * (load<std::uint32_t>(p) & 0xff);
   return std::memcmp(p, p + first, static_cast<std::size_t>(end - p) - first) == 0 ? first : 0;

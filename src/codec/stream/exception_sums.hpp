@@ -7,7 +7,6 @@
 
 namespace stretto::codec {
 
-// `codes`: unused if both operands have the same exceptions.
 struct ExceptionSummand {
   const GroupView& group;
   const std::int32_t* codes;

@@ -7,7 +7,6 @@
 
 namespace stretto::codec {
 
-// T: the stored type.
 template <class T>
 class ExceptionReader {
  public:

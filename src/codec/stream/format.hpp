@@ -27,16 +27,12 @@ inline constexpr std::size_t kCombineSlack = 16 + 32 + 4 * 3 * kBlocks;
 enum class Predictor : std::uint8_t { none_unsigned = 0, none_signed = 1, first = 2, second = 3 };
 enum class Form : std::uint8_t { zero = 0, nibbles = 1, bytes = 2, masked_nibbles = 3, masked_bytes = 4, verbatim = 7 };
 
-// Word 0 of a group.
 inline constexpr std::uint32_t kWideBit = 1u << 2, kShortBaseBit = 1u << 3, kExceptionsBit = 1u << 7;
 inline constexpr std::uint32_t kVerbatimWord = 0x70;
-// Byte `kind` of an exceptions section.
 inline constexpr std::uint8_t kUniformBit = 1, kSumsBit = 2, kRunsBit = 4, kQuietNanBit = 8;
-// Head of an exact sum.
 inline constexpr std::uint32_t kNegativeBit = 1u << 16, kPlusInfBit = 1u << 17, kMinusInfBit = 1u << 18,
                                kNanBit = 1u << 19;
 
-// Marks a dense chunk in the chunk table.
 inline constexpr std::uint64_t kDenseBit = std::uint64_t{1} << 63;
 
 // Unaligned little-endian access. inspect.cpp asserts a little-endian machine.
@@ -78,7 +74,7 @@ constexpr int value_bytes(Type t) noexcept { return t == Type::f64 || t == Type:
 struct Layout {
   std::uint64_t count, groups, chunks;
   std::size_t lengths;
-  std::size_t body;  // offset of the first group or chunk
+  std::size_t body;
   Coding coding;
   explicit Layout(std::uint64_t n, Coding how = Coding::fixed) noexcept
       : count(n),

@@ -10,13 +10,12 @@ namespace stretto::codec {
 using Codes = std::int64_t[kGroup];
 using Lanes = std::uint32_t[kBlocks];  // bit j of word b: place 32 b + j is an exception
 
-// Checked parts of a group, all inside its words.
 struct GroupView {
   int m = 0;
   Predictor predictor = Predictor::none_unsigned;
   bool wide = false;
-  bool verbatim = false;    // form 7
-  bool exceptions = false;  // of any kind, verbatim included
+  bool verbatim = false;
+  bool exceptions = false;
   bool uniform = false;
   bool sums = false;
   std::int64_t base = 0, slope = 0;
@@ -26,7 +25,7 @@ struct GroupView {
   std::size_t values_bytes = 0;
   Lanes lanes = {};
   int exception_count = 0;
-  const std::uint8_t* runs = nullptr;  // a map of runs: kind, n and runs
+  const std::uint8_t* runs = nullptr;
   std::size_t runs_bytes = 0;
   bool exception(int i) const noexcept { return lanes[i / kBlock] >> (i % kBlock) & 1; }
 };
@@ -47,14 +46,13 @@ void fill_codes(const Lanes lanes, int m, Codes q) noexcept;
 int choose_order(const Codes q, int m, bool wide) noexcept;
 Predictor choose_predictor(const Codes q, int m, bool wide) noexcept;
 
-// For a newly compressed group.
 void fresh_base(const Codes q, int m, Predictor p, bool wide, std::int64_t* base, std::int64_t* slope) noexcept;
 
 struct ExceptionSource {
   // Writes the value of place i; called in order. Bytes written, 0 if they exceed `room`.
   std::size_t (*write)(void* self, int i, std::uint8_t* out, std::size_t room) = nullptr;
   void* self = nullptr;
-  bool uniform = false;  // all places are known to have one value
+  bool uniform = false;
 };
 
 struct GroupSpec {

@@ -18,7 +18,7 @@ inline std::uint64_t magnitude(std::int64_t q) noexcept {
 
 // Without the instruction that older processors lack; the compiler vectorises this form.
 inline int places(const Lanes lanes) noexcept {
-  std::uint32_t sum = 0;  // sums of the even and odd bytes' pairs
+  std::uint32_t sum = 0;
   for (int b = 0; b < kBlocks; ++b) {
     std::uint32_t v = lanes[b];
     v -= v >> 1 & 0x55555555;
@@ -29,7 +29,6 @@ inline int places(const Lanes lanes) noexcept {
   return static_cast<int>((sum & 0xffff) + (sum >> 16));
 }
 
-// Ignores codes of exceptions.
 inline void count(const Codes q, int m, const Lanes lanes, Tally* tally) noexcept {
   Tally t;
   for (int i = 0; i < m; ++i)
@@ -48,7 +47,7 @@ inline std::size_t put_bytes(const void* value, std::size_t n, std::uint8_t* out
 inline double code_value_float64(std::int64_t q, double width) noexcept {
   constexpr std::uint64_t kFloat64Exact = std::uint64_t{1} << 53;
   if (magnitude(q) <= kFloat64Exact) return static_cast<double>(q) * width;
-  const std::int64_t low = q % (std::int64_t{1} << 32);  // has q's sign
+  const std::int64_t low = q % (std::int64_t{1} << 32);
   return std::fma(static_cast<double>(q - low), width, static_cast<double>(low) * width);
 }
 

@@ -26,7 +26,6 @@ struct Cursor {
   }
 };
 
-// Ignores other bits of `kind`.
 bool same_runs(const Cursor& c, const GroupView& g) noexcept {
   return g.runs && c.left() >= g.runs_bytes && (c.p[0] & kRunsBit) && is_exception_kind(c.p[0]) &&
          std::memcmp(c.p + 1, g.runs + 1, g.runs_bytes - 1) == 0;
@@ -87,7 +86,6 @@ void unpack_widths(const std::uint8_t* p, std::size_t n, bool nibbles, std::uint
   }
 }
 
-// Moves c.end to the end of the planes.
 bool parse_widths(Cursor& c, Form form, GroupView* g) noexcept {
   std::uint32_t mask = ~0u;
   const bool masked = form == Form::masked_nibbles || form == Form::masked_bytes;

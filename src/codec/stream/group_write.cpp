@@ -69,7 +69,7 @@ void write_exceptions(const GroupSpec& spec, const Lanes lanes, const ExceptionS
   // Buffers a value until it differs from the first: equal values need no room.
   std::uint8_t first[ExactSum<double>::kMaxBytes], value[ExactSum<double>::kMaxBytes];
   std::size_t first_bytes = 0;
-  int alike = 0;  // places with the first place's value so far
+  int alike = 0;
   bool uniform = true;
   const auto put = [&w](const std::uint8_t* p, std::size_t n) {
     if (static_cast<std::size_t>(w.end - w.p) < n) return w.ok = false;

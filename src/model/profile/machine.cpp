@@ -50,7 +50,6 @@ Device device_of(const Profile& profile) {
   return d;
 }
 
-// Float32's costs, unless the element has its own.
 const std::vector<CodecCost>& costs_for(std::uint32_t element, const std::vector<CodecCost>& f32,
                                         const std::vector<CodecCost>& f64) {
   return element == 8 && !f64.empty() ? f64 : f32;

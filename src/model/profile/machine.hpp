@@ -24,13 +24,13 @@ struct Fabric {
 };
 
 struct Machine {
-  std::array<Link, topology::kDistances> links;  // none is empty
+  std::array<Link, topology::kDistances> links;
   bool full_duplex = true;
   int nics = 1;
   int cores = 1;
-  double ratio = 1;  // of one contribution
+  double ratio = 1;
   double value_bits = 32;
-  double growth = 0;  // bits per value that a stream gains when contributions double
+  double growth = 0;
   double step = 0;
   Rate combine, copy;                     // raw + raw
   Rate compress, decompress, add, fused;  // stream + stream; raw + stream
@@ -39,7 +39,7 @@ struct Machine {
   double hop = 0;
 
   const Span& span(topology::Distance d, double bytes) const noexcept;
-  double ratio_of(double contributions) const noexcept;  // at least 1
+  double ratio_of(double contributions) const noexcept;
 };
 
 // In bytes, a power of two: longer streams between hosts save more than their codec work. 0: always; infinite: never.

@@ -53,7 +53,6 @@ struct Switches {
   std::optional<std::size_t> eager, eager_reduce, kernel;
 };
 
-// Per step between devices.
 struct NcclHop {
   double step = 0;
   double byte = 0;  // seconds a byte sent; 0: not measured
@@ -83,7 +82,7 @@ const char* name(Carrier carrier) noexcept;
 std::optional<Carrier> find_carrier(std::string_view name) noexcept;
 
 struct Messages {
-  int ranks = 1, hosts = 1;  // of the measurement
+  int ranks = 1, hosts = 1;
   std::array<Link, topology::kDistances> links;
   bool full_duplex = true;
   int nics = 1;          // ranks of a host that send at full rate together; 0: all
@@ -114,8 +113,8 @@ struct Profile : Messages {
   std::vector<Switches> switches;
   Device device;
   std::optional<UcxMessages> ucx;
-  std::vector<std::string> doubts;  // implausible figures: used only if the user names the profile
-  std::string network_of;           // source of the network's times (`over`); empty: this profile
+  std::vector<std::string> doubts;
+  std::string network_of;  // source of the network's times (`over`); empty: this profile
   // Longest message in bytes of the MPI between hosts without a rendezvous (Transport::eager_limit); 0: no limit.
   // Longer messages that two ranks exchange take turns. Known of a communicator, and in no file.
   std::size_t eager_limit = 0;

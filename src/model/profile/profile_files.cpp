@@ -88,7 +88,6 @@ bool named(Status* status, std::string* text, std::string* from) {
   return true;
 }
 
-// In the user's directory, most recent first.
 std::vector<fs::path> tuned(const std::string& host) {
   struct File {
     fs::file_time_type written;

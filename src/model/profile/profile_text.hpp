@@ -11,7 +11,6 @@ namespace stretto::model {
 // parse() that remembers the latest valid text of the process, since communicators read equal texts. Thread safe.
 Status parse_cached(const std::string& json, Profile* profile) noexcept;
 
-// find(), as text.
 Status find_text(const std::string& host, const std::string& library, std::string* json) noexcept;
 
 }  // namespace stretto::model

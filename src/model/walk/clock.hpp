@@ -11,9 +11,9 @@ namespace stretto::model {
 
 struct Run {
   double bytes = 0;
-  double segment = 0;        // bytes; 0: uncut
-  double grain = 0;          // bytes between cuts; 0: equal blocks
-  bool overlap = true;       // independent steps run concurrently
+  double segment = 0;  // bytes; 0: uncut
+  double grain = 0;    // bytes between cuts; 0: equal blocks
+  bool overlap = true;
   double enough = INFINITY;  // seconds; overlapped walks may stop beyond
   // Communication cores per host, which run steps beside the application's `work` seconds per rank (schedule::Lane). A
   // message keeps one of the receiver's cores busy until processed. `joins`: a rank runs such steps, too, after its
@@ -25,8 +25,8 @@ struct Run {
 
 struct Prediction {
   double seconds = 0;
-  double wire = 0;  // sent by the busiest rank
-  double work = 0;  // codec and sums on the busiest rank
+  double wire = 0;
+  double work = 0;
 };
 
 // Modes:

@@ -167,7 +167,6 @@ double Forms::combine_forms(Form& dst, const Form& src, const Extent& n) {
   return work;
 }
 
-// One call sums the raw blocks of a message or step.
 double Forms::raw_sum_calls(const Act& act) {
   return std::exchange(sums_raw_, false) ? pieces(act) * machine_.combine.call : 0;
 }
@@ -206,7 +205,7 @@ double Forms::local(const Act& act) {
     if (act.kind == Kind::combine) {
       work += combine_forms(dst, src, n);
     } else {
-      dst = src;  // shared until a write
+      dst = src;
       dst.home = false;
     }
   }

@@ -12,13 +12,12 @@ namespace stretto::model {
 
 struct Extent {
   double bytes = 0;
-  double blocks = 0;  // non-empty
-  double pieces = 0;  // coded pieces
+  double blocks = 0;
+  double pieces = 0;
 };
 
 struct Cut {
   double segment = 0;  // bytes; 0: uncut
-  // Pieces in which a block travels and is coded.
   double pieces(double bytes) const noexcept;
 };
 
@@ -36,7 +35,7 @@ class Extents {
 };
 
 struct Parcel {
-  double wire = 0;           // bytes
+  double wire = 0;
   double contributions = 0;  // summed in each block; the most if they differ
 };
 
@@ -46,11 +45,11 @@ class Forms {
         const Extents& extents, const Cut& cut);
 
   // Seconds of work; forms change.
-  double up_front();                                  // before the first message
-  double pack(const Act& act, Parcel* parcel);        // before a send
-  double take(const Act& act, double contributions);  // after a receive
-  double local(const Act& act);                       // copy or combine
-  double deliver(std::int32_t slot);                  // a result, for the caller
+  double up_front();
+  double pack(const Act& act, Parcel* parcel);
+  double take(const Act& act, double contributions);
+  double local(const Act& act);
+  double deliver(std::int32_t slot);
 
   // Raw bytes of an act's blocks, and number of its messages; 0 for signals.
   double bytes(const Act& act) const noexcept { return lengths_[index_of(act)].bytes; }
@@ -62,8 +61,8 @@ class Forms {
  private:
   struct Form {
     bool raw = false, codes = false, stream = false;
-    bool decoded = false;  // from stream
-    bool home = false;     // in the result's place
+    bool decoded = false;
+    bool home = false;
     double contributions = 0;
   };
 
@@ -84,7 +83,7 @@ class Forms {
   const Machine& machine_;
   const Cut& cut_;
   bool from_streams_ = false;
-  bool sums_raw_ = false;  // in the current act
+  bool sums_raw_ = false;
   std::vector<Form> forms_;
   std::vector<Extent> extents_;
   std::vector<Length> lengths_;

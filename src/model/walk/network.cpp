@@ -35,7 +35,6 @@ Flow Network::pass(const Act& send, std::int32_t from, std::int32_t to, double b
   const double hold = occupied + (latency_occupies_ ? alpha : 0);
   Shared& out = out_[static_cast<std::size_t>(from)];
   Shared& in = receiving(to);
-  // Each side processes its own queue.
   const double able = std::max(ready.head, posted);
   const double start = std::max({able, out.free, in.free});
   Flow there{start + alpha + occupied / pieces, 0};

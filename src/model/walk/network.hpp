@@ -9,7 +9,6 @@
 
 namespace stretto::model {
 
-// Times of the first and last segment.
 struct Flow {
   double head = 0;
   double tail = 0;

@@ -79,16 +79,16 @@ class Overlapped {
 
  private:
   struct SlotState {
-    Flow at;                                // when the contents are ready
+    Flow at;
     double reading = 0;                     // must not be written until then
     std::int32_t writers = 0, readers = 0;  // incomplete messages
   };
-  struct Posted {  // one side of a message, waiting for the other
+  struct Posted {
     bool there = false;
     Flow ready;
     Parcel parcel{};
   };
-  struct Ready {        // a message posted by both sides
+  struct Ready {
     std::int64_t time;  // picoseconds
     std::uint32_t level;
     std::int32_t index, from, send, to, receive;
@@ -119,7 +119,6 @@ class Overlapped {
     std::int32_t index = 0;
   };
 
-  // The rank's own core, or a communication core.
   double& core_of(Rank& r, Lane lane) {
     if (lane != Lane::beside || !comm_cores_.any()) return r.core;
     double& first = comm_cores_.first(r.program.host);
@@ -137,7 +136,6 @@ class Overlapped {
     r.before = std::max(r.before, at);
   }
 
-  // Work on an incoming flow, in pieces.
   Flow compute(Rank& r, Flow in, double seconds, double pieces, double& core) const {
     const double w = seconds * r.program.share;
     if (w <= 0) {
@@ -331,7 +329,7 @@ class Overlapped {
   double end_of(Rank& r) {
     struct Result {
       Flow at;
-      double seconds, tail;  // decoding time; its part after the last segment's arrival
+      double seconds, tail;
     };
     std::vector<Result> results;
     double sum = 0;

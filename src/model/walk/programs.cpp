@@ -118,7 +118,7 @@ class Numbering {
     return numbers_[static_cast<std::size_t>(r.buffer)];
   }
 
-  std::vector<std::int32_t> cuts_;        // ascending ends of runs
+  std::vector<std::int32_t> cuts_;
   std::vector<std::int32_t> numbers_[3];  // by buffer and run; a missing run has the next slot
   std::int32_t slots_ = 0;
 };

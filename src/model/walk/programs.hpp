@@ -20,13 +20,13 @@ struct Act {
   topology::Distance distance = topology::Distance::network;
   std::uint32_t level = 0;
   schedule::Lane lane = schedule::Lane::beside;
-  std::int32_t peer = -1;     // messages: program of the peer
-  std::int32_t partner = -1;  // messages: matching act there
-  std::int32_t blocks = 0;    // 0: a signal
-  std::int32_t slots = 0;     // of these blocks
-  std::int32_t dst = -1;      // first slot; -1: none
-  std::int32_t src = -1;      // first slot read
-  bool far = false;           // between the fabric's leaves
+  std::int32_t peer = -1;
+  std::int32_t partner = -1;
+  std::int32_t blocks = 0;  // 0: a signal
+  std::int32_t slots = 0;
+  std::int32_t dst = -1;
+  std::int32_t src = -1;
+  bool far = false;  // between the fabric's leaves
 };
 
 // Blocks [block, block + blocks) that no step of a rank divides, so that a walk has about as many slots as steps.
@@ -34,8 +34,8 @@ struct Slot {
   schedule::Buffer buffer{};
   std::int32_t block = 0;
   std::int32_t blocks = 1;
-  bool held = false;             // has the caller's data at the start
-  bool expected = false;         // has a result at the end
+  bool held = false;
+  bool expected = false;
   std::int32_t last_write = -1;  // act; -1: never
 };
 
@@ -53,8 +53,8 @@ struct Programs {
   std::int32_t blocks = 0;
   std::int32_t root = 0;
   std::int32_t period = 1;  // number of programs; == ranks: no folding
-  int hosts = 1;            // walked
-  int leaves = 1;           // walked, of the fabric
+  int hosts = 1;
+  int leaves = 1;
   std::vector<int> leaf;
   std::vector<std::int32_t> torus;  // sides, as in the topology; excludes folding
   std::vector<Program> all;
@@ -78,7 +78,6 @@ struct Folding {
 Status make_programs(const schedule::Algorithm& algorithm, schedule::Request request,
                      const topology::Topology& topology, const Folding& folding, Programs* programs);
 
-// The fewest ranks whose programs represent all.
 int fold_period(const schedule::Algorithm& algorithm, const schedule::Request& request,
                 const topology::Topology& topology, int hosts_per_leaf);
 

@@ -57,15 +57,15 @@ class Rounds {
   struct Rank {
     const Program& program;
     Forms forms;
-    std::vector<std::int32_t> order{};  // acts by level
-    std::size_t begin = 0, end = 0;     // of the round in `order`
-    std::size_t next = 0;               // after the work before the messages
+    std::vector<std::int32_t> order{};
+    std::size_t begin = 0, end = 0;
+    std::size_t next = 0;
     std::vector<double> arrived{};
-    std::vector<Parcel> parcels{};  // by act, sent or arrived
+    std::vector<Parcel> parcels{};
     double now = 0, wire = 0, work = 0;
     double beside = 0;  // end of work that overlaps messages
     std::int32_t index = 0;
-    double sent = 0;  // end of all its messages in the round
+    double sent = 0;
   };
 
   const Act& act(const Rank& r, std::size_t at) const { return r.program.acts[static_cast<std::size_t>(r.order[at])]; }
@@ -161,7 +161,7 @@ class Rounds {
   const Extents extents_;
   Network network_;
   std::vector<Rank> ranks_;
-  std::vector<std::int32_t> order_;  // of sending, alike on every host
+  std::vector<std::int32_t> order_;
 };
 
 }  // namespace

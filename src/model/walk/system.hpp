@@ -15,10 +15,10 @@ enum class Compression : std::uint8_t {
 };
 
 enum class Combining : std::uint8_t {
-  raw,        // streams are decoded first
-  streams,    // raw operands are compressed first
-  quantised,  // codes + stream; raw operands are quantised first, by an own kernel
-  fused,      // raw + stream
+  raw,      // streams are decoded first
+  streams,  // raw operands are compressed first
+  quantised,
+  fused,
 };
 
 struct System {
@@ -29,8 +29,8 @@ struct System {
   bool agree = true;
   bool own_beside = false;  // a completed block is decoded while sent (without other overlap)
   int sums_after = 0;       // sums of streams before the last decoding
-  bool raw_inside = false;  // inside a node
-  double raw_below = 0;     // bytes: shorter messages are raw
+  bool raw_inside = false;
+  double raw_below = 0;  // bytes: shorter messages are raw
 };
 
 System system_of(payload::Kind kind, bool raw_inside = false, double raw_below = 0) noexcept;

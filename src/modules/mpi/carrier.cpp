@@ -48,8 +48,8 @@ struct Transfer {
   bool sends = false;
   int peer = 0;
   int tag = 0;
-  std::byte* data = nullptr;  // never written by a send
-  std::size_t size = 0;       // length, or a receive's capacity
+  std::byte* data = nullptr;
+  std::size_t size = 0;
   std::size_t moved = 0;
 };
 
@@ -66,7 +66,7 @@ class MpiCarrier final : public Carrier {
   ~MpiCarrier() override {
     int over = 0;
     MPI_Finalized(&over);
-    if (over) return;  // freeing would be an error that ends the program
+    if (over) return;
     const bool settled = alarms_->quiet() && lost_.empty() && requests_.empty() && !has_arrivals(comm_);
     alarms_.reset();
     for (MPI_Request& r : lost_) MPI_Request_free(&r);
@@ -169,7 +169,6 @@ class MpiCarrier final : public Carrier {
     return MPI_Testsome(n, requests_.data() + first, count, indices_.data(), statuses_.data());
   }
 
-  // Reports complete transfers, and starts the next chunk of others.
   Status look(std::span<Completion> done, std::size_t* n) noexcept {
     if (requests_.empty()) return Status::ok;
     const std::size_t room = std::min(requests_.size(), done.size());
@@ -222,8 +221,8 @@ class MpiCarrier final : public Carrier {
   int size_;
   std::uint64_t tags_;
   std::size_t chunk_;
-  std::size_t next_ = 0;               // where the next look begins
-  std::vector<MPI_Request> requests_;  // one per transfer, in order of starting
+  std::size_t next_ = 0;
+  std::vector<MPI_Request> requests_;
   std::vector<Transfer> transfers_;
   Waiting waiting_{true};
   std::vector<int> indices_;
@@ -234,7 +233,7 @@ class MpiCarrier final : public Carrier {
 
 // The standard has the limit on MPI_COMM_WORLD (absent with sessions alone); Open MPI has it on no split communicator.
 std::uint64_t tags_of(MPI_Comm comm) noexcept {
-  constexpr std::uint64_t least = 32768;  // of any MPI
+  constexpr std::uint64_t least = 32768;
   int found = 0, world = 0;
   int* upper = nullptr;
   MPI_Comm_get_attr(comm, MPI_TAG_UB, &upper, &found);

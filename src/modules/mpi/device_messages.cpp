@@ -27,7 +27,7 @@ F find(const char* name) noexcept {
 }
 
 bool ask() noexcept {
-  constexpr int cuda = 0;  // MPIX_GPU_SUPPORT_CUDA
+  constexpr int cuda = 0;
   int yes = 0;
   if (const auto query = find<int (*)()>("MPIX_Query_cuda_support")) return query() == 1;
   const auto query = find<int (*)(int, int*)>("MPIX_GPU_query_support");
@@ -178,7 +178,6 @@ class MpiDeviceMessages final : public DeviceMessages {
   std::vector<MPI_Status> statuses_;
 };
 
-// Least of the ranks' values, or timeout.
 Status least_of_all(MPI_Comm comm, int mine, double limit, int* least) noexcept {
   using Clock = std::chrono::steady_clock;
   struct Numbers {

@@ -9,7 +9,7 @@
 namespace stretto::modules {
 namespace {
 
-constexpr std::size_t header = 1024;     // more than any MPI's
+constexpr std::size_t header = 1024;
 constexpr std::size_t worth_it = 32768;  // below, messages would be too many to beat a rendezvous
 
 // False: the MPI lacks it, or has closed its component.

@@ -13,7 +13,6 @@ MPI_Datatype mpi_type(stretto_type t) noexcept;
 // A mean is a sum, divided at the end. MPI_OP_NULL: none.
 MPI_Op mpi_op(stretto_op op) noexcept;
 
-// With the MPI's text.
 Status status_of(int code) noexcept;
 
 }  // namespace stretto::modules

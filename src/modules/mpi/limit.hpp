@@ -9,7 +9,6 @@
 
 namespace stretto::modules {
 
-// Describes ended peers, if any.
 using PeerDiagnosis = std::function<std::string()>;
 
 // Prints a diagnosis on standard error and calls MPI_Abort, since a call inside the MPI cannot return. `comm` outlives

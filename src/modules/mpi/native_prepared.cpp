@@ -25,7 +25,7 @@ int call(const CallArguments& c, const void* s, void* r) noexcept {
   if constexpr (what == Collective::reduce_scatter_block)
     return MPI_Reduce_scatter_block(s, r, c.count, c.type, c.op, c.comm);
   if constexpr (what == Collective::allgather) return MPI_Allgather(s, c.count, c.type, r, c.count, c.type, c.comm);
-  if constexpr (what == Collective::bcast)  // the other buffer is null
+  if constexpr (what == Collective::bcast)
     return MPI_Bcast(s ? const_cast<void*>(s) : r, c.count, c.type, c.root, c.comm);
   if constexpr (what == Collective::scatter) return MPI_Scatter(s, c.count, c.type, r, c.count, c.type, c.root, c.comm);
   if constexpr (what == Collective::gather) return MPI_Gather(s, c.count, c.type, r, c.count, c.type, c.root, c.comm);
@@ -75,7 +75,7 @@ std::unique_ptr<PreparedCall> prepare_on(MPI_Comm comm, carrier::Watchdog& watch
     case Collective::scatterv:
     case Collective::gatherv:
     case Collective::alltoallv:
-    case Collective::agreement: break;  // with counts or several inputs, or not in MPI
+    case Collective::agreement: break;
   }
   return nullptr;
 }

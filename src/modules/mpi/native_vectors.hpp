@@ -30,7 +30,7 @@ struct Arguments {
 struct Vectors {
   std::vector<int> counts, displs;
   std::vector<std::byte> staging;
-  std::vector<std::size_t> places;  // displacements of staged blocks; empty: none
+  std::vector<std::size_t> places;
 };
 
 struct Staged {
@@ -39,7 +39,6 @@ struct Staged {
   Arguments arguments;
   Vectors vectors;  // of alltoallv: received blocks
   Vectors send_vectors;
-  // Staged blocks return at the end.
   std::size_t element = 1;
   void* unstaged = nullptr;
 };

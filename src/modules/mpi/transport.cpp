@@ -148,7 +148,6 @@ class MpiTransport final : public backend::Transport {
     return all;
   }
 
-  // By the launcher's environment, else all.
   int others_here() const noexcept override {
     int world = 0;
     MPI_Comm_size(MPI_COMM_WORLD, &world);
@@ -179,15 +178,15 @@ class MpiTransport final : public backend::Transport {
   MPI_Comm comm_;
   Duplicates ready_;
   int rank_ = 0, size_ = 1;
-  SharedWatchdog watchdog_;  // of the creation
-  SharedWatchdog native_;    // of the MPI's own collectives
+  SharedWatchdog watchdog_;
+  SharedWatchdog native_;
   std::optional<carrier::Limited> creation_;
 };
 
 }  // namespace
 
 Status make_mpi_transport(MPI_Comm parent, std::unique_ptr<backend::Transport>* transport, Duplicates ready) noexcept {
-  enum Made : int { no_duplicate, no_memory, complete };  // the least of all ranks
+  enum Made : int { no_duplicate, no_memory, complete };
   if (const Status s = usable(parent); s != Status::ok) return s;
   const ErrorsReturned returned(parent);
   const double limit = limit_of_creation();

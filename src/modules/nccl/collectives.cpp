@@ -61,7 +61,7 @@ Result enqueue_collective(const Functions& nccl, const Call& c, int rank, Comm c
     return nccl.broadcast(buffer, buffer, c.count, type, c.root, comm, stream);
   }
   const std::size_t before = static_cast<std::size_t>(rank) * c.count * stretto_type_size(c.type);
-  std::byte* const own = static_cast<std::byte*>(c.recv) + before;  // the rank's block in place for NCCL
+  std::byte* const own = static_cast<std::byte*>(c.recv) + before;
   if (c.collective == Collective::allgather)
     return nccl.all_gather(in_place ? own : c.send, c.recv, c.count, type, comm, stream);
   return nccl.reduce_scatter(in, in_place ? own : c.recv, c.count, type, op, comm, stream);

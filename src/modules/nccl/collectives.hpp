@@ -5,7 +5,6 @@
 
 namespace stretto::modules::nccl {
 
-// For this type and operation, raw.
 bool has_collective(const call::Call& call) noexcept;
 
 // Requires has_collective(). In place, a reduce_scatter replaces the rank's block.

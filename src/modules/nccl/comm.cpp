@@ -75,7 +75,7 @@ class NcclComm final : public backend::DeviceComm {
         first.transfers.pop_back();
       }
       if (!first.transfers.empty()) break;
-      free_events_.push_back(first.event);  // take_event() made room
+      free_events_.push_back(first.event);
       groups_.pop_front();
     }
     return Status::ok;
@@ -253,7 +253,7 @@ class NcclComm final : public backend::DeviceComm {
   void* stream_ = nullptr;
   std::deque<Group> groups_;
   std::vector<void*> free_events_;
-  std::size_t events_ = 0;  // all that exist
+  std::size_t events_ = 0;
   OwnBlock own_block_;
   bool broken_ = false;
   std::array<char, 512> why_{};

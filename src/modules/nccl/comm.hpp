@@ -7,7 +7,6 @@
 
 namespace stretto::modules::nccl {
 
-// As in Module.
 Status make_id(backend::DeviceCommId* id) noexcept;
 Status make_comm(const backend::DevicePlace& place, const backend::DeviceCommId& id,
                  std::unique_ptr<backend::DeviceComm>* made) noexcept;

@@ -28,12 +28,12 @@ struct Transfer {
   std::uint64_t id = 0;
   int peer = 0;
   bool sends = false, in_use = false, ended = false, withdrawn = false;
-  bool spreads = false;          // takes a further connection
-  ucs_status_t status = UCS_OK;  // of the first failed part
+  bool spreads = false;
+  ucs_status_t status = UCS_OK;
   std::size_t bytes = 0;
   std::byte* room = nullptr;
   std::size_t capacity = 0;
-  void* request = nullptr;  // of the message, or of its lead
+  void* request = nullptr;
   std::array<void*, most_connections> pieces{};
   Lead lead;
 };
@@ -144,7 +144,7 @@ class UcxCarrier final : public Carrier {
     if (!at->ended && !at->sends) cancel_requests(*at);
     for (int turn = 0; !has_ended(*at) && turn < 1000; ++turn)
       if (worker_.progress() == 0) sched_yield();
-    if (!at->ended) return false;  // swept up when it ends
+    if (!at->ended) return false;
     release(*at);
     return true;
   }
@@ -199,7 +199,7 @@ class UcxCarrier final : public Carrier {
     Waiting waiting(true);
     while (hearing_ && (status = worker_.ucp().request_check_status(hearing_)) == UCS_INPROGRESS && Clock::now() < end)
       if (worker_.progress() == 0) waiting.rest();
-    if (status == UCS_INPROGRESS) return false;  // the next poll goes on
+    if (status == UCS_INPROGRESS) return false;
     if (hearing_) worker_.ucp().request_free(std::exchange(hearing_, nullptr));
     if (status != UCS_OK) return false;
     *alarm = *heard_;
@@ -322,7 +322,7 @@ class UcxCarrier final : public Carrier {
     t.request = nullptr;
     t.pieces = {};
     t.in_use = false;
-    free_.push_back(&t);  // has room: its place was taken before
+    free_.push_back(&t);
   }
 
   // Reports the last transfer only once all sent bytes have left.
@@ -337,7 +337,7 @@ class UcxCarrier final : public Carrier {
         continue;
       }
       if (*n == done.size()) break;
-      if (open_ == 1 && !worker_.has_left()) break;  // perhaps no progress follows
+      if (open_ == 1 && !worker_.has_left()) break;
       done[(*n)++] = completion(t);
       --open_;
       release(t);
@@ -397,14 +397,14 @@ class UcxCarrier final : public Carrier {
   UcxWorker& worker_;
   const unsigned channel_, connections_;
   unsigned losses_ = 0;
-  std::size_t open_ = 0;  // not reported
+  std::size_t open_ = 0;
   Waiting waiting_ = worker_.waiting();
   bool ends_ = false;
   std::unique_ptr<std::deque<Transfer>> transfers_ = std::make_unique<std::deque<Transfer>>();  // stable addresses
   std::vector<Transfer*> free_;
   std::size_t raised_ = 0;
   std::unique_ptr<std::array<Alarm, most_alarms>> alarms_;
-  std::unique_ptr<Alarm> heard_;  // received by hearing_ from hearing_from_
+  std::unique_ptr<Alarm> heard_;
   void* hearing_ = nullptr;
   int hearing_from_ = -1;
   std::vector<void*> alarm_requests_;

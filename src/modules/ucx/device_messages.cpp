@@ -23,7 +23,7 @@ struct Transfer {
   std::size_t bytes;
   void* request = nullptr;
   ucs_status_t status = UCS_OK;  // once there is no request
-  std::size_t came = 0;          // of a receive
+  std::size_t came = 0;
 };
 
 class UcxDeviceMessages final : public DeviceMessages {
@@ -86,7 +86,7 @@ class UcxDeviceMessages final : public DeviceMessages {
   // Ends with its peer's status if it cannot begin. The list has room.
   void begin(const DeviceTransfer& given) noexcept {
     Transfer t{given.id, given.peer, given.sends, given.bytes};
-    ucp_ep_h endpoint = nullptr;  // notices a sender's end
+    ucp_ep_h endpoint = nullptr;
     ucp_request_param_t how{};
     how.op_attr_mask = UCP_OP_ATTR_FIELD_MEMORY_TYPE;
     how.memory_type = UCS_MEMORY_TYPE_CUDA;

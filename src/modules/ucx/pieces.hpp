@@ -29,7 +29,6 @@ constexpr unsigned pieces_of(std::size_t bytes, unsigned connections) noexcept {
   return static_cast<unsigned>(std::clamp<std::size_t>(bytes / least_piece, 1, connections));
 }
 
-// Begins on a whole page of the message.
 constexpr Piece piece_of(std::size_t bytes, unsigned pieces, unsigned i) noexcept {
   constexpr std::size_t page = 4096;
   const std::size_t each = (bytes / pieces + page) / page * page, offset = std::min(each * i, bytes);

@@ -8,7 +8,7 @@ namespace stretto::modules {
 
 struct Connections {
   unsigned between = 1;
-  unsigned inside = 1;  // to a peer on this host
+  unsigned inside = 1;
 };
 
 // STRETTO_CONNECTIONS for all peers, else the defaults for this machine. invalid_argument: it is no number of the

@@ -52,7 +52,6 @@ class UcxTransport final : public backend::Transport {
     return exchange_->allgather(mine, bytes, all);
   }
 
-  // Binomial tree.
   Status broadcast(void* data, std::size_t bytes) noexcept override {
     int held = 1;
     while (held < size()) held *= 2;
@@ -124,7 +123,6 @@ class UcxTransport final : public backend::Transport {
     return done.status;
   }
 
-  // Apart from the exchange's.
   static constexpr std::uint64_t tag_of_broadcasts = std::uint64_t{1} << 19, tag_of_farewells = tag_of_broadcasts + 1;
   static constexpr double longest_farewell = 5;
 

@@ -189,7 +189,7 @@ void UcxWorker::drain() noexcept {
     if (!UCS_PTR_IS_PTR(request)) continue;
     const bool in_progress = ucp_.request_check_status(request) == UCS_INPROGRESS;
     ucp_.request_free(request);
-    if (in_progress) return;  // no progress follows
+    if (in_progress) return;
   }
 }
 

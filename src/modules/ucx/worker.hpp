@@ -27,7 +27,7 @@ namespace stretto::modules {
 
 inline constexpr std::uint64_t tag_bits = 20, cut_bits = 1, rank_bits = 14, channel_bits = 3, piece_bits = 3;
 inline constexpr int most_ranks = 1 << rank_bits;
-inline constexpr unsigned channel_of_pieces = 7;  // of all carriers
+inline constexpr unsigned channel_of_pieces = 7;
 static_assert(most_connections <= 1u << piece_bits);
 
 class UcxWorker {
@@ -51,7 +51,6 @@ class UcxWorker {
   // An unreachable rank's error, or UCS_OK.
   ucs_status_t lost(int rank) const noexcept { return peers_[static_cast<std::size_t>(rank)].status; }
   unsigned losses() const noexcept { return losses_; }
-  // With a message that names `rank`.
   Status failed(int rank, ucs_status_t status) const noexcept;
 
   std::uint64_t tag(unsigned channel, int sender, std::uint64_t message) const noexcept {
@@ -119,13 +118,13 @@ class UcxWorker {
 
   const Ucp& ucp_;
   ucp_context_h context_ = nullptr;
-  bool wakes_ = false;  // each worker has an event descriptor
-  unsigned busy_ = 0;   // successive sleeps that found events
+  bool wakes_ = false;
+  unsigned busy_ = 0;  // successive sleeps that found events
   std::array<int, most_connections> descriptors_{};
   std::array<ucp_worker_h, most_connections> workers_{};  // by connection, on first use
   std::array<bool, most_connections> lacking_{};
-  std::array<bool, most_connections> held_{};      // perhaps unsent bytes since the last answer
-  std::array<void*, most_connections> leaving_{};  // requests that end once all has left
+  std::array<bool, most_connections> held_{};  // perhaps unsent bytes since the last answer
+  std::array<void*, most_connections> leaving_{};
   std::size_t spread_ = 0;
   unsigned turn_ = 0;
   static constexpr unsigned seldom = 16;
@@ -133,8 +132,8 @@ class UcxWorker {
   std::uint64_t secret_ = 0;
   std::vector<Peer> peers_;
   unsigned losses_ = 0, closed_ = 0;
-  std::vector<ucs_status_ptr_t> closing_;  // room for every endpoint
-  Connections told_;                       // of the settings
+  std::vector<ucs_status_ptr_t> closing_;
+  Connections told_;
   unsigned connections_ = 1;
   std::uint32_t number_ = 0;
 };

@@ -22,7 +22,7 @@ Buffers buffers_of(const WrappedCall& call, const Communicator& c, std::int64_t 
     case Function::allreduce:
     case Function::reduce_scatter_block:
     case Function::reduce_scatter: return {given(call.sendbuf, call.recvbuf), call.recvbuf};
-    case Function::reduce:  // undefined but at the root
+    case Function::reduce:
       return root ? Buffers{given(call.sendbuf, call.recvbuf), call.recvbuf} : Buffers{call.sendbuf, nullptr};
     case Function::bcast: return root ? Buffers{call.recvbuf, nullptr} : Buffers{nullptr, call.recvbuf};
     case Function::gather:

@@ -16,7 +16,7 @@ struct Buffers {
 
 struct PassedBuffers {
   Buffers buffers;
-  std::int64_t extent = 0;  // see buffers_of()
+  std::int64_t extent = 0;
 };
 
 // The rank's own block, at byte `offset`, or MPI_IN_PLACE.

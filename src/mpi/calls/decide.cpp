@@ -81,7 +81,7 @@ const char* unless_memory_serves(const WrappedCall& call, const Settings& settin
     memory = last_of_ranks(memory_of(call, c), call.comm);
   }
   d->device = memory == Memory::device;
-  if (d->device && std::exchange(d->compares, false)) d->kind = Action::Kind::exact;  // moved data on devices
+  if (d->device && std::exchange(d->compares, false)) d->kind = Action::Kind::exact;
   if (memory == Memory::host || (d->device && wants_ours(*d))) return nullptr;
   return call.form == Form::blocking ? "device memory" : "nonblocking, where GPUs are in use";
 }
@@ -151,7 +151,7 @@ Decision decide(const WrappedCall& call, Communicator* communicator, const Runti
 
 stretto_options options_of(const Decision& d, const Settings& settings, stretto_report* report) {
   stretto_options o = STRETTO_OPTIONS_INIT;
-  o.check = settings.rules.looks_at_names() || d.device || d.compares;  // ranks compare first
+  o.check = settings.rules.looks_at_names() || d.device || d.compares;
   o.timeout = settings.timeout;
   o.reproducible = settings.reproducible;
   o.report = report;

@@ -14,11 +14,11 @@ namespace stretto::mpi {
 struct Decision {
   const char* why = nullptr;  // the MPI gets the call; null: stretto does
   bool by_rule = false;
-  bool early = false;     // before stretto's communicator is made
-  int line = 0;           // of the deciding rule; 0: none
-  bool fixed = false;     // STRETTO_REPRODUCIBLE applies
-  bool compares = false;  // ranks compare the call first, since their types may differ
-  bool device = false;    // some rank's buffers are in device memory (started call: may be)
+  bool early = false;  // before stretto's communicator is made
+  int line = 0;
+  bool fixed = false;  // STRETTO_REPRODUCIBLE applies
+  bool compares = false;
+  bool device = false;  // some rank's buffers are in device memory (started call: may be)
   Shape shape;
   Communicator* communicator = nullptr;
   Action::Kind kind = Action::Kind::usual;
@@ -35,7 +35,6 @@ stretto_options options_of(const Decision& d, const Settings& settings, stretto_
 
 std::string rule_of(const Decision& d);
 
-// The deciding rule or setting, or "".
 std::string asked_by(const Decision& d);
 
 std::string path_of(const stretto_report& r);

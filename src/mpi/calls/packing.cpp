@@ -67,7 +67,7 @@ std::byte* Buffer::room(std::size_t bytes) {
 
 Status Buffer::give(const void* buffer, std::int64_t count, MPI_Datatype type, MPI_Comm comm, bool shared) {
   if (!shared && is_dense(type)) {
-    data_ = static_cast<std::byte*>(const_cast<void*>(buffer));  // read only
+    data_ = static_cast<std::byte*>(const_cast<void*>(buffer));
     return Status::ok;
   }
   data_ = room(static_cast<std::size_t>(count * bytes_of(type)));

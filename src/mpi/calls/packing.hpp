@@ -21,7 +21,7 @@ std::int64_t extent_of(MPI_Datatype type) noexcept;
 
 class Buffer {
  public:
-  Buffer() {}  // not zeroed
+  Buffer() {}
   ~Buffer();
   Buffer(const Buffer&) = delete;
   Buffer& operator=(const Buffer&) = delete;
@@ -31,7 +31,6 @@ class Buffer {
   Status take(void* buffer, std::int64_t count, MPI_Datatype type, MPI_Comm comm, bool shared, bool keeps);
   // Keeps the type, which the program may free, until put_back().
   Status hold();
-  // After the collective: unpacks the result.
   Status put_back();
 
   std::byte* data() const noexcept { return data_; }
@@ -41,7 +40,7 @@ class Buffer {
 
   std::byte* data_ = nullptr;
   std::unique_ptr<std::byte[]> packed_;
-  std::array<std::byte, 512> brief_;  // instead of packed_, if short
+  std::array<std::byte, 512> brief_;
   void* place_ = nullptr;
   std::int64_t count_ = 0;
   MPI_Datatype type_ = MPI_DATATYPE_NULL;

@@ -61,7 +61,7 @@ class Account {
  private:
   void note(const RowKey& key, const Decision& d, Tally t, Server server) {
     t.calls = 1;
-    t.bytes = call_.form == Form::persistent ? 0 : static_cast<double>(d.shape.bytes);  // its starts move the data
+    t.bytes = call_.form == Form::persistent ? 0 : static_cast<double>(d.shape.bytes);
     t.seconds = std::chrono::duration<double>(Clock::now() - begun_).count();
     statistics_->add(key, t, server);
   }

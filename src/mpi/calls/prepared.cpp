@@ -54,7 +54,7 @@ bool fits(std::int64_t n) noexcept {
 }
 
 void PreparedByArguments::keep(const WrappedCall& call, const Communicator& c, const PassedBuffers& passed) noexcept {
-  if (call.recvcounts) return;  // not part of the key
+  if (call.recvcounts) return;
   // Only calls without copies: their buffers are the program's, with dense elements.
   if (buffers_of(call, c, passed.extent) != passed.buffers) return;
   if (!fits<std::uint32_t>(call.sendcount) || !fits<std::uint32_t>(call.recvcount) ||

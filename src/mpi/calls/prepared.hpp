@@ -27,7 +27,7 @@ class PreparedByArguments {
   // Handles stay valid: dense types and served operations are predefined, or are only compared.
   struct Key {
     Function operation{};
-    std::uint8_t buffers = 0;  // api::buffers_kind() of the passed buffers
+    std::uint8_t buffers = 0;
     std::uint16_t extent = 0;
     std::uint32_t sendcount = 0, recvcount = 0;
     int root = 0;
@@ -36,7 +36,7 @@ class PreparedByArguments {
   };
   struct alignas(64) Line {
     Key key;
-    api::Prepared call;  // empty: a free line
+    api::Prepared call;
   };
   static_assert(sizeof(Line) == 64);
   static std::size_t hash_of(const WrappedCall& call) noexcept;

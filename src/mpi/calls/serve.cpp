@@ -133,7 +133,6 @@ stretto_status prepare(const Communicator& c, const Step& step) noexcept {
   return to_c(s);
 }
 
-// Types that are not dense are packed.
 struct Blocks {
   bool dense = false, in_place = false;
   std::byte* base = nullptr;

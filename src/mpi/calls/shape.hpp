@@ -12,18 +12,17 @@
 namespace stretto::mpi {
 
 struct Shape {
-  const Element* element = nullptr;  // of reductions; moved data are bytes
-  const Element* moved = nullptr;    // floating-point elements of moved data; types may differ between ranks
+  const Element* element = nullptr;
+  const Element* moved = nullptr;  // floating-point elements of moved data; types may differ between ranks
   stretto_op op = STRETTO_SUM;
   std::int64_t bytes = 0;  // of a rank's vector or block; of all, if they differ
   bool floating_sum = false, floating_extreme = false;
-  bool moves = false;  // data that streams can move
+  bool moves = false;
 };
 
-// Empty: stretto has none.
 std::optional<schedule::Collective> collective_of(Function f) noexcept;
 
-// Why the MPI gets the call, or null.
+// The reason why the MPI gets the call, or null.
 const char* shape_of(const WrappedCall& call, const Communicator& c, Shape* shape) noexcept;
 
 }  // namespace stretto::mpi

@@ -12,8 +12,8 @@ enum class Nature { integer, address, fortran_integer, bytes, floating, complex 
 
 struct Element {
   Nature nature = Nature::bytes;
-  stretto_type type = STRETTO_U8;  // complex: a part's
-  int parts = 1;                   // elements of `type` per MPI element
+  stretto_type type = STRETTO_U8;
+  int parts = 1;  // elements of `type` per MPI element
 };
 
 // Null: derived types, pairs, characters, logicals, long double.

@@ -19,7 +19,6 @@ namespace stretto::mpi {
 
 enum class Form : std::uint8_t { blocking, nonblocking, persistent };
 
-// All ranks' numbers: int, or 64 bits for large counts.
 class Numbers {
  public:
   Numbers() = default;

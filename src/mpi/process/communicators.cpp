@@ -37,7 +37,7 @@ constexpr int most_reserved = 64;
 std::atomic<int> reserved{0};
 
 // Per process: lives are expected to be like earlier ones.
-std::atomic<int> short_lives{0};  // less long ones, at least 0
+std::atomic<int> short_lives{0};
 // shortest; others include waits for late ranks
 std::atomic<Clock::rep> making{Clock::rep{1} << 60};
 
@@ -66,10 +66,10 @@ void keep(Communicator* c) noexcept {
 int forget(MPI_Comm, int, void* value, void*) noexcept {
   ++generation;
   std::unique_ptr<Communicator> c(static_cast<Communicator*>(value));
-  c->prepared.clear();  // before the stretto_comm
+  c->prepared.clear();
   if (c->reserves) --reserved;
   if (kept.load()) {
-    keep(c.release());  // at MPI_Finalize
+    keep(c.release());
   } else if (!c->comm) {
     if (c->reserves) count_life(Clock::now() - c->made_at, c->reserving.count());
   } else if (const auto before = before_free.load(); before && !before(c.get())) {
@@ -163,7 +163,7 @@ int use_wanted(MPI_Comm comm, Communicator* c, double limit) noexcept {
   if (c->wanted > 0) return c->wanted;
   constexpr int least = use_before_making;
   if (!within_world(comm, c->size)) return least;
-  const carrier::Limited limited(&c->watchdog, "stretto_comm_create", limit);  // the limit's clock starts here
+  const carrier::Limited limited(&c->watchdog, "stretto_comm_create", limit);
   const bool spare = reserved.load() < most_reserved;
   int mine = least << (spare ? short_lives.load() : most_short_lives), most = least;
   c->wanted = PMPI_Allreduce(&mine, &most, 1, MPI_INT, MPI_MAX, comm) == MPI_SUCCESS ? most : least;
@@ -171,7 +171,7 @@ int use_wanted(MPI_Comm comm, Communicator* c, double limit) noexcept {
 }
 
 void reserve(MPI_Comm comm, Communicator* c, double limit) noexcept {
-  constexpr int patience = 3;  // number of early frees
+  constexpr int patience = 3;
   if (c->inter || c->size == 1 || !within_world(comm, c->size)) return;
   if (use_wanted(comm, c, limit) > use_before_making << patience) return;
   const RecursionGuard guard;  // the MPI calls the program's attribute functions
@@ -246,7 +246,7 @@ std::string take_info(MPI_Comm comm, MPI_Info info) {
   const std::optional<std::optional<Bound>> given = bound_in(info, &complaint);
   Communicator* c = given ? find_communicator(comm) : nullptr;
   if (!c) return complaint;
-  c->prepared.clear();  // they are exact calls
+  c->prepared.clear();
   c->bound = *given;
   return {};
 }

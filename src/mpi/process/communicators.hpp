@@ -16,7 +16,6 @@
 
 namespace stretto::mpi {
 
-// Ranks use the largest kind that any of them has.
 enum class Memory : int {
   host,
   device,  // usable by stretto
@@ -29,19 +28,19 @@ struct Communicator {
   Communicator(const Communicator&) = delete;
   Communicator& operator=(const Communicator&) = delete;
 
-  carrier::Watchdog watchdog;   // for blocking calls of the MPI
-  stretto_comm comm = nullptr;  // null: not made yet, or impossible
-  modules::Duplicates ready;    // duplicates for `comm`, made by reserve()
+  carrier::Watchdog watchdog;
+  stretto_comm comm = nullptr;
+  modules::Duplicates ready;
   PreparedByArguments prepared;
   int rank = 0, size = 1;
   bool inter = false;
   bool reserves = false;
-  std::string refused;                              // reason why `comm` cannot be made
-  std::optional<Bound> bound;                       // of the info key stretto_bound
-  Memory memory = Memory::host;                     // largest kind that a rank may pass
-  int use = 0;                                      // eligible calls in which this rank met the others
-  int wanted = 0;                                   // `use` at which ranks make `comm`; 0: not agreed yet
-  std::chrono::steady_clock::time_point made_at{};  // `comm`, or the duplicates
+  std::string refused;
+  std::optional<Bound> bound;
+  Memory memory = Memory::host;
+  int use = 0;     // eligible calls in which this rank met the others
+  int wanted = 0;  // `use` at which ranks make `comm`; 0: not agreed yet
+  std::chrono::steady_clock::time_point made_at{};
   std::chrono::steady_clock::duration reserving{};
   const char* made_by = nullptr;  // MPI function; null: unknown
   unsigned told = 0;              // failures, a bit per status
@@ -51,7 +50,6 @@ struct Communicator {
 
 inline constexpr const char* outside_reason = "processes outside MPI_COMM_WORLD";
 
-// For floating-point sums; "none" removes it.
 inline constexpr const char* bound_key = "stretto_bound";
 
 // Making a stretto_comm takes as long as hundreds of short calls: it waits for 64 calls below 1 KiB or 3 long ones, and

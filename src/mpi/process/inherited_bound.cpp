@@ -8,7 +8,7 @@ namespace {
 
 struct BoundAttribute {
   Bound bound;
-  bool open;  // on the parent
+  bool open;
 };
 
 // Without memory the duplicate fails: ranks would wait for each other if only some had the bound.

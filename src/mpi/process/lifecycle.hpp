@@ -12,10 +12,8 @@ bool may_begin() noexcept;
 // After MPI_Init. Collective over MPI_COMM_WORLD.
 int initialised(int code) noexcept;
 
-// After a function gave `comm` this info.
 int informed(int code, MPI_Comm comm, MPI_Info info) noexcept;
 
-// After the C function `by` made `comm`.
 int constructed(int code, MPI_Comm comm, const char* by, MPI_Info info) noexcept;
 
 // While a duplicate of `parent` starts with this info.
@@ -27,7 +25,7 @@ class InheritedBound {
   InheritedBound& operator=(const InheritedBound&) = delete;
 
  private:
-  MPI_Comm parent_ = MPI_COMM_NULL;  // null: no bound
+  MPI_Comm parent_ = MPI_COMM_NULL;
 };
 
 // True: *at (a void*) is memory that peers can map; else the MPI serves.

@@ -242,7 +242,7 @@ std::string why_exact(const Row& r) {
 std::string uncompressed(const std::vector<Row>& rows) {
   std::map<std::string, std::uint64_t> reasons;
   for (const Row& r : rows) {
-    if (r.key.path.find(',') != std::string::npos) return {};  // a payload
+    if (r.key.path.find(',') != std::string::npos) return {};
     if (r.key.operation.find("reduce") != std::string::npos) reasons[why_exact(r)] += r.tally.calls;
   }
   if (reasons.empty()) return "bound: a bound was given, and no reduction was called\n";

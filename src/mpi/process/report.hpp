@@ -20,12 +20,11 @@ bool can_be_written(const std::string& file);
 struct Row {
   RowKey key;
   Tally tally;
-  Timeline timeline;  // equal stretches in all rows
+  Timeline timeline;
 };
 
 using Hosts = std::map<std::string, int>;
 
-// `bounded`: a bound applies to all sums.
 std::string table(const std::vector<Row>& rows, int ranks, const Hosts& hosts, bool bounded);
 std::string to_json(const std::vector<Row>& rows, int ranks, const Hosts& hosts);
 

@@ -33,7 +33,6 @@ inline bool serves() noexcept {
 // MPI_Init.
 void open_up() noexcept;
 
-// On standard error, on rank 0.
 void tell_once(std::string_view text) noexcept;
 
 // Before MPI_Finalize: prints a requested report. Collective over MPI_COMM_WORLD.

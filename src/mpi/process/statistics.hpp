@@ -26,7 +26,7 @@ struct RowKey {
   std::string operation;  // "allreduce", "iallreduce"
   std::string path;       // "ring, fused", or "MPI"
   std::string why;
-  std::size_t size = 0;  // index into largest_of_size, set by Statistics
+  std::size_t size = 0;
   auto operator<=>(const RowKey&) const = default;
 };
 
@@ -40,22 +40,22 @@ struct Ignored {
 
 struct Tally {
   std::uint64_t calls = 0;
-  double bytes = 0;  // as in Shape
+  double bytes = 0;
   double seconds = 0;
   double raw_bytes = 0;   // to send without compression
   double sent_bytes = 0;  // sent, over calls that know it
   double known = 0;
-  double promised_error = 0;       // maximum
+  double promised_error = 0;
   double error_with_rounding = 0;  // maximum over calls with a bound; infinite: unknown
   double saved = 0;                // estimate in seconds (Statistics::all)
   double saved_least = 0;
   double saved_most = 0;
   double predicted = 0;  // seconds by the model, for these calls and for the MPI's own collective
   double predicted_mpi = 0;
-  double in_flight = 0;  // communication cores: from start to arrival
-  double attended = 0;   // part of it in starts and waits
-  double hidden = 0;     // part of it beside the program's own work
-  int split = 0;         // most tree levels on the program's cores
+  double in_flight = 0;
+  double attended = 0;  // part of it in starts and waits
+  double hidden = 0;    // part of it beside the program's own work
+  int split = 0;        // most tree levels on the program's cores
   Ignored ignored;
 
   void add(const Tally& other) noexcept;
@@ -63,7 +63,7 @@ struct Tally {
 
 struct Record {
   Tally tally;
-  Timeline timeline;  // from the end of MPI_Init
+  Timeline timeline;
 };
 
 // Times of calls on communication cores are not comparable with the MPI's.
@@ -71,7 +71,6 @@ enum class Server : std::uint8_t { stretto, mpi, cores };
 
 class Statistics {
  public:
-  // Sets key.size from the bytes.
   void add(RowKey key, const Tally& tally, Server server);
 
   // A path saves its number of calls times a difference of medians: its latest calls against the MPI's latest of that
@@ -80,7 +79,7 @@ class Statistics {
   std::map<RowKey, Record> all() const;
 
  private:
-  using Length = std::pair<std::string, int>;  // operation, log2 of the bytes
+  using Length = std::pair<std::string, int>;
   // The median of the latest calls ignores delays by a busy machine or late ranks.
   class LatestTimes {
    public:

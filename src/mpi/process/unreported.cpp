@@ -50,7 +50,7 @@ bool is_first_rank() noexcept {
   char text[24];
   std::snprintf(text, sizeof text, "%ld", static_cast<long>(getpid()));
   static_cast<void>(setenv(kFirst, text, 0));
-  Path path;  // perhaps left by a killed process
+  Path path;
   path_of(getpid(), path);
   unlink(path);
 }

@@ -38,7 +38,7 @@ class PassedRequests {
  private:
   MPI_Request* const given_;
   MPI_Request* at_;
-  std::vector<MPI_Request> before_, own_;  // empty: the program's own
+  std::vector<MPI_Request> before_, own_;
 };
 
 template <class Function>
@@ -61,7 +61,7 @@ int once(int n, MPI_Request* requests, const Test& test) noexcept {
 // `test` returns an MPI code and sets *done to stop.
 template <class Test>
 int until_done(const Test& test) noexcept {
-  constexpr int looks = 64;  // polls before yielding the core
+  constexpr int looks = 64;
   const CountedWait counted;
   stretto::Waiting pauses(true);
   for (int idle = 0;; ++idle) {

@@ -36,7 +36,7 @@ class ArgumentCopies {
     const Communicator& c = *d.communicator;
     for (int r = 0; r < c.size && call->recvcounts; ++r) counts_.push_back(call->recvcounts[r]);
     if (call->recvcounts) call->recvcounts = counts_.data();
-    if (d.shape.element) return;  // reductions: the element type is known
+    if (d.shape.element) return;
     types_.reserve(2);
     const bool root = c.rank == call->root, scatters = call->operation == Function::scatter;
     const bool gathers = call->operation == Function::gather, casts = call->operation == Function::bcast;
@@ -69,7 +69,7 @@ struct Prepared {
 
   WrappedCall call;
   Decision decision;
-  Communicator* communicator = nullptr;  // null: the MPI runs it
+  Communicator* communicator = nullptr;
   MPI_Request run = MPI_REQUEST_NULL;
   bool was_ours = false;
   std::shared_ptr<const ArgumentCopies> kept;

@@ -20,7 +20,6 @@ bool follows_starts() noexcept;
 // `native` starts them if none is stretto's.
 int start(std::span<const MPI_Request> requests, Native native) noexcept;
 
-// Before the handle may be reused.
 void released(MPI_Request request) noexcept;
 
 // The MPI runs this communicator's from now on.

@@ -33,7 +33,7 @@ struct Started {
   Started(const WrappedCall& c, const Decision& d) : call(c), decision(d) {}
 
   WrappedCall call;
-  Decision decision;  // its stretto_comm outlives this object
+  Decision decision;
   CallBuffers call_buffers;
   stretto_report report = STRETTO_REPORT_INIT;
   stretto_request request = nullptr;
@@ -44,7 +44,6 @@ struct Started {
   double starting = 0, waited_before = 0;
 };
 
-// Incomplete requests.
 class Registry {
  public:
   // Allocates nothing, so it cannot fail after a start.
@@ -122,7 +121,6 @@ int cancel(void*, int complete) noexcept { return complete ? MPI_SUCCESS : MPI_E
 
 bool was_refused(const Started& s) noexcept { return std::string_view(s.report.reason) == "refused"; }
 
-// Communication cores have no choice of paths.
 std::string why_started(const Started& s) {
   std::string why = asked_by(s.decision);
   if (!why.empty()) why += "; ";
@@ -148,7 +146,7 @@ void account(const Started& s) {
 }
 
 void complete(Started* s) noexcept {
-  stretto_status status = stretto_wait(s->request);  // already complete
+  stretto_status status = stretto_wait(s->request);
   if (status == STRETTO_OK) status = static_cast<stretto_status>(s->call_buffers.taken.put_back());
   if (status == STRETTO_OK) try {
       account(*s);
@@ -163,7 +161,6 @@ void complete(Started* s) noexcept {
 // The MPI completes shorter calls before another core is notified.
 constexpr std::int64_t least_driven = 16384;
 
-// Members that decide whether the node backend serves the call.
 backend::Call asked(const WrappedCall& call, const Decision& d) {
   backend::Call asked;
   asked.collective = *collective_of(call.operation);

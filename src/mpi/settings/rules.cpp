@@ -112,7 +112,6 @@ bool moves(Function operation) noexcept {
          operation == Function::gather || operation == Function::scatter || operation == Function::alltoall;
 }
 
-// Refuses rules without effect.
 Status check(const Rule& rule, const std::vector<std::string>& words, const std::string& decided, bool acts,
              const IsSchedule& is_schedule) {
   const Action& a = rule.action;

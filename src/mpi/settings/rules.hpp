@@ -48,7 +48,7 @@ struct Action {
 struct Rule {
   std::optional<Function> operation;
   std::int64_t from = 0, to = std::numeric_limits<std::int64_t>::max();  // bytes, inclusive
-  std::string site, comm;                                                // shell patterns; empty: any
+  std::string site, comm;
   Action action;
 };
 
@@ -64,7 +64,6 @@ class Rules {
                      const std::function<std::string()>& comm) const;
 
   bool empty() const noexcept { return rules_.empty(); }
-  // Names may differ between ranks.
   bool looks_at_names() const noexcept { return looks_at_names_; }
 
  private:

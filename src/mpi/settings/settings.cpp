@@ -13,7 +13,6 @@ void complain(Settings& s, fmt::format_string<Args...> f, Args&&... args) {
   s.complaints.push_back(fmt::format(f, std::forward<Args>(args)...) + "; it counts as not set");
 }
 
-// Returns the text: equal files are alike.
 std::string read_rules(const char* file, const IsSchedule& is_schedule, Settings& s) {
   std::string text;
   if (read_file(file, &text) != Status::ok) {
@@ -96,7 +95,7 @@ Settings read_settings(const Environment& environment, const IsSchedule& is_sche
 }
 
 void add_difference(const Difference& d, std::string* all) {
-  const bool within = d.there == d.first;  // one name, different contents
+  const bool within = d.there == d.first;
   *all += fmt::format("{}{} is {}{} on rank {} and {} on rank 0", all->empty() ? "" : "; ", d.variable, shown(d.there),
                       within ? ", of other content," : "", d.rank, shown(d.first));
 }

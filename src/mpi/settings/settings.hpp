@@ -15,15 +15,15 @@ namespace stretto::mpi {
 // Equal on all ranks, since it decides which messages they exchange.
 struct CommonSetting {
   std::string variable;
-  std::string given;    // for messages; empty: not set
-  std::string meaning;  // normalised, for comparison
+  std::string given;
+  std::string meaning;
 };
 
 struct Settings {
   bool on = true;
   std::optional<Bound> bound;
   bool bounds_moves = false;  // bounds act on moved data, minima and maxima besides sums
-  double ignore_above = 0;    // 0: not set
+  double ignore_above = 0;
   Rules rules;
   bool reproducible = false;
   bool report = false;
@@ -39,7 +39,6 @@ using Environment = std::function<const char*(const char* name)>;
 
 Settings read_settings(const Environment& environment, const IsSchedule& is_schedule = nullptr);
 
-// Between `rank` and rank 0; empty: not set.
 struct Difference {
   std::string_view variable, there, first;
   int rank;

@@ -63,7 +63,6 @@ bool find_lowest(const Settings& own, int rank, LowestRanks* lowest) noexcept {
   return PMPI_Allreduce(MPI_IN_PLACE, lowest, int{most_common + 2}, MPI_INT, MPI_MIN, MPI_COMM_WORLD) == MPI_SUCCESS;
 }
 
-// Between ranks `other` and 0; skipped without memory.
 bool tell(const Settings& own, std::size_t which, int other, std::string* difference) noexcept {
   const CommonSetting* d = which < own.common.size() ? &own.common[which] : nullptr;
   const std::string_view given = d ? std::string_view(d->given) : std::string_view();

@@ -9,11 +9,11 @@ namespace stretto::mpi {
 
 struct UniformSettings {
   bool yes = true;
-  int thread_level = 0;  // highest of all ranks
+  int thread_level = 0;
   // If not uniform; equal on every rank:
-  std::string difference;   // "" without memory
-  bool report = false;      // some rank wants a report
-  std::string report_file;  // the lowest rank's
+  std::string difference;
+  bool report = false;
+  std::string report_file;
 };
 
 // Collective over MPI_COMM_WORLD, and equal on every rank: one allreduce of three words, and more if settings differ.

@@ -20,13 +20,13 @@ struct View {
 struct File {
   // Owned by the caller. -1: no arena, or the program closed the descriptor; existing mappings stay valid.
   int fd = -1;
-  Identity which;  // also if fd is -1
+  Identity which;
 };
 
 struct Statistics {
   std::uint64_t allocations = 0;
   std::uint64_t refused = 0;  // the arena was full or does not exist
-  std::uint64_t used = 0;     // bytes in use
+  std::uint64_t used = 0;
   std::uint64_t peak = 0;
   std::uint64_t bound = 0;
 };

@@ -17,9 +17,8 @@ std::uint64_t default_bound(std::uint64_t memory, std::uint64_t address_space, s
 class Region {
  public:
   static Region& mine() noexcept;
-  static Region* made() noexcept;  // null before the first use
+  static Region* made() noexcept;
 
-  // If it is not made yet and its size is not set.
   static void at_most(std::uint64_t bytes) noexcept;
 
   View view() const noexcept { return {base_, shared_ ? bytes_ : 0}; }
@@ -55,19 +54,19 @@ class Region {
 
   std::mutex mutex_;
   Heap heap_;
-  int fd_ = -1;  // valid while its identity equals which_
+  int fd_ = -1;
   Identity which_;
   std::byte* base_ = nullptr;
   std::size_t bytes_ = 0;
-  std::size_t opened_ = 0;     // accessible bytes
-  bool locks_ = false;         // the program locks its mappings (mlockall)
-  bool shared_ = false;        // false in a forked child
-  std::uint32_t touched_ = 0;  // first unit that was never used
-  std::uint64_t idle_ = 0;     // approximate free bytes that still hold pages
+  std::size_t opened_ = 0;
+  bool locks_ = false;   // the program locks its mappings (mlockall)
+  bool shared_ = false;  // false in a forked child
+  std::uint32_t touched_ = 0;
+  std::uint64_t idle_ = 0;
   int fork_pipe_[2] = {-1, -1};
   Statistics statistics_;
   SettingError setting_error_;
-  SettingError none_;  // reason why there is no arena
+  SettingError none_;
 };
 
 const Interface& interface_of_mine() noexcept;

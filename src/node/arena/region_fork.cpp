@@ -10,7 +10,6 @@
 namespace stretto::node::arena {
 namespace {
 
-// Replaces shared memory by private memory with equal contents.
 bool copy(std::byte* at, std::size_t bytes) noexcept {
   void* const own = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (own == MAP_FAILED) return false;

@@ -10,7 +10,7 @@
 namespace stretto::node {
 namespace {
 
-constexpr std::size_t least_grains = 4;  // per chunk of a short vector
+constexpr std::size_t least_grains = 4;
 
 // Each source compresses its values once, chunk by chunk, into its slots, and readers decode them there. Cost of n
 // bytes: rounds n/chunk; compress n per source, decode n per source and reader; n/ratio cross. Error eps.

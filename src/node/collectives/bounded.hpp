@@ -24,7 +24,6 @@ struct BoundedCall {
   payload::Spec spec;  // homomorphic or fused, a floating type
 };
 
-// Counted once for any number of readers.
 struct StreamCounts {
   std::uint64_t raw_bytes = 0, stream_bytes = 0;
   payload::Seconds seconds;

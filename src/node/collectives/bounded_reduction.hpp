@@ -25,7 +25,7 @@ class BoundedReduction {
   struct Part {
     int owner = 0;
     std::size_t at = 0, count = 0;
-    std::size_t out = 0;  // first element of the result
+    std::size_t out = 0;
   };
   struct Published {
     std::uint32_t decoded = 0;  // 1: the sum in this slot is values, not a stream
@@ -45,13 +45,13 @@ class BoundedReduction {
   Coder& coder_;
   const BoundedCall& call_;
   const std::byte* in_;
-  std::byte* out_;  // null: this rank needs no result
+  std::byte* out_;
   std::size_t ranks_, me_;
   bool scatters_;
   std::uint32_t divisor_;
-  std::size_t owners_ = 0;  // parts of a chunk
-  std::size_t piece_ = 0;   // elements of a whole part
-  std::size_t room_ = 0;    // bytes of a slot's region
+  std::size_t owners_ = 0;
+  std::size_t piece_ = 0;  // elements of a whole part
+  std::size_t room_ = 0;   // bytes of a slot's region
   std::uint64_t pieces_ = 0, chunks_ = 0, first_ = 0;
   std::vector<int> others_;  // in ring order from the next rank
   std::vector<codec::Bytes> streams_;

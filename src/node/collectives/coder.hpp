@@ -32,11 +32,9 @@ class Coder {
     codec::Bytes stream;
     payload::Buffer store;  // empty if the stream lies in `to`
   };
-  // In `to` if it fits there.
   Status sum(const std::byte* own, std::span<const codec::Bytes> others, std::size_t count, codec::MutableBytes to,
              Sum* sum) noexcept;
 
-  // divisor > 1 gives the mean.
   Status decode(codec::Bytes stream, std::byte* to, std::size_t count, std::uint32_t divisor) noexcept;
 
   void count(std::size_t raw, std::size_t travelled) noexcept;

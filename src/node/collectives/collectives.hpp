@@ -52,14 +52,13 @@ struct Options {
 struct Counters {
   std::uint64_t calls = 0;
   std::uint64_t inlined = 0, eager = 0, pipelined = 0;
-  std::uint64_t mapped = 0, copyable = 0, staged = 0;  // pipelined calls, by this rank's own input
-  std::uint64_t lent = 0;                              // reductions of two ranks with results in the peer's slots
-  std::uint64_t refused = 0;                           // exposed blocks that came through slots
+  std::uint64_t mapped = 0, copyable = 0, staged = 0;
+  std::uint64_t lent = 0;     // reductions of two ranks with results in the peer's slots
+  std::uint64_t refused = 0;  // exposed blocks that came through slots
 };
 
 class Collectives {
  public:
-  // Collective over the exchange's ranks.
   static Status create(Exchange& exchange, const Options& options, std::unique_ptr<Collectives>* made) noexcept;
   ~Collectives();
 
@@ -71,7 +70,6 @@ class Collectives {
 
   Status barrier() noexcept;
 
-  // *same: all ranks gave one value.
   Status agree(std::uint64_t value, bool* same) noexcept;
   Status bcast(void* data, std::size_t bytes, int root) noexcept;
 
@@ -106,7 +104,6 @@ class Collectives {
     return size() > 1 && bytes >= options_.direct && can(Access::kernel) && !can(Access::process) &&
            !can(Access::xpmem);
   }
-  // Without further measurements. Every rank makes this call.
   void use(Stores stores) noexcept {
     stores_.fill(stores);
     fixed_stores_ = true;
@@ -126,7 +123,6 @@ class Collectives {
   Status eager(const CallRecord& call, const void* in, void* out, std::size_t count, payload::Type type,
                const Combination& operation) noexcept;
   std::size_t eager_limit(Collective kind) const noexcept;
-  // In one round (small.cpp). Equal on every rank.
   bool small(std::size_t bytes, std::size_t blocks) const noexcept {
     return bytes > 0 && size() > 1 && bytes <= kSmall / std::max<std::size_t>(blocks, 1) && bytes < options_.direct;
   }
@@ -157,7 +153,6 @@ class Collectives {
   Status try_moves() noexcept;
   Status try_reductions(Use use) noexcept;
   Status agree_on_stores(const TrialTimes& mine, Use use) noexcept;
-  // Null if nothing is tuned.
   StoreTuner* store_tuner(Collective kind, std::size_t bytes) noexcept {
     if (fixed_stores_ || group_->oversubscribed()) return nullptr;
     const std::size_t use = kind == Collective::reduce ? 0 : kind == Collective::allreduce ? 1 : 2;
@@ -193,12 +188,12 @@ class Collectives {
   std::unique_ptr<Group> group_;
   std::unique_ptr<Memory> memory_;
   Hierarchy one_level_;
-  std::vector<int> others_;  // all ranks but this one
+  std::vector<int> others_;
   std::vector<std::byte> scratch_;
-  std::size_t carried_ = 0;     // room_of_slots(): bytes of all calls so far over kNewPages
-  Moves moves_;                 // of the current call
-  Operands operands_;           // of the current reduction
-  std::vector<int> offspring_;  // children in the last broadcast's tree
+  std::size_t carried_ = 0;  // room_of_slots(): bytes of all calls so far over kNewPages
+  Moves moves_;
+  Operands operands_;
+  std::vector<int> offspring_;
   int offspring_root_ = -1, offspring_levels_ = 0;
   std::array<Stores, kUses> stores_{};
   bool fixed_stores_ = false;

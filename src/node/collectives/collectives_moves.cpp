@@ -81,7 +81,6 @@ Status Collectives::allgather(const void* in, void* out, std::size_t bytes) noex
     m->offsets.assign(1, 0);
     m->span = bytes;
     m->readers = others_;
-    // Not all ranks read from one source.
     for (int k = 1; k < size(); ++k) {
       const int r = (rank() + k) % size();
       m->pulls.push_back({r, 0, 0, blocks + static_cast<std::size_t>(r) * bytes});

@@ -28,14 +28,14 @@ struct Operands {
   struct Source {
     int rank = 0;
     Range part;
-    const std::byte* at = nullptr;     // of part.first, if the elements are contiguous
+    const std::byte* at = nullptr;
     const std::byte* whole = nullptr;  // of the vector, if elements are looked up run by run
   };
-  std::vector<std::vector<Source>> sources;  // by child group
+  std::vector<std::vector<Source>> sources;
   std::vector<const std::byte*> row;
   std::vector<std::byte*> outputs;  // by rank: destination of pushed results; null: none
-  std::vector<int> readers;         // of this rank's slots
-  std::vector<char> reads;          // by rank
+  std::vector<int> readers;
+  std::vector<char> reads;
 };
 
 // unsupported if the operation is not defined on the type.

@@ -10,16 +10,16 @@ enum class PullState : char { pending, done, refused };
 
 struct Pull {
   int source = 0;
-  std::size_t index = 0;   // among the source's exposed blocks
-  std::size_t offset = 0;  // from the source's first exposed byte
+  std::size_t index = 0;
+  std::size_t offset = 0;
   std::byte* to = nullptr;
 };
 
 struct Moves {
   const std::byte* exposed = nullptr;
-  std::vector<std::size_t> offsets;  // of the exposed blocks; empty: nothing
-  std::size_t span = 0;              // bytes from the first to the end of the last block
-  std::size_t indices = 1;           // most blocks that any rank exposes; equal on every rank
+  std::vector<std::size_t> offsets;
+  std::size_t span = 0;
+  std::size_t indices = 1;  // most blocks that any rank exposes; equal on every rank
   std::vector<int> readers;
   std::vector<Pull> pulls;
   bool by_kernel = true;   // the kernel may copy private blocks of at least Options::kernel bytes
@@ -29,7 +29,6 @@ struct Moves {
   const std::byte* own = nullptr;
   std::byte* own_to = nullptr;  // null: it is in place
 
-  // Keeps the lists' memory.
   void clear() noexcept {
     exposed = nullptr;
     offsets.clear();

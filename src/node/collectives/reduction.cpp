@@ -74,14 +74,12 @@ Reduction::Chunk Reduction::chunk(std::uint64_t k) const noexcept {
   return {at, all_ / block_ * n + (rest > at ? std::min(rest - at, n) : 0), n};
 }
 
-// Whole cache lines, except for blocks at the top level.
 std::size_t Reduction::part_size(int level, int rank, const Chunk& c) const noexcept {
   if (level == levels_ && (levels_ == 1 || t_.kind == Collective::reduce_scatter)) return c.per_block;
   const std::size_t members = h_.group(level, rank).size();
   return ((c.elements + members - 1) / members + quantum_ - 1) / quantum_ * quantum_;
 }
 
-// Level 0 is the whole chunk.
 Range Reduction::part(int level, int rank, const Chunk& c) const noexcept {
   if (level == 0) return {0, c.elements};
   const std::size_t size = part_size(level, rank, c), at = size * static_cast<std::size_t>(h_.index(level, rank));
@@ -237,7 +235,6 @@ Status Reduction::combine(int level, std::uint64_t k, std::byte* body) noexcept 
   return combine_part(level, c, mine, body);
 }
 
-// This rank's results of a level go to its own slot.
 bool Reduction::fills_slot(int level) const noexcept {
   if (level < levels_) return true;
   const bool has_result = t_.kind == Collective::reduce && me_ == t_.root;

@@ -28,10 +28,10 @@ namespace stretto::node {
 class Reduction {
  public:
   struct Task {
-    Collective kind = Collective::allreduce;  // or reduce, reduce_scatter
+    Collective kind = Collective::allreduce;
     const std::byte* in = nullptr;
-    std::byte* out = nullptr;  // reduce: null if this rank needs no result
-    std::size_t count = 0;     // of the vector; reduce_scatter: of one block
+    std::byte* out = nullptr;
+    std::size_t count = 0;  // of the vector; reduce_scatter: of one block
     payload::Type type = payload::Type::f32;
     Combination operation;
     int root = -1;
@@ -57,7 +57,6 @@ class Reduction {
   struct Chunk {
     std::size_t at, elements, per_block;
   };
-  // Its slot; all outputs, chunk by chunk; or all outputs at once.
   enum class Destination : std::uint32_t { slot, chunk, all };
   struct Published {
     Exposure in, out;
@@ -107,10 +106,10 @@ class Reduction {
   Task t_;
   const Hierarchy& h_;
   int levels_, me_, ranks_;
-  std::size_t size_;       // of an element
-  std::size_t quantum_;    // elements of a cache line, or 1
-  Stores stores_;          // for slots
-  StoreMode mode_;         // for outputs
+  std::size_t size_;
+  std::size_t quantum_;  // elements of a cache line, or 1
+  Stores stores_;
+  StoreMode mode_;
   std::size_t all_ = 0;    // elements of all blocks
   std::size_t block_ = 1;  // elements of a block
   std::size_t chunk_ = 1;  // elements of a whole chunk, of each block

@@ -5,7 +5,6 @@
 
 namespace stretto::node {
 
-// Those that overlap `mine`, by child group.
 Status Reduction::gather_sources(int level, std::uint64_t k, const Range& mine) noexcept {
   const Chunk c = chunk(k);
   const std::uint64_t round = first_ + k + static_cast<std::uint64_t>(level) - 1;

@@ -11,9 +11,9 @@
 namespace stretto::node {
 
 struct StoreMode {
-  Stores own = Stores::plain;     // into this rank's output
-  Stores theirs = Stores::plain;  // into other ranks' outputs
-  bool ahead = true;              // prefetches operands and other ranks' outputs
+  Stores own = Stores::plain;
+  Stores theirs = Stores::plain;
+  bool ahead = true;  // prefetches operands and other ranks' outputs
 };
 
 class StoreTuner {

@@ -87,7 +87,6 @@ Status Transfer::pass() noexcept {
   return Status::ok;
 }
 
-// For refused readers, and pulls that were refused to this rank.
 Status Transfer::second_pass() noexcept {
   if (!m_.readers.empty() && exposure_.access == Access::kernel) c_.memory_->stop_kernel();
   for (PullState& state : m_.states) {

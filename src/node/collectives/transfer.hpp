@@ -42,9 +42,9 @@ class Transfer {
   std::uint64_t chunks_ = 0;
   std::uint64_t first_ = 0;
   Exposure exposure_;
-  bool large_ = false;  // exposures are announced in the lines
+  bool large_ = false;
   bool inlined_ = false;
-  bool refused_ = false;     // in this pass
+  bool refused_ = false;
   bool may_stream_ = false;  // long results may use streaming stores
 };
 

@@ -26,7 +26,6 @@ class Bell {
       wake();
   }
 
-  // By any rank.
   void wake() noexcept;
 
   // Before the last check for the store. Returns the argument of sleep().
@@ -48,7 +47,7 @@ class Bell {
   // Odd: a rank sleeps, or is about to. wake() increments an armed word, so that an earlier sleeper does not mistake a
   // later arming for its own.
   std::atomic<std::uint32_t> word_{0};
-  std::atomic<std::int32_t> core_{0};  // core + 1; 0: not known
+  std::atomic<std::int32_t> core_{0};
 };
 static_assert(sizeof(Bell) == sizeof(std::uint64_t));
 

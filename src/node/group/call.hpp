@@ -13,14 +13,13 @@ using schedule::Collective;
 
 struct CallRecord {
   Collective kind = Collective::barrier;
-  std::uint8_t type = 0, op = 0;  // payload::Type and payload::Op, for reductions
+  std::uint8_t type = 0, op = 0;
   std::int32_t root = 0;
   std::uint64_t bytes = 0;  // of the vector, or of each block
   double eps = 0;           // bound of streams; 0: exact values
   double magnitude = 0;     // see payload::Spec; valid with eps
 
   bool bounded() const noexcept { return std::bit_cast<std::uint64_t>(eps) != 0; }
-  // Without the numbers.
   std::uint64_t packed() const noexcept {
     return static_cast<std::uint64_t>(kind) | std::uint64_t{type} << 8 | std::uint64_t{op} << 16 |
            std::uint64_t{bounded()} << 24 | std::uint64_t{static_cast<std::uint32_t>(root)} << 32;

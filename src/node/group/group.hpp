@@ -161,9 +161,9 @@ class Group final : private Watch {
  private:
   struct Member {
     std::int32_t pid = 0;
-    int number = 0;  // of the rank in messages
+    int number = 0;
     bool same_process = false;
-    std::shared_ptr<const WatchedProcess> process;  // null: cannot be watched
+    std::shared_ptr<const WatchedProcess> process;
     Place* places = nullptr;
     std::byte* slots = nullptr;
     std::uint64_t known_done = 0;
@@ -212,7 +212,7 @@ class Group final : private Watch {
   std::byte* base_ = nullptr;
   std::vector<Member> members_;
   Head* head_ = nullptr;
-  Head* other_ = nullptr;  // of the second group (beside)
+  Head* other_ = nullptr;
   State* mine_ = nullptr;
   Place* places_ = nullptr;
   std::uint64_t next_ = 0, calls_ = 0, began_ = 0;
@@ -224,10 +224,10 @@ class Group final : private Watch {
     std::vector<int> readers;
     std::uint64_t rounds = 0;  // the slot is free when its readers are done with this many
   };
-  Fill fills_[kSlots];                 // by slot of this rank
+  Fill fills_[kSlots];
   std::uint64_t mapped_[kSlots] = {};  // units of each slot that will_fill() has mapped (Layout::units)
   bool differed_ = false;
-  int awaited_ = -1;  // peer of the current wait
+  int awaited_ = -1;
 };
 
 [[gnu::always_inline]] inline Status Group::enter_here(const CallRecord& call) noexcept {

@@ -38,7 +38,7 @@ Status Hierarchy::from_labels(const std::vector<std::vector<int>>& labels, int r
   h.group_of_.clear();
   for (const auto& label : labels) {
     if (label.size() != p) return fail(Status::invalid_argument, "a level names {} ranks of {}", label.size(), ranks);
-    std::map<int, int> number;  // by each group's lowest rank
+    std::map<int, int> number;
     std::vector<int> group;
     for (const int g : label) group.push_back(number.emplace(g, static_cast<int>(number.size())).first->second);
     if (number.size() == p || number.size() == 1) continue;

@@ -29,7 +29,7 @@ class Hierarchy {
   Hierarchy flat() const { return Hierarchy(ranks_); }
 
   int ranks() const noexcept { return ranks_; }
-  int levels() const noexcept { return static_cast<int>(groups_.size()); }  // at least 1
+  int levels() const noexcept { return static_cast<int>(groups_.size()); }
 
   // 1 <= level <= levels(). Ascending.
   std::span<const int> group(int level, int rank) const noexcept {
@@ -55,9 +55,9 @@ class Hierarchy {
   int leader(int level, int rank, int root) const noexcept;
 
   int ranks_ = 1;
-  std::vector<std::vector<std::vector<int>>> groups_;    // by level and group
-  std::vector<std::vector<std::vector<int>>> children_;  // by level and group
-  std::vector<std::vector<int>> group_of_, index_;       // by level and rank
+  std::vector<std::vector<std::vector<int>>> groups_;
+  std::vector<std::vector<std::vector<int>>> children_;
+  std::vector<std::vector<int>> group_of_, index_;
 };
 
 }  // namespace stretto::node

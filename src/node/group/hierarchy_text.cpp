@@ -31,7 +31,6 @@ bool read_range(std::string_view text, int* first, int* last) noexcept {
          *last - *first < 1 << 20;
 }
 
-// label[r]: the group of rank r.
 Status parse_level(std::string_view text, std::span<const int> numbers, std::vector<int>* label) {
   std::map<int, int> group_of;
   const std::vector<std::string_view> groups = split(text, '|');

@@ -31,8 +31,8 @@ constexpr std::size_t kCalls = 4 * kLines;
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free && std::atomic<std::uint32_t>::is_always_lock_free);
 
 struct alignas(kLine) Line {
-  std::atomic<std::uint64_t> number;     // round + 1 of the contents
-  std::atomic<std::uint64_t> signature;  // CallRecord::signature()
+  std::atomic<std::uint64_t> number;
+  std::atomic<std::uint64_t> signature;
   std::byte payload[kInline];
 };
 static_assert(sizeof(Line) == kLine);
@@ -68,21 +68,21 @@ struct Done {
 struct State {
   // Finished rounds (Done); may lag (Group::done_later).
   alignas(kLine) std::atomic<std::uint64_t> done;
-  std::atomic<std::uint64_t> refused;               // last collective with failed access to a peer's exposed memory
-  alignas(kLine) std::atomic<std::uint64_t> calls;  // entered
-  std::atomic<std::uint64_t> returned;              // left
-  std::atomic<std::uint64_t> began;                 // calls of Group::began()
-  Bell bell;                                        // on which this rank's peers sleep
+  std::atomic<std::uint64_t> refused;  // last collective with failed access to a peer's exposed memory
+  alignas(kLine) std::atomic<std::uint64_t> calls;
+  std::atomic<std::uint64_t> returned;
+  std::atomic<std::uint64_t> began;
+  Bell bell;
   struct alignas(4 * sizeof(std::uint64_t)) Called {
-    std::atomic<std::uint64_t> kind;  // CallRecord::packed()
+    std::atomic<std::uint64_t> kind;
     std::atomic<std::uint64_t> bytes;
     std::atomic<std::uint64_t> signature;
   };
   alignas(kLine) Called called[kCalls];  // collective c, counted from 1, at c % kCalls
   struct Bound {
-    std::atomic<std::uint64_t> eps, magnitude;  // bit patterns
+    std::atomic<std::uint64_t> eps, magnitude;
   };
-  Bound bounds[kCalls];  // of those calls that have one
+  Bound bounds[kCalls];
 };
 static_assert(sizeof(State) % kLine == 0);
 
@@ -97,7 +97,6 @@ struct alignas(kLine) Head {
 // A segment has two consecutive groups of the same ranks (Group::beside). The second is touched on first use.
 constexpr std::size_t kLanes = 2;
 
-// A range of whole pages in a group.
 struct Pages {
   std::size_t at, bytes;
 };

@@ -44,7 +44,6 @@ class Watch {
   ~Watch() = default;
 };
 
-// The slow path of one wait, which reads the clock.
 class Backoff {
  public:
   Backoff(Patience& patience, Watch& watch, Bell& bell) noexcept;

@@ -29,7 +29,7 @@ Status read_process(pid_t pid, std::uint64_t address, void* to, std::size_t byte
 
 bool has_pages(const void* at, std::size_t bytes) noexcept {
   if (bytes == 0) return true;
-  auto* const first = static_cast<std::byte*>(const_cast<void*>(at));  // read only
+  auto* const first = static_cast<std::byte*>(const_cast<void*>(at));
   std::byte ends[2];
   iovec here{ends, sizeof ends};
   iovec there[2]{{first, 1}, {first + bytes - 1, 1}};

@@ -210,7 +210,7 @@ Descriptor::~Descriptor() {
 }
 
 bool of_this_user(int connection) noexcept {
-  constexpr uid_t without_number = 65534;  // kernel.overflowuid
+  constexpr uid_t without_number = 65534;
   ucred other{};
   socklen_t length = sizeof other;
   if (getsockopt(connection, SOL_SOCKET, SO_PEERCRED, &other, &length) != 0) return false;

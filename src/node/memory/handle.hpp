@@ -26,7 +26,7 @@ class Descriptor {
     return *this;
   }
   ~Descriptor();
-  void leave() noexcept { fd_ = -1; }  // without closing
+  void leave() noexcept { fd_ = -1; }
   int get() const noexcept { return fd_; }
   explicit operator bool() const noexcept { return fd_ >= 0; }
 

@@ -52,7 +52,6 @@ struct MemoryOptions {
 
 class Memory {
  public:
-  // Collective.
   static Status create(Exchange& exchange, const Group& group, const MemoryOptions& options,
                        std::unique_ptr<Memory>* memory) noexcept;
   ~Memory();

@@ -16,7 +16,7 @@ struct Probe {
 
 struct Outcome {
   bool can = true;
-  bool refused = false;  // by the kernel, for lack of a right
+  bool refused = false;
   char why[160] = "";
 
   void deny(std::string_view reason) noexcept {

@@ -10,8 +10,8 @@ namespace stretto::node {
 struct Memory::Setup {
   Exchange& exchange;
   GatherBuffer gathering;
-  std::vector<char> skip;          // ranks whose arena is already mapped here
-  std::vector<Descriptor> passed;  // arenas of the other ranks
+  std::vector<char> skip;
+  std::vector<Descriptor> passed;
 };
 
 }  // namespace stretto::node

@@ -38,7 +38,7 @@ class Xpmem {
   struct Calls;
   struct Attachment {
     int peer;
-    std::uint64_t first, end;  // the peer's addresses, in whole pages
+    std::uint64_t first, end;
     std::byte* here;
   };
   Xpmem() = default;

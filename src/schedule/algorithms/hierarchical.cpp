@@ -59,7 +59,6 @@ Schedule hierarchical_recursive_doubling_allreduce(const Request& q) {
                    fold.rounds() + (fold.folds() ? 2 : 0));
 }
 
-// The root's group gets the pieces, and passes them to the root.
 Schedule hierarchical_rabenseifner_reduce(const Request& q) {
   const Ground own(q);
   const int root_group = own.floors.group_of(q.root);
@@ -92,7 +91,6 @@ Schedule hierarchical_rabenseifner_reduce(const Request& q) {
   return std::move(program).finish();
 }
 
-// The root sends from `in` and receives nothing.
 Schedule hierarchical_broadcast(const Request& q) {
   const Ground own(q);
   const int groups = own.floors.groups();

@@ -20,7 +20,7 @@ struct Ground {
         rounds_inside(floors.tree_rounds()) {}
 
   bool leads() const { return index == leader; }
-  int rounds() const { return rounds_inside + log2_ceil(floors.groups()); }  // of a tree over leaders and their members
+  int rounds() const { return rounds_inside + log2_ceil(floors.groups()); }
   template <class Build>
   Schedule inside(const Build& flat, const Build& grouped) const {
     const Groups* groups = floors.inside(group);
@@ -72,7 +72,6 @@ Schedule leader_reduce(const Request& q) {
   return std::move(program).finish();
 }
 
-// The root sends from `in`.
 Schedule leader_broadcast(const Request& q) {
   const Ground own(q, q.root);
   const Buffer held = q.rank == q.root ? Buffer::in : Buffer::out;

@@ -11,7 +11,6 @@ void block_of(const Floors& floors, int group, int piece, const Add& add) {
   if (floors.first_piece(group, floors.index(owner)) == piece) add(owner, 1);
 }
 
-// By group: the block of one piece.
 Blocks lane(const Floors& floors, int piece) {
   return [&floors, piece](int first, int count, const Add& add) {
     for (int g = first; g < first + count; ++g) block_of(floors, g, piece, add);

@@ -23,7 +23,7 @@ struct Ground {
     return {.ranks = size, .rank = index, .root = root, .groups = floors.inside(group)};
   }
   Request between(int root = 0) const { return {.ranks = floors.groups(), .rank = group, .root = root}; }
-  int scatter_rounds() const { return 2 * floors.exchange_rounds(); }  // of reduce_scatter_inside
+  int scatter_rounds() const { return 2 * floors.exchange_rounds(); }
   int others() const { return floors.largest() - 1; }  // rounds for one member to hear from, or tell, all
 
   Floors floors;

@@ -46,7 +46,7 @@ Schedule recursive_doubling_allgather(const Request& q) {
   if (partner >= 0) program.replace(partner, Buffer::out, partner, 1, 0);
   for (int j = 0; j < fold.rounds(); ++j) {
     const int size = 1 << j;
-    const int own = fold.team(q.rank) & -size;  // teams that hold equal data
+    const int own = fold.team(q.rank) & -size;
     const int other = own ^ size;
     const int peer = fold.acting(fold.team(q.rank) ^ size);
     const auto first = [&](int group) { return fold.first_rank(group); };

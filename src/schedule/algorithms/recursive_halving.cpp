@@ -28,7 +28,7 @@ Schedule recursive_halving_reduce_scatter(const Request& q) {
     const int peer = fold.acting(other);
     const Interval give = halved(other, j + 1, fold.teams());
     const Interval keep = halved(team, j + 1, fold.teams());
-    const auto first = [&](int piece) { return fold.first_rank(piece); };  // piece t: the blocks of team t
+    const auto first = [&](int piece) { return fold.first_rank(piece); };
     program.send(peer, Buffer::tmp, first(give.first), first(give.first + give.count) - first(give.first),
                  first_round + j);
     program.combine(peer, Buffer::tmp, first(keep.first), first(keep.first + keep.count) - first(keep.first),

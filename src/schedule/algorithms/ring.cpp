@@ -28,7 +28,7 @@ void circulate(Program& program, const Ring& ring, int first_round) {
 Schedule ring_allreduce(const Request& q) {
   const Ring ring(q);
   Program program(q, Collective::allreduce, "ring", q.ranks, false);
-  for (int s = 1; s <= ring.p; ++s) program.copy(Buffer::out, Buffer::in, ring.before(s), 1);  // in order of use
+  for (int s = 1; s <= ring.p; ++s) program.copy(Buffer::out, Buffer::in, ring.before(s), 1);
   for (int s = 1; s < ring.p; ++s) {
     program.send(ring.next, Buffer::out, ring.before(s), 1, s - 1);
     program.combine(ring.previous, Buffer::out, ring.before(s + 1), 1, true, s - 1);

@@ -13,12 +13,12 @@ struct Tree {
     int rank = 0;
     int first = 0;  // subtree: ranks [first, end)
     int end = 0;
-    int round = 0;  // of its exchange, counted from the leaves
+    int round = 0;
   };
 
   int rounds = 0;  // radix - 1 per level, perhaps fewer on the uppermost
   int parent = -1;
-  int round = 0;  // of the exchange with the parent
+  int round = 0;
   int first = 0;
   int end = 0;
   std::vector<Child> children;  // by round: nearest subtrees first, lower ranks before higher

@@ -22,7 +22,7 @@ class Dependencies {
   std::size_t size() const noexcept { return first_.size() - 1; }
 
  private:
-  std::vector<std::int32_t> first_;  // step i: edges_[first_[i]] to edges_[first_[i + 1]]
+  std::vector<std::int32_t> first_;
   std::vector<std::int32_t> edges_;
 };
 

@@ -10,7 +10,6 @@
 namespace stretto::schedule {
 namespace {
 
-// Longest chain of messages.
 Status chain(std::span<const Schedule> all, std::int64_t* longest) {
   Replay replay(all);
   if (const Status s = replay.match(); s != Status::ok) return s;

@@ -10,11 +10,11 @@
 namespace stretto::schedule {
 
 struct Metrics {
-  std::int64_t rounds = 0;  // levels with messages
-  std::int64_t depth = 0;   // longest chain of dependent messages
+  std::int64_t rounds = 0;
+  std::int64_t depth = 0;  // longest chain of dependent messages
   std::int64_t messages = 0;
   std::int64_t messages_sent_max = 0;
-  std::int64_t blocks_sent = 0;  // blocks times messages
+  std::int64_t blocks_sent = 0;
   std::int64_t blocks_sent_max = 0;
   std::int64_t blocks_received_max = 0;
   std::int64_t combines = 0;

@@ -51,7 +51,7 @@ class Replay {
 
   std::span<const Schedule> all_;
   std::vector<Dependencies> dependencies_;
-  std::vector<std::vector<std::int32_t>> partner_;  // by message: its step at the peer
+  std::vector<std::vector<std::int32_t>> partner_;
   std::vector<Progress> progress_;
 };
 

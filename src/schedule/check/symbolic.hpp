@@ -34,7 +34,7 @@ class Contributions {
     std::int32_t last;
     friend bool operator==(const Run&, const Run&) = default;
   };
-  std::vector<Run> runs_;  // ascending, with gaps
+  std::vector<Run> runs_;
 };
 
 // Two sums have equal numbers exactly if they are bracketed alike, up to the order of each combination's operands.

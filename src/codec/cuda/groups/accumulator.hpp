@@ -7,7 +7,7 @@
 namespace stretto::codec::cuda {
 
 template <class T>
-struct SumShape;  // units of 2^-scale, `words` words of magnitude in a stream
+struct SumShape;
 template <>
 struct SumShape<float> {
   static constexpr int scale = 149, words = 11, rows = 1, mantissa = 23, exponent = 0xff;
@@ -17,7 +17,6 @@ struct SumShape<double> {
   static constexpr int scale = 1074, words = 69, rows = 3, mantissa = 52, exponent = 0x7ff;
 };
 
-// 0 if malformed or longer than `left`.
 template <class T>
 STRETTO_DEVICE u32 exact_sum_words(const u32* p, u32 left) {
   if (left < 1) return 0;
@@ -126,7 +125,6 @@ class Accumulator {
     T special;
     return has_special(&special) ? special : static_cast<T>(rounded(Shape::mantissa + 1));
   }
-  // Rounded to float64, then to T.
   STRETTO_DEVICE T mean(u32 divisor) const {
     T special;
     if (has_special(&special)) return special;
@@ -178,7 +176,7 @@ class Accumulator {
   STRETTO_DEVICE void subtract(const Accumulator& o) {
     u64 carry = 1;
     STRETTO_UNROLL
-    for (int k = 0; k < kRows; ++k) {  // this is zero: ~o + 1
+    for (int k = 0; k < kRows; ++k) {
       const auto sum = W::map([](u32 b) { return ~b; }, o.word_[k]);
       const u64 propagate = W::ballot(W::map([](u32 s) { return s == ~0u; }, sum));
       const u64 chain = carry + propagate;
@@ -243,7 +241,6 @@ class Accumulator {
     return some;
   }
 
-  // `bits` significant bits, ties to even.
   STRETTO_DEVICE double rounded(int bits) const {
     const Accumulator m = with_magnitude();
     const int top = m.top();

@@ -40,7 +40,6 @@ STRETTO_DEVICE void store_quad(i64* p, const Quad<i64>& q) {
 #endif
 }
 
-// For device or mapped memory: whole stores in any case.
 STRETTO_DEVICE void store_quad_global(i32* p, const Quad<i32>& q) {
 #if defined(__CUDACC__)
   __stwb(reinterpret_cast<int4*>(p), make_int4(q.v[0], q.v[1], q.v[2], q.v[3]));
@@ -250,7 +249,6 @@ struct CodeSum {
   }
 };
 
-// Differences once or twice, block by block in order, modulo 2^32.
 template <class W>
 struct Raise {
   int times;

@@ -6,15 +6,15 @@
 namespace stretto::codec::cuda {
 
 struct MapPlan {
-  u32 words;      // of the section up to the values
-  u32 run_bytes;  // only for runs
+  u32 words;  // of the section up to the values
+  u32 run_bytes;
   bool runs;
 };
 
 template <class W>
 struct Runs {
-  typename W::template Lane<u32> ends;    // bit j of lane b: a run ends before place 32 b + j
-  typename W::template Lane<int> before;  // start of the run that the first of these ends
+  typename W::template Lane<u32> ends;
+  typename W::template Lane<int> before;
   typename W::template Lane<u32> bytes;
 };
 
@@ -50,7 +50,6 @@ STRETTO_DEVICE MapPlan measure_map(typename W::template Lane<u32> lanes, int m) 
   return p;
 }
 
-// `kind` without the bit for runs.
 template <class W>
 STRETTO_DEVICE void write_map(const MapPlan& plan, u32 kind, typename W::template Lane<u32> lanes, int m, u32* out) {
   if (!plan.runs) {
@@ -125,7 +124,7 @@ STRETTO_DEVICE bool parse_map(const u32* p, u32 left, int m, u32* scratch, u32* 
   const u32 total = 4 * *words - 2;
   W::each([=](int b) { scratch[b] = 0; }, W::lane());
   W::sync();
-  u32 at = 0, last = 255;  // the place reached; the previous byte
+  u32 at = 0, last = 255;
   auto bad = W::splat(false);
   STRETTO_ROLLED
   for (u32 first = 0; first < total; first += 32) {
@@ -141,7 +140,7 @@ STRETTO_DEVICE bool parse_map(const u32* p, u32 left, int m, u32* scratch, u32* 
     bad = W::map(
         [=](int j, bool was, u32 v, u32 previous, u32 s) {
           const u32 i = first + static_cast<u32>(j);
-          if (i >= n) return was || v != 0;  // padding
+          if (i >= n) return was || v != 0;
           if (v == 255) return was || i + 1 == n;
           return was || at + s >= static_cast<u32>(m) || (v == 0 && (j ? previous : last) != 255);
         },

@@ -25,7 +25,6 @@ struct CodeOf<double> {
 template <class T>
 using Code = typename CodeOf<T>::type;
 
-// Marks an exception.
 template <class C>
 STRETTO_DEVICE C no_code() {
   return static_cast<C>(u64{1} << (8 * sizeof(C) - 1));
@@ -82,7 +81,7 @@ STRETTO_DEVICE auto load_whole_group(const GroupValues<T>& v, const Grid<T>& gri
   using C = Code<T>;
   using U = typename Unsigned<C>::type;
   const T r = grid.r;
-  const U limit = static_cast<U>(grid.safe + 1);  // smaller magnitudes are good
+  const U limit = static_cast<U>(grid.safe + 1);
   const auto quick = fold_values<W, QuickScan<C>>(
       v.x, v.first, T{}, W::splat(QuickScan<C>{0, 0, 0}), [=](QuickScan<C> s, int place, const Quad<T>* in) {
         U most = 0;

@@ -12,15 +12,14 @@ template <class W>
 struct Group {
   int m;
   Predictor predictor;
-  bool wide : 1, verbatim : 1, exceptions : 1, uniform : 1, sums : 1,
-      quiet : 1;  // all are the quiet NaN, which is not stored
+  bool wide : 1, verbatim : 1, exceptions : 1, uniform : 1, sums : 1, quiet : 1;
   u32 most;
   u32 count;
   i64 base, slope;
   const u32* planes;
   const u32* values;
-  const u16* sum_at;                                    // non-uniform sums: the start of each, in words from `values`
-  typename W::template Lane<u32> width, offset, lanes;  // bits, words before its planes, exceptions
+  const u16* sum_at;  // non-uniform sums: the start of each, in words from `values`
+  typename W::template Lane<u32> width, offset, lanes;
 };
 
 template <class W>
@@ -37,7 +36,6 @@ STRETTO_DEVICE void empty_group(int m, Group<W>* g) {
 
 STRETTO_DEVICE i64 load_i64(const u32* p) { return static_cast<i64>(static_cast<u64>(p[1]) << 32 | p[0]); }
 
-// False if a sum is malformed.
 template <class W, class T>
 STRETTO_DEVICE bool find_sums(const u32* p, u32 left, u32 n, u16* at, u32* words) {
   u32 offset = 0;
@@ -184,7 +182,6 @@ STRETTO_DEVICE void each_narrow_block_of(const Group<W>& g, F f) {
   }
 }
 
-// Calls f(block, residuals as Lane<u32>) in order.
 template <class W, class F>
 STRETTO_DEVICE void each_narrow_block(const Group<W>& g, F f) {
   if (g.most == 0) {
@@ -199,7 +196,6 @@ STRETTO_DEVICE void each_narrow_block(const Group<W>& g, F f) {
   }
 }
 
-// For any group, as Lane<i64>.
 template <class W, class F>
 STRETTO_DEVICE void each_block(const Group<W>& g, F f) {
   const bool is_unsigned = g.predictor == Predictor::none_unsigned;

@@ -139,7 +139,6 @@ STRETTO_DEVICE void write_widths(const Plan<W>& p, u32* scratch, u32* out) {
   W::sync();
 }
 
-// Returns the planes' start.
 template <class W, class Source>
 STRETTO_DEVICE u32* emit_head(const Plan<W>& p, const Source& source, u32* out) {
   const bool has_base = p.predictor >= Predictor::first, is_short = has_base && !p.wide && fits_24_bits(p.base);

@@ -9,8 +9,8 @@ namespace stretto::codec::cuda {
 template <class T>
 struct Grid {
   T w, r, eps_y, eps_e;
-  T largest;  // larger numbers are infinite in the caller's type
-  T safe;     // codes up to this are good without a check
+  T largest;
+  T safe;  // codes up to this are good without a check
   double width, R;
 };
 
@@ -31,7 +31,7 @@ STRETTO_DEVICE void make_grid(Type t, double eps, double width, Grid<float>* g) 
   g->eps_y = float_towards_zero_of(largest_float_at_most(eps));
   g->eps_e = largest_float_at_most(eps * (1 - 0x1p-16));
   const double hair = 1 - width / eps / 2;
-  const bool short_width = (bits_of(width) & 0x7fffffff) == 0;  // at most 22 significant bits
+  const bool short_width = (bits_of(width) & 0x7fffffff) == 0;
   g->safe = -1;
   const double finite = static_cast<double>(g->largest) / width;
   if (hair > 0x1p-14 && eps < 0x1p126 && short_width)
@@ -128,7 +128,6 @@ STRETTO_DEVICE bool code_is_good(float x, float n, const Grid<float>& g) {
          absolute(y) <= g.largest;
 }
 
-// `unsure` needs the slow path.
 enum class Judgement { good, exception, unsure };
 STRETTO_DEVICE Judgement judge(float x, const Grid<float>& g) {
   if (code_is_good(x, fused(x, g.r, 0x1.8p23f) - 0x1.8p23f, g)) return Judgement::good;
@@ -228,7 +227,6 @@ STRETTO_DEVICE u16 round_f16(float x) {
   return static_cast<u16>(sign | ((a - 0x38000000 + 0xfff + (a >> 13 & 1)) >> 13));
 }
 
-// Halves are widened when loaded and rounded when stored.
 struct Values {
   const void* x;
   Type type;

@@ -42,7 +42,6 @@ STRETTO_DEVICE auto fold_quads(const Source& source, u64 first, typename W::temp
         W::lane(), state);
   return state;
 }
-// Branches once on the type.
 template <class W, class State, class F>
 STRETTO_DEVICE auto fold_values(const Values& x, u64 first, float, typename W::template Lane<State> state, F f) {
   if (x.type == Type::f32)

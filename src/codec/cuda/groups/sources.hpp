@@ -91,7 +91,7 @@ struct Operand {
   const u32* values;
   const u16* sum_at;
   Values x;
-  u64 first;         // of the group in x
+  u64 first;
   const i64* codes;  // needed where only the other operand has an exception
 
   STRETTO_DEVICE bool has(int place) const { return W::broadcast(lanes, place / 32) >> (place % 32) & 1; }
@@ -129,7 +129,6 @@ struct Operand {
       load_bits(stored(rank), &bits);
     sum->add(bits, negate);
   }
-  // *rank counts this operand's exceptions.
   STRETTO_DEVICE void add(int place, u32* rank, double width, Accumulator<W, T>* sum) const {
     if (has(place))
       add_exception(place, (*rank)++, sum);
@@ -160,7 +159,7 @@ template <class W, class T>
 struct Sums {
   const Operand<W, T>&a, &b;
   double width;
-  bool alike;  // equal places, and one value for all of them in each operand
+  bool alike;
 
   STRETTO_DEVICE void measure(Plan<W>* p) const {
     u32 n = 0, words = 0, first_words = 0;
@@ -226,7 +225,6 @@ struct Sums {
   }
 
  private:
-  // Calls f(sum) at each place until it returns false.
   template <class F>
   STRETTO_DEVICE void each(typename W::template Lane<u32> lanes, F f) const {
     u32 rank_a = 0, rank_b = 0;
@@ -239,7 +237,6 @@ struct Sums {
       more = f(sum);
     });
   }
-  // Calls f(places, sums) for each block with exceptions until it returns false.
   template <class F>
   STRETTO_DEVICE void each_block(typename W::template Lane<u32> lanes, F f) const {
     u32 rank_a = 0, rank_b = 0;

@@ -8,7 +8,7 @@ namespace stretto::codec::cuda {
 
 class LaneSum {
   using Shape = SumShape<float>;
-  static constexpr int kWords = Shape::words + 1;  // in two's complement
+  static constexpr int kWords = Shape::words + 1;
 
  public:
   STRETTO_DEVICE void add(u32 bits, bool negate) {
@@ -42,7 +42,6 @@ class LaneSum {
     flags_ |= negate ? (plus ? kMinusInfBit : 0) | (minus ? kPlusInfBit : 0) : plus | minus;
   }
 
-  // Computes head and magnitude in stored form; ends the additions.
   STRETTO_DEVICE void close() {
     const bool negative = word_[kWords - 1] >> 31;
     u32 carry = negative;

@@ -11,9 +11,8 @@ namespace stretto::codec::cuda {
 struct GroupPlace {
   const u32* p;
   u32 words;
-  bool good;  // the index is well-formed
+  bool good;
 };
-// Finds and prefetches n groups from `first` on, all of one chunk.
 template <class W>
 STRETTO_DEVICE void find_groups(const StreamRef& s, const Header& h, u64 first, int n, GroupPlace* at) {
   const Index x = index_of(s, h);
@@ -69,7 +68,6 @@ STRETTO_DEVICE Ends<W> load_ends(const GroupPlace& place) {
   return load_ends<W>(in_device(place.p), place.words, place.good);
 }
 
-// The value of all exceptions.
 struct Uniform {
   const u32* sum;  // an exact sum; null: a number
   u64 bits;
@@ -83,10 +81,10 @@ struct PlaneGroup {
   bool exceptions;
   Uniform value;
   typename W::template Lane<u32> lanes, width;
-  typename W::template Lane<const u32*> planes;  // of a lane's block
-  u32 memory;                                    // words that raising may write
-  const u32* map;                                // of exceptions, in a stream; or null
-  u32 map_at, map_words;                         // in the group's words
+  typename W::template Lane<const u32*> planes;
+  u32 memory;
+  const u32* map;  // of exceptions, in a stream; or null
+  u32 map_at, map_words;
 };
 
 // True if the map at word `at` equals the other group's, except for the kind of values. Both lie in the first 32 words.
@@ -183,16 +181,12 @@ STRETTO_DEVICE bool parse_ends(const Ends<W>& e, int m, u32* scratch, PlaneGroup
 
 STRETTO_DEVICE int order_of(Predictor p) { return p == Predictor::second ? 2 : p == Predictor::first ? 1 : 0; }
 
-// Counts signed numbers, after raising.
 STRETTO_DEVICE u32 planes_raised(u32 most, Predictor own, Predictor p) {
   return most + (own == Predictor::none_unsigned) + static_cast<u32>(order_of(p) - order_of(own));
 }
 
-// Device memory for a finished group.
 constexpr u32 kKeptWords = 1024;
-// Numbers of planes of a sum, kept in registers.
 constexpr int kFewPlanes = 10, kManyPlanes = 18;
-// The largest such sum.
 static_assert(3 + 65 + 32 + 32 * kManyPlanes + 9 <= kStagedWords);
 
 template <class W>
@@ -240,9 +234,8 @@ struct SumFound {
 };
 template <class W>
 struct SumAt : SumFound {
-  const u32* map;  // an operand's; or null
+  const u32* map;
   u32 map_words;
-  // Copies an operand's map if the sum's would be equal.
   STRETTO_DEVICE void write_places(const Plan<W>& p, u32 kind, u32* out) const {
     const u32* from = map;
     const u32 n = p.map.words;
@@ -300,7 +293,6 @@ STRETTO_DEVICE void add_planes(const PlaneGroup<W>& a, const PlaneGroup<W>& b, b
   const int m = p->m;
   const u32 turned = negate ? ~0u : 0u;
   const bool is_unsigned = p->predictor == Predictor::none_unsigned;
-  // Sign or zero, above the last plane.
   const u32 kept_a = a.predictor == Predictor::none_unsigned ? 0 : ~0u,
             kept_b = b.predictor == Predictor::none_unsigned ? 0 : ~0u;
   const auto kept = W::map([=](int j) { return lanes_below(j, m); }, W::lane());
@@ -312,7 +304,6 @@ STRETTO_DEVICE void add_planes(const PlaneGroup<W>& a, const PlaneGroup<W>& b, b
     y = W::map([=](const u32* at, u32 w, u32 last) { return i < w ? at[i] : last & kept_b; }, b.planes, b.width, y);
     const auto s = W::map([=](u32 u, u32 v, u32 c, u32 k) { return (u ^ v ^ turned ^ c) & k; }, x, y, carry, kept);
     carry = W::map([=](u32 u, u32 v, u32 c) { return (u & (v ^ turned)) | (c & (u | (v ^ turned))); }, x, y, carry);
-    // Signed: up to the last plane that differs from the plane below.
     width = W::map([=](u32 w, u32 v, u32 before) { return v != before ? i + 1 : w; }, width, s, previous);
     if (!is_unsigned) previous = s;
     sum->x[i] = s;
@@ -382,7 +373,7 @@ STRETTO_DEVICE bool add_groups(PlaneGroup<W>& a, PlaneGroup<W>& b, bool negate, 
     add_planes<W, kFewPlanes>(a, b, negate, &sum, &p);
   else
     add_planes<W, kManyPlanes>(a, b, negate, &sum, &p);
-  W::sync();  // an operand may lie where the sum is written
+  W::sync();
   put_together<W>(sum, value_words, a, &p, scratch, end);
   *s = {p.words, p.count, 0};
   return true;

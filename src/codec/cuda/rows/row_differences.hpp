@@ -36,7 +36,6 @@ STRETTO_DEVICE u32 sample_cost(u32 all) {
 template <int kFrom>
 STRETTO_DEVICE u32 sample_row(const Row& row, int n, bool* negative) {
   u32 zeroth = 0, first = 0, second = 0, sign = 0;
-  // At the group's start the first code also precedes itself.
   u32 one = row.c[kFrom ? kFrom - 1 : 0], two = row.c[kFrom ? kFrom - 2 : 0];
   u32 before = one - two;
   STRETTO_UNROLL

@@ -6,14 +6,13 @@
 namespace stretto::codec::cuda {
 
 struct ExceptionValues {
-  u32 value;   // of the first
-  u32 differ;  // another has other bits
+  u32 value;
+  u32 differ;
 };
 
 // Larger sums of a product and 0x1.8p23f belong to exceptions, NaN included.
-STRETTO_DEVICE bool beyond_codes(u32 c) { return c + c >= 0xa1000000; }  // twice the bits of 2^34
+STRETTO_DEVICE bool beyond_codes(u32 c) { return c + c >= 0xa1000000; }
 
-// Among places without certain exceptions. Values are in memory.
 STRETTO_DEVICE u32 unsure_places(int row, const Row& codes, const Grid<float>& grid, const u32* memory) {
   u32 unsure = 0;
   STRETTO_UNROLL

@@ -11,12 +11,10 @@ struct Pairs {
 };
 constexpr u32 kPairBias = 0x80008000;
 constexpr i32 kPairLimit = 1 << 14;
-// Predecessors of a row's first pair.
 struct PairEdge {
   u32 first, second, before_second;
 };
 
-// v ^ 2 v of both halves of a pair with kPairBias.
 STRETTO_DEVICE u32 pair_bits(u32 p) { return p ^ (2 * p - kPairBias); }
 
 struct PairBits {
@@ -36,7 +34,6 @@ STRETTO_DEVICE PairBits pair_differences(const Pairs& x, const PairEdge& e) {
   }
   return bits;
 }
-// In place, with kPairBias.
 STRETTO_DEVICE void difference_pairs(int order, const PairEdge& e, Pairs* x) {
   if (order == 0) {
     STRETTO_UNROLL
@@ -75,7 +72,6 @@ STRETTO_DEVICE void write_pair_planes(const typename W::template Lane<Pairs>& pa
         pairs, width, end);
 }
 
-// sample_row's cost of order 0 for the last sixteen places.
 STRETTO_DEVICE u32 sample_codes(const Row& row, bool* negative) {
   u32 all = 0, sign = 0;
   STRETTO_UNROLL

@@ -27,13 +27,12 @@ STRETTO_DEVICE void put_floats(const float* x, u32* memory) {
         STRETTO_UNROLL
         for (int k = 0; k < 8; ++k) in[k] = *reinterpret_cast<const Quad<i32>*>(x + 4 * j + 128 * k);
         i32* even = reinterpret_cast<i32*>(memory) + quad_place(j >> 3, j & 7);
-        i32* odd = reinterpret_cast<i32*>(memory) + (quad_place(j >> 3, j & 7) ^ 16);  // rows 4 k + ... for odd k
+        i32* odd = reinterpret_cast<i32*>(memory) + (quad_place(j >> 3, j & 7) ^ 16);
         STRETTO_UNROLL
         for (int k = 0; k < 8; ++k) store_quad((k & 1 ? odd : even) + 128 * k, in[k]);
       },
       W::lane());
 }
-// For any type and alignment; places beyond m get 0.
 template <class W>
 STRETTO_DEVICE void put_values(const GroupValues<float>& v, u32* memory) {
   const bool quads = v.m == kGroup && quad_aligned(v.x.x) && v.x.type != Type::f32;
@@ -100,7 +99,6 @@ STRETTO_DEVICE void put_rows(const typename W::template Lane<Row>& rows, u32* me
       W::lane_anew(), rows);
 }
 
-// Codes less `zero`.
 struct Extremes {
   i32 low, high;
 };

@@ -8,7 +8,7 @@ namespace stretto::codec::cuda {
 // The latest tiles, by their number modulo 8.
 struct StagedShared {
   u64 tile[8];
-  u64 place[8][kMaxWarps];  // words before each warp's group
+  u64 place[8][kMaxWarps];
   u32 words[8][kMaxWarps];
   Found found[kMaxWarps];
 };

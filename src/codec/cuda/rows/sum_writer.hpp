@@ -7,13 +7,12 @@
 
 namespace stretto::codec::cuda {
 
-// The latest tiles, by their number modulo 8.
 struct SumShared {
   u64 tile[8];
-  u64 place[8][kMaxWarps];         // words before each warp's group
-  u32 words[8][kMaxWarps];         // with kLater for the slow path
-  GroupPlace at[2][2][kMaxWarps];  // of two tiles, for each operand
-  u64 behind;                      // words before the tile, if the block works alone
+  u64 place[8][kMaxWarps];
+  u32 words[8][kMaxWarps];
+  GroupPlace at[2][2][kMaxWarps];
+  u64 behind;
   Layout layout;
   u64 tiles;
   Found found[kMaxWarps];
@@ -67,7 +66,6 @@ class SumWriter {
   }
 
  private:
-  // This block is the last to end.
   STRETTO_DEVICE bool asks_again(Found* found, u64 bound, Outcome outcome) {
     if constexpr (!Op::kMayWiden) {
       return false;
@@ -88,7 +86,6 @@ class SumWriter {
       return true;
     }
   }
-  // alone: all tiles, else as handed out.
   STRETTO_DEVICE void all_tiles(bool alone) {
     SumShared& shared = block_.sum_shared();
     block_.each_warp_and_helper(
