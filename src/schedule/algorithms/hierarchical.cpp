@@ -18,7 +18,7 @@ int rounds_of_rabenseifner(const Fold& fold) { return 2 * fold.rounds() + (fold.
 
 // `flat`: of this rank's group among groups, for one piece, in `rounds` rounds.
 Schedule allreduce(const Request& q, std::string_view name, const Schedule& flat, int rounds) {
-  const Ground own(q);
+  const GroupPosition own(q);
   const int width = flat.blocks;
   const int blocks = own.floors.largest() * width;
   Program program(q, Collective::allreduce, name, blocks, flat.keeps_order && own.floors.ordered());
@@ -42,25 +42,25 @@ Schedule allreduce(const Request& q, std::string_view name, const Schedule& flat
 }  // namespace
 
 Schedule hierarchical_ring_allreduce(const Request& q) {
-  const Ground own(q);
+  const GroupPosition own(q);
   return allreduce(q, "hierarchical_ring", ring_allreduce(own.between()), 2 * (own.floors.groups() - 1));
 }
 
 Schedule hierarchical_rabenseifner_allreduce(const Request& q) {
-  const Ground own(q);
+  const GroupPosition own(q);
   const Fold fold(own.floors.groups());
   return allreduce(q, "hierarchical_rabenseifner", rabenseifner_allreduce(own.between()), rounds_of_rabenseifner(fold));
 }
 
 Schedule hierarchical_recursive_doubling_allreduce(const Request& q) {
-  const Ground own(q);
+  const GroupPosition own(q);
   const Fold fold(own.floors.groups());
   return allreduce(q, "hierarchical_recursive_doubling", recursive_doubling_allreduce(own.between()),
                    fold.rounds() + (fold.folds() ? 2 : 0));
 }
 
 Schedule hierarchical_rabenseifner_reduce(const Request& q) {
-  const Ground own(q);
+  const GroupPosition own(q);
   const int root_group = own.floors.group_of(q.root);
   const Schedule flat = rabenseifner_reduce(own.between(root_group));
   const int width = flat.blocks;
@@ -92,7 +92,7 @@ Schedule hierarchical_rabenseifner_reduce(const Request& q) {
 }
 
 Schedule hierarchical_broadcast(const Request& q) {
-  const Ground own(q);
+  const GroupPosition own(q);
   const int groups = own.floors.groups();
   const int root_group = own.floors.group_of(q.root);
   const int root_index = own.floors.index(q.root);
@@ -122,12 +122,12 @@ Schedule hierarchical_broadcast(const Request& q) {
 }
 
 Schedule hierarchical_ring_reduce_scatter(const Request& q) {
-  const Ground own(q);
+  const GroupPosition own(q);
   return reduce_scatter(q, "hierarchical_ring", ring_reduce_scatter(own.between()));
 }
 
 Schedule hierarchical_ring_allgather(const Request& q) {
-  const Ground own(q);
+  const GroupPosition own(q);
   return allgather(q, "hierarchical_ring", ring_allgather(own.between()));
 }
 

@@ -10,8 +10,8 @@
 namespace stretto::schedule {
 namespace {
 
-struct Ground {
-  Ground(const Request& q, int root)
+struct LeaderPosition {
+  LeaderPosition(const Request& q, int root)
       : floors(q, root),
         group(floors.group_of(q.rank)),
         index(floors.index(q.rank)),
@@ -37,7 +37,7 @@ struct Ground {
 }  // namespace
 
 Schedule leader_allreduce(const Request& q) {
-  const Ground own(q, -1);
+  const LeaderPosition own(q, -1);
   const Fold fold(own.floors.groups());
   const int between = fold.rounds() + (fold.folds() ? 2 : 0);
   Program program(q, Collective::allreduce, "leader", 1, own.floors.ordered());
@@ -55,7 +55,7 @@ Schedule leader_allreduce(const Request& q) {
 }
 
 Schedule leader_reduce(const Request& q) {
-  const Ground own(q, q.root);
+  const LeaderPosition own(q, q.root);
   const Buffer sum = q.rank == q.root ? Buffer::out : Buffer::tmp;
   const bool alone = own.size == 1;
   Program program(q, Collective::reduce, "leader", 1, own.floors.ordered());
@@ -73,7 +73,7 @@ Schedule leader_reduce(const Request& q) {
 }
 
 Schedule leader_broadcast(const Request& q) {
-  const Ground own(q, q.root);
+  const LeaderPosition own(q, q.root);
   const Buffer held = q.rank == q.root ? Buffer::in : Buffer::out;
   Program program(q, Collective::bcast, "leader", 1, true);
   program.split(q.split, own.rounds(), 0, own.rounds());
@@ -92,7 +92,7 @@ Schedule leader_broadcast(const Request& q) {
 }
 
 Schedule leader_allgather(const Request& q) {
-  const Ground own(q, -1);
+  const LeaderPosition own(q, -1);
   Program program(q, Collective::allgather, "leader", q.ranks, true);
   program.copy(Buffer::out, Buffer::in, q.rank, 1);
   Part inside{
@@ -109,7 +109,7 @@ Schedule leader_allgather(const Request& q) {
 }
 
 Schedule leader_gather(const Request& q) {
-  const Ground own(q, q.root);
+  const LeaderPosition own(q, q.root);
   const Buffer gathered = q.rank == q.root ? Buffer::out : Buffer::tmp;
   const bool alone = own.size == 1 && q.rank != q.root;
   Program program(q, Collective::gather, "leader", q.ranks, true);
@@ -132,7 +132,7 @@ Schedule leader_gather(const Request& q) {
 }
 
 Schedule leader_scatter(const Request& q) {
-  const Ground own(q, q.root);
+  const LeaderPosition own(q, q.root);
   const bool root = q.rank == q.root;
   const bool alone = own.size == 1 && !root;
   Program program(q, Collective::scatter, "leader", q.ranks, true);
@@ -155,7 +155,7 @@ Schedule leader_scatter(const Request& q) {
 }
 
 Schedule leader_barrier(const Request& q) {
-  const Ground own(q, -1);
+  const LeaderPosition own(q, -1);
   Program program(q, Collective::barrier, "leader", 0, true);
   Part inside{.rank = members(own.floors, own.group)};
   append_signals(program, own.inside(binomial_reduce, leader_reduce), inside);

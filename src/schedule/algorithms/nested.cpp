@@ -32,7 +32,7 @@ Blocks lanes(const Floors& floors, int group) {
 
 // Inside its group a member sums the blocks of all owners of its pieces in all groups.
 Schedule reduce_scatter(const Request& q, std::string_view name, const Schedule& flat) {
-  const Ground own(q);
+  const GroupPosition own(q);
   Program program(q, Collective::reduce_scatter, name, q.ranks, flat.keeps_order && own.floors.ordered());
   append(program, reduce_scatter_inside(own.inside()),
          {.rank = members(own.floors, own.group),
@@ -52,7 +52,7 @@ Schedule reduce_scatter(const Request& q, std::string_view name, const Schedule&
 }
 
 Schedule allgather(const Request& q, std::string_view name, const Schedule& flat) {
-  const Ground own(q);
+  const GroupPosition own(q);
   Program program(q, Collective::allgather, name, q.ranks, true);
   program.copy(Buffer::out, Buffer::in, q.rank, 1);
   const std::size_t here = program.size();
@@ -69,12 +69,12 @@ Schedule allgather(const Request& q, std::string_view name, const Schedule& flat
 
 Schedule reduce_scatter_inside(const Request& q) {
   if (q.groups == nullptr) return linear_reduce_scatter(q);
-  return reduce_scatter(q, "hierarchical_linear", linear_reduce_scatter(Ground(q).between()));
+  return reduce_scatter(q, "hierarchical_linear", linear_reduce_scatter(GroupPosition(q).between()));
 }
 
 Schedule allgather_inside(const Request& q) {
   if (q.groups == nullptr) return pairwise_allgather(q);
-  return allgather(q, "hierarchical_pairwise", pairwise_allgather(Ground(q).between()));
+  return allgather(q, "hierarchical_pairwise", pairwise_allgather(GroupPosition(q).between()));
 }
 
 }  // namespace stretto::schedule

@@ -10,8 +10,8 @@
 namespace stretto::schedule {
 
 // Places of a rank in its group, and of the group among groups.
-struct Ground {
-  explicit Ground(const Request& q)
+struct GroupPosition {
+  explicit GroupPosition(const Request& q)
       : floors(q),
         group(floors.group_of(q.rank)),
         index(floors.index(q.rank)),
