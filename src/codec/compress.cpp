@@ -48,9 +48,9 @@ struct GroupEncoder {
                      const Marks<T>& marks) const noexcept {
     T others[kGroup], kept = 0;
     switch (marks.survey(x, m, others, &kept, kernels)) {
-      case Kept::none: return encode(x, m, out, room, tally);
-      case Kept::several: break;
-      case Kept::one: {
+      case KeptValues::none: return encode(x, m, out, room, tally);
+      case KeptValues::several: break;
+      case KeptValues::one: {
         const std::size_t words = encode(others, m, out, room, tally);
         if (words != kNoRoom) replace_placeholder(out, words, m, kept);
         return words;

@@ -40,7 +40,7 @@ struct FloatKernels {
   std::size_t (*add_filled)(const std::uint8_t* a, std::size_t a_words, const std::uint8_t* b, std::size_t b_words,
                             bool negate_b, double width, std::uint8_t* out, std::size_t room, Tally* tally) = nullptr;
   // Like Marks::survey; never declines.
-  Kept (*survey)(const T* x, const MarkSet<T>& marks, T* out, T* kept) = nullptr;
+  KeptValues (*survey)(const T* x, const MarkSet<T>& marks, T* out, T* kept) = nullptr;
   void (*ranges)(const T* x, std::size_t n, const MarkSet<T>& marks, PartRanges<T>* found) = nullptr;
 };
 

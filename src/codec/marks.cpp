@@ -91,13 +91,13 @@ T Marks<T>::placeholder() noexcept {
 }
 
 template <class T>
-Kept Marks<T>::survey(const T* x, int m, T* out, T* kept, const Kernels& kernels) const noexcept {
+KeptValues Marks<T>::survey(const T* x, int m, T* out, T* kept, const Kernels& kernels) const noexcept {
   const auto fast = float_kernels<T>(kernels).survey;
   return fast && m == kGroup ? fast(x, set_, out, kept) : survey(x, m, out, kept);
 }
 
 template <class T>
-Kept Marks<T>::survey(const T* x, int m, T* out, T* kept) const noexcept {
+KeptValues Marks<T>::survey(const T* x, int m, T* out, T* kept) const noexcept {
   using Bits = BitsOf<T>;
   constexpr Bits magnitude = std::numeric_limits<Bits>::max() >> 1, infinity = std::bit_cast<Bits>(infinite);
   const Bits least = std::bit_cast<Bits>(set_.least);
@@ -115,10 +115,10 @@ Kept Marks<T>::survey(const T* x, int m, T* out, T* kept) const noexcept {
       near += static_cast<int>(std::fabs(v - mark) <= reach) & static_cast<int>(v != mark);
     }
   }
-  if (near != 0) return Kept::several;
+  if (near != 0) return KeptValues::several;
   Bits kept_count = 0;
   for (int i = 0; i < m; ++i) kept_count += is_kept[i];
-  if (kept_count == 0) return Kept::none;
+  if (kept_count == 0) return KeptValues::none;
   const int first = static_cast<int>(std::find(is_kept, is_kept + m, Bits{1}) - is_kept);
   const Bits value = std::bit_cast<Bits>(element(x, first));
   int others = 0;
@@ -127,9 +127,9 @@ Kept Marks<T>::survey(const T* x, int m, T* out, T* kept) const noexcept {
     others += static_cast<int>((is_kept[i] != 0) & (bits != value)) | static_cast<int>(bits == placeholder_bits<T>());
     out[i] = std::bit_cast<T>(is_kept[i] != 0 ? placeholder_bits<T>() : bits);
   }
-  if (others != 0) return Kept::several;
+  if (others != 0) return KeptValues::several;
   *kept = std::bit_cast<T>(value);
-  return Kept::one;
+  return KeptValues::one;
 }
 
 template <class T>

@@ -13,7 +13,7 @@ namespace stretto::codec {
 template <class T>
 T least_reaching(double above) noexcept;
 
-enum class Kept : std::uint8_t {
+enum class KeptValues : std::uint8_t {
   none,  // nor can any value decode to a mark
   one,   // with the same bits, and no other value can decode to a mark
   several,
@@ -43,16 +43,16 @@ class Marks {
   bool keeps(T x) const noexcept;
   // y is a decoded value, compared in the caller's type.
   bool is_mark(T y) const noexcept;
-  // Finds kept values among m. Kept::one: *kept is the value, and `out` has `placeholder` in its places. `kernels`
+  // Finds kept values among m. KeptValues::one: *kept is the value, and `out` has `placeholder` in its places. `kernels`
   // serve full groups.
-  Kept survey(const T* x, int m, T* out, T* kept, const Kernels& kernels) const noexcept;
+  KeptValues survey(const T* x, int m, T* out, T* kept, const Kernels& kernels) const noexcept;
 
-  // A NaN with a rare payload. Data that contain it give Kept::several.
+  // A NaN with a rare payload. Data that contain it give KeptValues::several.
   static T placeholder() noexcept;
 
  private:
   static constexpr T infinite = std::numeric_limits<T>::infinity();
-  Kept survey(const T* x, int m, T* out, T* kept) const noexcept;
+  KeptValues survey(const T* x, int m, T* out, T* kept) const noexcept;
 
   Type type_;
   MarkSet<T> set_;

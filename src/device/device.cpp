@@ -229,7 +229,7 @@ Status Device::poll() noexcept {
   for (Lane& lane : lane_) {
     if (const Status s = poll(lane); s != Status::ok) return s;
   }
-  std::erase_if(kept_, [this](const Kept& k) { return passed(k.until); });
+  std::erase_if(kept_, [this](const RetainedBuffer& k) { return passed(k.until); });
   return Status::ok;
 }
 

@@ -136,7 +136,7 @@ class Device {
     std::uint32_t unit;
     std::uint64_t place;
   };
-  struct Kept {
+  struct RetainedBuffer {
     LanePositions until;
     payload::Buffer buffer;
   };
@@ -168,7 +168,7 @@ class Device {
   void* boundary_ = nullptr;
   std::vector<payload::Buffer> result_chunks_;
   std::vector<codec::cuda::Result*> results_;
-  std::deque<Kept> kept_;
+  std::deque<RetainedBuffer> kept_;
   Pace pace_;
   bool lost_ = false;
   std::array<char, 256> why_lost_{};

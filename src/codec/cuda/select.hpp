@@ -101,7 +101,7 @@ struct Select {
     fresh_base<i64>(memory.wide[0], m, p.predictor, p.wide, &p.base, &p.slope);
     W::sync();
     p.width = to_residuals<W, i64>(memory.wide[0], m, p.predictor, p.wide, p.base, p.slope);
-    finish_plan<W>(Kept{*this, g, memory, s->from_a, ga, gb}, &p);
+    finish_plan<W>(KeptExceptions{*this, g, memory, s->from_a, ga, gb}, &p);
     return Outcome::ok;
   }
   STRETTO_DEVICE void write(u64 g, const Memory<C>& memory, const State& s, u32* out) const {
@@ -112,7 +112,7 @@ struct Select {
       read_group<W, T>(a, ha_, g, s.plan.m, memory, 0, &ga);
       read_group<W, T>(b, hb_, g, s.plan.m, memory, 1, &gb);
     }
-    emit<W, i64>(s.plan, memory.wide[0], Kept{*this, g, memory, s.from_a, ga, gb}, memory.scratch, out);
+    emit<W, i64>(s.plan, memory.wide[0], KeptExceptions{*this, g, memory, s.from_a, ga, gb}, memory.scratch, out);
   }
   STRETTO_DEVICE Outcome finish(u64, Header* h) const {
     *h = ha_;
@@ -174,7 +174,7 @@ struct Select {
     }
   }
 
-  struct Kept {
+  struct KeptExceptions {
     const Select& op;
     u64 g;
     const Memory<C>& memory;

@@ -56,7 +56,7 @@ HWY_INLINE M KeptOf(V v, const MarkSet<T>& marks, M* near) {
 }
 
 template <bool kOne, class T>
-Kept SurveyFound(const T* x, const MarkSet<T>& marks, T* out, T* kept) {
+KeptValues SurveyFound(const T* x, const MarkSet<T>& marks, T* out, T* kept) {
   const Tag<T> d;
   const hn::RebindToUnsigned<Tag<T>> bits;
   const auto none = hn::Lt(hn::Zero(d), hn::Zero(d));
@@ -67,7 +67,7 @@ Kept SurveyFound(const T* x, const MarkSet<T>& marks, T* out, T* kept) {
     found = first >= 0;
     if (found) *kept = element(x, i + static_cast<int>(first));
   }
-  if (!found) return Kept::several;
+  if (!found) return KeptValues::several;
   const auto hole = hn::Set(d, Marks<T>::placeholder());
   const auto value_bits = hn::BitCast(bits, hn::Set(d, *kept)), hole_bits = hn::BitCast(bits, hole);
   auto others = none;
@@ -79,12 +79,12 @@ Kept SurveyFound(const T* x, const MarkSet<T>& marks, T* out, T* kept) {
     others = hn::Or(others, hn::RebindMask(d, hn::Eq(v_bits, hole_bits)));
     hn::StoreU(hn::IfThenElse(is_kept, hole, v), d, out + i);
   }
-  return hn::AllFalse(d, hn::Or(others, near)) ? Kept::one : Kept::several;
+  return hn::AllFalse(d, hn::Or(others, near)) ? KeptValues::one : KeptValues::several;
 }
 
 template <class T>
-Kept Survey(const T* x, const MarkSet<T>& marks, T* out, T* kept) {
-  if (!AnyKeptOrNear(x, marks)) return Kept::none;
+KeptValues Survey(const T* x, const MarkSet<T>& marks, T* out, T* kept) {
+  if (!AnyKeptOrNear(x, marks)) return KeptValues::none;
   return marks.count == 1 ? SurveyFound<true>(x, marks, out, kept) : SurveyFound<false>(x, marks, out, kept);
 }
 
