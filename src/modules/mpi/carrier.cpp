@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "carrier/patience.hpp"
+#include "carrier/limited_wait.hpp"
 #include "modules/mpi/alarm.hpp"
 #include "modules/mpi/quiet.hpp"
 
@@ -95,8 +95,7 @@ class MpiCarrier final : public Carrier {
     Status status = look(done, n);
     if (*n > 0) waiting_.reset();
     if (status != Status::ok || *n > 0 || seconds <= 0) return status;
-    for (Patience patience(seconds, waiting_);
-         !requests_.empty() && *n == 0 && status == Status::ok && patience.next();)
+    for (LimitedWait wait(seconds, waiting_); !requests_.empty() && *n == 0 && status == Status::ok && wait.next();)
       status = look(done, n);
     if (*n > 0) waiting_.reset();
     return status;

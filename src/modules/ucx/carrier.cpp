@@ -11,7 +11,7 @@
 #include <new>
 #include <utility>
 
-#include "carrier/patience.hpp"
+#include "carrier/limited_wait.hpp"
 
 namespace stretto::modules {
 
@@ -128,8 +128,8 @@ class UcxCarrier final : public Carrier {
     look(done, n);
     if (*n > 0) waiting_.reset();
     if (*n > 0 || seconds <= 0) return Status::ok;
-    for (Patience patience(seconds, waiting_);
-         open_ > 0 && *n == 0 && patience.next([this](double s) { worker_.sleep(s); });)
+    for (LimitedWait wait(seconds, waiting_);
+         open_ > 0 && *n == 0 && wait.next([this](double s) { worker_.sleep(s); });)
       look(done, n);
     if (*n > 0) waiting_.reset();
     return Status::ok;

@@ -7,10 +7,11 @@
 
 namespace stretto::carrier {
 
-class Patience {
+class LimitedWait {
  public:
-  // `waiting` continues over several Patience until reset.
-  Patience(double seconds, Waiting& waiting) noexcept : begin_(Waiting::clock()), limit_(seconds), waiting_(waiting) {}
+  // `waiting` continues over several waits until reset.
+  LimitedWait(double seconds, Waiting& waiting) noexcept
+      : begin_(Waiting::clock()), limit_(seconds), waiting_(waiting) {}
 
   // Before each check but the first; false: time is over. `sleep(seconds)`: at most that long.
   template <class Sleep>
