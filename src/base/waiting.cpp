@@ -33,11 +33,11 @@ constexpr double quiet = 0.1;           // and the least again after this long w
 std::atomic<std::uint64_t> slept{0};
 
 // Evidence that another program wants this thread's core.
-struct Wish {
+struct CoreDemand {
   double sign = 0;
   double until = 0;
   double last = least_wanted;
-  Turns turns;
+  SchedulerSample sample;
 
   void note(double now) noexcept {
     const bool second = now - sign <= together;
@@ -48,7 +48,7 @@ struct Wish {
   }
 };
 
-thread_local Wish wish;
+thread_local CoreDemand demand;
 
 long involuntary_switches() noexcept {
   rusage used{};
@@ -103,7 +103,7 @@ Status check_wait_mode() noexcept {
   return parse_wait_mode(given(), &mode);
 }
 
-bool core_was_taken(const Turns& before, const Turns& after) noexcept {
+bool core_was_taken(const SchedulerSample& before, const SchedulerSample& after) noexcept {
   if (after.switches == before.switches) return false;
   if (before.queued < 0 || after.queued < 0) return true;
   return after.queued - before.queued > std::max(long_slice, (after.when - before.when) / 4);
@@ -121,7 +121,7 @@ bool core_is_wanted() noexcept {
     case WaitMode::sleep: return true;
     case WaitMode::automatic: break;
   }
-  return wish.until > 0 && Waiting::clock() < wish.until;
+  return demand.until > 0 && Waiting::clock() < demand.until;
 }
 
 // Ranks that share cores take them from each other.
@@ -129,14 +129,14 @@ void Waiting::begin(double now) noexcept {
   began_ = yielded_ = now;
   if (wait_mode() != WaitMode::automatic) return;
   if (shares_) {
-    wish.turns = {};
+    demand.sample = {};
     return;
   }
-  Turns turns{involuntary_switches(), 0, now};
-  if (turns.switches == wish.turns.switches) return;
-  turns.queued = queued_seconds();
-  if (wish.turns.switches >= 0 && core_was_taken(wish.turns, turns)) wish.note(now);
-  wish.turns = turns;
+  SchedulerSample sample{involuntary_switches(), 0, now};
+  if (sample.switches == demand.sample.switches) return;
+  sample.queued = queued_seconds();
+  if (demand.sample.switches >= 0 && core_was_taken(demand.sample, sample)) demand.note(now);
+  demand.sample = sample;
 }
 
 void Waiting::give_away(double now) noexcept {
@@ -144,7 +144,7 @@ void Waiting::give_away(double now) noexcept {
   yielded_ = now;
   if (wait_mode() != WaitMode::automatic) return;
   const double back = clock();
-  if (back - now > long_slice) wish.note(back);
+  if (back - now > long_slice) demand.note(back);
 }
 
 double Waiting::next(double now) noexcept {
@@ -152,7 +152,7 @@ double Waiting::next(double now) noexcept {
   const WaitMode mode = wait_mode();
   const double waited = now - began_;
   const double spins = wakes_ == Wakes::by_nothing ? shortest / share : awake;
-  if (mode == WaitMode::sleep || (mode == WaitMode::automatic && (waited >= spins || now < wish.until)))
+  if (mode == WaitMode::sleep || (mode == WaitMode::automatic && (waited >= spins || now < demand.until)))
     return wakes_ == Wakes::by_all ? longest_ : std::clamp(waited * share, shortest, longest_);
   if (shares_ || now - yielded_ >= between_yields)
     give_away(now);

@@ -36,7 +36,7 @@ inline void pause() noexcept {
 // spin: never. Takes about ten nanoseconds.
 bool core_is_wanted() noexcept;
 
-struct Turns {
+struct SchedulerSample {
   long switches = -1;
   double queued = -1;  // seconds without a core; negative: unavailable
   double when = 0;     // seconds of CLOCK_MONOTONIC
@@ -44,7 +44,7 @@ struct Turns {
 
 // Another program had the core for a time slice, and a quarter of the time. Interruptions of microseconds do not count:
 // kernel threads and wakings cause them.
-bool core_was_taken(const Turns& before, const Turns& after) noexcept;
+bool core_was_taken(const SchedulerSample& before, const SchedulerSample& after) noexcept;
 
 enum class Wakes : std::uint8_t {
   by_nothing,   // no descriptor or bell, as for an MPI

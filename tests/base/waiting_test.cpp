@@ -53,7 +53,7 @@ TEST(Waiting, DelaysByAFiftiethAtMostWhereNothingWakesIt) {
 }
 
 TEST(CoreWasTaken, ByALongAbsenceAlone) {
-  const Turns before{3, 0.5, 100};
+  const SchedulerSample before{3, 0.5, 100};
   EXPECT_TRUE(core_was_taken(before, {4, 0.503, 100.005}));
   EXPECT_FALSE(core_was_taken(before, {40, 0.5001, 100.0002}));
   EXPECT_FALSE(core_was_taken(before, {3, 0.503, 100.005}));
