@@ -99,22 +99,22 @@ template <class T>
 void measure_type(const Job& job, std::span<const Data> all, codec::Coding coding) {
   const std::string type =
       fmt::format("{}{}", coding == codec::Coding::dense ? "dense_" : "", sizeof(T) == 4 ? "f32" : "f64");
-  const std::vector<Crew> crews = measure::crews(job);
-  const bool works = std::any_of(crews.begin(), crews.end(), [](const Crew& c) { return c.active; });
+  const std::vector<RankGroup> groups = rank_groups(job);
+  const bool works = std::any_of(groups.begin(), groups.end(), [](const RankGroup& g) { return g.active; });
   for (const Data& data : all) {
     std::optional<Walk<T>> walk;
     if (works) walk.emplace(data, std::size_t{job.quick ? 4u : 32u} << 20, coding);
     for (const std::size_t bytes : kSizes) {
       const double ratio = job.ranks.from(0, works ? walk->cut(bytes) : 0);
       for (const Operation operation : kOperations) {
-        for (const Crew& crew : crews) {
-          const Timing t = time_crew(job, crew, {job.seconds(0.02), 5, 2000}, [&] { walk->run(operation); });
+        for (const RankGroup& group : groups) {
+          const Timing t = time_group(job, group, {job.seconds(0.02), 5, 2000}, [&] { walk->run(operation); });
           job.report.row({{"type", type},
                           {"data", fmt::format("{} {:.0e}", bench::name(data.kind), data.bound)},
                           {"ratio", ratio},
                           {"operation", name(operation)},
                           {"bytes", bytes},
-                          {"busy", crew.busy},
+                          {"busy", group.busy},
                           {"seconds", t.median},
                           {"samples", t.samples}});
         }

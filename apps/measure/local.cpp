@@ -29,12 +29,12 @@ void local(const Job& job) {
     std::memcpy(&out[at], &in[at], kChunk);
   };
 
-  const auto all = crews(job);
+  const auto all = rank_groups(job);
   job.report.begin(Part::local, static_cast<int>(2 * all.size()));
-  for (const Crew& crew : all) {
+  for (const RankGroup& group : all) {
     const auto measure = [&](const char* operation, const std::function<void()>& work) {
-      const Timing t = time_crew(job, crew, {job.seconds(0.2), 20, 5000}, work);
-      job.report.row({{"operation", operation}, {"bytes", kChunk}, {"busy", crew.busy}, {"seconds", t.median}});
+      const Timing t = time_group(job, group, {job.seconds(0.2), 20, 5000}, work);
+      job.report.row({{"operation", operation}, {"bytes", kChunk}, {"busy", group.busy}, {"seconds", t.median}});
       job.report.step();
     };
     measure("gamma", add);

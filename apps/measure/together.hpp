@@ -8,8 +8,8 @@
 
 namespace stretto::measure {
 
-// One of the two settings.
-struct Crew {
+// The working ranks of a measurement.
+struct RankGroup {
   int busy = 1;                // working ranks per host
   std::vector<int> members{};  // of all hosts
   bool active = false;         // this rank is a member
@@ -17,9 +17,9 @@ struct Crew {
 };
 
 // "alone", and "together" where a host has several ranks and several cores.
-std::vector<Crew> crews(const Job& job);
+std::vector<RankGroup> rank_groups(const Job& job);
 
-// Collective. Times `work` on the bound crew, with all others quiet: the largest of the ranks' medians.
-Timing time_crew(const Job& job, const Crew& crew, const Budget& budget, const std::function<void()>& work);
+// Collective. Times `work` on the bound group, with all others quiet: the largest of the ranks' medians.
+Timing time_group(const Job& job, const RankGroup& group, const Budget& budget, const std::function<void()>& work);
 
 }  // namespace stretto::measure
