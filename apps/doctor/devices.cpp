@@ -166,7 +166,7 @@ Json facts_of_devices() {
 
 // Follows the rules of src/api/device/link.hpp, without the agreement of all ranks and without trying CUDA IPC.
 Json carrier_of_device_memory(const std::string& over, const std::function<std::string()>& by_transport,
-                              const Reach& reach) {
+                              const HostDevices& host) {
   const char* const setting = secure_getenv("STRETTO_DEVICE_CARRIER");
   const std::string wanted = setting ? setting : "";
   const std::string transport = by_transport();
@@ -178,7 +178,7 @@ Json carrier_of_device_memory(const std::string& over, const std::function<std::
     return "moved between devices by " + found;
   if (may_transport && !transport.empty()) return "moved between devices by " + transport;
   const bool may_peer = wanted.empty() || wanted == "peer";
-  if (may_peer && reach.one_host && all_reach_all(reach.devices["list"]))
+  if (may_peer && host.one_host && all_reach_all(host.devices["list"]))
     return "moved between devices by peer access (CUDA IPC between processes)";
   return "copied to pinned memory of the host, and sent over " + over;
 }

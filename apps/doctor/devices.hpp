@@ -15,11 +15,11 @@ Json facts_of_devices();
 // How a collective moves device memory in this job, from this rank's view: "between devices, by NCCL 2.28.9"; null: not
 // possible. `by_transport`: the job's transport of device memory, empty if it takes none; collective. `devices`: those
 // of this host; `one_host`: all ranks are on it.
-struct Reach {
+struct HostDevices {
   Json devices;
   bool one_host = false;
 };
 Json carrier_of_device_memory(const std::string& over, const std::function<std::string()>& by_transport,
-                              const Reach& reach);
+                              const HostDevices& host);
 
 }  // namespace stretto::doctor

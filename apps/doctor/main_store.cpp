@@ -23,7 +23,7 @@ using stretto::Status;
 constexpr double limit = 60;  // seconds for all ranks to arrive
 constexpr std::size_t name_size = 256;
 
-class Alone final : public node::Exchange {
+class SingleRankExchange final : public node::Exchange {
  public:
   int rank() const noexcept override { return 0; }
   int size() const noexcept override { return 1; }
@@ -37,7 +37,7 @@ class Alone final : public node::Exchange {
 std::unique_ptr<node::Exchange> join(const std::string& name, int rank, int size, std::string* over,
                                      stretto::backend::Transport** transport) {
   *transport = nullptr;
-  if (size == 1) return std::make_unique<Alone>();
+  if (size == 1) return std::make_unique<SingleRankExchange>();
   const stretto::backend::Module* module = nullptr;
   std::unique_ptr<stretto::carrier::Store> store;
   std::unique_ptr<stretto::backend::Transport> made;

@@ -23,22 +23,22 @@ constexpr std::size_t most_rows = 12;                         // in the text tab
 constexpr double least_bytes = 8, most_bytes = 4294967296.0;  // of the size sweep
 
 // The profile for a question's answer.
-struct Asked {
+struct ProfileSource {
   std::string from, messages;
   model::Profile profile;
-  explicit Asked(const Arguments& a) : profile(profile_of(a, &from, &messages)) {}
+  explicit ProfileSource(const Arguments& a) : profile(profile_of(a, &from, &messages)) {}
 };
 
-Json head(const Arguments& a, const Question& q, const Asked& asked) {
-  const model::Profile& profile = asked.profile;
+Json head(const Arguments& a, const Question& q, const ProfileSource& source) {
+  const model::Profile& profile = source.profile;
   Json j;
   j["question"] = to_json(q);
   j["question"]["ratio_assumed"] = !a.ratio_given;
   if (q.dense_ratio > 0) j["question"]["dense_costs"] = profile.dense_f32.empty() ? "estimated" : "profile";
   j["machine"] = profile.name;
-  j["profile"] = asked.from;
+  j["profile"] = source.from;
   j["carrier"] = a.carrier;
-  j["messages"] = asked.messages;
+  j["messages"] = source.messages;
   j["source"] = profile.source;
   j["doubts"] = profile.doubts;
   j["ranks"] = a.ranks;
@@ -122,8 +122,8 @@ Json seconds_of(const std::vector<Candidate>& all, bool (*wanted)(const Candidat
 }  // namespace
 
 Json predict(const Arguments& a) {
-  const Asked asked(a);
-  const model::Profile& profile = asked.profile;
+  const ProfileSource source(a);
+  const model::Profile& profile = source.profile;
   const topology::Topology where = topology_of(a, profile, a.ranks, a.per_node);
   Question q = question_of(a);
   std::vector<std::pair<model::System, std::string>> ways;
@@ -184,7 +184,7 @@ Json predict(const Arguments& a) {
     p = found;
     payload = label;
   }
-  Json j = head(a, q, asked);
+  Json j = head(a, q, source);
   j["schedule"] = algorithm->name;
   j["payload"] = payload;
   j["overlap"] = overlap;
@@ -197,26 +197,26 @@ Json predict(const Arguments& a) {
 }
 
 Json choose(const Arguments& a) {
-  const Asked asked(a);
-  const model::Profile& profile = asked.profile;
+  const ProfileSource source(a);
+  const model::Profile& profile = source.profile;
   const Question q = question_of(a);
   model::Chooser chooser(profile, topology_of(a, profile, a.ranks, a.per_node));
   model::ModelChoice decided;
   check(model::decide(chooser, q, &decided, true));
-  Json j = head(a, q, asked);
+  Json j = head(a, q, source);
   j["choice"] = to_json(decided.taken, q.collective);
   if (const Json split = split_of(a, profile, q, decided.taken); !split.is_null()) j["choice"]["split"] = split;
   return j;
 }
 
 Json explain(const Arguments& a) {
-  const Asked asked(a);
-  const model::Profile& profile = asked.profile;
+  const ProfileSource source(a);
+  const model::Profile& profile = source.profile;
   Question q = question_of(a);
   model::Chooser chooser(profile, topology_of(a, profile, a.ranks, a.per_node));
   std::vector<Candidate> all;
   check(chooser.table(q, &all));
-  Json j = head(a, q, asked);
+  Json j = head(a, q, source);
   j["candidates"] = Json::array();
   std::set<std::string> rows;
   for (const Candidate& c : all) {

@@ -109,7 +109,7 @@ class Links {
 };
 
 // Times of a row's turns: milliseconds of the slowest rank.
-struct Turns {
+struct RowTimes {
   const DeviceRow* row = nullptr;  // null: the MPI's own
   std::string name;
   std::vector<double> ms{}, codec{}, wait{}, agree{};
@@ -194,8 +194,8 @@ class Bench {
     return o_.rows.empty() || fmt::format(",{},", o_.rows).find(fmt::format(",{},", row.name)) != std::string::npos;
   }
 
-  std::vector<Turns> contestants(double rate) const {
-    std::vector<Turns> all;
+  std::vector<RowTimes> contestants(double rate) const {
+    std::vector<RowTimes> all;
     if (rate <= 0) {
       if (!ranks_.are_threads()) all.push_back({nullptr, "MPI"});
       static constexpr DeviceRow native{"native", "native", STRETTO_PAYLOAD_AUTO, false};
@@ -207,7 +207,7 @@ class Bench {
   }
 
   void part(std::uint64_t bytes, double rate) {
-    std::vector<Turns> all = contestants(rate);
+    std::vector<RowTimes> all = contestants(rate);
     const std::string where = place(bytes, rate);
     if (is_done(where + ", end")) return;
     const std::size_t count = std::max<std::size_t>(1, bytes / sizeof(float));
@@ -218,11 +218,11 @@ class Bench {
     const Links links(ranks_, rate, o_.carrier, count);
     comm_ = links.get();
     for (int turn = 0; turn <= o_.repeats; ++turn) {
-      for (Turns& t : all) {
+      for (RowTimes& t : all) {
         if (t.serves) take_turn(&t, values, in, out, turn > 0);
       }
     }
-    for (const Turns& t : all)
+    for (const RowTimes& t : all)
       if (t.serves) write(t, all, where, bytes, rate);
     if (rank() == 0) {
       bench::Row end{
@@ -247,7 +247,7 @@ class Bench {
     return options;
   }
 
-  void take_turn(Turns* t, const std::vector<float>& values, const bench::Memory& in, const bench::Memory& out,
+  void take_turn(RowTimes* t, const std::vector<float>& values, const bench::Memory& in, const bench::Memory& out,
                  bool counts) {
     const std::size_t count = values.size();
     ranks_.meet();
@@ -304,7 +304,7 @@ class Bench {
 
   // Compares with the host's result under the same options. Skips native collectives and free choices, whose bits may
   // differ.
-  void compare(Turns* t, const std::vector<float>& values, const bench::Memory& out) {
+  void compare(RowTimes* t, const std::vector<float>& values, const bench::Memory& out) {
     if (out.bytes() > o_.compare || t->row->schedule.empty() || t->row->schedule == "native") return;
     std::vector<float> expected(values.size()), found(values.size());
     stretto_report report = STRETTO_REPORT_INIT;
@@ -317,12 +317,12 @@ class Bench {
     t->compared = true;
   }
 
-  void write(const Turns& t, const std::vector<Turns>& all, const std::string& where, std::uint64_t bytes,
+  void write(const RowTimes& t, const std::vector<RowTimes>& all, const std::string& where, std::uint64_t bytes,
              double rate) {
     const double sent = ranks_.largest(static_cast<double>(t.report.bytes_sent));
     const double raw = ranks_.largest(static_cast<double>(t.report.raw_bytes));
     if (rank() != 0) return;
-    const auto beside = std::find_if(all.begin(), all.end(), [](const Turns& other) { return other.name == "raw"; });
+    const auto beside = std::find_if(all.begin(), all.end(), [](const RowTimes& other) { return other.name == "raw"; });
     bench::Row r{.bench = "device",
                  .subject = where + ", " + t.name,
                  .metric = "ms",

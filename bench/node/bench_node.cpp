@@ -46,7 +46,7 @@ struct Contestant {
   std::function<void()> call;
   float* input = nullptr;  // for limits: their own buffer
   const float* output = nullptr;
-  std::optional<bench::Way> limit{};
+  std::optional<bench::CopyPath> limit{};
 };
 
 // Number of repeats per row: enough for medians of long vectors, and bounded.
@@ -184,12 +184,12 @@ void contest(Contest& c, bench::Operation operation, std::size_t bytes) {
       break;
   }
   if (c.limits != nullptr)
-    for (const bench::Way way : bench::ways(c.memory == "mapped")) {
-      if (bench::combines(way) && !bench::combines(operation)) continue;
-      const bool kernel = way == bench::Way::kernel || way == bench::Way::kernel_halves;
+    for (const bench::CopyPath path : bench::copy_paths(c.memory == "mapped")) {
+      if (bench::combines(path) && !bench::combines(operation)) continue;
+      const bool kernel = path == bench::CopyPath::kernel || path == bench::CopyPath::kernel_halves;
       if (kernel && (!c.by_kernel || bytes < 4096)) continue;  // a system call per word says nothing
-      all.push_back(
-          {"limit", [&c, operation, way, n] { c.limits->run(operation, way, n); }, nullptr, c.limits->output(), way});
+      all.push_back({"limit", [&c, operation, path, n] { c.limits->run(operation, path, n); }, nullptr,
+                     c.limits->output(), path});
     }
   row(c, bench::name(operation), bytes, std::move(all));
 }

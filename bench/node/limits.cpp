@@ -42,23 +42,23 @@ const char* name(Operation operation) noexcept {
   return "?";
 }
 
-const char* name(Way way) noexcept {
-  switch (way) {
-    case Way::mapped_plain:
-    case Way::staged_plain: return "plain";
-    case Way::mapped_streaming:
-    case Way::staged_streaming: return "streaming";
-    case Way::staged_back: return "plain, back over the operand";
-    case Way::kernel: return "kernel";
-    case Way::kernel_halves: return "kernel, halves";
+const char* name(CopyPath path) noexcept {
+  switch (path) {
+    case CopyPath::mapped_plain:
+    case CopyPath::staged_plain: return "plain";
+    case CopyPath::mapped_streaming:
+    case CopyPath::staged_streaming: return "streaming";
+    case CopyPath::staged_back: return "plain, back over the operand";
+    case CopyPath::kernel: return "kernel";
+    case CopyPath::kernel_halves: return "kernel, halves";
   }
   return "?";
 }
 
-std::span<const Way> ways(bool mapped) noexcept {
-  static constexpr Way of_mapped[] = {Way::mapped_plain, Way::mapped_streaming};
-  static constexpr Way of_private[] = {Way::staged_plain, Way::staged_streaming, Way::staged_back, Way::kernel,
-                                       Way::kernel_halves};
+std::span<const CopyPath> copy_paths(bool mapped) noexcept {
+  static constexpr CopyPath of_mapped[] = {CopyPath::mapped_plain, CopyPath::mapped_streaming};
+  static constexpr CopyPath of_private[] = {CopyPath::staged_plain, CopyPath::staged_streaming, CopyPath::staged_back,
+                                            CopyPath::kernel, CopyPath::kernel_halves};
   if (mapped) return of_mapped;
   return of_private;
 }
@@ -124,25 +124,25 @@ void Limits::rewrite(std::size_t n, float by) noexcept {
   for (std::size_t i = 0; i < n; ++i) in_[i] = by + static_cast<float>(i & 1023);
 }
 
-void Limits::run(Operation operation, Way way, std::size_t n) noexcept {
+void Limits::run(Operation operation, CopyPath path, std::size_t n) noexcept {
   const bool all = operation == Operation::allreduce;
   if (all || operation == Operation::reduce) {
-    switch (way) {
-      case Way::mapped_plain: return combine_mapped(all, node::Stores::plain, n);
-      case Way::mapped_streaming: return combine_mapped(all, node::Stores::streaming, n);
-      case Way::staged_plain: return combine_staged(all, node::Stores::plain, n);
-      case Way::staged_streaming: return combine_staged(all, node::Stores::streaming, n);
-      case Way::staged_back: return combine_staged_back(all, n);
-      case Way::kernel: return combine_by_kernel(all, n);
-      case Way::kernel_halves: return combine_halves_by_kernel(all, n);
+    switch (path) {
+      case CopyPath::mapped_plain: return combine_mapped(all, node::Stores::plain, n);
+      case CopyPath::mapped_streaming: return combine_mapped(all, node::Stores::streaming, n);
+      case CopyPath::staged_plain: return combine_staged(all, node::Stores::plain, n);
+      case CopyPath::staged_streaming: return combine_staged(all, node::Stores::streaming, n);
+      case CopyPath::staged_back: return combine_staged_back(all, n);
+      case CopyPath::kernel: return combine_by_kernel(all, n);
+      case CopyPath::kernel_halves: return combine_halves_by_kernel(all, n);
     }
   }
-  if (operation == Operation::bcast) return move({rank_ == 0, rank_ == 1, 0, 0, n, out_}, way);
+  if (operation == Operation::bcast) return move({rank_ == 0, rank_ == 1, 0, 0, n, out_}, path);
   // Two blocks, of which this rank's own is copied locally.
   const std::size_t block = n / 2, mine = rank_ == 0 ? 0 : block, theirs = block - mine;
   const bool exchange = operation == Operation::alltoall;
   std::memcpy(out_ + mine, in_ + (exchange ? mine : 0), block * sizeof(float));
-  move({true, true, exchange ? theirs : 0, exchange ? mine : 0, block, out_ + theirs}, way);
+  move({true, true, exchange ? theirs : 0, exchange ? mine : 0, block, out_ + theirs}, path);
 }
 
 void Limits::combine_mapped(bool all, node::Stores stores, std::size_t n) noexcept {
@@ -239,23 +239,23 @@ void Limits::combine_halves_by_kernel(bool all, std::size_t n) noexcept {
   meet();
 }
 
-void Limits::move(const Move& m, Way way) noexcept {
+void Limits::move(const Move& m, CopyPath path) noexcept {
   const std::size_t bytes = m.n * sizeof(float);
-  const auto stores =
-      way == Way::staged_streaming || way == Way::mapped_streaming ? node::Stores::streaming : node::Stores::plain;
+  const auto stores = path == CopyPath::staged_streaming || path == CopyPath::mapped_streaming ? node::Stores::streaming
+                                                                                               : node::Stores::plain;
   meet();
-  switch (way) {
-    case Way::mapped_plain:
-    case Way::mapped_streaming:
+  switch (path) {
+    case CopyPath::mapped_plain:
+    case CopyPath::mapped_streaming:
       if (m.takes) node::copy(m.to, peer_in_ + m.take, bytes, stores);
       break;
-    case Way::kernel:
-    case Way::kernel_halves:
+    case CopyPath::kernel:
+    case CopyPath::kernel_halves:
       if (m.takes) read(peer_address_ + m.take * sizeof(float), m.to, m.n);
       break;
-    case Way::staged_plain:
-    case Way::staged_streaming:
-    case Way::staged_back:
+    case CopyPath::staged_plain:
+    case CopyPath::staged_streaming:
+    case CopyPath::staged_back:
       for (std::size_t at = 0, k = 0; at < m.n + piece;
            at += piece, k ^= 1) {  // one piece is read while the next is written
         if (m.gives && at < m.n)

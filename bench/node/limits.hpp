@@ -23,7 +23,7 @@ constexpr bool combines(Operation o) noexcept { return o == Operation::reduce ||
 // How bytes move between the ranks: loaded and stored in place, in shared memory; or copied through shared memory in
 // pieces that stay in cache, with sums written over the operand; or copied by the kernel, a sum's operands by each
 // receiving rank, or half by half.
-enum class Way : std::uint8_t {
+enum class CopyPath : std::uint8_t {
   mapped_plain,
   mapped_streaming,
   staged_plain,
@@ -33,10 +33,10 @@ enum class Way : std::uint8_t {
   kernel_halves
 };
 // True if only those operations use it.
-constexpr bool combines(Way w) noexcept { return w == Way::staged_back || w == Way::kernel_halves; }
-const char* name(Way way) noexcept;
-// The ways for buffers in the arena (mapped), and for private buffers.
-std::span<const Way> ways(bool mapped) noexcept;
+constexpr bool combines(CopyPath w) noexcept { return w == CopyPath::staged_back || w == CopyPath::kernel_halves; }
+const char* name(CopyPath path) noexcept;
+// For buffers in the arena (mapped), or for private buffers.
+std::span<const CopyPath> copy_paths(bool mapped) noexcept;
 
 // Memory shared by both ranks: two flags, and room for the buffers.
 class Limits {
@@ -56,7 +56,7 @@ class Limits {
 
   // One collective on a vector of n floats per rank (allgather and alltoall: of all blocks). Sums are of floats; the
   // root is rank 0.
-  void run(Operation operation, Way way, std::size_t n) noexcept;
+  void run(Operation operation, CopyPath path, std::size_t n) noexcept;
 
   float* output() noexcept { return out_; }
 
@@ -77,7 +77,7 @@ class Limits {
     std::size_t give, take, n;
     float* to;
   };
-  void move(const Move& m, Way way) noexcept;
+  void move(const Move& m, CopyPath path) noexcept;
   // Reads n floats from the other process; aborts if the kernel refuses.
   void read(std::uint64_t address, float* to, std::size_t n) const noexcept;
 

@@ -57,7 +57,7 @@ void stretto_comm_s::let_others_drive(bool any_thread) {
 }
 
 // If only callers drive this communicator, its thread may drive all such communicators: it may call their MPI.
-bool stretto::api::Others::drive() noexcept {
+bool stretto::api::OtherCommunicators::drive() noexcept {
   return CommunicationCores::mine().drive_here(comm_.transport && !comm_.is_driven);
 }
 

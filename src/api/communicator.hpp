@@ -49,9 +49,9 @@ class Drive final : public Driven {
   stretto_comm_s& comm_;
 };
 
-class Others final : public Driven {
+class OtherCommunicators final : public Driven {
  public:
-  explicit Others(const stretto_comm_s& comm) noexcept : comm_(comm) {}
+  explicit OtherCommunicators(const stretto_comm_s& comm) noexcept : comm_(comm) {}
   bool drive() noexcept override;
   bool idle() const noexcept override { return false; }
 
@@ -129,7 +129,7 @@ struct stretto_comm_s {
   bool starts_or_exact = false;
   stretto::Exclusive driving;
   stretto::api::Drive drive{*this};
-  stretto::api::Others others{*this};
+  stretto::api::OtherCommunicators others{*this};
 };
 
 namespace stretto::api {

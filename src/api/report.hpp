@@ -2,7 +2,7 @@
 
 #include "call/call.hpp"
 #include "engine/engine.hpp"
-#include "select/why.hpp"
+#include "select/rationale.hpp"
 #include "stretto/stretto.h"
 
 namespace stretto::api {
@@ -21,7 +21,7 @@ struct Outcome {
   std::uint64_t raw_below = 0;
   stretto_coding coding = STRETTO_CODING_AUTO;
   int split = 0;
-  select::Why why;
+  select::Rationale why;
   const char* profile = "";
   const codec::Ranges* ranges = nullptr;
   double agree_seconds = 0, seconds = 0;

@@ -14,7 +14,7 @@ std::atomic<bool> loaded{false};
 
 constexpr const char* kLibrary = "libstretto_cuda.so";
 
-struct Found {
+struct PluginSearch {
   const Plugin* plugin = nullptr;
   std::string problem;
 };
@@ -35,8 +35,8 @@ std::vector<std::string> places() {
   return all;
 }
 
-Found search() {
-  Found f;
+PluginSearch search() {
+  PluginSearch f;
   for (const std::string& place : places()) {
     void* library = dlopen(place.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (!library) {
@@ -73,7 +73,7 @@ Found search() {
 Status find_plugin(const Plugin** plugin) noexcept {
   *plugin = nullptr;
   try {
-    static const Found found = search();
+    static const PluginSearch found = search();
     if (!found.plugin) return fail(Status::unsupported, found.problem);
     *plugin = found.plugin;
     return Status::ok;

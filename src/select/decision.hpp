@@ -8,7 +8,7 @@
 #include "call/call.hpp"
 #include "model/profile/provider.hpp"
 #include "payload/payload.hpp"
-#include "select/why.hpp"
+#include "select/rationale.hpp"
 
 namespace stretto::select {
 
@@ -45,7 +45,7 @@ struct Choice {
   int split = 0;          // levels of a tree run by the application's core (schedule::Lane)
   std::size_t piece = 0;  // bytes that a host of several sums in its memory at a time; 0: none does
   int lanes = 0;          // device streams for the segments; 0: the default
-  Why why;
+  Rationale why;
 
   bool through_nodes() const noexcept { return provider == Provider::node && piece > 0; }
 };

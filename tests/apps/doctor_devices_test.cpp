@@ -85,9 +85,9 @@ TEST(DoctorDevices, MemoryOfDevicesGoesByPeerAccessWhereNothingBeforeItServes) {
   if (stretto_cuda_available() != STRETTO_OK) GTEST_SKIP() << stretto_message();
   const Json all = {{"list", {{{"peers", {1}}}, {{"peers", {0}}}}}},
              one = {{"list", {{{"peers", {1}}}, {{"peers", Json::array()}}}}};
-  const auto carrier = [](const std::string& transport, const Reach& reach) {
+  const auto carrier = [](const std::string& transport, const HostDevices& host) {
     return carrier_of_device_memory(
-               "an MPI", [&] { return transport; }, reach)
+               "an MPI", [&] { return transport; }, host)
         .get<std::string>();
   };
   const std::string peer = "moved between devices by peer access (CUDA IPC between processes)",

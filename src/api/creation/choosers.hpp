@@ -1,4 +1,4 @@
-// Kept for later communicators: a model's first answer takes the time of several calls.
+// CachedChooser for later communicators: a model's first answer takes the time of several calls.
 #pragma once
 
 #include <algorithm>
@@ -27,7 +27,7 @@ class Choosers {
   std::shared_ptr<select::SharedChooser> of(const std::string& key, model::Profile profile, topology::Topology topology,
                                             std::string messages) {
     const std::lock_guard lock(mutex_);
-    const auto found = std::find_if(kept_.begin(), kept_.end(), [&](const Kept& k) { return k.key == key; });
+    const auto found = std::find_if(kept_.begin(), kept_.end(), [&](const CachedChooser& k) { return k.key == key; });
     if (found != kept_.end()) return found->chooser;
     const std::size_t eager_limit = profile.eager_limit;
     auto made = std::make_shared<select::SharedChooser>(std::move(profile), std::move(topology));
@@ -39,12 +39,12 @@ class Choosers {
   }
 
  private:
-  struct Kept {
+  struct CachedChooser {
     std::string key;
     std::shared_ptr<select::SharedChooser> chooser;
   };
   std::mutex mutex_;
-  std::vector<Kept> kept_;
+  std::vector<CachedChooser> kept_;
 };
 
 }  // namespace stretto::api

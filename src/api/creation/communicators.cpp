@@ -75,20 +75,20 @@ struct stretto_thread_group_s {
 
 namespace {
 
-class Attendance {
+class Participation {
  public:
-  explicit Attendance(stretto_thread_group_s& group) : group_(group), lock_(group.mutex) {
+  explicit Participation(stretto_thread_group_s& group) : group_(group), lock_(group.mutex) {
     at_ = &group_.meetings[group_.current];
     group_.changed.wait(lock_, [&] { return !at_->over; });  // slower ranks still leave the previous one
     ++at_->inside;
   }
-  ~Attendance() {
+  ~Participation() {
     if (!lock_.owns_lock()) lock_.lock();
     if (--at_->inside == 0) at_->reset();
     group_.changed.notify_all();
   }
-  Attendance(const Attendance&) = delete;
-  Attendance& operator=(const Attendance&) = delete;
+  Participation(const Participation&) = delete;
+  Participation& operator=(const Participation&) = delete;
 
   // Waits until all ranks have come, or one of them is late.
   void come(int rank, bool usable) {
@@ -187,10 +187,10 @@ stretto_status stretto_comm_create_threads(stretto_thread_group group, int rank,
   if (!group) return to_c(fail(Status::invalid_argument, "group is NULL"));
   if (comm) *comm = nullptr;
   std::unique_ptr<stretto_comm_s> made;  // freed after the meeting if it is not handed out
-  Attendance attendance(*group);
-  attendance.come(rank, comm != nullptr);
-  attendance.finish(make(attendance.parts(), rank, &made));
-  if (attendance.status() != Status::ok) return to_c(attendance.told());
+  Participation participation(*group);
+  participation.come(rank, comm != nullptr);
+  participation.finish(make(participation.parts(), rank, &made));
+  if (participation.status() != Status::ok) return to_c(participation.told());
   *comm = made.release();
   return STRETTO_OK;
 }

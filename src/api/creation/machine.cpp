@@ -78,14 +78,14 @@ Status topology_of(const std::vector<Here>& all, topology::Topology* topology) {
 }
 
 // Facts that rank 0 finds for all, beside the profile.
-struct OfFirst {
+struct RankZeroFacts {
   std::size_t eager_limit = 0;
   bool named = false;  // the user named the profile
 };
 
 // The text and the rest of rank 0 on all ranks; where it has a failure to tell, its message is the text.
 Status share(backend::Transport& transport, Status found, const std::string& given, std::string* text,
-             OfFirst* rest) noexcept {
+             RankZeroFacts* rest) noexcept {
   std::array<std::uint64_t, 3> words{static_cast<std::uint64_t>(found), rest->eager_limit, rest->named ? 1U : 0U};
   const Status passed = transport.broadcast(words.data(), sizeof words);
   const Status shared = share_text(transport, found == Status::ok ? std::string_view(given) : message(), text);
@@ -104,7 +104,7 @@ Status profile_here(const backend::Transport& transport, std::string* text) noex
 }
 
 // True if no profile has network times for these messages. A user who names the built-in profile gets its own times.
-bool lacks_network(const model::Profile& profile, const std::string& messages, const OfFirst& first) {
+bool lacks_network(const model::Profile& profile, const std::string& messages, const RankZeroFacts& first) {
   const std::string& built_in = model::built_in().name;
   return profile.network_of == built_in || (messages == built_in && !first.named);
 }
@@ -166,7 +166,7 @@ Status find_machine(backend::Transport& transport, model::Carrier carrier, carri
     const auto elsewhere = [&](const Here& h) { return h.host != all.front().host; };
     const bool between = std::any_of(all.begin(), all.end(), elsewhere);
     std::string given, text;
-    OfFirst first;
+    RankZeroFacts first;
     if (transport.rank() == 0) {
       s = profile_here(transport, &given);
       first.named = secure_getenv("STRETTO_PROFILE") != nullptr;

@@ -24,7 +24,7 @@ double seconds_since(Clock::time_point t) noexcept { return std::chrono::duratio
 
 struct RunningCall {
   const backend::Backend& backend;
-  select::Why why;
+  select::Rationale why;
   const Shape& shape;
   bool forced;
   std::uint64_t digest;
@@ -58,7 +58,7 @@ template <class Run>
           rounding_of({running.shape, comm.rank, out.contributions, o.bound_kind != STRETTO_BOUND_NONE, false, recv},
                       unseen_additions(running.shape, out.contributions));
     out.bytes_known = all;
-    out.why = all ? select::Why{.reason = select::Reason::agreement} : running.why;
+    out.why = all ? select::Rationale{.reason = select::Reason::agreement} : running.why;
     out.profile = comm.selector.choices().messages();
     out.agree_seconds = agree_seconds;
     out.seconds = seconds_since(begun);

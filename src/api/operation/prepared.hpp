@@ -116,7 +116,7 @@ class PreparedByCall {
   struct alignas(64) Line {
     Key key;
     Prepared call;
-    select::Why why;
+    select::Rationale why;
     select::Provider provider{};
     std::uint64_t digest = 0;
     std::uint64_t ratios = 0;

@@ -56,7 +56,7 @@ struct AddStreams {
     return Outcome::ok;
   }
   STRETTO_DEVICE void write(u64 g, const Memory<C>& memory, const State& s, u32* out) const {
-    const Again source{*this, g, memory, s};
+    const SumExceptions source{*this, g, memory, s};
     if (s.by_codes)
       emit<W, i64>(s.plan, memory.wide[2], source, memory.scratch, out);
     else
@@ -106,7 +106,7 @@ struct AddStreams {
     return o;
   }
   // Exceptions are rare: parsing the groups again saves registers.
-  struct Again {
+  struct SumExceptions {
     const AddStreams& op;
     u64 g;
     const Memory<C>& memory;

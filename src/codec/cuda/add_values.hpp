@@ -86,7 +86,7 @@ struct AddValues {
     return Outcome::ok;
   }
   STRETTO_DEVICE void write(u64 g, const Memory<C>& memory, const State& s, u32* out) const {
-    const Again source{*this, g, memory, s};
+    const SumExceptions source{*this, g, memory, s};
     if (s.by_codes)
       emit<W, i64>(s.plan, memory.wide[2], source, memory.scratch, out);
     else
@@ -165,7 +165,7 @@ struct AddValues {
     o.codes = memory.wide[1];
     return o;
   }
-  struct Again {
+  struct SumExceptions {
     const AddValues& op;
     u64 g;
     const Memory<C>& memory;

@@ -34,12 +34,12 @@ struct Shared {
   u32 again;
 };
 
-struct Found {
+struct WarpTotals {
   u64 bound, exceptions;
   Outcome outcome;
 };
 
-STRETTO_DEVICE void note(Outcome o, Found* f) {
+STRETTO_DEVICE void note(Outcome o, WarpTotals* f) {
   if (static_cast<u32>(o) > static_cast<u32>(f->outcome)) f->outcome = o;
 }
 
@@ -75,7 +75,7 @@ template <class Block, class PerWarp>
 STRETTO_DEVICE bool gather(Block& block, PerWarp& found, Control* control) {
   using W = typename Block::Warp;
   block.each_warp([&](int w) {
-    const Found& f = found[w];
+    const WarpTotals& f = found[w];
     by_one_lane<W>([&] {
       if (f.bound) W::fetch_max(&control->bound, f.bound);
       if (f.exceptions) W::fetch_add(&control->exceptions, f.exceptions);
@@ -125,7 +125,7 @@ class StreamWriter {
 
   STRETTO_DEVICE void run() {
     const Outcome opened = open_operation(block_, op_);
-    typename Block::template PerWarp<Found> found;
+    typename Block::template PerWarp<WarpTotals> found;
     block_.each_warp([&](int w) { found[w] = {0, 0, opened}; });
     if (opened == Outcome::ok) all_tiles(found, false);
     if (!gather(block_, found, o_.control)) return;
@@ -157,7 +157,7 @@ class StreamWriter {
   }
 
  private:
-  STRETTO_DEVICE void all_tiles(typename Block::template PerWarp<Found>& found, bool alone) {
+  STRETTO_DEVICE void all_tiles(typename Block::template PerWarp<WarpTotals>& found, bool alone) {
     Shared& shared = block_.shared();
     typename Block::template PerWarp<State> state;
     u64 behind = 0;
@@ -196,7 +196,7 @@ class StreamWriter {
   }
 
   template <class Memory>
-  STRETTO_DEVICE u32 plan(u64 g, const Memory& memory, State& state, Found& found) {
+  STRETTO_DEVICE u32 plan(u64 g, const Memory& memory, State& state, WarpTotals& found) {
     const Outcome o = op_.plan(g, memory, &state);
     note(o, &found);
     if (o != Outcome::ok) return 0;
@@ -209,7 +209,7 @@ class StreamWriter {
 
   template <class Memory>
   STRETTO_DEVICE void write(u64 g, u64 words_before, u32 words, const Memory& memory, const State& state,
-                            Found& found) {
+                            WarpTotals& found) {
     const u64 at = layout_.body + 4 * words_before;
     u8* out = o_.out;
     const Layout l = layout_;
@@ -237,7 +237,7 @@ STRETTO_DEVICE void each_group(Block& block, Op& op, u64 count, Control* control
   using W = typename Block::Warp;
   const u64 groups = layout_of(count).groups;
   const Outcome opened = open_operation(block, op);
-  typename Block::template PerWarp<Found> found;
+  typename Block::template PerWarp<WarpTotals> found;
   block.each_warp([&](int w) {
     found[w] = {0, 0, opened};
     if (opened != Outcome::ok) return;

@@ -210,13 +210,13 @@ inline Step begin_step(const Set& x) noexcept {
   const __m256i none = _mm256_setzero_si256(), one = _mm256_set1_epi16(static_cast<short>(kOne));
   return {{_mm256_and_si256(x.low[0], all), _mm256_and_si256(x.low[1], all)}, {none, none}, {one, one}};
 }
-struct Reach {
+struct LaneMask {
   __m256i of[2];
 };
-inline Reach reach(Step& s, const Table& t, int k) noexcept {
+inline LaneMask lanes_from(Step& s, const Table& t, int k) noexcept {
   const __m256i from = _mm256_set1_epi16(static_cast<short>(t.start[k]));
   const __m256i below = _mm256_sub_epi16(from, _mm256_set1_epi16(1));
-  Reach r;
+  LaneMask r;
   for (int i = 0; i < 2; ++i) {
     r.of[i] = _mm256_cmpgt_epi16(s.slot[i], below);
     s.begin[i] = _mm256_max_epi16(s.begin[i], _mm256_and_si256(r.of[i], from));
@@ -257,7 +257,7 @@ inline const std::uint8_t* take_symbols(const Table& t, int last, Set& x, const 
   Step s = begin_step(x);
   __m256i found[2] = {_mm256_setzero_si256(), _mm256_setzero_si256()};
   for (int k = 1; k <= last; ++k) {
-    const Reach r = reach(s, t, k);
+    const LaneMask r = lanes_from(s, t, k);
     for (int i = 0; i < 2; ++i) found[i] = _mm256_sub_epi16(found[i], r.of[i]);
   }
   store256(symbols, bytes_of(found[0], found[1]));
@@ -275,7 +275,7 @@ inline const std::uint8_t* take_block(const Table& t, int width, bool is_unsigne
   std::uint32_t at[kMost + 2];
   Step s = begin_step(x);
   for (int k = 1; k <= width; ++k) {
-    const Reach r = reach(s, t, k);
+    const LaneMask r = lanes_from(s, t, k);
     at[k] = bits_of(r.of[0], r.of[1]);
   }
   at[width + 1] = 0;

@@ -20,9 +20,9 @@ struct Act {
   topology::Distance distance = topology::Distance::network;
   std::uint32_t level = 0;
   schedule::Lane lane = schedule::Lane::beside;
-  std::int32_t peer = -1;
-  std::int32_t partner = -1;
-  std::int32_t blocks = 0;  // 0: a signal
+  std::int32_t peer = -1;     // the peer's program, in messages
+  std::int32_t partner = -1;  // the matching act there
+  std::int32_t blocks = 0;    // 0: a signal
   std::int32_t slots = 0;
   std::int32_t dst = -1;
   std::int32_t src = -1;
@@ -34,8 +34,8 @@ struct Slot {
   schedule::Buffer buffer{};
   std::int32_t block = 0;
   std::int32_t blocks = 1;
-  bool held = false;
-  bool expected = false;
+  bool held = false;             // has the caller's data at the start
+  bool expected = false;         // has a result at the end
   std::int32_t last_write = -1;  // act; -1: never
 };
 

@@ -60,7 +60,7 @@ class MpiBackend final : public Backend {
 
   std::unique_ptr<PreparedCall> prepare(const Shape& shape) noexcept override {
     if (shape.op != STRETTO_MEAN || !schedule::reduces(shape.collective)) return prepare_on(comm_, *watchdog_, shape);
-    return std::unique_ptr<PreparedCall>(new (std::nothrow) Averaged(*this, shape));
+    return std::unique_ptr<PreparedCall>(new (std::nothrow) PreparedMean(*this, shape));
   }
 
   Status start(const Call& c, const Decision&, std::unique_ptr<Pending>* pending) noexcept override {
@@ -106,9 +106,9 @@ class MpiBackend final : public Backend {
     MPI_Request request = MPI_REQUEST_NULL;
   };
 
-  class Averaged final : public PreparedCall {
+  class PreparedMean final : public PreparedCall {
    public:
-    Averaged(const MpiBackend& backend, const Shape& shape) noexcept : backend_(backend), shape_(shape) {}
+    PreparedMean(const MpiBackend& backend, const Shape& shape) noexcept : backend_(backend), shape_(shape) {}
     Status run(const void* send, void* recv, double timeout) noexcept override {
       const int code = backend_.block(backend_.arguments_of(shape_, send, recv), timeout);
       return code == MPI_SUCCESS ? backend_.average(shape_, recv) : status_of(code);

@@ -250,7 +250,7 @@ Status Reduction::combine_all(std::uint64_t k, std::byte* body) noexcept {
     const Chunk c = chunk(k);
     if (const Status s = combine_part(levels_, c, part(levels_, me_, c), body); s != Status::ok) return s;
   }
-  if (tuner != nullptr) tuner->took(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
+  if (tuner != nullptr) tuner->record(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
   return Status::ok;
 }
 

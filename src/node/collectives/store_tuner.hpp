@@ -26,7 +26,7 @@ class StoreTuner {
   const StoreMode& next() const noexcept { return all[calls_ < trials ? calls_ / each : best_]; }
 
   // Calls in one mode are consecutive and the shortest counts, so that cache lines lie where these stores leave them.
-  void took(double seconds) noexcept {
+  void record(double seconds) noexcept {
     if (calls_ < trials) {
       double& least = seconds_[calls_ / each];
       if (calls_ % each == 0 || seconds < least) least = seconds;

@@ -11,7 +11,7 @@ bool same(const StoreMode& a, const StoreMode& b) {
 
 // So many calls, of which those in StoreTuner::all[fast] take a second and all others two.
 void call(StoreTuner& m, int calls, std::size_t fast) {
-  for (int k = 0; k < calls; ++k) m.took(same(m.next(), StoreTuner::all[fast]) ? 1 : 2);
+  for (int k = 0; k < calls; ++k) m.record(same(m.next(), StoreTuner::all[fast]) ? 1 : 2);
 }
 
 TEST(StoreTuner, FastestModeIsKept) {
@@ -20,7 +20,7 @@ TEST(StoreTuner, FastestModeIsKept) {
     call(m, 12, fast);
     for (int k = 0; k < 100; ++k) {
       ASSERT_TRUE(same(m.next(), StoreTuner::all[fast])) << k;
-      m.took(1);
+      m.record(1);
     }
   }
 }
@@ -28,7 +28,7 @@ TEST(StoreTuner, FastestModeIsKept) {
 // A call that is interrupted says nothing of its mode.
 TEST(StoreTuner, OneSlowCallChangesNothing) {
   StoreTuner m;
-  m.took(100);
+  m.record(100);
   call(m, 11, 0);
   EXPECT_TRUE(same(m.next(), StoreTuner::all[0]));
 }

@@ -10,7 +10,7 @@ struct StagedShared {
   u64 tile[8];
   u64 place[8][kMaxWarps];
   u32 words[8][kMaxWarps];
-  Found found[kMaxWarps];
+  WarpTotals found[kMaxWarps];
 };
 
 // Writes a stream by a block with a helper warp. Warps compress a tile to their memory. Meanwhile the helper finds the
@@ -31,7 +31,7 @@ class StagedWriter {
 
   STRETTO_DEVICE void run() {
     const Outcome opened = open_operation(block_, op_);
-    Found* found = block_.staged().found;
+    WarpTotals* found = block_.staged().found;
     block_.each_warp([&](int w) { by_one_lane<W>([&] { found[w] = {0, 0, opened}; }); });
     if (opened == Outcome::ok) all_tiles();
     if (!gather(block_, found, o_.control)) return;
@@ -79,7 +79,7 @@ class StagedWriter {
       const Staged s = op_.stage(g, memory, block_.scratch(w));
       words = s.words;
       by_one_lane<W>([&] {
-        Found& found = shared.found[w];
+        WarpTotals& found = shared.found[w];
         found.bound = larger(found.bound, s.bound);
         found.exceptions += s.exceptions;
       });
@@ -111,7 +111,7 @@ class StagedWriter {
         W::lane(), asked);
   }
 
-  STRETTO_DEVICE void copy(u64 g, u64 words_before, u32 words, const u32* from, Found& found) {
+  STRETTO_DEVICE void copy(u64 g, u64 words_before, u32 words, const u32* from, WarpTotals& found) {
     const u64 at = layout_.body + 4 * words_before;
     u8* out = o_.out;
     const Layout l = layout_;

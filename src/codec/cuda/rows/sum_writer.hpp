@@ -15,7 +15,7 @@ struct SumShared {
   u64 behind;
   Layout layout;
   u64 tiles;
-  Found found[kMaxWarps];
+  WarpTotals found[kMaxWarps];
 };
 constexpr u32 kLater = 1u << 31;
 
@@ -29,7 +29,7 @@ class SumWriter {
 
   STRETTO_DEVICE void run() {
     const Outcome opened = open_operation(block_, op_);
-    Found* found = block_.sum_shared().found;
+    WarpTotals* found = block_.sum_shared().found;
     block_.each_warp([&](int w) {
       by_one_lane<W>([&] {
         SumShared& shared = block_.sum_shared();
@@ -66,7 +66,7 @@ class SumWriter {
   }
 
  private:
-  STRETTO_DEVICE bool asks_again(Found* found, u64 bound, Outcome outcome) {
+  STRETTO_DEVICE bool asks_again(WarpTotals* found, u64 bound, Outcome outcome) {
     if constexpr (!Op::kMayWiden) {
       return false;
     } else {
@@ -136,7 +136,7 @@ class SumWriter {
         if (o != Outcome::ok) s = {0, 0, 0};
       }
       by_one_lane<W>([&] {
-        Found& found = shared.found[w];
+        WarpTotals& found = shared.found[w];
         found.bound = larger(found.bound, s.bound);
         found.exceptions += s.exceptions;
       });

@@ -16,7 +16,7 @@ enum class Reason : std::uint8_t {
   refused  // a bound, schedule or payload was refused: the call runs without it
 };
 
-struct Why {
+struct Rationale {
   Reason reason = Reason::predicted;
   float seconds = 0, mpi = 0;  // predicted, of this choice, and of the MPI's own collective; 0: none
 
