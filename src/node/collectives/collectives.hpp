@@ -175,12 +175,15 @@ class Collectives {
   std::byte* scratch(std::size_t bytes);
   // Bytes of each slot that a call of `bytes` bytes may use. Called once for each call, it grows from a part to the whole
   // slot: a new page costs more than the copy of its data, so a call maps few new pages for its length. Ranks that share
-  // cores get kSharedRoom at once, since a round costs them more than a page does. Equal on every rank.
+  // cores get kSharedRoom at once, since a round costs them more than a page does, and no more: they gain nothing by
+  // longer rounds. Equal on every rank.
   std::size_t room_of_slots(std::size_t bytes) noexcept {
-    const std::size_t all = std::min(group_->slot_bytes(), most_room_);
+    const bool shared = group_->oversubscribed();
+    const std::size_t all = std::min(group_->slot_bytes(), shared ? kSharedRoom : most_room_);
     if (carried_ < all) carried_ += bytes / kNewPages;
-    const std::size_t least = group_->oversubscribed() ? kSharedRoom : kLeastRoom;
-    return std::min(all, std::max({carried_, least, kLeastOfARank * static_cast<std::size_t>(size())}));
+    const std::size_t least = shared ? kSharedRoom : kLeastRoom;
+    return std::min(group_->slot_bytes(),
+                    std::max({std::min(carried_, all), least, kLeastOfARank * static_cast<std::size_t>(size())}));
   }
   // Copies data that a peer wrote. It lies in another core's caches, unless ranks share cores.
   void copy_from_peer(void* to, const void* from, std::size_t bytes, Stores stores) const noexcept {
