@@ -215,7 +215,7 @@ int main(int argc, char** argv) {
   CLI::App app("collectives between ranks of one node");
   std::string json, memory = "both";
   std::vector<std::string> operations;
-  std::size_t smallest = 8, largest = std::size_t{64} << 20, repeats = 0, kernel = 0, slot = node::GroupOptions{}.slot;
+  std::size_t smallest = 8, largest = std::size_t{64} << 20, repeats = 0, kernel = 0, slot = 0;
   std::string stores = "measured", through = "node", regime;
   app.add_option("--json", json, "file to append rows to");
   app.add_option("--operations", operations, "some of barrier, bcast, reduce, allreduce, allgather, alltoall")
@@ -226,7 +226,7 @@ int main(int argc, char** argv) {
   app.add_option("--repeats", repeats, "iterations a row; 0: by length");
   app.add_option("--kernel", kernel,
                  "private blocks from so many bytes on are copied by the kernel; 0: the library's own rule");
-  app.add_option("--slot", slot, "bytes of a slot");
+  app.add_option("--slot", slot, "bytes of a slot; 0: the library's own rule");
   app.add_option("--through", through,
                  "node: src/node itself; api: what the C API chooses, check = 0; check: the same with check = 1")
       ->check(CLI::IsMember({"node", "api", "check"}));
@@ -248,7 +248,7 @@ int main(int argc, char** argv) {
     node::CarrierExchange exchange(*carrier);
     node::Options options;
     if (kernel > 0) options.kernel = kernel;
-    options.group.slot = slot;
+    options.group.slot = slot > 0 ? slot : node::slot_for(c.ranks);
     std::unique_ptr<node::Collectives> collectives;
     check(node::Collectives::create(exchange, options, &collectives));
     if (stores != "measured") collectives->use(stores == "plain" ? node::Stores::plain : node::Stores::streaming);

@@ -72,6 +72,12 @@ def test_rank_killed_in_backward_is_named_by_the_others(tmp_path):
     assert [words.split()[-1:] for words in said[:2]] == [["fine"]] * 2, said
 
 
+@pytest.mark.parametrize("steps", (0, 2))
+def test_rank_missing_in_backward_is_named_after_the_timeout_of_the_group(tmp_path, steps):
+    said = separate(tmp_path, "killed_program.py", "missing", str(steps))
+    assert [words.split()[-1:] for words in said] == [["fine"]] * 3, said
+
+
 @pytest.mark.parametrize("backend", ("gloo", "stretto"))
 def test_hook_refuses_bad_input_by_name(backend):
     ranks(3, "bad_program.py", backend)

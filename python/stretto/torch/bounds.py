@@ -30,6 +30,12 @@ class Bound:
     def __bool__(self):
         return self.kind is not None
 
+    def limit(self, seconds):
+        """Calls without a timeout of their own have this one from now on. Returns the limit of calls; `seconds` where they have none."""
+        if not self.how.get("timeout"):
+            self.how = {**self.how, "timeout": seconds}
+        return self.how["timeout"] if self.how["timeout"] > 0 else seconds
+
     def squares(self, parts):
         """The sum of squares of this rank's values in each part, a flat tensor; None where the bound does not take them."""
         return [sum_of_squares(part) for part in parts] if self.kind == "rms" else None

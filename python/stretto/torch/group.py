@@ -5,7 +5,9 @@ from __future__ import annotations
 import weakref
 
 import numpy as np
+import torch
 import torch.distributed as dist
+from torch.distributed.distributed_c10d import default_pg_timeout
 
 import stretto.errors
 from stretto.api import ranks
@@ -27,6 +29,21 @@ def report(group=None):
     if name not in _open:
         raise stretto.errors.ArgumentError(f"the process group {name!r} is none of the backend stretto, or has ended")
     return _open[name].devices.report
+
+
+def timeout_of(group):
+    """The timeout of a process group of any backend, in seconds; of several backends the shortest; torch's default where they tell none."""
+    own = _open.get(group.group_name)
+    if own is not None:
+        return own.seconds
+    found = []
+    for device in ("cpu", "cuda"):
+        try:
+            options = group._get_backend(torch.device(device)).options
+        except (RuntimeError, AttributeError):  # no backend for this device, or one without options
+            continue
+        found.append(options._timeout.total_seconds())
+    return min(found, default=default_pg_timeout.total_seconds())
 
 
 class Prepared:

@@ -12,6 +12,7 @@ from stretto.torch import wire as wires
 from stretto.torch.bounds import Bound, check_keywords, check_wire
 from stretto.torch.dtypes import REDUCE
 from stretto.torch.errors import of_torch
+from stretto.torch.group import timeout_of
 from stretto.torch.lane import Lane
 from stretto.torch.state import Totals
 from stretto.torch.work import DoneWork
@@ -30,7 +31,9 @@ class Sharding:
         """(communicator, lane) of a process group; the first use is collective."""
         found = self._groups.get(group)
         if found is None:
-            comm = ranks.init(group, name=f"stretto-fsdp-{self._number}")
+            seconds = self.gradients.limit(timeout_of(group))
+            self.weights.limit(seconds)
+            comm = ranks.init(group, name=f"stretto-fsdp-{self._number}", timeout=seconds)
             comm._rounding = False
             found = self._groups[group] = (comm, Lane(f"fsdp {self._number}"))
         return found

@@ -11,10 +11,11 @@ import torch.distributed as dist
 
 from stretto.api import ranks
 from stretto.api.feedback import check_payload
-from stretto.errors import ArgumentError
+from stretto.errors import ArgumentError, StrettoError
 from stretto.torch.bounds import Bound, check_keywords, check_wire
 from stretto.torch.choices import Choices
 from stretto.torch.feedback import Residuals
+from stretto.torch.group import timeout_of
 from stretto.torch.lane import Lane
 
 _numbers = itertools.count()
@@ -69,7 +70,8 @@ class State:
     wire="bf16": values travel as bfloat16 and are summed in float32; no bound goes with it.
     group: the process group of the model, of any backend; None: the default group. Its store makes a communicator at the first step.
     log: a line a step to the logger "stretto".
-    how: further options of stretto.CallOptions, such as timeout=.
+    timeout: seconds after which a call without a rank fails; else the process group's.
+    how: further options of stretto.CallOptions.
     """
 
     def __init__(self, *, abs=None, rel=None, rms=None, scope="result", per_parameter=False, error_feedback=False, deterministic=False,  # noqa: A002
@@ -95,7 +97,7 @@ class State:
         self.unkept = []  # passes that make the residuals of this step's buckets
         self.failure = None  # of a residual that could not be kept: no call goes on without it
         self.totals = Totals()
-        self._group, self._comms, self._number = group, None, next(_numbers)
+        self._group, self._comms, self._number, self._lost = group, None, next(_numbers), None
         self.lanes = [Lane(f"hook {self._number}.{lane}") for lane in range(LANES)]
         self.passes = Lane(f"passes {self._number}")  # over this rank's values
         self._under_way, self._ending = 0, False  # buckets; whether the last of the step is among them
@@ -104,9 +106,17 @@ class State:
     def comm(self, lane=0):
         """The hook's own communicator of a lane. The first use is collective: it makes those of all lanes, in their order."""
         with self._making:
+            if self._lost is not None:  # other buckets of the step do not wait again
+                raise self._lost
             if self._comms is None:
                 group = self._group or dist.group.WORLD
-                self._comms = [ranks.init(group, name=f"stretto-hook-{self._number}-{lane}") for lane in range(LANES)]
+                seconds = self.exact.limit(timeout_of(group))
+                self.bound.limit(seconds)
+                try:
+                    self._comms = [ranks.init(group, name=f"stretto-hook-{self._number}-{lane}", timeout=seconds) for lane in range(LANES)]
+                except StrettoError as error:
+                    self._lost = error
+                    raise
                 for one in self._comms:
                     one._rounding = False
             return self._comms[lane]

@@ -60,7 +60,7 @@ node::Options options_for(const topology::Topology& topology, const model::Profi
     o.kernel = s->kernel.value_or(o.kernel);
   }
   const auto least = 4 * node::kLine * static_cast<std::size_t>(topology.ranks());
-  o.group.slot = std::max(o.group.slot, least);
+  o.group.slot = std::max(node::slot_for(topology.ranks()), least);
   o.group.others = transport.others_here();
   o.group.patience.progress = progress;
   o.group.patience.context = &transport;

@@ -30,7 +30,7 @@ Status move(Group& g, Coder& coder, const BoundedCall& call) {
   if (!all && ranks == 1) return Status::ok;
 
   constexpr std::size_t grain = Coder::kGrain;
-  const std::size_t most = coder.grains(g.slot_bytes(), 1);
+  const std::size_t most = coder.grains(room_of_streams(g), 1);
   if (most == 0)
     return g.give_up_all(
         fail(Status::unsupported, "a slot of {} bytes holds no stream of {} values", g.slot_bytes(), grain));

@@ -18,10 +18,10 @@ BoundedReduction::BoundedReduction(Group& group, Coder& coder, const BoundedCall
   // One part per rank if a grain each fits. Otherwise as many parts as fit, and a region for the sum.
   constexpr std::size_t grain = Coder::kGrain;
   owners_ = ranks_;
-  std::size_t grains = coder.grains(g_.slot_bytes(), ranks_);
+  std::size_t grains = coder.grains(room_of_streams(g_), ranks_);
   if (grains == 0) {
     grains = 1;
-    const std::size_t regions = g_.slot_bytes() / coder.room(grain);
+    const std::size_t regions = room_of_streams(g_) / coder.room(grain);
     owners_ = regions - std::min<std::size_t>(regions, scatters_ ? 0 : 1);
   }
   if (owners_ == 0 || call.count == 0) return;

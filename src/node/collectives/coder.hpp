@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <span>
 
@@ -7,6 +8,11 @@
 #include "node/collectives/bounded.hpp"
 
 namespace stretto::node {
+
+// Bytes of a slot that streams use: a longer chunk overlaps less of its coding with the peers', and gains nothing.
+inline std::size_t room_of_streams(const Group& group) noexcept {
+  return std::min<std::size_t>(group.slot_bytes(), 128 * 1024);
+}
 
 class Coder {
  public:

@@ -61,6 +61,7 @@ std::unique_ptr<Collectives> Collectives::beside() const {
   made->others_ = others_;
   made->group_ = group_->beside();
   made->memory_ = memory_->beside();
+  made->most_room_ = kStartedRoom;
   made->stores_ = stores_;
   made->fixed_stores_ = fixed_stores_;
   return made;

@@ -33,6 +33,14 @@
 
 namespace stretto::node {
 
+// Bytes of a slot for `ranks` ranks that have processes of their own. Chunks of a long reduction fill slots, and each
+// chunk costs two waits. Two ranks whose cores other programs use take two thirds of the time with 1 MiB that they take
+// with 128 KiB. More ranks have smaller slots, so that the data of a round stay in the caches.
+constexpr std::size_t slot_for(int ranks) noexcept {
+  constexpr std::size_t least = 128 * 1024, most = 1024 * 1024;
+  return std::clamp(2 * most / static_cast<std::size_t>(std::max(ranks, 1)) / kLine * kLine, least, most);
+}
+
 struct Options {
   GroupOptions group;
   MemoryOptions memory;
@@ -160,14 +168,17 @@ class Collectives {
     return &store_tuners_[use][std::min(length, kLengths - 1)];
   }
   std::byte* scratch(std::size_t bytes);
-  // Bytes of each slot that a call of `bytes` bytes may use. Grows with each call from a part to the whole slot: a new
-  // page costs more than the copy of its data. Ranks that share cores get the whole slot, since a round costs them more
-  // than a page. Equal on every rank.
+  // Bytes of each slot that a call of `bytes` bytes may use. Called once for each call, it grows from a part to the whole
+  // slot: a new page costs more than the copy of its data, so a call maps few new pages for its length. Ranks that share
+  // cores get kSharedRoom at once, since a round costs them more than a page does, and no more: they gain nothing by
+  // longer rounds. Equal on every rank.
   std::size_t room_of_slots(std::size_t bytes) noexcept {
-    const std::size_t all = group_->slot_bytes();
-    if (group_->oversubscribed()) return all;
+    const bool shared = group_->oversubscribed();
+    const std::size_t all = std::min(group_->slot_bytes(), shared ? kSharedRoom : most_room_);
     if (carried_ < all) carried_ += bytes / kNewPages;
-    return std::min(all, std::max({carried_, kLeastRoom, kLeastOfARank * static_cast<std::size_t>(size())}));
+    const std::size_t least = shared ? kSharedRoom : kLeastRoom;
+    return std::min(group_->slot_bytes(),
+                    std::max({std::min(carried_, all), least, kLeastOfARank * static_cast<std::size_t>(size())}));
   }
   // From another core's caches, unless ranks share cores.
   void copy_from_peer(void* to, const void* from, std::size_t bytes, Stores stores) const noexcept {
@@ -183,6 +194,9 @@ class Collectives {
   // Limits of room_of_slots(): the four slots together grow by a quarter of a call's bytes. Rooms below the other two
   // limits would take many rounds.
   static constexpr std::size_t kNewPages = 16, kLeastRoom = 32 * 1024, kLeastOfARank = 2 * 1024;
+  static constexpr std::size_t kSharedRoom = 128 * 1024;
+  // A started reduction does a chunk in one step, between which its driver does other work.
+  static constexpr std::size_t kStartedRoom = 128 * 1024;
 
   Options options_;
   std::unique_ptr<Group> group_;
@@ -191,9 +205,10 @@ class Collectives {
   std::vector<int> others_;
   std::vector<std::byte> scratch_;
   std::size_t carried_ = 0;  // room_of_slots(): bytes of all calls so far over kNewPages
-  Moves moves_;
-  Operands operands_;
-  std::vector<int> offspring_;
+  std::size_t most_room_ = std::size_t(-1);
+  Moves moves_;                 // of the current call
+  Operands operands_;           // of the current reduction
+  std::vector<int> offspring_;  // children in the last broadcast's tree
   int offspring_root_ = -1, offspring_levels_ = 0;
   std::array<Stores, kUses> stores_{};
   bool fixed_stores_ = false;

@@ -27,6 +27,8 @@ Reduction::Reduction(Collectives& c, const Task& task, const Hierarchy& hierarch
       outputs_(c.operands_.outputs),
       sources_(c.operands_.sources),
       operands_(c.operands_.row) {
+  // A result in place overwrites lines that were just read: a store that bypasses the cache has to evict them first.
+  if (levels_ == 1 && t_.in == t_.out) mode_.own = Stores::plain;
   choose_chunk();
   find_readers();
   outputs_.assign(static_cast<std::size_t>(ranks_), nullptr);

@@ -193,6 +193,36 @@ TEST(Collectives, ReductionHasAsFewChunksAsSlotsHold) {
   });
 }
 
+TEST(Collectives, FewerRanksHaveLongerSlots) {
+  EXPECT_EQ(slot_for(1), 1024u * 1024);
+  EXPECT_EQ(slot_for(2), 1024u * 1024);
+  EXPECT_EQ(slot_for(5) % kLine, 0u);
+  for (int ranks = 2; ranks < 40; ++ranks) EXPECT_LE(slot_for(ranks + 1), slot_for(ranks)) << ranks;
+  EXPECT_EQ(slot_for(16), 128u * 1024);
+  EXPECT_EQ(slot_for(1000), 128u * 1024);
+}
+
+// 1 MiB of two ranks is four chunks of 128 KiB each in slots of 256 KiB. A started call keeps to slots of 128 KiB.
+TEST(Collectives, StartedReductionsHaveShorterChunks) {
+  Options options;
+  options.memory.process = options.memory.arena = options.memory.xpmem = false;
+  options.group.cores = 2;
+  options.group.slot = 256 * 1024;
+  on_collectives(2, options, [](Collectives& c) {
+    c.use(Stores::plain);
+    const std::unique_ptr<Collectives> started = c.beside();
+    std::vector<float> x(1048576);  // after 4 MiB calls use whole slots
+    for (Collectives* const each : {&c, started.get()}) {
+      ASSERT_EQ(each->allreduce(nullptr, x.data(), x.size(), Type::f32, {Op::sum}), Status::ok) << message();
+      std::fill(x.begin(), x.end(), 1.0f);
+      const std::uint64_t before = each->group().rounds(0);
+      ASSERT_EQ(each->allreduce(nullptr, x.data(), 262144, Type::f32, {Op::sum}), Status::ok) << message();
+      EXPECT_EQ(each->group().rounds(0) - before, each == &c ? 4u + 2 : 8u + 2);
+      EXPECT_EQ(std::count(x.begin(), x.begin() + 262144, 2.0f), 262144);
+    }
+  });
+}
+
 TEST(Collectives, RoundingModesDoNotChangeChunks) {
   Options options;
   options.memory.process = options.memory.arena = options.memory.xpmem = options.memory.kernel = false;

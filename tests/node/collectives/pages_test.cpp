@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "../ranks.hpp"
@@ -73,9 +74,14 @@ TEST(Pages, UnitsOfALongSlotCoverItsEnd) {
 // On one level a rank's slots hold the parts that others combine, and at most its own part besides.
 TEST(Pages, FirstLongSumMapsFewPagesAndManySumsMapNoMoreThanTheyUse) {
   if (!maps_single_pages()) return;
-  for (const int ranks : {2, 3, 5}) {
-    SCOPED_TRACE(testing::Message() << ranks << " ranks");
+  for (const auto& [ranks, slot] : {std::pair{2, GroupOptions{}.slot},
+                                    {3, GroupOptions{}.slot},
+                                    {5, GroupOptions{}.slot},
+                                    {2, slot_for(2)},
+                                    {3, slot_for(3)}}) {
+    SCOPED_TRACE(testing::Message() << ranks << " ranks, slots of " << slot << " bytes");
     Options options;
+    options.group.slot = slot;
     options.group.cores = ranks;
     options.memory = {.process = false, .arena = false, .xpmem = false, .kernel = false};
     on_collectives(ranks, options, [&](Collectives& c) {

@@ -1,4 +1,5 @@
-"""A rank of test_torch.py, whose last rank ends without a word, in a collective or in a backward pass: the others raise, and can leave. Says `fine`."""
+"""A rank of test_torch.py, whose last rank ends without a word, in a collective or in a backward pass, or does not come: the others raise, and can leave.
+Says `fine`."""
 
 import datetime
 import os
@@ -30,6 +31,30 @@ def backward():
         sys.exit("a backward pass without the last rank succeeded")
 
 
+def missing(steps):
+    """The last rank makes so many steps, and then none while the others wait for it: these raise after the timeout of the State's group."""
+    group = dist.new_group(timeout=datetime.timedelta(seconds=8), backend="gloo")
+    model = torch.nn.parallel.DistributedDataParallel(torch.nn.Sequential(torch.nn.Linear(300, 300), torch.nn.Linear(300, 300)), bucket_cap_mb=0.1)
+    model.register_comm_hook(stretto.torch.State(rms=0.01, group=group), stretto.torch.hook)
+    for _ in range(steps):
+        model(torch.randn(4, 300)).sum().backward()
+    store = torch.distributed.PrefixStore("missing", dist.group.WORLD.get_group_store())
+    if rank == size - 1:
+        store.wait([f"raised {other}" for other in range(size - 1)], datetime.timedelta(seconds=100))
+        return
+    try:
+        model(torch.randn(4, 300)).sum().backward()
+    except RuntimeError as error:
+        assert str(size - 1) in str(error) and " 8" in str(error), error
+    else:
+        sys.exit("a backward pass without the last rank succeeded")
+    store.set(f"raised {rank}", "")
+
+
+if sys.argv[4] == "missing":
+    missing(int(sys.argv[5]))
+    print("fine", flush=True)
+    os._exit(0)
 if sys.argv[4] == "backward":
     backward()
     print("fine", flush=True)
