@@ -6,6 +6,7 @@
 #include "codec/group_io.hpp"
 #include "codec/numbers/quotient.hpp"
 #include "codec/numbers/values.hpp"
+#include "codec/unit_grid.hpp"
 
 namespace stretto::codec {
 namespace {
@@ -30,6 +31,12 @@ struct GroupDecoder {
       if (k.decompress && m == kGroup) {
         const std::uint8_t* at = readable.at(source.data(), source.words(), source.readable_end());
         if (at && k.decompress(at, source.words(), grid, s.info.code_bound, divisor, stream, y)) return Status::ok;
+      }
+    }
+    if constexpr (std::is_same_v<T, std::int32_t>) {
+      if (m == kGroup && divisor == 1 && source.words() > 0) {
+        const std::uint8_t* at = readable.at(source.data(), source.words(), source.readable_end());
+        if (at && decode_codes(kernels.f32, at, source.words(), y)) return Status::ok;
       }
     }
     GroupView view;
