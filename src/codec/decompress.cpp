@@ -6,6 +6,7 @@
 #include "codec/group_io.hpp"
 #include "codec/numbers/quotient.hpp"
 #include "codec/numbers/values.hpp"
+#include "codec/shape/view.hpp"
 #include "codec/unit_grid.hpp"
 
 namespace stretto::codec {
@@ -122,6 +123,7 @@ Status decompress_slice(Bytes in, std::uint64_t first, std::size_t n, void* y, c
   if (divisor == 0) return fail(Status::invalid_argument, "decompress: the divisor is 0");
   const Kernels* kernels = chosen_kernels(options);
   if (!kernels) return Status::unsupported;
+  if (shaped::is_shaped(in)) return shaped::decompress_slice(in, first, n, y, options, divisor);
   StreamView s;
   if (const Status status = open_stream(in, &s, true); status != Status::ok) return status;
   if (first > s.info.count || n > s.info.count - first)
