@@ -40,8 +40,7 @@ inline bool codes_of(const double* v, std::int32_t* q) noexcept {
 template <class T>
 bool decode_codes(const FloatKernels<T>& kernels, const std::uint8_t* p, std::size_t words, std::int32_t* q) noexcept {
   const auto word = load<std::uint32_t>(p);
-  if (!kernels.decompress || (word & (kWideBit | kExceptionsBit)) ||
-      static_cast<Form>(word >> 4 & 7) == Form::verbatim)
+  if (!kernels.decompress || (word & (kWideBit | kExceptionsBit)) || static_cast<Form>(word >> 4 & 7) == Form::verbatim)
     return false;
   alignas(64) T v[kGroup];
   return kernels.decompress(p, words, unit_grid<T>(), kSingleLimit, 1, false, v) && codes_of(v, q);

@@ -67,9 +67,8 @@ Stream expect_good(const std::vector<T>& x, const Shape& s, double eps, const Op
   const auto y = decoded<T>(a);
   std::uint64_t exceptions = 0;
   for (std::size_t i = 0; i < x.size(); ++i) {
-    const bool is_mark = std::any_of(options.marks.begin(), options.marks.end(), [&](double mark) {
-      return static_cast<T>(mark) == x[i];
-    });
+    const bool is_mark = std::any_of(options.marks.begin(), options.marks.end(),
+                                     [&](double mark) { return static_cast<T>(mark) == x[i]; });
     if (equal_bits(x[i], y[i])) {
       exceptions += is_mark || !std::isfinite(static_cast<double>(x[i]));
     } else if (is_mark || !kept(t, x[i], y[i], eps)) {
@@ -189,7 +188,8 @@ TYPED_TEST(Shaped, MissingDataKeepTheirBits) {
     const auto sums = decoded<TypeParam>(a);
     for (std::size_t i = 0; i < x.size(); ++i) {
       if (!std::isfinite(x[i]) || std::fabs(x[i]) > 1e15)
-        ASSERT_TRUE(std::isnan(x[i]) ? std::isnan(y[i]) : y[i] == static_cast<TypeParam>(static_cast<double>(x[i]) / 3));
+        ASSERT_TRUE(std::isnan(x[i]) ? std::isnan(y[i])
+                                     : y[i] == static_cast<TypeParam>(static_cast<double>(x[i]) / 3));
       else
         ASSERT_NEAR(y[i], sums[i] / 3, 1e-4);
     }
@@ -215,7 +215,8 @@ TEST(ShapedIntegers, AreLossless) {
       SCOPED_TRACE(bits);
       const auto smooth = field<double>(s, 0.02, 8);
       for (std::size_t i = 0; i < x.size(); ++i) {
-        const auto n = static_cast<std::int64_t>(smooth[i] * 100) + static_cast<std::int64_t>(r.bits() >> (64 - bits)) / 8;
+        const auto n =
+            static_cast<std::int64_t>(smooth[i] * 100) + static_cast<std::int64_t>(r.bits() >> (64 - bits)) / 8;
         x[i] = static_cast<std::int32_t>(bits == 32 ? static_cast<std::int64_t>(r.bits()) : n);
         wide[i] = bits == 32 ? static_cast<std::int64_t>(r.bits()) : n;
       }
@@ -332,8 +333,8 @@ TEST(ShapedStreams, AnyBytesGiveAnErrorOrValues) {
   ASSERT_GT(info_of(a).exceptions, 0u);
   const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
   const std::size_t length = (a.size() + page - 1) / page * page;
-  auto* const map = static_cast<std::byte*>(
-      mmap(nullptr, length + page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  auto* const map =
+      static_cast<std::byte*>(mmap(nullptr, length + page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
   ASSERT_NE(map, MAP_FAILED);
   ASSERT_EQ(mprotect(map + length, page, PROT_NONE), 0);
   std::byte* const p = map + length - a.size();
@@ -393,8 +394,8 @@ TEST(ShapedStreams, HaveAChecksumOfAll) {
 // Sums along axes in any order undo differences, also where they wrap around.
 TEST(ShapedDifferences, AreUndoneBySums) {
   Random r(16);
-  for (const Shape& s : {shape({5}), shape({1, 1}), shape({7, 3}), shape({2, 300}), shape({4, 5, 6}), shape({3, 1, 70, 41}),
-                         shape({2, 3, 2, 1, 2, 3, 2, 5})}) {
+  for (const Shape& s : {shape({5}), shape({1, 1}), shape({7, 3}), shape({2, 300}), shape({4, 5, 6}),
+                         shape({3, 1, 70, 41}), shape({2, 3, 2, 1, 2, 3, 2, 5})}) {
     const std::uint64_t n = count_of(s);
     std::vector<std::int32_t> q(n);
     for (auto& v : q) v = static_cast<std::int32_t>(r.bits());

@@ -15,7 +15,7 @@ namespace stretto::codec {
 namespace shaped {
 namespace {
 
-constexpr double kWorthIt = 0.98;     // of the dense stream's estimated bytes
+constexpr double kWorthIt = 0.98;    // of the dense stream's estimated bytes
 constexpr double kSurelyLess = 0.9;  // no other stream is tried
 
 Status check_shape(const Shape& shape, std::uint64_t* count) noexcept {
@@ -114,7 +114,8 @@ class Writer {
   }
 
   void expand_map() noexcept {
-    for (std::uint64_t i = 0; i < count_; ++i) q_[i] = static_cast<std::int32_t>(lanes_[i / kBlock] >> (i % kBlock) & 1);
+    for (std::uint64_t i = 0; i < count_; ++i)
+      q_[i] = static_cast<std::int32_t>(lanes_[i / kBlock] >> (i % kBlock) & 1);
   }
 
   template <class F>

@@ -79,8 +79,8 @@ Status decode(const View& v, std::uint64_t first, std::size_t n, void* y, const 
               std::uint32_t divisor) noexcept {
   const Info& info = v.info;
   // Codes of the whole array fit in the place of its values.
-  const bool in_place = size_of(info.type) == 4 && n == info.count &&
-                        reinterpret_cast<std::uintptr_t>(y) % alignof(std::int32_t) == 0;
+  const bool in_place =
+      size_of(info.type) == 4 && n == info.count && reinterpret_cast<std::uintptr_t>(y) % alignof(std::int32_t) == 0;
   const Numbers memory = in_place ? nullptr : allocate(info.count);
   if (!in_place && !memory) return no_memory(info.count);
   std::int32_t* const q = in_place ? static_cast<std::int32_t*>(y) : memory.get();

@@ -107,7 +107,8 @@ bool quantise_as(const void* x, std::uint64_t count, Info* info, std::int32_t* q
     for (std::uint64_t g = from; g < to && fits; ++g) {
       const int m = layout.group_size(g);
       const T* v = group_values<T>(info->type, x, g * kGroup, m, buffer);
-      fits = quantise_group<T>(v, m, encoder, marks, q + g * kGroup, lanes ? lanes + g * kBlocks : nullptr, &tallies[i]);
+      fits =
+          quantise_group<T>(v, m, encoder, marks, q + g * kGroup, lanes ? lanes + g * kBlocks : nullptr, &tallies[i]);
     }
     narrow[i] = fits;
   };

@@ -12,9 +12,7 @@ Status corrupt(const char* what, std::uint64_t value) noexcept {
   return fail(Status::corrupt_stream, "shaped stream: {} is {}", what, value);
 }
 
-bool legal(Axes axes, int of) noexcept {
-  return axes >> (of - 1) == 0 && std::popcount(axes) <= kMostDifferences;
-}
+bool legal(Axes axes, int of) noexcept { return axes >> (of - 1) == 0 && std::popcount(axes) <= kMostDifferences; }
 
 Status read_shape(const std::uint8_t* p, View* v) noexcept {
   const Info& info = v->info;
@@ -58,9 +56,7 @@ Status take(const char* what, Bytes* left, std::uint64_t count, Bytes* part) noe
 
 }  // namespace
 
-bool is_shaped(Bytes in) noexcept {
-  return in.size() >= kHeaderBytes && static_cast<std::uint8_t>(in[4]) == kVersion;
-}
+bool is_shaped(Bytes in) noexcept { return in.size() >= kHeaderBytes && static_cast<std::uint8_t>(in[4]) == kVersion; }
 
 Status open(Bytes in, View* v) noexcept {
   if (const Status s = inspect(in, &v->info); s != Status::ok) return s;
