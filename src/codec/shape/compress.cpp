@@ -71,7 +71,8 @@ class Writer {
     double bytes = 0;
     axes_ = sample_.choose(shape_, q_.get(), inner(options_), &bytes);
     dense_bytes_ = sample_.values(info_.type, x_, info_.eps, options_);
-    return bytes < kWorthIt * dense_bytes_;
+    const double more = static_cast<double>(kHeaderBytes + shape_bytes(shape_.axes));  // than a dense stream's header
+    return bytes + more < kWorthIt * dense_bytes_;
   }
 
   // Estimated bytes of the dense stream.
