@@ -17,11 +17,12 @@ namespace {
 constexpr int filter_id = 451;  // of the range 256 to 511, which is for private use
 
 // The settings of a dataset: three words of the user, three from its type and its chunks, then the number of marks of missing data and two words for
-// each, a float64. Datasets without marks end before their number.
+// each, a float64. Datasets without marks end before their number, unless they are shaped: then the number of axes of a
+// chunk and two words for each, its extent, follow the marks.
 enum Word : unsigned { kind, bound_low, bound_high, type, values_low, values_high, words };
-constexpr unsigned marks_at = words + 1, most_words = marks_at + 2 * STRETTO_MARKS_MAX;
+constexpr unsigned marks_at = words + 1, most_words = marks_at + 2 * STRETTO_MARKS_MAX + 1 + 2 * STRETTO_AXES_MAX;
 enum Kind : unsigned { lossless, absolute, relative, kinds };
-constexpr unsigned dense = 256;  // added to the kind: streams are dense
+constexpr unsigned dense = 256;  // added to the kind: streams are dense; added twice: predicted along several axes
 
 constexpr int refused = -1;
 constexpr double exact =
@@ -35,6 +36,8 @@ struct Settings {
   stretto_type type;
   std::uint64_t values;  // in a chunk
   std::vector<double> marks;
+  bool is_shaped;
+  std::vector<std::uint64_t> extents;  // of a chunk, if it is shaped
 };
 
 std::uint64_t joined(unsigned low, unsigned high) { return std::uint64_t{high} << 32 | low; }
@@ -46,13 +49,13 @@ bool fails(const Library& hdf5, const char* message) noexcept {
 
 bool read_user_settings(const Library& hdf5, std::size_t n, const unsigned* told, Settings& settings) noexcept {
   const unsigned told_kind = n < type ? kinds : told[kind] % dense;
-  if (told_kind >= kinds || told[kind] / dense > 1)
+  if (told_kind >= kinds || told[kind] / dense > 2)
     return fails(hdf5,
-                 "stretto's filter takes three numbers: 0 lossless, 1 absolute or 2 relative, and 256 more for dense "
-                 "streams; the "
-                 "bound, a float64, as its lower and its upper 32 bits");
+                 "stretto's filter takes three numbers: 0 lossless, 1 absolute or 2 relative, and 256 more for dense, "
+                 "512 for shaped streams; the bound, a float64, as its lower and its upper 32 bits");
   settings.kind = static_cast<Kind>(told_kind);
   settings.coding = told[kind] >= dense ? STRETTO_DENSE : STRETTO_FIXED;
+  settings.is_shaped = told[kind] >= 2 * dense;
   settings.bound = std::bit_cast<double>(joined(told[bound_low], told[bound_high]));
   if (settings.kind != lossless && !(settings.bound > 0 && settings.bound <= 1.7976931348623157e308))
     return fails(hdf5, "the bound of stretto's filter is not finite and positive");
@@ -68,6 +71,35 @@ bool read_marks(const Library& hdf5, std::size_t n, const unsigned* told, Settin
   for (unsigned i = 0; i < count; ++i)
     settings.marks.push_back(std::bit_cast<double>(joined(told[marks_at + 2 * i], told[marks_at + 2 * i + 1])));
   return true;
+}
+
+bool read_extents(const Library& hdf5, std::size_t n, const unsigned* told, Settings& settings) {
+  if (!settings.is_shaped) return true;
+  const std::size_t at = marks_at + 2 * settings.marks.size();
+  const unsigned axes = n > at ? told[at] : 0;
+  if (axes < 1 || axes > STRETTO_AXES_MAX || n < at + 1 + 2 * std::size_t{axes})
+    return fails(hdf5, "the settings of stretto's filter do not say which shape a chunk has");
+  std::uint64_t left = settings.values;
+  for (unsigned k = 0; k < axes; ++k) {
+    const std::uint64_t extent = joined(told[at + 1 + 2 * k], told[at + 2 + 2 * k]);
+    if (extent == 0 || left % extent != 0)
+      return fails(hdf5, "the settings of stretto's filter give chunks a shape of another size");
+    left /= extent;
+    settings.extents.push_back(extent);
+  }
+  return left == 1 || fails(hdf5, "the settings of stretto's filter give chunks a shape of another size");
+}
+
+// The extents of a chunk as the codec takes them: without those of 1, and with the slowest ones joined where there are
+// many.
+std::vector<std::uint64_t> extents_of(const std::uint64_t* chunk, int dimensions, unsigned values) {
+  std::vector<std::uint64_t> found;
+  for (int i = 0; i < dimensions; ++i)
+    if (chunk[i] != 1) found.push_back(chunk[i]);
+  if (values > 1) found.push_back(values);
+  if (found.empty()) found.push_back(1);
+  for (; found.size() > STRETTO_AXES_MAX; found.erase(found.begin())) found[1] *= found[0];
+  return found;
 }
 
 // True if no filter stands before this one in the pipeline of `properties`. Shuffled bytes, for example, are no
@@ -110,7 +142,7 @@ bool read_settings(const Library& hdf5, std::size_t n, const unsigned* told, Set
     return fails(hdf5, "the settings of stretto's filter do not say what the elements are");
   settings.type = static_cast<stretto_type>(told[type]);
   settings.values = joined(told[values_low], told[values_high]);
-  return read_marks(hdf5, n, told, settings);
+  return read_marks(hdf5, n, told, settings) && read_extents(hdf5, n, told, settings);
 }
 
 bool is_floating(stretto_type of) {
@@ -186,8 +218,13 @@ std::size_t encode(const Library& hdf5, const Settings& s, std::size_t bytes, st
   if (!made) return fails(hdf5, "no memory for a stream");
   std::size_t written = 0;
   const stretto_missing kept = missing(s);
-  if (stretto_compress_missing(of, values, n, eps_of(s, values), &kept, made, room, &written,
-                               STRETTO_CHECKSUM | s.coding) != STRETTO_OK) {
+  const double eps = eps_of(s, values);
+  const stretto_status status =
+      s.is_shaped ? stretto_compress_shaped(of, values, s.extents.data(), static_cast<int>(s.extents.size()), eps, &kept,
+                                            made, room, &written, STRETTO_CHECKSUM)
+                  : stretto_compress_missing(of, values, n, eps, &kept, made, room, &written,
+                                             STRETTO_CHECKSUM | s.coding);
+  if (status != STRETTO_OK) {
     hdf5.error(stretto_message());
     hdf5.free(made);
     return 0;
@@ -256,10 +293,12 @@ int stretto_hdf5_set_local(Id properties, Id type_id, Id) {
   told[type] = elements->type;
   told[values_low] = static_cast<unsigned>(values);
   told[values_high] = static_cast<unsigned>(values >> 32);
-  if (settings.kind == lossless) return modify(properties, filter_id, flags, words, told);
+  if (settings.kind == lossless && !settings.is_shaped) return modify(properties, filter_id, flags, words, told);
+  std::vector<std::uint64_t> extents;
   try {
-    if (!read_marks(hdf5, n, told, settings)) return refused;
-    add_fill_value(hdf5, properties, type_id, *elements, settings);
+    if (settings.is_shaped) extents = extents_of(chunk, dimensions, elements->values);
+    if (settings.kind != lossless && !read_marks(hdf5, n, told, settings)) return refused;
+    if (settings.kind != lossless) add_fill_value(hdf5, properties, type_id, *elements, settings);
   } catch (const std::bad_alloc&) {
     hdf5.error("no memory for the marks of stretto's filter");
     return refused;
@@ -275,7 +314,14 @@ int stretto_hdf5_set_local(Id properties, Id type_id, Id) {
     told[marks_at + 2 * i] = static_cast<unsigned>(bits);
     told[marks_at + 2 * i + 1] = static_cast<unsigned>(bits >> 32);
   }
-  return modify(properties, filter_id, flags, count == 0 ? std::size_t{words} : marks_at + 2 * count, told);
+  std::size_t end = marks_at + 2 * count;
+  if (!settings.is_shaped) return modify(properties, filter_id, flags, count == 0 ? std::size_t{words} : end, told);
+  told[end++] = static_cast<unsigned>(extents.size());
+  for (const std::uint64_t extent : extents) {
+    told[end++] = static_cast<unsigned>(extent);
+    told[end++] = static_cast<unsigned>(extent >> 32);
+  }
+  return modify(properties, filter_id, flags, end, told);
 }
 
 std::size_t stretto_hdf5_filter(unsigned flags, std::size_t n, const unsigned* told, std::size_t bytes,

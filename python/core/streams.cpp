@@ -89,16 +89,24 @@ stretto_missing missing(const std::vector<double>& marks, double ignore_above) {
   return {sizeof(stretto_missing), marks.data(), marks.size(), ignore_above};
 }
 
-// ignore_above: 0 for the default, infinity for none.
+// ignore_above: 0 for the default, infinity for none. shape: extents of the values, which are then predicted along
+// several axes; empty for a stream of this coding.
 nb::object compress(stretto_type type, nb::handle values, double eps, bool checksum, int threads,
-                    const std::vector<double>& marks, double ignore_above, stretto_coding coding) {
+                    const std::vector<double>& marks, double ignore_above, stretto_coding coding,
+                    const std::vector<std::uint64_t>& shape) {
   const stretto_missing kept = missing(marks, ignore_above);
   const View v = View::read(values);
   const std::size_t n = elements(v, type), bound = stretto_compress_bound(type, n);
+  std::uint64_t of_shape = 1;
+  for (const std::uint64_t extent : shape) of_shape *= extent;
+  if (!shape.empty() && of_shape != n) throw nb::value_error("the extents of the shape are not those of the values");
   // Several threads divide the room by their bounds.
   const double likely = threads == 1 ? lately * 1.05 / 8 * static_cast<double>(n) + slack : static_cast<double>(bound);
   nb::object made =
       stream(static_cast<std::size_t>(likely), bound, threads, [&](void* out, std::size_t room, std::size_t* written) {
+        if (!shape.empty())
+          return stretto_compress_shaped(type, v.data(), shape.data(), static_cast<int>(shape.size()), eps, &kept, out,
+                                         room, written, flags(checksum));
         return stretto_compress_missing(type, v.data(), n, eps, &kept, out, room, written, flags(checksum, coding));
       });
   if (n > slack) {
@@ -115,9 +123,16 @@ void decompress(nb::handle bytes, nb::handle out, unsigned divisor, int threads)
 }
 
 nb::tuple inspect(nb::handle bytes) {
-  const stretto_stream_info i = inspected(View::read(bytes));
+  const View s = View::read(bytes);
+  const stretto_stream_info i = inspected(s);
+  std::uint64_t extents[STRETTO_AXES_MAX];
+  int axes = 0;
+  check(stretto_stream_shape(s.data(), s.bytes(), extents, &axes));
   return nb::make_tuple(i.type, i.contributions, i.count, i.bytes, i.code_bound, i.eps, i.width, i.promised_error,
-                        i.checksum != 0, i.coding == STRETTO_CODING_DENSE ? "dense" : "fixed");
+                        i.checksum != 0,
+                        axes > 0                           ? "shaped"
+                        : i.coding == STRETTO_CODING_DENSE ? "dense"
+                                                           : "fixed");
 }
 
 void validate(nb::handle bytes) {
@@ -187,7 +202,8 @@ nb::tuple value_range(stretto_type type, nb::handle values, double ignore_above,
 void add_streams(nb::module_& m) {
   m.def("compress", &compress, nb::arg("type"), nb::arg("values"), nb::arg("eps"), nb::arg("checksum"),
         nb::arg("threads"), nb::arg("marks") = std::vector<double>(),
-        nb::arg("ignore_above") = std::numeric_limits<double>::infinity(), nb::arg("coding") = STRETTO_CODING_AUTO);
+        nb::arg("ignore_above") = std::numeric_limits<double>::infinity(), nb::arg("coding") = STRETTO_CODING_AUTO,
+        nb::arg("shape") = std::vector<std::uint64_t>());
   m.def("decompress", &decompress);
   m.def("inspect", &inspect);
   m.def("validate", &validate);

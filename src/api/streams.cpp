@@ -4,6 +4,7 @@
 
 #include "call/enums.hpp"
 #include "codec/codec.hpp"
+#include "codec/shape/shape.hpp"
 #include "stretto/stretto_stream.h"
 
 using namespace stretto;
@@ -156,6 +157,38 @@ stretto_status stretto_compress_missing(stretto_type type, const void* values, s
   return writing(s, out, written, flags, [&] {
     return codec::compress(call::codec_type(type), values, count, eps, output(out, capacity), written, options);
   });
+}
+
+stretto_status stretto_compress_shaped(stretto_type type, const void* values, const uint64_t* extents, int axes,
+                                       double eps, const stretto_missing* missing, void* out, size_t capacity,
+                                       size_t* written, unsigned flags) {
+  static_assert(STRETTO_AXES_MAX == codec::kMaxAxes);
+  codec::Options options = codec_options(flags & STRETTO_CHECKSUM);
+  double ignore_above = 0;
+  Status s = check_pointer(check_type(type), extents, "extents");
+  if (s == Status::ok && (axes < 1 || axes > STRETTO_AXES_MAX))
+    s = fail(Status::invalid_argument, "axes is {}; 1 to {}", axes, STRETTO_AXES_MAX);
+  if (s == Status::ok && (flags & STRETTO_FIXED))
+    s = fail(Status::invalid_argument, "flags {:#x} asks for fixed codes; shaped streams are dense", flags);
+  s = read_missing(s, missing, &options, &ignore_above);
+  if (missing) options.keep_from = ignore_above;
+  return writing(s, out, written, flags, [&] {
+    codec::Shape shape;
+    shape.axes = axes;
+    std::copy_n(extents, axes, shape.extent);
+    return codec::compress_shaped(call::codec_type(type), values, shape, eps, output(out, capacity), written, options);
+  });
+}
+
+stretto_status stretto_stream_shape(const void* stream, size_t bytes, uint64_t* extents, int* axes) {
+  codec::Shape shape;
+  Status s =
+      check_pointer(check_pointer(check_pointer(Status::ok, stream, "stream"), extents, "extents"), axes, "axes");
+  if (s == Status::ok) s = codec::inspect_shape(input(stream, bytes), &shape);
+  if (s != Status::ok) return to_c(s);
+  *axes = shape.axes;
+  std::copy_n(shape.extent, shape.axes, extents);
+  return STRETTO_OK;
 }
 
 stretto_status stretto_value_range_missing(stretto_type type, const void* values, size_t count,

@@ -3,8 +3,8 @@
 #include <concepts>
 #include <limits>
 
+#include "codec/group_encoder.hpp"
 #include "codec/group_io.hpp"
-#include "codec/marks.hpp"
 #include "codec/numbers/values.hpp"
 
 namespace stretto::codec {
@@ -20,86 +20,6 @@ std::size_t largest_group(Type t, int m) noexcept {
 std::size_t last_group_room(Type t, const Layout& layout) noexcept {
   return largest_group(t, is_integer(t) ? kGroup : layout.group_size(layout.groups - 1));
 }
-
-template <class T>
-Grid<T> grid_for(Type t, double eps, double width) noexcept {
-  if constexpr (std::is_floating_point_v<T>)
-    return make_grid<T>(t, eps, width);
-  else
-    return {};
-}
-
-// Only foreign streams make the reciprocal infinite; kernels multiply by it.
-template <class T>
-const Kernels& kernels_for(const Grid<T>& grid, const Kernels& chosen) noexcept {
-  if constexpr (std::is_floating_point_v<T>)
-    if (!std::isfinite(grid.r)) return *find_kernels(Isa::reference);
-  return chosen;
-}
-
-template <class T>
-struct GroupEncoder {
-  Grid<T> grid;
-  const Kernels& kernels;
-  GroupEncoder(const Info& info, const Kernels& chosen) noexcept
-      : grid(grid_for<T>(info.type, info.eps, info.width)), kernels(kernels_for(grid, chosen)) {}
-
-  std::size_t encode(const T* x, int m, std::uint8_t* out, std::size_t room, Tally* tally,
-                     const Marks<T>& marks) const noexcept {
-    T others[kGroup], kept = 0;
-    switch (marks.survey(x, m, others, &kept, kernels)) {
-      case KeptValues::none: return encode(x, m, out, room, tally);
-      case KeptValues::several: break;
-      case KeptValues::one: {
-        const std::size_t words = encode(others, m, out, room, tally);
-        if (words != kNoRoom) replace_placeholder(out, words, m, kept);
-        return words;
-      }
-    }
-    return compress_group(x, m, grid, out, room, tally, &marks);
-  }
-
-  std::size_t encode(const T* x, int m, std::uint8_t* out, std::size_t room, Tally* tally) const noexcept {
-    if constexpr (std::is_floating_point_v<T>) {
-      const auto& k = float_kernels<T>(kernels);
-      if (k.compress && m == kGroup) {
-        if (room >= kKernelRoom) {
-          const std::size_t words = k.compress(x, grid, out, tally);
-          if (words != kDeclined) return words;
-        } else {
-          std::uint8_t buffer[kKernelRoom];
-          const std::size_t words = k.compress(x, grid, buffer, tally);
-          if (words != kDeclined) {
-            if (4 * words > room) return kNoRoom;
-            std::memcpy(out, buffer, 4 * words);
-            return words;
-          }
-        }
-      }
-      return compress_group(x, m, grid, out, room, tally);
-    } else {
-      return compress_group(x, m, out, room, tally);
-    }
-  }
-};
-
-template <class T>
-struct MarksFor {
-  MarksFor(Type, const Grid<T>&, const Options&) noexcept {}
-  std::size_t encode(const GroupEncoder<T>& encoder, const T* x, int m, std::uint8_t* out, std::size_t room,
-                     Tally* tally) const noexcept {
-    return encoder.encode(x, m, out, room, tally);
-  }
-};
-template <std::floating_point T>
-struct MarksFor<T> {
-  Marks<T> marks;
-  MarksFor(Type t, const Grid<T>& grid, const Options& options) noexcept : marks(t, grid, options) {}
-  std::size_t encode(const GroupEncoder<T>& encoder, const T* x, int m, std::uint8_t* out, std::size_t room,
-                     Tally* tally) const noexcept {
-    return marks.any() ? encoder.encode(x, m, out, room, tally, marks) : encoder.encode(x, m, out, room, tally);
-  }
-};
 
 Status check_input(const char* what, const void* x, std::size_t count, const void* written) noexcept {
   if (!written) return fail(Status::invalid_argument, "{}: written is null", what);
@@ -249,8 +169,8 @@ std::size_t compress_bound(Type t, std::size_t count) noexcept {
   return layout.body + (layout.groups - 1) * largest_group(t, kGroup) + last_group_room(t, layout);
 }
 
-Status compress(Type t, const void* x, std::size_t count, double eps, MutableBytes out, std::size_t* written,
-                const Options& options) noexcept {
+Status check_compress(Type t, const void* x, std::size_t count, double eps, const std::size_t* written,
+                      const Options& options) noexcept {
   if (size_of(t) == 0) return fail(Status::invalid_argument, "compress: {} is no type", static_cast<int>(t));
   if (const Status s = check_input("compress", x, count, written); s != Status::ok) return s;
   const FloatEnvironment environment;
@@ -261,6 +181,13 @@ Status compress(Type t, const void* x, std::size_t count, double eps, MutableByt
   if (!(options.keep_from > 0))
     return fail(Status::invalid_argument, "compress: keep_from {} is not positive", options.keep_from);
   if (!(options.magnitude >= 0)) return fail(Status::invalid_argument, "compress: magnitude is {}", options.magnitude);
+  return Status::ok;
+}
+
+Status compress(Type t, const void* x, std::size_t count, double eps, MutableBytes out, std::size_t* written,
+                const Options& options) noexcept {
+  if (const Status s = check_compress(t, x, count, eps, written, options); s != Status::ok) return s;
+  const FloatEnvironment environment;  // also for the grid
   const Kernels* kernels = chosen_kernels(options);
   if (!kernels) return Status::unsupported;
   Info info;

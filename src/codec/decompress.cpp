@@ -6,6 +6,8 @@
 #include "codec/group_io.hpp"
 #include "codec/numbers/quotient.hpp"
 #include "codec/numbers/values.hpp"
+#include "codec/shape/view.hpp"
+#include "codec/unit_grid.hpp"
 
 namespace stretto::codec {
 namespace {
@@ -30,6 +32,12 @@ struct GroupDecoder {
       if (k.decompress && m == kGroup) {
         const std::uint8_t* at = readable.at(source.data(), source.words(), source.readable_end());
         if (at && k.decompress(at, source.words(), grid, s.info.code_bound, divisor, stream, y)) return Status::ok;
+      }
+    }
+    if constexpr (std::is_same_v<T, std::int32_t>) {
+      if (m == kGroup && divisor == 1 && source.words() > 0) {
+        const std::uint8_t* at = readable.at(source.data(), source.words(), source.readable_end());
+        if (at && decode_codes(kernels.f32, at, source.words(), y)) return Status::ok;
       }
     }
     GroupView view;
@@ -113,6 +121,7 @@ Status decompress_slice(Bytes in, std::uint64_t first, std::size_t n, void* y, c
   if (divisor == 0) return fail(Status::invalid_argument, "decompress: the divisor is 0");
   const Kernels* kernels = chosen_kernels(options);
   if (!kernels) return Status::unsupported;
+  if (shaped::is_shaped(in)) return shaped::decompress_slice(in, first, n, y, options, divisor);
   StreamView s;
   if (const Status status = open_stream(in, &s, true); status != Status::ok) return status;
   if (first > s.info.count || n > s.info.count - first)

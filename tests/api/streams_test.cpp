@@ -230,6 +230,84 @@ TEST(Streams, MissingDataKeepTheirBitsAndLeaveTheRange) {
   EXPECT_EQ(y[1], 1e20f);
 }
 
+// 60 x 100 values, rough along each row and alike from row to row; a corner of it is missing.
+TEST(Streams, AShapeSavesBytesKeepsTheBoundAndTellsItself) {
+  constexpr std::size_t rows = 60, columns = 100;
+  std::vector<float> x(rows * columns);
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const std::size_t column = i % columns, row = i / columns;
+    x[i] = column + row < 40 ? -9999.0f : static_cast<float>(column * 37 % 101) + 0.01f * static_cast<float>(row);
+  }
+  const double mark = -9999;
+  stretto_missing missing = STRETTO_MISSING_INIT;
+  missing.marks = &mark;
+  missing.count = 1;
+  const uint64_t extents[] = {rows, columns};
+  const auto made = [&](unsigned flags, int axes) {
+    Stream s(stretto_compress_bound(STRETTO_F32, x.size()));
+    std::size_t written = 7;
+    const stretto_status status = axes > 0 ? stretto_compress_shaped(STRETTO_F32, x.data(), extents, axes, eps,
+                                                                     &missing, s.data(), s.size(), &written, flags)
+                                           : stretto_compress_missing(STRETTO_F32, x.data(), x.size(), eps, &missing,
+                                                                      s.data(), s.size(), &written, flags);
+    EXPECT_EQ(status, STRETTO_OK) << stretto_message();
+    s.resize(written);
+    return s;
+  };
+  const Stream s = made(STRETTO_CHECKSUM, 2), dense = made(STRETTO_CHECKSUM | STRETTO_DENSE, 0);
+  EXPECT_LT(2 * s.size(), dense.size());
+  EXPECT_EQ(s, made(STRETTO_CHECKSUM | STRETTO_DENSE, 2));
+  uint64_t found[STRETTO_AXES_MAX] = {};
+  int axes = -1;
+  ASSERT_STRETTO_OK(stretto_stream_shape(s.data(), s.size(), found, &axes));
+  EXPECT_EQ(axes, 2);
+  EXPECT_EQ(found[0], rows);
+  EXPECT_EQ(found[1], columns);
+  ASSERT_STRETTO_OK(stretto_stream_shape(dense.data(), dense.size(), found, &axes));
+  EXPECT_EQ(axes, 0);
+  ASSERT_STRETTO_OK(stretto_validate(s.data(), s.size()));
+  const auto y = decoded(s, x.size());
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    ASSERT_LE(std::fabs(double{x[i]} - double{y[i]}), eps);
+    ASSERT_EQ(x[i] == -9999, y[i] == -9999);
+  }
+  stretto_stream_info info;
+  ASSERT_STRETTO_OK(stretto_inspect(s.data(), s.size(), &info));
+  EXPECT_EQ(info.coding, STRETTO_CODING_DENSE);
+  Stream out(stretto_combine_bound(STRETTO_F32, x.size()));
+  std::size_t written = 7;
+  EXPECT_EQ(stretto_stream_add(s.data(), s.size(), s.data(), s.size(), out.data(), out.size(), &written, 0),
+            STRETTO_UNSUPPORTED);
+  EXPECT_EQ(written, 0u);
+  EXPECT_NE(std::string(stretto_message()).find("shaped"), std::string::npos) << stretto_message();
+}
+
+TEST(Streams, ArgumentsOfAShapeAreChecked) {
+  const float x[6] = {};
+  const uint64_t extents[] = {2, 3}, many[] = {uint64_t{1} << 40, uint64_t{1} << 40};
+  Stream out(1000);
+  std::size_t written = 7;
+  const auto status = [&](const uint64_t* of, int axes, double bound, unsigned flags) {
+    return stretto_compress_shaped(STRETTO_F32, x, of, axes, bound, nullptr, out.data(), out.size(), &written, flags);
+  };
+  EXPECT_EQ(status(extents, 2, 1, 0), STRETTO_OK) << stretto_message();
+  EXPECT_EQ(status(extents, 0, 1, 0), STRETTO_INVALID_ARGUMENT);
+  EXPECT_EQ(written, 0u);
+  EXPECT_EQ(status(extents, STRETTO_AXES_MAX + 1, 1, 0), STRETTO_INVALID_ARGUMENT);
+  EXPECT_EQ(status(nullptr, 2, 1, 0), STRETTO_INVALID_ARGUMENT);
+  EXPECT_EQ(status(many, 2, 1, 0), STRETTO_INVALID_ARGUMENT);
+  EXPECT_EQ(status(extents, 2, 1, STRETTO_FIXED), STRETTO_INVALID_ARGUMENT);
+  EXPECT_NE(std::string(stretto_message()).find("fixed"), std::string::npos) << stretto_message();
+  EXPECT_EQ(status(extents, 2, 1, 64), STRETTO_INVALID_ARGUMENT);
+  EXPECT_EQ(status(extents, 2, 0, 0), STRETTO_INVALID_BOUND);
+  uint64_t found[STRETTO_AXES_MAX];
+  int axes = 0;
+  EXPECT_EQ(stretto_stream_shape(out.data(), 10, found, &axes), STRETTO_CORRUPT_STREAM);
+  EXPECT_EQ(stretto_stream_shape(nullptr, 10, found, &axes), STRETTO_INVALID_ARGUMENT);
+  EXPECT_EQ(stretto_stream_shape(out.data(), 10, nullptr, &axes), STRETTO_INVALID_ARGUMENT);
+  EXPECT_EQ(stretto_stream_shape(out.data(), 10, found, nullptr), STRETTO_INVALID_ARGUMENT);
+}
+
 TEST(Streams, MissingDataThatMakeNoSenseAreNamed) {
   const float x[] = {1, 2};
   unsigned char out[512];

@@ -1,6 +1,8 @@
 #include <cstring>
 #include <limits>
 
+#include "codec/numbers/half.hpp"
+#include "codec/shape/view.hpp"
 #include "golden.hpp"
 
 namespace stretto::codec {
@@ -177,6 +179,67 @@ void add_dense(std::map<std::string, Stream>* out) {
   all["dense_two_sets_float16"] = compress_raw(Type::f16, halves.data(), halves.size(), 1e-3, o);
 }
 
+// Version 3.
+void add_shaped(std::map<std::string, Stream>* out) {
+  auto& all = *out;
+  Options o = kReference;
+  Random r(31);
+  // Rough along each row, and nearly equal from row to row and from plane to plane.
+  const auto field = [&r](std::size_t planes, std::size_t rows, std::size_t columns) {
+    std::vector<double> x;
+    std::vector<double> first(columns);
+    for (auto& v : first) v = static_cast<double>(r.below(4000)) * 0.25;
+    for (std::size_t p = 0; p < planes; ++p)
+      for (std::size_t i = 0; i < rows; ++i)
+        for (const double v : first)
+          x.push_back(v + static_cast<double>(p * 7 + i * i % 31) + static_cast<double>(r.below(4)) * 0.25);
+    return x;
+  };
+  const auto singles = [](const std::vector<double>& x) { return std::vector<float>(x.begin(), x.end()); };
+  const auto put = [&](const std::string& name, Type t, const void* x, std::initializer_list<std::uint64_t> extents,
+                       double eps) {
+    Shape shape;
+    for (const std::uint64_t extent : extents) shape.extent[shape.axes++] = extent;
+    std::uint64_t count = 1;
+    for (const std::uint64_t extent : extents) count *= extent;
+    Stream s(compress_bound(t, count));
+    std::size_t written = 0;
+    EXPECT_EQ(compress_shaped(t, x, shape, eps, s, &written, o), Status::ok) << message();
+    s.resize(written);
+    EXPECT_TRUE(shaped::is_shaped(s)) << name;
+    all[name] = s;
+  };
+  auto x = field(1, 40, 50);
+  put("shaped_rows_float32", Type::f32, singles(x).data(), {40, 50}, 0.25);
+  put("shaped_rows_float64", Type::f64, x.data(), {40, 50}, 0.25);
+  o.checksum = true;
+  x = field(4, 20, 33);
+  put("shaped_planes_checksum_float32", Type::f32, singles(x).data(), {4, 20, 33}, 0.25);
+  o.checksum = false;
+  const auto missing = [&x](bool alike) {
+    auto y = x;
+    for (std::size_t i = 0; i < y.size(); ++i)
+      if (i % 33 < 9) y[i] = alike || i % 5 ? 1e20 : -3e25 * static_cast<double>(i);
+    return y;
+  };
+  put("shaped_one_exact_value_float32", Type::f32, singles(missing(true)).data(), {4, 20, 33}, 0.25);
+  put("shaped_exact_values_float32", Type::f32, singles(missing(false)).data(), {2, 2, 20, 33}, 0.25);
+  put("shaped_exact_values_float64.mean3", Type::f64, missing(false).data(), {4, 20, 1, 33}, 0.25);
+  for (auto& v : x) v *= 1 << 15;
+  put("shaped_large_codes_float32", Type::f32, singles(x).data(), {4, 20, 33}, 0.25);
+  std::vector<std::int32_t> n(x.size());
+  for (std::size_t i = 0; i < n.size(); ++i)
+    n[i] = static_cast<std::int32_t>(static_cast<std::uint32_t>(static_cast<std::int64_t>(x[i]) * 77));
+  put("shaped_wrapped_int32", Type::i32, n.data(), {4, 20, 33}, 0);
+  std::vector<std::int64_t> m(n.begin(), n.end());
+  put("shaped_wrapped_int64.mean7", Type::i64, m.data(), {80, 33}, 0);
+  x = field(1, 40, 50);
+  std::vector<std::uint16_t> halves(x.size());
+  for (std::size_t i = 0; i < x.size(); ++i) halves[i] = round_f16(static_cast<float>(x[i] / 4));
+  halves[77] = 0x7c01;
+  put("shaped_float16", Type::f16, halves.data(), {40, 50}, 0.125);
+}
+
 }  // namespace
 
 void add_accepted(std::map<std::string, Stream>* all) {
@@ -186,6 +249,7 @@ void add_accepted(std::map<std::string, Stream>* all) {
   add_integers<std::int64_t>("_int64", all);
   add_halves(all);
   add_dense(all);
+  add_shaped(all);
   const std::vector<double> wide{1e9, -1e9, 2e9, 3e9, 1e9 + 1};
   (*all)["wide_group_float64"] = compressed(wide, 0.1, kReference);
   std::vector<double> ramp(100);

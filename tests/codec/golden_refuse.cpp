@@ -139,6 +139,46 @@ void add_refused(Golden* g) {
   no["fixed_chunk_called_dense"] = changed(small, 64, u64{72} | kDenseBit);
   no["fixed_chunk_of_other_lengths"] = changed(small, 72, u16{9});
 
+  // Axes at 64; extents 4, 20, 33 at 72; codes at 96.
+  const Stream shaped = accept["shaped_one_exact_value_float32"], plane = accept["shaped_rows_float32"];
+  u64 codes = 0, map = 0;
+  std::memcpy(&codes, shaped.data() + 96 + 48, 8);
+  std::memcpy(&map, shaped.data() + 96 + codes + 48, 8);
+  no["shaped_of_no_axes"] = changed(shaped, 64, u8{0});
+  no["shaped_of_nine_axes"] = changed(shaped, 64, u8{9});
+  no["shaped_of_another_number_of_axes"] = changed(shaped, 64, u8{2});
+  no["shaped_along_the_last_axis"] = changed(shaped, 65, u8{4});
+  no["shaped_along_an_axis_beyond_the_last"] = changed(shaped, 65, u8{0x80});
+  no["shaped_along_three_axes"] = changed(accept["shaped_exact_values_float32"], 65, u8{7});
+  no["shaped_map_along_the_last_axis"] = changed(shaped, 66, u8{4});
+  no["shaped_of_unknown_form"] = changed(shaped, 67, u8{3});
+  no["shaped_many_exact_values_of_one"] = changed(shaped, 67, u8{0});
+  no["shaped_map_of_none"] = changed(plane, 66, u8{1});
+  no["shaped_value_of_none"] = changed(plane, 67, u8{1});
+  no["shaped_word_68"] = changed(shaped, 68, u32{1});
+  no["shaped_extent_of_zero"] = changed(shaped, 72, u64{0});
+  no["shaped_extents_of_more"] = changed(shaped, 72, u64{5});
+  no["shaped_extents_beyond_64_bits"] = changed(changed(shaped, 72, u64{1} << 62), 80, u64{1} << 62);
+  no["shaped_codes_of_version_1"] = changed(shaped, 96 + 4, u8{1});
+  no["shaped_codes_of_version_3"] = changed(shaped, 96 + 4, u8{3});
+  no["shaped_codes_of_int64"] = changed(shaped, 96 + 5, u8{4});
+  no["shaped_codes_of_fewer"] = changed(shaped, 96 + 8, u64{2639});
+  no["shaped_codes_too_short"] = changed(shaped, 96 + 48, codes - 4);
+  no["shaped_map_too_long"] = changed(shaped, 96 + codes + 48, map + 4);
+  no["shaped_without_a_map"] = changed(shaped, 56, u64{0});
+  no["shaped_miscounted"] = changed(shaped, 56, u64{719});
+  no["shaped_map_of_other_axes"] = changed(shaped, 66, u8{static_cast<u8>(static_cast<u8>(shaped[66]) ^ 1)});
+  no["shaped_beyond_its_code_bound"] = changed(plane, 40, u64{10});
+  no["shaped_code_bound_above_2_31"] = changed(plane, 40, (u64{1} << 31) + 1);
+  no["shaped_empty"] = changed(plane, 8, u64{0});
+  no["shaped_integers_with_exceptions"] = changed(accept["shaped_wrapped_int32"], 56, u64{1});
+  no["shaped_checksum"] = changed(accept["shaped_planes_checksum_float32"], 100, u8{0xff});
+  Stream shorter = plane;
+  shorter.resize(shorter.size() - 4);
+  no["shaped_cut"] = changed(shorter, 48, u64{shorter.size()});
+  shorter.resize(76);
+  no["shaped_header_alone"] = changed(shorter, 48, u64{76});
+
   accept["handmade_verbatim"] = handmade({0x70, 0x3f800000, 0x7f800001}, 2, 2);
   no["verbatim_with_other_bits"] = handmade({0x71, 0x3f800000, 0x7f800001}, 2, 2);
   no["verbatim_short"] = handmade({0x70, 0x3f800000}, 2, 2);

@@ -1,3 +1,4 @@
+#include <bit>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -6,6 +7,7 @@
 #include <sstream>
 
 #include "codec/group_io.hpp"
+#include "codec/shape/view.hpp"
 #include "golden.hpp"
 
 namespace stretto::codec {
@@ -70,6 +72,13 @@ TEST(Golden, TheFormatIsFrozen) {
 TEST(Golden, StreamsCoverEveryPartOfTheFormat) {
   std::set<std::string> seen;
   for (const auto& [name, s] : stored("accept")) {
+    if (shaped::is_shaped(s)) {
+      shaped::View view;
+      ASSERT_EQ(shaped::open(s, &view), Status::ok) << name;
+      seen.insert("shaped, differences of " + std::to_string(std::popcount(view.code_axes)));
+      if (view.info.exceptions) seen.insert(view.one_value ? "shaped, one exact value" : "shaped, exact values");
+      continue;
+    }
     StreamView view;
     ASSERT_EQ(open_stream(s, &view, true), Status::ok) << name;
     seen.insert(std::string("type ") + codec::name(view.info.type));
@@ -98,13 +107,43 @@ TEST(Golden, StreamsCoverEveryPartOfTheFormat) {
       seen.insert("kind " + std::to_string(p[kind]));
     }
   }
-  for (const char* part :
-       {"type float32", "type float64",     "type int32",       "type int64",  "type float16", "type bfloat16",
-        "checksum",     "chunks",           "zero group",       "form 0",      "form 1",       "form 2",
-        "form 3",       "form 4",           "form 7",           "predictor 0", "predictor 1",  "predictor 2",
-        "predictor 3",  "predictor 1 wide", "predictor 2 wide", "short base",  "long base",    "kind 0",
-        "kind 1",       "kind 2",           "kind 4",           "kind 5",      "kind 6",       "kind 7",
-        "kind 13",      "dense chunk",      "fixed chunk"})
+  for (const char* part : {"type float32",
+                           "type float64",
+                           "type int32",
+                           "type int64",
+                           "type float16",
+                           "type bfloat16",
+                           "checksum",
+                           "chunks",
+                           "zero group",
+                           "form 0",
+                           "form 1",
+                           "form 2",
+                           "form 3",
+                           "form 4",
+                           "form 7",
+                           "predictor 0",
+                           "predictor 1",
+                           "predictor 2",
+                           "predictor 3",
+                           "predictor 1 wide",
+                           "predictor 2 wide",
+                           "short base",
+                           "long base",
+                           "kind 0",
+                           "kind 1",
+                           "kind 2",
+                           "kind 4",
+                           "kind 5",
+                           "kind 6",
+                           "kind 7",
+                           "kind 13",
+                           "dense chunk",
+                           "fixed chunk",
+                           "shaped, differences of 1",
+                           "shaped, differences of 2",
+                           "shaped, one exact value",
+                           "shaped, exact values"})
     EXPECT_TRUE(seen.contains(part)) << part;
 }
 

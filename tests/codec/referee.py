@@ -58,7 +58,7 @@ def read_header(data):
     need(len(data) >= 64, "shorter than a header")
     magic, version, kind, flags, zero, count, eps, width, contributions, checksum, bound, length, exceptions = struct.unpack(
         "<4sBBBBQddIIQQQ", data[:64])
-    need(magic == b"STRT" and version in (1, 2), "no stretto stream of version 1 or 2")
+    need(magic == b"STRT" and version in (1, 2, 3), "no stretto stream of version 1, 2 or 3")
     need(kind in TYPES and flags < 2 and zero == 0 and count <= 1 << 48, "illegal type, flags or count")
     integers = kind in (3, 4)
     need(eps == 0 if integers else 0 < eps < math.inf, f"illegal bound {eps}")
@@ -431,19 +431,71 @@ def halves(y, kind):
     return np.where(np.isnan(y), kept, near).astype("<u2")
 
 
-@np.errstate(all="ignore")
-def decode(data, divisor=1):
-    """The values of a stream, as an array of its type (float16 and bfloat16: their bits)."""
-    data, version, kind, count, width, bound, exceptions = read_header(data)
-    number = np.dtype(TYPES[kind])
+# Section 9: version 3, an array of codes.
+
+
+def inner(data, count):
+    """The numbers of the stream of integers at the front, and the bytes behind it."""
+    own, version, kind, n, _, bound, exceptions = read_header(data)
+    need(version == 2 and kind == 3 and n == count and exceptions == 0 and data[6] == 0, "another stream where integers should be")
+    return whole(own, version, count, np.dtype("<i4"), 1.0, bound, 0, 1), data[len(own):]
+
+
+def summed(numbers, axes, shape):
+    need(axes >> len(shape) - 1 == 0 and axes.bit_count() <= 2, "illegal axes")
+    numbers = numbers.reshape(shape).astype("<u4")
+    for k in range(len(shape)):
+        if axes >> k & 1:
+            numbers = np.cumsum(numbers, k, dtype="<u4")
+    return numbers.astype("<i4").ravel()
+
+
+def shaped(data, count, number, width, bound, exceptions, divisor):
+    need(len(data) >= 72 and 1 <= data[64] <= 8 and len(data) >= 72 + 8 * data[64], "illegal number of axes, or truncated")
+    n, code_axes, map_axes, form = data[64:68]
+    shape = [int(extent) for extent in np.frombuffer(data, "<u8", n, 72)]
+    need(not any(data[68:72]) and count and math.prod(shape) == count, "illegal shape")
+    need(form < 2 and bound <= 1 << 31 and (exceptions or not (map_axes or form)), "illegal form or code bound")
+    need(number.kind == "f" or exceptions == 0, "exceptions among integers")
+    codes, rest = inner(data[72 + 8 * n:], count)
+    codes = summed(codes, code_axes, shape).astype(np.int64)
+    places = np.zeros(count, bool)
+    if exceptions:
+        numbers, rest = inner(rest, count)
+        numbers = summed(numbers, map_axes, shape)
+        need(((numbers == 0) | (numbers == 1)).all() and numbers.sum() == exceptions, "an illegal map of exceptions")
+        places = numbers == 1
+    need(len(rest) == (1 if form else exceptions) * number.itemsize, "other exact values than the header says")
+    values = np.frombuffer(rest, number)
+    return checked(codes, places, values / np.float64(divisor) if divisor > 1 else values, number, width, bound, divisor)
+
+
+def checked(codes, places, values, number, width, bound, divisor):
+    own = codes[~places].tolist()
+    need(not own or max(max(own), -min(own)) <= bound, "a code beyond the code bound")
+    return values_of(codes, places, values, number, width, bound, divisor)
+
+
+def whole(data, version, count, number, width, bound, exceptions, divisor):
+    """The values of a stream of version 1 or 2."""
     groups = split_groups(data, count) if version == 1 else split_chunks(data, count, number)
     y = np.zeros(count, number)
     for g, group in enumerate(groups):
         here = y[1024 * g:1024 * (g + 1)]
         codes, places, values = read_group(group, len(here), number, divisor)
         exceptions -= int(places.sum())
-        own = codes[~places].tolist()
-        need(not own or max(max(own), -min(own)) <= bound, "a code beyond the code bound")
-        here[:] = values_of(codes, places, values, number, width, bound, divisor)
+        here[:] = checked(codes, places, values, number, width, bound, divisor)
     need(exceptions == 0, "the header miscounts the exceptions")
+    return y
+
+
+@np.errstate(all="ignore")
+def decode(data, divisor=1):
+    """The values of a stream, as an array of its type (float16 and bfloat16: their bits)."""
+    data, version, kind, count, width, bound, exceptions = read_header(data)
+    number = np.dtype(TYPES[kind])
+    if version == 3:
+        y = shaped(data, count, number, width, bound, exceptions, divisor)
+    else:
+        y = whole(data, version, count, number, width, bound, exceptions, divisor)
     return halves(y, kind) if kind in (5, 6) else y

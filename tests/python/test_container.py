@@ -23,6 +23,7 @@ from hypothesis import given, settings, strategies as some  # noqa: E402
 from hypothesis.extra import numpy as some_numpy  # noqa: E402
 
 import stretto  # noqa: E402
+from synthetic_fields import rough_rows  # noqa: E402
 
 try:
     stretto.compress(np.zeros(1), abs=1)
@@ -627,11 +628,42 @@ def test_what_is_appended_has_the_coding_of_what_is_there(path):
             assert file["x"].coding == coding and file["x"].chunks == 2
 
 
+@pytest.mark.parametrize("dtype", ("float32", "float64", "complex64", "float16", "int32"))
+@pytest.mark.parametrize("chunk", (4 << 20, 5000))
+def test_shaped_chunks_are_boxes_of_the_array(path, dtype, chunk):
+    x = (rough_rows((7, 30, 90)) * 5).astype(dtype)
+    with stretto.open(path, "w") as file:
+        made = file.add("x", x, chunk=chunk, coding="shaped", **({} if dtype == "int32" else {"abs": 0.25}))
+        assert made.coding == "shaped" and made.chunks == (1 if chunk > 5000 else 7 * -(-30 // (5000 // (90 * x.dtype.itemsize))))
+        assert chunk == 5000 or made.nbytes < file.add("y", x, coding="dense", **({} if dtype == "int32" else {"abs": 0.25})).nbytes
+    with stretto.open(path, "a") as file:
+        file["x"].append(x[:2])
+        assert file["x"].coding == "shaped"
+    with stretto.open(path) as file:
+        found = file["x"].read()
+        file["x"].check()
+        assert np.array_equal(file["x"][2:5, 3], found[2:5, 3])
+        with pytest.raises(stretto.UnsupportedError, match="coding='shaped'"):
+            file["x"].stream(1, 3)
+        with pytest.raises(stretto.UnsupportedError, match="coding='shaped'"):
+            file["x"].stream()
+    assert np.array_equal(judged(path)[1]["x"][0], found)
+    assert np.abs(found.astype(complex) - np.concatenate((x, x[:2]))).max() <= (0 if dtype == "int32" else 0.4)
+
+
+def test_a_shaped_stream_is_kept_and_found_again(path):
+    s = stretto.compress(rough_rows((40, 300)), abs=0.05, coding="shaped")
+    with stretto.open(path, "w") as file:
+        assert file.add("x", s).coding == s.coding == "shaped"
+    with stretto.open(path) as file:
+        assert file["x"].stream() == s
+
+
 def test_a_stream_keeps_its_coding_and_others_are_refused(path):
     s = stretto.compress(field(3000), abs=0.05)
     with stretto.open(path, "w") as file:
         assert file.add("x", s).coding == "fixed"
         with pytest.raises(stretto.ArgumentError, match="a Stream, which is fixed"):
             file.add("y", s, coding="dense")
-        with pytest.raises(stretto.ArgumentError, match="coding is 'packed'; it takes fixed, dense or None"):
+        with pytest.raises(stretto.ArgumentError, match="coding is 'packed'; it takes fixed, dense, shaped or None"):
             file.add("y", field(30), abs=0.05, coding="packed")

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import stretto as library
+from synthetic_fields import rough_rows
 
 try:
     library.compress(np.zeros(1), abs=1)
@@ -50,20 +51,36 @@ def test_npy_there_and_back(stretto, small_pieces, order, dtype):
 
 
 def test_the_coding_of_a_file_is_chosen_and_told(stretto):
-    x = field(40, 3000) + np.random.default_rng(5).standard_normal((40, 3000)).astype(np.float32)
+    x = rough_rows((40, 3000))
     np.save(stretto.home / "x.npy", x)
     sizes, read = {}, {}
-    for coding in (None, "dense", "fixed"):
+    for coding in (None, "shaped", "dense", "fixed"):
         words = () if coding is None else ("--coding", coding)
         told = json.loads(stretto.succeeds("compress", "x.npy", "--abs", "0.05", "--force", "--json", *words))
         sizes[coding], one = told["bytes"], told["arrays"]["x"]
-        assert one["coding"] == (coding or "dense")
+        assert one["coding"] == (coding or "shaped")
         assert json.loads(stretto.succeeds("inspect", "x.stretto", "--json"))["arrays"]["x"]["coding"] == one["coding"]
         stretto.succeeds("decompress", "x.stretto", "-o", "y.npy", "--force")
         read[coding] = np.load(stretto.home / "y.npy")
-    assert sizes[None] == sizes["dense"] < sizes["fixed"] and np.array_equal(read["dense"], read["fixed"])
+        assert np.abs(read[coding] - x).max() <= 0.05001
+    assert sizes[None] == sizes["shaped"] < sizes["dense"] < sizes["fixed"] and np.array_equal(read["dense"], read["fixed"])
     said = stretto.refused("compress", "x.npy", "--abs", "0.05", "--force", "--coding", "packed")
-    assert "--coding is 'packed'; it takes fixed or dense" in said
+    assert "--coding is 'packed'; it takes fixed, dense or shaped" in said
+
+
+@pytest.mark.parametrize("pieces", (1000, 64 << 20))
+def test_raw_values_with_a_shape_are_predicted_along_its_axes(stretto, monkeypatch, pieces):
+    monkeypatch.setattr(sources, "PIECE", pieces)
+    x = rough_rows((12, 30, 70))
+    x[:, :9, :20] = np.nan
+    x.tofile(stretto.home / "x.f32")
+    size = {}
+    for shape in ("12x30x70", "25200"):
+        told = json.loads(stretto.succeeds("compress", "x.f32", "--shape", shape, "--abs", "0.05", "--force", "--json"))
+        size[shape] = told["arrays"]["x"]["stored"]
+        found = arrays_of(stretto.home / "x.stretto")["x"].reshape(x.shape)
+        assert np.array_equal(np.isnan(found), np.isnan(x)) and np.nanmax(np.abs(found.astype(np.longdouble) - x)) <= 0.05
+    assert pieces == 1000 or size["12x30x70"] < 0.8 * size["25200"]
 
 
 def test_npz_keeps_names_and_each_array_has_its_bound(stretto, small_pieces):

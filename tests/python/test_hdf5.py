@@ -12,6 +12,7 @@ import pytest
 h5py = pytest.importorskip("h5py")
 
 import stretto  # noqa: E402
+from synthetic_fields import rough_rows  # noqa: E402
 
 try:
     from stretto.storage.hdf5 import FILTER, Stretto, plugin_path
@@ -159,12 +160,47 @@ def test_real_fields_keep_their_bound(tmp_path, path):
     assert np.abs(found[there].astype(np.longdouble) - x[there]).max() <= eps and np.array_equal(np.isnan(found), np.isnan(x)) and size < x.nbytes / 1.5
 
 
+@pytest.mark.parametrize("dtype", ("float32", "float64", "complex64", "int16", "int64"))
+@pytest.mark.parametrize("chunks", ((4, 25, 40), (8, 60, 100), (1, 60, 100), (1, 1, 100)))
+def test_chunks_are_predicted_along_their_axes(tmp_path, dtype, chunks):
+    x = (rough_rows((8, 60, 100)) * 5).astype(dtype)
+    bound = {} if dtype.startswith("int") else {"abs": 0.25}
+    if bound:
+        x[:, :20, :30] = -9999
+    found, sizes = {}, {}
+    for coding in ("shaped", "dense"):
+        with h5py.File(tmp_path / "x.h5", "w") as file:
+            file.create_dataset("x", data=x, chunks=chunks, fillvalue=x.dtype.type(-9999 if bound else 0), **Stretto(coding=coding, **bound))
+        with h5py.File(tmp_path / "x.h5") as file:
+            found[coding], sizes[coding] = file["x"][:], file["x"].id.get_storage_size()
+            words = file["x"].id.get_create_plist().get_filter(0)[2]
+    assert np.array_equal(found["shaped"] == -9999, x == -9999) and len(words) in (6, 7, 9, 11)
+    assert np.abs(found["shaped"].astype(complex) - x).max() <= (0.4 if bound else 0)
+    assert sizes["shaped"] < (0.9 if chunks[1] > 1 and bound else 1.0001) * sizes["dense"]
+
+
+def test_settings_without_a_legal_shape_are_refused(tmp_path):
+    x = rough_rows((60, 100))
+    with h5py.File(tmp_path / "x.h5", "w") as file:
+        file.create_dataset("x", data=x, chunks=(60, 100), **Stretto(abs=0.05))
+        stored = file["x"].id.get_create_plist().get_filter(0)[2]
+    assert stored[0] == 1 + 512 and stored[6:] == (0, 2, 60, 0, 100, 0)
+    content = (tmp_path / "x.h5").read_bytes()
+    right = struct.pack("<6I", *stored[6:])
+    assert content.count(right) == 1
+    for wrong in ((0, 9, 60, 0, 100, 0), (0, 0, 60, 0, 100, 0), (0, 2, 60, 0, 99, 0), (0, 2, 0, 0, 100, 0), (0, 3, 60, 0, 100, 0), (17, 2, 60, 0, 100, 0)):
+        (tmp_path / "y.h5").write_bytes(content.replace(right, struct.pack("<6I", *wrong)))
+        with h5py.File(tmp_path / "y.h5") as file, pytest.raises(OSError, match="filter"):
+            file["x"][:]
+
+
 def test_datasets_of_both_codings_are_read_and_told_apart(tmp_path):
     x = wave().repeat(20, axis=1) + np.random.default_rng(5).standard_normal((60, 2000)).astype(np.float32)
     found, sizes = {}, {}
-    for coding in (None, "dense", "fixed"):
+    for coding in (None, "shaped", "dense", "fixed"):
         found[coding], sizes[coding] = kept(tmp_path / "x.h5", x, Stretto(abs=0.05, coding=coding), chunks=(60, 2000))
-    assert np.array_equal(found["dense"], found["fixed"]) and sizes["dense"] < sizes["fixed"] and sizes[None] == sizes["dense"]
+    assert np.array_equal(found["dense"], found["fixed"]) and sizes["dense"] < sizes["fixed"] and sizes[None] == sizes["shaped"]
+    assert np.abs(found["shaped"] - x).max() <= 0.05001 and sizes["shaped"] <= sizes["dense"]
     # Three numbers of an older release: fixed, and read as ever.
     filter_ = {"compression": FILTER, "compression_opts": (1, *Stretto(abs=0.05).filter_options[1:])}
     old, size = kept(tmp_path / "x.h5", x, filter_, chunks=(60, 2000))

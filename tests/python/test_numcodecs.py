@@ -8,6 +8,7 @@ import pytest
 numcodecs = pytest.importorskip("numcodecs")
 
 import stretto  # noqa: E402
+from synthetic_fields import rough_rows  # noqa: E402
 
 try:
     from stretto.storage.numcodecs import Stretto
@@ -29,6 +30,16 @@ def test_chunks_keep_their_bound_with_and_without_a_buffer(dtype):
     codec.decode(encoded, out=out)
     assert np.abs(out - x).max() <= 1.5e-3 and len(encoded) < x.nbytes
     assert np.array_equal(np.asarray(codec.decode(encoded)).view(dtype).reshape(x.shape), out)
+
+
+@pytest.mark.parametrize("order", "CF")
+def test_chunks_are_predicted_along_their_axes(order):
+    x = np.asarray(rough_rows((40, 30, 20)), order=order)
+    encoded = {coding: Stretto(abs=0.05, coding=coding).encode(x) for coding in (None, "shaped", "dense")}
+    assert encoded[None] == encoded["shaped"] and (order == "F" or len(encoded["shaped"]) < 0.9 * len(encoded["dense"]))
+    out = np.empty_like(x)
+    Stretto().decode(encoded["shaped"], out=out)
+    assert np.abs(out - x).max() <= 0.0501
 
 
 def test_what_is_wrong_is_refused():

@@ -15,6 +15,7 @@ from hypothesis import given, settings, strategies as some  # noqa: E402
 from hypothesis.extra import numpy as some_numpy  # noqa: E402
 
 import stretto  # noqa: E402
+from synthetic_fields import rough_rows  # noqa: E402
 
 try:
     stretto.compress(np.zeros(1), abs=1)
@@ -240,6 +241,39 @@ def test_memory_of_a_device_that_is_not_there_is_refused():
     program = "import stretto\nclass X: __dlpack_device__ = lambda self: (2, 0)\ntry: stretto.compress(X(), abs=1)\nexcept stretto.UnsupportedError as error: print(error)"
     done = subprocess.run([sys.executable, "-c", program], env={**os.environ, "STRETTO_CUDA_PLUGIN": "/none.so"}, check=True, capture_output=True, text=True)
     assert "no CUDA plugin: /none.so" in done.stdout, done.stdout
+
+
+@quick
+@given(some.sampled_from((*FLOATS, np.int32, np.int64)).flatmap(lambda dtype: some_numpy.arrays(
+    dtype, some_numpy.array_shapes(max_dims=5, max_side=9, min_side=0), elements=some.floats(-100, 1000, width=16) if np.dtype(dtype).kind == "f" else None)),
+    some.sampled_from((1e-3, 0.5, 30.0)))
+def test_shaped_streams_keep_the_bound_in_every_shape(x, eps):
+    s = stretto.compress(x, coding="shaped", **({} if x.dtype.kind == "i" else {"abs": eps}))
+    y = s.decompress()
+    assert s.coding in ("dense", "shaped") and y.shape == x.shape and stretto.Stream.from_bytes(bytes(s), x.shape, x.dtype) == s
+    if x.dtype.kind == "i":
+        assert np.array_equal(y, x)
+    else:
+        assert x.size == 0 or (np.abs(y.astype(np.longdouble) - x) <= eps + (half_unit(y) if x.dtype == np.float16 else 0)).all()
+
+
+@pytest.mark.parametrize("shape", ((60, 200), (5, 20, 100), (2, 2, 2, 2, 2, 2, 2, 2, 2, 50), (1, 40, 1, 100)))
+@pytest.mark.parametrize("dtype", (np.float32, np.complex64))
+def test_a_shape_saves_bytes(shape, dtype):
+    x = rough_rows(shape, dtype)
+    shaped, dense = (stretto.compress(x, abs=0.05, coding=coding) for coding in ("shaped", "dense"))
+    assert shaped.coding == "shaped" and shaped.nbytes < 0.8 * dense.nbytes
+    assert np.abs(shaped.decompress(threads=3) - x).max() <= 0.0501 * (1 + (dtype == np.complex64))
+    assert pickle.loads(pickle.dumps(shaped)) == shaped
+
+
+def test_shaped_streams_say_what_they_lack():
+    s = stretto.compress(rough_rows((60, 200)), abs=0.05, coding="shaped")
+    for work in (lambda: s + s, lambda: s - s, lambda: s * 2, lambda: -s, lambda: s[3], lambda: s[3:5], lambda: s.max(s), lambda: s + s.decompress(),
+                 lambda: stretto.sum([s, s]), lambda: stretto.concatenate([s, s])):
+        with pytest.raises(stretto.UnsupportedError, match="a shaped stream"):
+            work()
+    assert np.allclose(s.mean(4), s.decompress() / 4)
 
 
 def test_codings_differ_in_bytes_alone():

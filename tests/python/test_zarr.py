@@ -8,6 +8,7 @@ import pytest
 zarr = pytest.importorskip("zarr", minversion="3.1")
 
 import stretto  # noqa: E402
+from synthetic_fields import rough_rows  # noqa: E402
 
 try:
     from stretto.storage import numcodecs
@@ -135,6 +136,20 @@ def test_a_chunk_is_written_in_part_where_that_is_asked_for(tmp_path):
     made[:] = wave()
     zarr.open_array(str(tmp_path / "a.zarr"))[3:5] = 7
     assert np.abs(made[3:5] - 7).max() <= 0.2
+
+
+@pytest.mark.parametrize("how", ("3", "2"))
+@pytest.mark.parametrize("bound", ({"abs": 0.05}, {"rel": 5e-4}))
+def test_chunks_are_predicted_along_their_axes(tmp_path, how, bound):
+    x = rough_rows((60, 100))
+    x[:20, :30] = np.nan
+    sizes = {}
+    for coding in (None, "shaped", "dense"):
+        one = {"serializer": Stretto(coding=coding, **bound), "compressors": None} if how == "3" else {
+            "compressors": numcodecs.Stretto(coding=coding, **bound), "zarr_format": 2}
+        found, sizes[coding] = kept(tmp_path / str(coding), x, **one)
+        assert np.array_equal(np.isnan(found), np.isnan(x)) and np.nanmax(np.abs(found - x)) <= 0.0501
+    assert sizes["shaped"] < 0.9 * sizes["dense"] and abs(sizes[None] - sizes["shaped"]) < 300  # the metadata tells the coding
 
 
 @pytest.mark.parametrize("how", ("3", "2"))

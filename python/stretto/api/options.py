@@ -16,13 +16,14 @@ if sys.version_info >= (3, 11):
 else:
     from typing_extensions import Unpack
 
-__all__ = ["CallOptions", "Coding", "Number", "Operation", "Unpack", "member", "number", "options", "positive"]
+__all__ = ["CallOptions", "Coding", "Number", "Operation", "StreamCoding", "Unpack", "member", "number", "options", "positive"]
 
 Number = SupportsFloat  # of Python or NumPy
 Operation = Literal["sum", "prod", "min", "max", "land", "lor", "lxor", "band", "bor", "bxor", "mean", "avg", "difference"]
 Scope = Literal["contribution", "result", "result_statistical_95", "result_statistical_95_uniform"]
 Payload = Literal["auto", "raw", "recompress", "homomorphic", "fused", "cprp2p", "mixed", "quantised", "quantised_ahead"]
 Coding = Literal["auto", "fixed", "dense"]
+StreamCoding = Literal["auto", "fixed", "dense", "shaped"]
 
 
 class CallOptions(TypedDict, total=False):

@@ -11,16 +11,17 @@ import numpy as np
 
 from stretto.api import arrays
 from stretto.api.core import _core
-from stretto.api.options import Coding, member, number, positive
+from stretto.api.options import StreamCoding, member, number, positive
 from stretto.errors import ArgumentError, BoundError, IncompatibleError, StreamError, UnsupportedError
 
 # A bound so small that values are stored verbatim, for a bound relative to a range of 0.
 EXACT = 5e-324
 MARKS_MAX = 16  # STRETTO_MARKS_MAX
+AXES_MAX = 8  # STRETTO_AXES_MAX
 
 
 def compress(x, *, abs: float | None = None, rel: float | None = None, ignore_above: float | None = None, marks: Iterable[float] = (),
-             threads: int = 1, checksum: bool = True, coding: Coding = "auto") -> Stream:
+             threads: int = 1, checksum: bool = True, coding: StreamCoding = "auto") -> Stream:
     """A Stream of the array `x`.
 
     x: an array of NumPy, or anything with DLPack or the buffer protocol, of float16, bfloat16 (ml_dtypes), float32, float64, complex64, complex128,
@@ -35,7 +36,8 @@ def compress(x, *, abs: float | None = None, rel: float | None = None, ignore_ab
     threads: threads that share the work, up to 256; the bytes do not depend on them.
     checksum: 4 bytes that find every change of a few bytes.
     coding: "fixed" stores codes at the speed of memory; "dense" in half to five sixths of the bytes, at a third of the speed. Values and sums are the
-      same. "auto" is "fixed" here. What is made of streams is dense if one of them is.
+      same. "auto" is "fixed" here. What is made of streams is dense if one of them is. "shaped" predicts along two more axes of the array where a sample
+      says that this pays, and else is "dense". A shaped stream decompresses; it has no sums and no parts.
     Of an array of a GPU (a tensor of torch, an array of CuPy) the stream is made and stays there: a DeviceStream, without a checksum. Integers, marks= and
       threads= are for the host.
 
@@ -52,9 +54,17 @@ def compress(x, *, abs: float | None = None, rel: float | None = None, ignore_ab
             raise UnsupportedError(f"marks={marks} of an array in {values.memory}; a stream made on a GPU has none")
         return device_streams.compress(x, values, kind, abs, rel, ignore_above)
     eps = eps_of(values, kind, abs, rel, ignore_above, threads, marks)
+    shape = extents(values.shape, arrays.type_of(values.dtype)[1]) if coding == "shaped" else []
     content = _core.compress(kind, arrays.buffer(values), eps, checksum, threads, marks, kept_from(rel, ignore_above),
-                             member(_core.Coding, coding, "coding"))
+                             member(_core.Coding, "dense" if shape else coding, "coding"), shape)
     return Stream._of(content, values.shape, values.dtype)
+
+
+def extents(shape, parts=1):
+    """A shape as the codec takes it, of elements of so many values: without axes of length 1, and with the slowest ones joined where there are many."""
+    found = [int(n) for n in (*shape, parts) if n != 1] or [1]
+    rest = found[-(AXES_MAX - 1):]
+    return found if len(found) <= AXES_MAX else [math.prod(found[:-len(rest)]), *rest]
 
 
 def marks_of(marks):
@@ -202,7 +212,7 @@ class Stream:
 
     @property
     def coding(self) -> str:
-        """How its bytes store codes: "fixed" or "dense"."""
+        """How its bytes store codes: "fixed", "dense" or "shaped"."""
         return self._inspected()[9]
 
     def decompress(self, out: np.ndarray | None = None, *, threads: int = 1) -> np.ndarray:

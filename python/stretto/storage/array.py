@@ -17,6 +17,7 @@ from stretto.api.core import _core
 from stretto.api.streams import Stream
 from stretto.errors import ArgumentError, IncompatibleError, StreamError, UnsupportedError
 from stretto.storage import elements
+from stretto.storage.pieces import pieces
 
 CHUNK = 4 << 20  # bytes of values, where the caller does not say
 
@@ -70,9 +71,10 @@ class Array:
 
     @property
     def coding(self) -> str:
-        """How its streams store codes: "fixed" or "dense", "mixed" where some are fixed and some dense, "" where there are none."""
+        """How its streams store codes: "fixed", "dense", "shaped" (some of them, the others dense), "mixed" where some are fixed and some not, "" where
+        there are none."""
         versions = {self._file._bytes(offset, 5, "a chunk")[4] for offset, *_ in self._entry.chunks}
-        return "mixed" if len(versions) > 1 else {1: "fixed", 2: "dense"}.get(min(versions, default=0), "")
+        return "mixed" if 1 in versions and len(versions) > 1 else {1: "fixed", 2: "dense", 3: "shaped"}.get(max(versions, default=0), "")
 
     @property
     def eps(self) -> float:
@@ -177,6 +179,8 @@ class Array:
         """Rows `first` to `last` - 1 as a Stream, without decompressing. UnsupportedError for arrays of dtypes that have none."""
         if self._entry.eps is None and self.dtype.name not in ("int32", "int64"):
             raise UnsupportedError(f"{self.name!r} has elements of {self.dtype} that keep their bits, for which there is no Stream")
+        if self.coding == "shaped" and (self.chunks > 1 or first or last not in (None, (self.shape or (1,))[0])):
+            raise UnsupportedError(f"{self.name!r} was written with coding='shaped', whose streams neither join nor have parts; read() decompresses it")
         row, last = math.prod(self.shape[1:]), (self.shape or (1,))[0] if last is None else operator.index(last)
         if not 0 <= operator.index(first) <= last <= (self.shape or (1,))[0]:
             raise ArgumentError(f"rows {first} to {last} of {self.name!r}, which has shape {self.shape}")
@@ -184,7 +188,8 @@ class Array:
         for which in range(self.chunks):
             a, b = self._starts[which:which + 2]
             if begin < b and a < end:
-                found.append(Stream.from_bytes(self._stream(which), dtype=self.dtype)[max(begin - a, 0):min(end, b) - a])
+                whole = Stream.from_bytes(self._stream(which), dtype=self.dtype)
+                found.append(whole if begin <= a and b <= end else whole[max(begin - a, 0):min(end, b) - a])
         shape = (last - first, *self.shape[1:]) if self.shape else ()
         if not found:
             return streams.compress(np.empty(shape, self.dtype), abs=self._entry.eps)
@@ -198,7 +203,7 @@ class Array:
         if self.contributions != 1:
             raise UnsupportedError(f"{self.name!r} is a sum of {self.contributions} arrays, to which nothing is appended")
         values = arrays.array(rows, "rows")
-        self._coding = self._coding or {"fixed": "fixed", "dense": "dense"}.get(self.coding)
+        self._coding = self._coding or {"fixed": "fixed", "dense": "dense", "shaped": "shaped"}.get(self.coding)
         if values.dtype != self.dtype or values.shape[1:] != self.shape[1:] or values.ndim != self.ndim:
             raise IncompatibleError(f"rows of {values.dtype} {values.shape} are appended to {self.name!r} of {self.dtype} {self.shape}")
         before = len(self._entry.chunks)
@@ -209,13 +214,21 @@ class Array:
             raise
         self._entry.shape = (self.shape[0] + len(values), *self.shape[1:])
 
-    def _put(self, values, threads=1):
-        """Compresses elements that follow those that are there."""
+    def _put(self, values, threads=1, shape=None):
+        """Compresses elements that follow those that are there. shape: of a flat array's elements."""
         flat = np.ascontiguousarray(values).reshape(-1)
-        for first in range(0, flat.size, self._most):
-            part = flat[first:first + self._most]
-            content = elements.encode(part, self._entry.eps, threads, self._entry.marks, self._kept_from, self._coding)
+        first = 0
+        for extents in self._cut(flat.size, values.shape if shape is None else shape):
+            part = flat[first:first + math.prod(extents)]
+            content = elements.encode(part, self._entry.eps, threads, self._entry.marks, self._kept_from, self._coding, extents)
             self._keep(content, part.size)
+            first += part.size
+
+    def _cut(self, size, shape):
+        """Shapes of the chunks of so many elements. Those of shaped streams are boxes of the array."""
+        if self._coding != "shaped":
+            return [(min(self._most, size - first),) for first in range(0, size, self._most)]
+        return [(*(one.stop - one.start for one in box), *shape[len(box):]) for box in pieces(shape, self._most)]
 
     def _keep(self, content, size):
         at = self._file._append(content)

@@ -44,7 +44,7 @@ def save(path, arrays_, *, abs=None, rel=None, ignore_above=None, marks=(), attr
     arrays_: {name: array}, or one array, whose name is then "data". abs, rel: the bound of the floating ones, a number for all or {name: number}.
     Without a bound, and for integers, elements keep their bits; a bound by name for what takes none is a BoundError.
     marks: values that mark missing data in the floating ones, as of stretto.compress.
-    coding: "dense" or "fixed"; None: dense within a bound, fixed where elements keep their bits.
+    coding: "shaped", "dense" or "fixed", as of File.add.
     overwrite: whether a file of that name may be replaced; else it is a FileExistsError.
     """
     named = arrays_ if isinstance(arrays_, collections.abc.Mapping) else {"data": arrays_}
@@ -171,8 +171,9 @@ class File(collections.abc.Mapping):
         marks: values that mark missing data, as of stretto.compress; they hold for what is appended, too.
         attributes: a dict of text, numbers, arrays of numbers, and lists and dicts of them. axes: a name for each axis.
         chunk: bytes of values that are one stream, which is read as a whole.
-        coding: how streams store codes: "dense", in half to five sixths of the bytes; "fixed", at three times the speed; None: dense within a bound,
-          fixed where elements keep their bits.
+        coding: how streams store codes: "dense", in half to five sixths of the bytes; "fixed", at three times the speed; "shaped", which predicts along
+          several axes of each chunk where that saves bytes, at half the speed of dense: such an array has no Stream. None: dense within a bound, fixed
+          where elements keep their bits.
         """
         settings.coding(coding)
         if isinstance(x, Stream):

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from stretto.api import arrays
+from stretto.api import arrays, streams
 from stretto.api.core import _core
 from stretto.errors import StreamError
 
@@ -77,16 +77,20 @@ def _narrow(dtype):
     return np.dtype(f"{'i' if dtype.kind == 'i' else 'u'}{dtype.itemsize}")
 
 
-def encode(values, eps, threads=1, marks=(), kept_from=math.inf, coding=None):
+def encode(values, eps, threads=1, marks=(), kept_from=math.inf, coding=None, shape=None):
     """The stream of the elements of a flat, contiguous array: within `eps`, or, where that is None, of their bits. A checksum is in it.
 
-    coding: "fixed" or "dense"; None: dense within a bound, where it gains most, else fixed.
+    coding: "fixed", "dense" or "shaped"; None: dense within a bound, where it gains most, else fixed.
+    shape: of the array, for coding "shaped"; None: one axis.
     marks, kept_from: elements that keep their bits within a bound: marks of missing data, and those of such a magnitude.
     """
-    coding = getattr(_core.Coding, coding or ("fixed" if eps is None else "dense"))
+    coding = coding or ("fixed" if eps is None else "dense")
+    kind, parts = stream_type(values.dtype, eps is None)
+    shape = streams.extents(values.shape if shape is None else shape, parts) if coding == "shaped" else []
+    coding = getattr(_core.Coding, "dense" if shape else coding)
     if eps is None:
-        return _core.compress(stream_type(values.dtype, True)[0], as_integers(values), 1.0, True, threads, coding=coding)
-    return _core.compress(arrays.type_of(values.dtype)[0], arrays.buffer(values), eps, True, threads, list(marks), kept_from, coding)
+        return _core.compress(kind, as_integers(values), 1.0, True, threads, coding=coding, shape=shape)
+    return _core.compress(kind, arrays.buffer(values), eps, True, threads, list(marks), kept_from, coding, shape)
 
 
 def decode(content, lossless, out, threads=1):

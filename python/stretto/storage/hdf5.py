@@ -25,7 +25,8 @@ from stretto.storage import settings
 FILTER = 451  # of the range 256 to 511, which HDF5 leaves to private use: it is not registered with The HDF Group
 LIBRARY = "libstretto_hdf5.so"
 KINDS = {"lossless": 0, "abs": 1, "rel": 2}
-DENSE = 256  # added to the kind: streams are dense
+CODINGS = {"fixed": 0, "dense": 1, "shaped": 2}  # times CODING is added to the kind
+CODING = 256
 
 
 def plugin_path() -> str:
@@ -62,7 +63,8 @@ class Stretto(h5py.filters.FilterRefBase):
 
     abs: the bound of floating and complex numbers, in units of the data. rel: as a fraction of the range of each chunk's finite values below 1e15, so
     that neighbours may have different bounds. With neither, all numbers keep their bits; integers take neither.
-    coding: "dense", in half to five sixths of the bytes, or "fixed", at three times the speed. Without it dense within a bound, fixed without.
+    coding: "shaped" predicts along several axes of a chunk where that saves bytes; "dense" along one, at twice the speed; "fixed" takes up to twice the
+    bytes, at memory's speed. Without it shaped within a bound, fixed without.
     marks: values that mark missing data, such as [-9999]: they keep their bits, no other value decodes to one, and no range counts them. The fill value
     of the dataset, as create_dataset(fillvalue=...) or a NetCDF variable's _FillValue sets it, is a mark by itself.
     """
@@ -73,8 +75,8 @@ class Stretto(h5py.filters.FilterRefBase):
         abs, rel = settings.bounds(abs, rel)  # noqa: A001
         kind, bound = ("lossless", 0.0) if abs is None and rel is None else ("abs", abs) if rel is None else ("rel", rel)
         marks = marks_of(marks)
-        dense = (settings.coding(coding) or ("fixed" if kind == "lossless" else "dense")) == "dense"
-        self.filter_options = (KINDS[kind] + DENSE * dense, *_words(bound))
+        coding = settings.coding(coding) or ("fixed" if kind == "lossless" else "shaped")
+        self.filter_options = (KINDS[kind] + CODING * CODINGS[coding], *_words(bound))
         if marks and kind != "lossless":
             self.filter_options += (0, 0, 0, len(marks), *(word for mark in marks for word in _words(mark)))  # the filter finds three by itself
 
@@ -86,7 +88,7 @@ class Stretto(h5py.filters.FilterRefBase):
             found, _, words, _ = properties.get_filter(which)
             if found == FILTER and len(words) >= 3:
                 names = {number: name for name, number in KINDS.items()}
-                return names.get(words[0] % DENSE, "lossless"), struct.unpack("<d", struct.pack("<II", *words[1:3]))[0]
+                return names.get(words[0] % CODING, "lossless"), struct.unpack("<d", struct.pack("<II", *words[1:3]))[0]
         return None
 
 

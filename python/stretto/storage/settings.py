@@ -18,10 +18,10 @@ def bounds(absolute, relative):
 
 
 def coding(word):
-    """A coding of files, "fixed", "dense" or None. ArgumentError for another."""
-    if word in ("fixed", "dense", None):
+    """A coding of files, "fixed", "dense", "shaped" or None. ArgumentError for another."""
+    if word in ("fixed", "dense", "shaped", None):
         return word
-    raise ArgumentError(f"coding is {word!r}; it takes fixed, dense or None")
+    raise ArgumentError(f"coding is {word!r}; it takes fixed, dense, shaped or None")
 
 
 def left_out(marks):

@@ -101,8 +101,8 @@ def compress(console, path, output, bounds, names=(), shape=None, dtype=None, ig
 
     marks: of missing data, beside those that the file names. no_marks: there are none, whatever the file says.
     """
-    if coding not in (None, "fixed", "dense"):
-        raise Failure(f"--coding is {coding!r}; it takes fixed or dense")
+    if coding not in (None, "fixed", "dense", "shaped"):
+        raise Failure(f"--coding is {coding!r}; it takes fixed, dense or shaped")
     if no_marks and marks:
         raise Failure("--mark and --no-marks exclude each other")
     with failures(output), opened(path, shape, dtype) as source:
@@ -120,11 +120,11 @@ def compress(console, path, output, bounds, names=(), shape=None, dtype=None, ig
                 eps = eps_of(one, asked[one.name], ignore_above, threads, tell)
                 made = file._begin(one.name, one.dtype, one.shape, eps, ":".join(map(str, asked[one.name])) if asked[one.name] else None, one.attributes,
                                    one.axes, marks=one.marks)
-                made._coding = coding
+                made._coding = coding or ("shaped" if eps else "fixed")
                 made._kept_from = kept_from(None if not asked[one.name] or asked[one.name][0] == "abs" else asked[one.name][1], ignore_above)
                 for box in one.boxes():
                     values = one.read(box)
-                    made._put(values, threads)
+                    made._put(values, threads, (*(part.stop - part.start for part in box), *one.shape[len(box):]))
                     tell(values.nbytes)
                 made._settle()
                 if one.marks:

@@ -26,10 +26,10 @@ STRETTO_DEVICE Outcome read_header(const StreamRef& s, Header* h) {
   const u64 first = load_u64(s.base), fifth = load_u64(s.base + 32);
   const u32 type = static_cast<u32>(first >> 40 & 0xff), flags = static_cast<u32>(first >> 48 & 0xff);
   const u32 version = static_cast<u32>(first >> 32 & 0xff);
-  if (static_cast<u32>(first) != 0x54525453 || version < 1 || version > 2 || type < 1 || type > 6 || flags > 1 ||
+  if (static_cast<u32>(first) != 0x54525453 || version < 1 || version > 3 || type < 1 || type > 6 || flags > 1 ||
       first >> 56)
     return Outcome::corrupt_stream;
-  if (version == 2) return Outcome::unsupported;
+  if (version != 1) return Outcome::unsupported;  // dense chunks, and shaped streams
   h->type = static_cast<Type>(type);
   h->count = load_u64(s.base + 8);
   h->eps = double_of(load_u64(s.base + 16));

@@ -115,11 +115,14 @@ struct StreamView {
   }
 };
 
-// `checksum`: verify it, if present.
+// Checks header and index of `in`, and with `checksum` the checksum, if present. `unsupported` for shaped streams.
 Status open_stream(Bytes in, StreamView* view, bool checksum) noexcept;
 
-// A checksum needs the complete body.
-void write_header(std::uint8_t* out, const Info& info) noexcept;
+// The checksum of a stream, if it has one.
+Status check_checksum(const Info& info, const std::uint8_t* stream) noexcept;
+
+// For a checksum the body must be complete.
+void write_header(std::uint8_t* out, const Info& info, bool is_shaped = false) noexcept;
 
 std::uint32_t crc32c(std::uint32_t crc, const std::uint8_t* p, std::size_t n) noexcept;
 

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "codec/group_io.hpp"
+#include "codec/shape/view.hpp"
 #include "codec/stream/group_places.hpp"
 
 namespace stretto::codec {
@@ -34,13 +35,13 @@ Status read_header(Bytes in, Info* info) noexcept {
   if (load<std::uint32_t>(p) != kMagic)
     return fail(Status::corrupt_stream, "no stream: it starts with {:#010x} instead of \"STRT\"",
                 load<std::uint32_t>(p));
-  if (p[4] != kFixedVersion && p[4] != kDenseVersion) return corrupt("version", p[4]);
+  if (p[4] < kFixedVersion || p[4] > shaped::kVersion) return corrupt("version", p[4]);
   if (p[5] < 1 || p[5] > 6) return corrupt("type", p[5]);
   if (p[6] > 1) return corrupt("flags", p[6]);
   if (p[7] != 0) return corrupt("byte 7", p[7]);
   Info i;
   i.type = static_cast<Type>(p[5]);
-  i.coding = p[4] == kDenseVersion ? Coding::dense : Coding::fixed;
+  i.coding = p[4] == kFixedVersion ? Coding::fixed : Coding::dense;
   i.checksum = p[6] & 1;
   i.count = load<std::uint64_t>(p + 8);
   i.eps = load<double>(p + 16);
@@ -66,10 +67,11 @@ Status read_header(Bytes in, Info* info) noexcept {
         !(i.width < 0x1p128 && i.width >= 0x1p-149 && static_cast<double>(static_cast<float>(i.width)) == i.width))
       return fail(Status::corrupt_stream, "stream header: width {} is no float32", i.width);
   }
-  const Layout layout(i.count, i.coding);
-  if (i.bytes < layout.body || i.bytes > in.size())
-    return fail(Status::corrupt_stream, "stream header: length is {}, with {} bytes there and an index up to {}",
-                i.bytes, in.size(), layout.body);
+  const bool is_shaped = p[4] == shaped::kVersion;
+  const std::size_t least = is_shaped ? kHeaderBytes + shaped::shape_bytes(1) : Layout(i.count, i.coding).body;
+  if (i.bytes < least || i.bytes > in.size())
+    return fail(Status::corrupt_stream, "stream header: length is {}, with {} bytes there and {} up to {}", i.bytes,
+                in.size(), is_shaped ? "a shape" : "an index", least);
   *info = i;
   return Status::ok;
 }
@@ -100,9 +102,9 @@ const char* name(Type t) noexcept {
   return "no type";
 }
 
-void write_header(std::uint8_t* p, const Info& i) noexcept {
+void write_header(std::uint8_t* p, const Info& i, bool is_shaped) noexcept {
   store(p, kMagic);
-  p[4] = i.coding == Coding::dense ? kDenseVersion : kFixedVersion;
+  p[4] = is_shaped ? shaped::kVersion : i.coding == Coding::dense ? kDenseVersion : kFixedVersion;
   p[5] = static_cast<std::uint8_t>(i.type);
   p[6] = i.checksum;
   p[7] = 0;
@@ -122,8 +124,18 @@ Status inspect(Bytes in, Info* info) noexcept {
   return read_header(in, info);
 }
 
+Status check_checksum(const Info& info, const std::uint8_t* p) noexcept {
+  if (!info.checksum) return Status::ok;
+  const auto seen = stream_checksum(p, static_cast<std::size_t>(info.bytes)), stored = load<std::uint32_t>(p + 36);
+  if (seen == stored) return Status::ok;
+  return fail(Status::corrupt_stream, "stream checksum: stored {:#010x}, computed {:#010x}", stored, seen);
+}
+
 Status open_stream(Bytes in, StreamView* view, bool checksum) noexcept {
   if (const Status s = read_header(in, &view->info); s != Status::ok) return s;
+  if (shaped::is_shaped(in))
+    return fail(Status::unsupported,
+                "a shaped stream (version 3 of the format) has no sums, slices and the like: it only decompresses");
   view->layout = Layout(view->info.count, view->info.coding);
   view->base = reinterpret_cast<const std::uint8_t*>(in.data());
   std::uint64_t at = view->layout.body;
@@ -150,16 +162,12 @@ Status open_stream(Bytes in, StreamView* view, bool checksum) noexcept {
   }
   if (at != view->info.bytes)
     return fail(Status::corrupt_stream, "stream index: the groups end at {}, the stream at {}", at, view->info.bytes);
-  if (checksum && view->info.checksum) {
-    const auto seen = stream_checksum(view->base, static_cast<std::size_t>(view->info.bytes));
-    const auto stored = load<std::uint32_t>(view->base + 36);
-    if (seen != stored)
-      return fail(Status::corrupt_stream, "stream checksum: stored {:#010x}, computed {:#010x}", stored, seen);
-  }
+  if (checksum) return check_checksum(view->info, view->base);
   return Status::ok;
 }
 
 Status validate(Bytes in) noexcept {
+  if (shaped::is_shaped(in)) return shaped::validate(in);
   StreamView s;
   if (const Status status = open_stream(in, &s, true); status != Status::ok) return status;
   GroupSource source(s, *find_kernels(Isa::reference), 0);

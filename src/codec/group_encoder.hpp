@@ -1,0 +1,116 @@
+// Encodes values to groups, by kernels where they serve, and with kept values.
+#pragma once
+
+#include <cmath>
+#include <concepts>
+#include <cstring>
+
+#include "codec/kernels.hpp"
+#include "codec/marks.hpp"
+#include "codec/numbers/values.hpp"
+#include "codec/unit_grid.hpp"
+
+namespace stretto::codec {
+
+template <class T>
+Grid<T> grid_for(Type t, double eps, double width) noexcept {
+  if constexpr (std::is_floating_point_v<T>)
+    return make_grid<T>(t, eps, width);
+  else
+    return {};
+}
+
+// Kernels multiply by the reciprocal of the width. Only foreign streams make it infinite; the reference serves them.
+template <class T>
+const Kernels& kernels_for(const Grid<T>& grid, const Kernels& chosen) noexcept {
+  if constexpr (std::is_floating_point_v<T>)
+    if (!std::isfinite(grid.r)) return *find_kernels(Isa::reference);
+  return chosen;
+}
+
+template <class T>
+struct GroupEncoder {
+  Grid<T> grid;
+  const Kernels& kernels;
+  GroupEncoder(const Info& info, const Kernels& chosen) noexcept
+      : grid(grid_for<T>(info.type, info.eps, info.width)), kernels(kernels_for(grid, chosen)) {}
+
+  std::size_t encode(const T* x, int m, std::uint8_t* out, std::size_t room, Tally* tally,
+                     const Marks<T>& marks) const noexcept {
+    T others[kGroup], kept = 0;
+    switch (marks.survey(x, m, others, &kept, kernels)) {
+      case KeptValues::none: return encode(x, m, out, room, tally);
+      case KeptValues::several: break;
+      case KeptValues::one: {
+        const std::size_t words = encode(others, m, out, room, tally);
+        if (words != kNoRoom) replace_placeholder(out, words, m, kept);
+        return words;
+      }
+    }
+    return compress_group(x, m, grid, out, room, tally, &marks);
+  }
+
+  std::size_t encode(const T* x, int m, std::uint8_t* out, std::size_t room, Tally* tally) const noexcept {
+    if constexpr (std::is_floating_point_v<T>) {
+      const auto& k = float_kernels<T>(kernels);
+      if (k.compress && m == kGroup) {
+        if (room >= kKernelRoom) {
+          const std::size_t words = k.compress(x, grid, out, tally);
+          if (words != kDeclined) return words;
+        } else {
+          std::uint8_t buffer[kKernelRoom];
+          const std::size_t words = k.compress(x, grid, buffer, tally);
+          if (words != kDeclined) {
+            if (4 * words > room) return kNoRoom;
+            std::memcpy(out, buffer, 4 * words);
+            return words;
+          }
+        }
+      }
+      return compress_group(x, m, grid, out, room, tally);
+    } else {
+      if constexpr (sizeof(T) == 4)
+        if (const std::size_t words = encode_small(x, m, out, room, tally); words != kDeclined) return words;
+      return compress_group(x, m, out, room, tally);
+    }
+  }
+
+ private:
+  // Integers of up to 21 bits are their own codes on float32's grid of width 1, and their groups are equal.
+  std::size_t encode_small(const std::int32_t* x, int m, std::uint8_t* out, std::size_t room,
+                           Tally* tally) const noexcept {
+    if (!kernels.f32.compress || m != kGroup || room < kKernelRoom) return kDeclined;
+    alignas(64) float v[kGroup];
+    std::int32_t bits = 0;
+    for (int i = 0; i < kGroup; ++i) {
+      const std::int32_t code = element(x, i);
+      bits |= code ^ (code >> 31);
+      v[i] = static_cast<float>(code);
+    }
+    return bits < 1 << 21 ? kernels.f32.compress(v, unit_grid<float>(), out, tally) : kDeclined;
+  }
+};
+
+template <class T>
+struct MarksFor {
+  MarksFor(Type, const Grid<T>&, const Options&) noexcept {}
+  std::size_t encode(const GroupEncoder<T>& encoder, const T* x, int m, std::uint8_t* out, std::size_t room,
+                     Tally* tally) const noexcept {
+    return encoder.encode(x, m, out, room, tally);
+  }
+};
+template <std::floating_point T>
+struct MarksFor<T> {
+  Marks<T> marks;
+  MarksFor(Type t, const Grid<T>& grid, const Options& options) noexcept : marks(t, grid, options) {}
+  std::size_t encode(const GroupEncoder<T>& encoder, const T* x, int m, std::uint8_t* out, std::size_t room,
+                     Tally* tally) const noexcept {
+    return marks.any() ? encoder.encode(x, m, out, room, tally, marks) : encoder.encode(x, m, out, room, tally);
+  }
+};
+
+// The checks of compress() before it writes.
+Status check_compress(Type t, const void* x, std::size_t count, double eps, const std::size_t* written,
+                      const Options& options) noexcept;
+
+}  // namespace stretto::codec

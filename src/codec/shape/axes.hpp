@@ -1,0 +1,35 @@
+// The axes along which an array of integers is predicted best, by a sample of its groups.
+#pragma once
+
+#include <memory>
+
+#include "codec/shape/differences.hpp"
+
+namespace stretto::codec::shaped {
+
+// Which groups of an array are sampled. The bytes of a sample stand for those of the array.
+class Sample {
+ public:
+  explicit Sample(std::uint64_t count) noexcept;
+  // False if memory is short; nothing else may be called then.
+  bool ready() const noexcept { return numbers_ && stream_; }
+
+  // Estimated bytes of the array in dense chunks, with these differences.
+  double integers(const Shape& shape, Axes axes, const std::int32_t* q, const Options& options) noexcept;
+  // Likewise of values, without a shape.
+  double values(Type t, const void* x, double eps, const Options& options) noexcept;
+
+  // The best axes, and their estimated bytes.
+  Axes choose(const Shape& shape, const std::int32_t* q, const Options& options, double* bytes) noexcept;
+
+ private:
+  std::uint64_t first_place(std::uint64_t i) const noexcept;
+  int size(std::uint64_t first) const noexcept;
+  double estimate(Type t, std::uint64_t n, double eps, Options options) noexcept;
+
+  std::uint64_t count_, groups_, taken_;
+  std::size_t stream_bytes_;
+  std::unique_ptr<std::byte[]> numbers_, stream_;
+};
+
+}  // namespace stretto::codec::shaped

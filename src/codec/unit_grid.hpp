@@ -1,0 +1,49 @@
+// The grid of width 1, on which kernels of floats serve integers.
+#pragma once
+
+#include <bit>
+#include <cmath>
+
+#include "codec/kernels.hpp"
+
+namespace stretto::codec {
+
+// On this grid integers of up to 21 bits (float64: 31) are their own codes.
+template <class T>
+const Grid<T>& unit_grid() noexcept {
+  static const Grid<T> grid = make_grid<T>(sizeof(T) == 4 ? Type::f32 : Type::f64, 0.75, 1);
+  return grid;
+}
+
+// Codes of a full group, decoded on the unit grid. False if one may have been rounded, or exceeds 31 bits.
+inline bool codes_of(const float* v, std::int32_t* q) noexcept {
+  constexpr std::int32_t limit = std::bit_cast<std::int32_t>(0x1p24f);
+  std::int32_t most = 0;
+  for (int i = 0; i < kGroup; ++i) {
+    const std::int32_t size = std::bit_cast<std::int32_t>(v[i]) & 0x7fffffff;
+    most = size > most ? size : most;
+  }
+  if (most >= limit) return false;
+  for (int i = 0; i < kGroup; ++i) set_element(q, i, static_cast<std::int32_t>(v[i]));
+  return true;
+}
+inline bool codes_of(const double* v, std::int32_t* q) noexcept {
+  bool fit = true;
+  for (int i = 0; i < kGroup; ++i) fit &= std::fabs(v[i]) <= double{kNarrowLimit};
+  if (!fit) return false;
+  for (int i = 0; i < kGroup; ++i) set_element(q, i, static_cast<std::int32_t>(v[i]));
+  return true;
+}
+
+// Decodes a full group of `words` > 0 words to its codes. False if the group has exceptions or wide codes, or the kernel
+// declines. kReadSlack bytes after the words are readable.
+template <class T>
+bool decode_codes(const FloatKernels<T>& kernels, const std::uint8_t* p, std::size_t words, std::int32_t* q) noexcept {
+  const auto word = load<std::uint32_t>(p);
+  if (!kernels.decompress || (word & (kWideBit | kExceptionsBit)) || static_cast<Form>(word >> 4 & 7) == Form::verbatim)
+    return false;
+  alignas(64) T v[kGroup];
+  return kernels.decompress(p, words, unit_grid<T>(), kSingleLimit, 1, false, v) && codes_of(v, q);
+}
+
+}  // namespace stretto::codec
