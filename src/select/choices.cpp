@@ -96,13 +96,7 @@ Choice in_memory(const model::Chooser& chooser, const model::Question& q) {
   return c;
 }
 
-}  // namespace
-
-Choices::Choices(std::shared_ptr<SharedChooser> shared)
-    : shared_(std::move(shared)), groups_(model::groups_of(shared_->chooser.topology())) {}
-
-ModelQuery Choices::put(const Call& call, std::size_t bytes, Streaming streaming, const call::Shrinks& ratios,
-                        Support support) const {
+ModelQuery put(const Call& call, std::size_t bytes, Streaming streaming, const call::Shrinks& ratios, Support support) {
   ModelQuery query = query_of(call, bytes, streaming, ratios, support);
   // Predictions for a report decide nothing, so ranks may differ in them.
   query.reported = query.reported && (query.question.native || query.question.node);
@@ -110,41 +104,67 @@ ModelQuery Choices::put(const Call& call, std::size_t bytes, Streaming streaming
   return query;
 }
 
-Choices::CachedChoice& Choices::answer(ModelQuery&& query) {
-  const auto found = answers_.find(query.cell);
-  if (found != answers_.end() && found->second.query.same_answer(query)) return found->second;
+Choice ask(model::Chooser& chooser, const ModelQuery& query) {
   const model::Question& q = query.question;
-  CachedChoice fresh;
-  const std::lock_guard lock(shared_->mutex);
+  Choice choice;
   model::ModelChoice decided;
   if (query.in_memory) {
-    fresh.choice = in_memory(shared_->chooser, q);
-    fresh.choice.why.reason = Reason::forced;
+    choice = in_memory(chooser, q);
+    choice.why.reason = Reason::forced;
   } else if (query.mixed) {
-    fresh.choice = mixed(shared_->chooser, q);
-    fresh.choice.why.reason = Reason::forced;
-  } else if (model::decide(shared_->chooser, q, &decided, query.reported) != Status::ok) {
-    fresh.choice = plain(q);
+    choice = mixed(chooser, q);
+    choice.why.reason = Reason::forced;
+  } else if (model::decide(chooser, q, &decided, query.reported) != Status::ok) {
+    choice = plain(q);
   } else {
     const model::Candidate& own = decided.own;
-    fresh.choice = choice_of(decided.taken, reason_of(q, own.native, decided.taken), decided.mpi_seconds);
+    choice = choice_of(decided.taken, reason_of(q, own.native, decided.taken), decided.mpi_seconds);
   }
-  if (answers_.size() >= most_answers) answers_.clear();
+  return choice;
+}
+
+// Precondition: the mutex is held.
+const Choice& answer_of(SharedChooser& shared, ModelQuery&& query) {
+  const auto found = shared.answers.find(query.cell);
+  if (found != shared.answers.end() && found->second.query.same_answer(query)) return found->second.choice;
+  Choice choice = ask(shared.chooser, query);
+  if (shared.answers.size() >= most_answers) shared.answers.clear();
   const std::uint64_t cell = query.cell;
-  fresh.query = std::move(query);
-  return answers_.insert_or_assign(cell, std::move(fresh)).first->second;
+  SharedChooser::CachedChoice fresh{std::move(query), std::move(choice)};
+  return shared.answers.insert_or_assign(cell, std::move(fresh)).first->second.choice;
+}
+
+}  // namespace
+
+Choices::Choices(std::shared_ptr<SharedChooser> shared)
+    : shared_(std::move(shared)), groups_(model::groups_of(shared_->chooser.topology())) {}
+
+const Choice& Choices::answer(const Call& call, std::size_t bytes, Streaming streaming, const call::Shrinks& ratios,
+                              Support support) {
+  const std::lock_guard lock(shared_->mutex);
+  if (!call.settings.schedule.empty() || call.settings.options.report != nullptr)
+    return latest_ = answer_of(*shared_, put(call, bytes, streaming, ratios, support));
+  const CallForm form = form_of(call, bytes, streaming, ratios, support);
+  SharedChooser::RecentChoice& recent = shared_->recent.at(hash_of(form) % shared_->recent.size());
+  if (!recent.known || recent.form != form) {
+    recent.known = false;
+    recent.choice = answer_of(*shared_, put(call, bytes, streaming, ratios, support));
+    recent.form = form;
+    recent.known = true;
+  }
+  return latest_ = recent.choice;
 }
 
 const Choice& Choices::choose(const Call& call, std::size_t bytes, Streaming streaming, const call::Shrinks& ratios,
                               Support support) {
   const auto forced = forced_provider(call);
   if (forced && !(*forced == Provider::node && support.nodes)) return forced_by(*forced, call, streaming.may);
-  return answer(put(call, bytes, streaming, ratios, support)).choice;
+  return answer(call, bytes, streaming, ratios, support);
 }
 
 bool Choices::may_stream(const Call& call, std::size_t bytes, const call::Shrinks& ratios, Support support) {
   if (forced_provider(call)) return false;
-  return answer(put(call, bytes, {true}, ratios, support)).choice.payload != payload::Kind::raw;
+  return answer(call, bytes, {true}, ratios, support).payload != payload::Kind::raw;
 }
 
 }  // namespace stretto::select

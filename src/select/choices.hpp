@@ -2,6 +2,7 @@
 // only on values that all ranks agree on, so every rank chooses alike.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -22,17 +23,32 @@ namespace stretto::select {
 inline constexpr double usual_ratio = 4, best_ratio = 32;
 inline constexpr call::Shrinks usual_ratios{usual_ratio, 6}, best_ratios{best_ratio, 64};
 
+// What a process knows of communicators whose ranks have equal places and profiles. Answers found for one of them serve
+// the first calls of the next.
 struct SharedChooser {
   SharedChooser(model::Profile profile, topology::Topology topology)
       : chooser(std::move(profile), std::move(topology)) {}
-  std::mutex mutex;
+
+  struct CachedChoice {
+    ModelQuery query;
+    Choice choice;
+  };
+  struct RecentChoice {
+    CallForm form;
+    Choice choice;
+    bool known = false;
+  };
+
+  std::mutex mutex;  // of chooser, answers and recent
   model::Chooser chooser;
+  // By cell of the model's grid, of which choices are a pure function; at most most_answers. A full cache is cleared.
+  std::unordered_map<std::uint64_t, CachedChoice> answers;
+  std::array<RecentChoice, 64> recent;  // by hash_of() of the form
   // Longest message to another host without a rendezvous (Transport::eager_limit); 0: no such limit.
   std::size_t eager_limit = 0;
   std::string messages = "built-in";
 };
 
-// By cell of the model's grid, of which choices are a pure function.
 class Choices {
  public:
   explicit Choices(std::shared_ptr<SharedChooser> shared);
@@ -49,17 +65,12 @@ class Choices {
   bool may_stream(const Call& call, std::size_t bytes, const call::Shrinks& ratios, Support support);
 
  private:
-  struct CachedChoice {
-    ModelQuery query;
-    Choice choice;
-  };
-  ModelQuery put(const Call& call, std::size_t bytes, Streaming streaming, const call::Shrinks& ratios,
-                 Support support) const;
-  CachedChoice& answer(ModelQuery&& query);
+  const Choice& answer(const Call& call, std::size_t bytes, Streaming streaming, const call::Shrinks& ratios,
+                       Support support);
 
   std::shared_ptr<SharedChooser> shared_;
   schedule::Groups groups_;
-  std::unordered_map<std::uint64_t, CachedChoice> answers_;  // by cell, at most most_answers; a full cache is cleared
+  Choice latest_;
 };
 
 }  // namespace stretto::select

@@ -27,6 +27,35 @@ bool ModelQuery::same_answer(const ModelQuery& o) const noexcept {
   return mixed == o.mixed && in_memory == o.in_memory && reported == o.reported && same(question, o.question);
 }
 
+CallForm form_of(const Call& call, std::size_t bytes, Streaming streaming, const call::Shrinks& ratios,
+                 Support support) noexcept {
+  const stretto_options& o = call.settings.options;
+  CallForm f;
+  f.bytes = bytes;
+  f.segment = o.segment;
+  f.raw_below = o.raw_below;
+  if (streaming.may) f.ratio = ratios.fixed, f.dense_ratio = ratios.dense;
+  f.collective = call.collective;
+  f.type = call.type;
+  if (reduces(call.collective)) f.op = call.op;
+  f.payload = o.payload;
+  f.coding = o.coding;
+  if (rooted(call.collective)) f.root = call.root;
+  f.reaching = support.reaching;
+  int at = 0;
+  for (const bool flag :
+       {streaming.may, streaming.alone, support.mpi, support.node, support.streams, support.device, support.staged,
+        support.nodes, support.nodes_streams, call.nonblocking, o.user_commutes != 0, o.reproducible != 0})
+    f.flags |= std::uint32_t{flag} << at++;
+  return f;
+}
+
+std::size_t hash_of(const CallForm& f) noexcept {
+  std::uint64_t h = mix(f.bytes, static_cast<std::uint64_t>(f.collective) << 8 | static_cast<std::uint64_t>(f.type));
+  h = mix(h, std::uint64_t{f.flags} << 32 | static_cast<std::uint32_t>(f.root));
+  return mix(h, std::bit_cast<std::uint64_t>(f.ratio)) >> 32;
+}
+
 ModelQuery query_of(const Call& call, std::size_t bytes, Streaming streaming, const call::Shrinks& ratios,
                     Support support) {
   const stretto_options& o = call.settings.options;

@@ -24,6 +24,29 @@ struct ModelQuery {
   bool same_answer(const ModelQuery& other) const noexcept;
 };
 
+// All that a query is made of, for calls without a schedule and a report. Comparing two forms is cheaper than making two
+// queries.
+struct CallForm {
+  std::uint64_t bytes = 0, segment = 0, raw_below = 0;
+  double ratio = 0, dense_ratio = 0;
+  call::Collective collective{};
+  stretto_type type{};
+  stretto_op op{};
+  stretto_payload payload{};
+  stretto_coding coding{};
+  int root = 0, reaching = 0;
+  std::uint32_t flags = 0;
+
+  friend bool operator==(const CallForm&, const CallForm&) = default;
+};
+
+// As query_of(). Precondition: options.schedule is empty.
+CallForm form_of(const Call& call, std::size_t bytes, Streaming streaming, const call::Shrinks& ratios,
+                 Support support) noexcept;
+
+std::size_t hash_of(const CallForm& form) noexcept;
+
+// `bytes`: of the whole vector.
 ModelQuery query_of(const Call& call, std::size_t bytes, Streaming streaming, const call::Shrinks& ratios,
                     Support support);
 

@@ -59,6 +59,47 @@ TEST(Choices, ARepeatedQuestionHasTheSameAnswerAndEveryCollectiveHasOne) {
       }
 }
 
+// Calls that differ in one option or in what serves them may have different answers.
+TEST(Choices, AnswersKeptForAnotherFormAreNotTaken) {
+  const auto shared = std::make_shared<SharedChooser>(model::built_in(), topology::Topology::regular(4, 2));
+  std::vector<std::pair<Call, Support>> all;
+  for (const std::size_t count : {std::size_t{16}, 2 * kib, 256 * kib}) {
+    const Call plain = allreduce(count);
+    for (const Support s : {Support{}, Support{true}, Support{true, true}, Support{.mpi = true, .nodes = true}})
+      all.emplace_back(plain, s);
+    const auto with = [&](auto change) {
+      Call c = plain;
+      change(c);
+      all.emplace_back(c, Support{true});
+    };
+    with([](Call& c) { c.collective = Collective::bcast, c.root = 1; });
+    with([](Call& c) { c.collective = Collective::bcast, c.root = 2; });
+    with([](Call& c) { c.settings.options.reproducible = 1; });
+    with([](Call& c) { c.settings.options.segment = 4096; });
+    with([](Call& c) { c.op = STRETTO_USER; });
+    with([](Call& c) { c.nonblocking = true; });
+    with([](Call& c) { c.type = STRETTO_F64, c.count /= 2; });
+  }
+  for (int round = 0; round < 2; ++round) {
+    Choices kept(shared);  // another communicator
+    const std::size_t known = shared->answers.size();
+    for (const auto& [call, support] : all) {
+      const std::size_t bytes = call.count * stretto_type_size(call.type);
+      for (const bool may : {false, true}) {
+        if (may && call.op == STRETTO_USER) continue;
+        for (const call::Shrinks& ratios : {usual_ratios, best_ratios}) {
+          const Choice expected = on_hosts(4, 2).choose(call, bytes, {may}, ratios, support);
+          const Choice found = kept.choose(call, bytes, {may}, ratios, support);
+          EXPECT_EQ(name_of(found), name_of(expected)) << bytes;
+          EXPECT_EQ(found.segment, expected.segment) << bytes;
+          EXPECT_EQ(found.why.seconds, expected.why.seconds) << bytes;
+        }
+      }
+    }
+    EXPECT_TRUE(round == 0 || shared->answers.size() == known);
+  }
+}
+
 TEST(Choices, ANodesStreamsAreForcedByScheduleAndPayloadTogether) {
   Choices choices = on_hosts(4, 4);
   Call c = allreduce(10000, 1e-3);

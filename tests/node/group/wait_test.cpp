@@ -140,10 +140,11 @@ TEST(Wait, OfASecondTakesLittleProcessorTime) {
   }
 }
 
-// Ranks pass a number around a ring. Sleeps have no limit, so a lost ring of a bell shows.
+// Ranks pass a number around a ring. A bell was not heard if it has rung for a number while a rank slept until the end
+// of its limit. How long a sleep took tells nothing: the processes may have been stopped meanwhile.
 struct Ring {
   struct alignas(64) Rank {
-    std::atomic<std::uint64_t> number{0};
+    std::atomic<std::uint64_t> number{0}, rung{0};
     Bell bell;
   };
   static constexpr int ranks = 5, rounds = 400;
@@ -162,12 +163,14 @@ struct Ring {
       while (before.number.load(std::memory_order_acquire) < wanted) {
         const std::uint32_t armed = before.bell.arm();
         if (before.number.load(std::memory_order_acquire) >= wanted) break;
-        const double asleep = Waiting::clock();
         before.bell.sleep(longest, armed);
-        if (Waiting::clock() - asleep >= longest) return false;
+        // A ring that was heard has changed the armed bell.
+        const bool rang = before.rung.load(std::memory_order_acquire) >= wanted;
+        if (rang && before.bell.arm() == armed) return false;
       }
       own.number.store(round, std::memory_order_release);
       own.bell.ring();
+      own.rung.store(round, std::memory_order_release);
     }
     return true;
   }
