@@ -5,7 +5,7 @@
 namespace stretto::backend {
 namespace {
 
-Status no_memory() noexcept {
+Status no_memory_to_reach() noexcept {
   return fail(Status::out_of_memory, std::string_view("no memory to reach that of other processes' devices"));
 }
 
@@ -30,7 +30,7 @@ Status PeerMemory::lend(const void* p, device::MemoryHandle* handle, std::uint64
     lent_.emplace(base, *handle);
     return Status::ok;
   } catch (const std::bad_alloc&) {
-    return no_memory();
+    return no_memory_to_reach();
   }
 }
 
@@ -44,7 +44,7 @@ Status PeerMemory::open(const device::MemoryHandle& handle, std::byte** base) no
     *base = static_cast<std::byte*>(at->second);
     return Status::ok;
   } catch (const std::bad_alloc&) {
-    return no_memory();
+    return no_memory_to_reach();
   }
 }
 

@@ -16,7 +16,7 @@ namespace {
 
 using schedule::Collective;
 
-constexpr double eps = 1e-3;
+constexpr double error_bound = 1e-3;
 constexpr std::size_t lengths[] = {0, 1, 5000, 0, 17, 40000, 1024, 3};
 
 float value(int rank, std::size_t i) { return static_cast<float>(std::sin(0.01 * static_cast<double>(i)) + rank); }
@@ -27,7 +27,7 @@ engine::Work call_of(const schedule::Algorithm& algorithm, int p, int rank, int 
       algorithm.build({.collective = algorithm.collective, .ranks = p, .rank = rank, .root = root}));
   call.payload.kind = kind;
   call.payload.type = payload::Type::f32;
-  call.payload.eps = kind == payload::Kind::raw ? 0 : eps;
+  call.payload.eps = kind == payload::Kind::raw ? 0 : error_bound;
   call.options.segment_bytes = 8192;
   return call;
 }

@@ -14,7 +14,9 @@
 namespace stretto::api {
 namespace {
 
-Status no_memory() noexcept { return fail(Status::out_of_memory, std::string_view("no memory to load a module")); }
+Status no_memory_for_module() noexcept {
+  return fail(Status::out_of_memory, std::string_view("no memory to load a module"));
+}
 
 // Throws std::bad_alloc.
 std::string directory() {
@@ -118,7 +120,7 @@ Status find_module(const std::string& name, const backend::Module** module) noex
   try {
     return load(name, module);
   } catch (...) {
-    return no_memory();
+    return no_memory_for_module();
   }
 }
 
@@ -134,7 +136,7 @@ Status find_loaded_mpi(LoadedMpi* mpi) noexcept {
     mpi->abi = abi_of(library, all);
     return Status::ok;
   } catch (...) {
-    return no_memory();
+    return no_memory_for_module();
   }
 }
 

@@ -17,9 +17,9 @@ using schedule::Step;
 bool sends(const Step& s) noexcept { return s.kind == Kind::send; }
 
 // The k-th send to a peer matches the k-th receive there.
-class Messages {
+class RankMessages {
  public:
-  explicit Messages(const Schedule& s) {
+  explicit RankMessages(const Schedule& s) {
     all_.reserve(s.steps.size());
     for (std::size_t i = 0; i < s.steps.size(); ++i)
       if (s.steps[i].peer >= 0) all_.push_back(key(s.steps[i].peer, sends(s.steps[i])) | i);
@@ -222,14 +222,15 @@ Status make_programs(const schedule::Algorithm& algorithm, schedule::Request req
   }
 
   // A message's counterpart is in the peer's own schedule, and at that place in the representing program.
-  std::unordered_map<std::int32_t, Messages> messages;  // with stable element addresses
-  const auto messages_of = [&](std::int32_t rank) -> const Messages& {
+  std::unordered_map<std::int32_t, RankMessages> messages;  // with stable element addresses
+  const auto messages_of = [&](std::int32_t rank) -> const RankMessages& {
     const auto found = messages.find(rank);
     if (found != messages.end()) return found->second;
-    if (rank < period) return messages.emplace(rank, Messages(walked[static_cast<std::size_t>(rank)])).first->second;
+    if (rank < period)
+      return messages.emplace(rank, RankMessages(walked[static_cast<std::size_t>(rank)])).first->second;
     schedule::Request peer = request;
     peer.rank = rank;
-    return messages.emplace(rank, Messages(algorithm.build(peer))).first->second;
+    return messages.emplace(rank, RankMessages(algorithm.build(peer))).first->second;
   };
   std::int32_t lonely = -1, lonely_step = -1;
   for (std::int32_t r = 0; r < period && lonely < 0; ++r) {
@@ -237,15 +238,15 @@ Status make_programs(const schedule::Algorithm& algorithm, schedule::Request req
     messages_of(r).visit([&](std::int32_t peer, bool send, std::span<const std::uint64_t> own) {
       const auto theirs = messages_of(peer).from(r, !send);
       for (std::size_t k = 0; k < own.size(); ++k) {
-        Act& a = p.acts[static_cast<std::size_t>(Messages::step(own[k]))];
+        Act& a = p.acts[static_cast<std::size_t>(RankMessages::step(own[k]))];
         const auto& there = out.all[static_cast<std::size_t>(a.peer)].acts;
-        a.partner = k < theirs.size() && Messages::is_of(theirs[k], r, !send) ? Messages::step(theirs[k]) : -1;
+        a.partner = k < theirs.size() && RankMessages::is_of(theirs[k], r, !send) ? RankMessages::step(theirs[k]) : -1;
         if (a.partner >= 0 && static_cast<std::size_t>(a.partner) < there.size() &&
             there[static_cast<std::size_t>(a.partner)].level == a.level &&
             there[static_cast<std::size_t>(a.partner)].blocks == a.blocks)
           continue;
         lonely = r;
-        lonely_step = Messages::step(own[k]);
+        lonely_step = RankMessages::step(own[k]);
         return;
       }
     });

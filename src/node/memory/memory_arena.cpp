@@ -19,7 +19,7 @@ struct Origin {
   auto operator<=>(const Origin&) const = default;
 };
 
-struct Offer {
+struct ArenaOffer {
   Origin origin;
   std::uint64_t bytes = 0;
 };
@@ -29,15 +29,15 @@ using Arenas = Shared<Origin, Mapping>;
 constexpr std::size_t open_step = std::size_t{64} << 20;
 
 // Inaccessible until reached: mlockall() would otherwise populate all peers' arenas.
-std::shared_ptr<Mapping> map(int fd, std::size_t bytes) noexcept {
+std::shared_ptr<Mapping> reserve(int fd, std::size_t bytes) noexcept {
   void* at = mmap(nullptr, bytes, PROT_NONE, MAP_SHARED | MAP_NORESERVE, fd, 0);
   if (at == MAP_FAILED) return nullptr;
   munlock(at, bytes);
   return Mapping::own(at, bytes);
 }
 
-Offer offer_of(const arena::View& view, const arena::File& file) noexcept {
-  Offer offer;
+ArenaOffer offer_of(const arena::View& view, const arena::File& file) noexcept {
+  ArenaOffer offer;
   if (process_token(&offer.origin.process) != Status::ok || view.bytes == 0) return offer;
   offer.origin.device = file.which.device;
   offer.origin.inode = file.which.inode;
@@ -63,10 +63,10 @@ Status Memory::build_arenas(Setup& setup, const MemoryOptions& options) noexcept
   const arena::View mine = options.arena ? arena::view() : arena::View{};
   const arena::File file = mine.bytes > 0 ? arena::file() : arena::File{};
   const Descriptor offered(file.fd);
-  const Offer own = offer_of(mine, file);
-  std::span<const Offer> offers;
+  const ArenaOffer own = offer_of(mine, file);
+  std::span<const ArenaOffer> offers;
   if (const Status s = setup.gathering(setup.exchange, own, &offers); s != Status::ok) return s;
-  if (std::any_of(offers.begin(), offers.end(), [](const Offer& o) { return o.bytes == 0; }))
+  if (std::any_of(offers.begin(), offers.end(), [](const ArenaOffer& o) { return o.bytes == 0; }))
     return settle(setup, Access::arena, own.bytes > 0, options.arena ? missing() : "switched off");
 
   std::uint64_t elsewhere = 0;
@@ -98,8 +98,8 @@ Status Memory::build_arenas(Setup& setup, const MemoryOptions& options) noexcept
     }
     try {
       if (!peer.mapping)
-        peer.mapping = Arenas::mine().get(offers[r].origin,
-                                          [&](std::size_t) { return map(setup.passed[r].get(), peer.arena_bytes); });
+        peer.mapping = Arenas::mine().get(
+            offers[r].origin, [&](std::size_t) { return reserve(setup.passed[r].get(), peer.arena_bytes); });
     } catch (const std::bad_alloc&) {
     }
     can = peer.mapping != nullptr;

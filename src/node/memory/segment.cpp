@@ -20,7 +20,7 @@ struct Identity {
   bool drawn = false;
 };
 
-std::shared_ptr<Mapping> map(int fd, std::size_t bytes) noexcept {
+std::shared_ptr<Mapping> map_shared(int fd, std::size_t bytes) noexcept {
   void* at = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, fd < 0 ? MAP_SHARED | MAP_ANONYMOUS : MAP_SHARED, fd, 0);
   return at == MAP_FAILED ? nullptr : Mapping::own(at, bytes);
 }
@@ -28,7 +28,7 @@ std::shared_ptr<Mapping> map(int fd, std::size_t bytes) noexcept {
 // Threads of one process share rank 0's mapping by its address.
 Status share_in_process(Exchange& exchange, GatherBuffer& gathering, std::size_t bytes,
                         std::shared_ptr<Mapping>* segment) noexcept {
-  if (exchange.rank() == 0) *segment = map(-1, bytes);
+  if (exchange.rank() == 0) *segment = map_shared(-1, bytes);
   std::span<const std::uintptr_t> all;
   const auto mine = exchange.rank() == 0 && *segment ? reinterpret_cast<std::uintptr_t>(segment) : 0;
   if (const Status s = gathering(exchange, mine, &all); s != Status::ok) return s;
@@ -56,7 +56,7 @@ Status share_between_processes(Exchange& exchange, std::size_t bytes, Passing pa
   if (status = agree(exchange, status); status != Status::ok) return status;
   std::vector<Descriptor> all;
   if (status = pass_descriptors(exchange, memory.get(), {}, passing, &all); status != Status::ok) return status;
-  *segment = map(exchange.rank() == 0 ? memory.get() : all[0].get(), bytes);
+  *segment = map_shared(exchange.rank() == 0 ? memory.get() : all[0].get(), bytes);
   if (!*segment) status = fail(Status::out_of_memory, "cannot map {} shared bytes: {}", bytes, std::strerror(errno));
   return agree(exchange, status);
 }

@@ -14,7 +14,7 @@ namespace {
 // Calls f(sender, first, count) for the ranges that `rank` sends 2^k ahead: a sender's blocks for fewer than 2^k ranks
 // from rank + 2^k on, in two parts where they wrap around at p.
 template <class F>
-void ranges(int rank, int k, int p, F&& f) {
+void ranges_sent(int rank, int k, int p, F&& f) {
   const int step = 1 << k;
   for (int gone = 0; gone + step < p; gone += 2 * step) {
     const int sender = wrap(rank - gone, p);
@@ -38,10 +38,10 @@ Schedule bruck_alltoall(const Request& q) {
     const int level = rounds - 1 - k;
     const int to = wrap(q.rank + (1 << k), p);
     const int from = wrap(q.rank - (1 << k), p);
-    ranges(q.rank, k, p, [&](int sender, int first, int count) {
+    ranges_sent(q.rank, k, p, [&](int sender, int first, int count) {
       program.send(to, sender == q.rank ? Buffer::in : Buffer::tmp, sender * p + first, count, level);
     });
-    ranges(from, k, p, [&](int sender, int first, int count) {
+    ranges_sent(from, k, p, [&](int sender, int first, int count) {
       const bool alone = first == q.rank && count == 1;
       program.replace(from, alone ? Buffer::out : Buffer::tmp, sender * p + first, count, level);
       if (first == q.rank && !alone) program.copy(Buffer::out, Buffer::tmp, sender * p + q.rank, 1, level);

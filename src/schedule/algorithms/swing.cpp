@@ -26,19 +26,19 @@ namespace {
 // r(k): offset of an even rank's partner in step k.
 int reach(int k) { return (1 - (k % 2 == 0 ? -2 : 2) * (1 << k)) / 3; }
 
-struct Ring {
+struct Dimension {
   int stride, side;
 };
 
 bool even_ring(int side) { return std::has_single_bit(static_cast<unsigned>(side)); }
 
 // Innermost first: a host's ranks, then the torus; without a fitting torus one ring of all teams.
-std::vector<Ring> rings(const Request& q, const Fold& fold) {
-  const std::vector<Ring> one{{1, fold.teams()}};
+std::vector<Dimension> rings(const Request& q, const Fold& fold) {
+  const std::vector<Dimension> one{{1, fold.teams()}};
   if (q.groups == nullptr || q.groups->torus.empty() || fold.folds()) return one;
   const int size = q.groups->largest, groups = static_cast<int>(q.groups->members.size());
   if (!q.groups->consecutive || size * groups != q.ranks || !even_ring(size)) return one;
-  std::vector<Ring> all{{1, size}};
+  std::vector<Dimension> all{{1, size}};
   for (auto side = q.groups->torus.rbegin(); side != q.groups->torus.rend(); ++side) {
     if (!even_ring(*side)) return one;
     all.push_back({all.back().stride * all.back().side, *side});
@@ -49,8 +49,8 @@ std::vector<Ring> rings(const Request& q, const Fold& fold) {
 class Swing {
  public:
   explicit Swing(const Request& q) : fold(q.ranks) {
-    const std::vector<Ring> all = rings(q, fold);
-    for (const Ring& ring : all) {
+    const std::vector<Dimension> all = rings(q, fold);
+    for (const Dimension& ring : all) {
       const bool inside = all.size() > 1 && ring.stride == 1;
       for (int k = 0; 1 << k < ring.side; ++k) steps_.push_back({ring, k, inside ? 0 : std::abs(reach(k))});
     }
@@ -81,7 +81,7 @@ class Swing {
 
  private:
   struct Step {
-    Ring ring;
+    Dimension ring;
     int k, hops;
   };
   std::vector<Step> steps_;
