@@ -32,7 +32,7 @@ def main():
     for name in arguments.place or PLACES:
         count, slots, gbps = (number(n) for number, n in zip((int, int, float), name.split("x")))
         rate = f"{gbps:g}gbit"
-        argv = [*(("env", "STRETTO_NODE=hosts") if slots > 1 else ()), program, "--data", DATA, "--rate", rate, "--gbps", f"{gbps:g}", "--hosts", count]
+        argv = [program, "--data", DATA, "--rate", rate, "--gbps", f"{gbps:g}", "--hosts", count]
         for option, value in SEVERAL if slots > 1 else ():
             argv += [] if option in rest else [option, value]
         argv += rest

@@ -26,7 +26,7 @@ def main():
         try:
             with place(count, gbps, slots) as command:
                 for program, mpi in programs("bench_short"):
-                    argv = ["env", "STRETTO_NODE=hosts", program, "--json", options.json, "--place", f"{count} hosts", *rest]
+                    argv = [program, "--json", options.json, "--place", f"{count} hosts", *rest]
                     subprocess.run(command(argv, mpi), timeout=LIMIT, check=True)
             measured += 1
         except NotPermitted as reason:

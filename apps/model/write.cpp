@@ -47,6 +47,8 @@ std::string label(const model::Candidate& c, schedule::Collective collective) {
     return c.payload == payload::Kind::raw ? name : fmt::format("{} {}", name, payload_name(c.payload, collective));
   }
   std::string text = fmt::format("{} {}", c.schedule, payload_name(c.payload, collective));
+  if (c.piece > 0)
+    return fmt::format("node, {} between hosts, pieces of {}", text, size_text(static_cast<double>(c.piece)));
   if (c.dense) text += ", dense";
   if (c.raw_inside) text += ", raw inside";
   if (c.raw_below > 0) text += ", raw below " + size_text(static_cast<double>(c.raw_below));

@@ -5,11 +5,14 @@
 #include <cstring>
 #include <limits>
 #include <memory>
+#include <mutex>
 #include <new>
+#include <numeric>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "backend/host_exchange.hpp"
 #include "base/communication_cores.hpp"
 #include "base/retained.hpp"
 #include "call/enums.hpp"
@@ -54,25 +57,28 @@ struct Memory {
   Memory* next = nullptr;
 };
 
+// Processes of a host whose memory may be made later, for any thread.
+struct Watched {
+  std::mutex mutex;
+  std::vector<node::Peer> peers;
+};
+
 class Nodes final : public NodesBackend {
  public:
-  Nodes(std::unique_ptr<node::Collectives> host, engine::Engine& engine, const schedule::Groups& groups,
-        Transport& transport)
-      : host_(std::move(host)), engine_(engine), transport_(transport), groups_(groups) {
-    const int rank = engine.carrier().rank();
-    index_ = groups.group_of[static_cast<std::size_t>(rank)];
-    number_ = number_of(rank);
-    lanes_ = static_cast<std::size_t>(host_->size());
-    for (const auto& members : groups.members) lanes_ = std::min(lanes_, members.size());
-    node::Patience& patience = host_->group().patience();
-    patience.progress = progress;
-    patience.context = this;
+  Nodes(MakeHost make, engine::Engine& engine, const schedule::Groups& groups, Transport& transport)
+      : make_(std::move(make)),
+        engine_(engine),
+        transport_(transport),
+        members_(groups.members),
+        group_of_(groups.group_of),
+        watched_(std::make_shared<Watched>()) {
+    find_place();
   }
 
   const char* name() const noexcept override { return node_name; }
 
   bool serves(const Call& c) const noexcept override {
-    if (c.nonblocking || c.settings.options.raw_below > 0) return false;
+    if (c.nonblocking || c.settings.options.raw_below > 0 || is_pointless()) return false;
     switch (c.collective) {
       case Collective::allreduce:
       case Collective::reduce:
@@ -89,15 +95,16 @@ class Nodes final : public NodesBackend {
   bool streams(const Call& c) const noexcept override {
     const stretto_options& o = c.settings.options;
     const bool may = o.payload == STRETTO_PAYLOAD_AUTO || o.payload == STRETTO_PAYLOAD_MIXED;
-    return serves(c) && reduces(c.collective) && o.bound_kind != STRETTO_BOUND_NONE && may && is_floating(c.type) &&
-           is_sum_or_extreme(c.op);
+    return !parted_ && serves(c) && reduces(c.collective) && o.bound_kind != STRETTO_BOUND_NONE && may &&
+           is_floating(c.type) && is_sum_or_extreme(c.op);
   }
 
   Status run(const Call& c, const Decision& d, engine::Report* ran) noexcept override {
     const std::uint64_t number = engine_.pass();
     Status s = Status::ok;
     try {
-      s = Execution(*this, c, d, ran).run();
+      if (!made_) s = meet(timeout_of(c.settings.options));
+      if (s == Status::ok) s = Execution(*this, c, d, ran).run();
     } catch (const std::bad_alloc&) {
       s = fail(Status::out_of_memory, "no memory for the {} of several hosts", schedule::name(c.collective));
     }
@@ -116,10 +123,15 @@ class Nodes final : public NodesBackend {
 
   std::unique_ptr<PreparedCall> prepare(const Shape&) noexcept override { return nullptr; }
 
-  void give_up(Status status) noexcept override { static_cast<void>(host_->group().give_up_all(status)); }
+  void give_up(Status status) noexcept override {
+    if (host_) static_cast<void>(host_->group().give_up_all(status));
+  }
 
   std::function<std::string()> ended() const override {
-    return [peers = host_->group().peers()] { return node::ended(peers); };
+    return [watched = watched_] {
+      const std::lock_guard lock(watched->mutex);
+      return node::ended(watched->peers);
+    };
   }
 
  private:
@@ -136,7 +148,7 @@ class Nodes final : public NodesBackend {
    public:
     Execution(Nodes& nodes, const Call& call, const Decision& decision, engine::Report* ran)
         : at_(nodes),
-          host_(*nodes.host_),
+          host_(nodes.host_.get()),
           kind_(schedule::family(call.collective)),
           type_(kind_ == Collective::barrier ? payload::Type::u8 : payload_type(call.type)),
           size_(payload::size_of(type_)),
@@ -152,13 +164,17 @@ class Nodes final : public NodesBackend {
         root_ = call.root;
         root_number_ = at_.number_of(root_);
         at_root_ = root_ == at_.engine_.carrier().rank();
-        with_root_ = at_.groups_.group_of[static_cast<std::size_t>(root_)] == at_.index_;
+        with_root_ = at_.group_of_[static_cast<std::size_t>(root_)] == at_.index_;
       }
       in_lane_ = lanes_ == 1 ? at_.number_ == local(0) : at_.number_ < lanes_;
       lane_ = lanes_ == 1 ? 0 : at_.number_;
       const double timeout = timeout_of(call.settings.options);
-      host_.group().patience().limit = timeout > 0 ? timeout : std::numeric_limits<double>::infinity();
+      if (host_) host_->group().patience().limit = timeout > 0 ? timeout : std::numeric_limits<double>::infinity();
       work_.payload = decision.spec;
+      if (at_.parted_) {  // more contributions would travel than the bound was divided by
+        work_.payload.kind = payload::Kind::raw;
+        work_.payload.nodes = 0;
+      }
       work_.payload.type = type_;
       work_.options.segment_bytes = decision.choice.segment;
       work_.options.timeout = timeout;
@@ -185,7 +201,7 @@ class Nodes final : public NodesBackend {
     }
 
    private:
-    bool alone() const noexcept { return host_.size() == 1; }
+    bool alone() const noexcept { return host_ == nullptr; }
     const std::byte* input(std::size_t first) const noexcept { return (in_ != nullptr ? in_ : out_) + first * size_; }
     std::byte* output(std::size_t first) const noexcept { return out_ + first * size_; }
     std::size_t first_of(const Piece& piece, std::size_t lane) const noexcept {
@@ -196,17 +212,17 @@ class Nodes final : public NodesBackend {
     }
     // All ranks of the host have a block, and all blocks have one length.
     bool is_even(const Piece& piece) const noexcept {
-      return static_cast<std::size_t>(host_.size()) == lanes_ && piece.count % lanes_ == 0;
+      return static_cast<std::size_t>(host_->size()) == lanes_ && piece.count % lanes_ == 0;
     }
 
     std::size_t local(std::size_t lane) const noexcept { return lanes_ == 1 && with_root_ ? root_number_ : lane; }
 
     std::vector<std::int32_t> peers() const {
       std::vector<std::int32_t> all;
-      all.reserve(at_.groups_.members.size());
-      for (const auto& members : at_.groups_.members) all.push_back(members[lane_]);
+      all.reserve(at_.members_.size());
+      for (const auto& members : at_.members_) all.push_back(members[lane_]);
       if (lanes_ == 1 && root_ >= 0)
-        all[static_cast<std::size_t>(at_.groups_.group_of[static_cast<std::size_t>(root_)])] = root_;
+        all[static_cast<std::size_t>(at_.group_of_[static_cast<std::size_t>(root_)])] = root_;
       return all;
     }
 
@@ -240,22 +256,22 @@ class Nodes final : public NodesBackend {
 
     Status arrive(const Piece& piece) {
       if (alone()) return Status::ok;
-      if (kind_ == Collective::barrier) return host_.barrier();
+      if (kind_ == Collective::barrier) return host_->barrier();
       if (reduces(kind_)) return sum(piece);
       if (!has_all_first()) return Status::ok;
-      return host_.bcast(output(piece.first), piece.count * size_, static_cast<int>(root_number_));
+      return host_->bcast(output(piece.first), piece.count * size_, static_cast<int>(root_number_));
     }
 
     Status sum(const Piece& piece) {
       const std::size_t block = piece.count / lanes_ * size_;
-      if (is_even(piece) && host_.group().oversubscribed() && host_.copies_differ(block))
+      if (is_even(piece) && host_->group().oversubscribed() && host_->copies_differ(block))
         return sum_copies(piece, block);
       if (is_even(piece))
-        return host_.reduce_scatter(input(piece.first), piece.block, piece.count / lanes_, type_, inside_);
+        return host_->reduce_scatter(input(piece.first), piece.block, piece.count / lanes_, type_, inside_);
       for (std::size_t lane = 0; lane < lanes_; ++lane) {
         std::byte* const to = in_lane_ && lane == lane_ ? piece.block : nullptr;
-        const Status s = host_.reduce(input(piece.first + first_of(piece, lane)), to, count_of(piece, lane), type_,
-                                      inside_, static_cast<int>(local(lane)));
+        const Status s = host_->reduce(input(piece.first + first_of(piece, lane)), to, count_of(piece, lane), type_,
+                                       inside_, static_cast<int>(local(lane)));
         if (s != Status::ok) return s;
       }
       return Status::ok;
@@ -264,9 +280,9 @@ class Nodes final : public NodesBackend {
     // With shared cores each round in slots waits for a core. The kernel copies a whole block in one round, and the sum
     // has the order and bits of reduce_scatter's.
     Status sum_copies(const Piece& piece, std::size_t block) {
-      const auto ranks = static_cast<std::size_t>(host_.size());
+      const auto ranks = static_cast<std::size_t>(host_->size());
       at_.copies_.resize(ranks * block);
-      if (const Status s = host_.alltoall(input(piece.first), at_.copies_.data(), block); s != Status::ok) return s;
+      if (const Status s = host_->alltoall(input(piece.first), at_.copies_.data(), block); s != Status::ok) return s;
       const std::byte* next = at_.copies_.data();
       const std::size_t count = piece.count / lanes_;
       Status s = node::join(inside_, type_, next, next + block, piece.block, count);
@@ -300,7 +316,7 @@ class Nodes final : public NodesBackend {
 
     Status leave(const Piece& piece) {
       if (alone()) return Status::ok;
-      if (kind_ == Collective::barrier) return host_.barrier();
+      if (kind_ == Collective::barrier) return host_->barrier();
       if (kind_ == Collective::reduce) return with_root_ ? collect(piece) : Status::ok;
       return has_all_first() ? Status::ok : spread(piece);
     }
@@ -311,9 +327,9 @@ class Nodes final : public NodesBackend {
         return Status::ok;
       }
       const std::size_t block = count_of(piece, 0) * size_;
-      if (at_root_) at_.copies_.resize(static_cast<std::size_t>(host_.size()) * block);
+      if (at_root_) at_.copies_.resize(static_cast<std::size_t>(host_->size()) * block);
       std::byte* const all = at_root_ ? at_.copies_.data() : nullptr;
-      if (const Status s = host_.gather(piece.block, all, block, static_cast<int>(root_number_)); s != Status::ok)
+      if (const Status s = host_->gather(piece.block, all, block, static_cast<int>(root_number_)); s != Status::ok)
         return s;
       for (std::size_t lane = 0; at_root_ && lane < lanes_; ++lane)
         std::memcpy(output(piece.first + first_of(piece, lane)), all + lane * block, count_of(piece, lane) * size_);
@@ -323,19 +339,19 @@ class Nodes final : public NodesBackend {
     Status spread(const Piece& piece) {
       std::byte* const whole = output(piece.first);
       if (is_even(piece))
-        return host_.allgather(piece.apart ? piece.block : nullptr, whole, piece.count / lanes_ * size_);
+        return host_->allgather(piece.apart ? piece.block : nullptr, whole, piece.count / lanes_ * size_);
       if (piece.apart && in_lane_)
         std::memcpy(whole + first_of(piece, lane_) * size_, piece.block, count_of(piece, lane_) * size_);
       for (std::size_t lane = 0; lane < lanes_; ++lane) {
-        const Status s = host_.bcast(whole + first_of(piece, lane) * size_, count_of(piece, lane) * size_,
-                                     static_cast<int>(local(lane)));
+        const Status s = host_->bcast(whole + first_of(piece, lane) * size_, count_of(piece, lane) * size_,
+                                      static_cast<int>(local(lane)));
         if (s != Status::ok) return s;
       }
       return Status::ok;
     }
 
     Nodes& at_;
-    node::Collectives& host_;
+    node::Collectives* const host_;  // null: this rank is alone
     const Collective kind_;
     const payload::Type type_;
     const std::size_t size_, count_;
@@ -354,9 +370,63 @@ class Nodes final : public NodesBackend {
     std::size_t step_ = 0;
   };
 
+  bool is_pointless() const noexcept { return made_ && members_.size() == group_of_.size(); }
+
+  void find_place() noexcept {
+    const int rank = engine_.carrier().rank();
+    index_ = group_of_[static_cast<std::size_t>(rank)];
+    number_ = number_of(rank);
+    lanes_ = members_.front().size();
+    for (const auto& members : members_) lanes_ = std::min(lanes_, members.size());
+  }
+
+  // Collective. Each host's ranks make their memory, and tell all others whether they have it.
+  Status meet(double timeout) {
+    const std::vector<std::int32_t>& here = members_[static_cast<std::size_t>(index_)];
+    std::unique_ptr<node::Collectives> host;
+    HostExchange inside(engine_, here, timeout);
+    const Status own = here.size() > 1 ? make_(inside, &host) : Status::ok;
+    if (const Status s = inside.fill_up(); s != Status::ok) return s;
+    std::vector<std::int32_t> everyone(group_of_.size());
+    std::iota(everyone.begin(), everyone.end(), 0);
+    HostExchange among_all(engine_, everyone, timeout);
+    const char lacks = own != Status::ok ? 1 : 0;
+    std::vector<char> all;
+    if (const Status s = among_all.allgather(lacks, &all); s != Status::ok) return s;
+    part(all);
+    host_ = std::move(host);
+    made_ = true;
+    if (!host_) return Status::ok;
+    node::Patience& patience = host_->group().patience();
+    patience.progress = progress;
+    patience.context = this;
+    const std::lock_guard lock(watched_->mutex);
+    watched_->peers = host_->group().peers();
+    return Status::ok;
+  }
+
+  // Each rank of a host without memory is a host of its own from now on. `lacks`: by rank.
+  void part(const std::vector<char>& lacks) {
+    parted_ = std::find(lacks.begin(), lacks.end(), 1) != lacks.end();
+    if (!parted_) return;
+    std::vector<std::vector<std::int32_t>> members;
+    for (const auto& host : members_) {
+      if (lacks[static_cast<std::size_t>(host.front())] == 0) {
+        members.push_back(host);
+        continue;
+      }
+      for (const std::int32_t r : host) members.push_back({r});
+    }
+    members_ = std::move(members);
+    for (std::size_t g = 0; g < members_.size(); ++g)
+      for (const std::int32_t r : members_[g]) group_of_[static_cast<std::size_t>(r)] = static_cast<std::int32_t>(g);
+    find_place();
+  }
+
+  // The rank's position among the ranks of its host.
   std::size_t number_of(int rank) const noexcept {
-    const auto host = static_cast<std::size_t>(groups_.group_of[static_cast<std::size_t>(rank)]);
-    const std::vector<std::int32_t>& members = groups_.members[host];
+    const auto host = static_cast<std::size_t>(group_of_[static_cast<std::size_t>(rank)]);
+    const std::vector<std::int32_t>& members = members_[host];
     return static_cast<std::size_t>(std::find(members.begin(), members.end(), rank) - members.begin());
   }
 
@@ -372,7 +442,7 @@ class Nodes final : public NodesBackend {
   // Between `peers`, one of each host. `root`: one of these; negative: none.
   std::shared_ptr<const schedule::Schedule> schedule_of(Collective kind, const select::Choice& choice,
                                                         std::vector<std::int32_t> peers, int root) {
-    const std::int32_t root_host = root < 0 ? 0 : groups_.group_of[static_cast<std::size_t>(root)];
+    const std::int32_t root_host = root < 0 ? 0 : group_of_[static_cast<std::size_t>(root)];
     for (const Kept& kept : kept_)
       if (kept.kind == kind && kept.name == choice.schedule && kept.blocks == choice.blocks &&
           kept.radix == choice.radix && kept.root_host == root_host && kept.peers == peers)
@@ -387,14 +457,7 @@ class Nodes final : public NodesBackend {
     request.blocks = choice.blocks;
     request.radix = choice.radix;
     auto made = std::make_shared<schedule::Schedule>(algorithm->build(request));
-    made->ranks = engine_.carrier().size();
-    made->rank = engine_.carrier().rank();
-    made->root = peers[static_cast<std::size_t>(root_host)];
-    for (schedule::Step& step : made->steps)
-      if (step.peer >= 0) {
-        step.peer = peers[static_cast<std::size_t>(step.peer)];
-        step.link = schedule::Link::network;
-      }
+    place_between(peers, root_host, engine_.carrier().rank(), engine_.carrier().size(), made.get());
     if (kept_.size() >= most_kept) kept_.clear();
     kept_.push_back({kind, choice.schedule, choice.blocks, choice.radix, root_host, std::move(peers), made});
     return made;
@@ -411,13 +474,18 @@ class Nodes final : public NodesBackend {
     std::shared_ptr<const schedule::Schedule> schedule;
   };
 
-  std::unique_ptr<node::Collectives> host_;
+  const MakeHost make_;
   engine::Engine& engine_;
   Transport& transport_;
-  const schedule::Groups& groups_;
-  std::size_t number_ = 0;
-  std::size_t lanes_ = 1;
-  std::int32_t index_ = 0;
+  std::vector<std::vector<std::int32_t>> members_;  // of each host; those without memory are parted
+  std::vector<std::int32_t> group_of_;              // a rank's index in members_
+  bool made_ = false;                               // meet() has returned
+  bool parted_ = false;                             // some host has no memory
+  std::unique_ptr<node::Collectives> host_;         // null: none was made, or this rank is alone
+  std::shared_ptr<Watched> watched_;
+  std::size_t number_ = 0;  // of this rank among those of its host
+  std::size_t lanes_ = 1;   // ranks of the smallest host
+  std::int32_t index_ = 0;  // of this rank's host
   std::vector<Kept> kept_;
   std::array<Piece, most_between> between_;
   std::vector<std::byte> copies_;
@@ -425,9 +493,9 @@ class Nodes final : public NodesBackend {
 
 }  // namespace
 
-std::unique_ptr<NodesBackend> make_nodes_backend(std::unique_ptr<node::Collectives> host, engine::Engine& engine,
-                                                 const schedule::Groups& groups, Transport& transport) {
-  return std::make_unique<Nodes>(std::move(host), engine, groups, transport);
+std::unique_ptr<NodesBackend> make_nodes_backend(MakeHost make, engine::Engine& engine, const schedule::Groups& groups,
+                                                 Transport& transport) {
+  return std::make_unique<Nodes>(std::move(make), engine, groups, transport);
 }
 
 }  // namespace stretto::backend

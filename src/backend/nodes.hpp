@@ -14,6 +14,7 @@
 // these sums, so the error is that of one contribution a host (Decision::hosts).
 #pragma once
 
+#include <functional>
 #include <memory>
 
 #include "backend/backend.hpp"
@@ -24,9 +25,14 @@
 
 namespace stretto::backend {
 
-// `host`: the ranks on this rank's host, in ascending order. `groups`: the ranks of each host, equal on all ranks. All
-// references are borrowed; the transport advances while a rank waits for its host. Throws std::bad_alloc.
-std::unique_ptr<NodesBackend> make_nodes_backend(std::unique_ptr<node::Collectives> host, engine::Engine& engine,
-                                                 const schedule::Groups& groups, Transport& transport);
+// Makes the collectives of the ranks on this rank's host, over an exchange among them in ascending order. A failure is one on
+// all of them.
+using MakeHost = std::function<Status(node::Exchange& among, std::unique_ptr<node::Collectives>* made)>;
+
+// The first call that runs has `make` make each host's memory. Ranks of a host that has none are then treated as hosts of their
+// own, and streams are no longer served. `groups`: the ranks of each host, equal on all ranks. All references are borrowed;
+// the transport advances while a rank waits for its host's other ranks. Throws std::bad_alloc.
+std::unique_ptr<NodesBackend> make_nodes_backend(MakeHost make, engine::Engine& engine, const schedule::Groups& groups,
+                                                 Transport& transport);
 
 }  // namespace stretto::backend

@@ -76,7 +76,7 @@ def told(collective, nbytes, hosts, slots, machine_file, bound, ratio):
     choice = ask("choose", *question)["choice"]
     if collective == "allreduce":
         assert ask("explain", *question)["taken"] == choice["label"], (question, choice)
-    path = choice["label"] if choice["native"] else path_of(choice["schedule"], choice["payload"])
+    path = choice["label"] if choice["native"] else "node" if choice["label"].startswith("node,") else path_of(choice["schedule"], choice["payload"])
     return path, choice["seconds"]
 
 

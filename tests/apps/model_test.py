@@ -240,6 +240,13 @@ class SplitTrees(unittest.TestCase):
 
 
 class Answers(unittest.TestCase):
+    def test_memory_of_several_hosts_is_a_way_and_names_what_runs_between_them(self):
+        question = ("explain", "allreduce", "-n", 8, "--per-node", 2, "--bytes", "16M", "--rate", 1)
+        labels = [c["label"] for c in result(*question)["candidates"]]
+        self.assertIn("node, ring raw between hosts, pieces of 1M", labels)
+        for other in (("-n", 4, "--per-node", 1), ("-n", 4, "--per-node", 4)):
+            self.assertFalse([c for c in result("explain", "allreduce", *other)["candidates"] if c["label"].startswith("node,")])
+
     def test_a_payload_goes_by_the_name_that_rules_have_for_it_too(self):
         question = ("predict", "allreduce", "--schedule", "ring", "-n", 8, "--bytes", "1M", "--bound", "rel:1e-4", "--ratio", 8)
         seconds = [result(*question, "--payload", name)["seconds"] for name in ("recompress", "doc", "raw")]

@@ -87,7 +87,7 @@ class Jobs(unittest.TestCase):
 
     # Hosts of 2, 2 and 1 ranks.
     def test_a_death_ends_waits_in_the_memory_of_all_hosts(self):
-        self.die(5, (4, 2), {"STRETTO_NODE": "hosts", "SCHEDULE": "node", "RANKS_A_HOST": "2"})
+        self.die(5, (4, 2), {"STRETTO_NODE": "1", "SCHEDULE": "node", "RANKS_A_HOST": "2"})
 
     def die(self, ranks, deaths, environment=None):
         for dead in deaths:

@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "api/comm_cores.hpp"
 #include "api/communicator.hpp"
@@ -22,12 +23,13 @@ Status no_memory() noexcept { return fail(Status::out_of_memory, std::string_vie
 
 // Collective, also where it fails.
 Status meet(backend::Transport& transport, model::Carrier carrier, Carriers* c,
-            std::unique_ptr<backend::Backend>* native, std::shared_ptr<select::SharedChooser>* chooser) noexcept {
+            std::unique_ptr<backend::Backend>* native, std::shared_ptr<select::SharedChooser>* chooser,
+            std::vector<Introduction>* all) noexcept {
   Status s = transport.make_carrier(&c->agreement);
   const Status t = transport.make_carrier(&c->data);
   if (s == Status::ok) s = t;
   if (s == Status::ok) s = carrier::pace(&c->data);
-  const Status m = find_machine(transport, carrier, s == Status::ok ? c->data.get() : nullptr, chooser);
+  const Status m = find_machine(transport, carrier, s == Status::ok ? c->data.get() : nullptr, chooser, all);
   if (s == Status::ok) s = m;
   if (s == Status::ok) s = ask_comm_cores();
   if (s == Status::ok) s = check_wait_mode();
@@ -46,19 +48,23 @@ Status make(std::unique_ptr<backend::Transport>* transport, model::Carrier carri
   std::unique_ptr<backend::Backend> native;
   std::unique_ptr<node::Collectives> node;
   std::shared_ptr<select::SharedChooser> chooser;
+  std::vector<Introduction> all;
   // All ranks go on to meet in the node's memory, or none does.
-  if (const Status s = node::agree(t, meet(t, carrier, &c, &native, &chooser)); s != Status::ok) return s;
+  if (const Status s = node::agree(t, meet(t, carrier, &c, &native, &chooser, &all)); s != Status::ok) return s;
+  const topology::Topology& topology = chooser->chooser.topology();
+  const model::Profile& profile = chooser->chooser.profile();
   std::string no_node;
-  const Status s = find_node(t, *c.data, chooser->chooser.topology(), chooser->chooser.profile(), &no_node, &node);
-  if (s != Status::ok) return s;
+  if (topology.hosts() == 1)
+    if (const Status s = find_node(t, all, topology, profile, &no_node, &node); s != Status::ok) return s;
   try {
-    const int hosts = chooser->chooser.topology().hosts();
+    backend::MakeHost make_host;
+    if (topology.hosts() > 1) make_host = later_node(t, all, topology, profile, &no_node);
     *made = std::make_unique<stretto_comm_s>(std::move(c), std::move(chooser), std::move(no_node));
     backend::Backends& backends = (*made)->backends;
-    if (node && hosts == 1) backends.node = backend::make_node_backend(std::move(node));
-    if (node)
+    if (node) backends.node = backend::make_node_backend(std::move(node));
+    if (make_host)
       backends.nodes =
-          backend::make_nodes_backend(std::move(node), (*made)->data, (*made)->selector.choices().groups(), t);
+          backend::make_nodes_backend(std::move(make_host), (*made)->data, (*made)->selector.choices().groups(), t);
   } catch (...) {
     return no_memory();
   }

@@ -31,6 +31,7 @@ struct Here {
   std::array<char, 64> levels{};  // of a hierarchy inside hosts
   NetworkSpeed network;           // as this process probed it before
   bool messages = false;          // whether it has any to probe it with
+  Introduction introduction;
 };
 
 std::string host_name() {
@@ -141,6 +142,7 @@ std::string key_of(const std::string& text, model::Carrier carrier, const std::v
 Status describe(int ranks, Here* own, std::vector<Here>* all) noexcept {
   try {
     *own = look();
+    own->introduction = introduce();
     const char* given = secure_getenv("STRETTO_LEVELS");
     const std::string_view levels = given != nullptr ? given : topology::all_levels;
     std::copy_n(levels.begin(), std::min(levels.size(), own->levels.size() - 1), own->levels.begin());
@@ -154,7 +156,8 @@ Status describe(int ranks, Here* own, std::vector<Here>* all) noexcept {
 }  // namespace
 
 Status find_machine(backend::Transport& transport, model::Carrier carrier, carrier::Carrier* messages,
-                    std::shared_ptr<select::SharedChooser>* chooser) noexcept {
+                    std::shared_ptr<select::SharedChooser>* chooser,
+                    std::vector<Introduction>* introductions) noexcept {
   try {
     Here own;
     std::vector<Here> all;
@@ -163,6 +166,8 @@ Status find_machine(backend::Transport& transport, model::Carrier carrier, carri
     own.network = known_speed(carrier);
     own.messages = messages != nullptr;
     if (s = transport.allgather(&own, sizeof own, all.data()); s != Status::ok) return s;
+    introductions->clear();
+    for (const Here& h : all) introductions->push_back(h.introduction);
     const auto elsewhere = [&](const Here& h) { return h.host != all.front().host; };
     const bool between = std::any_of(all.begin(), all.end(), elsewhere);
     std::string given, text;

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <memory>
+#include <vector>
 
+#include "api/creation/node.hpp"
 #include "backend/transport.hpp"
 #include "base/status.hpp"
 #include "model/profile/profile.hpp"
@@ -12,8 +14,8 @@ namespace stretto::api {
 
 // Collective. Finds where all ranks are, and takes the profile that rank 0 finds, for messages over `carrier`, so that
 // all ranks choose alike. If the user named a profile that cannot be read, every rank fails. Where no profile has
-// times of the network, it is probed with `messages`, which are null on a rank that could make none.
+// times of the network, it is probed with `messages`, which are null on a rank that could make none. *all: of each rank.
 Status find_machine(backend::Transport& transport, model::Carrier carrier, carrier::Carrier* messages,
-                    std::shared_ptr<select::SharedChooser>* chooser) noexcept;
+                    std::shared_ptr<select::SharedChooser>* chooser, std::vector<Introduction>* all) noexcept;
 
 }  // namespace stretto::api

@@ -74,9 +74,8 @@ Settings read_settings(const Environment& environment, const IsSchedule& is_sche
   if (!reproducible.empty() && reproducible != "0" && reproducible != "1")
     complain(s, "STRETTO_REPRODUCIBLE: '{}' is neither 0 nor 1", reproducible);
   add_common("STRETTO_REPRODUCIBLE", s.reproducible ? "1" : "0");
-  if (const std::string_view node = given("STRETTO_NODE");
-      !node.empty() && node != "0" && node != "1" && node != "hosts")
-    complain(s, "STRETTO_NODE: '{}' is none of 0, 1 and hosts", node);
+  if (const std::string_view node = given("STRETTO_NODE"); !node.empty() && node != "0" && node != "1")
+    complain(s, "STRETTO_NODE: '{}' is neither 0 nor 1", node);
   const std::string_view report = given("STRETTO_REPORT");
   s.report = !report.empty() && report != "0";
   if (s.report && report != "1" && report != "yes" && report != "on" && report != "true") s.report_file = report;

@@ -1,0 +1,49 @@
+// The exchange over which ranks of one of several hosts make their memory, by an engine that other calls may be using.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "engine/engine.hpp"
+#include "node/group/exchange.hpp"
+#include "schedule/schedule.hpp"
+
+namespace stretto::backend {
+
+// Rank i of the exchange is rank members[i] of the engine. Each allgather is one run. Hosts may differ in the number of
+// their exchanges, so each ends with fill_up(), after which all ranks of the engine have had the same number of runs.
+class HostExchange final : public node::Exchange {
+ public:
+  // Precondition: `members` is ascending, and has the engine's rank. `timeout`: seconds without progress, as
+  // engine::Options.
+  HostExchange(engine::Engine& engine, std::span<const std::int32_t> members, double timeout);
+  int rank() const noexcept override { return rank_; }
+  int size() const noexcept override { return static_cast<int>(members_.size()); }
+  Status allgather(const void* mine, std::size_t bytes, void* all) noexcept override;
+  using Exchange::allgather;
+
+  // Counts the runs that are left of `most`. Returns the status of the first exchange that failed: a rank did not come, or
+  // there was no memory for it.
+  Status fill_up() noexcept;
+
+  static constexpr int most = 96;
+
+ private:
+  engine::Engine& engine_;
+  std::span<const std::int32_t> members_;
+  int rank_ = 0, runs_ = 0;
+  engine::Work work_;
+  Status status_ = Status::ok;
+  std::array<char, 512> why_{};
+};
+
+// Turns a schedule of as many ranks as `peers` has into one between these ranks of `ranks`. Where each rank has a block, those of
+// other ranks are empty, and `peers` are ascending. `root`: the root's place among them.
+void place_between(std::span<const std::int32_t> peers, int root, int rank, int ranks,
+                   schedule::Schedule* made) noexcept;
+
+}  // namespace stretto::backend
