@@ -115,8 +115,14 @@ class Writer {
   }
 
   void expand_map() noexcept {
-    for (std::uint64_t i = 0; i < count_; ++i)
-      q_[i] = static_cast<std::int32_t>(lanes_[i / kBlock] >> (i % kBlock) & 1);
+    for (std::uint64_t at = 0; at < count_; at += kBlock) {
+      const std::uint32_t word = lanes_[at / kBlock];
+      const auto n = static_cast<int>(std::min<std::uint64_t>(kBlock, count_ - at));
+      if (word == 0 || word == ~0u)
+        std::fill_n(q_.get() + at, n, static_cast<std::int32_t>(word & 1));
+      else
+        for (int j = 0; j < n; ++j) q_[at + static_cast<std::uint64_t>(j)] = static_cast<std::int32_t>(word >> j & 1);
+    }
   }
 
   template <class F>
@@ -141,13 +147,18 @@ class Writer {
       equal = equal && std::memcmp(&first, &v, sizeof v) == 0;
     });
     *one_value = equal;
-    if (out.size() - *at < sizeof(T) * (equal ? 1 : info_.exceptions)) return Status::buffer_too_small;
+    const std::size_t bytes = sizeof(T) * (equal ? 1 : static_cast<std::size_t>(info_.exceptions));
+    if (out.size() - *at < bytes) return Status::buffer_too_small;
     auto* p = reinterpret_cast<std::uint8_t*>(out.data()) + *at;
-    for_each_exception([&](std::uint64_t i) {
-      store(p, value(i));
-      if (!equal) p += sizeof(T);
-    });
-    *at += sizeof(T) * (equal ? 1 : info_.exceptions);
+    if (equal) {
+      store(p, first);
+    } else {
+      for_each_exception([&](std::uint64_t i) {
+        store(p, value(i));
+        p += sizeof(T);
+      });
+    }
+    *at += bytes;
     return Status::ok;
   }
 
