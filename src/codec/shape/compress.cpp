@@ -16,7 +16,7 @@ namespace shaped {
 namespace {
 
 constexpr double kWorthIt = 0.98;    // of the dense stream's estimated bytes
-constexpr double kSurelyLess = 0.9;  // no other stream is tried
+constexpr double kSurelyLess = 0.7;  // then no other stream is tried
 
 Status check_shape(const Shape& shape, std::uint64_t* count) noexcept {
   if (shape.axes < 1 || shape.axes > kMaxAxes)
