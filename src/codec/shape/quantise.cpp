@@ -56,8 +56,8 @@ bool read_codes32(std::uint8_t* p, std::size_t words, int m, const Kernels& kern
 
 // Value by value: a verbatim group may hold values with codes, which a shaped stream need not keep as they are.
 template <class T>
-bool quantise_each(const T* v, int m, const Grid<T>& grid, const Marks<T>& marks, std::int32_t* q,
-                   std::uint32_t* lanes, Tally* tally) noexcept {
+bool quantise_each(const T* v, int m, const Grid<T>& grid, const Marks<T>& marks, std::int32_t* q, std::uint32_t* lanes,
+                   Tally* tally) noexcept {
   Codes codes = {};
   std::fill_n(lanes, kBlocks, 0u);
   bool fits = true;
