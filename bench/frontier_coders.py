@@ -1,4 +1,4 @@
-"""Coders of arrays within an absolute bound, alike in use: stretto's two codings, and others where their packages are there (scripts/requirements_bench.txt).
+"""Coders of arrays within an absolute bound, alike in use: stretto's three codings, and others where their packages are there (scripts/requirements_bench.txt).
 
 A coder is a function of an array and a bound. Its result is (compress, decompress, size): compress() returns what decompress(it) turns into an array, and
 size(it) has its bytes. All run on one core. A package that is missing raises ImportError; an array that a coder does not take raises ValueError.
@@ -8,22 +8,24 @@ import itertools
 
 import numpy as np
 
-from stretto.api import arrays
+from stretto.api import arrays, streams
 
 CHUNK = 1 << 14  # values that are rounded at a time, so that they stay in the cache
 numbers = itertools.count()
 
 
 def stretto(coding):
+    """One of stretto's codings; None: shaped streams, which take the array's own shape."""
     def coder(x, eps):
-        core, (kind, _), out = arrays._core, arrays.type_of(x.dtype), np.empty_like(x)
-        values, to, coded = arrays.buffer(x), arrays.buffer(out), getattr(core.Coding, coding)
+        core, (kind, parts), out = arrays._core, arrays.type_of(x.dtype), np.empty_like(x)
+        values, to, coded = arrays.buffer(x), arrays.buffer(out), getattr(core.Coding, coding or "dense")
+        shape = [] if coding else streams.extents(x.shape, parts)
 
         def decompress(stream):
             core.decompress(stream, to, 1, 1)
             return out
 
-        return lambda: core.compress(kind, values, eps, False, 1, [], coding=coded), decompress, len
+        return lambda: core.compress(kind, values, eps, False, 1, [], coding=coded, shape=shape), decompress, len
 
     return coder
 
@@ -142,7 +144,7 @@ def of_hdf5(name, dimensions):
     return coder
 
 
-OURS = {"stretto fixed": stretto("fixed"), "stretto dense": stretto("dense")}
+OURS = {"stretto fixed": stretto("fixed"), "stretto dense": stretto("dense"), "stretto shaped": stretto(None)}
 PEERS = {"blosc2 (LZ4) of codes": blosc2_lz4, "bit rounding and zstd": rounding_zstd, "pcodec of codes": pcodec, "zfp": zfp,
          "SZ2": of_hdf5("SZ", (1, 2, 3, 4)), "SZ3": sz3, "SPERR": of_hdf5("Sperr", (2, 3))}
 CODERS = {**OURS, **PEERS}

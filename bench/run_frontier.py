@@ -167,7 +167,7 @@ def draw(rows, path):
         for at, (axis, part) in enumerate(zip(axes, ("compress", "decompress"))):
             for number, coder in enumerate(coder for coder in CODERS if (rel, coder) in whole):
                 points = [(row["smaller"], row["value"]) for row in rows if (row["rel"], row["part"], row["coder"]) == (rel, part, coder)]
-                colour, marker = (*plots.COLOURS, plots.COLOURS[0])[number], "so^vD<>PX"[number]
+                colour, marker = plots.COLOURS[number % len(plots.COLOURS)], "so^vD<>PX*"[number]
                 axis.scatter(*zip(*points), s=12, color=colour, marker=marker, alpha=0.5, linewidths=0)
                 axis.scatter(whole[rel, coder][0], whole[rel, coder][1 + at], s=90, color=colour, marker=marker, label=coder, edgecolors="white", zorder=3)
             axis.set(title=part, xlabel="ratio", xscale="log", yscale="log")

@@ -220,10 +220,10 @@ std::size_t encode(const Library& hdf5, const Settings& s, std::size_t bytes, st
   const stretto_missing kept = missing(s);
   const double eps = eps_of(s, values);
   const stretto_status status =
-      s.is_shaped ? stretto_compress_shaped(of, values, s.extents.data(), static_cast<int>(s.extents.size()), eps, &kept,
-                                            made, room, &written, STRETTO_CHECKSUM)
-                  : stretto_compress_missing(of, values, n, eps, &kept, made, room, &written,
-                                             STRETTO_CHECKSUM | s.coding);
+      s.is_shaped
+          ? stretto_compress_shaped(of, values, s.extents.data(), static_cast<int>(s.extents.size()), eps, &kept, made,
+                                    room, &written, STRETTO_CHECKSUM)
+          : stretto_compress_missing(of, values, n, eps, &kept, made, room, &written, STRETTO_CHECKSUM | s.coding);
   if (status != STRETTO_OK) {
     hdf5.error(stretto_message());
     hdf5.free(made);

@@ -61,8 +61,8 @@ stretto compress field.bin --shape 512x512x512 --dtype float32 --rel 1e-3""")
                  ignore_above: Optional[float] = typer.Option(None, "--ignore-above", metavar="VALUE",
                                                               help="Values of this magnitude and more count in no range, as fill values. Without it 1e15."),
                  coding: Optional[str] = typer.Option(None, "--coding", metavar="CODING",
-                                                      help="shaped: predicted along several axes, where that saves bytes; dense: predicted along one, at "
-                                                           "twice the speed; fixed: in up to twice the bytes, at memory's speed. Without it shaped within "
+                                                      help="shaped: predicted along several axes, where that saves bytes; dense: predicted along one, two "
+                                                           "to five times as fast; fixed: in up to twice the bytes, at memory's speed. Without it shaped within "
                                                            "a bound, else fixed."),
                  mark: Optional[List[float]] = MARK, no_marks: bool = NO_MARKS, force: bool = FORCE, threads: int = THREADS, json_: bool = JSON):
         """Compress the arrays of a file within a bound, into a .stretto file.

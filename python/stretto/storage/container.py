@@ -172,7 +172,7 @@ class File(collections.abc.Mapping):
         attributes: a dict of text, numbers, arrays of numbers, and lists and dicts of them. axes: a name for each axis.
         chunk: bytes of values that are one stream, which is read as a whole.
         coding: how streams store codes: "dense", in half to five sixths of the bytes; "fixed", at three times the speed; "shaped", which predicts along
-          several axes of each chunk where that saves bytes, at half the speed of dense: such an array has no Stream. None: dense within a bound, fixed
+          several axes of each chunk where that saves bytes, two to five times as slow as dense: such an array has no Stream. None: dense within a bound, fixed
           where elements keep their bits.
         """
         settings.coding(coding)

@@ -63,8 +63,8 @@ class Stretto(h5py.filters.FilterRefBase):
 
     abs: the bound of floating and complex numbers, in units of the data. rel: as a fraction of the range of each chunk's finite values below 1e15, so
     that neighbours may have different bounds. With neither, all numbers keep their bits; integers take neither.
-    coding: "shaped" predicts along several axes of a chunk where that saves bytes; "dense" along one, at twice the speed; "fixed" takes up to twice the
-    bytes, at memory's speed. Without it shaped within a bound, fixed without.
+    coding: "shaped" predicts along several axes of a chunk where that saves bytes; "dense" along one, two to five times as fast; "fixed" takes up to twice
+    the bytes, at memory's speed. Without it shaped within a bound, fixed without.
     marks: values that mark missing data, such as [-9999]: they keep their bits, no other value decodes to one, and no range counts them. The fill value
     of the dataset, as create_dataset(fillvalue=...) or a NetCDF variable's _FillValue sets it, is a mark by itself.
     """

@@ -26,8 +26,8 @@ class Stretto(numcodecs.abc.Codec):
     abs: the bound in units of the data. rel: as a fraction of the range of each chunk, so that neighbours may have different bounds. No range
     counts zeros, with which Zarr fills chunks beyond an array's edge; name another fill value by `marks`. One of both bounds for floating values, none
     for integers.
-    coding: "shaped" predicts along several axes of a chunk where that saves bytes; "dense" along one, at twice the speed; "fixed" takes up to twice the
-    bytes, at memory's speed. Without it shaped within a bound, fixed without.
+    coding: "shaped" predicts along several axes of a chunk where that saves bytes; "dense" along one, two to five times as fast; "fixed" takes up to twice
+    the bytes, at memory's speed. Without it shaped within a bound, fixed without.
     rewrite: whether a decoded chunk may be encoded again within `rel`, as Zarr does where a chunk is written in part; errors then add up.
     marks: values that mark missing data, such as [-9999]: they keep their bits, and no other value decodes to one. A codec of numcodecs does not see the
     array's fill value: name it here.

@@ -30,8 +30,8 @@ class Stretto(ArrayBytesCodec):
     abs: the bound in units of the data. rel: as a fraction of the range of each chunk, so that neighbours may have different bounds. No range
     counts zeros, which may be beyond the array's edge.
     rewrite: whether chunks may be written in part within `rel`. Their values are decoded and encoded again each time, and errors add up.
-    coding: "shaped" predicts along several axes of a chunk where that saves bytes; "dense" along one, at twice the speed; "fixed" takes up to twice the
-    bytes, at memory's speed. Without it shaped within a bound, fixed without.
+    coding: "shaped" predicts along several axes of a chunk where that saves bytes; "dense" along one, two to five times as fast; "fixed" takes up to twice
+    the bytes, at memory's speed. Without it shaped within a bound, fixed without.
     marks: values that mark missing data, such as (-9999,): they keep their bits, no other value decodes to one, and no range counts them. The array's
     fill value is a mark by itself, unless it is 0, Zarr's default.
     """

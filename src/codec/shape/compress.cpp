@@ -15,8 +15,7 @@ namespace stretto::codec {
 namespace shaped {
 namespace {
 
-constexpr double kWorthIt = 0.98;    // of the dense stream's estimated bytes
-constexpr double kSurelyLess = 0.9;  // no other stream is tried
+constexpr double kWorthIt = 0.98;  // of the dense stream's estimated bytes
 
 Status check_shape(const Shape& shape, std::uint64_t* count) noexcept {
   if (shape.axes < 1 || shape.axes > kMaxAxes)
@@ -70,13 +69,10 @@ class Writer {
     if (!quantise(x_, count_, &info_, q_.get(), lanes_.get(), kernels, options_)) return false;
     double bytes = 0;
     axes_ = sample_.choose(shape_, q_.get(), inner(options_), &bytes);
-    dense_bytes_ = sample_.values(info_.type, x_, info_.eps, options_);
+    const double dense_bytes = sample_.values(info_.type, x_, info_.eps, options_);
     const double more = static_cast<double>(kHeaderBytes + shape_bytes(shape_.axes));  // than a dense stream's header
-    return bytes + more < kWorthIt * dense_bytes_;
+    return bytes + more < kWorthIt * dense_bytes;
   }
-
-  // Estimated bytes of the dense stream.
-  double dense_bytes() const noexcept { return dense_bytes_; }
 
   Status write(MutableBytes out, std::size_t* written) noexcept {
     std::size_t at = kHeaderBytes + shape_bytes(shape_.axes);
@@ -115,8 +111,14 @@ class Writer {
   }
 
   void expand_map() noexcept {
-    for (std::uint64_t i = 0; i < count_; ++i)
-      q_[i] = static_cast<std::int32_t>(lanes_[i / kBlock] >> (i % kBlock) & 1);
+    for (std::uint64_t at = 0; at < count_; at += kBlock) {
+      const std::uint32_t word = lanes_[at / kBlock];
+      const auto n = static_cast<int>(std::min<std::uint64_t>(kBlock, count_ - at));
+      if (word == 0 || word == ~0u)
+        std::fill_n(q_.get() + at, n, static_cast<std::int32_t>(word & 1));
+      else
+        for (int j = 0; j < n; ++j) q_[at + static_cast<std::uint64_t>(j)] = static_cast<std::int32_t>(word >> j & 1);
+    }
   }
 
   template <class F>
@@ -141,13 +143,18 @@ class Writer {
       equal = equal && std::memcmp(&first, &v, sizeof v) == 0;
     });
     *one_value = equal;
-    if (out.size() - *at < sizeof(T) * (equal ? 1 : info_.exceptions)) return Status::buffer_too_small;
+    const std::size_t bytes = sizeof(T) * (equal ? 1 : static_cast<std::size_t>(info_.exceptions));
+    if (out.size() - *at < bytes) return Status::buffer_too_small;
     auto* p = reinterpret_cast<std::uint8_t*>(out.data()) + *at;
-    for_each_exception([&](std::uint64_t i) {
-      store(p, value(i));
-      if (!equal) p += sizeof(T);
-    });
-    *at += sizeof(T) * (equal ? 1 : info_.exceptions);
+    if (equal) {
+      store(p, first);
+    } else {
+      for_each_exception([&](std::uint64_t i) {
+        store(p, value(i));
+        p += sizeof(T);
+      });
+    }
+    *at += bytes;
     return Status::ok;
   }
 
@@ -160,7 +167,6 @@ class Writer {
   std::unique_ptr<std::int32_t[]> q_;
   std::unique_ptr<std::uint32_t[]> lanes_;
   Axes axes_ = 0;
-  double dense_bytes_ = 0;
 };
 
 }  // namespace
@@ -184,8 +190,8 @@ Status compress_shaped(Type t, const void* x, const Shape& shape, double eps, Mu
   if (!writer.prepare(*kernels)) return write_dense();
   const Status s = writer.write(out, written);
   if (s == Status::buffer_too_small) return write_dense();
-  if (s != Status::ok || static_cast<double>(*written) < kSurelyLess * writer.dense_bytes()) return s;
-  // The sample may be wrong: the shorter stream is kept.
+  if (s != Status::ok) return s;
+  // The sample may be wrong, by a third where the array changes along its slow axes: the shorter stream is kept.
   const std::size_t bytes = *written;
   const std::unique_ptr<std::byte[]> kept(new (std::nothrow) std::byte[bytes]);
   if (!kept) return s;

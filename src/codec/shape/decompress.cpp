@@ -60,16 +60,26 @@ void put_codes(const Info& info, const std::int32_t* __restrict q, std::size_t n
   }
 }
 
+// Exception `at`, in order.
+template <class T>
+T exact_value(const View& v, std::uint64_t at, std::uint32_t divisor) noexcept {
+  const T value = load<T>(v.values + sizeof(T) * at);
+  return divisor > 1 ? static_cast<T>(static_cast<double>(value) / divisor) : value;
+}
+
+template <class T>
+void put_one_value(const std::int32_t* __restrict map, std::size_t n, T value, T* __restrict y) noexcept {
+  for (std::size_t i = 0; i < n; ++i) y[i] = map[i] != 0 ? value : y[i];
+}
+
 template <class T>
 void put_exceptions(const View& v, const std::int32_t* map, std::uint64_t first, std::size_t n, std::uint32_t divisor,
                     void* y) noexcept {
   std::uint64_t at = 0;  // exceptions before
-  if (!v.one_value)
-    for (std::uint64_t i = 0; i < first; ++i) at += static_cast<std::uint32_t>(map[i]);
+  for (std::uint64_t i = 0; i < first; ++i) at += static_cast<std::uint32_t>(map[i]);
   for (std::size_t i = 0; i < n; ++i) {
     if (map[first + i] == 0) continue;
-    T value = load<T>(v.values + sizeof(T) * (v.one_value ? 0 : at++));
-    if (divisor > 1) value = static_cast<T>(static_cast<double>(value) / divisor);
+    const T value = exact_value<T>(v, at++, divisor);
     put_values(v.info.type, &value, y, i, 1);
   }
 }
@@ -101,12 +111,14 @@ Status decode(const View& v, std::uint64_t first, std::size_t n, void* y, const 
       const auto m = static_cast<std::size_t>(std::min<std::uint64_t>(kGroup, n - at));
       std::memcpy(codes, q + first + at, m * sizeof *q);
       put_codes(info, codes, m, divisor, values);
+      if constexpr (std::is_floating_point_v<T>)
+        if (map && v.one_value) put_one_value(map.get() + first + at, m, exact_value<T>(v, 0, divisor), values);
       put_values(info.type, values, y, at, m);
     }
   };
   run_parts(groups, parts_of(groups, options.parallel), options.parallel, part);
   if constexpr (std::is_floating_point_v<T>)
-    if (map) put_exceptions<T>(v, map.get(), first, n, divisor, y);
+    if (map && !v.one_value) put_exceptions<T>(v, map.get(), first, n, divisor, y);
   return Status::ok;
 }
 

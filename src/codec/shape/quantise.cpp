@@ -6,6 +6,7 @@
 #include "base/float_environment.hpp"
 #include "codec/driver.hpp"
 #include "codec/group_encoder.hpp"
+#include "codec/numbers/quantise.hpp"
 #include "codec/stream/group_places.hpp"
 
 namespace stretto::codec::shaped {
@@ -53,6 +54,28 @@ bool read_codes32(std::uint8_t* p, std::size_t words, int m, const Kernels& kern
   return true;
 }
 
+// Value by value: a verbatim group may hold values with codes, which a shaped stream need not keep as they are.
+template <class T>
+bool quantise_each(const T* v, int m, const Grid<T>& grid, const Marks<T>& marks, std::int32_t* q, std::uint32_t* lanes,
+                   Tally* tally) noexcept {
+  Codes codes = {};
+  std::fill_n(lanes, kBlocks, 0u);
+  bool fits = true;
+  for (int i = 0; i < m; ++i) {
+    const T x = element(v, i);
+    if ((marks.any() && marks.keeps(x)) || !codec::quantise(x, grid, &codes[i]) ||
+        (marks.any() && marks.is_mark(dequantise(codes[i], grid)))) {
+      lanes[i / kBlock] |= 1u << (i % kBlock);
+      codes[i] = 0;
+    }
+    fits = fits && magnitude(codes[i]) <= kNarrowLimit;
+  }
+  fill_codes(lanes, m, codes);
+  count(codes, m, lanes, tally);
+  for (int i = 0; i < m; ++i) q[i] = static_cast<std::int32_t>(codes[i]);
+  return fits;
+}
+
 template <class T>
 bool quantise_group(const T* v, int m, const GroupEncoder<T>& encoder, const MarksFor<T>& marks, std::int32_t* q,
                     std::uint32_t* lanes, Tally* tally) noexcept {
@@ -66,8 +89,13 @@ bool quantise_group(const T* v, int m, const GroupEncoder<T>& encoder, const Mar
     return true;
   } else {
     std::uint8_t group[kKernelRoom + kReadSlack];
-    const std::size_t words = marks.encode(encoder, v, m, group, kKernelRoom, tally);
-    return words != kNoRoom && read_codes32<T>(group, words, m, encoder.kernels, q, lanes);
+    Tally own;
+    const std::size_t words = marks.encode(encoder, v, m, group, kKernelRoom, &own);
+    if (words == kNoRoom) return false;
+    if (words > 0 && load<std::uint32_t>(group) == kVerbatimWord)
+      return quantise_each(v, m, encoder.grid, marks.marks, q, lanes, tally);
+    tally->merge(own);
+    return read_codes32<T>(group, words, m, encoder.kernels, q, lanes);
   }
 }
 
