@@ -8,6 +8,7 @@
 #include "api/comm_cores.hpp"
 #include "api/communicator.hpp"
 #include "api/creation/machine.hpp"
+#include "api/creation/memory_speed.hpp"
 #include "api/creation/node.hpp"
 #include "backend/node.hpp"
 #include "backend/nodes.hpp"
@@ -51,6 +52,8 @@ Status make(std::unique_ptr<backend::Transport>* transport, model::Carrier carri
   std::string no_node;
   const Status s = find_node(t, *c.data, chooser->chooser.topology(), chooser->chooser.profile(), &no_node, &node);
   if (s != Status::ok) return s;
+  if (node && chooser->chooser.topology().hosts() == 1)
+    if (const Status m = take_memory_speed(t, *node, &chooser); m != Status::ok) return m;
   try {
     const int hosts = chooser->chooser.topology().hosts();
     *made = std::make_unique<stretto_comm_s>(std::move(c), std::move(chooser), std::move(no_node));
