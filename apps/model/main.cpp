@@ -10,6 +10,7 @@
 #include "help.hpp"
 #include "overlap.hpp"
 #include "plan.hpp"
+#include "rules.hpp"
 #include "simulate.hpp"
 
 namespace stretto::app {
@@ -108,7 +109,7 @@ int run(int argc, char** argv) {
   Study study;
   Overlap split;
   Plan planned;
-  std::string one;
+  std::string one, rules;
   CLI::App app{"What a collective takes on a machine, which way to run it is the cheapest, and why."};
   app.formatter(std::make_shared<Help>());
   app.failure_message(mistake);
@@ -187,6 +188,9 @@ int run(int argc, char** argv) {
   listing->add_option("profile", one, "a file or a name");
   listing->add_flag("--json", a.json, "print JSON");
 
+  CLI::App* checking = app.add_subcommand("rules", "checks a file of rules as the profiling library reads it");
+  checking->add_option("file", rules, "the file")->required();
+
   if (int code = 0; !parsed(app, argc, argv, true, &code)) return code;
   Json result;
   std::string text;
@@ -197,6 +201,7 @@ int run(int argc, char** argv) {
   if (simulating->parsed() && study.kind != "overlap") text = simulate_text(result = simulate(a, study));
   if (planning->parsed()) text = plan_text(result = plan(a, planned));
   if (listing->parsed()) text = profiles_text(result = profiles(one));
+  if (checking->parsed()) text = rules_text(rules);
   fmt::print("{}", a.json ? result.dump(1) + "\n" : text);
   return 0;
 }

@@ -54,14 +54,40 @@ struct Candidate {
   model::Native native;
 };
 
+// Other load lengthens some samples. A point is in doubt if the quarter of its samples that is slowest begins at twice
+// the time of the fastest quarter, or if it takes longer than the next, longer vector.
+constexpr double steady = 2;
+constexpr int looks = 3;  // measurements of a point in doubt, of which the fastest counts
+
+struct Point {
+  double bytes = 0, ms = 0;
+  bool steady = false;
+};
+
+Point point_of(double bytes, std::vector<double> ms) {
+  std::sort(ms.begin(), ms.end());
+  const double low = ms[ms.size() / 4], high = ms[ms.size() * 3 / 4];
+  return {bytes, median(ms), high < steady * low};
+}
+
+// The points to measure again.
+std::set<std::size_t> in_doubt(const std::vector<Point>& points) {
+  std::set<std::size_t> all;
+  for (std::size_t i = 0; i < points.size(); ++i)
+    if (!points[i].steady || (i + 1 < points.size() && points[i].ms > points[i + 1].ms)) all.insert(i);
+  return all;
+}
+
 // Alternates between all providers, since core placement and other load change over time.
 void measure(Calls& calls, const Kind& kind, const std::vector<std::uint64_t>& sizes,
              std::vector<Candidate>& candidates) {
-  double longest = -1;
-  for (const std::uint64_t size : sizes) {
-    const std::uint64_t bytes = calls.fit(kind, size);
-    if (static_cast<double>(bytes) <= longest) continue;
-    longest = static_cast<double>(bytes);
+  std::vector<std::uint64_t> lengths;
+  for (const std::uint64_t size : sizes)
+    if (const std::uint64_t bytes = calls.fit(kind, size); lengths.empty() || bytes > lengths.back())
+      lengths.push_back(bytes);
+  std::vector<std::vector<Point>> found(candidates.size(), std::vector<Point>(lengths.size()));
+  const auto measure_length = [&](std::size_t at) {
+    const std::uint64_t bytes = lengths[at];
     std::vector<std::vector<double>> ms(candidates.size());
     std::vector<double> first;
     for (Candidate& candidate : candidates) {
@@ -73,9 +99,20 @@ void measure(Calls& calls, const Kind& kind, const std::vector<std::uint64_t>& s
       for (std::size_t i = 0; i < candidates.size(); ++i)
         if (round == 0 || first[i] <= 50)
           ms[i].push_back(calls.sample([&] { candidates[i].call(kind, bytes); }, Calls::calls_for(first[i]), bytes));
-    for (std::size_t i = 0; i < candidates.size(); ++i)
-      candidates[i].native.points.emplace_back(longest, median(ms[i]) * 1e-3);
+    for (std::size_t i = 0; i < candidates.size(); ++i) {
+      const Point now = point_of(static_cast<double>(bytes), std::move(ms[i]));
+      Point& point = found[i][at];
+      if (point.ms == 0 || now.ms < point.ms) point = now;
+    }
+  };
+  for (std::size_t i = 0; i < lengths.size(); ++i) measure_length(i);
+  for (int look = 1; look < looks; ++look) {
+    std::set<std::size_t> again;
+    for (const std::vector<Point>& points : found) again.merge(in_doubt(points));
+    for (const std::size_t at : again) measure_length(at);
   }
+  for (std::size_t i = 0; i < candidates.size(); ++i)
+    for (const Point& point : found[i]) candidates[i].native.points.emplace_back(point.bytes, point.ms * 1e-3);
 }
 
 }  // namespace

@@ -40,6 +40,17 @@ class Errors(unittest.TestCase):
         self.refused("0 ranks", "choose", "allreduce", "-n", 0)
         self.refused("131073 ranks", "choose", "allreduce", "-n", 131073)
 
+    def test_rules_are_read_as_the_profiling_library_reads_them(self):
+        with tempfile.TemporaryDirectory() as directory:
+            file = pathlib.Path(directory) / "rules"
+            file.write_text("# all\nallreduce 1M.. rel:1e-5 schedule:ring\n* off\n", encoding="utf-8")
+            self.assertEqual(run("rules", file), (0, "2 rules\n", ""))
+            file.write_text("* off\nallreduce schedule:spiral\n", encoding="utf-8")
+            self.refused(f"{file}, line 2: 'spiral' is no schedule", "rules", file)
+            file.write_text("allreduce rel:-1\n", encoding="utf-8")
+            self.refused(f"{file}, line 1: 'rel:-1' is no bound: '-1' is not finite and positive", "rules", file)
+        self.refused("no-such-file", "rules", "no-such-file")
+
     def test_profile_is_another_name_of_machine(self):
         question = ("explain", "allreduce", "-n", 4, "--bytes", "1M")
         self.assertEqual(result(*question, "--profile", "a100-hdr"), result(*question, "--machine", "a100-hdr"))

@@ -20,6 +20,8 @@ def libraries(stretto):
     for name in ("libstretto_mpi.so", "libstretto_arena.so"):
         (directory / name).write_text("", encoding="utf-8")
     stretto.executable("libraries/stretto-model", '[ "$1 $2" = "profiles a100-hdr" ] && exit\n'
+                       'if [ "$1" = rules ]; then grep -q spiral "$2" || exit 0; '
+                       "echo \"stretto-model: $2, line 2: 'spiral' is no schedule\" >&2; exit 2; fi\n"
                        "echo \"stretto-model: machine '$2' is neither a file nor one of a100-hdr, built-in\" >&2\nexit 2\n")
     stretto.set("STRETTO_LIBEXEC", directory)
     for name in [name for name in os.environ if name == "LD_PRELOAD" or (name.startswith("STRETTO") and name != "STRETTO_LIBEXEC")]:
@@ -239,6 +241,16 @@ def test_what_is_said_of_a_file_has_no_control_characters(stretto, libraries):
 
 def test_rules_that_are_not_there_are_refused(stretto, libraries):
     assert "--rules none.txt" in stretto.refused("run", "--mpirun", stretto.executable("mpirun", OPENMPI), "--rules", "none.txt", "./app")
+
+
+def test_rules_with_a_wrong_line_are_refused_before_the_program_starts(stretto, libraries):
+    launcher = stretto.executable("mpirun", OPENMPI)
+    (stretto.home / "wrong").write_text("* off\n* schedule:spiral\n", encoding="utf-8")
+    assert "--rules wrong, line 2: 'spiral' is no schedule" in stretto.refused("run", "--mpirun", launcher, "--rules", "wrong", "./app")
+    stretto.set("STRETTO_RULES", "wrong")
+    assert "STRETTO_RULES: wrong, line 2: 'spiral' is no schedule" in stretto.refused("run", "--mpirun", launcher, "./app")
+    stretto.set("STRETTO_RULES", "absent")
+    assert "STRETTO_RULES: absent: No such file" in stretto.refused("run", "--mpirun", launcher, "./app")
 
 
 def test_without_the_library_it_is_said_where_it_was_looked_for(stretto, libraries):

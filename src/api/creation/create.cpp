@@ -9,6 +9,7 @@
 #include "api/comm_cores.hpp"
 #include "api/communicator.hpp"
 #include "api/creation/machine.hpp"
+#include "api/creation/memory_speed.hpp"
 #include "api/creation/node.hpp"
 #include "backend/node.hpp"
 #include "backend/nodes.hpp"
@@ -53,12 +54,15 @@ Status make(std::unique_ptr<backend::Transport>* transport, model::Carrier carri
   if (const Status s = node::agree(t, meet(t, carrier, &c, &native, &chooser, &all)); s != Status::ok) return s;
   const topology::Topology& topology = chooser->chooser.topology();
   const model::Profile& profile = chooser->chooser.profile();
+  const int hosts = topology.hosts();
   std::string no_node;
-  if (topology.hosts() == 1)
+  if (hosts == 1)
     if (const Status s = find_node(t, all, topology, profile, &no_node, &node); s != Status::ok) return s;
+  if (node)
+    if (const Status s = take_memory_speed(t, *node, &chooser); s != Status::ok) return s;
   try {
     backend::MakeHost make_host;
-    if (topology.hosts() > 1) make_host = later_node(t, all, topology, profile, &no_node);
+    if (hosts > 1) make_host = later_node(t, all, topology, profile, &no_node);
     *made = std::make_unique<stretto_comm_s>(std::move(c), std::move(chooser), std::move(no_node));
     backend::Backends& backends = (*made)->backends;
     if (node) backends.node = backend::make_node_backend(std::move(node));

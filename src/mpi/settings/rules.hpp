@@ -64,6 +64,8 @@ class Rules {
                      const std::function<std::string()>& comm) const;
 
   bool empty() const noexcept { return rules_.empty(); }
+  std::size_t size() const noexcept { return rules_.size(); }
+  // Names may differ between ranks.
   bool looks_at_names() const noexcept { return looks_at_names_; }
 
  private:
