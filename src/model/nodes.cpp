@@ -30,7 +30,9 @@ topology::Topology lane_of(const topology::Topology& topology) {
   std::vector<topology::Place> places;
   places.reserve(static_cast<std::size_t>(topology.hosts()));
   for (int h = 0; h < topology.hosts(); ++h) places.push_back(topology.place(topology.ranks_of(h).front()));
-  return topology::Topology(std::move(places), topology.cores_per_host());
+  topology::Topology lane(std::move(places), topology.cores_per_host());
+  lane.share_cores(topology.core_part());
+  return lane;
 }
 
 // A lane's block of 64 KiB to 1 MiB was best between 4 hosts of 2 ranks at 1 Gb/s.

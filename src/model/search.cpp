@@ -46,7 +46,9 @@ topology::Topology stand_in(const topology::Topology& t) {
     in_a_row = in_a_row && ranks.back() - ranks.front() + 1 == static_cast<std::int32_t>(ranks.size());
   }
   if (in_a_row) return t;
-  return topology::Topology::regular(t.hosts() * static_cast<int>(most), static_cast<int>(most));
+  topology::Topology regular = topology::Topology::regular(t.hosts() * static_cast<int>(most), static_cast<int>(most));
+  regular.share_cores(t.core_part());
+  return regular;
 }
 
 // If messages differ in length. Not for schedules with raw messages inside hosts, nor, unless requested, for sums that

@@ -70,8 +70,8 @@ ModelQuery query_of(const Call& call, std::size_t bytes, Streaming streaming, co
   q.rank_by_rank = !compress && call::rank_by_rank(call);  // sums of codes are equal in any order
   q.exact = reduces(call.collective) && call::is_exact(call);
   q.compress = compress;
-  // Data that change a little ask the same.
-  const auto rounded = [](double ratio) { return model::power_of_two(4 * std::lround(2 * std::log2(ratio))); };
+  // Data that change a little ask the same: four steps a factor of two.
+  const auto rounded = [](double ratio) { return model::power_of_two(2 * std::lround(4 * std::log2(ratio))); };
   q.ratio = compress ? rounded(ratios.fixed) : 1;
   if (compress && !support.device && o.coding != STRETTO_CODING_FIXED && ratios.dense > 0) {
     // Eight steps a factor of two: the gain decides between two codings.

@@ -48,6 +48,9 @@ class Topology {
   int ranks() const noexcept { return static_cast<int>(places_.size()); }
   int hosts() const noexcept { return static_cast<int>(hosts_.size()); }
   int cores_per_host() const noexcept { return cores_; }
+  // The part of them that a host has for itself: below 1 where hosts of one machine share cores.
+  double core_part() const noexcept { return core_part_; }
+  void share_cores(double part) noexcept { core_part_ = part; }
   const Place& place(int rank) const noexcept { return places_[static_cast<std::size_t>(rank)]; }
   Distance distance(int a, int b) const noexcept;
 
@@ -79,6 +82,7 @@ class Topology {
   std::vector<std::vector<std::int32_t>> levels_;
   std::vector<std::int32_t> torus_;
   int cores_ = 0;
+  double core_part_ = 1;
 };
 
 // By hwloc and the process's binding, with host 0. Numbers agree between a host's processes, even in different

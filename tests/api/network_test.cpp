@@ -19,3 +19,17 @@ TEST(NetworkProbe, DelayedMessagesDoNotChangeTheSpeed) {
 TEST(NetworkProbe, ALongMessageFasterThanAShortOneHasAKnownSpeed) {
   EXPECT_TRUE(speed_of(std::vector<double>{1e-3}, std::vector<double>{1e-4}, 100000).known());
 }
+
+TEST(NetworkProbe, CoreTimesAreThoseOfOneEnd) {
+  NetworkSpeed speed;
+  set_core_times(std::vector<double>{3e-5, 1e-5}, std::vector<double>{9e-5, 7e-5}, 100000, &speed);
+  EXPECT_NEAR(speed.core_message, 5e-6, 1e-12);
+  EXPECT_NEAR(speed.core_byte, 3e-10, 1e-16);
+}
+
+TEST(NetworkProbe, WorkThatMessagesDoNotLengthenHasNoCoreTime) {
+  NetworkSpeed speed;
+  set_core_times(std::vector<double>{-1e-6}, std::vector<double>{-2e-6}, 1000, &speed);
+  EXPECT_EQ(speed.core_message, 0);
+  EXPECT_EQ(speed.core_byte, 0);
+}

@@ -57,7 +57,7 @@ TEST(Profile, WhatIsWrittenIsReadBack) {
   p.ranks = 6;
   p.hosts = 3;
   p.links[static_cast<std::size_t>(topology::Distance::socket)] = {{0, 1e-7, 2e-11, 1e-11}, {4096, 1.5e-6, 1e-11, 0}};
-  p.links[static_cast<std::size_t>(topology::Distance::network)] = {{0, 1e-6, 8e-11, 0}};
+  p.links[static_cast<std::size_t>(topology::Distance::network)] = {{0, 1e-6, 8e-11, 3e-10, 6e-6}};
   p.full_duplex = false;
   p.nics = 0;
   p.gamma = 1.0 / 3;
@@ -68,6 +68,8 @@ TEST(Profile, WhatIsWrittenIsReadBack) {
   p.f64 = {{4, 1e-7, 1e-11, 2e-11, 3e-11, 4e-11}};
   p.dense_f32 = {{3, 1e-6, 1e-10, 2e-10, 3e-10, 4e-10}, {9, 2e-6, 5e-10, 6e-10, 7e-10, 8e-10}};
   p.dense_f64 = {{5, 1e-6, 1e-10, 2e-10, 3e-10, 5e-10}};
+  p.probe = {1e-11, 2e-11, 3e-11, 4e-11};
+  p.dense_probe = {1e-10, 2e-10, 3e-10, 4e-10};
   p.natives = {{schedule::Collective::reduce_scatter, 5, 2, {{8, 1e-6}, {1024, 2e-6}}},
                {schedule::Collective::allreduce, 5, 1, {{8, 5e-7}}, Provider::node}};
   p.memory = {2e-10, 1.5e-10, 6};
@@ -96,7 +98,10 @@ TEST(Profile, WhatIsWrittenIsReadBack) {
   EXPECT_EQ(q.dense_f32[1].fused, 8e-10);
   ASSERT_EQ(q.dense_f64.size(), 1u);
   EXPECT_EQ(q.dense_f64[0].fused, 5e-10);
+  EXPECT_EQ(q.probe.fused, 4e-11);
+  EXPECT_EQ(q.dense_probe.add, 3e-10);
   EXPECT_EQ(q.links[1].size(), 2u);
+  EXPECT_EQ(q.links[3][0].cpu_message, 6e-6);
   EXPECT_EQ(q.natives[0].points, p.natives[0].points);
   EXPECT_EQ(q.device.nccl_inside.step, 3e-6);
   EXPECT_EQ(q.device.nccl_inside.byte, 5e-12);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <cstdlib>
 #include <map>
@@ -17,6 +18,8 @@
 #include "api/creation/choosers.hpp"
 #include "api/creation/network.hpp"
 #include "api/creation/share.hpp"
+#include "base/file.hpp"
+#include "model/profile/codec_probe.hpp"
 #include "model/profile/profile_text.hpp"
 #include "node/memory/handle.hpp"
 #include "topology/topology.hpp"
@@ -29,8 +32,12 @@ struct Here {
   std::array<char, 64> host{};
   std::int32_t socket = -1, cache = -1, core = -1, numa = -1, cores = 0;
   std::array<char, 64> levels{};  // of a hierarchy inside hosts
-  NetworkSpeed network;           // as this process probed it before
-  bool messages = false;          // whether it has any to probe it with
+  std::array<char, 40> boot{};    // equal on the hosts of one machine
+  std::int32_t machine_cores = 0;
+  NetworkSpeed network;            // as this process probed it before
+  model::CodecProbe codec, dense;  // as this process measured its core before
+  bool messages = false;           // whether it has any to probe it with
+  bool probed = false;             // whether it measured its core
   Introduction introduction;
 };
 
@@ -38,6 +45,14 @@ std::string host_name() {
   std::array<char, 256> name{};
   if (gethostname(name.data(), name.size() - 1) != 0) return "unknown";
   return name.data();
+}
+
+std::array<char, 40> boot_of_machine() {
+  std::array<char, 40> boot{};
+  std::string text;
+  if (read_file("/proc/sys/kernel/random/boot_id", &text) == Status::ok)
+    std::copy_n(text.begin(), std::min(text.size(), boot.size() - 1), boot.begin());
+  return boot;
 }
 
 // Discovery of the machine takes milliseconds, and a process does not move between hosts, so it runs once. If it fails, only the
@@ -48,6 +63,8 @@ Here look() {
     const char* given = secure_getenv("STRETTO_HOST");
     const std::string name = given != nullptr && *given != 0 ? given : host_name();
     std::copy_n(name.begin(), std::min(name.size(), h.host.size()), h.host.begin());
+    h.boot = boot_of_machine();
+    h.machine_cores = static_cast<std::int32_t>(sysconf(_SC_NPROCESSORS_ONLN));
     topology::Place place;
     int cores = 0;
     if (topology::locate(&place, &cores) == Status::ok) {
@@ -62,6 +79,28 @@ Here look() {
   return once;
 }
 
+// The part of its cores that a host has for itself: containers and namespaces of one machine may count the same cores.
+double core_part(const std::vector<Here>& all) {
+  struct Machine {
+    std::map<std::string_view, int> hosts;  // with their cores
+    int cores = 0;
+  };
+  std::map<std::string_view, Machine> machines;
+  for (const Here& h : all) {
+    if (h.boot.front() == 0 || h.cores <= 0) continue;
+    Machine& m = machines[{h.boot.data(), h.boot.size()}];
+    m.hosts[{h.host.data(), h.host.size()}] = h.cores;
+    m.cores = std::max({m.cores, h.machine_cores, h.cores});
+  }
+  double part = 1;
+  for (const auto& [boot, m] : machines) {
+    int counted = 0;
+    for (const auto& [host, cores] : m.hosts) counted += cores;
+    part = std::min(part, static_cast<double>(m.cores) / counted);
+  }
+  return part;
+}
+
 // All ranks go by rank 0's levels.
 Status topology_of(const std::vector<Here>& all, topology::Topology* topology) {
   std::map<std::string_view, std::int32_t> hosts;
@@ -74,6 +113,7 @@ Status topology_of(const std::vector<Here>& all, topology::Topology* topology) {
     if (h.cores > 0) cores = cores > 0 ? std::min(cores, h.cores) : h.cores;
   }
   *topology = topology::Topology(std::move(places), cores);
+  topology->share_cores(core_part(all));
   const Status s = topology->take_levels(all.front().levels.data());
   return s == Status::ok ? s : fail(s, "STRETTO_LEVELS: {}", message());
 }
@@ -122,7 +162,40 @@ Status take_network(backend::Transport& transport, const topology::Topology& top
   if (!speed.known() && !can) return Status::ok;  // the communicator is not made
   if (!speed.known())
     if (const Status s = probe_network(transport, topology, over, *messages, &speed); s != Status::ok) return s;
-  profile->links[static_cast<std::size_t>(topology::Distance::network)] = {{0, speed.latency, speed.byte, 0}};
+  profile->links[static_cast<std::size_t>(topology::Distance::network)] = {
+      {0, speed.latency, speed.byte, speed.core_byte, speed.core_message}};
+  return Status::ok;
+}
+
+struct Probes {
+  model::CodecProbe fixed, dense;
+};
+
+// Measured once in a process, in a millisecond.
+Probes probes_here() noexcept {
+  static const Probes once{model::measure_codec(codec::Coding::fixed), model::measure_codec(codec::Coding::dense)};
+  return once;
+}
+std::atomic<bool> probed{false};
+
+model::CodecProbe slowest(const model::CodecProbe& a, const model::CodecProbe& b) noexcept {
+  if (!a.known() || !b.known()) return {};
+  return {std::max(a.compress, b.compress), std::max(a.decompress, b.decompress), std::max(a.add, b.add),
+          std::max(a.fused, b.fused)};
+}
+
+// Scales the built-in profile's costs of the codec, which are another processor's, to the slowest rank's. Collective.
+Status take_codec(backend::Transport& transport, const std::vector<Here>& all, model::Profile* profile) {
+  std::vector<Probes> probes;
+  for (const Here& h : all) probes.push_back({h.codec, h.dense});
+  if (!std::all_of(all.begin(), all.end(), [](const Here& h) { return h.probed; })) {
+    const Probes own = probes_here();
+    probed.store(true, std::memory_order_release);
+    if (const Status s = transport.allgather(&own, sizeof own, probes.data()); s != Status::ok) return s;
+  }
+  Probes most = probes.front();
+  for (const Probes& p : probes) most = {slowest(most.fixed, p.fixed), slowest(most.dense, p.dense)};
+  model::scale_codec(most.fixed, most.dense, profile);
   return Status::ok;
 }
 
@@ -132,7 +205,11 @@ std::string key_of(const std::string& text, model::Carrier carrier, const std::v
   std::string key = fmt::format("{}\n{} {} {}\n{}\n", text, static_cast<int>(carrier), profile.mpi, profile.eager_limit,
                                 all.front().levels.data());
   for (const model::Span& s : profile.links[static_cast<std::size_t>(topology::Distance::network)])
-    key += fmt::format("{} {} {} {}\n", s.from, s.alpha, s.beta, s.cpu);
+    key += fmt::format("{} {} {} {} {}\n", s.from, s.alpha, s.beta, s.cpu, s.cpu_message);
+  key += fmt::format("{}\n", core_part(all));
+  for (const auto* costs : {&profile.f32, &profile.dense_f32})
+    for (const model::CodecCost& c : *costs)
+      key += fmt::format("{} {} {} {}\n", c.compress, c.decompress, c.add, c.fused);
   for (const Here& h : all)
     key += fmt::format("{} {} {} {} {} {}\n", std::string_view(h.host.data(), h.host.size()), h.socket, h.cache, h.core,
                        h.numa, h.cores);
@@ -165,6 +242,8 @@ Status find_machine(backend::Transport& transport, model::Carrier carrier, carri
     if (s != Status::ok) return s;
     own.network = known_speed(carrier);
     own.messages = messages != nullptr;
+    own.probed = probed.load(std::memory_order_acquire);
+    if (own.probed) own.codec = probes_here().fixed, own.dense = probes_here().dense;
     if (s = transport.allgather(&own, sizeof own, all.data()); s != Status::ok) return s;
     introductions->clear();
     for (const Here& h : all) introductions->push_back(h.introduction);
@@ -188,6 +267,8 @@ Status find_machine(backend::Transport& transport, model::Carrier carrier, carri
     profile = model::over(carrier, std::move(profile), &of_messages);
     if (between && lacks_network(profile, of_messages, first))
       if (s = take_network(transport, topology, carrier, messages, all, &profile); s != Status::ok) return s;
+    if (between && profile.name == model::built_in().name && !first.named)
+      if (s = take_codec(transport, all, &profile); s != Status::ok) return s;
     profile.mpi = transport.name();  // of this communicator, whoever measured
     profile.eager_limit = first.eager_limit;
     const std::string key = key_of(text, carrier, all, profile);

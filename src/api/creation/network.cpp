@@ -1,5 +1,7 @@
 #include "api/creation/network.hpp"
 
+#include <sched.h>
+
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -19,7 +21,21 @@ namespace {
 constexpr std::size_t short_bytes = 8, long_bytes = std::size_t{256} << 10;
 constexpr double patience = 60;  // seconds, of a message
 
-std::array<std::atomic<double>, 2> latencies, bytes_of;  // of this process, by carrier
+constexpr std::size_t core_bytes = std::size_t{128} << 10;  // of messages whose core time is taken
+
+struct KnownSpeed {
+  std::atomic<double> latency, byte, core_message, core_byte;
+};
+std::array<KnownSpeed, 2> known;  // of this process, by carrier
+
+// About 20 microseconds.
+void work() noexcept {
+  std::uint64_t x = 1;
+  for (int i = 0; i < 16000; ++i) {
+    x = x * 6364136223846793005u + 1;
+    asm volatile("" : "+r"(x));
+  }
+}
 
 struct Neighbours {
   int next = -1, previous = -1;  // -1: this rank measures nothing
@@ -33,15 +49,17 @@ Neighbours neighbours_of(const topology::Topology& topology, int rank) {
   return {};
 }
 
+// `look` waits for completions.
+template <class Look>
 Status pass(carrier::Carrier& messages, Neighbours to, std::uint64_t tag, std::byte* out, std::byte* in,
-            std::size_t bytes) noexcept {
+            std::size_t bytes, const Look& look) noexcept {
   Status s = messages.start_recv(to.previous, tag, in, bytes, 0);
   if (s == Status::ok) s = messages.start_send(to.next, tag, out, bytes, 1);
   const double begun = Waiting::clock();
   for (int left = 2; s == Status::ok && left > 0;) {
     std::array<carrier::Completion, 2> done;
     std::size_t n = 0;
-    s = messages.wait_any(done, &n, 0.05);
+    s = look(done, &n);
     for (std::size_t i = 0; i < n && s == Status::ok; ++i) s = done[i].status;
     left -= static_cast<int>(n);
     if (s == Status::ok && left > 0 && Waiting::clock() - begun > patience)
@@ -57,13 +75,53 @@ Status pass_many(carrier::Carrier& messages, Neighbours to, std::byte* out, std:
                  std::array<double, N>* took) noexcept {
   for (std::size_t k = 0; k <= N; ++k) {
     const double begun = Waiting::clock();
-    if (const Status s = pass(messages, to, k, out, in, bytes); s != Status::ok) return s;
+    const auto wait = [&](std::span<carrier::Completion> done, std::size_t* n) {
+      return messages.wait_any(done, n, 0.05);
+    };
+    if (const Status s = pass(messages, to, k, out, in, bytes, wait); s != Status::ok) return s;
     if (k > 0) (*took)[k - 1] = Waiting::clock() - begun;
   }
   return Status::ok;
 }
 
-Status measure(carrier::Carrier& messages, Neighbours to, std::byte* memory, NetworkSpeed* speed) noexcept {
+double median(std::span<double> all) noexcept {
+  const auto middle = all.begin() + static_cast<std::ptrdiff_t>(all.size() / 2);
+  std::nth_element(all.begin(), middle, all.end());
+  return *middle;
+}
+
+// *took: seconds by which pairs of messages lengthen turns of work and a look, each pair but the first. The kernel's
+// work for messages is in no thread's time, so that the clock counts, and `turn` seconds without messages.
+template <std::size_t N>
+Status pass_beside_work(carrier::Carrier& messages, Neighbours to, std::byte* out, std::byte* in, std::size_t bytes,
+                        std::array<double, N>* took) noexcept {
+  int turns = 0;
+  const auto turn = [&](std::span<carrier::Completion> done, std::size_t* n) {
+    ++turns;
+    work();
+    sched_yield();
+    return messages.wait_any(done, n, 0);
+  };
+  for (std::size_t k = 0; k <= N; ++k) {
+    turns = 0;
+    const double begun = Waiting::clock();
+    if (const Status s = pass(messages, to, k, out, in, bytes, turn); s != Status::ok) return s;
+    const double passed = Waiting::clock() - begun;
+    std::array<double, 9> idle{};
+    const int taken = turns;
+    for (double& one : idle) {
+      std::array<carrier::Completion, 1> none;
+      std::size_t n = 0;
+      const double start = Waiting::clock();
+      if (const Status s = turn(none, &n); s != Status::ok) return s;
+      one = Waiting::clock() - start;
+    }
+    if (k > 0) (*took)[k - 1] = passed - taken * median(idle);
+  }
+  return Status::ok;
+}
+
+Status measure_speed(carrier::Carrier& messages, Neighbours to, std::byte* memory, NetworkSpeed* speed) noexcept {
   std::byte *out = memory, *in = memory + long_bytes;
   std::array<double, 4> brief{};
   std::array<double, 3> whole{};
@@ -73,16 +131,27 @@ Status measure(carrier::Carrier& messages, Neighbours to, std::byte* memory, Net
   return s;
 }
 
+Status measure_core(carrier::Carrier& messages, Neighbours to, std::byte* memory, NetworkSpeed* speed) noexcept {
+  std::byte *out = memory, *in = memory + long_bytes;
+  std::array<double, 3> brief{}, whole{};
+  Status s = pass_beside_work(messages, to, out, in, short_bytes, &brief);
+  if (s == Status::ok) s = pass_beside_work(messages, to, out, in, core_bytes, &whole);
+  if (s == Status::ok) set_core_times(brief, whole, core_bytes, speed);
+  return s;
+}
+
 }  // namespace
 
 NetworkSpeed known_speed(model::Carrier carrier) noexcept {
-  const auto c = static_cast<std::size_t>(carrier);
-  return {latencies.at(c).load(std::memory_order_relaxed), bytes_of.at(c).load(std::memory_order_relaxed)};
+  const KnownSpeed& k = known.at(static_cast<std::size_t>(carrier));
+  const auto read = [](const std::atomic<double>& x) { return x.load(std::memory_order_relaxed); };
+  return {read(k.latency), read(k.byte), read(k.core_message), read(k.core_byte)};
 }
 
 NetworkSpeed slower(NetworkSpeed one, NetworkSpeed other) noexcept {
   if (!one.known() || !other.known()) return {};
-  return {std::max(one.latency, other.latency), std::max(one.byte, other.byte)};
+  return {std::max(one.latency, other.latency), std::max(one.byte, other.byte),
+          std::max(one.core_message, other.core_message), std::max(one.core_byte, other.core_byte)};
 }
 
 Status probe_network(backend::Transport& transport, const topology::Topology& topology, model::Carrier over,
@@ -99,18 +168,32 @@ Status probe_network(backend::Transport& transport, const topology::Topology& to
   }
   if (s = node::agree(transport, s); s != Status::ok) return s;
   NetworkSpeed own;
-  if (const Neighbours to = neighbours_of(topology, transport.rank()); to.next >= 0) {
-    s = measure(messages, to, memory.get(), &own);
+  const Neighbours to = neighbours_of(topology, transport.rank());
+  // All ranks have measured the speed before one works beside messages: hosts may share cores.
+  for (const auto measure : {measure_speed, measure_core}) {
+    if (to.next >= 0) s = measure(messages, to, memory.get(), &own);
     // The carrier may still access the memory of a message that did not end: never free it.
     if (s != Status::ok) static_cast<void>(memory.release());
+    if (s = node::agree(transport, s); s != Status::ok) return s;
   }
-  if (s = node::agree(transport, s); s != Status::ok) return s;
   if (s = transport.allgather(&own, sizeof own, all.data()); s != Status::ok) return s;
   *speed = {};
-  for (const NetworkSpeed& one : all) *speed = {std::max(speed->latency, one.latency), std::max(speed->byte, one.byte)};
-  const auto c = static_cast<std::size_t>(over);
-  latencies.at(c).store(speed->latency, std::memory_order_relaxed);
-  bytes_of.at(c).store(speed->byte, std::memory_order_relaxed);
+  for (const NetworkSpeed& one : all) {
+    speed->latency = std::max(speed->latency, one.latency);
+    speed->byte = std::max(speed->byte, one.byte);
+    speed->core_message += one.core_message / topology.hosts();
+    speed->core_byte += one.core_byte / topology.hosts();
+  }
+  // A core passed as many bytes in and out while the link passed them once, for each host that it serves.
+  const double cores = topology.cores_per_host() * topology.core_part();
+  const double served = cores > 0 ? std::max(1.0, 1 / cores) : 1;
+  speed->core_message = std::min(speed->core_message, speed->latency / 2);
+  speed->core_byte = std::min(speed->core_byte, speed->byte / (2 * served));
+  KnownSpeed& k = known.at(static_cast<std::size_t>(over));
+  k.latency.store(speed->latency, std::memory_order_relaxed);
+  k.byte.store(speed->byte, std::memory_order_relaxed);
+  k.core_message.store(speed->core_message, std::memory_order_relaxed);
+  k.core_byte.store(speed->core_byte, std::memory_order_relaxed);
   return Status::ok;
 }
 

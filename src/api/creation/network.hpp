@@ -17,6 +17,8 @@ namespace stretto::api {
 struct NetworkSpeed {
   double latency = 0;  // seconds
   double byte = 0;     // seconds
+  // Of a core at either end: it passes bytes through the kernel, and serves interrupts.
+  double core_message = 0, core_byte = 0;  // seconds
 
   bool known() const noexcept { return byte > 0; }
 };
@@ -25,9 +27,9 @@ struct NetworkSpeed {
 NetworkSpeed known_speed(model::Carrier carrier) noexcept;
 
 // The first rank of each host sends to that of the next host, and receives from that of the previous host at the same
-// time: 1 MiB a host. *speed is that of the slowest host, the same on all ranks. Collective; all ranks get the same
-// status. timeout: a message took longer than a minute. After a failure `messages` has no further use. Precondition:
-// several hosts.
+// time: 1.5 MiB a host. *speed is that of the slowest host, and the mean of the core's times, the same on all ranks.
+// Collective; all ranks get the same status. timeout: a message took longer than a minute. After a failure `messages`
+// has no further use. Precondition: several hosts.
 Status probe_network(backend::Transport& transport, const topology::Topology& topology, model::Carrier over,
                      carrier::Carrier& messages, NetworkSpeed* speed) noexcept;
 
@@ -38,6 +40,16 @@ inline NetworkSpeed speed_of(std::span<const double> brief, std::span<const doub
   const double latency = *std::min_element(brief.begin(), brief.end());
   const double least = *std::min_element(whole.begin(), whole.end());
   return {latency, std::max(least - latency, 1e-9) / static_cast<double>(bytes)};
+}
+
+// Core times of a message and of its bytes, from those of pairs of messages, of which one is sent and one is received.
+// The least of each counts: others are interrupted. Precondition: neither is empty.
+inline void set_core_times(std::span<const double> brief, std::span<const double> whole, std::size_t bytes,
+                           NetworkSpeed* speed) noexcept {
+  const double short_pair = std::max(*std::min_element(brief.begin(), brief.end()), 0.0);
+  const double long_pair = *std::min_element(whole.begin(), whole.end());
+  speed->core_message = short_pair / 2;
+  speed->core_byte = std::max(long_pair - short_pair, 0.0) / 2 / static_cast<double>(bytes);
 }
 
 // The slower of two; not known where one of them is not.

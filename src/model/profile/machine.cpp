@@ -72,6 +72,11 @@ const Span& Machine::span(topology::Distance d, double bytes) const noexcept {
   return link[i];
 }
 
+double Machine::moving(topology::Distance d, double bytes, double messages) const noexcept {
+  const Span& s = span(d, messages > 0 ? bytes / messages : bytes);
+  return bytes * s.cpu + messages * s.cpu_message;
+}
+
 double Machine::ratio_of(double contributions) const noexcept {
   if (contributions <= 1 || growth <= 0) return ratio;
   return std::max(1.0, value_bits / (value_bits / ratio + growth * std::log2(contributions)));
@@ -97,6 +102,7 @@ Machine machine_of(const Profile& profile, std::uint32_t element, double ratio) 
   m.value_bits = 8.0 * element;
   m.growth = kIndependentGrowth;
   m.step = profile.step;
+  m.eager_limit = static_cast<double>(profile.eager_limit);
   m.combine = {profile.device.launch, profile.gamma};
   m.copy = {profile.device.launch, profile.copy};
   const CodecCost c = at_ratio(costs_for(element, profile.f32, profile.f64), ratio);
@@ -136,6 +142,7 @@ Machine machine_on_device(const Profile& profile, std::uint32_t element, double 
   const Device d = device_of(profile);
   const double share = std::max(reaching, 1);
   Machine m = machine_of(profile, element, ratio);
+  m.eager_limit = 0;
   for (Link& link : m.links) {
     for (Span& s : link) {
       if (!staged) break;

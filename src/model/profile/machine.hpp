@@ -32,6 +32,7 @@ struct Machine {
   double value_bits = 32;
   double growth = 0;
   double step = 0;
+  double eager_limit = 0;                 // Profile::eager_limit
   Rate combine, copy;                     // raw + raw
   Rate compress, decompress, add, fused;  // stream + stream; raw + stream
   Rate quantise, add_codes;               // values to codes; codes + stream
@@ -39,7 +40,9 @@ struct Machine {
   double hop = 0;
 
   const Span& span(topology::Distance d, double bytes) const noexcept;
-  double ratio_of(double contributions) const noexcept;
+  // Of a core at either end, for that many messages of `bytes` in all.
+  double moving(topology::Distance d, double bytes, double messages) const noexcept;
+  double ratio_of(double contributions) const noexcept;  // at least 1
 };
 
 // In bytes, a power of two: longer streams between hosts save more than their codec work. 0: always; infinite: never.

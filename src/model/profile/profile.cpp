@@ -60,6 +60,29 @@ Profile over(Carrier carrier, Profile profile, std::string* messages) {
   return profile;
 }
 
+namespace {
+
+void scale(const CodecProbe& from, const CodecProbe& to, std::vector<CodecCost>* costs) {
+  if (!from.known() || !to.known()) return;
+  // A disturbed measurement does not decide alone.
+  const auto factor = [](double was, double is) { return std::clamp(is / was, 1.0 / 4, 16.0); };
+  for (CodecCost& c : *costs) {
+    c.compress *= factor(from.compress, to.compress);
+    c.decompress *= factor(from.decompress, to.decompress);
+    c.add *= factor(from.add, to.add);
+    c.fused *= factor(from.fused, to.fused);
+  }
+}
+
+}  // namespace
+
+void scale_codec(const CodecProbe& fixed, const CodecProbe& dense, Profile* profile) {
+  scale(profile->probe, fixed, &profile->f32);
+  scale(profile->probe, fixed, &profile->f64);
+  scale(profile->dense_probe, dense, &profile->dense_f32);
+  scale(profile->dense_probe, dense, &profile->dense_f64);
+}
+
 topology::Topology on_network(const Profile& profile, topology::Topology topology) {
   static_cast<void>(topology.lay_on_torus(profile.torus.sides));
   return topology;

@@ -26,7 +26,8 @@ struct Span {
   double from = 0;
   double alpha = 0;
   double beta = 0;
-  double cpu = 0;  // seconds a byte of a core at either end
+  double cpu = 0;          // seconds a byte of a core at either end
+  double cpu_message = 0;  // seconds a message of a core at either end
 };
 using Link = std::vector<Span>;  // ascending from 0; empty: not measured
 
@@ -35,6 +36,14 @@ struct CodecCost {
   double ratio = 1;
   double call = 0;
   double compress = 0, decompress = 0, add = 0, fused = 0;  // stream + stream; raw + stream
+};
+
+// Seconds a byte of the codec on a fixed sample in cache (measure_codec()): to scale costs that another processor's core
+// took. 0: not measured.
+struct CodecProbe {
+  double compress = 0, decompress = 0, add = 0, fused = 0;
+
+  bool known() const noexcept { return compress > 0 && decompress > 0 && add > 0 && fused > 0; }
 };
 
 // By the bytes that one rank holds at most: the operand of allreduce, reduce and broadcast, all blocks of allgather,
@@ -119,6 +128,7 @@ struct Profile : Messages {
   double copy = 0;                              // seconds a byte
   std::vector<CodecCost> f32, f64;              // ascending ratio; linear in 1 / ratio between
   std::vector<CodecCost> dense_f32, dense_f64;  // dense streams, by their own ratio; empty: not measured
+  CodecProbe probe, dense_probe;                // on the core that the codec's costs were measured on
   std::vector<Native> natives;
   std::vector<Switches> switches;
   MemorySpeed memory;
@@ -142,6 +152,9 @@ struct Profile : Messages {
 // network alone (`network_of`), come from the built-in profile, never from another carrier. *messages (optional): name
 // of their source.
 Profile over(Carrier carrier, Profile profile, std::string* messages = nullptr);
+
+// Scales the codec's costs to a core with these probes. Unchanged where a probe is unknown.
+void scale_codec(const CodecProbe& fixed, const CodecProbe& dense, Profile* profile);
 
 // Unchanged unless the numbers of hosts agree.
 topology::Topology on_network(const Profile& profile, topology::Topology topology);

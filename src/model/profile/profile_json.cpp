@@ -101,7 +101,8 @@ class Keys {
 Link read_link(const Node& node) {
   Link link;
   for (const Node& n : node.items()) {
-    const Span s{n.number("from", 0), n.at("alpha").number(), n.at("beta").number(), n.number("cpu", 0)};
+    const Span s{n.number("from", 0), n.at("alpha").number(), n.at("beta").number(), n.number("cpu", 0),
+                 n.number("cpu_message", 0)};
     if (link.empty() ? s.from != 0 : s.from <= link.back().from)
       n.at("from").wrong(link.empty() ? " of the first range is not 0" : " does not ascend");
     link.push_back(s);
@@ -220,8 +221,10 @@ void write_messages(const Messages& m, ordered_json* j) {
   for (std::size_t d = 0; d < topology::kDistances; ++d) {
     if (m.links[d].empty()) continue;
     ordered_json& link = links[topology::name(static_cast<topology::Distance>(d))];
-    for (const Span& s : m.links[d])
+    for (const Span& s : m.links[d]) {
       link.push_back({{"from", s.from}, {"alpha", s.alpha}, {"beta", s.beta}, {"cpu", s.cpu}});
+      if (s.cpu_message > 0) link.back()["cpu_message"] = s.cpu_message;
+    }
   }
   (*j)["links"] = links;
   (*j)["full_duplex"] = m.full_duplex;
@@ -256,6 +259,14 @@ Device read_device(const Node& node) {
   return d;
 }
 
+constexpr std::pair<const char*, CodecProbe Profile::*> kProbes[] = {{"probe", &Profile::probe},
+                                                                     {"dense_probe", &Profile::dense_probe}};
+
+CodecProbe read_probe(const Node& node) {
+  return {node.at("compress").number(), node.at("decompress").number(), node.at("add").number(),
+          node.at("fused").number()};
+}
+
 Profile read(const Node& root) {
   const int version = root.at("version").integer(0);
   if (version != kProfileVersion) {
@@ -276,6 +287,8 @@ Profile read(const Node& root) {
     const Node codec = root.at("codec");
     for (const auto& [key, at] : kCodecs)
       if (codec.has(key)) p.*at = read_costs(codec.at(key));
+    for (const auto& [key, at] : kProbes)
+      if (codec.has(key)) p.*at = read_probe(codec.at(key));
   }
   for (const auto& [provider, key] : kProviders)
     if (root.has(key))
@@ -343,6 +356,11 @@ std::string to_json(const Profile& p) {
   root["gamma"] = p.gamma;
   root["copy"] = p.copy;
   for (const auto& [key, at] : kCodecs) root["codec"][key] = write_costs(p.*at);
+  for (const auto& [key, at] : kProbes) {
+    const CodecProbe& c = p.*at;
+    if (!c.known()) continue;
+    root["codec"][key] = {{"compress", c.compress}, {"decompress", c.decompress}, {"add", c.add}, {"fused", c.fused}};
+  }
   for (const auto& [provider, key] : kProviders) {
     root[key] = ordered_json::array();
     for (const Native& n : p.natives) {

@@ -29,9 +29,9 @@ double Network::latency(const Act& send, std::int32_t from, std::int32_t to, dou
 }
 
 Flow Network::pass(const Act& send, std::int32_t from, std::int32_t to, double bytes, double pieces, Flow ready,
-                   double posted, double* busy) {
+                   double posted, double* busy, double pause) {
   const Span& span = machine_.span(send.distance, bytes / pieces);
-  const double occupied = bytes * span.beta, alpha = latency(send, from, to, span.alpha);
+  const double occupied = bytes * span.beta + pieces * pause, alpha = latency(send, from, to, span.alpha);
   const double hold = occupied + (latency_occupies_ ? alpha : 0);
   Shared& out = out_[static_cast<std::size_t>(from)];
   Shared& in = receiving(to);
@@ -42,7 +42,7 @@ Flow Network::pass(const Act& send, std::int32_t from, std::int32_t to, double b
   const double received = &in != &out ? in.take(able, hold) : sent;
   there.tail = std::max({there.head + occupied - occupied / pieces,
                          std::max(sent, received) + alpha - (hold - occupied), ready.tail + alpha + occupied / pieces});
-  *busy = bytes * span.cpu;
+  *busy = machine_.moving(send.distance, bytes, pieces);
   if (send.distance != topology::Distance::network) return there;
 
   const auto host_from = static_cast<std::size_t>(programs_.all[static_cast<std::size_t>(from)].host);

@@ -20,9 +20,9 @@ class Network {
   Network(const Programs& programs, const Machine& machine, bool latency_occupies);
 
   // Arrival of a message that is ready at `ready`, with a receive posted at `posted`. *busy: seconds of a core at each
-  // end.
+  // end. `pause`: seconds for which the link waits in each piece.
   Flow pass(const Act& send, std::int32_t from, std::int32_t to, double bytes, double pieces, Flow ready, double posted,
-            double* busy);
+            double* busy, double pause = 0);
 
  private:
   struct Shared {  // a queue, busy until `free`

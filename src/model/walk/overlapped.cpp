@@ -153,6 +153,20 @@ class Overlapped {
     return out;
   }
 
+  // Work of the core at either end of a message between hosts. Inside a host it overlaps the transfer (travel()).
+  double moving(const Act& a, double wire, double pieces) const noexcept {
+    return a.distance == topology::Distance::network ? machine_.moving(a.distance, wire, pieces) : 0;
+  }
+
+  // The rendezvous of a long message waits until the receiver's core looks for messages: between its codec's calls.
+  // Raw blocks travel in messages without a rendezvous (select::segment_for).
+  double pause(const Rank& to, const Act& a, double wire, double pieces) const noexcept {
+    const double raw = to.forms.bytes(a);
+    const bool waits = a.distance == topology::Distance::network && machine_.eager_limit > 0 && wire < raw &&
+                       wire / pieces > machine_.eager_limit;
+    return waits ? machine_.fused.of(raw / pieces) / 2 * to.program.share : 0;
+  }
+
   // *at: the inputs are ready. False: an incomplete message precedes.
   bool may_start(const Rank& r, const Act& a, Flow* at) const {
     *at = {};
@@ -223,7 +237,8 @@ class Overlapped {
     if (a.kind == Kind::send) {
       const double pieces = r.forms.pieces(a);
       const double seconds = r.forms.pack(a, &own.parcel);
-      at = compute(r, at, seconds + pieces * machine_.step, pieces, core_of(r, a.lane));
+      at = compute(r, at, seconds + pieces * machine_.step + moving(a, own.parcel.wire, pieces), pieces,
+                   core_of(r, a.lane));
       if (seconds > 0) set(r, a.src, a.slots, at);
       r.wire += own.parcel.wire;
     }
@@ -274,7 +289,9 @@ class Overlapped {
       p.busy = 0;
       return;
     }
-    p.there = network_.pass(sent(m), m.from, m.to, out.parcel.wire, pieces, out.ready, posted, &p.busy);
+    p.there = network_.pass(sent(m), m.from, m.to, out.parcel.wire, pieces, out.ready, posted, &p.busy,
+                            pause(d, got(m), out.parcel.wire, pieces));
+    if (sent(m).distance == topology::Distance::network) p.busy = 0;  // moving()
     if (p.busy <= 0) return;
     const double begun = p.there.head;
     for (Rank* r : {&s, &d}) {
@@ -314,8 +331,9 @@ class Overlapped {
     const double pieces = d.forms.pieces(a);
     const double contributions =
         ranks_[static_cast<std::size_t>(m.from)].ready[static_cast<std::size_t>(m.send)].parcel.contributions;
-    const Flow made = compute(d, in, d.forms.take(a, contributions) + pieces * machine_.step, pieces,
-                              p.core != nullptr ? *p.core : d.core);
+    const double wire = ranks_[static_cast<std::size_t>(m.from)].ready[static_cast<std::size_t>(m.send)].parcel.wire;
+    const double work = d.forms.take(a, contributions) + moving(sent(m), wire, pieces);
+    const Flow made = compute(d, in, work + pieces * machine_.step, pieces, p.core != nullptr ? *p.core : d.core);
     if (a.level != d.level) d.others = std::max(d.others, made.tail);
     for (std::int32_t i = 0; i < a.slots; ++i) {
       SlotState& h = d.slots[static_cast<std::size_t>(a.dst + i)];

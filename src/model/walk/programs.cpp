@@ -218,7 +218,7 @@ Status make_programs(const schedule::Algorithm& algorithm, schedule::Request req
     out.all.push_back(program_of(walked[r], numberings[r], topology, period, leaf));
     Program& p = out.all.back();
     const auto on_host = static_cast<double>(topology.ranks_of(p.host).size());
-    if (folding.cores > 0) p.share = std::max(1.0, on_host / folding.cores);
+    if (folding.cores > 0) p.share = std::max(1.0, on_host / (folding.cores * topology.core_part()));
   }
 
   // A message's counterpart is in the peer's own schedule, and at that place in the representing program.
