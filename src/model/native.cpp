@@ -128,7 +128,7 @@ double streamed_node(const Machine& m, schedule::Collective collective, int rank
 }
 
 double streams_over_raw(const Profile& profile, schedule::Collective collective, int ranks, std::uint32_t element,
-                        double bytes, double ratio) noexcept {
+                        double bytes, double ratio) {
   const MemorySpeed& speed = profile.memory;
   if (!speed.known() || collective != schedule::Collective::allreduce ||
       bytes < static_cast<double>(MemorySpeed::least_streamed))

@@ -36,7 +36,7 @@ constexpr bool scattered(int ranks, int cores, double bytes) noexcept { return r
 // work scales with the profile's costs, and what passes between cores with the ratio. Infinite: not measured, or there
 // is none.
 double streams_over_raw(const Profile& profile, schedule::Collective collective, int ranks, std::uint32_t element,
-                        double bytes, double ratio) noexcept;
+                        double bytes, double ratio);
 
 // Streams replace raw values in memory below this part of their time.
 inline constexpr double worthwhile_streams = 0.8;

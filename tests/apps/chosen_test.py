@@ -106,9 +106,10 @@ def compare(hosts, slots, machine_file, directory):
             for cell in cells:
                 path, seconds = told(cell["collective"], cell["bytes"], hosts, slots, machine_file, bound, cell["ratio"])
                 assert path == path_of(cell["algorithm"], cell["payload"]), (hosts, slots, bound, path, cell)
-                # Times are equal where no rank shares a host, whose caches a run sees, and where no ratio was predicted.
+                # Times are equal where no rank shares a host, whose caches a run sees, and where no ratio was predicted. A run
+                # also sees that these hosts share the cores of one machine.
                 apart = slots == 1 and cell["ratio"] == 1
-                assert not apart or abs(cell["seconds"] / seconds - 1) < 1e-5, (hosts, slots, bound, seconds, cell)
+                assert not apart or abs(cell["seconds"] / seconds - 1) < (1e-5 if hosts == 1 else 0.02), (hosts, slots, bound, seconds, cell)
                 seen.add(path)
             report = pathlib.Path(directory, f"{hosts}x{slots}-{bound}.json")
             given = {"STRETTO_BOUND": f"abs:{bound}"} if bound else {}

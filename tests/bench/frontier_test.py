@@ -49,7 +49,7 @@ class Measured(unittest.TestCase):
         with unittest.mock.patch.object(frontier, "CODERS", some), unittest.mock.patch.dict(sys.modules, {"zfpy": None}):
             found = list(frontier.measure("line", x, 1e-3, 1, missing))
         self.assertEqual(missing, {"zfp": "no package zfpy"})
-        self.assertEqual([one["coder"] for one in found], ["stretto fixed"] * 2 + ["stretto dense"] * 2)
+        self.assertEqual([one["coder"] for one in found], ["stretto fixed"] * 2 + ["stretto dense"] * 2 + ["stretto shaped"] * 2)
         self.assertTrue(all(0.5 < one["error"] <= 1 and one["smaller"] > 4 and one["value"] > 0 for one in found), found)
 
 

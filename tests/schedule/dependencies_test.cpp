@@ -60,7 +60,7 @@ bool overlap(const Range& a, const Range& b) {
 }
 
 // The rule as schedule.hpp says it, pair by pair.
-bool conflict(const Step& a, const Step& b) {
+bool depends_by_rule(const Step& a, const Step& b) {
   const auto touches = [](const Step& writer, const Step& s) {
     const Range w = written_by(writer);
     return overlap(w, read_by(s)) || overlap(w, written_by(s));
@@ -85,7 +85,7 @@ TEST(Dependencies, TheTransitiveClosureIsTheRule) {
             before[i].insert(before[static_cast<std::size_t>(e)].begin(), before[static_cast<std::size_t>(e)].end());
           }
           for (std::size_t e = 0; e < i; ++e) {
-            if (!conflict(s.steps[e], s.steps[i])) continue;
+            if (!depends_by_rule(s.steps[e], s.steps[i])) continue;
             rule[i].insert(static_cast<int>(e));
             rule[i].insert(rule[e].begin(), rule[e].end());
           }

@@ -30,8 +30,8 @@ Status check_shape(const Shape& shape, std::uint64_t* count) noexcept {
   return Status::ok;
 }
 
-// Of the options those that streams of integers take.
-Options inner(const Options& options) noexcept {
+// The options that streams of integers take.
+Options options_of_codes(const Options& options) noexcept {
   Options o;
   o.isa = options.isa;
   o.parallel = options.parallel;
@@ -68,7 +68,7 @@ class Writer {
   bool prepare(const Kernels& kernels) noexcept {
     if (!quantise(x_, count_, &info_, q_.get(), lanes_.get(), kernels, options_)) return false;
     double bytes = 0;
-    axes_ = sample_.choose(shape_, q_.get(), inner(options_), &bytes);
+    axes_ = sample_.choose(shape_, q_.get(), options_of_codes(options_), &bytes);
     const double dense_bytes = sample_.values(info_.type, x_, info_.eps, options_);
     const double more = static_cast<double>(kHeaderBytes + shape_bytes(shape_.axes));  // than a dense stream's header
     return bytes + more < kWorthIt * dense_bytes;
@@ -83,7 +83,7 @@ class Writer {
     if (info_.exceptions > 0) {
       expand_map();
       double bytes = 0;
-      map_axes = sample_.choose(shape_, q_.get(), inner(options_), &bytes);
+      map_axes = sample_.choose(shape_, q_.get(), options_of_codes(options_), &bytes);
       if (const Status s = write_integers(map_axes, out, &at); s != Status::ok) return s;
       const Status s = info_.type == Type::f64 ? write_values<double>(out, &at, &one_value)
                                                : write_values<float>(out, &at, &one_value);
@@ -105,7 +105,8 @@ class Writer {
   Status write_integers(Axes axes, MutableBytes out, std::size_t* at) noexcept {
     take_differences(shape_, axes, q_.get(), options_.parallel);
     std::size_t written = 0;
-    const Status s = codec::compress(Type::i32, q_.get(), count_, 1, out.subspan(*at), &written, inner(options_));
+    const Status s =
+        codec::compress(Type::i32, q_.get(), count_, 1, out.subspan(*at), &written, options_of_codes(options_));
     *at += written;
     return s;
   }

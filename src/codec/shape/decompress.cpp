@@ -122,8 +122,8 @@ Status decode(const View& v, std::uint64_t first, std::size_t n, void* y, const 
   return Status::ok;
 }
 
-// Of the options those that the streams inside take.
-Options inner(const Options& options) noexcept {
+// The options that the streams inside take.
+Options options_inside(const Options& options) noexcept {
   Options o;
   o.isa = options.isa;
   o.parallel = options.parallel;
@@ -144,7 +144,7 @@ Status decompress_slice(Bytes in, std::uint64_t first, std::size_t n, void* y, c
   const FloatEnvironment environment;
   return with_stored_type(v.info.type, [&](auto* tag) {
     using T = std::remove_pointer_t<decltype(tag)>;
-    return decode<T>(v, first, n, y, inner(options), divisor);
+    return decode<T>(v, first, n, y, options_inside(options), divisor);
   });
 }
 

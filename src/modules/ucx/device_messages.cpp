@@ -16,7 +16,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr auto longest_end = std::chrono::milliseconds(200);
 
-struct Transfer {
+struct PostedTransfer {
   std::uint64_t id;
   int peer;
   bool sends;
@@ -35,10 +35,10 @@ class UcxDeviceMessages final : public DeviceMessages {
     abort();
     const auto end = Clock::now() + longest_end;
     Waiting waiting(true);
-    const auto moves = [this](Transfer& t) { return !has_ended(t); };
+    const auto moves = [this](PostedTransfer& t) { return !has_ended(t); };
     while (std::any_of(transfers_.begin(), transfers_.end(), moves) && Clock::now() < end)
       if (worker_.progress() == 0) waiting.rest();
-    for (Transfer& t : transfers_)
+    for (PostedTransfer& t : transfers_)
       if (t.request) worker_.ucp().request_free(t.request);
   }
   UcxDeviceMessages(const UcxDeviceMessages&) = delete;
@@ -78,14 +78,14 @@ class UcxDeviceMessages final : public DeviceMessages {
 
   void abort() noexcept override {
     aborted_ = true;
-    for (const Transfer& t : transfers_)
+    for (const PostedTransfer& t : transfers_)
       if (!t.sends && t.request) worker_.ucp().request_cancel(worker_.handle(), t.request);
   }
 
  private:
   // Ends with its peer's status if it cannot begin. The list has room.
   void begin(const DeviceTransfer& given) noexcept {
-    Transfer t{given.id, given.peer, given.sends, given.bytes};
+    PostedTransfer t{given.id, given.peer, given.sends, given.bytes};
     ucp_ep_h endpoint = nullptr;
     ucp_request_param_t how{};
     how.op_attr_mask = UCP_OP_ATTR_FIELD_MEMORY_TYPE;
@@ -109,7 +109,7 @@ class UcxDeviceMessages final : public DeviceMessages {
     transfers_.push_back(t);
   }
 
-  bool has_ended(Transfer& t) noexcept {
+  bool has_ended(PostedTransfer& t) noexcept {
     if (!t.request) return true;
     ucp_tag_recv_info_t info{};
     const ucs_status_t s =
@@ -121,7 +121,7 @@ class UcxDeviceMessages final : public DeviceMessages {
     return true;
   }
 
-  Completion completion(const Transfer& t) const noexcept {
+  Completion completion(const PostedTransfer& t) const noexcept {
     const ucs_status_t lost = worker_.lost(t.peer);
     if (t.status == UCS_ERR_MESSAGE_TRUNCATED || (t.status == UCS_OK && !t.sends && t.came != t.bytes))
       return {t.id, t.came,
@@ -134,7 +134,7 @@ class UcxDeviceMessages final : public DeviceMessages {
   // UCX does not bind a receive to its sender (carrier.cpp).
   void withdraw_from_lost() noexcept {
     losses_ = worker_.losses();
-    for (const Transfer& t : transfers_)
+    for (const PostedTransfer& t : transfers_)
       if (!t.sends && t.request && worker_.lost(t.peer) != UCS_OK)
         worker_.ucp().request_cancel(worker_.handle(), t.request);
   }
@@ -142,7 +142,7 @@ class UcxDeviceMessages final : public DeviceMessages {
   UcxWorker& worker_;
   unsigned losses_ = 0;
   bool aborted_ = false;
-  std::vector<Transfer> transfers_;
+  std::vector<PostedTransfer> transfers_;
 };
 
 }  // namespace

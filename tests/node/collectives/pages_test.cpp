@@ -74,14 +74,15 @@ TEST(Pages, UnitsOfALongSlotCoverItsEnd) {
 // On one level a rank's slots hold the parts that others combine, and at most its own part besides.
 TEST(Pages, FirstLongSumMapsFewPagesAndManySumsMapNoMoreThanTheyUse) {
   if (!maps_single_pages()) return;
-  for (const auto& [ranks, slot] : {std::pair{2, GroupOptions{}.slot},
-                                    {3, GroupOptions{}.slot},
-                                    {5, GroupOptions{}.slot},
-                                    {2, slot_for(2)},
-                                    {3, slot_for(3)}}) {
-    SCOPED_TRACE(testing::Message() << ranks << " ranks, slots of " << slot << " bytes");
+  for (const auto& layout : {std::pair{2, GroupOptions{}.slot},
+                             {3, GroupOptions{}.slot},
+                             {5, GroupOptions{}.slot},
+                             {2, slot_for(2)},
+                             {3, slot_for(3)}}) {
+    const int ranks = layout.first;
+    SCOPED_TRACE(testing::Message() << ranks << " ranks, slots of " << layout.second << " bytes");
     Options options;
-    options.group.slot = slot;
+    options.group.slot = layout.second;
     options.group.cores = ranks;
     options.memory = {.process = false, .arena = false, .xpmem = false, .kernel = false};
     on_collectives(ranks, options, [&](Collectives& c) {
