@@ -37,7 +37,7 @@ bool read(const char* name, std::uint64_t* value) noexcept {
 
 // Open MPI over TCP: component ob1 (unselected ones lose their variables) above tcp. Other MPIs over TCP (MPICH) use no
 // rendezvous; those over RDMA fetch announced messages past any queue.
-std::size_t ask() noexcept {
+std::size_t query_eager_limit() noexcept {
   // Open MPI makes this the process' level: request the current one.
   int level = MPI_THREAD_SINGLE, provided = 0;
   if (MPI_Query_thread(&level) != MPI_SUCCESS || MPI_T_init_thread(level, &provided) != MPI_SUCCESS) return 0;
@@ -50,7 +50,7 @@ std::size_t ask() noexcept {
 }  // namespace
 
 std::size_t mpi_eager_limit() noexcept {
-  static const std::size_t once = ask();
+  static const std::size_t once = query_eager_limit();
   return once;
 }
 

@@ -28,7 +28,7 @@ int drop(MPI_Comm, int, void* value, void*) noexcept {
   return MPI_SUCCESS;
 }
 
-int keyval() noexcept {
+int keyval_of_bound() noexcept {
   static const int key = [] {
     int made = MPI_KEYVAL_INVALID;
     if (PMPI_Comm_create_keyval(copy_bound, drop, &made, nullptr) != MPI_SUCCESS) made = MPI_KEYVAL_INVALID;
@@ -40,20 +40,20 @@ int keyval() noexcept {
 }  // namespace
 
 bool hand_on(MPI_Comm parent, const Bound& bound) {
-  if (keyval() == MPI_KEYVAL_INVALID) return false;
+  if (keyval_of_bound() == MPI_KEYVAL_INVALID) return false;
   auto attribute = std::make_unique<BoundAttribute>(BoundAttribute{bound, true});
-  if (PMPI_Comm_set_attr(parent, keyval(), attribute.get()) != MPI_SUCCESS) return false;
+  if (PMPI_Comm_set_attr(parent, keyval_of_bound(), attribute.get()) != MPI_SUCCESS) return false;
   static_cast<void>(attribute.release());
   return true;
 }
 
-void end_inheritance(MPI_Comm parent) noexcept { PMPI_Comm_delete_attr(parent, keyval()); }
+void end_inheritance(MPI_Comm parent) noexcept { PMPI_Comm_delete_attr(parent, keyval_of_bound()); }
 
 std::optional<Bound> inherited_bound(MPI_Comm comm) noexcept {
   BoundAttribute* attribute = nullptr;
   int present = 0;
-  if (keyval() == MPI_KEYVAL_INVALID || PMPI_Comm_get_attr(comm, keyval(), &attribute, &present) != MPI_SUCCESS ||
-      !present)
+  if (keyval_of_bound() == MPI_KEYVAL_INVALID ||
+      PMPI_Comm_get_attr(comm, keyval_of_bound(), &attribute, &present) != MPI_SUCCESS || !present)
     return std::nullopt;
   return attribute->bound;
 }

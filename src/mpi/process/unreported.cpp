@@ -20,7 +20,7 @@ std::atomic<bool> seen{false}, made{false};
 constexpr const char* kFirst = "STRETTO_FIRST_PROCESS";
 
 using Path = char[64];
-void path_of(long process, Path& path) noexcept {
+void marker_path(long process, Path& path) noexcept {
   std::snprintf(path, sizeof path, "/tmp/stretto-mpi-seen-%ld", process);
 }
 
@@ -51,14 +51,14 @@ bool is_first_rank() noexcept {
   std::snprintf(text, sizeof text, "%ld", static_cast<long>(getpid()));
   static_cast<void>(setenv(kFirst, text, 0));
   Path path;
-  path_of(getpid(), path);
+  marker_path(getpid(), path);
   unlink(path);
 }
 
 [[gnu::destructor]] void end() noexcept {
   if (!is_wanted() || first_process() != getpid()) return;
   Path path;
-  path_of(getpid(), path);
+  marker_path(getpid(), path);
   if (unlink(path) == 0 || made || !is_first_rank()) return;
   std::fputs(seen ? "stretto: the program ended without MPI_Finalize, so there is no report\n"
                   : "stretto: no MPI call was seen, so there was nothing to speed up: the program never calls "
@@ -73,7 +73,7 @@ void mpi_was_seen() noexcept {
   const long process = first_process();
   if (process == 0 || process == getpid() || !is_wanted()) return;
   Path path;
-  path_of(process, path);
+  marker_path(process, path);
   const int file = open(path, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600);
   if (file >= 0) close(file);
 }
