@@ -187,7 +187,13 @@ model::CodecProbe slowest(const model::CodecProbe& a, const model::CodecProbe& b
 // Scales the built-in profile's costs of the codec, which are another processor's, to the slowest rank's. Collective.
 Status take_codec(backend::Transport& transport, const std::vector<Here>& all, model::Profile* profile) {
   std::vector<Probes> probes;
-  for (const Here& h : all) probes.push_back({h.codec, h.dense});
+  Status room = Status::ok;
+  try {
+    for (const Here& h : all) probes.push_back({h.codec, h.dense});
+  } catch (...) {
+    room = fail(Status::out_of_memory, std::string_view("no memory for the speed of the codec"));
+  }
+  if (room = node::agree(transport, room); room != Status::ok) return room;
   if (!std::all_of(all.begin(), all.end(), [](const Here& h) { return h.probed; })) {
     const Probes own = probes_here();
     probed.store(true, std::memory_order_release);
@@ -216,7 +222,7 @@ std::string key_of(const std::string& text, model::Carrier carrier, const std::v
   return key;
 }
 
-Status describe(int ranks, Here* own, std::vector<Here>* all) noexcept {
+Status describe(int ranks, Here* own, std::vector<Here>* all, std::vector<Introduction>* introductions) noexcept {
   try {
     *own = look();
     own->introduction = introduce();
@@ -224,9 +230,22 @@ Status describe(int ranks, Here* own, std::vector<Here>* all) noexcept {
     const std::string_view levels = given != nullptr ? given : topology::all_levels;
     std::copy_n(levels.begin(), std::min(levels.size(), own->levels.size() - 1), own->levels.begin());
     all->resize(static_cast<std::size_t>(ranks));
+    introductions->resize(all->size());
     return Status::ok;
   } catch (...) {
     return fail(Status::out_of_memory, std::string_view("no memory to describe the machine"));
+  }
+}
+
+// Rank 0 reads the text as all others do: all ranks then hold the same to the last bit.
+Status read_profile(const std::string& text, const std::vector<Here>& all, model::Carrier carrier,
+                    model::Profile* profile, topology::Topology* topology, std::string* of_messages) noexcept {
+  try {
+    if (const Status s = model::parse_cached(text, profile); s != Status::ok) return s;
+    *profile = model::over(carrier, std::move(*profile), of_messages);
+    return topology_of(all, topology);
+  } catch (...) {
+    return fail(Status::out_of_memory, std::string_view("no memory for the machine's profile"));
   }
 }
 
@@ -238,15 +257,14 @@ Status find_machine(backend::Transport& transport, model::Carrier carrier, carri
   try {
     Here own;
     std::vector<Here> all;
-    Status s = node::agree(transport, describe(transport.size(), &own, &all));
+    Status s = node::agree(transport, describe(transport.size(), &own, &all, introductions));
     if (s != Status::ok) return s;
     own.network = known_speed(carrier);
     own.messages = messages != nullptr;
     own.probed = probed.load(std::memory_order_acquire);
     if (own.probed) own.codec = probes_here().fixed, own.dense = probes_here().dense;
     if (s = transport.allgather(&own, sizeof own, all.data()); s != Status::ok) return s;
-    introductions->clear();
-    for (const Here& h : all) introductions->push_back(h.introduction);
+    std::transform(all.begin(), all.end(), introductions->begin(), [](const Here& h) { return h.introduction; });
     const auto elsewhere = [&](const Here& h) { return h.host != all.front().host; };
     const bool between = std::any_of(all.begin(), all.end(), elsewhere);
     std::string given, text;
@@ -257,14 +275,13 @@ Status find_machine(backend::Transport& transport, model::Carrier carrier, carri
       if (between) first.eager_limit = transport.eager_limit();
     }
     s = share(transport, s, given, &text, &first);
-    // Rank 0 reads the text as all others do: all ranks then hold the same to the last bit.
     model::Profile profile;
-    if (s == Status::ok) s = model::parse_cached(text, &profile);
     topology::Topology topology;
-    if (s == Status::ok) s = topology_of(all, &topology);
-    if (s != Status::ok) return s;
     std::string of_messages;
-    profile = model::over(carrier, std::move(profile), &of_messages);
+    if (s == Status::ok) s = read_profile(text, all, carrier, &profile, &topology, &of_messages);
+    // Probes between hosts are collective.
+    if (between) s = node::agree(transport, s);
+    if (s != Status::ok) return s;
     if (between && lacks_network(profile, of_messages, first))
       if (s = take_network(transport, topology, carrier, messages, all, &profile); s != Status::ok) return s;
     if (between && profile.name == model::built_in().name && !first.named)
