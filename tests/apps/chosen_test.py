@@ -97,7 +97,7 @@ def compare(hosts, slots, machine_file, directory):
             assert len(cells) == CELLS, lines
             # A report has the ratio of the coding that was chosen. So a question with both ratios can be asked of fixed streams alone.
             cells = [cell for cell in cells if cell["coding"] != DENSE]
-            assert len(cells) > CELLS // 2, lines
+            assert len(cells) > CELLS // 4, lines
             started = [call["algorithm"] for call in calls if call["collective"] == "iallreduce"]
             # Exchanges of Open MPI take turns between hosts, and long sums avoid them. Short ones are native.
             whole = "Open MPI" in VERSION and hosts > 1
@@ -106,10 +106,9 @@ def compare(hosts, slots, machine_file, directory):
             for cell in cells:
                 path, seconds = told(cell["collective"], cell["bytes"], hosts, slots, machine_file, bound, cell["ratio"])
                 assert path == path_of(cell["algorithm"], cell["payload"]), (hosts, slots, bound, path, cell)
-                # Times are equal where no rank shares a host, whose caches a run sees, and where no ratio was predicted. A run
-                # also sees that these hosts share the cores of one machine.
+                # Times are equal where no rank shares a host, whose caches a run sees, and where no ratio was predicted.
                 apart = slots == 1 and cell["ratio"] == 1
-                assert not apart or abs(cell["seconds"] / seconds - 1) < (1e-5 if hosts == 1 else 0.02), (hosts, slots, bound, seconds, cell)
+                assert not apart or abs(cell["seconds"] / seconds - 1) < 1e-5, (hosts, slots, bound, seconds, cell)
                 seen.add(path)
             report = pathlib.Path(directory, f"{hosts}x{slots}-{bound}.json")
             given = {"STRETTO_BOUND": f"abs:{bound}"} if bound else {}

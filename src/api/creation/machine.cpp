@@ -113,7 +113,6 @@ Status topology_of(const std::vector<Here>& all, topology::Topology* topology) {
     if (h.cores > 0) cores = cores > 0 ? std::min(cores, h.cores) : h.cores;
   }
   *topology = topology::Topology(std::move(places), cores);
-  topology->share_cores(core_part(all));
   const Status s = topology->take_levels(all.front().levels.data());
   return s == Status::ok ? s : fail(s, "STRETTO_LEVELS: {}", message());
 }
@@ -207,12 +206,12 @@ Status take_codec(backend::Transport& transport, const std::vector<Here>& all, m
 
 // Everything that a model depends on, as text.
 std::string key_of(const std::string& text, model::Carrier carrier, const std::vector<Here>& all,
-                   const model::Profile& profile) {
+                   const model::Profile& profile, const topology::Topology& topology) {
   std::string key = fmt::format("{}\n{} {} {}\n{}\n", text, static_cast<int>(carrier), profile.mpi, profile.eager_limit,
                                 all.front().levels.data());
   for (const model::Span& s : profile.links[static_cast<std::size_t>(topology::Distance::network)])
     key += fmt::format("{} {} {} {} {}\n", s.from, s.alpha, s.beta, s.cpu, s.cpu_message);
-  key += fmt::format("{}\n", core_part(all));
+  key += fmt::format("{}\n", topology.core_part());
   for (const auto* costs : {&profile.f32, &profile.dense_f32})
     for (const model::CodecCost& c : *costs)
       key += fmt::format("{} {} {} {}\n", c.compress, c.decompress, c.add, c.fused);
@@ -282,13 +281,15 @@ Status find_machine(backend::Transport& transport, model::Carrier carrier, carri
     // Probes between hosts are collective.
     if (between) s = node::agree(transport, s);
     if (s != Status::ok) return s;
+    // A profile that the user names says what hosts are. Commands then answer as programs choose.
+    if (!first.named) topology.share_cores(core_part(all));
     if (between && lacks_network(profile, of_messages, first))
       if (s = take_network(transport, topology, carrier, messages, all, &profile); s != Status::ok) return s;
     if (between && profile.name == model::built_in().name && !first.named)
       if (s = take_codec(transport, all, &profile); s != Status::ok) return s;
     profile.mpi = transport.name();  // of this communicator, whoever measured
     profile.eager_limit = first.eager_limit;
-    const std::string key = key_of(text, carrier, all, profile);
+    const std::string key = key_of(text, carrier, all, profile, topology);
     *chooser = Choosers::here().of(key, std::move(profile), std::move(topology), std::move(of_messages));
     return s;
   } catch (...) {
