@@ -1,6 +1,6 @@
 # Precompiled headers: a third of the time that a file takes would go into the same headers of others. They are no substitute for an
-# #include. With ccache they are off, since it does better by itself, and for Clang, which wants the same macros
-# everywhere: so the build with AddressSanitizer finds an #include that is missing, as does -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON.
+# #include: -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON finds one that is missing. With ccache they are off, since it does better by itself, and for
+# Clang, which wants the same macros everywhere. Builds with sanitizers compile several files at once instead (CMAKE_UNITY_BUILD of the presets).
 if("${CMAKE_CXX_COMPILER_LAUNCHER}" MATCHES ccache OR NOT CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   set(CMAKE_DISABLE_PRECOMPILE_HEADERS ON)
 endif()
