@@ -15,7 +15,8 @@ namespace stretto::codec {
 namespace shaped {
 namespace {
 
-constexpr double kWorthIt = 0.98;  // of the dense stream's estimated bytes
+constexpr double kWorthIt = 0.98;   // of the dense stream's estimated bytes
+constexpr double kClearGain = 0.9;  // likewise: the dense stream is not made, too
 
 Status check_shape(const Shape& shape, std::uint64_t* count) noexcept {
   if (shape.axes < 1 || shape.axes > kMaxAxes)
@@ -69,10 +70,13 @@ class Writer {
     if (!quantise(x_, count_, &info_, q_.get(), lanes_.get(), kernels, options_)) return false;
     double bytes = 0;
     axes_ = sample_.choose(shape_, q_.get(), options_of_codes(options_), &bytes);
-    const double dense_bytes = sample_.values(info_.type, x_, info_.eps, options_);
+    dense_bytes_ = sample_.values(info_.type, x_, info_.eps, options_);
     const double more = static_cast<double>(kHeaderBytes + shape_bytes(shape_.axes));  // than a dense stream's header
-    return bytes + more < kWorthIt * dense_bytes;
+    return bytes + more < kWorthIt * dense_bytes_;
   }
+
+  // Of the stream that has been written.
+  bool gains_clearly() const noexcept { return static_cast<double>(info_.bytes) < kClearGain * dense_bytes_; }
 
   Status write(MutableBytes out, std::size_t* written) noexcept {
     std::size_t at = kHeaderBytes + shape_bytes(shape_.axes);
@@ -168,6 +172,7 @@ class Writer {
   std::unique_ptr<std::int32_t[]> q_;
   std::unique_ptr<std::uint32_t[]> lanes_;
   Axes axes_ = 0;
+  double dense_bytes_ = 0;  // estimated
 };
 
 }  // namespace
@@ -191,7 +196,7 @@ Status compress_shaped(Type t, const void* x, const Shape& shape, double eps, Mu
   if (!writer.prepare(*kernels)) return write_dense();
   const Status s = writer.write(out, written);
   if (s == Status::buffer_too_small) return write_dense();
-  if (s != Status::ok) return s;
+  if (s != Status::ok || writer.gains_clearly()) return s;
   // The sample may be wrong, by a third where the array changes along its slow axes: the shorter stream is kept.
   const std::size_t bytes = *written;
   const std::unique_ptr<std::byte[]> kept(new (std::nothrow) std::byte[bytes]);
