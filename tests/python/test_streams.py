@@ -283,5 +283,6 @@ def test_codings_differ_in_bytes_alone():
     assert dense.nbytes < fixed.nbytes and np.array_equal(dense.decompress(), fixed.decompress())
     assert (fixed + dense).coding == dense[:1000].coding == (dense * 2).coding == "dense"
     assert np.array_equal((fixed + dense).decompress(), (fixed + fixed).decompress())
-    with pytest.raises(stretto.ArgumentError, match="coding is 'packed'; it takes auto, fixed, dense"):
+    with pytest.raises(stretto.ArgumentError, match="coding is 'packed'; it takes auto, fixed, dense, shaped"):
         stretto.compress(x, abs=1e-3, coding="packed")
+    assert stretto.compress(np.float32(3), abs=1e-3, coding="shaped").coding == "dense"

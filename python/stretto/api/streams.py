@@ -6,6 +6,7 @@ import math
 import numbers
 import operator
 from collections.abc import Iterable
+from typing import get_args
 
 import numpy as np
 
@@ -54,9 +55,11 @@ def compress(x, *, abs: float | None = None, rel: float | None = None, ignore_ab
             raise UnsupportedError(f"marks={marks} of an array in {values.memory}; a stream made on a GPU has none")
         return device_streams.compress(x, values, kind, abs, rel, ignore_above)
     eps = eps_of(values, kind, abs, rel, ignore_above, threads, marks)
+    if coding not in get_args(StreamCoding):
+        raise ArgumentError(f"coding is {coding!r}; it takes {', '.join(get_args(StreamCoding))}")
     shape = extents(values.shape, arrays.type_of(values.dtype)[1]) if coding == "shaped" else []
     content = _core.compress(kind, arrays.buffer(values), eps, checksum, threads, marks, kept_from(rel, ignore_above),
-                             member(_core.Coding, "dense" if shape else coding, "coding"), shape)
+                             member(_core.Coding, "dense" if coding == "shaped" else coding, "coding"), shape)
     return Stream._of(content, values.shape, values.dtype)
 
 

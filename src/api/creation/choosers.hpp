@@ -1,4 +1,4 @@
-// CachedChooser for later communicators: a model's first answer takes the time of several calls.
+// Models kept for later communicators: the first answer of a model takes the time of several calls.
 #pragma once
 
 #include <algorithm>

@@ -76,7 +76,7 @@ Status measure(node::Collectives& node, const std::vector<float>& x, std::vector
   return Status::ok;
 }
 
-// That of the slowest rank, rounded so that equal machines share a model.
+// The slowest rank counts. Speeds are rounded, so that equal machines share a model.
 Status share(node::Collectives& node, const Measured& own, std::vector<Measured>* all, MemorySpeed* speed) noexcept {
   if (const Status s = node.allgather(&own, all->data(), sizeof own); s != Status::ok) return s;
   Measured slowest{0, 0, INFINITY};

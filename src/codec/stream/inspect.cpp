@@ -134,8 +134,9 @@ Status check_checksum(const Info& info, const std::uint8_t* p) noexcept {
 Status open_stream(Bytes in, StreamView* view, bool checksum) noexcept {
   if (const Status s = read_header(in, &view->info); s != Status::ok) return s;
   if (shaped::is_shaped(in))
-    return fail(Status::unsupported,
-                "a shaped stream (version 3 of the format) has no sums, slices and the like: it only decompresses");
+    return fail(
+        Status::unsupported,
+        "a shaped stream (version 3 of the format) only decompresses; sums and slices are of fixed and dense streams");
   view->layout = Layout(view->info.count, view->info.coding);
   view->base = reinterpret_cast<const std::uint8_t*>(in.data());
   std::uint64_t at = view->layout.body;
