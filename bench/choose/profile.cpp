@@ -13,6 +13,7 @@
 
 #include <fmt/core.h>
 
+#include "bench/doubt.hpp"
 #include "bench/mpi.hpp"
 #include "model/profile/profile.hpp"
 
@@ -54,29 +55,12 @@ struct Candidate {
   model::Native native;
 };
 
-// Other load lengthens some samples. A point is in doubt if the quarter of its samples that is slowest begins at twice
-// the time of the fastest quarter, or if it takes longer than the next, longer vector.
-constexpr double steady = 2;
 constexpr int looks = 3;  // measurements of a point in doubt, of which the fastest counts
 
 struct Point {
-  double bytes = 0, ms = 0;
-  bool steady = false;
+  double bytes = 0;
+  GrowingPoint of{};  // ms
 };
-
-Point point_of(double bytes, std::vector<double> ms) {
-  std::sort(ms.begin(), ms.end());
-  const double low = ms[ms.size() / 4], high = ms[ms.size() * 3 / 4];
-  return {bytes, median(ms), high < steady * low};
-}
-
-// The points to measure again.
-std::set<std::size_t> in_doubt(const std::vector<Point>& points) {
-  std::set<std::size_t> all;
-  for (std::size_t i = 0; i < points.size(); ++i)
-    if (!points[i].steady || (i + 1 < points.size() && points[i].ms > points[i + 1].ms)) all.insert(i);
-  return all;
-}
 
 // Alternates between all providers, since core placement and other load change over time.
 void measure(Calls& calls, const Kind& kind, const std::vector<std::uint64_t>& sizes,
@@ -100,19 +84,25 @@ void measure(Calls& calls, const Kind& kind, const std::vector<std::uint64_t>& s
         if (round == 0 || first[i] <= 50)
           ms[i].push_back(calls.sample([&] { candidates[i].call(kind, bytes); }, Calls::calls_for(first[i]), bytes));
     for (std::size_t i = 0; i < candidates.size(); ++i) {
-      const Point now = point_of(static_cast<double>(bytes), std::move(ms[i]));
+      const Point now{static_cast<double>(bytes), {median(ms[i]), is_steady(ms[i])}};
       Point& point = found[i][at];
-      if (point.ms == 0 || now.ms < point.ms) point = now;
+      if (point.of.time == 0 || now.of.time < point.of.time) point = now;
     }
   };
   for (std::size_t i = 0; i < lengths.size(); ++i) measure_length(i);
   for (int look = 1; look < looks; ++look) {
-    std::set<std::size_t> again;
-    for (const std::vector<Point>& points : found) again.merge(in_doubt(points));
-    for (const std::size_t at : again) measure_length(at);
+    std::vector<bool> again(lengths.size());
+    for (const std::vector<Point>& points : found) {
+      std::vector<GrowingPoint> growing;
+      for (const Point& point : points) growing.push_back(point.of);
+      const std::vector<bool> doubts = in_doubt(growing);
+      for (std::size_t i = 0; i < again.size(); ++i) again[i] = again[i] || doubts[i];
+    }
+    for (std::size_t i = 0; i < again.size(); ++i)
+      if (again[i]) measure_length(i);
   }
   for (std::size_t i = 0; i < candidates.size(); ++i)
-    for (const Point& point : found[i]) candidates[i].native.points.emplace_back(point.bytes, point.ms * 1e-3);
+    for (const Point& point : found[i]) candidates[i].native.points.emplace_back(point.bytes, point.of.time * 1e-3);
 }
 
 }  // namespace
