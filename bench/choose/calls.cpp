@@ -41,6 +41,7 @@ Calls::Calls(std::uint64_t most_bytes) {
     master_[i] =
         static_cast<float>(std::sin(1e-3 * static_cast<double>(i) + rank_) + 1e-4 * (state >> 8U) / 16777216.0);
   }
+  x_ = master_;
 }
 
 std::uint64_t Calls::fit(const Kind& kind, std::uint64_t bytes) const noexcept {
