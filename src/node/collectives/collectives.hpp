@@ -168,13 +168,14 @@ class Collectives {
     return &store_tuners_[use][std::min(length, kLengths - 1)];
   }
   std::byte* scratch(std::size_t bytes);
-  // Bytes of each slot that a call of `bytes` bytes may use. Called once for each call, it grows from a part to the whole
-  // slot: a new page costs more than the copy of its data, so a call maps few new pages for its length. Ranks that share
-  // cores get kSharedRoom at once, since a round costs them more than a page does, and no more: they gain nothing by
-  // longer rounds. Equal on every rank.
+  // Bytes of each slot that a call of `bytes` bytes may use. A new page costs ten times the copy of its data, so the
+  // first calls use few, and none uses more than lengthens its rounds to advantage. Ranks that share cores get
+  // kSharedRoom at once, since a round costs them more than a page does, and no more: they gain nothing by longer
+  // rounds. Equal on every rank.
   std::size_t room_of_slots(std::size_t bytes) noexcept {
     const bool shared = group_->oversubscribed();
-    const std::size_t all = std::min(group_->slot_bytes(), shared ? kSharedRoom : most_room_);
+    const std::size_t enough = shared ? kSharedRoom : std::max(kEnoughRoom, bytes / kNewPages);
+    const std::size_t all = std::min({group_->slot_bytes(), enough, most_room_});
     if (carried_ < all) carried_ += bytes / kNewPages;
     const std::size_t least = shared ? kSharedRoom : kLeastRoom;
     return std::min(group_->slot_bytes(),
@@ -191,9 +192,10 @@ class Collectives {
   // Bytes between two trials of stores, at least tens of milliseconds. A program's first calls have no trial.
   static constexpr std::uint64_t kTryEvery = std::uint64_t{256} << 20, kTryFirst = std::uint64_t{32} << 20;
 
-  // Limits of room_of_slots(): the four slots together grow by a quarter of a call's bytes. Rooms below the other two
-  // limits would take many rounds.
-  static constexpr std::size_t kNewPages = 16, kLeastRoom = 32 * 1024, kLeastOfARank = 2 * 1024;
+  // Limits of room_of_slots(): the four slots together grow by a quarter of a call's bytes, and hold a quarter of it at
+  // most where that is more than kEnoughRoom each. Rooms below the other two limits would take many rounds.
+  static constexpr std::size_t kNewPages = 16, kEnoughRoom = 64 * 1024;
+  static constexpr std::size_t kLeastRoom = 32 * 1024, kLeastOfARank = 2 * 1024;
   static constexpr std::size_t kSharedRoom = 128 * 1024;
   // A started reduction does a chunk in one step, between which its driver does other work.
   static constexpr std::size_t kStartedRoom = 128 * 1024;

@@ -175,13 +175,14 @@ TEST(Collectives, ReductionHasAsFewChunksAsSlotsHold) {
   options.group.cores = 2;
   on_collectives(2, options, [](Collectives& c) {
     c.use(Stores::plain);
-    std::vector<float> first(524288);  // after 2 MiB calls use whole slots
+    std::vector<float> first(524288);  // after 2 MiB no call uses new pages
     ASSERT_EQ(c.allreduce(nullptr, first.data(), first.size(), Type::f32, {Op::sum}), Status::ok) << message();
-    // A slot of 128 KiB holds a chunk: the half that its rank adds replaces that rank's input.
+    // 64 KiB of a slot, and all of its 128 KiB from 2 MiB on, hold a chunk: the half that its rank adds replaces that
+    // rank's input.
     constexpr struct {
       std::size_t floats;
       std::uint64_t chunks;
-    } lengths[] = {{16384, 1}, {32768, 1}, {32769, 2}, {65536, 2}, {65552, 3}, {262144, 8}};
+    } lengths[] = {{8192, 1}, {16384, 1}, {16385, 2}, {32768, 2}, {32784, 3}, {262144, 16}, {524288, 16}};
     for (const auto [floats, chunks] : lengths) {
       std::vector<float> x(floats), y(floats);
       for (std::size_t i = 0; i < floats; ++i) x[i] = static_cast<float>(i) + static_cast<float>(c.rank());
@@ -202,7 +203,7 @@ TEST(Collectives, FewerRanksHaveLongerSlots) {
   EXPECT_EQ(slot_for(1000), 128u * 1024);
 }
 
-// 1 MiB of two ranks is four chunks of 128 KiB each in slots of 256 KiB. A started call keeps to slots of 128 KiB.
+// 4 MiB of two ranks are sixteen chunks in slots of 256 KiB. A started call keeps to 128 KiB of them.
 TEST(Collectives, StartedReductionsHaveShorterChunks) {
   Options options;
   options.memory.process = options.memory.arena = options.memory.xpmem = false;
@@ -216,9 +217,9 @@ TEST(Collectives, StartedReductionsHaveShorterChunks) {
       ASSERT_EQ(each->allreduce(nullptr, x.data(), x.size(), Type::f32, {Op::sum}), Status::ok) << message();
       std::fill(x.begin(), x.end(), 1.0f);
       const std::uint64_t before = each->group().rounds(0);
-      ASSERT_EQ(each->allreduce(nullptr, x.data(), 262144, Type::f32, {Op::sum}), Status::ok) << message();
-      EXPECT_EQ(each->group().rounds(0) - before, each == &c ? 4u + 2 : 8u + 2);
-      EXPECT_EQ(std::count(x.begin(), x.begin() + 262144, 2.0f), 262144);
+      ASSERT_EQ(each->allreduce(nullptr, x.data(), x.size(), Type::f32, {Op::sum}), Status::ok) << message();
+      EXPECT_EQ(each->group().rounds(0) - before, each == &c ? 16u + 2 : 32u + 2);
+      EXPECT_EQ(std::count(x.begin(), x.end(), 2.0f), 1048576);
     }
   });
 }
