@@ -192,9 +192,6 @@ Status Chooser::Impl::table(const Question& q, bool all_of_them, std::vector<Can
   const double mpi = measured_by(Provider::mpi).value_or(INFINITY);
   const double unmeasured = std::min(mpi, native_seconds) * unmeasured_node(topology.ranks());
   double node = node_measured.value_or(unmeasured);
-  const bool knows_memory = profile.memory.known() && q.collective == schedule::Collective::allreduce &&
-                            topology.hosts() == 1 && bytes >= static_cast<double>(MemorySpeed::least_streamed);
-  if (knows_memory && !node_measured) node = profile.memory.raw * bytes;
   if (scattered(topology.ranks(), cores, bytes)) node = std::min(node, unmeasured);
   if (native && q.node && std::isfinite(node)) {
     Candidate c;
@@ -208,14 +205,11 @@ Status Chooser::Impl::table(const Question& q, bool all_of_them, std::vector<Can
     // Unknown: values go in and out of shared memory.
     const Machine machine = machine_of(profile, q.element, q.ratio);
     const double raw = std::isfinite(std::min(node, mpi)) ? std::min(node, mpi) : machine.copy.of(2 * bytes);
-    const double part = streams_over_raw(profile, q.collective, topology.ranks(), q.element, bytes, q.ratio);
     Candidate c;
     c.native = true;
     c.provider = Provider::node;
     c.payload = q.payload < 0 ? payload::Kind::fused : static_cast<payload::Kind>(q.payload);
-    c.seconds = std::isfinite(part) && std::isfinite(node)
-                    ? part * node
-                    : streamed_node(machine, q.collective, topology.ranks(), cores, bytes, raw);
+    c.seconds = streamed_node(machine, q.collective, topology.ranks(), cores, bytes, raw);
     if (std::isfinite(c.seconds)) all->push_back(c);
   }
   const bool raw_or_any = q.payload <= static_cast<int>(payload::Kind::raw);

@@ -34,25 +34,6 @@ bool node_alone(const Chooser& chooser, const Question& q) noexcept {
          std::none_of(natives.begin(), natives.end(), measures);
 }
 
-// Streams take the place of raw values in one host's memory where the measured speeds of both say that they are faster
-// by more than a doubt. A saving counts however short the call is: both were measured in the same memory.
-bool take_streams(const Chooser& chooser, const Question& q, ModelChoice* decided) {
-  const Profile& profile = chooser.profile();
-  const topology::Topology& topology = chooser.topology();
-  const bool raw = decided->taken.native && decided->taken.payload == payload::Kind::raw;
-  if (!raw || decided->taken.provider != Provider::node || !node_may_stream(q) || topology.hosts() != 1) return false;
-  const auto bytes = static_cast<double>(q.bytes);
-  const double part = streams_over_raw(profile, q.collective, topology.ranks(), q.element, bytes, q.ratio);
-  if (!(part < worthwhile_streams)) return false;
-  const auto measured =
-      measured_native(profile, Provider::node, q.collective, topology.ranks(), topology.hosts(), bytes);
-  Candidate& taken = decided->taken;
-  taken.payload = q.payload < 0 ? payload::Kind::fused : static_cast<payload::Kind>(q.payload);
-  taken.assumed = false;
-  taken.seconds = part * measured.value_or(profile.memory.raw * bytes);
-  return true;
-}
-
 }  // namespace
 
 Status decide(Chooser& chooser, const Question& question, ModelChoice* decided, bool predicts) {
@@ -78,7 +59,6 @@ Status decide(Chooser& chooser, const Question& question, ModelChoice* decided, 
   const bool trusted = best.native || q.bytes > longest_short;
   const bool enough = trusted && best.seconds < longest_worthwhile(own.seconds);
   decided->taken = !own.native || enough ? best : own;
-  if (take_streams(chooser, q, decided)) return Status::ok;
   if (!predicts || !own.native || decided->taken.seconds > 0) return Status::ok;
   q.natives = q.contest = false;
   Candidate told;

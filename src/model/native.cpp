@@ -127,17 +127,4 @@ double streamed_node(const Machine& m, schedule::Collective collective, int rank
   return raw + codec * std::max(1.0, p / std::max(cores, 1));
 }
 
-double streams_over_raw(const Profile& profile, schedule::Collective collective, int ranks, std::uint32_t element,
-                        double bytes, double ratio) {
-  const MemorySpeed& speed = profile.memory;
-  if (!speed.known() || collective != schedule::Collective::allreduce ||
-      bytes < static_cast<double>(MemorySpeed::least_streamed))
-    return INFINITY;
-  const auto codec = [&](std::uint32_t of, double at) {
-    return streamed_node(machine_of(profile, of, at), collective, ranks, ranks, bytes, 0);
-  };
-  const double work = codec(element, ratio) / codec(4, speed.ratio);
-  return speed.streams / speed.raw * work + 1 / ratio - 1 / speed.ratio;
-}
-
 }  // namespace stretto::model

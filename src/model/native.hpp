@@ -32,15 +32,6 @@ constexpr double unmeasured_node(int ranks) noexcept { return ranks == 1 || rank
 // unmeasured one.
 constexpr bool scattered(int ranks, int cores, double bytes) noexcept { return ranks > cores && bytes <= 1024; }
 
-// Time of an allreduce of streams in one host's memory over that of raw values, from the measured speeds of both: codec
-// work scales with the profile's costs, and what passes between cores with the ratio. Infinite: not measured, or there
-// is none.
-double streams_over_raw(const Profile& profile, schedule::Collective collective, int ranks, std::uint32_t element,
-                        double bytes, double ratio);
-
-// Streams replace raw values in memory below this part of their time.
-inline constexpr double worthwhile_streams = 0.8;
-
 // Streams in shared memory (src/node/collectives/bounded.hpp): `raw` seconds, and codec work on each rank's n bytes, in
 // turns if ranks share cores. In allreduce and reduce (p-1)/p n are compressed, n/p fused, (p-2)/p n added and n
 // decoded. Infinite: there is none.

@@ -47,8 +47,6 @@ struct SharedChooser {
   // Longest message to another host without a rendezvous (Transport::eager_limit); 0: no such limit.
   std::size_t eager_limit = 0;
   std::string messages = "built-in";  // name of the profile that provides the model's message times
-  std::string key;                    // all that the model depends on
-  model::MemorySpeed memory;          // as measured last between ranks with these places; guarded by the mutex
 };
 
 class Choices {

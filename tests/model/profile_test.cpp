@@ -72,7 +72,6 @@ TEST(Profile, WhatIsWrittenIsReadBack) {
   p.dense_probe = {1e-10, 2e-10, 3e-10, 4e-10};
   p.natives = {{schedule::Collective::reduce_scatter, 5, 2, {{8, 1e-6}, {1024, 2e-6}}},
                {schedule::Collective::allreduce, 5, 1, {{8, 5e-7}}, Provider::node}};
-  p.memory = {2e-10, 1.5e-10, 6};
   p.switches = {{2, 16384, {}, std::size_t{1} << 20}, {3, {}, 0, {}}};
   p.device.name = "NVIDIA H200";
   p.device.source = "a test";
@@ -109,9 +108,6 @@ TEST(Profile, WhatIsWrittenIsReadBack) {
   EXPECT_EQ(q.natives[0].collective, schedule::Collective::reduce_scatter);
   EXPECT_EQ(q.natives[1].provider, Provider::node);
   EXPECT_EQ(q.natives[1].points, p.natives[1].points);
-  EXPECT_EQ(q.memory.raw, 2e-10);
-  EXPECT_EQ(q.memory.streams, 1.5e-10);
-  EXPECT_EQ(q.memory.ratio, 6);
   ASSERT_NE(q.switches_of(2), nullptr);
   EXPECT_EQ(q.switches_of(2)->eager, std::size_t{16384});
   EXPECT_EQ(q.switches_of(2)->kernel, std::size_t{1} << 20);
@@ -180,8 +176,6 @@ INSTANTIATE_TEST_SUITE_P(
             "links.cache[1].from does not ascend"},
         Bad{R"({"version": 1, "codec": {"f32": [{"ratio": 0.5, "compress": 1, "decompress": 1, "add": 1, "fused": 1}]}})",
             "codec.f32[0].ratio is 0.5"},
-        Bad{R"({"version": 1, "memory": {"raw": 1e-10, "streams": 1e-10, "ratio": 0.5}})", "memory.ratio is below 1"},
-        Bad{R"({"version": 1, "memory": {"raw": 1e-10, "streams": -1, "ratio": 5}})", "memory.streams is -1"},
         Bad{R"({"version": 1, "switches": [{"ranks": 2, "eager": -1}]})", "switches[0].eager is -1"},
         Bad{R"({"version": 1, "ucx": {"library": "UCX 1.13.1"}})", "ucx.links is missing"},
         Bad{R"({"version": 1, "ucx": {"links": {"tcp": []}}})",

@@ -120,38 +120,6 @@ TEST(Choices, ANodesStreamsAreForcedByScheduleAndPayloadTogether) {
             Provider::schedules);  // no streams there
 }
 
-// Near cores pass raw values faster than a codec works, and far ones do not.
-TEST(Choices, StreamsReplaceRawValuesInMemoryWhereBothWereMeasured) {
-  const Support all{.mpi = true, .node = true, .streams = true};
-  const auto choice = [&](model::MemorySpeed memory, Call call, call::Shrinks ratios, int ranks = 2) {
-    model::Profile profile = model::built_in();
-    profile.memory = memory;
-    Choices choices(std::make_shared<SharedChooser>(std::move(profile), topology::Topology::regular(ranks, ranks)));
-    const bool may = call.settings.options.bound_kind != STRETTO_BOUND_NONE;
-    return choices.choose(call, call.count * stretto_type_size(call.type), {may}, ratios, all);
-  };
-  const call::Shrinks same{6, 0}, little{1.5, 0};
-  const model::MemorySpeed near{7.5e-11, 1.3e-10, 6}, far{3e-10, 1.8e-10, 6};
-  Call longer = allreduce(1024 * kib, 1e-3), shorter = allreduce(16 * kib, 1e-3), exact = allreduce(1024 * kib);
-  for (const int ranks : {2, 4, 8}) {
-    EXPECT_EQ(choice({}, longer, same, ranks).payload, payload::Kind::raw);
-    EXPECT_EQ(choice(near, longer, same, ranks).payload, payload::Kind::raw);
-    const Choice streams = choice(far, longer, same, ranks);
-    EXPECT_EQ(streams.provider, Provider::node);
-    EXPECT_EQ(streams.payload, payload::Kind::fused);
-    EXPECT_EQ(streams.why.reason, Reason::predicted);
-    EXPECT_NEAR(streams.why.seconds, 1.8e-10 * 4096 * kib, 5e-5);
-  }
-  EXPECT_EQ(choice(far, longer, little).payload, payload::Kind::raw);  // streams are as long as the values
-  EXPECT_EQ(choice(far, shorter, same).payload, payload::Kind::raw);   // shorter than what was measured
-  EXPECT_EQ(choice(far, exact, same).payload, payload::Kind::raw);
-  // In doubt values stay raw.
-  EXPECT_EQ(choice({3e-10, 2.6e-10, 6}, longer, same).payload, payload::Kind::raw);
-  Call moves = longer;
-  moves.collective = Collective::bcast;  // not measured
-  EXPECT_EQ(choice(far, moves, same).payload, payload::Kind::raw);
-}
-
 TEST(Choices, EachHasItsReason) {
   Choices choices = on_hosts(4, 2);
   Call c = allreduce(1000);

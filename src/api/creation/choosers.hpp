@@ -33,7 +33,6 @@ class Choosers {
     auto made = std::make_shared<select::SharedChooser>(std::move(profile), std::move(topology));
     made->eager_limit = eager_limit;
     made->messages = std::move(messages);
-    made->key = key;
     if (kept_.size() >= most) kept_.erase(kept_.begin());
     kept_.push_back({key, made});
     return made;

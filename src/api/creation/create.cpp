@@ -9,7 +9,6 @@
 #include "api/comm_cores.hpp"
 #include "api/communicator.hpp"
 #include "api/creation/machine.hpp"
-#include "api/creation/memory_speed.hpp"
 #include "api/creation/node.hpp"
 #include "backend/node.hpp"
 #include "backend/nodes.hpp"
@@ -58,8 +57,6 @@ Status make(std::unique_ptr<backend::Transport>* transport, model::Carrier carri
   std::string no_node;
   if (hosts == 1)
     if (const Status s = find_node(t, all, topology, profile, &no_node, &node); s != Status::ok) return s;
-  if (node)
-    if (const Status s = take_memory_speed(t, *node, &chooser); s != Status::ok) return s;
   try {
     backend::MakeHost make_host;
     if (hosts > 1) make_host = later_node(t, all, topology, profile, &no_node);

@@ -62,16 +62,6 @@ struct Switches {
   std::optional<std::size_t> eager, eager_reduce, kernel;
 };
 
-// An exact allreduce of float32 in a host's memory, and one of streams at `ratio`, in seconds a byte, for vectors of
-// `least_streamed` bytes and more.
-struct MemorySpeed {
-  double raw = 0, streams = 0;
-  double ratio = 1;
-
-  static constexpr std::size_t least_streamed = std::size_t{256} << 10;
-  bool known() const noexcept { return raw > 0 && streams > 0; }
-};
-
 struct NcclHop {
   double step = 0;
   double byte = 0;  // seconds a byte sent; 0: not measured
@@ -131,7 +121,6 @@ struct Profile : Messages {
   CodecProbe probe, dense_probe;                // on the core that the codec's costs were measured on
   std::vector<Native> natives;
   std::vector<Switches> switches;
-  MemorySpeed memory;
   Device device;
   std::optional<UcxMessages> ucx;
   std::vector<std::string> doubts;

@@ -156,15 +156,6 @@ Native read_native(const Node& node, Provider provider) {
   return native;
 }
 
-MemorySpeed read_memory(const Node& node) {
-  MemorySpeed m;
-  m.raw = node.at("raw").number();
-  m.streams = node.at("streams").number();
-  m.ratio = node.at("ratio").number();
-  if (m.ratio < 1) node.at("ratio").wrong(" is below 1");
-  return m;
-}
-
 Switches read_switches(const Node& node) {
   Switches s;
   s.ranks = node.at("ranks").integer(1);
@@ -293,7 +284,6 @@ Profile read(const Node& root) {
   for (const auto& [provider, key] : kProviders)
     if (root.has(key))
       for (const Node& n : root.at(key).items()) p.natives.push_back(read_native(n, provider));
-  if (root.has("memory")) p.memory = read_memory(root.at("memory"));
   if (root.has("switches"))
     for (const Node& n : root.at("switches").items()) p.switches.push_back(read_switches(n));
   if (root.has("device")) p.device = read_device(root.at("device"));
@@ -370,8 +360,6 @@ std::string to_json(const Profile& p) {
     }
   }
   for (const Switches& s : p.switches) root["switches"].push_back(write_switches(s));
-  if (p.memory.known())
-    root["memory"] = {{"raw", p.memory.raw}, {"streams", p.memory.streams}, {"ratio", p.memory.ratio}};
   root["device"] = write_device(p.device);
   if (p.ucx) {
     ordered_json& ucx = root["ucx"];
