@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <cstring>
 
-#include "payload/half.hpp"
+#include "payload/arithmetic/half.hpp"
 
 namespace stretto::tests {
 namespace {
