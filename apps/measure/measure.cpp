@@ -11,8 +11,8 @@
 
 #include <fmt/core.h>
 
+#include "costs/parts.hpp"
 #include "model/profile/profile.hpp"
-#include "parts.hpp"
 #include "regime.hpp"
 
 namespace stretto::measure {

@@ -12,8 +12,8 @@
 
 #include <fmt/core.h>
 
+#include "costs/sampling.hpp"
 #include "node/arena/anonymous.hpp"
-#include "sampling.hpp"
 
 namespace stretto::measure {
 namespace {

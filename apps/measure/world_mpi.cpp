@@ -3,7 +3,7 @@
 #include <chrono>
 #include <thread>
 
-#include "native.hpp"
+#include "costs/native.hpp"
 #include "stretto/stretto_mpi.h"
 #include "world.hpp"
 

@@ -5,8 +5,8 @@
 #include <fmt/core.h>
 
 #include "api/communicator.hpp"
-#include "collectives.hpp"
-#include "sampling.hpp"
+#include "costs/collectives.hpp"
+#include "costs/sampling.hpp"
 #include "stretto/stretto_store.h"
 #include "world.hpp"
 

@@ -9,8 +9,8 @@
 #include <CLI/CLI.hpp>
 
 #include "bench/rows.hpp"
-#include "payload/arithmetic.hpp"
-#include "payload/loops.hpp"
+#include "payload/arithmetic/arithmetic.hpp"
+#include "payload/arithmetic/loops.hpp"
 
 namespace {
 

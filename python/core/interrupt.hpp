@@ -5,7 +5,7 @@
 
 #include <optional>
 
-#include "communicator.hpp"
+#include "calls/communicator.hpp"
 
 namespace stretto::python {
 

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/communication_cores.hpp"
+#include "base/progress/communication_cores.hpp"
 #include "call/enums.hpp"
 #include "stretto/stretto_nonblocking.h"
 

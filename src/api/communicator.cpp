@@ -6,7 +6,7 @@
 #include "api/comm_cores.hpp"
 #include "api/operation/operation.hpp"
 #include "backend/schedules.hpp"
-#include "base/communication_cores.hpp"
+#include "base/progress/communication_cores.hpp"
 #include "device/loader.hpp"
 
 stretto_comm_s::stretto_comm_s(stretto::api::Carriers c, std::shared_ptr<stretto::select::SharedChooser> chooser,

@@ -6,7 +6,7 @@
 #include <new>
 
 #include "backend/buffers.hpp"
-#include "base/communication_cores.hpp"
+#include "base/progress/communication_cores.hpp"
 #include "base/waiting.hpp"
 #include "call/enums.hpp"
 #include "call/inputs.hpp"

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "backend/host_exchange.hpp"
-#include "base/communication_cores.hpp"
+#include "base/progress/communication_cores.hpp"
 #include "base/retained.hpp"
 #include "call/enums.hpp"
 #include "call/inputs.hpp"

@@ -1,7 +1,7 @@
 #include "device/executor.hpp"
 
 #include "codec/numbers/grid.hpp"
-#include "payload/arithmetic.hpp"
+#include "payload/arithmetic/arithmetic.hpp"
 
 namespace stretto::device {
 

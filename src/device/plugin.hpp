@@ -1,7 +1,7 @@
 // The device interface of the engine. The core loads an implementation at run time:
 //
 //   CUDA      libstretto_cuda.so (device/cuda/plugin.cu), over CUDA's runtime
-//   emulated  for tests (tests/device/emulated_plugin.cpp): kernels on emulated warps, streams that a seed interleaves,
+//   emulated  for tests (tests/device/emulated/emulated_plugin.cpp): kernels on emulated warps, streams that a seed interleaves,
 //             memory that the host cannot access
 //
 // kPluginVersion detects a plugin built from another version of this file. Functions return 0, or an error of CUDA (see

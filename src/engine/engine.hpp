@@ -19,7 +19,7 @@
 #include <optional>
 #include <vector>
 
-#include "base/driven.hpp"
+#include "base/progress/driven.hpp"
 #include "base/status.hpp"
 #include "carrier/carrier.hpp"
 #include "carrier/device_messages.hpp"

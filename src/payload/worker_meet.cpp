@@ -1,6 +1,6 @@
 #include <cstring>
 
-#include "payload/arithmetic.hpp"
+#include "payload/arithmetic/arithmetic.hpp"
 #include "payload/worker_parts.hpp"
 
 namespace stretto::payload {

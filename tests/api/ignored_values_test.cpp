@@ -3,7 +3,7 @@
 #include <bit>
 #include <string>
 
-#include "bounds.hpp"
+#include "bounds/bounds.hpp"
 #include "fill_values.hpp"
 #include "stretto/stretto_nonblocking.h"
 #include "stretto/stretto_stream.h"

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "../api/launched_ranks.hpp"
+#include "../api/mpi/launched_ranks.hpp"
 
 namespace api_test {
 

@@ -1,4 +1,4 @@
-#include "base/communication_cores.hpp"
+#include "base/progress/communication_cores.hpp"
 
 #include <gtest/gtest.h>
 #include <sched.h>

@@ -1,4 +1,4 @@
-#include "base/fiber.hpp"
+#include "base/progress/fiber.hpp"
 
 #include <gtest/gtest.h>
 

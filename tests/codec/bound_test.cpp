@@ -3,8 +3,8 @@
 
 #include "codec/group_io.hpp"
 #include "codec/stream/group_places.hpp"
-#include "exactly.hpp"
 #include "inputs.hpp"
+#include "sums/exactly.hpp"
 #include "support.hpp"
 
 namespace stretto::codec {

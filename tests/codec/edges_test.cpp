@@ -6,7 +6,7 @@
 
 #include "codec/stream/group.hpp"
 #include "every_target.hpp"
-#include "hand_made.hpp"
+#include "golden/hand_made.hpp"
 #include "support.hpp"
 
 namespace stretto::codec {

@@ -20,7 +20,7 @@
 #include <CLI/CLI.hpp>
 
 #include "codec/codec.hpp"
-#include "exactly.hpp"
+#include "sums/exactly.hpp"
 
 namespace stretto::codec {
 namespace {

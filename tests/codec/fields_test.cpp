@@ -3,8 +3,8 @@
 #include <filesystem>
 #include <fstream>
 
-#include "exactly.hpp"
 #include "inputs.hpp"
+#include "sums/exactly.hpp"
 #include "support.hpp"
 
 namespace stretto::codec {

@@ -6,7 +6,7 @@
 
 #include "../sanitized.hpp"
 #include "codec/kernels.hpp"
-#include "hand_made.hpp"
+#include "golden/hand_made.hpp"
 #include "inputs.hpp"
 #include "support.hpp"
 

@@ -2,8 +2,8 @@
 
 #include "../sanitized.hpp"
 #include "codec/driver.hpp"
-#include "exactly.hpp"
 #include "inputs.hpp"
+#include "sums/exactly.hpp"
 #include "support.hpp"
 
 namespace stretto::codec {

@@ -16,7 +16,7 @@
 #include "../sanitized.hpp"
 #include "codec/codec.hpp"
 #include "codec/numbers/grid.hpp"
-#include "hand_made.hpp"
+#include "golden/hand_made.hpp"
 #include "portable_targets.hpp"
 
 namespace stretto::codec {

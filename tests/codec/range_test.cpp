@@ -1,7 +1,7 @@
 #include <cmath>
 
-#include "exactly.hpp"
 #include "inputs.hpp"
+#include "sums/exactly.hpp"
 #include "support.hpp"
 
 namespace stretto::codec {

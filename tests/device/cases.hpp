@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "../engine/calls.hpp"
+#include "../engine/cases/calls.hpp"
 #include "../engine/ranks.hpp"
 #include "../sanitized.hpp"
 #include "devices.hpp"

@@ -12,7 +12,7 @@
 
 #include "device/device.hpp"
 #include "device/loader.hpp"
-#include "emulated.hpp"
+#include "emulated/emulated.hpp"
 
 namespace stretto::tests {
 

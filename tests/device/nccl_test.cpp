@@ -8,7 +8,7 @@
 #include <thread>
 
 #include "collectives.hpp"
-#include "emulated_nccl.hpp"
+#include "emulated/emulated_nccl.hpp"
 #include "schedule/registry.hpp"
 #include "stretto/stretto_nonblocking.h"
 #include "stretto/stretto_persistent.h"

@@ -5,7 +5,7 @@
 #include <atomic>
 #include <barrier>
 
-#include "calls.hpp"
+#include "cases/calls.hpp"
 #include "forwarding.hpp"
 #include "ranks.hpp"
 #include "scarce.hpp"

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "../sanitized.hpp"
-#include "case_list.hpp"
+#include "cases/case_list.hpp"
 #include "ranks.hpp"
 #include "schedule/names.hpp"
 

@@ -5,7 +5,7 @@
 #include <cstring>
 #include <optional>
 
-#include "calls.hpp"
+#include "cases/calls.hpp"
 #include "forwarding.hpp"
 #include "ranks.hpp"
 

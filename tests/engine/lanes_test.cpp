@@ -3,7 +3,7 @@
 
 #include <barrier>
 
-#include "calls.hpp"
+#include "cases/calls.hpp"
 #include "ranks.hpp"
 
 namespace stretto::tests {

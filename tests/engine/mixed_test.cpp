@@ -7,7 +7,7 @@
 #include <random>
 
 #include "../sanitized.hpp"
-#include "case_list.hpp"
+#include "cases/case_list.hpp"
 #include "engine/binding.hpp"
 #include "ranks.hpp"
 #include "schedule/floors.hpp"

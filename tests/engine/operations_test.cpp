@@ -1,6 +1,6 @@
 // Every predefined operation on raw payloads and user operations that keep order, by every schedule that reduces, over
 // threads.
-#include "operations.hpp"
+#include "cases/operations.hpp"
 
 #include <gtest/gtest.h>
 

@@ -7,7 +7,7 @@
 #include <numeric>
 #include <random>
 
-#include "calls.hpp"
+#include "cases/calls.hpp"
 #include "ranks.hpp"
 
 namespace stretto::tests {

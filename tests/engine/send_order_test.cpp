@@ -6,7 +6,7 @@
 #include <map>
 #include <set>
 
-#include "calls.hpp"
+#include "cases/calls.hpp"
 #include "engine/run.hpp"
 #include "forwarding.hpp"
 #include "ranks.hpp"

@@ -4,7 +4,7 @@
 #include <barrier>
 #include <string>
 
-#include "calls.hpp"
+#include "cases/calls.hpp"
 #include "forwarding.hpp"
 #include "ranks.hpp"
 #include "scarce.hpp"

@@ -6,7 +6,7 @@
 #include <type_traits>
 
 #include "engine/binding.hpp"
-#include "payload/half.hpp"
+#include "payload/arithmetic/half.hpp"
 #include "ranks.hpp"
 #include "schedule/registry.hpp"
 

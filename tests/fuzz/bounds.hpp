@@ -5,7 +5,7 @@
 #include <cmath>
 #include <type_traits>
 
-#include "../codec/exactly.hpp"
+#include "../codec/sums/exactly.hpp"
 #include "codec/codec.hpp"
 #include "codec/numbers/half.hpp"
 

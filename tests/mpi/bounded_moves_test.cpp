@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "../launched.hpp"
-#include "suite.hpp"
+#include "conformance/suite.hpp"
 
 using namespace mpi_test;
 

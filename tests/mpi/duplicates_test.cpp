@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "../launched.hpp"
-#include "suite.hpp"
+#include "conformance/suite.hpp"
 
 using namespace mpi_test;
 

@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "../launched.hpp"
-#include "suite.hpp"
+#include "conformance/suite.hpp"
 
 using namespace mpi_test;
 

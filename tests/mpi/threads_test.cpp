@@ -9,7 +9,7 @@
 #include <thread>
 
 #include "../launched.hpp"
-#include "suite.hpp"
+#include "conformance/suite.hpp"
 
 using namespace mpi_test;
 

@@ -1,6 +1,6 @@
 // Property: a timeline loses no call and no second, however long the program runs and however timelines are put
 // together.
-#include "mpi/process/timeline.hpp"
+#include "mpi/report/timeline.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "payload/arithmetic.hpp"
+#include "payload/arithmetic/arithmetic.hpp"
 
 #include <gtest/gtest.h>
 

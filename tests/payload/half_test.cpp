@@ -1,4 +1,4 @@
-#include "payload/half.hpp"
+#include "payload/arithmetic/half.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Every instruction set matches the operations' definitions, bit for bit.
-#include "payload/loops.hpp"
+#include "payload/arithmetic/loops.hpp"
 
 #include <gtest/gtest.h>
 
@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "payload/operations.hpp"
+#include "payload/arithmetic/operations.hpp"
 #if defined(__SSE__)
 #include <xmmintrin.h>
 #endif

@@ -1,4 +1,4 @@
-"""Arrays in the memory of the emulated device (tests/device/emulated_plugin.cpp): with __cuda_array_interface__, and with DLPack alone."""
+"""Arrays in the memory of the emulated device (tests/device/emulated/emulated_plugin.cpp): with __cuda_array_interface__, and with DLPack alone."""
 
 import ctypes
 import math
@@ -56,7 +56,7 @@ class Interface:
 
 
 class Emulator:
-    """What the emulated plugin is asked beside: its tables of functions (src/device/plugin.hpp, tests/device/emulated.hpp), by their places."""
+    """What the emulated plugin is asked beside: its tables of functions (src/device/plugin.hpp, tests/device/emulated/emulated.hpp), by their places."""
 
     USE_DEVICE, CREATE_STREAM, COPY, RACES, FIRST_RACE = 4, 8, 17, 7, 8
 

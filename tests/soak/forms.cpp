@@ -1,6 +1,6 @@
 // Soak test of the C interface: each cycle makes a communicator of all or some ranks, runs drawn forms, and frees it.
 // Prints wrong results. If a rank dies, one communicator serves until a call on it fails.
-#include "../api/forms.hpp"
+#include "../api/forms/forms.hpp"
 
 #include "ranks.hpp"
 #include "stretto/stretto_mpi.h"

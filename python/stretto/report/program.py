@@ -9,7 +9,7 @@ from stretto.report.placement import counted
 
 NARROW = "\u00a0"  # keeps a figure and its unit on one line
 MOST_ROWS = 200  # of the table of all calls
-LARGEST = 1 << 24  # bytes of the last class of sizes that has an end: src/mpi/process/statistics.hpp
+LARGEST = 1 << 24  # bytes of the last class of sizes that has an end: src/mpi/report/statistics.hpp
 
 
 def total(run, name):

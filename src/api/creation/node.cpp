@@ -13,9 +13,9 @@
 #include <vector>
 
 #include "api/creation/share.hpp"
-#include "base/communication_cores.hpp"
+#include "base/progress/communication_cores.hpp"
 #include "node/arena/arena.hpp"
-#include "node/group/hierarchy_text.hpp"
+#include "node/hierarchy/hierarchy_text.hpp"
 
 namespace stretto::api {
 namespace {

@@ -6,7 +6,7 @@
 #include "api/device/placement.hpp"
 #include "api/report.hpp"
 #include "api/rounding.hpp"
-#include "base/communication_cores.hpp"
+#include "base/progress/communication_cores.hpp"
 #include "call/enums.hpp"
 #include "call/schedule_names.hpp"
 #include "select/forced.hpp"

@@ -4,7 +4,7 @@
 
 #include "api/operation/form.hpp"
 #include "api/operation/operation.hpp"
-#include "base/communication_cores.hpp"
+#include "base/progress/communication_cores.hpp"
 #include "call/enums.hpp"
 #include "stretto/stretto_persistent.h"
 

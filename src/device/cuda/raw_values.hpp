@@ -1,11 +1,11 @@
-// A kernel's work at one place of a vector, from the host's operations (payload/operations.hpp). The emulated device
+// A kernel's work at one place of a vector, from the host's operations (payload/arithmetic/operations.hpp). The emulated device
 // has it, too.
 #pragma once
 
 #include <concepts>
 
 #include "device/plugin.hpp"
-#include "payload/operations.hpp"
+#include "payload/arithmetic/operations.hpp"
 
 namespace stretto::device {
 

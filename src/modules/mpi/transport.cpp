@@ -15,7 +15,7 @@
 #include "modules/mpi/device_messages.hpp"
 #include "modules/mpi/eager_limit.hpp"
 #include "modules/mpi/limit.hpp"
-#include "modules/mpi/native.hpp"
+#include "modules/mpi/native/native.hpp"
 
 namespace stretto::modules {
 namespace {

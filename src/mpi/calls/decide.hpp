@@ -6,7 +6,7 @@
 #include "mpi/calls/wrapped_call.hpp"
 #include "mpi/process/communicators.hpp"
 #include "mpi/process/runtime.hpp"
-#include "mpi/process/statistics.hpp"
+#include "mpi/report/statistics.hpp"
 #include "mpi/settings/rules.hpp"
 
 namespace stretto::mpi {

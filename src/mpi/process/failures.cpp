@@ -10,7 +10,7 @@
 #include "api/communicator.hpp"
 #include "base/printable.hpp"
 #include "mpi/process/communicators.hpp"
-#include "mpi/process/statistics.hpp"
+#include "mpi/report/statistics.hpp"
 
 namespace stretto::mpi {
 namespace {

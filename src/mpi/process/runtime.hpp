@@ -4,7 +4,7 @@
 
 #include <string_view>
 
-#include "mpi/process/statistics.hpp"
+#include "mpi/report/statistics.hpp"
 #include "mpi/settings/settings.hpp"
 
 namespace stretto::mpi {

@@ -27,7 +27,7 @@
 #include "node/collectives/moves.hpp"
 #include "node/collectives/store_tuner.hpp"
 #include "node/group/group.hpp"
-#include "node/group/hierarchy.hpp"
+#include "node/hierarchy/hierarchy.hpp"
 #include "node/memory/kernels.hpp"
 #include "node/memory/memory.hpp"
 

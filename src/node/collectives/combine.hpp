@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/status.hpp"
-#include "payload/arithmetic.hpp"
+#include "payload/arithmetic/arithmetic.hpp"
 #include "payload/element.hpp"
 
 namespace stretto::node {

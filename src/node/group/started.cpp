@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "base/communication_cores.hpp"
+#include "base/progress/communication_cores.hpp"
 
 namespace stretto::node {
 namespace {

@@ -6,9 +6,9 @@
 #include <atomic>
 #include <mutex>
 
-#include "base/driven.hpp"
 #include "base/exclusive.hpp"
-#include "base/fiber.hpp"
+#include "base/progress/driven.hpp"
+#include "base/progress/fiber.hpp"
 #include "base/status.hpp"
 #include "node/group/wait.hpp"
 

@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "../inputs.hpp"
-#include "../means.hpp"
+#include "../sums/means.hpp"
 #include "emulated.hpp"
 
 namespace stretto::codec {

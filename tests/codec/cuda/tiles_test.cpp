@@ -1,7 +1,7 @@
 // Blocks that share a stream and wait for one another's tiles, run in orders that no hardware would choose.
 #include <cstring>
 
-#include "../hand_made.hpp"
+#include "../golden/hand_made.hpp"
 #include "../inputs.hpp"
 #include "emulated.hpp"
 

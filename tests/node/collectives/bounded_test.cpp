@@ -8,7 +8,7 @@
 #include "../../sanitized.hpp"
 #include "../processes.hpp"
 #include "../ranks.hpp"
-#include "payload/half.hpp"
+#include "payload/arithmetic/half.hpp"
 
 namespace stretto::node {
 namespace {

@@ -1,4 +1,4 @@
-#include "node/group/hierarchy.hpp"
+#include "node/hierarchy/hierarchy.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "node/group/hierarchy_text.hpp"
+#include "node/hierarchy/hierarchy_text.hpp"
 
 #include <gtest/gtest.h>
 

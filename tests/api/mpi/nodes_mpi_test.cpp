@@ -1,0 +1,403 @@
+// Sums through the memory of several hosts: schedule "node" on ranks that STRETTO_HOST places.
+//
+// usage: nodes_mpi_test LAYOUT [gtest options]     LAYOUT: ranks of each host in turn ("1,2,3"), or "cyclic:H": rank r is on host r mod H
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "../../launched.hpp"
+#include "../ranks.hpp"
+#include "stretto/stretto_mpi.h"
+
+using namespace api_test;
+
+namespace {
+
+std::vector<int> host_of;  // by rank
+
+std::vector<int> placed(const std::string& layout, int ranks) {
+  std::vector<int> hosts;
+  if (layout.rfind("cyclic:", 0) == 0) {
+    for (int r = 0; r < ranks; ++r) hosts.push_back(r % std::stoi(layout.substr(7)));
+    return hosts;
+  }
+  int host = 0;
+  for (std::size_t at = 0; at < layout.size(); ++host) {
+    const std::size_t end = std::min(layout.find(',', at), layout.size());
+    hosts.insert(hosts.end(), static_cast<std::size_t>(std::stoi(layout.substr(at, end - at))), host);
+    at = end + 1;
+  }
+  hosts.resize(static_cast<std::size_t>(ranks), host - 1);
+  return hosts;
+}
+
+int hosts() { return *std::max_element(host_of.begin(), host_of.end()) + 1; }
+
+class Nodes : public testing::Test {
+ protected:
+  void SetUp() override { create(); }
+  void TearDown() override { ASSERT_STRETTO_OK(stretto_comm_free(comm)); }
+  void create() {
+    ASSERT_STRETTO_OK(stretto_comm_create(MPI_COMM_WORLD, &comm));
+    rank = stretto_comm_rank(comm);
+    ranks = stretto_comm_size(comm);
+  }
+
+  stretto_report report = STRETTO_REPORT_INIT;
+  stretto_options in_memory() {
+    stretto_options o = defaults();
+    report = STRETTO_REPORT_INIT;
+    o.report = &report;
+    o.schedule = "node";
+    o.timeout = 60;  // reached only where a rank was told nothing
+    return o;
+  }
+  stretto_options streamed(double bound) {
+    stretto_options o = in_memory();
+    o.bound_kind = STRETTO_BOUND_ABSOLUTE;
+    o.bound = bound;
+    o.payload = STRETTO_PAYLOAD_MIXED;
+    return o;
+  }
+
+  // The first of their hosts and not, on the largest host and not.
+  std::vector<int> roots() const { return {0, ranks / 2, ranks - 1}; }
+
+  stretto_comm comm = nullptr;
+  int rank = 0, ranks = 1;
+};
+
+template <class T>
+void expect_same_on_all_ranks(const std::vector<T>& y) {
+  std::vector<T> first = y;
+  MPI_Bcast(first.data(), static_cast<int>(y.size() * sizeof(T)), MPI_BYTE, 0, MPI_COMM_WORLD);
+  EXPECT_EQ(std::memcmp(first.data(), y.data(), y.size() * sizeof(T)), 0);
+}
+
+// More than the smallest piece, and a remainder that no number of lanes divides.
+constexpr std::array<std::size_t, 7> counts{0, 1, 2, 5, 1000, 100003, 700007};
+
+}  // namespace
+
+TEST_F(Nodes, SumsAreThoseOfTheMpi) {
+  for (const std::size_t n : counts)
+    for (const bool in_place : {false, true}) {
+      SCOPED_TRACE(testing::Message() << n << (in_place ? " in place" : ""));
+      const auto x = samples<float>(rank, n);
+      std::vector<float> y = in_place ? x : std::vector<float>(n), expected(n);
+      const stretto_options o = in_memory();
+      ASSERT_STRETTO_OK(
+          stretto_allreduce(in_place ? STRETTO_IN_PLACE : x.data(), y.data(), n, STRETTO_F32, STRETTO_SUM, comm, &o));
+      EXPECT_STREQ(report.algorithm, "node");
+      MPI_Allreduce(x.data(), expected.data(), static_cast<int>(n), MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+      EXPECT_EQ(y, expected);
+    }
+}
+
+TEST_F(Nodes, OtherOperationsAreThoseOfTheMpi) {
+  constexpr std::size_t n = 300001;
+  const auto x = samples<std::int32_t>(rank, n);
+  const std::array<std::pair<stretto_op, MPI_Op>, 4> operations{
+      {{STRETTO_SUM, MPI_SUM}, {STRETTO_MAX, MPI_MAX}, {STRETTO_MIN, MPI_MIN}, {STRETTO_PROD, MPI_PROD}}};
+  for (const auto& operation : operations) {
+    std::vector<std::int32_t> y(n), expected(n);
+    const stretto_options o = in_memory();
+    ASSERT_STRETTO_OK(stretto_allreduce(x.data(), y.data(), n, STRETTO_I32, operation.first, comm, &o));
+    MPI_Allreduce(x.data(), expected.data(), n, MPI_INT32_T, operation.second, MPI_COMM_WORLD);
+    EXPECT_EQ(y, expected);
+  }
+  const auto d = samples<double>(rank, n);
+  std::vector<double> mean(n), sum(n);
+  const stretto_options o = in_memory();
+  ASSERT_STRETTO_OK(stretto_allreduce(d.data(), mean.data(), n, STRETTO_F64, STRETTO_MEAN, comm, &o));
+  MPI_Allreduce(d.data(), sum.data(), n, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+  for (std::size_t i = 0; i < n; ++i) ASSERT_EQ(mean[i], sum[i] / ranks);
+}
+
+TEST_F(Nodes, BoundedSumsAreWithinTheBoundAndEqual) {
+  for (const std::size_t n : {std::size_t{5}, std::size_t{100003}, std::size_t{700007}})
+    for (const stretto_op op : {STRETTO_SUM, STRETTO_MEAN, STRETTO_MAX})
+      for (const stretto_scope scope : {STRETTO_SCOPE_CONTRIBUTION, STRETTO_SCOPE_RESULT}) {
+        SCOPED_TRACE(testing::Message() << n << " by " << op << " in scope " << scope);
+        const auto x = wave(rank, n);
+        std::vector<float> y = x;
+        stretto_options o = streamed(1e-3);
+        o.scope = scope;
+        ASSERT_STRETTO_OK(stretto_allreduce(STRETTO_IN_PLACE, y.data(), n, STRETTO_F32, op, comm, &o));
+        EXPECT_STREQ(report.algorithm, "node");
+        EXPECT_STREQ(report.payload, "mixed");
+        const std::vector<double> exact(x.begin(), x.end());
+        std::vector<double> expected(n);
+        MPI_Allreduce(exact.data(), expected.data(), static_cast<int>(n), MPI_DOUBLE,
+                      op == STRETTO_MAX ? MPI_MAX : MPI_SUM, MPI_COMM_WORLD);
+        const double promised = report.error_with_rounding;
+        if (scope == STRETTO_SCOPE_RESULT) {
+          EXPECT_LE(report.promised_error, 1e-3);
+        } else if (op == STRETTO_SUM) {
+          EXPECT_LE(report.promised_error, 1e-3 * hosts() * (1 + 1e-9));
+        }
+        for (std::size_t i = 0; i < n; ++i)
+          ASSERT_LE(std::fabs(y[i] - (op == STRETTO_MEAN ? expected[i] / ranks : expected[i])),
+                    promised + half_ulp(y[i]))
+              << i;
+        expect_same_on_all_ranks(y);
+      }
+}
+
+TEST_F(Nodes, HostsSendWhatOneRankOfEachWouldSend) {
+  constexpr std::size_t n = 600000;
+  const auto x = wave(rank, n);
+  std::vector<float> y(n);
+  const stretto_options o = in_memory();
+  ASSERT_STRETTO_OK(stretto_allreduce(x.data(), y.data(), n, STRETTO_F32, STRETTO_SUM, comm, &o));
+  std::uint64_t sent = report.bytes_sent, all = 0;
+  MPI_Allreduce(&sent, &all, 1, MPI_UINT64_T, MPI_SUM, MPI_COMM_WORLD);
+  EXPECT_EQ(all, 2u * static_cast<std::uint64_t>(hosts() - 1) * n * sizeof(float));
+}
+
+TEST_F(Nodes, VectorsInSharedMemoryAreNotCopied) {
+  constexpr std::size_t n = 700000;
+  void* in = nullptr;
+  void* out = nullptr;
+  ASSERT_STRETTO_OK(stretto_alloc(n * sizeof(float), &in));
+  ASSERT_STRETTO_OK(stretto_alloc(n * sizeof(float), &out));
+  const auto x = samples<float>(rank, n);
+  std::memcpy(in, x.data(), n * sizeof(float));
+  std::vector<float> expected(n);
+  const stretto_options o = in_memory();
+  ASSERT_STRETTO_OK(stretto_allreduce(in, out, n, STRETTO_F32, STRETTO_SUM, comm, &o));
+  MPI_Allreduce(x.data(), expected.data(), n, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+  EXPECT_EQ(std::memcmp(out, expected.data(), n * sizeof(float)), 0);
+  EXPECT_EQ(std::memcmp(in, x.data(), n * sizeof(float)), 0);
+  ASSERT_STRETTO_OK(stretto_free(in));
+  ASSERT_STRETTO_OK(stretto_free(out));
+}
+
+// Where messages inside a host are slow, all ranks choose its memory.
+TEST_F(Nodes, SumsTakeMemoryByChoiceWhereItIsPredictedToWin) {
+  const std::string path = testing::TempDir() + "nodes_mpi_test." + std::to_string(getpid()) + ".json";
+  std::ofstream(path) << R"({"version": 1, "name": "slow inside", "links": {"cache": [{"alpha": 1e-5, "beta": 1e-6}],)"
+                      << R"("network": [{"alpha": 1e-5, "beta": 1e-9}]}})";
+  setenv("STRETTO_PROFILE", path.c_str(), 1);
+  stretto_comm other = nullptr;
+  ASSERT_STRETTO_OK(stretto_comm_create(MPI_COMM_WORLD, &other));
+  unsetenv("STRETTO_PROFILE");
+  unlink(path.c_str());
+  constexpr std::size_t n = 300001;
+  const auto x = samples<float>(rank, n);
+  std::vector<float> y(n), expected(n);
+  stretto_options o = in_memory();
+  o.schedule = nullptr;
+  ASSERT_STRETTO_OK(stretto_allreduce(x.data(), y.data(), n, STRETTO_F32, STRETTO_SUM, other, &o));
+  EXPECT_STREQ(report.algorithm, "node");
+  MPI_Allreduce(x.data(), expected.data(), n, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+  EXPECT_EQ(y, expected);
+  ASSERT_STRETTO_OK(stretto_comm_free(other));
+}
+
+TEST_F(Nodes, BroadcastsGiveTheRootsValues) {
+  for (const int root : roots())
+    for (const std::size_t n : counts) {
+      SCOPED_TRACE(testing::Message() << n << " from " << root);
+      const auto expected = samples<std::int32_t>(root, n);
+      std::vector<std::int32_t> x = rank == root ? expected : std::vector<std::int32_t>(n);
+      const stretto_options o = in_memory();
+      ASSERT_STRETTO_OK(stretto_bcast(x.data(), n, STRETTO_I32, root, comm, &o));
+      EXPECT_STREQ(report.algorithm, "node");
+      EXPECT_EQ(x, expected);
+    }
+}
+
+TEST_F(Nodes, ReducesGiveTheRootWhatTheMpiGives) {
+  for (const int root : roots())
+    for (const std::size_t n : counts)
+      for (const bool in_place : {false, true}) {
+        SCOPED_TRACE(testing::Message() << n << " to " << root << (in_place ? " in place" : ""));
+        const auto x = samples<float>(rank, n);
+        std::vector<float> y = in_place ? x : std::vector<float>(n), expected(n);
+        const bool at_root = rank == root;
+        const stretto_options o = in_memory();
+        ASSERT_STRETTO_OK(stretto_reduce(at_root && in_place ? STRETTO_IN_PLACE : x.data(),
+                                         at_root ? y.data() : nullptr, n, STRETTO_F32, STRETTO_SUM, root, comm, &o));
+        EXPECT_STREQ(report.algorithm, "node");
+        MPI_Reduce(x.data(), expected.data(), static_cast<int>(n), MPI_FLOAT, MPI_SUM, root, MPI_COMM_WORLD);
+        if (at_root) {
+          EXPECT_EQ(y, expected);
+        }
+      }
+}
+
+TEST_F(Nodes, BoundedReducesAreWithinTheBound) {
+  constexpr std::size_t n = 300001;
+  const int root = ranks - 1;
+  const auto x = wave(rank, n);
+  std::vector<float> y(n);
+  const stretto_options o = streamed(1e-3);
+  ASSERT_STRETTO_OK(stretto_reduce(x.data(), y.data(), n, STRETTO_F32, STRETTO_SUM, root, comm, &o));
+  EXPECT_STREQ(report.payload, "mixed");
+  EXPECT_LE(report.promised_error, 1e-3 * hosts() * (1 + 1e-9));
+  const std::vector<double> exact(x.begin(), x.end());
+  std::vector<double> expected(n);
+  MPI_Reduce(exact.data(), expected.data(), n, MPI_DOUBLE, MPI_SUM, root, MPI_COMM_WORLD);
+  for (std::size_t i = 0; rank == root && i < n; ++i)
+    ASSERT_LE(std::fabs(y[i] - expected[i]), report.error_with_rounding + half_ulp(y[i])) << i;
+}
+
+TEST_F(Nodes, BarriersEndAfterAllRanksHaveCome) {
+  int* arrived = nullptr;
+  MPI_Win window = MPI_WIN_NULL;
+  MPI_Win_allocate_shared(rank == 0 ? sizeof(int) : 0, sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD, &arrived, &window);
+  MPI_Aint bytes = 0;
+  int unit = 0;
+  MPI_Win_shared_query(window, 0, &bytes, &unit, &arrived);
+  std::atomic_ref<int> count(*arrived);
+  if (rank == 0) count.store(0);
+  MPI_Barrier(MPI_COMM_WORLD);
+  for (int round = 1; round <= 20; ++round) {
+    count.fetch_add(1);
+    stretto_options o = in_memory();
+    o.check = round % 2;
+    ASSERT_STRETTO_OK(stretto_barrier(comm, &o));
+    EXPECT_STREQ(report.algorithm, "node");
+    EXPECT_GE(count.load(), round * ranks);
+  }
+  MPI_Win_free(&window);
+}
+
+TEST_F(Nodes, UncheckedRootsThatDifferAreAnErrorOnAllRanks) {
+  std::vector<float> x(1000, 1);
+  stretto_options o = in_memory();
+  o.check = 0;
+  o.timeout = 0.5;
+  EXPECT_NE(stretto_bcast(x.data(), x.size(), STRETTO_F32, rank == 0 ? 1 : 0, comm, &o), STRETTO_OK);
+  MPI_Barrier(MPI_COMM_WORLD);
+}
+
+TEST_F(Nodes, OtherCollectivesAndReproducibleSumsAreRefused) {
+  std::vector<float> x(1000, 1), y(1000);
+  stretto_options o = in_memory();
+  std::vector<float> all(1000 * static_cast<std::size_t>(ranks));
+  EXPECT_EQ(stretto_allgather(x.data(), all.data(), x.size(), STRETTO_F32, comm, &o), STRETTO_UNSUPPORTED);
+  o.reproducible = 1;
+  EXPECT_EQ(stretto_allreduce(x.data(), y.data(), x.size(), STRETTO_F32, STRETTO_SUM, comm, &o), STRETTO_UNSUPPORTED);
+  o = in_memory();
+  o.payload = STRETTO_PAYLOAD_FUSED;
+  o.bound_kind = STRETTO_BOUND_ABSOLUTE;
+  o.bound = 1e-3;
+  EXPECT_EQ(stretto_allreduce(x.data(), y.data(), x.size(), STRETTO_F32, STRETTO_SUM, comm, &o), STRETTO_UNSUPPORTED);
+}
+
+TEST_F(Nodes, CountsThatDifferAreAnErrorOnAllRanks) {
+  const std::size_t n = rank + 1 == ranks ? 999 : 1000;
+  const std::vector<float> x(1000, 1);
+  std::vector<float> y(1000);
+  const stretto_options o = in_memory();
+  EXPECT_EQ(stretto_allreduce(x.data(), y.data(), n, STRETTO_F32, STRETTO_SUM, comm, &o), STRETTO_INCOMPATIBLE);
+  EXPECT_NE(std::string(stretto_message()).find("count"), std::string::npos) << stretto_message();
+}
+
+TEST_F(Nodes, UncheckedCallsThatDifferAreAnErrorOnAllRanks) {
+  for (const int other : {0, ranks - 1}) {  // on a host of its own in some layouts
+    SCOPED_TRACE(other);
+    constexpr std::size_t n = 400000;
+    const std::vector<float> x(n, 1);
+    std::vector<float> y(n);
+    stretto_options o = in_memory();
+    o.check = 0;
+    EXPECT_NE(stretto_allreduce(x.data(), y.data(), rank == other ? n - 60000 : n, STRETTO_F32, STRETTO_SUM, comm, &o),
+              STRETTO_OK);
+    ASSERT_STRETTO_OK(stretto_comm_free(comm));
+    create();
+  }
+}
+
+TEST_F(Nodes, AMissingRankIsATimeoutOnAllOthers) {
+  for (const int missing : {0, ranks - 1}) {
+    SCOPED_TRACE(missing);
+    const std::vector<float> x(200000, 1);
+    std::vector<float> y(x.size());
+    stretto_options o = in_memory();
+    o.check = 0;
+    o.timeout = 0.5;
+    if (rank != missing) {
+      EXPECT_EQ(stretto_allreduce(x.data(), y.data(), x.size(), STRETTO_F32, STRETTO_SUM, comm, &o), STRETTO_TIMEOUT)
+          << stretto_message();
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    ASSERT_STRETTO_OK(stretto_comm_free(comm));
+    create();
+  }
+}
+
+// A switch for all: the default is the memory of each host.
+TEST_F(Nodes, ARankThatSwitchesMemoryOffLeavesAllToMessages) {
+  stretto_comm other = nullptr;
+  if (rank == ranks - 1) setenv("STRETTO_NODE", "0", 1);
+  ASSERT_STRETTO_OK(stretto_comm_create(MPI_COMM_WORLD, &other));
+  unsetenv("STRETTO_NODE");
+  const auto x = samples<float>(rank, 1000);
+  std::vector<float> y(1000), expected(1000);
+  stretto_options o = in_memory();
+  EXPECT_EQ(stretto_allreduce(x.data(), y.data(), 1000, STRETTO_F32, STRETTO_SUM, other, &o), STRETTO_UNSUPPORTED);
+  EXPECT_NE(std::string(stretto_message()).find("STRETTO_NODE=0 on rank " + std::to_string(ranks - 1)),
+            std::string::npos)
+      << stretto_message();
+  ASSERT_STRETTO_OK(stretto_allreduce(x.data(), y.data(), 1000, STRETTO_F32, STRETTO_SUM, other, nullptr));
+  MPI_Allreduce(x.data(), expected.data(), 1000, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+  EXPECT_EQ(y, expected);
+  ASSERT_STRETTO_OK(stretto_comm_free(other));
+}
+
+// Files of the last rank's host may not be long, so that it can make no memory.
+TEST_F(Nodes, AHostWithoutSharedMemoryLeavesTheOthersTheirs) {
+  const bool lacks = host_of[static_cast<std::size_t>(rank)] == host_of.back();
+  const bool some_share = std::any_of(host_of.begin(), host_of.end(), [](int h) {
+    return h != host_of.back() && std::count(host_of.begin(), host_of.end(), h) > 1;
+  });
+  rlimit usual{};
+  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &usual), 0);
+  const rlimit less{4096, usual.rlim_max};
+  for (const bool streams : {false, true}) {
+    stretto_comm other = nullptr;
+    ASSERT_STRETTO_OK(stretto_comm_create(MPI_COMM_WORLD, &other));
+    const auto x = samples<float>(rank, 100003);
+    std::vector<float> y(x.size()), expected(x.size());
+    MPI_Allreduce(x.data(), expected.data(), 100003, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+    for (int call = 0; call < 2; ++call) {
+      stretto_options o = streams ? streamed(1e-3) : in_memory();
+      if (lacks) setrlimit(RLIMIT_FSIZE, &less);
+      const stretto_status s = stretto_allreduce(x.data(), y.data(), x.size(), STRETTO_F32, STRETTO_SUM, other, &o);
+      if (lacks) setrlimit(RLIMIT_FSIZE, &usual);
+      if (call > 0 && (streams || !some_share)) {
+        EXPECT_EQ(s, STRETTO_UNSUPPORTED);  // known by now
+      } else {
+        ASSERT_STRETTO_OK(s);
+        EXPECT_STREQ(report.algorithm, "node");
+        EXPECT_EQ(y, expected);
+      }
+    }
+    ASSERT_STRETTO_OK(stretto_comm_free(other));
+  }
+}
+
+int main(int argc, char** argv) {
+  const std::string layout = argc > 1 ? argv[1] : "cyclic:2";
+  MPI_Init(&argc, &argv);
+  int rank = 0, ranks = 1;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  host_of = placed(layout, ranks);
+  setenv("STRETTO_HOST", ("host" + std::to_string(host_of[static_cast<std::size_t>(rank)])).c_str(), 1);
+  testing::InitGoogleTest(&argc, argv);
+  const int any = failed_anywhere(RUN_ALL_TESTS());
+  MPI_Finalize();
+  return any;
+}
