@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""The figures of docs/model.md, from stretto-model: cost against ranks for each system, the best way over (ranks, bytes), and what
-communication cores hide of a tree.
+"""The figures of docs/model.md, from stretto-model: fixed and dense streams over the rate of the link, cost against ranks for each system, the
+best way over (ranks, bytes), and what communication cores hide of a tree.
 
-usage: figures_model.py STRETTO_MODEL DIRECTORY [NAME...]    writes model_NAME.png and .svg of overlap, cost_against_ranks and best_way, or of
+usage: figures_model.py STRETTO_MODEL DIRECTORY [NAME...]    writes model_NAME.png and .svg of fixed_and_dense, overlap, cost_against_ranks and best_way, or of
 those named, in minutes; needs the package in python/
 """
 
@@ -18,6 +18,9 @@ from matplotlib.patches import Patch
 from stretto import units
 from stretto.pictures import plots
 
+LINKS = (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 400)  # Gb/s
+THREADS = (1, 2, 4, 8, 16)
+STREAMS = (("marmousi_rtm within 1e-3", 30.4, 44.8), ("les_wmag within 1e-3", 4.92, 5.8))  # docs/codec.md, docs/measurements.md
 RATES = (25, 100, 400)  # Gb/s
 RATIOS = (2, 8, 32)
 RANKS = [2**i for i in range(3, 18)]
@@ -122,7 +125,29 @@ def overlap(program, paths):
     plots.save(figure, paths)
 
 
-DRAW = {"overlap": overlap, "cost_against_ranks": cost_against_ranks, "best_way": best_way}
+def fixed_and_dense(program, paths):
+    """Fixed and dense streams over the rate of the link, for threads of the codec."""
+    figure, axes = plots.plt.subplots(1, len(STREAMS), figsize=(13, 4.6), sharey=True, layout="constrained")
+    for axis, (title, ratio, dense) in zip(axes, STREAMS):
+        for threads, colour in zip(THREADS, (BLACK, BLUE, GREEN, ORANGE, VERMILLION)):
+            times = {"fixed": [], "dense": []}
+            for rate in LINKS:
+                found = ask(program, "explain", "allreduce", "-n", 4, "--bytes", "64M", "--bound", "rel:1e-3", "--machine", "built-in", "--ratio", ratio,
+                            "--dense-ratio", dense, "--rate", rate, "--codec-threads", threads)["candidates"]
+                for coding, line in times.items():
+                    line.append(min(one["seconds"] for one in found if one.get("coding") == coding))
+            axis.plot(LINKS, times["fixed"], "--", color=colour, linewidth=1.2, label="_")
+            axis.plot(LINKS, times["dense"], "-", color=colour, linewidth=1.8, label=f"{threads} core{'s' if threads > 1 else ''}")
+        axis.set_xscale("log")
+        axis.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
+        axis.set(title=f"{title}: ratio {ratio:g} fixed, {dense:g} dense", xlabel="Gb/s of a host")
+    plots.time_axis(axes[0], "predicted time")
+    plots.headline(axes[0], "Allreduce of 64 MiB on each of 4 hosts, of one rank", "fixed (dashed) and dense streams, cores a rank; built-in profile")
+    plots.label_lines(axes[-1])
+    plots.save(figure, paths)
+
+
+DRAW = {"fixed_and_dense": fixed_and_dense, "overlap": overlap, "cost_against_ranks": cost_against_ranks, "best_way": best_way}
 
 
 def main():

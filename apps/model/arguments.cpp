@@ -132,6 +132,9 @@ model::Profile profile_of(const Arguments& arguments, std::string* from, std::st
       s.beta = 8 / (arguments.gigabits * 1e9);
   }
   profile.eager_limit = carrier_of(arguments) == model::Carrier::mpi ? arguments.eager_limit : 0;
+  if (arguments.codec_threads < 1 || arguments.codec_threads > 256)
+    throw Problem(fmt::format("{} threads of the codec; 1 to 256", arguments.codec_threads));
+  profile.codec_threads = arguments.codec_threads;
   if (!arguments.network.empty()) profile.torus.sides = sides_of(arguments.network);
   if (arguments.hop >= 0) profile.torus.hop = arguments.hop;
   return profile;

@@ -33,6 +33,7 @@ struct Arguments {
   std::string carrier = "mpi";    // or ucx
   double gigabits = 0;            // of the network; 0: from the profile
   std::uint64_t eager_limit = 0;  // of the MPI between hosts (model::Profile); 0: none
+  int codec_threads = 1;          // of a rank
   int hosts_per_switch = 0;
   double oversubscription = 1;
   std::string network;  // torus:4x4x4; empty: from the profile

@@ -29,6 +29,8 @@ void add_machine(CLI::App* c, Arguments* a) {
   c->add_option("--eager-limit", a->eager_limit,
                 "longest message of the MPI between hosts without a rendezvous: 64K for Open MPI over TCP, none if 0")
       ->transform(CLI::AsSizeValue(false));
+  c->add_option("--codec-threads", a->codec_threads, "of a rank, each with a core: STRETTO_CODEC_THREADS")
+      ->type_name("N");
   c->add_option("--rate", a->gigabits, "of the network in Gb/s, in place of the profile's")
       ->default_str("")
       ->type_name("GBITS");

@@ -12,6 +12,7 @@
 stretto_comm_s::stretto_comm_s(stretto::api::Carriers c, std::shared_ptr<stretto::select::SharedChooser> chooser,
                                std::string no_node)
     : carriers(std::move(c)),
+      codec_threads(stretto::codec::ThreadPool::shared(chooser->chooser.profile().codec_threads)),
       agreement(*carriers.agreement),
       data(*carriers.data),
       selector(std::move(chooser), carriers.data->size(), stretto::engine::most_messages(*carriers.data)),
@@ -21,6 +22,7 @@ stretto_comm_s::stretto_comm_s(stretto::api::Carriers c, std::shared_ptr<stretto
   backends.no_node = std::move(no_node);
   agreement.drive_beside(others);
   data.drive_beside(others);
+  if (codec_threads) data.share_codec(&codec_threads->parallel());
   if (stretto::device::may_be_addressed()) prepared.ask_for_devices();
 }
 

@@ -21,6 +21,7 @@
 #include "base/progress/driven.hpp"
 #include "base/status.hpp"
 #include "carrier/carrier.hpp"
+#include "codec/thread_pool.hpp"
 #include "device/device.hpp"
 #include "engine/engine.hpp"
 #include "select/decide.hpp"
@@ -107,6 +108,7 @@ struct stretto_comm_s {
   std::unique_ptr<stretto::device::Device> device;  // null: no call had one yet
   stretto::api::DeviceLink device_link;
   stretto::backend::Backends backends;
+  std::shared_ptr<stretto::codec::ThreadPool> codec_threads;  // null: the codec has the caller's thread alone
   stretto::engine::Engine agreement, data;
   stretto::backend::ScheduleCache exchanges;
   stretto::select::Selector selector;

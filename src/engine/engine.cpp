@@ -72,6 +72,7 @@ struct Engine::Impl {
   std::uint64_t moves = 0;
   Lanes lanes;
   Driven* others = nullptr;
+  const codec::Parallel* parallel = nullptr;
 
   // Runs from this one on neither start nor go on. Preallocated: memory may be lacking.
   std::uint64_t end = none_ends;
@@ -135,7 +136,7 @@ Status Engine::Impl::begin(const Work& call, std::uint64_t mine, Run** started) 
     if (slot == runs.size()) runs.push_back(std::make_unique<Run>());
     Run& run = *runs[slot];
     *started = &run;
-    const Status s = run.begin(call, carrier, pool, static_cast<std::uint32_t>(slot), mine);
+    const Status s = run.begin(call, carrier, pool, parallel, static_cast<std::uint32_t>(slot), mine);
     if (s == Status::ok && may_go(run)) run.go();
     if (s != Status::ok || !run.stranded()) return s;
     run.give_up(run.status(), "", &lost);
@@ -374,6 +375,8 @@ Engine::~Engine() = default;
 carrier::Carrier& Engine::carrier() noexcept { return impl_->carrier; }
 
 void Engine::drive_beside(Driven& others) noexcept { impl_->others = &others; }
+
+void Engine::share_codec(const codec::Parallel* parallel) noexcept { impl_->parallel = parallel; }
 
 Status Engine::run(const Work& call, Report* report) noexcept {
   const Impl::Visit visit(*impl_);

@@ -41,7 +41,6 @@ struct Options {
   std::size_t segment_bytes = std::size_t{256} << 10;  // raw bytes, equal on every rank; 0: do not cut
   int window = 8;                                      // receives of streams posted ahead per peer
   double timeout = 60;                                 // seconds without progress; <= 0: no limit
-  const codec::Parallel* parallel = nullptr;           // for the codec; borrowed during runs
 };
 
 // In elements. Null: the caller has no such block, and the engine finds memory if needed. in and out may be equal (in
@@ -147,6 +146,9 @@ class Engine {
   // Drives other communicators in long waits, since their peers may wait for this rank. Borrowed; must never call this
   // engine.
   void drive_beside(Driven& others) noexcept;
+
+  // Threads for the codec's calls of runs that begin from now on; borrowed while the engine lives. Null: none.
+  void share_codec(const codec::Parallel* parallel) noexcept;
 
   // Lanes of start(), progress() and Request::test() from now on; initially all. run() and wait() always take all.
   void take(Lanes lanes) noexcept;

@@ -65,8 +65,8 @@ class Run {
 
   // Plans a checked call. `slot` is for its transfers' ids, `sequence` for their tags. On failure nothing has moved and
   // the run is inactive.
-  Status begin(const Work& call, carrier::Carrier& carrier, payload::Pool& pool, std::uint32_t slot,
-               std::uint64_t sequence) noexcept;
+  Status begin(const Work& call, carrier::Carrier& carrier, payload::Pool& pool, const codec::Parallel* parallel,
+               std::uint32_t slot, std::uint64_t sequence) noexcept;
 
   // Posts the first receives; nothing moves before.
   void go() noexcept;
@@ -296,6 +296,7 @@ class Run {
   std::shared_ptr<const schedule::Schedule> schedule_;
   payload::Spec spec_{};
   Options options_{};
+  const codec::Parallel* parallel_ = nullptr;
   std::vector<Block> blocks_;
   std::vector<const void*> inputs_;
   std::vector<const std::byte*> parts_;

@@ -204,7 +204,7 @@ Status Run::prepare(const Work& call) {
   if (call.device != nullptr) {
     if (const Status s = begin_on_device(call); s != Status::ok) return s;
   }
-  worker_.begin(spec_, reduces_, &homes(), options_.parallel, device_);
+  worker_.begin(spec_, reduces_, &homes(), parallel_, device_);
 
   if (const Status s = separate_inputs(call); s != Status::ok) return s;
   if (const Status s = plan_.make(
@@ -233,11 +233,12 @@ Status Run::prepare(const Work& call) {
   return Status::ok;
 }
 
-Status Run::begin(const Work& call, carrier::Carrier& carrier, payload::Pool& pool, std::uint32_t slot,
-                  std::uint64_t sequence) noexcept {
+Status Run::begin(const Work& call, carrier::Carrier& carrier, payload::Pool& pool, const codec::Parallel* parallel,
+                  std::uint32_t slot, std::uint64_t sequence) noexcept {
   begun_ = moved_ = Clock::now();
   carrier_ = &carrier;
   pool_ = &pool;
+  parallel_ = parallel;
   device_ = nullptr;
   between_ = nullptr;
   slot_ = slot;

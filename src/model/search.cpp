@@ -217,6 +217,20 @@ double Search::mpi_seconds(const Line& line, const Candidate& way, double enough
 // Walks a middle segment of each line, then other segments of promising lines. Walks other numbers of pieces only after
 // a promising moderate one, and homomorphic only after promising fused. Stops at a candidate of at most `enough`
 // seconds.
+// The way of a line that is walked first, to see whether the others are worth their walks.
+std::size_t Search::middle_of(const std::vector<Candidate>& ways, bool pieces) const noexcept {
+  // Short segments make a pipeline of few pieces.
+  if (pieces) return std::min<std::size_t>(1, ways.size() - 1);
+  const std::size_t middle = ways.size() / 2;
+  if (machine_.codec_threads <= 1 || ways.front().payload == payload::Kind::raw) return middle;
+  // A segment that gives each of the codec's threads a chunk.
+  const double chunks = machine_.codec_threads * Machine::codec_chunk * machine_.value_bits / 8;
+  const auto found = std::find_if(ways.begin(), ways.end(), [&](const Candidate& c) {
+    return c.segment == 0 || static_cast<double>(c.segment) >= chunks;
+  });
+  return found != ways.end() ? static_cast<std::size_t>(found - ways.begin()) : ways.size() - 1;
+}
+
 template <class Walk, class Wanted>
 std::vector<Candidate> Search::search(const std::vector<Option>& options, double least, double enough, const Walk& walk,
                                       const Wanted& wanted) {
@@ -238,8 +252,7 @@ std::vector<Candidate> Search::search(const std::vector<Option>& options, double
     bool fused = false, fused_near = false;
     for (Line& line : lines_of(*option)) {
       if (!wanted(line)) continue;
-      // Short segments make a pipeline of few pieces.
-      const std::size_t middle = pieces ? std::min<std::size_t>(1, line.ways.size() - 1) : line.ways.size() / 2;
+      const std::size_t middle = middle_of(line.ways, pieces);
       Candidate& way = line.ways[middle];
       if (way.payload == payload::Kind::homomorphic && fused && !fused_near) continue;
       way.seconds = walk(line, way, (pieces && !again ? near_in_pieces : near) * least);

@@ -69,6 +69,7 @@ class Search {
   template <class Walk, class Wanted>
   std::vector<Candidate> search(const std::vector<Option>& options, double least, double enough, const Walk& walk,
                                 const Wanted& wanted);
+  std::size_t middle_of(const std::vector<Candidate>& ways, bool pieces) const noexcept;
   std::vector<Line> lines_of(const Option& option);
   double whole() const noexcept;
   double seconds(const Line& line, Candidate& way, double enough) const;

@@ -1,7 +1,13 @@
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <atomic>
+#include <thread>
 
 #include "../sanitized.hpp"
 #include "codec/driver.hpp"
+#include "codec/thread_pool.hpp"
 #include "inputs.hpp"
 #include "sums/exactly.hpp"
 #include "support.hpp"
@@ -189,6 +195,67 @@ TEST(Parallel, MalformedGroupsAreFoundInEveryPart) {
   a[a.size() - 1] = std::byte{0xff};  // a width of the last group
   std::vector<float> y(n);
   EXPECT_EQ(decompress(a, y.data(), n, o), Status::corrupt_stream);
+}
+
+// Adds each part's number plus one; a part that runs twice, or after its call, shows.
+struct Sum {
+  std::atomic<int> total{0};
+  std::atomic<bool> over{false}, late{false};
+  static void add(void* self, int i) {
+    auto& s = *static_cast<Sum*>(self);
+    if (s.over) s.late = true;
+    s.total += i + 1;
+  }
+};
+
+void expect_all_parts(const Parallel& parallel, int parts) {
+  Sum sum;
+  parallel.run(parallel.self, parts, Sum::add, &sum);
+  sum.over = true;
+  EXPECT_EQ(sum.total, parts * (parts + 1) / 2);
+  EXPECT_FALSE(sum.late);
+}
+
+TEST(ThreadPool, RunsEachPartOnceBeforeItsCallReturns) {
+  ThreadPool pool(4);
+  EXPECT_EQ(pool.parallel().width, 4);
+  for (int call = 0; call < 2000; ++call) expect_all_parts(pool.parallel(), 1 + call % 9);
+}
+
+TEST(ThreadPool, ServesCallersThatComeTogether) {
+  ThreadPool pool(3);
+  std::vector<std::thread> callers;
+  for (int t = 0; t < 3; ++t)
+    callers.emplace_back([&] {
+      for (int call = 0; call < 500; ++call) expect_all_parts(pool.parallel(), 5);
+    });
+  for (auto& c : callers) c.join();
+}
+
+TEST(ThreadPool, IsSharedByThoseWhoAskForOneWidth) {
+  EXPECT_EQ(ThreadPool::shared(1), nullptr);
+  const auto first = ThreadPool::shared(2);
+  EXPECT_EQ(ThreadPool::shared(2), first);
+  EXPECT_NE(ThreadPool::shared(3), first);
+}
+
+// The threads of the parent are not in its child.
+TEST(ThreadPool, ServesAForkedChildWithoutThreads) {
+  auto pool = ThreadPool::shared(3);
+  expect_all_parts(pool->parallel(), 7);
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    expect_all_parts(pool->parallel(), 7);
+    const auto own = ThreadPool::shared(3);
+    const bool fresh = own != pool;
+    pool.reset();
+    expect_all_parts(own->parallel(), 7);
+    _exit(fresh && !testing::Test::HasFailure() ? 0 : 1);
+  }
+  int ended = -1;
+  ASSERT_EQ(waitpid(child, &ended, 0), child);
+  EXPECT_EQ(ended, 0);
 }
 
 }  // namespace

@@ -101,6 +101,11 @@ TEST(Rules, ThatCannotBeReadAreNamedWithTheirLine) {
       {"allreduce exact payload:fused", "'exact' and a payload"},
       {"barrier rel:1e-4", "do not act on 'barrier'"},
       {"gatherv payload:fused", "do not act on 'gatherv'"},
+      {"allreduce coding:thick", "'thick' is no coding: auto, fixed or dense"},
+      {"gatherv coding:dense", "do not act on 'gatherv'"},
+      {"allreduce exact coding:dense", "'coding:' is of streams, and 'exact' has none"},
+      {"allreduce native coding:fixed", "'coding:' is of streams, and 'native' has none"},
+      {"allreduce payload:raw coding:dense", "'coding:' is of streams, and 'payload:raw' has none"},
       {"allreduce rel:1e-4 raw_below:64Q", "'64Q' is no number of bytes"},
       {"allreduce exact raw_below:64K", "'raw_below:' is beside streams, and 'exact' has none"},
       {"allreduce rel:1e-4 payload:cprp2p raw_below:64K", "fused and homomorphic alone"},
@@ -143,4 +148,12 @@ TEST(Rules, NameABroadcastAsMpiAndAsPredictionsDo) {
 TEST(Rules, NamePayloadsAsTheInterfaceAndAsPredictionsDo) {
   for (const char* text : {"* payload:recompress", "* payload:doc"})
     EXPECT_EQ(find(parsed(text), Function::allreduce, 8)->payload, STRETTO_PAYLOAD_RECOMPRESS) << text;
+}
+
+TEST(Rules, NameCodingsBesideABoundOrTheBoundForAll) {
+  const Rules rules = parsed("allreduce ..1M rel:1e-4 coding:dense\nallreduce coding:fixed\n* coding:auto\n");
+  EXPECT_EQ(find(rules, Function::allreduce, 8)->coding, STRETTO_CODING_DENSE);
+  EXPECT_EQ(find(rules, Function::allreduce, 2 << 20)->coding, STRETTO_CODING_FIXED);
+  EXPECT_EQ(find(rules, Function::allreduce, 2 << 20)->kind, Action::Kind::usual);
+  EXPECT_EQ(find(rules, Function::reduce, 8)->coding, STRETTO_CODING_AUTO);
 }

@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <charconv>
 #include <cstdint>
 #include <cstdlib>
+#include <cstring>
 #include <map>
 #include <string>
 #include <string_view>
@@ -22,6 +24,8 @@
 #include "model/profile/codec_probe.hpp"
 #include "model/profile/profile_text.hpp"
 #include "node/memory/handle.hpp"
+#include "stretto/stretto_stream.h"
+#include "topology/free_cores.hpp"
 #include "topology/topology.hpp"
 
 namespace stretto::api {
@@ -34,6 +38,7 @@ struct Here {
   std::array<char, 64> levels{};  // of a hierarchy inside hosts
   std::array<char, 40> boot{};    // equal on the hosts of one machine
   std::int32_t machine_cores = 0;
+  std::int32_t codec_threads = 1;  // that this process asks for, and has CPUs for
   NetworkSpeed network;            // as this process probed it before
   model::CodecProbe codec, dense;  // as this process measured its core before
   bool messages = false;           // whether it has any to probe it with
@@ -99,6 +104,16 @@ double core_part(const std::vector<Here>& all) {
     part = std::min(part, static_cast<double>(m.cores) / counted);
   }
   return part;
+}
+
+// Threads that every rank has for the codec: as many as all ask for, and no more than its share of its host's cores.
+int codec_threads_of(const std::vector<Here>& all, const topology::Topology& topology) {
+  std::int32_t threads = all.front().codec_threads;
+  for (const Here& h : all) threads = std::min(threads, h.codec_threads);
+  std::size_t ranks = 1;
+  for (int host = 0; host < topology.hosts(); ++host) ranks = std::max(ranks, topology.ranks_of(host).size());
+  const double cores = topology.cores_per_host() * topology.core_part() / static_cast<double>(ranks);
+  return std::max(1, std::min(threads, static_cast<int>(cores)));
 }
 
 // All ranks go by rank 0's levels.
@@ -204,6 +219,23 @@ Status take_codec(backend::Transport& transport, const std::vector<Here>& all, m
   return Status::ok;
 }
 
+// STRETTO_CODEC_THREADS, at most the CPUs that this process may use; 1 where it is not set.
+Status asked_codec_threads(std::int32_t* threads) noexcept {
+  constexpr const char* variable = "STRETTO_CODEC_THREADS";
+  *threads = 1;
+  const char* const text = secure_getenv(variable);
+  if (text == nullptr || *text == '\0') return Status::ok;
+  const char* const end = text + std::strlen(text);
+  int asked = 0;
+  const auto [at, error] = std::from_chars(text, end, asked);
+  if (error != std::errc() || at != end || asked < 1 || asked > STRETTO_THREADS_MAX)
+    return fail(Status::invalid_argument, "{}={}: a number of threads, from 1 to {}", variable, text,
+                STRETTO_THREADS_MAX);
+  const topology::Cpus bound = topology::bound_to();
+  *threads = std::clamp(CPU_COUNT_S(sizeof bound.set, bound.set), 1, asked);
+  return Status::ok;
+}
+
 // Everything that a model depends on, as text.
 std::string key_of(const std::string& text, model::Carrier carrier, const std::vector<Here>& all,
                    const model::Profile& profile, const topology::Topology& topology) {
@@ -212,6 +244,7 @@ std::string key_of(const std::string& text, model::Carrier carrier, const std::v
   for (const model::Span& s : profile.links[static_cast<std::size_t>(topology::Distance::network)])
     key += fmt::format("{} {} {} {} {}\n", s.from, s.alpha, s.beta, s.cpu, s.cpu_message);
   key += fmt::format("{}\n", topology.core_part());
+  key += fmt::format("{}\n", profile.codec_threads);
   for (const auto* costs : {&profile.f32, &profile.dense_f32})
     for (const model::CodecCost& c : *costs)
       key += fmt::format("{} {} {} {}\n", c.compress, c.decompress, c.add, c.fused);
@@ -224,6 +257,7 @@ std::string key_of(const std::string& text, model::Carrier carrier, const std::v
 Status describe(int ranks, Here* own, std::vector<Here>* all, std::vector<Introduction>* introductions) noexcept {
   try {
     *own = look();
+    if (const Status s = asked_codec_threads(&own->codec_threads); s != Status::ok) return s;
     own->introduction = introduce();
     const char* given = secure_getenv("STRETTO_LEVELS");
     const std::string_view levels = given != nullptr ? given : topology::all_levels;
@@ -287,6 +321,7 @@ Status find_machine(backend::Transport& transport, model::Carrier carrier, carri
       if (s = take_network(transport, topology, carrier, messages, all, &profile); s != Status::ok) return s;
     if (between && profile.name == model::built_in().name && !first.named)
       if (s = take_codec(transport, all, &profile); s != Status::ok) return s;
+    profile.codec_threads = codec_threads_of(all, topology);
     profile.mpi = transport.name();  // of this communicator, whoever measured
     profile.eager_limit = first.eager_limit;
     const std::string key = key_of(text, carrier, all, profile, topology);

@@ -82,6 +82,17 @@ double Machine::ratio_of(double contributions) const noexcept {
   return std::max(1.0, value_bits / (value_bits / ratio + growth * std::log2(contributions)));
 }
 
+double Machine::codec(const Rate& rate, double bytes, double calls) const noexcept {
+  // A call wakes the other threads. Their cores share the host's memory, which feeds about eight copying cores (an
+  // assumption: docs/model.md).
+  constexpr double wake = 5e-6, feeds = 8;
+  const double chunks = calls > 0 ? std::ceil(bytes / calls / (codec_chunk * value_bits / 8)) : 1;
+  const double threads = std::min<double>(codec_threads, chunks);
+  if (threads <= 1) return rate.of(bytes, calls);
+  const double part = std::ceil(chunks / threads) / chunks;
+  return calls * (rate.call + wake) + bytes * std::max(rate.byte * part, std::min(rate.byte, copy.byte / feeds));
+}
+
 double break_even(const Machine& machine) noexcept {
   constexpr double long_message = 1 << 20;
   const double beta = machine.span(topology::Distance::network, long_message).beta;
@@ -103,6 +114,7 @@ Machine machine_of(const Profile& profile, std::uint32_t element, double ratio) 
   m.growth = kIndependentGrowth;
   m.step = profile.step;
   m.eager_limit = static_cast<double>(profile.eager_limit);
+  m.codec_threads = profile.codec_threads;
   m.combine = {profile.device.launch, profile.gamma};
   m.copy = {profile.device.launch, profile.copy};
   const CodecCost c = at_ratio(costs_for(element, profile.f32, profile.f64), ratio);
@@ -143,6 +155,7 @@ Machine machine_on_device(const Profile& profile, std::uint32_t element, double 
   const double share = std::max(reaching, 1);
   Machine m = machine_of(profile, element, ratio);
   m.eager_limit = 0;
+  m.codec_threads = 1;
   for (Link& link : m.links) {
     for (Span& s : link) {
       if (!staged) break;

@@ -33,6 +33,7 @@ struct Machine {
   double growth = 0;
   double step = 0;
   double eager_limit = 0;                 // Profile::eager_limit
+  int codec_threads = 1;                  // Profile::codec_threads
   Rate combine, copy;                     // raw + raw
   Rate compress, decompress, add, fused;  // stream + stream; raw + stream
   Rate quantise, add_codes;               // values to codes; codes + stream
@@ -43,6 +44,9 @@ struct Machine {
   // Of a core at either end, for that many messages of `bytes` in all.
   double moving(topology::Distance d, double bytes, double messages) const noexcept;
   double ratio_of(double contributions) const noexcept;  // at least 1
+  // Seconds of the codec at one of its rates. Threads share each call: a thread takes whole chunks.
+  static constexpr double codec_chunk = 65536;  // values
+  double codec(const Rate& rate, double bytes, double calls) const noexcept;
 };
 
 // In bytes, a power of two: longer streams between hosts save more than their codec work. 0: always; infinite: never.

@@ -128,6 +128,7 @@ struct Profile : Messages {
   // Longest message in bytes of the MPI between hosts without a rendezvous (Transport::eager_limit); 0: no limit.
   // Longer messages that two ranks exchange take turns. Known of a communicator, and in no file.
   std::size_t eager_limit = 0;
+  int codec_threads = 1;  // of a rank, each with a core. Known of a communicator, and in no file
 
   // Null: not measured.
   const Switches* switches_of(int of_ranks) const noexcept {

@@ -90,13 +90,13 @@ bool Forms::keeps_buffer(const Act& act) const noexcept {
 double Forms::to_stream(Form& f, const Extent& n) const {
   if (f.stream) return 0;
   f.stream = true;
-  return cost(machine_.compress, n);
+  return codec_cost(machine_.compress, n);
 }
 
 double Forms::to_raw(Form& f, const Extent& n) const {
   if (f.raw) return 0;
   f.raw = f.decoded = f.home = true;
-  return cost(machine_.decompress, n);
+  return codec_cost(machine_.decompress, n);
 }
 
 double Forms::up_front() {
@@ -128,7 +128,7 @@ double Forms::pack(const Act& act, Parcel* parcel) {
       work += to_raw(f, n);
       parcel->wire += n.bytes;
     } else {
-      work += system_.compression == Compression::every_hop ? cost(machine_.compress, n) : to_stream(f, n);
+      work += system_.compression == Compression::every_hop ? codec_cost(machine_.compress, n) : to_stream(f, n);
       parcel->wire += n.bytes / machine_.ratio_of(f.contributions);
     }
   }
@@ -152,14 +152,16 @@ double Forms::combine_forms(Form& dst, const Form& src, const Extent& n) {
   const bool has_codes = dst.stream ? src.codes : dst.codes;
   switch (system_.combining) {
     case Combining::raw: break;
-    case Combining::streams: work = (2 - streams) * cost(machine_.compress, n) + cost(machine_.add, n); break;
+    case Combining::streams:
+      work = (2 - streams) * codec_cost(machine_.compress, n) + codec_cost(machine_.add, n);
+      break;
     case Combining::quantised:
       if (streams == 2)
-        work = cost(machine_.add, n);
+        work = codec_cost(machine_.add, n);
       else
-        work = (has_codes ? 0 : cost(machine_.quantise, n)) + cost(machine_.add_codes, n);
+        work = (has_codes ? 0 : cost(machine_.quantise, n)) + codec_cost(machine_.add_codes, n);
       break;
-    case Combining::fused: work = cost(streams == 2 ? machine_.add : machine_.fused, n); break;
+    case Combining::fused: work = codec_cost(streams == 2 ? machine_.add : machine_.fused, n); break;
   }
   dst = {};
   dst.stream = true;
@@ -183,7 +185,7 @@ double Forms::take(const Act& act, double contributions) {
       arrived.raw = arrived.home = true;
     } else if (system_.compression == Compression::every_hop) {
       arrived.raw = arrived.decoded = arrived.home = true;
-      work += cost(machine_.decompress, n);
+      work += codec_cost(machine_.decompress, n);
     } else {
       arrived.stream = true;
     }
@@ -220,7 +222,7 @@ double Forms::deliver(std::int32_t slot) {
   if (f.stream || (from_streams_ && !f.decoded)) {
     if (f.raw && !from_streams_) return f.home ? 0 : cost(machine_.copy, n);
     if (f.decoded) return 0;
-    work = to_stream(f, n) + cost(machine_.decompress, n) + system_.sums_after * cost(machine_.add, n);
+    work = to_stream(f, n) + codec_cost(machine_.decompress, n) + system_.sums_after * codec_cost(machine_.add, n);
     f.raw = f.decoded = f.home = true;
     return work;
   }

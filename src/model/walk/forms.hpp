@@ -73,6 +73,9 @@ class Forms {
   std::size_t index_of(const Act& act) const noexcept { return static_cast<std::size_t>(&act - program_.acts.data()); }
   bool raw_travels(const Act& act) const noexcept;
   static double cost(const Rate& rate, const Extent& n) noexcept { return rate.of(n.bytes, n.pieces); }
+  double codec_cost(const Rate& rate, const Extent& n) const noexcept {
+    return machine_.codec(rate, n.bytes, n.pieces);
+  }
   double to_stream(Form& f, const Extent& n) const;
   double to_raw(Form& f, const Extent& n) const;
   double combine_forms(Form& dst, const Form& src, const Extent& n);

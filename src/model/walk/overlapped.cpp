@@ -164,7 +164,7 @@ class Overlapped {
     const double raw = to.forms.bytes(a);
     const bool waits = a.distance == topology::Distance::network && machine_.eager_limit > 0 && wire < raw &&
                        wire / pieces > machine_.eager_limit;
-    return waits ? machine_.fused.of(raw / pieces) / 2 * to.program.share : 0;
+    return waits ? machine_.codec(machine_.fused, raw / pieces, 1) / 2 * to.program.share : 0;
   }
 
   // *at: the inputs are ready. False: an incomplete message precedes.

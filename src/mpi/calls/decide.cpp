@@ -49,6 +49,7 @@ void ask_rules(const WrappedCall& call, const Settings& settings, Decision* d) {
     d->line = rule->line;
     d->bound = rule->bound;
     d->payload = rule->payload;
+    d->coding = rule->coding;
     d->raw_below = rule->raw_below;
     if (!rule->schedule.empty()) d->schedule = rule->schedule.c_str();
   }
@@ -161,6 +162,7 @@ stretto_options options_of(const Decision& d, const Settings& settings, stretto_
     o.bound = d.bound.value;
     o.scope = d.bound.scope;
     o.payload = d.payload;
+    o.coding = d.coding;
     o.raw_below = d.raw_below;
     o.ignore_above = settings.ignore_above;
   }
@@ -177,7 +179,8 @@ std::string asked_by(const Decision& d) {
 
 std::string path_of(const stretto_report& r) {
   const bool plain = std::string_view(r.payload) == "raw";
-  return plain ? r.algorithm : std::string(r.algorithm) + ", " + r.payload;
+  if (plain) return r.algorithm;
+  return std::string(r.algorithm) + ", " + r.payload + (r.coding == STRETTO_CODING_DENSE ? ", dense" : "");
 }
 
 Tally tally_of(const Decision& d, const stretto_report& r) {

@@ -25,6 +25,7 @@ struct Decision {
   Bound bound;
   const char* schedule = nullptr;
   stretto_payload payload = STRETTO_PAYLOAD_AUTO;
+  stretto_coding coding = STRETTO_CODING_AUTO;
   std::uint64_t raw_below = 0;
 };
 

@@ -11,7 +11,7 @@ namespace stretto::mpi {
 namespace {
 
 constexpr std::string_view site_key = "site=", comm_key = "comm=", schedule_key = "schedule:", payload_key = "payload:",
-                           raw_below_key = "raw_below:";
+                           coding_key = "coding:", raw_below_key = "raw_below:";
 
 template <class Number>
 bool read(std::string_view text, Number* number) noexcept {
@@ -59,6 +59,17 @@ Status parse_payload(std::string_view text, stretto_payload* payload) {
   return fail(Status::invalid_argument, "'{}' is no payload", text);
 }
 
+Status parse_coding(std::string_view text, stretto_coding* coding) {
+  constexpr std::array<std::pair<std::string_view, stretto_coding>, 3> all = {
+      {{"auto", STRETTO_CODING_AUTO}, {"fixed", STRETTO_CODING_FIXED}, {"dense", STRETTO_CODING_DENSE}}};
+  for (const auto& [name, value] : all) {
+    if (text != name) continue;
+    *coding = value;
+    return Status::ok;
+  }
+  return fail(Status::invalid_argument, "'{}' is no coding: auto, fixed or dense", text);
+}
+
 Status parse_pattern(std::string_view text, std::string_view key, std::string* pattern) {
   *pattern = text.substr(key.size());
   if (!pattern->empty()) return Status::ok;
@@ -86,6 +97,7 @@ Status parse_word(const std::string& word, Rule* rule, bool* acts, std::string* 
   if (text.starts_with("rel:") || text.starts_with("abs:"))
     return decide(Action::Kind::bounded, word, &action, decided);
   if (text.starts_with(payload_key)) return parse_payload(text.substr(payload_key.size()), &action.payload);
+  if (text.starts_with(coding_key)) return parse_coding(text.substr(coding_key.size()), &action.coding);
   if (text.starts_with(raw_below_key)) {
     std::int64_t bytes = 0;
     if (const Status s = parse_bytes(text.substr(raw_below_key.size()), &bytes); s != Status::ok) return s;
@@ -97,8 +109,8 @@ Status parse_word(const std::string& word, Rule* rule, bool* acts, std::string* 
     return Status::ok;
   }
   return fail(Status::invalid_argument,
-              "'{}' is none of FROM..TO, site=, comm=, rel:, abs:, schedule:, payload:, raw_below:, exact, "
-              "native, off",
+              "'{}' is none of FROM..TO, site=, comm=, rel:, abs:, schedule:, payload:, coding:, "
+              "raw_below:, exact, native, off",
               text);
 }
 
@@ -123,6 +135,10 @@ Status check(const Rule& rule, const std::vector<std::string>& words, const std:
                 decided);
   if (a.kind == Action::Kind::exact && streams)
     return fail(Status::invalid_argument, "'exact' and a payload of streams contradict each other");
+  if (a.coding != STRETTO_CODING_AUTO && a.kind != Action::Kind::usual && a.kind != Action::Kind::bounded)
+    return fail(Status::invalid_argument, "'coding:' is of streams, and '{}' has none", decided);
+  if (a.coding != STRETTO_CODING_AUTO && a.payload == STRETTO_PAYLOAD_RAW)
+    return fail(Status::invalid_argument, std::string_view("'coding:' is of streams, and 'payload:raw' has none"));
   if (a.raw_below > 0 && a.kind != Action::Kind::usual && a.kind != Action::Kind::bounded)
     return fail(Status::invalid_argument, "'raw_below:' is beside streams, and '{}' has none", decided);
   if (a.raw_below > 0 && a.payload != STRETTO_PAYLOAD_AUTO && a.payload != STRETTO_PAYLOAD_FUSED &&
@@ -131,8 +147,8 @@ Status check(const Rule& rule, const std::vector<std::string>& words, const std:
   if (rule.operation && !sums(*rule.operation) && a.raw_below > 0)
     return fail(Status::invalid_argument, "'raw_below:' is of sums, and '{}' is none", words.front());
   const bool may_stream = !rule.operation || sums(*rule.operation) || moves(*rule.operation);
-  if (!may_stream && (a.kind == Action::Kind::bounded || streams))
-    return fail(Status::invalid_argument, "bounds and their payloads do not act on '{}'", words.front());
+  if (!may_stream && (a.kind == Action::Kind::bounded || streams || a.coding != STRETTO_CODING_AUTO))
+    return fail(Status::invalid_argument, "bounds, payloads of streams and codings do not act on '{}'", words.front());
   if (!a.schedule.empty() && is_schedule && !is_schedule(a.schedule))
     return fail(Status::invalid_argument, "'{}' is no schedule", a.schedule);
   return Status::ok;

@@ -41,6 +41,7 @@ struct Action {
   Bound bound;
   std::string schedule;
   stretto_payload payload = STRETTO_PAYLOAD_AUTO;  // if bounded
+  stretto_coding coding = STRETTO_CODING_AUTO;     // if bounded
   std::uint64_t raw_below = 0;                     // bytes, if bounded
   bool moves = false;                              // the line bounds a named collective that moves data
 };

@@ -10,10 +10,10 @@ namespace stretto::mpi {
 namespace {
 
 constexpr std::string_view prefix = "STRETTO_";
-constexpr std::array<std::string_view, 21> known = {
-    "ARENA_MIN", "ARENA_REPORT", "ARENA_SIZE",    "BOUND", "BOUND_MOVES", "CUDA_PLUGIN", "DATA_DIR",
-    "HIERARCHY", "IGNORE_ABOVE", "FIRST_PROCESS", "HOST",  "LEVELS",      "LIBEXEC",     "NODE",
-    "PROFILE",   "REPORT",       "REPRODUCIBLE",  "RULES", "SPLIT",       "TIMEOUT",     "WAIT"};
+constexpr std::array<std::string_view, 22> known = {
+    "ARENA_MIN", "ARENA_REPORT", "ARENA_SIZE",    "BOUND", "BOUND_MOVES", "CODEC_THREADS", "CUDA_PLUGIN", "DATA_DIR",
+    "HIERARCHY", "IGNORE_ABOVE", "FIRST_PROCESS", "HOST",  "LEVELS",      "LIBEXEC",       "NODE",        "PROFILE",
+    "REPORT",    "REPRODUCIBLE", "RULES",         "SPLIT", "TIMEOUT",     "WAIT"};
 
 std::size_t slips(std::string_view a, std::string_view b) {
   std::vector<std::vector<std::size_t>> d(a.size() + 1, std::vector<std::size_t>(b.size() + 1));

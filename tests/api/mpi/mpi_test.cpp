@@ -185,6 +185,24 @@ TEST_F(Mpi, RankZeroSetsLevelsAndAllRanksNameAnUnknownLevel) {
   unsetenv("STRETTO_LEVELS");
 }
 
+TEST_F(Mpi, ANumberOfCodecThreadsThatIsNoneIsNamed) {
+  for (const char* threads : {"0", "two", "257", "2 "}) {
+    if (rank == ranks - 1) setenv("STRETTO_CODEC_THREADS", threads, 1);
+    stretto_comm none = nullptr;
+    EXPECT_EQ(stretto_comm_create(MPI_COMM_WORLD, &none), STRETTO_INVALID_ARGUMENT);
+    if (rank == ranks - 1) {
+      const std::string text = std::string("STRETTO_CODEC_THREADS=") + threads + ": a number of threads, from 1 to 256";
+      EXPECT_EQ(stretto_message(), text);
+    }
+    EXPECT_EQ(none, nullptr);
+  }
+  setenv("STRETTO_CODEC_THREADS", "2", 1);
+  stretto_comm two = nullptr;
+  EXPECT_EQ(stretto_comm_create(MPI_COMM_WORLD, &two), STRETTO_OK) << stretto_message();
+  unsetenv("STRETTO_CODEC_THREADS");
+  ASSERT_STRETTO_OK(stretto_comm_free(two));
+}
+
 TEST_F(Mpi, AHierarchyIsRankZerosAndOneThatIsNoneIsNamedOnAllRanks) {
   setenv("STRETTO_HIERARCHY", rank == 0 ? "0-1|one" : "flat", 1);
   stretto_comm none = nullptr;

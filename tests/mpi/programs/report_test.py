@@ -150,6 +150,16 @@ def a_rule_sends_short_messages_raw_beside_streams():
     assert any("groups ranks, and raw_below is" in why for _, _, why in ways), ways
 
 
+def a_rule_names_the_coding_of_streams():
+    sent = {}
+    for coding, path in (("fixed", "ring, fused"), ("dense", "ring, fused, dense")):
+        _, _, data = report(STRETTO_RULES=rules(f"allreduce 8.. coding:{coding} payload:fused schedule:ring\n"), STRETTO_BOUND="abs:0.5")
+        rows = [row for row in data["calls"] if row["path"] == path]
+        assert sum(row["calls"] for row in rows) == 17 * RANKS, data
+        sent[coding] = sum(row["sent_bytes"] for row in rows)
+    assert sent["dense"] != sent["fixed"], sent
+
+
 def rules_choose_by_size_name_and_place():
     # Counts of bytes: the sums of solve() are 40000.
     _, ways, _ = report(STRETTO_RULES=rules("allreduce 40000..40000 comm=ocean off\n* ..4 native\n"))
@@ -274,6 +284,7 @@ if __name__ == "__main__":
         savings_are_told_against_calls_of_the_mpi,
         values_left_out_of_the_range_are_told,
         a_rule_sends_short_messages_raw_beside_streams,
+        a_rule_names_the_coding_of_streams,
         rules_choose_by_size_name_and_place,
         a_schedule_of_another_collective_falls_through,
         what_would_be_without_effect_is_told_at_the_beginning,
