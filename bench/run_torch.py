@@ -26,13 +26,17 @@ KEPT = ROOT / "build" / "bench" / "torch"
 GRADIENTS = KEPT / "gradients"
 PROGRAM = ROOT / "bench" / "torch_training.py"
 PARTS = ("loss", "communication", "steps", "error", "page")
-PLACES = {"4 hosts 1gbit": (4, 1), "2 hosts 5gbit": (2, 5)}  # name: hosts of one rank each, Gb/s
+# name: hosts of one rank each, Gb/s. The hosts share the cores of this machine: at 0.25 Gb/s four of them on two cores have as much of a core for a byte as one host
+# with two cores has at 1 Gb/s.
+PLACES = {"4 hosts 1gbit": (4, 1), "2 hosts 5gbit": (2, 5), "4 hosts 250mbit": (4, 0.25)}
+DEFAULT_PLACES = ("4 hosts 1gbit", "2 hosts 5gbit")
 RANKS = 4  # for the part loss
 LIMIT = 3600  # seconds after which a run counts as hung
 
 LOSS_CASES = ("gloo fp32", "gloo bf16", "PowerSGD 1", "PowerSGD 4", "int8 a tensor", "int8 a row", "stretto bf16", "stretto rms 0.05", "stretto rms 0.2", "stretto rms 1",
-              "stretto rms 0.05, feedback", "stretto rms 0.2, feedback", "stretto rms 1, feedback")
-DENSE_CASES = ("stretto rms 0.05, dense", "stretto rms 0.2, dense", "stretto rms 1, dense")  # the losses are those of fixed streams
+              "stretto rms 0.05, feedback", "stretto rms 0.1, feedback", "stretto rms 0.2, feedback", "stretto rms 0.5, feedback", "stretto rms 1, feedback")
+DENSE_CASES = ("stretto rms 0.1, feedback, dense", "stretto rms 0.2, feedback, dense", "stretto rms 0.5, feedback, dense")  # the losses are those of fixed streams
+ANY_CASES = tuple(f"stretto rms {bound}{feedback}{coding}" for bound in (0.05, 0.1, 0.2, 0.5, 1) for feedback in ("", ", feedback") for coding in ("", ", fixed", ", dense"))
 COMMUNICATION_CASES = (*LOSS_CASES[:6], "stretto exact", *LOSS_CASES[6:], *DENSE_CASES)
 STEPS_CASES = (*LOSS_CASES[:6], "stretto exact", *LOSS_CASES[6:], "FSDP2 gloo", "FSDP2 stretto exact", "FSDP2 stretto rms 0.05", "FSDP2 stretto rms 0.2", "FSDP2 stretto rms 1")
 SHOWN = {"communication": (("ms", "ms"), ("bytes", "B")), "steps": (("ms", "ms"), ("wait", "ms"), ("bytes", "B")), "error": (("nmse", "1"), ("nmse_mean", "1"), ("bits", "bit"))}
@@ -101,7 +105,7 @@ def loss(options, rows):
 
 def over_hosts(part, options, rows, cases, settings):
     """Returns whether hosts are permitted."""
-    for place in options.place or PLACES:
+    for place in options.place or DEFAULT_PLACES:
         missing = [name for name in options.case or cases if not rows.of(part, name=name, place=place)]
         if not missing:
             continue
@@ -144,8 +148,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--json", required=True)
     parser.add_argument("--part", action="append", choices=PARTS, help="all")
-    parser.add_argument("--place", action="append", choices=list(PLACES), help="all")
-    parser.add_argument("--case", action="append", choices=(*STEPS_CASES, *DENSE_CASES), help="all")
+    parser.add_argument("--place", action="append", choices=list(PLACES), help=f"default: {' and '.join(DEFAULT_PLACES)}")
+    parser.add_argument("--case", action="append", choices=tuple(dict.fromkeys((*STEPS_CASES, *ANY_CASES))), help="those of the part")
     parser.add_argument("--seeds", type=int, default=1, help="of the part loss (default 1)")
     parser.add_argument("--steps", type=int, default=100, help="of the part loss (default 100)")
     parser.add_argument("--size", choices=("tiny", "small", "10m"), default="10m", help="of the model (default 10m)")

@@ -23,7 +23,7 @@ import training  # noqa: E402
 import stretto.torch  # noqa: E402
 
 # name: backend, options of Training. Bounds are fractions of the root mean square of a bucket's gradients.
-BOUNDS = (0.05, 0.2, 1.0)
+BOUNDS = (0.05, 0.1, 0.2, 0.5, 1.0)
 CASES = {
     "gloo fp32": ("gloo", {}),
     "gloo bf16": ("gloo", {"hook": "bf16"}),
@@ -35,11 +35,13 @@ CASES = {
     "stretto bf16": ("gloo", {"hook": "stretto-bf16"}),
     **{f"stretto rms {bound:g}": ("gloo", {"hook": "stretto", "rms": bound}) for bound in BOUNDS},
     **{f"stretto rms {bound:g}, feedback": ("gloo", {"hook": "stretto", "rms": bound, "error_feedback": True}) for bound in BOUNDS},
-    **{f"stretto rms {bound:g}, dense": ("gloo", {"hook": "stretto", "rms": bound, "coding": "dense"}) for bound in BOUNDS},
     "FSDP2 gloo": ("gloo", {"sharded": True}),
     "FSDP2 stretto exact": ("stretto", {"sharded": True}),
     **{f"FSDP2 stretto rms {bound:g}": ("gloo", {"sharded": True, "hook": "stretto", "rms": bound}) for bound in BOUNDS},
 }
+for name in [name for name in CASES if name.startswith("stretto rms")]:
+    for coding in ("fixed", "dense"):
+        CASES[f"{name}, {coding}"] = (CASES[name][0], {**CASES[name][1], "coding": coding})
 
 
 def write(row):
@@ -106,6 +108,18 @@ def loss(size, steps, every, save, gradients, cases, **options):
         run.free()
 
 
+def codings_of(state):
+    """The codings of the State's calls from now on, a set that fills."""
+    seen, add = set(), state.totals.add
+
+    def note(report):
+        seen.add(report.coding or report.payload)
+        add(report)
+
+    state.totals.add = note
+    return seen
+
+
 def communication(place, gradients, turns, names):
     """The time from the first bucket's start to the last one's end, with nothing to compute, in turns."""
     saved = torch.load(pathlib.Path(gradients, f"rank{dist.get_rank()}.pt"), weights_only=False)
@@ -118,6 +132,7 @@ def communication(place, gradients, turns, names):
         hook = how.pop("hook", "none")
         state, function = methods.of(hook, groups[backend], **({"powersgd_start": 2} if hook.startswith("powersgd") else {}), **how)
         ready[name] = (state, function, [Bucket(at, count, *one) for at, one in enumerate(buckets)])
+    codings = {name: codings_of(state) for name, (state, _, _) in ready.items() if isinstance(state, stretto.torch.State)}
     taken = {name: [] for name in names}
     for turn in range(-4, turns):  # uncounted: PowerSGD has two exact steps, and the library's first calls explore
         for name, (state, function, mine) in ready.items():
@@ -134,7 +149,7 @@ def communication(place, gradients, turns, names):
     for name, found in taken.items():
         times = sorted(seconds for seconds, _ in found)
         write({"part": "communication", "name": name, "place": place, "ms": statistics.median(times) * 1e3, "fastest": times[0] * 1e3, "slowest": times[-1] * 1e3,
-               "bytes": statistics.median(sent for _, sent in found), "turns": turns, "values": sum(values.numel() for values, _ in buckets)})
+               "bytes": statistics.median(sent for _, sent in found), "turns": turns, "values": sum(values.numel() for values, _ in buckets), "codings": sorted(codings.get(name, ()))})
         state = ready[name][0]
         if isinstance(state, stretto.torch.State):
             state.free()

@@ -115,6 +115,17 @@ def a_hook_without_a_state_is_refused():
             raise AssertionError("nothing was raised")
 
 
+def a_second_hook_is_refused():
+    """By DDP. The first one stays, and serves the next step."""
+    state, other = stretto.torch.State(rms=0.01), stretto.torch.State(rms=0.1)
+    model = new(state)
+    for _ in range(2):
+        raises("only be called once", lambda: model.register_comm_hook(other, stretto.torch.hook))
+        model(torch.ones(2, 40)).sum().backward()
+    assert (state.totals.steps, other.totals.steps) == (2, 0), (state.totals, other.totals)
+    state.free()
+
+
 def ranks_that_differ_are_told():
     for ours, others, words in (({"abs": 1e-3}, {"abs": 1e-4}, "0.001"), ({"rms": 0.01}, {"rel": 1e-3}, "rank"), ({"rel": 1e-3}, {}, "relative on rank 0"),
                                 ({"wire": "bf16"}, {"rms": 0.1}, "rank")):
@@ -165,6 +176,7 @@ unused_parameters_count_as_zero()
 workers_of_a_data_loader_leave_the_group_alone()
 sparse_gradients_are_refused()
 a_hook_without_a_state_is_refused()
+a_second_hook_is_refused()
 ranks_that_differ_are_told()
 another_model_is_refused()
 print("fine", flush=True)

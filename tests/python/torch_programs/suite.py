@@ -4,6 +4,9 @@
 
 Without names it runs all. A line a test: "passed", "skipped" or "failed", its name, its seconds, and what the first failing rank said. After a failure the
 processes are new. The last line has the counts, and the status is 1 where a test failed.
+
+Tests that make their model for gloo, NCCL and MPI alone, by the name in BACKEND, read "gloo" there; their group is of the backend given. Tests of sub-groups and of
+monitored_barrier run on fewer than 8 ranks for MPI alone, by the environment's BACKEND: they read "mpi" there.
 """
 
 import argparse
@@ -19,6 +22,10 @@ import time
 import traceback
 import unittest
 import warnings
+
+
+MODEL_BY_NAME = "test_accumulate_gradients"  # first words of such tests
+SIZE_BY_NAME = ("_group", "monitored_barrier")  # words of such tests
 
 
 def names():
@@ -57,6 +64,8 @@ def rank_loop(rank, size, backend, file, seconds, tasks, answers):
             test = Suite(name)
             test.rank, test.file_name = rank, file
             torch.manual_seed(0)
+            distributed_test.BACKEND = "gloo" if name.startswith(MODEL_BY_NAME) else backend
+            os.environ["BACKEND"] = "mpi" if any(words in name for words in SIZE_BY_NAME) else backend
             test._barrier()
             getattr(test, name)()
             test._barrier()
