@@ -8,6 +8,7 @@
 #include <mutex>
 #include <new>
 #include <numeric>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -21,6 +22,7 @@
 #include "codec/stream/format.hpp"
 #include "engine/binding.hpp"
 #include "node/group/watched.hpp"
+#include "node/memory/window.hpp"
 #include "schedule/registry.hpp"
 
 namespace stretto::backend {
@@ -33,6 +35,12 @@ constexpr std::size_t most_between = 8;
 
 // Longer calls use all lanes: an additional message costs more than a longer one.
 constexpr std::size_t longest_in_one_lane = 8 * 1024;
+
+// Pieces whose results of other ranks are not copied yet, while further ones end.
+constexpr std::size_t most_behind = 2;
+
+// Bytes of the operands that the kernel copies at once: they stay in the second-level cache until they are summed.
+constexpr std::size_t window_chunk = 128 * 1024;
 
 bool is_sum_or_extreme(stretto_op op) noexcept {
   return op == STRETTO_SUM || op == STRETTO_MEAN || op == STRETTO_MIN || op == STRETTO_MAX;
@@ -186,18 +194,23 @@ class Nodes final : public NodesBackend {
     Status run() {
       if (in_lane_ && !work_.schedule)
         return fail(Status::internal, "no schedule of {} between hosts", schedule::name(kind_));
-      std::size_t begun = 0, ended = 0;
       const std::size_t pieces = kind_ == Collective::barrier ? 1 : (count_ + step_ - 1) / step_;
-      while (ended < pieces) {
+      if (const Status s = open_window(pieces); s != Status::ok) return s;
+      // With a window a rank that is ahead of its host goes on to the next piece before it waits for results.
+      const std::size_t lag = window_ ? most_behind : 0;
+      std::size_t begun = 0, ended = 0, left = 0;
+      while (left < pieces) {
         if (pieces > 1) static_cast<void>(at_.engine_.progress());
         Status s = Status::ok;
-        if (begun < pieces && begun - ended < most_between)
+        if (begun < pieces && begun - left < most_between)
           s = begin(begun++);
-        else
+        else if (ended < pieces && ended - left <= lag)
           s = end(at_.between_[ended++ % most_between]);
+        else
+          s = leave(at_.between_[left % most_between], left), ++left;
         if (s != Status::ok) return s;
       }
-      return Status::ok;
+      return window_ ? window_->close() : Status::ok;
     }
 
    private:
@@ -244,7 +257,7 @@ class Nodes final : public NodesBackend {
       const bool own = kind_ != Collective::reduce || (at_root_ && lanes_ == 1);
       const bool replaces = reduces(kind_) && in_ == nullptr;
       piece.block = nullptr;
-      piece.apart = !alone() && (!own || replaces);
+      piece.apart = !alone() && !window_ && (!own || replaces);
       if (piece.apart) {
         if (!piece.memory) piece.memory = std::make_unique<Memory>();
         piece.memory->bytes.resize(count_of(piece, 0) * size_);
@@ -254,8 +267,22 @@ class Nodes final : public NodesBackend {
       }
     }
 
+    // Each rank then reads its host's operands and results where they are.
+    Status open_window(std::size_t pieces) {
+      if (alone() || kind_ != Collective::allreduce || lanes_ == 1) return Status::ok;
+      const std::size_t bytes = count_ * size_;
+      node::Window window(host_->group(), host_->memory());
+      bool visible = false;
+      const node::CallRecord call{kind_, static_cast<std::uint8_t>(type_), static_cast<std::uint8_t>(inside_.op), 0,
+                                  bytes};
+      const Status s = window.open(call, {input(0), bytes}, {out_, bytes}, pieces, &visible);
+      if (s == Status::ok && visible) window_.emplace(std::move(window));
+      return s;
+    }
+
     Status arrive(const Piece& piece) {
       if (alone()) return Status::ok;
+      if (window_) return sum_in_window(piece);
       if (kind_ == Collective::barrier) return host_->barrier();
       if (reduces(kind_)) return sum(piece);
       if (!has_all_first()) return Status::ok;
@@ -273,6 +300,35 @@ class Nodes final : public NodesBackend {
         const Status s = host_->reduce(input(piece.first + first_of(piece, lane)), to, count_of(piece, lane), type_,
                                        inside_, static_cast<int>(local(lane)));
         if (s != Status::ok) return s;
+      }
+      return Status::ok;
+    }
+
+    // The sum has the order and bits of reduce_scatter's. In place a rank alone reads its operand of its own lane.
+    Status sum_in_window(const Piece& piece) {
+      if (!in_lane_) return Status::ok;
+      const std::size_t all = count_of(piece, lane_), at = piece.first + first_of(piece, lane_);
+      const std::size_t most = window_chunk / size_;
+      at_.copies_.resize(3 * window_chunk);
+      std::byte* const room = at_.copies_.data();
+      for (std::size_t done = 0; done < all; done += most) {
+        const std::size_t n = std::min(most, all - done);
+        std::byte* const to = piece.block + done * size_;
+        std::byte* const sum = in_ != nullptr ? to : room + 2 * window_chunk;
+        const std::byte *first = nullptr, *next = nullptr;
+        Status s = Status::ok;
+        for (int r = 0; r < host_->size() && s == Status::ok; ++r) {
+          std::byte* const copied = room + (r == 0 ? 0 : window_chunk);
+          const std::byte** const operand = r == 0 ? &first : &next;
+          if (r == host_->rank())
+            *operand = input(at + done);
+          else
+            s = window_->input(r, (at + done) * size_, n * size_, copied, operand);
+          if (s != Status::ok || r == 0) continue;
+          s = r == 1 ? node::join(inside_, type_, first, next, sum, n) : node::fold(inside_, type_, sum, next, n);
+        }
+        if (s != Status::ok) return s;
+        if (sum != to) std::memcpy(to, sum, n * size_);
       }
       return Status::ok;
     }
@@ -311,14 +367,27 @@ class Nodes final : public NodesBackend {
         if (const Status s = piece.request.wait(&report); s != Status::ok) return s;
         add(report, ran_);
       }
-      return leave(piece);
+      return window_ ? window_->publish() : Status::ok;
     }
 
-    Status leave(const Piece& piece) {
+    Status leave(const Piece& piece, std::size_t index) {
       if (alone()) return Status::ok;
+      if (window_) return spread_in_window(piece, index);
       if (kind_ == Collective::barrier) return host_->barrier();
       if (kind_ == Collective::reduce) return with_root_ ? collect(piece) : Status::ok;
       return has_all_first() ? Status::ok : spread(piece);
+    }
+
+    Status spread_in_window(const Piece& piece, std::size_t index) {
+      for (std::size_t i = 1; i <= lanes_; ++i) {
+        const std::size_t lane = (at_.number_ + i) % lanes_;
+        if (in_lane_ && lane == lane_) continue;
+        const std::size_t at = (piece.first + first_of(piece, lane)) * size_;
+        const Status s = window_->fetch(static_cast<int>(lane), index, at, count_of(piece, lane) * size_, out_ + at);
+        if (s != Status::ok) return s;
+      }
+      window_->leave(index);
+      return Status::ok;
     }
 
     Status collect(const Piece& piece) {
@@ -367,6 +436,7 @@ class Nodes final : public NodesBackend {
     bool in_lane_ = false;
     std::size_t lane_ = 0;
     engine::Work work_;
+    std::optional<node::Window> window_;
     std::size_t step_ = 0;
   };
 

@@ -10,6 +10,9 @@
 //   bcast       ranks of the root's host copy the piece                      ranks of other hosts copy all blocks
 //   barrier     its ranks wait for one another                               and again
 //
+// In long allreduces the ranks of a host read one another's operands and results where they are, and a rank is up to two
+// pieces ahead of its peers (node/memory/window.hpp). Memory that peers do not see goes through slots.
+//
 // A host sends as much as one rank of as many hosts. Sums inside a host are in the order of its ranks; streams carry
 // these sums, so the error is that of one contribution a host (Decision::hosts).
 #pragma once

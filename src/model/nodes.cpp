@@ -52,6 +52,9 @@ Question between_hosts(const Question& question, const topology::Topology& topol
     q.compress = false;
     q.payload = static_cast<int>(payload::Kind::raw);
   }
+  // Shorter messages cost more than they overlap: a stream is a small part of its values.
+  constexpr std::uint64_t least_streamed = 256 * kKib;
+  if (q.compress && q.segment == 0) q.segment = least_streamed;
   q.nodes_streams = false;
   return q;
 }

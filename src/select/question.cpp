@@ -105,8 +105,7 @@ ModelQuery query_of(const Call& call, std::size_t bytes, Streaming streaming, co
   if (!a.in_memory) q.schedule = call.settings.schedule;
   // Allreduces alone are measured to gain (docs/node.md).
   q.nodes = others && support.nodes && (a.in_memory || q.collective == Collective::allreduce);
-  // No measured gain over schedules that group ranks (docs/node.md).
-  q.nodes_streams = q.nodes && compress && support.nodes_streams && a.in_memory;
+  q.nodes_streams = q.nodes && compress && support.nodes_streams;
   q = model::on_grid(std::move(q));
   a.reported = o.report != nullptr;
 

@@ -63,8 +63,17 @@ TEST(Choose, MemoryOfSeveralHostsIsTakenWhereMessagesInsideAreSlow) {
   // Half of the vector twice over the network, beside sums in memory but for those of one piece.
   EXPECT_GT(c.seconds, 1.0 * (1 << 26) * 1e-9);
   EXPECT_LT(c.seconds, 1.2 * (1 << 26) * 1e-9);
-  q.code_space = q.compress = true;
+  q.compress = q.nodes_streams = true;
   q.ratio = 4;
+  const Candidate streams = through_memory();
+  EXPECT_EQ(best(chooser, q).piece, streams.piece);
+  EXPECT_EQ(streams.payload, Kind::fused);
+  EXPECT_TRUE(streams.raw_inside);
+  EXPECT_EQ(streams.segment, std::uint64_t{256} << 10);
+  EXPECT_LT(streams.seconds, 0.5 * c.seconds);
+  q.nodes_streams = false;
+  EXPECT_EQ(through_memory().payload, Kind::raw);
+  q.code_space = q.nodes_streams = true;
   EXPECT_EQ(through_memory().piece, 0u);
 }
 

@@ -98,6 +98,7 @@ class Collectives {
   Status alltoall(const void* in, void* out, std::size_t bytes) noexcept;
 
   const Memory& memory() const noexcept { return *memory_; }
+  Memory& memory() noexcept { return *memory_; }
   Group& group() noexcept { return *group_; }
   const Hierarchy& hierarchy() const noexcept { return options_.hierarchy; }
   const Hierarchy& hierarchy(Collective kind) const noexcept {

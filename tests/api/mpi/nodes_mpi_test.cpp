@@ -185,7 +185,7 @@ TEST_F(Nodes, VectorsInSharedMemoryAreNotCopied) {
 TEST_F(Nodes, SumsTakeMemoryByChoiceWhereItIsPredictedToWin) {
   const std::string path = testing::TempDir() + "nodes_mpi_test." + std::to_string(getpid()) + ".json";
   std::ofstream(path) << R"({"version": 1, "name": "slow inside", "links": {"cache": [{"alpha": 1e-5, "beta": 1e-6}],)"
-                      << R"("network": [{"alpha": 1e-5, "beta": 1e-9}]}})";
+                      << R"("network": [{"alpha": 1e-5, "beta": 8e-9}]}})";
   setenv("STRETTO_PROFILE", path.c_str(), 1);
   stretto_comm other = nullptr;
   ASSERT_STRETTO_OK(stretto_comm_create(MPI_COMM_WORLD, &other));
@@ -200,6 +200,21 @@ TEST_F(Nodes, SumsTakeMemoryByChoiceWhereItIsPredictedToWin) {
   EXPECT_STREQ(report.algorithm, "node");
   MPI_Allreduce(x.data(), expected.data(), n, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
   EXPECT_EQ(y, expected);
+  // Within a bound, where the network takes longer than the codec, streams travel between the hosts.
+  constexpr std::size_t many = 4000001;
+  const auto w = wave(rank, many);
+  std::vector<float> z(many);
+  o.bound_kind = STRETTO_BOUND_ABSOLUTE;
+  o.bound = 1e-3;
+  ASSERT_STRETTO_OK(stretto_allreduce(w.data(), z.data(), many, STRETTO_F32, STRETTO_SUM, other, &o));
+  EXPECT_STREQ(report.algorithm, "node");
+  EXPECT_STREQ(report.payload, "mixed");
+  const std::vector<double> exact(w.begin(), w.end());
+  std::vector<double> sum(many);
+  MPI_Allreduce(exact.data(), sum.data(), many, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+  for (std::size_t i = 0; i < many; ++i)
+    ASSERT_LE(std::fabs(z[i] - sum[i]), report.error_with_rounding + half_ulp(z[i])) << i;
+  expect_same_on_all_ranks(z);
   ASSERT_STRETTO_OK(stretto_comm_free(other));
 }
 

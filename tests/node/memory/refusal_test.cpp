@@ -8,6 +8,7 @@
 
 #include "../cases.hpp"
 #include "../children.hpp"
+#include "node/memory/window.hpp"
 
 namespace {
 
@@ -91,6 +92,59 @@ TEST(Refusal, IsHandledForEveryKernelError) {
     EXPECT_GT(run(3, copying(), 2, 3), 0);
   }
   refusal = EPERM;
+}
+
+// Two windows by the kernel, which refuses the last ranks' copies after `reads`. The second one is not tried anew.
+void expect_windows(int ranks, int refused, int reads) {
+  Inherited memory(ranks);
+  all_hold(on_processes(
+      ranks, memory,
+      [&](Exchange& exchange) {
+        Expect expect;
+        std::unique_ptr<Collectives> c;
+        expect(Collectives::create(exchange, copying(), &c) == Status::ok, "created");
+        if (!c) return expect.failures;
+        if (c->rank() >= ranks - refused) reads_left = reads;
+        for (int i = 0; i < 2; ++i) {
+          const std::vector<std::byte> in(length, std::byte(c->rank())), out(length, std::byte(c->rank() + 100));
+          std::vector<std::byte> got(length);
+          Window window(c->group(), c->memory());
+          bool visible = false;
+          expect(window.open({Collective::allreduce, 0, 0, 0, length}, in, out, 1, &visible) == Status::ok, "opened");
+          expect(visible == (refused == 0), "all ranks have the window, or none");
+          expect(i == 0 || visible || !c->memory().usable(Access::kernel) ||
+                     c->memory().expose(in.data(), in.size(), true).access == Access::staged,
+                 "refused copies are not tried again");
+          if (!visible) continue;
+          expect(window.publish() == Status::ok, "published");
+          for (int r = 0; r < ranks; ++r) {
+            if (r == c->rank()) continue;
+            const std::byte* found = nullptr;
+            expect(window.input(r, 0, length, got.data(), &found) == Status::ok && found == got.data() &&
+                       got == std::vector<std::byte>(length, std::byte(r)),
+                   "a peer's input");
+            expect(window.fetch(r, 0, 0, length, got.data()) == Status::ok &&
+                       got == std::vector<std::byte>(length, std::byte(r + 100)),
+                   "a peer's results");
+          }
+          window.leave(0);
+          expect(window.close() == Status::ok, "closed");
+        }
+        cases::Cases cases(*c, {});
+        cases.expect_rank_order(true);
+        cases.all(length);
+        expect(cases.failures() == 0, "later collectives keep their promises");
+        return expect.failures;
+      },
+      nothing));
+}
+
+TEST(Refusal, AWindowOpensForAllOrNone) {
+  for (const int ranks : {2, 3, 5}) {
+    expect_windows(ranks, 0, 0);
+    for (const int refused : {1, ranks})
+      for (const int reads : {0, 3}) expect_windows(ranks, refused, reads);
+  }
 }
 
 TEST(Refusal, WithoutRefusalNoBlockComesTwice) { EXPECT_EQ(run(3, copying(), 0, 0), 0); }

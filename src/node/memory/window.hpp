@@ -1,0 +1,75 @@
+// Two buffers of each rank of a group, inputs and results, that all peers read in place during one call. A rank tells
+// how many steps of its results are complete, and waits for nothing but steps of peers: ranks may be any number of
+// steps apart, and no slots are used.
+//
+// All ranks open a window with equal calls and numbers of steps. Memory that one peer cannot read leaves the call without
+// a window on all ranks. Both ends of each buffer are tried, so a kernel copy that is refused later is a failure. A rank's
+// input and results stay as its peers may read them until close() returns.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/status.hpp"
+#include "node/group/group.hpp"
+#include "node/memory/memory.hpp"
+
+namespace stretto::node {
+
+class Window {
+ public:
+  using Buffer = std::span<const std::byte>;
+
+  Window(Group& group, Memory& memory) noexcept : g_(group), memory_(memory) {}
+
+  // *visible, equal on all ranks: there is a window, which close() ends. Cost: two rounds. Throws std::bad_alloc before it
+  // does anything.
+  Status open(const CallRecord& call, Buffer input, Buffer results, std::uint64_t steps, bool* visible);
+
+  // A peer's input: in place, or copied to `room`.
+  Status input(int peer, std::size_t at, std::size_t bytes, std::byte* room, const std::byte** found) noexcept;
+
+  // The next step of this rank's results is complete.
+  Status publish() noexcept;
+
+  // Copies a peer's results of a step, once they are complete.
+  Status fetch(int peer, std::uint64_t step, std::size_t at, std::size_t bytes, std::byte* to) noexcept;
+
+  // This rank reads no results of `step` and earlier ones any more.
+  void leave(std::uint64_t step) noexcept { g_.done(first_ + meeting + step + 1); }
+
+  // This rank reads nothing more. Returns when its peers read nothing more, either.
+  Status close() noexcept;
+
+ private:
+  // Rounds before and after those of the steps. No line is published in the last: a rank that is done with it reads
+  // nothing more, while one that has left the last step may still read inputs.
+  static constexpr std::uint64_t meeting = 2, closing = 1;
+
+  enum class Refusal : std::uint32_t { none, staged, by_kernel };
+  struct Published {
+    Exposure input, results;
+    Refusal refusal = Refusal::none;
+    std::uint32_t reserved = 0;
+  };
+  static_assert(sizeof(Published) <= kInline);
+  struct Peer {
+    Exposure input, results;
+    const std::byte* seen_input = nullptr;  // null: to be copied
+    const std::byte* seen_results = nullptr;
+  };
+
+  Status meet(Buffer input, Buffer results, bool* visible) noexcept;
+  Status tell(const Published& word) noexcept;
+  Refusal try_reading(int peer, const Exposure& exposure, std::size_t bytes, const std::byte** seen) noexcept;
+
+  Group& g_;
+  Memory& memory_;
+  std::vector<int> others_;
+  std::vector<Peer> peers_;
+  std::uint64_t first_ = 0, next_ = 0, end_ = 0;  // rounds; the first two open the window
+};
+
+}  // namespace stretto::node

@@ -1,0 +1,102 @@
+// Windows of ranks that are threads; tests/node/memory/refusal_test.cpp has processes.
+#include "node/memory/window.hpp"
+
+#include <cstring>
+#include <vector>
+
+#include "../ranks.hpp"
+
+namespace stretto::node {
+namespace {
+
+constexpr std::size_t per_step = 1000;  // bytes
+
+std::byte value(int rank, std::size_t i) {
+  return static_cast<std::byte>(static_cast<std::size_t>(rank) * 37 + i * 11);
+}
+
+std::vector<std::byte> values(int rank, std::size_t bytes) {
+  std::vector<std::byte> all(bytes);
+  for (std::size_t i = 0; i < bytes; ++i) all[i] = value(rank, i);
+  return all;
+}
+
+CallRecord call_of(std::size_t bytes) { return {Collective::allreduce, 0, 0, 0, bytes}; }
+
+// In each step rank r's results are its input reversed in sign; a rank may be `ahead` steps before it reads its peers'.
+void run_steps(Collectives& c, std::uint64_t steps, std::uint64_t ahead) {
+  const std::size_t bytes = steps * per_step;
+  const std::vector<std::byte> in = values(c.rank(), bytes);
+  std::vector<std::byte> out(bytes), room(bytes), got(bytes);
+  Window window(c.group(), c.memory());
+  bool visible = false;
+  ASSERT_EQ(window.open(call_of(bytes), in, out, steps, &visible), Status::ok) << message();
+  ASSERT_TRUE(visible);
+  std::uint64_t read = 0;
+  const auto read_step = [&] {
+    for (int r = 0; r < c.size(); ++r) {
+      if (r == c.rank()) continue;
+      ASSERT_EQ(window.fetch(r, read, read * per_step, per_step, got.data()), Status::ok) << message();
+      for (std::size_t i = 0; i < per_step; ++i) ASSERT_EQ(got[i], ~value(r, read * per_step + i));
+    }
+    window.leave(read++);
+  };
+  for (std::uint64_t k = 0; k < steps; ++k) {
+    for (std::size_t i = k * per_step; i < (k + 1) * per_step; ++i) out[i] = ~in[i];
+    ASSERT_EQ(window.publish(), Status::ok) << message();
+    if (k - read >= ahead) read_step();
+  }
+  while (read < steps) read_step();
+  for (int r = 0; r < c.size(); ++r) {
+    if (r == c.rank()) continue;
+    const std::byte* found = nullptr;
+    ASSERT_EQ(window.input(r, 1, bytes - 1, room.data(), &found), Status::ok) << message();
+    ASSERT_EQ(std::memcmp(found, values(r, bytes).data() + 1, bytes - 1), 0);
+  }
+  ASSERT_EQ(window.close(), Status::ok) << message();
+}
+
+void expect_sum_of_ranks(Collectives& c) {
+  std::vector<std::int32_t> x(10000, c.rank()), y(x.size());
+  ASSERT_EQ(c.allreduce(x.data(), y.data(), x.size(), payload::Type::i32, {}), Status::ok) << message();
+  EXPECT_EQ(y, std::vector<std::int32_t>(x.size(), c.size() * (c.size() - 1) / 2));
+}
+
+TEST(Window, PeersReadInputsAndEachStepsResults) {
+  for (const int ranks : {2, 3, 5})
+    on_collectives(ranks, {}, [](Collectives& c) {
+      for (const std::uint64_t steps : {std::uint64_t{1}, std::uint64_t{7}, std::uint64_t{3 * kLines}}) {
+        run_steps(c, steps, 0);
+        run_steps(c, steps, std::uint64_t(c.rank()) * 5);
+        expect_sum_of_ranks(c);
+      }
+    });
+}
+
+TEST(Window, MemoryThatNobodySeesLeavesAllWithoutOne) {
+  Options options;
+  options.memory.process = options.memory.arena = options.memory.xpmem = options.memory.kernel = false;
+  on_collectives(3, options, [](Collectives& c) {
+    for (int i = 0; i < 2; ++i) {
+      const std::vector<std::byte> in(per_step), out(per_step);
+      Window window(c.group(), c.memory());
+      bool visible = true;
+      ASSERT_EQ(window.open(call_of(per_step), in, out, 3, &visible), Status::ok) << message();
+      EXPECT_FALSE(visible);
+      expect_sum_of_ranks(c);
+    }
+  });
+}
+
+TEST(Window, CallsThatDifferAreIncompatibleOnAllRanks) {
+  on_collectives(3, {}, [](Collectives& c) {
+    const std::vector<std::byte> in(2 * per_step), out(2 * per_step);
+    Window window(c.group(), c.memory());
+    bool visible = true;
+    EXPECT_EQ(window.open(call_of(c.rank() == 1 ? per_step : 2 * per_step), in, out, 1, &visible),
+              Status::incompatible);
+  });
+}
+
+}  // namespace
+}  // namespace stretto::node
