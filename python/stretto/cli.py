@@ -297,7 +297,8 @@ def ratio(file: Optional[str] = typer.Argument(None, metavar="[FILE]", help="A f
                                               help="f32 or f64, of a file of nothing but values whose name ends in neither .f32 nor .f64."),
           shape: Optional[str] = typer.Option(None, "--shape", metavar="AxB", help="Of such a file; without it as the name ends: name_301x941.f32."),
           coding: str = typer.Option("fixed", "--coding", metavar="CODING",
-                                     help="fixed, or dense: in half to five sixths of the bytes, at a third of the speed."),
+                                     help="Whose errors and speed are shown: fixed; dense, in half to five sixths of the bytes, at a third of the speed; "
+                                          "or shaped, for files, which is predicted along the array's axes, too."),
           ranks: int = typer.Option(4, "--ranks", "-n", "-np", min=2, help="Ranks of the sum whose time is predicted."),
           rate: float = typer.Option(1.0, "--rate", metavar="GBITS", help="Of the network, in Gb/s."),
           mark: Optional[List[float]] = storage_.MARK, no_marks: bool = storage_.NO_MARKS, plot: Optional[List[str]] = PLOT, json_: bool = JSON):
@@ -312,8 +313,8 @@ def ratio(file: Optional[str] = typer.Argument(None, metavar="[FILE]", help="A f
         from stretto.pictures import plots  # noqa: PLC0415  it takes a second to load
 
         plots.check(plot)
-    if coding not in ("fixed", "dense"):
-        raise Failure(f"--coding is {coding!r}; it takes fixed or dense")
+    if coding not in ratio_.CODINGS:
+        raise Failure(f"--coding is {coding!r}; it takes {', '.join(ratio_.CODINGS)}")
     if bool(file) == synthetic:
         raise Failure("ratio takes a FILE or --synthetic, and not both")
     values, marks, name = (ratio_.synthetic(), [], "synthetic") if synthetic else ratio_.read(file, type_, shape)

@@ -14,6 +14,7 @@ from stretto.machine.tune import new_table
 from stretto.storage import commands
 
 TYPES = {"f32": np.float32, "f64": np.float64, "float32": np.float32, "float64": np.float64}
+CODINGS = ("fixed", "dense", "shaped")
 FILL = 1e15  # values of this magnitude are often marks of missing data, and count in no range (options.ignore_above)
 LEAST = 0.05  # seconds that the codec is timed for
 
@@ -25,6 +26,7 @@ class Row:
     bound: str
     eps: float
     ratio: float
+    ratios: dict  # by coding
     ratio_in_sum: float  # of each rank's part of a sum within the bound, which has an equal share of the bound
     dense_in_sum: float  # the same of dense streams
     largest: float
@@ -104,17 +106,21 @@ class Codec:
 
     def __init__(self, coding="fixed"):
         try:
-            from stretto.api import arrays  # noqa: PLC0415  it may not be there
+            from stretto.api import arrays, streams  # noqa: PLC0415  they may not be there
         except ImportError as error:
             raise Failure(f"stretto ratio compresses the data by Python's extension. {error}") from None
         self.arrays, self.core = arrays, arrays._core
-        self.coding = getattr(self.core.Coding, coding)
+        self.coding = getattr(self.core.Coding, "dense" if coding == "shaped" else coding)
+        self.extents = streams.extents if coding == "shaped" else lambda shape: []
 
     def compress(self, values, eps, marks=()):
         """The stream, and seconds of a call."""
+        return timed(lambda: self.compressed(values, eps, marks))
+
+    def compressed(self, values, eps, marks=()):
         kind, _ = self.arrays.type_of(values.dtype)
         try:
-            return timed(lambda: self.core.compress(kind, self.arrays.buffer(values), eps, False, 1, list(marks), coding=self.coding))
+            return self.core.compress(kind, self.arrays.buffer(values), eps, False, 1, list(marks), coding=self.coding, shape=self.extents(values.shape))
         except StrettoError as error:
             raise Failure(str(error)) from None
 
@@ -169,8 +175,9 @@ def measure(values, rel, abs_, ranks, marks=(), coding="fixed"):
         error = decoded[finite].astype(np.float64) - values[finite].astype(np.float64)
         rms = float(np.sqrt(np.mean(error * error)))
         psnr = 20 * math.log10(span / rms) if rms > 0 else math.inf
-        of_part = [values.nbytes / len(Codec(one).compress(values, eps / ranks, marks)[0]) for one in ("fixed", "dense")]
-        rows.append(Row(name, eps, values.nbytes / len(stream), *of_part, float(np.abs(error).max()), rms, psnr, values.nbytes / compressing,
+        ratios = {one: values.nbytes / len(stream if one == coding else Codec(one).compressed(values, eps, marks)) for one in CODINGS}
+        of_part = [values.nbytes / len(Codec(one).compressed(values, eps / ranks, marks)) for one in ("fixed", "dense")]
+        rows.append(Row(name, eps, values.nbytes / len(stream), ratios, *of_part, float(np.abs(error).max()), rms, psnr, values.nbytes / compressing,
                         values.nbytes / decompressing, decoded))
     return rows
 
@@ -197,9 +204,9 @@ def as_json(name, values, rows, predicted, ranks, rate, marks=(), coding="fixed"
 def show(console, name, values, rows, predicted, ranks, rate, marks=(), coding="fixed"):
     console.print(f"[bold]{name}[/]: {'x'.join(map(str, values.shape))} {values.dtype}, {units.size(values.nbytes)}, range {extent(values, marks):.4g}",
                   highlight=False)
-    table = new_table(f"What a bound leaves of the data in {coding} streams", "bound", "ratio", "largest error", "RMS error", "PSNR")
+    table = new_table(f"Ratio by coding, and errors of {coding} streams", "bound", *CODINGS, "largest error", "RMS error", "PSNR")
     for row in rows:
-        table.add_row(row.bound, units.digits(row.ratio), f"{row.largest:.3g}", f"{row.rms:.3g}", "exact" if row.psnr == math.inf else f"{row.psnr:.1f} dB")
+        table.add_row(row.bound, *(units.digits(row.ratios[one]) for one in CODINGS), f"{row.largest:.3g}", f"{row.rms:.3g}", "exact" if row.psnr == math.inf else f"{row.psnr:.1f} dB")
     console.print(table)
     table = new_table("The codec on one core, of raw bytes", "bound", "compress", "decompress")
     for row in rows:

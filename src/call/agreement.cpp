@@ -214,6 +214,7 @@ void merge(const Signature& from, Signature& into) noexcept {
   into.samples += from.samples;
   into.shrunk += from.shrunk;
   into.shrunk_dense += from.shrunk_dense;
+  into.took = std::min(into.took, from.took);
 }
 
 Status verdict(const Signature& merged, const Signature& own, const char* message) noexcept {

@@ -65,6 +65,7 @@ struct Signature {
   std::uint32_t captured = 0;  // ranks with a stream in a graph
   // Samples, and the sums of their compressed shares, in 2^-16.
   std::uint64_t samples = 0, shrunk = 0, shrunk_dense = 0;
+  std::uint64_t took = 0;  // nanoseconds of an earlier call like this (select::CodingTrials): the least of all ranks
 
   void set(Field f, std::uint64_t value, int rank) noexcept;
   void set(Field f, double value, int rank) noexcept;  // in the order of doubles, NaN included
@@ -75,7 +76,7 @@ struct Signature {
 };
 
 inline constexpr std::size_t signature_words = sizeof(Signature) / sizeof(std::uint64_t);
-static_assert(sizeof(Signature) == 632);  // whole words; docs/architecture.md
+static_assert(sizeof(Signature) == 640);  // whole words; docs/architecture.md
 
 // Equal for equal arguments, and never 0.
 std::uint64_t digest(const Signature& s) noexcept;

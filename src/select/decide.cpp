@@ -120,6 +120,16 @@ void Selector::choose(const Call& call, std::size_t bytes, Streaming streaming, 
   Shrinks ratios = d->shrinks;
   if (!forced && !d->needs.any()) ratios.dense = 0;
   d->choice = choices_.choose(call, bytes, streaming, ratios, support);
+  const stretto_options& o = call.settings.options;
+  d->trial = d->needs.sample && !call.nonblocking && o.coding == STRETTO_CODING_AUTO && !o.reproducible &&
+             d->choice.coding == codec::Coding::dense && d->streams();
+  if (!d->trial) return;
+  bool measured = false;
+  if (trials_.next(call, bytes, &measured) == codec::Coding::fixed) {
+    ratios.dense = 0;
+    d->choice = choices_.choose(call, bytes, streaming, ratios, support);
+  }
+  if (measured) d->choice.why.reason = Reason::measured;
 }
 
 Status Selector::complete(const Call& call, const Agreement& agreed, Support support, Decision* d) noexcept {
@@ -198,6 +208,16 @@ Status Selector::settle(const Call& call, const Agreement& agreed, Support suppo
 
 int Selector::split(const Call& call, const Choice& choice, int comm_cores) noexcept {
   return splits_.of(call, vector_bytes(call, ranks_), choice, comm_cores);
+}
+
+std::uint64_t Selector::took(const Call& call) const noexcept { return trials_.took(call, vector_bytes(call, ranks_)); }
+
+void Selector::ran(const Call& call, double seconds) noexcept {
+  trials_.ran(call, vector_bytes(call, ranks_), seconds);
+}
+
+void Selector::learn(const Call& call, std::uint64_t nanoseconds) noexcept {
+  if (!call.nonblocking) trials_.learn(call, vector_bytes(call, ranks_), nanoseconds);
 }
 
 void Selector::remember(const Call& call, const Shrinks& ratios) noexcept {

@@ -7,6 +7,7 @@
 
 #include "base/status.hpp"
 #include "select/choices.hpp"
+#include "select/coding_trials.hpp"
 #include "select/decision.hpp"
 #include "select/ratios.hpp"
 #include "select/segments.hpp"
@@ -31,6 +32,11 @@ class Selector {
   // On which the ranks of a blocking call agreed, for later calls without an agreement. 0: none.
   void remember(const Call& call, const call::Shrinks& ratios) noexcept;
 
+  // CodingTrials: of calls whose decision has `trial`.
+  std::uint64_t took(const Call& call) const noexcept;
+  void ran(const Call& call, double seconds) noexcept;
+  void learn(const Call& call, std::uint64_t nanoseconds) noexcept;
+
   // Splits::of() for a decided started call with communication cores.
   int split(const Call& call, const Choice& choice, int comm_cores) noexcept;
   void force_split(std::optional<int> levels) noexcept { splits_.force(levels); }
@@ -45,6 +51,7 @@ class Selector {
   Choices choices_;
   Splits splits_;
   Ratios ratios_;
+  CodingTrials trials_;
   int ranks_;
   CarrierLimits limits_;
 };

@@ -6,6 +6,7 @@ namespace stretto::select {
 
 enum class Reason : std::uint8_t {
   predicted,
+  measured,  // trials of codings decided between streams
   assumed,
   unpredicted,
   alone,
@@ -29,6 +30,7 @@ struct Rationale {
 constexpr const char* name(Reason r) noexcept {
   switch (r) {
     case Reason::predicted: return "predicted";
+    case Reason::measured: return "measured";
     case Reason::assumed: return "assumed";
     case Reason::unpredicted: return "unpredicted";
     case Reason::alone: return "no native collective";

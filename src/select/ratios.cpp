@@ -5,17 +5,14 @@
 #include "select/mix.hpp"
 
 namespace stretto::select {
-namespace {
 
 std::uint64_t key_of(const call::Call& call, std::size_t bytes) noexcept {
   const stretto_options& o = call.settings.options;
   std::uint64_t h = mix(bytes, static_cast<std::uint64_t>(call.collective));
   h = mix(h, static_cast<std::uint64_t>(call.type) << 16 | static_cast<std::uint64_t>(o.bound_kind) << 8 |
                  static_cast<std::uint64_t>(o.scope));
-  return mix(h, std::bit_cast<std::uint64_t>(o.bound)) | 1;  // 0 is an empty entry
+  return mix(h, std::bit_cast<std::uint64_t>(o.bound)) | 1;
 }
-
-}  // namespace
 
 std::optional<call::Shrinks> Ratios::recall(const call::Call& call, std::size_t bytes) const noexcept {
   const std::uint64_t key = key_of(call, bytes);

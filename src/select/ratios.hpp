@@ -10,6 +10,9 @@
 
 namespace stretto::select {
 
+// Of a collective's shape, type and bound. Never 0.
+std::uint64_t key_of(const call::Call& call, std::size_t bytes) noexcept;
+
 // Agreed in blocking calls, by collective, type, bound and length. All ranks call alike, so every rank has equal
 // ratios.
 class Ratios {

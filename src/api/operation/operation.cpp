@@ -120,6 +120,7 @@ void Operation::meet() noexcept {
 
 void Operation::sign(Status own) noexcept {
   own_ = select::signature_of(call_, decision_.needs, own, comm_.rank, comm_.size);
+  if (decision_.needs.sample && !call_.nonblocking) own_.took = comm_.selector.took(call_);
   merged_ = own_;
   signed_ = true;
 }
@@ -190,6 +191,7 @@ void Operation::leave_agreeing(Status s) noexcept {
     finish(Status::ok);  // the agreement was a barrier already
   } else {
     comm_.selector.remember(call_, merged_.ratios());
+    if (decision_.needs.sample) comm_.selector.learn(call_, merged_.took);
     state_ = State::agreed;
   }
 }
@@ -439,6 +441,7 @@ void Operation::finish(Status s) noexcept {
   status_ = s;
   state_ = State::done;
   if (s == Status::ok) {
+    if (decision_.trial && moved_) comm_.selector.ran(call_, seconds() - agree_seconds_);
     report_outcome();
   } else {
     keep_message();

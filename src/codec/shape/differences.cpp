@@ -60,6 +60,24 @@ void divide(const Rows& rows, const Parallel* parallel, Work work) noexcept {
       &context);
 }
 
+// row = operation(row, the row before it) along each of the axes. `last_first`: the row before still has its old values.
+template <bool last_first, class Operation>
+void combine_with_row_before(const Shape& shape, Axes axes, std::int32_t* q, const Parallel* parallel,
+                             Operation operation) noexcept {
+  for (unsigned left = axes; left; left &= left - 1) {
+    const Rows rows = rows_of(shape, std::countr_zero(left));
+    divide(rows, parallel, [&](std::uint64_t begin, std::uint64_t end, std::uint64_t from, std::uint64_t to) {
+      for (std::uint64_t block = begin; block < end; ++block) {
+        std::int32_t* const start = q + block * rows.n * rows.inner;
+        for (std::uint64_t k = 1; k < rows.n; ++k) {
+          std::int32_t* const row = start + (last_first ? rows.n - k : k) * rows.inner;
+          combine_rows(row + from, row - rows.inner + from, to - from, operation);
+        }
+      }
+    });
+  }
+}
+
 }  // namespace
 
 std::uint64_t stride(const Shape& shape, int axis) noexcept {
@@ -69,33 +87,11 @@ std::uint64_t stride(const Shape& shape, int axis) noexcept {
 }
 
 void take_differences(const Shape& shape, Axes axes, std::int32_t* q, const Parallel* parallel) noexcept {
-  for (unsigned left = axes; left; left &= left - 1) {
-    const Rows rows = rows_of(shape, std::countr_zero(left));
-    divide(rows, parallel, [&](std::uint64_t begin, std::uint64_t end, std::uint64_t from, std::uint64_t to) {
-      for (std::uint64_t block = begin; block < end; ++block) {
-        std::int32_t* const start = q + block * rows.n * rows.inner;
-        for (std::uint64_t i = rows.n; i-- > 1;) {
-          std::int32_t* const row = start + i * rows.inner;
-          combine_rows(row + from, row - rows.inner + from, to - from, minus);
-        }
-      }
-    });
-  }
+  combine_with_row_before<true>(shape, axes, q, parallel, minus);
 }
 
 void sum_differences(const Shape& shape, Axes axes, std::int32_t* q, const Parallel* parallel) noexcept {
-  for (unsigned left = axes; left; left &= left - 1) {
-    const Rows rows = rows_of(shape, std::countr_zero(left));
-    divide(rows, parallel, [&](std::uint64_t begin, std::uint64_t end, std::uint64_t from, std::uint64_t to) {
-      for (std::uint64_t block = begin; block < end; ++block) {
-        std::int32_t* const start = q + block * rows.n * rows.inner;
-        for (std::uint64_t i = 1; i < rows.n; ++i) {
-          std::int32_t* const row = start + i * rows.inner;
-          combine_rows(row + from, row - rows.inner + from, to - from, plus);
-        }
-      }
-    });
-  }
+  combine_with_row_before<false>(shape, axes, q, parallel, plus);
 }
 
 void differences_at(const Shape& shape, Axes axes, const std::int32_t* q, std::uint64_t first, int n,

@@ -14,7 +14,7 @@ from stretto.pictures import plots
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 
 
-@pytest.mark.parametrize("name", ["overlap", "cost_against_ranks", "best_way"])
+@pytest.mark.parametrize("name", ["overlap", "fixed_and_dense", "cost_against_ranks", "best_way"])
 def test_the_picture_of_the_page_is_what_is_drawn_now(name, tmp_path):
     command = [sys.executable, ROOT / "scripts" / "figures_model.py", programs.program("stretto-model"), tmp_path, name]
     done = subprocess.run(list(map(str, command)), env={**os.environ, "PYTHONPATH": str(ROOT / "python")}, capture_output=True, text=True, check=False)

@@ -50,6 +50,18 @@ def test_errors_are_within_each_bound_and_ratios_fall_with_it(answering):
     assert len(asked) == 6 and "-n 8 --bytes 131072 --type f32 --bound rel:1e-2" in asked[0] and "--per-node 8" in asked[0] and "--rate 10" in asked[3]
 
 
+def test_codings_stand_side_by_side(answering):
+    x, y = np.mgrid[0:256, 0:256]
+    np.save(answering.home / "x.npy", (np.sin(x * 0.05) * np.cos(y * 0.3) + np.sin(x * y * 0.001)).astype(np.float32))
+    for coding in ratio.CODINGS:
+        found = json.loads(answering.succeeds("ratio", "x.npy", "--rel", "1e-3", "--coding", coding, "--json"))["bounds"][0]
+        assert found["ratios"]["fixed"] < found["ratios"]["dense"] < found["ratios"]["shaped"]
+        assert found["ratio"] == found["ratios"][coding] and 0 < found["largest"] <= found["eps"]
+    shown = answering.succeeds("ratio", "x.npy", "--rel", "1e-3")
+    assert all(word in shown for word in ratio.CODINGS)
+    assert "'thick'; it takes fixed, dense, shaped" in answering.refused("ratio", "x.npy", "--coding", "thick")
+
+
 def test_raw_files_have_their_names_shape_and_skip_fill_values(answering):
     values = field(30, 40, dtype=np.float64)
     values[3, 4], values[5, 6] = 1e20, np.nan
@@ -62,7 +74,7 @@ def test_raw_files_have_their_names_shape_and_skip_fill_values(answering):
 
 def test_rows_of_values_are_drawn_too(tmp_path):
     values = field(1000)
-    row = ratio.Row("rel:1e-3", 1e-3, 9.0, 8.0, 12.0, 9e-4, 5e-4, 70.0, 1e9, 1e9, values + np.float32(5e-4))
+    row = ratio.Row("rel:1e-3", 1e-3, 9.0, {"fixed": 9.0, "dense": 14.0, "shaped": 15.0}, 8.0, 12.0, 9e-4, 5e-4, 70.0, 1e9, 1e9, values + np.float32(5e-4))
     plots.ratio("row", values, [row], [tmp_path / "p.svg"])
     assert "</svg>" in (tmp_path / "p.svg").read_text(encoding="utf-8")
 

@@ -1,0 +1,56 @@
+#include "select/coding_trials.hpp"
+
+#include <algorithm>
+
+#include "select/ratios.hpp"
+
+namespace stretto::select {
+
+codec::Coding CodingTrials::next(const call::Call& call, std::size_t bytes, bool* measured) noexcept {
+  const std::uint64_t key = key_of(call, bytes);
+  Entry& e = entries_[key % entries_.size()];
+  if (e.key != key) {
+    e = {};
+    e.key = key;
+  }
+  if (e.calls >= warm_up + trials + calls_until_again) {
+    e.calls = warm_up;
+    e.fixed = e.dense = 0;
+  }
+  const bool decided = e.calls >= warm_up + trials;
+  *measured = decided && e.fixed > 0 && e.dense > 0;
+  if (*measured) {
+    const bool gains = static_cast<double>(e.dense) < clear_gain * static_cast<double>(e.fixed);
+    e.latest = gains ? codec::Coding::dense : codec::Coding::fixed;
+  } else {
+    e.latest = !decided && e.calls % 2 == 1 ? codec::Coding::fixed : codec::Coding::dense;
+  }
+  e.open = true;
+  e.took = 0;
+  return e.latest;
+}
+
+std::uint64_t CodingTrials::took(const call::Call& call, std::size_t bytes) const noexcept {
+  const std::uint64_t key = key_of(call, bytes);
+  const Entry& e = entries_[key % entries_.size()];
+  return e.key == key && e.open ? e.took : 0;
+}
+
+void CodingTrials::ran(const call::Call& call, std::size_t bytes, double seconds) noexcept {
+  const std::uint64_t key = key_of(call, bytes);
+  Entry& e = entries_[key % entries_.size()];
+  if (e.key == key && e.open) e.took = static_cast<std::uint64_t>(std::max(1.0, 1e9 * seconds));
+}
+
+void CodingTrials::learn(const call::Call& call, std::size_t bytes, std::uint64_t nanoseconds) noexcept {
+  const std::uint64_t key = key_of(call, bytes);
+  Entry& e = entries_[key % entries_.size()];
+  if (e.key != key || !e.open) return;
+  e.open = false;
+  const bool is_trial = e.calls >= warm_up && e.calls < warm_up + trials;
+  std::uint64_t& least = e.latest == codec::Coding::dense ? e.dense : e.fixed;
+  if (is_trial && nanoseconds > 0) least = least > 0 ? std::min(least, nanoseconds) : nanoseconds;
+  ++e.calls;
+}
+
+}  // namespace stretto::select

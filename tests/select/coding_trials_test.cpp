@@ -1,0 +1,143 @@
+// Dense streams stay where they prove faster than fixed ones, and all ranks choose alike.
+#include "select/coding_trials.hpp"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "call/inputs.hpp"
+#include "select/decide.hpp"
+
+using namespace stretto;
+using namespace stretto::call;
+using namespace stretto::select;
+
+namespace {
+
+constexpr std::size_t count = 4 << 20, bytes = 4 * count;
+constexpr std::uint32_t decided_after = CodingTrials::warm_up + CodingTrials::trials;
+
+Call allreduce() {
+  static float somewhere[2];
+  Call c;
+  c.collective = Collective::allreduce;
+  c.send = &somewhere[0];
+  c.recv = &somewhere[1];
+  c.count = count;
+  c.type = STRETTO_F32;
+  c.settings.options.bound_kind = STRETTO_BOUND_ABSOLUTE;
+  c.settings.options.bound = 1e-3;
+  c.settings.options.check = 1;
+  return c;
+}
+
+struct Seconds {
+  double fixed, dense;
+  double of(codec::Coding c) const { return c == codec::Coding::dense ? dense : fixed; }
+};
+
+// The codings of `calls` calls that take these times; the first one's is much longer.
+std::string codings(CodingTrials& all, Seconds seconds, std::uint32_t calls) {
+  const Call call = allreduce();
+  std::string taken;
+  for (std::uint32_t i = 0; i < calls; ++i) {
+    all.learn(call, bytes, all.took(call, bytes));
+    bool measured = false;
+    const codec::Coding coding = all.next(call, bytes, &measured);
+    EXPECT_EQ(measured, i >= decided_after) << i;
+    taken += coding == codec::Coding::dense ? 'd' : 'f';
+    all.ran(call, bytes, i == 0 ? 10 : seconds.of(coding));
+  }
+  return taken;
+}
+
+// A selector between hosts on a link where the model takes dense streams.
+Selector on_slow_link() {
+  model::Profile profile = model::built_in();
+  for (model::Span& s : profile.links[static_cast<std::size_t>(topology::Distance::network)]) s.beta = 8e-8;
+  return Selector(std::make_shared<SharedChooser>(profile, topology::Topology::regular(2, 1)), 2, 1 << 20);
+}
+
+Decision decided(Selector& selector, const Call& call, std::uint64_t took) {
+  Decision d = selector.decide(call, {});
+  EXPECT_TRUE(d.needs.sample);
+  selector.learn(call, took);
+  Agreement agreed;
+  agreed.ratios = {8, 16};
+  EXPECT_EQ(selector.complete(call, agreed, {}, &d), Status::ok) << message();
+  return d;
+}
+
+}  // namespace
+
+TEST(CodingTrials, KeepTheFasterCoding) {
+  for (const auto& [seconds, wanted] :
+       {std::pair<Seconds, const char*>{{1, 0.5}, "dfdfdddd"}, {{0.5, 1}, "dfdfdfff"}, {{1, 0.99}, "dfdfdfff"}}) {
+    CodingTrials all;
+    EXPECT_EQ(codings(all, seconds, 8), wanted) << seconds.dense;
+  }
+}
+
+TEST(CodingTrials, ComeAgain) {
+  CodingTrials all;
+  const std::string taken = codings(all, {0.5, 1}, decided_after + CodingTrials::calls_until_again);
+  EXPECT_EQ(taken.find_last_of('d'), 4u);
+}
+
+TEST(CodingTrials, WithoutATimeOnSomeRankTheModelsChoiceStays) {
+  CodingTrials all;
+  const Call call = allreduce();
+  for (std::uint32_t i = 0; i < 2 * decided_after; ++i) {
+    bool measured = true;
+    const codec::Coding coding = all.next(call, bytes, &measured);
+    EXPECT_FALSE(measured);
+    EXPECT_TRUE(i < decided_after || coding == codec::Coding::dense) << i;
+    all.ran(call, bytes, 1);
+    all.learn(call, bytes, 0);
+  }
+}
+
+TEST(CodingTrials, OfOtherBoundsAndLengthsAreTheirOwn) {
+  CodingTrials all;
+  codings(all, {0.5, 1}, 8);
+  Call other = allreduce();
+  other.settings.options.bound = 1e-4;
+  bool measured = true;
+  EXPECT_EQ(all.next(other, bytes, &measured), codec::Coding::dense);
+  EXPECT_FALSE(measured);
+  EXPECT_EQ(all.next(allreduce(), bytes / 2, &measured), codec::Coding::dense);
+  EXPECT_FALSE(measured);
+  EXPECT_EQ(all.took(other, bytes), 0u);
+}
+
+// Rank 1 is always late, so that rank 0's times are long: both go by the least.
+TEST(CodingTrials, RanksOfUnequalTimesChooseAlike) {
+  Selector first = on_slow_link(), second = on_slow_link();
+  const Call call = allreduce();
+  for (std::uint32_t i = 0; i < 2 * decided_after; ++i) {
+    const std::uint64_t took = std::min(first.took(call), second.took(call));
+    const Decision a = decided(first, call, took), b = decided(second, call, took);
+    ASSERT_EQ(a.choice.coding, b.choice.coding) << i;
+    ASSERT_EQ(a.choice.schedule, b.choice.schedule) << i;
+    EXPECT_TRUE(a.trial && b.trial);
+    const bool dense = a.choice.coding == codec::Coding::dense;
+    EXPECT_TRUE(i != 0 || dense);
+    EXPECT_FALSE(i > decided_after && dense) << i;
+    EXPECT_EQ(a.choice.why.reason, i >= decided_after ? Reason::measured : Reason::alone) << i;
+    first.ran(call, 5 + i);
+    second.ran(call, dense ? 1 : 0.5);
+  }
+}
+
+TEST(CodingTrials, AreNotOfForcedStartedOrReproducibleCalls) {
+  Call forced = allreduce(), started = allreduce(), reproducible = allreduce();
+  forced.settings.options.coding = STRETTO_CODING_DENSE;
+  started.nonblocking = true;
+  reproducible.settings.options.reproducible = 1;
+  for (const Call& call : {forced, started, reproducible}) {
+    Selector selector = on_slow_link();
+    EXPECT_FALSE(decided(selector, call, 0).trial);
+  }
+}
