@@ -1,9 +1,23 @@
 # Precompiled headers: a third of the time that a file takes would go into the same headers of others. They are no substitute for an
 # #include: -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON finds one that is missing. With ccache they are off, since it does better by itself, and for
 # Clang, which wants the same macros everywhere. Builds with sanitizers compile several files at once instead (CMAKE_UNITY_BUILD of the presets).
+# Programs of many files, and their tests, do both: the functions of CLI11 and nlohmann-json cost each compilation 4 s besides their text.
 if("${CMAKE_CXX_COMPILER_LAUNCHER}" MATCHES ccache OR NOT CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   set(CMAKE_DISABLE_PRECOMPILE_HEADERS ON)
 endif()
+
+# stretto_compile_together(TARGET...): several files at once, where headers are precompiled; elsewhere as CMAKE_UNITY_BUILD says.
+function(stretto_compile_together)
+  foreach(target IN LISTS ARGN)
+    get_target_property(sources ${target} SOURCES)
+    list(LENGTH sources count)
+    if(count GREATER 1 AND NOT CMAKE_DISABLE_PRECOMPILE_HEADERS)
+      set_target_properties(${target} PROPERTIES UNITY_BUILD ON)
+      # The warning is of types that several compilations define, and every file but the first passes for a header here.
+      target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-Wno-subobject-linkage>)
+    endif()
+  endforeach()
+endfunction()
 
 # stretto_precompiled_headers(TARGET...): libraries of ours, which all have the compiler's flags of stretto_base.
 function(stretto_precompiled_headers)

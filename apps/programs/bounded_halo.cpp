@@ -11,7 +11,7 @@
 namespace stretto::programs {
 namespace {
 
-void must(stretto_status status) {
+void require_stream(stretto_status status) {
   if (status != STRETTO_OK) throw std::runtime_error(stretto_message());
 }
 
@@ -45,7 +45,8 @@ void BoundedHalo::start(const void* field) {
     int end = 0;
     MPI_Pack(field, 1, faces_[i].sent, packed_.data(), static_cast<int>(packed_.size()), &end, comm_);
     std::size_t bytes = 0;
-    must(stretto_compress(type_, packed_.data(), faces_[i].points, bound_, out_[i].data(), out_[i].size(), &bytes, 0));
+    require_stream(
+        stretto_compress(type_, packed_.data(), faces_[i].points, bound_, out_[i].data(), out_[i].size(), &bytes, 0));
     MPI_Isend(out_[i].data(), static_cast<int>(bytes), MPI_BYTE, faces_[i].neighbour, faces_[i].sent_tag, comm_,
               &requests_[count + i]);
     sent_ += bytes;
@@ -59,7 +60,8 @@ void BoundedHalo::finish(void* field) {
   for (std::size_t i = 0; i < faces_.size(); ++i) {
     int bytes = 0, end = 0;
     MPI_Get_count(&statuses[i], MPI_BYTE, &bytes);
-    must(stretto_decompress(in_[i].data(), static_cast<std::size_t>(bytes), packed_.data(), faces_[i].points, 1));
+    require_stream(
+        stretto_decompress(in_[i].data(), static_cast<std::size_t>(bytes), packed_.data(), faces_[i].points, 1));
     MPI_Unpack(packed_.data(), static_cast<int>(packed_.size()), &end, field, 1, faces_[i].received, comm_);
   }
 }

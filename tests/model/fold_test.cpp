@@ -9,7 +9,7 @@ namespace {
 using schedule::Collective;
 
 // Links that differ by distance, a shared card, a codec, cores for half of the ranks.
-Machine machine() {
+Machine machine_of_hosts() {
   Machine m = uniform(2e-6, 1e-10);
   m.links[static_cast<std::size_t>(topology::Distance::cache)] = {{0, 3e-7, 4e-11, 4e-11}};
   m.links[static_cast<std::size_t>(topology::Distance::network)] = {{0, 2e-6, 1.3e-10, 1e-11},
@@ -33,7 +33,7 @@ class Folded : public testing::TestWithParam<Case> {};
 TEST_P(Folded, WalksAsAllRanksDo) {
   const auto [ranks, per_host, leaf] = GetParam();
   const auto where = topology::Topology::regular(ranks, per_host);
-  Machine m = machine();
+  Machine m = machine_of_hosts();
   if (leaf > 0) m.fabric = {leaf, 3};
   int folded = 0;
   for (const schedule::Algorithm& a : schedule::algorithms()) {
@@ -82,7 +82,8 @@ TEST(Nested, HostsWithLevelsInsideFoldAndMessagesKeepTheirDistance) {
     const Programs all = programs_of(Collective::allreduce, name, where, {false, 0, 12});
     EXPECT_EQ(few.period, 12);
     const model::Run run{3.3e6, 0, 0, true};
-    EXPECT_NEAR(predict(few, System{}, machine(), run).seconds, predict(all, System{}, machine(), run).seconds, 1e-12);
+    EXPECT_NEAR(predict(few, System{}, machine_of_hosts(), run).seconds,
+                predict(all, System{}, machine_of_hosts(), run).seconds, 1e-12);
   }
   // Blocks of the vector that a rank sends between sockets: a sixth of those without inner levels, as its socket has
   // six ranks.
@@ -111,7 +112,8 @@ TEST(Walk, EndsForEveryAlgorithmAndTopologyAndTakesLongerForMore) {
                                          payload::Kind::homomorphic, payload::Kind::fused}) {
           double last = 0;
           for (const double bytes : {0.0, 1e4, 1e6, 1e8}) {
-            const double t = predict(programs, system_of(kind, true), machine(), {bytes, 65536, 4096, overlap}).seconds;
+            const double t =
+                predict(programs, system_of(kind, true), machine_of_hosts(), {bytes, 65536, 4096, overlap}).seconds;
             EXPECT_TRUE(std::isfinite(t)) << a.name;
             EXPECT_GE(t, last * (1 - 1e-12)) << schedule::name(a.collective) << " " << a.name << " " << bytes;
             last = t;
@@ -172,7 +174,7 @@ TEST(Walk, SharedCardsAndUplinksSlowDownWhatCrossesThem) {
 
 TEST(Walk, CpuWorkTakesLongerWhereRanksShareCores) {
   const auto where = topology::Topology::regular(4, 4);
-  const Machine m = machine();
+  const Machine m = machine_of_hosts();
   const auto seconds = [&](int cores) {
     return predict(programs_of(Collective::allreduce, "ring", where, {true, 0, cores}), system_of(payload::Kind::fused),
                    m, {1e7, 65536, 0, true})

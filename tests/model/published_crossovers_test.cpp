@@ -14,7 +14,7 @@ constexpr double GB = 1e9;
 // A kernel of 32 threads a block takes this long however short its data are.
 constexpr double call_seconds = 1.1e-3;
 
-Machine machine() {
+Machine published_machine() {
   Profile profile;
   EXPECT_EQ(shipped("a100-hdr", &profile), Status::ok) << message();
   for (CodecCost& costs : profile.f32) costs.call = call_seconds;
@@ -39,7 +39,7 @@ class Job {
  private:
   double walk(std::string_view schedule, const System& system, double bytes, bool overlap) const {
     const Programs programs = programs_of(Collective::allreduce, schedule, where_, {true, 0, 64});
-    return predict(programs, system, machine(), {bytes, 0, 0, overlap}).seconds;
+    return predict(programs, system, published_machine(), {bytes, 0, 0, overlap}).seconds;
   }
   topology::Topology where_;
 };

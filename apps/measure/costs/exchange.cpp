@@ -5,8 +5,8 @@
 namespace stretto::measure {
 namespace {
 
-constexpr int kData = 1, kReady = 2, kCount = 3;  // tags
-constexpr std::size_t kLine = 8;                  // words of a cache line
+constexpr int kDataTag = 1, kReady = 2, kCount = 3;  // tags
+constexpr std::size_t kLine = 8;                     // words of a cache line
 constexpr double kSample = 10e-6;  // least seconds of a sample of reused buffers: many times the clock's resolution
 
 std::size_t words(std::size_t bytes) { return (bytes + 7) / 8; }
@@ -61,11 +61,11 @@ double PingPong::reused(std::size_t bytes, int iterations) {
   const double start = now();
   for (int i = 0; i < iterations; ++i) {
     if (first_) {
-      world_.send(peer_, kData, out_.data(), bytes);
-      world_.receive(peer_, kData, in_.data(), bytes);
+      world_.send(peer_, kDataTag, out_.data(), bytes);
+      world_.receive(peer_, kDataTag, in_.data(), bytes);
     } else {
-      world_.receive(peer_, kData, in_.data(), bytes);
-      world_.send(peer_, kData, out_.data(), bytes);
+      world_.receive(peer_, kDataTag, in_.data(), bytes);
+      world_.send(peer_, kDataTag, out_.data(), bytes);
     }
   }
   return now() - start - clock_cost_;
@@ -79,12 +79,12 @@ double PingPong::iterate(std::size_t bytes, Buffers buffers) {
   double seconds = 0;
   if (first_) {
     const double start = now();
-    world_.send(peer_, kData, &out_[at_], bytes);
-    world_.receive(peer_, kData, &in_[at_], bytes);
+    world_.send(peer_, kDataTag, &out_[at_], bytes);
+    world_.receive(peer_, kDataTag, &in_[at_], bytes);
     seconds = now() - start - clock_cost_;
   } else {
-    world_.receive(peer_, kData, &in_[at_], bytes);
-    world_.send(peer_, kData, &out_[at_], bytes);
+    world_.receive(peer_, kDataTag, &in_[at_], bytes);
+    world_.send(peer_, kDataTag, &out_[at_], bytes);
   }
   read(bytes);
   return seconds;
@@ -95,7 +95,7 @@ double PingPong::cross(std::size_t bytes) {
   rewrite(bytes);
   meet();
   const double start = now();
-  world_.shift(peer_, &out_[at_], peer_, &in_[at_], bytes, kData);
+  world_.shift(peer_, &out_[at_], peer_, &in_[at_], bytes, kDataTag);
   const double seconds = now() - start - clock_cost_;
   read(bytes);
   return seconds;
