@@ -11,13 +11,13 @@ namespace {
 
 constexpr std::size_t per_step = 1000;  // bytes
 
-std::byte value(int rank, std::size_t i) {
+std::byte byte_at(int rank, std::size_t i) {
   return static_cast<std::byte>(static_cast<std::size_t>(rank) * 37 + i * 11);
 }
 
-std::vector<std::byte> values(int rank, std::size_t bytes) {
+std::vector<std::byte> input_of(int rank, std::size_t bytes) {
   std::vector<std::byte> all(bytes);
-  for (std::size_t i = 0; i < bytes; ++i) all[i] = value(rank, i);
+  for (std::size_t i = 0; i < bytes; ++i) all[i] = byte_at(rank, i);
   return all;
 }
 
@@ -26,7 +26,7 @@ CallRecord call_of(std::size_t bytes) { return {Collective::allreduce, 0, 0, 0, 
 // In each step rank r's results are its input reversed in sign; a rank may be `ahead` steps before it reads its peers'.
 void run_steps(Collectives& c, std::uint64_t steps, std::uint64_t ahead) {
   const std::size_t bytes = steps * per_step;
-  const std::vector<std::byte> in = values(c.rank(), bytes);
+  const std::vector<std::byte> in = input_of(c.rank(), bytes);
   std::vector<std::byte> out(bytes), room(bytes), got(bytes);
   Window window(c.group(), c.memory());
   bool visible = false;
@@ -37,7 +37,7 @@ void run_steps(Collectives& c, std::uint64_t steps, std::uint64_t ahead) {
     for (int r = 0; r < c.size(); ++r) {
       if (r == c.rank()) continue;
       ASSERT_EQ(window.fetch(r, read, read * per_step, per_step, got.data()), Status::ok) << message();
-      for (std::size_t i = 0; i < per_step; ++i) ASSERT_EQ(got[i], ~value(r, read * per_step + i));
+      for (std::size_t i = 0; i < per_step; ++i) ASSERT_EQ(got[i], ~byte_at(r, read * per_step + i));
     }
     window.leave(read++);
   };
@@ -51,7 +51,7 @@ void run_steps(Collectives& c, std::uint64_t steps, std::uint64_t ahead) {
     if (r == c.rank()) continue;
     const std::byte* found = nullptr;
     ASSERT_EQ(window.input(r, 1, bytes - 1, room.data(), &found), Status::ok) << message();
-    ASSERT_EQ(std::memcmp(found, values(r, bytes).data() + 1, bytes - 1), 0);
+    ASSERT_EQ(std::memcmp(found, input_of(r, bytes).data() + 1, bytes - 1), 0);
   }
   ASSERT_EQ(window.close(), Status::ok) << message();
 }
