@@ -26,10 +26,7 @@ KEPT = ROOT / "build" / "bench" / "torch"
 GRADIENTS = KEPT / "gradients"
 PROGRAM = ROOT / "bench" / "torch_training.py"
 PARTS = ("loss", "communication", "steps", "error", "page")
-# name: hosts of one rank each, Gb/s. The hosts share the cores of this machine: at 0.25 Gb/s four of them on two cores have as much of a core for a byte as one host
-# with two cores has at 1 Gb/s.
-PLACES = {"4 hosts 1gbit": (4, 1), "2 hosts 5gbit": (2, 5), "4 hosts 250mbit": (4, 0.25)}
-DEFAULT_PLACES = ("4 hosts 1gbit", "2 hosts 5gbit")
+PLACES = {"4 hosts 1gbit": (4, 1), "2 hosts 5gbit": (2, 5)}  # name: hosts of one rank each, Gb/s
 RANKS = 4  # for the part loss
 LIMIT = 3600  # seconds after which a run counts as hung
 
@@ -105,7 +102,7 @@ def loss(options, rows):
 
 def over_hosts(part, options, rows, cases, settings):
     """Returns whether hosts are permitted."""
-    for place in options.place or DEFAULT_PLACES:
+    for place in options.place or PLACES:
         missing = [name for name in options.case or cases if not rows.of(part, name=name, place=place)]
         if not missing:
             continue
@@ -148,7 +145,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--json", required=True)
     parser.add_argument("--part", action="append", choices=PARTS, help="all")
-    parser.add_argument("--place", action="append", choices=list(PLACES), help=f"default: {' and '.join(DEFAULT_PLACES)}")
+    parser.add_argument("--place", action="append", choices=list(PLACES), help="all")
     parser.add_argument("--case", action="append", choices=tuple(dict.fromkeys((*STEPS_CASES, *ANY_CASES))), help="those of the part")
     parser.add_argument("--seeds", type=int, default=1, help="of the part loss (default 1)")
     parser.add_argument("--steps", type=int, default=100, help="of the part loss (default 100)")
