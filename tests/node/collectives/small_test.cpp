@@ -18,7 +18,7 @@ Options options_of_all() {
 }
 
 template <class Body>
-void on_collectives(int ranks, const Body& body) {
+void on_small_collectives(int ranks, const Body& body) {
   node::on_collectives(ranks, options_of_all(), body);
 }
 
@@ -71,7 +71,7 @@ TEST(Small, LateRankFindsAllDataAndDelaysNoneUntilTheRingIsFull) {
   for (const std::size_t bytes : {std::size_t{8}, kInline + 1, kSmall}) {
     std::atomic<bool> given{false};
     std::atomic<int> left{2};
-    on_collectives(3, [&](Collectives& c) {
+    on_small_collectives(3, [&](Collectives& c) {
       const int me = c.rank();
       if (me == 2) await(given);
       std::vector<std::byte> block(bytes), all(3 * bytes);
@@ -97,7 +97,7 @@ TEST(Small, LateRankFindsAllDataAndDelaysNoneUntilTheRingIsFull) {
 TEST(Small, MixedKindsAndLengthsKeepTheirBytesApart) {
   constexpr std::size_t lengths[] = {1, 8, 48, 49, 64, 256, 257, 512, 1000, 1024, 1025, 4096, 9000};
   for (const int ranks : {2, 3, 5})
-    on_collectives(ranks, [&](Collectives& c) {
+    on_small_collectives(ranks, [&](Collectives& c) {
       std::mt19937 random(7);  // the same on every rank
       const int me = c.rank();
       const auto p = static_cast<std::size_t>(ranks);
@@ -155,7 +155,7 @@ TEST(Small, MixedKindsAndLengthsKeepTheirBytesApart) {
 
 TEST(Small, MismatchIsNamedThoughItsRootIsFarAhead) {
   std::atomic<bool> given{false};
-  on_collectives(2, [&](Collectives& c) {
+  on_small_collectives(2, [&](Collectives& c) {
     std::uint64_t data = 0;
     Status s = Status::ok;
     if (c.rank() == 0) {
