@@ -185,6 +185,7 @@ model::Question question_of(const Arguments& a) {
   q.node_streams = q.node && q.compress;
   q.nodes = (ucx || a.native) && q.collective == schedule::Collective::allreduce && !q.started && !q.device &&
             a.per_node > 1 && a.ranks > a.per_node;
+  q.nodes_streams = q.nodes && q.compress;
   q.schedule = a.schedule;
   if (!a.segment.empty()) q.segment = parse_size(a.segment);
   if (!a.raw_below.empty()) q.raw_below = parse_size(a.raw_below);

@@ -76,7 +76,12 @@ def told(collective, nbytes, hosts, slots, machine_file, bound, ratio):
     choice = ask("choose", *question)["choice"]
     if collective == "allreduce":
         assert ask("explain", *question)["taken"] == choice["label"], (question, choice)
-    path = choice["label"] if choice["native"] else "node" if choice["label"].startswith("node,") else path_of(choice["schedule"], choice["payload"])
+    if choice["native"]:
+        path = choice["label"]
+    elif choice["label"].startswith("node,"):
+        path = path_of("node", "raw" if choice["payload"] == "raw" else "mixed")
+    else:
+        path = path_of(choice["schedule"], choice["payload"])
     return path, choice["seconds"]
 
 
