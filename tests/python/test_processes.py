@@ -2,6 +2,7 @@
 
 import concurrent.futures
 import ctypes
+import importlib.machinery
 import importlib.util
 import os
 import pathlib
@@ -57,6 +58,23 @@ def ucx():
         if "libucx-dev" not in str(error):
             raise
         pytest.skip(str(error))
+
+
+@pytest.mark.parametrize("has_wheel", (True, False))
+def test_segments_of_tcp_are_longer_with_the_wheel_of_ucx_alone(monkeypatch, tmp_path, has_wheel):
+    for name in ("STRETTO_UCX", *ranks.SEGMENTS_OF_TCP):
+        monkeypatch.setenv(name, "")  # so that what is set here ends with the test
+        monkeypatch.delenv(name)
+    library = tmp_path / "libucx" / "lib" / "libucp.so.0"
+    if has_wheel:
+        library.parent.mkdir(parents=True)
+        library.touch()
+    spec = importlib.machinery.ModuleSpec("libucx", None, is_package=True)
+    spec.submodule_search_locations.append(str(library.parents[1]))
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: spec if has_wheel else None)
+    ranks._find_ucx()
+    assert {name: os.environ.get(name) for name in ranks.SEGMENTS_OF_TCP} == (ranks.SEGMENTS_OF_TCP if has_wheel else dict.fromkeys(ranks.SEGMENTS_OF_TCP))
+    assert os.environ.get("STRETTO_UCX") == (str(library) if has_wheel else None)
 
 
 def test_a_build_without_the_module_over_ucx_names_the_package(tmp_path):
