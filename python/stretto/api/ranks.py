@@ -74,8 +74,8 @@ def _kept(comm, store, name, timeout, transports):
 
 
 # Bytes that a system call of TCP moves. UCX's own 8 and 64 KiB keep four hosts of 1 Gb/s a tenth below the rate of the link. UCX reads them where it opens TCP;
-# versions differ in how a program sets them, but for the environment. UCX 1.13 (Debian's) loses messages with longer segments, so that ranks wait for ever; the
-# wheel's 1.22 does not.
+# versions differ in how a program sets them, but for the environment. With UCX 1.13 (Debian's) longer segments make ranks wait for ever; with
+# the wheel's 1.22 they do not.
 SEGMENTS_OF_TCP = {"UCX_TCP_TX_SEG_SIZE": "64k", "UCX_TCP_RX_SEG_SIZE": "128k"}
 
 
