@@ -61,10 +61,11 @@ def ucx():
 
 
 @pytest.mark.parametrize("has_wheel", (True, False))
-def test_segments_of_tcp_are_longer_with_the_wheel_of_ucx_alone(monkeypatch, tmp_path, has_wheel):
+def test_the_wheel_of_ucx_is_found_and_segments_of_tcp_are_longer(monkeypatch, tmp_path, has_wheel):
     for name in ("STRETTO_UCX", *ranks.SEGMENTS_OF_TCP):
         monkeypatch.setenv(name, "")  # so that what is set here ends with the test
         monkeypatch.delenv(name)
+    monkeypatch.setenv("UCX_TCP_RX_SEG_SIZE", "256k")
     library = tmp_path / "libucx" / "lib" / "libucp.so.0"
     if has_wheel:
         library.parent.mkdir(parents=True)
@@ -73,7 +74,7 @@ def test_segments_of_tcp_are_longer_with_the_wheel_of_ucx_alone(monkeypatch, tmp
     spec.submodule_search_locations.append(str(library.parents[1]))
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: spec if has_wheel else None)
     ranks._find_ucx()
-    assert {name: os.environ.get(name) for name in ranks.SEGMENTS_OF_TCP} == (ranks.SEGMENTS_OF_TCP if has_wheel else dict.fromkeys(ranks.SEGMENTS_OF_TCP))
+    assert (os.environ["UCX_TCP_TX_SEG_SIZE"], os.environ["UCX_TCP_RX_SEG_SIZE"]) == ("64k", "256k")
     assert os.environ.get("STRETTO_UCX") == (str(library) if has_wheel else None)
 
 

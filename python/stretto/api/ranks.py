@@ -73,14 +73,15 @@ def _kept(comm, store, name, timeout, transports):
     return comm
 
 
-# Bytes that a system call of TCP moves. UCX's own 8 and 64 KiB keep four hosts of 1 Gb/s a tenth below the rate of the link. UCX reads them where it opens TCP;
-# versions differ in how a program sets them, but for the environment. With UCX 1.13 (Debian's) longer segments make ranks wait for ever; with
-# the wheel's 1.22 they do not.
+# UCX's own 8 and 64 KiB keep four hosts of 1 Gb/s a tenth below the rate of the link. UCX reads them where it opens TCP; 1.13 (Debian's) takes
+# them from the environment alone.
 SEGMENTS_OF_TCP = {"UCX_TCP_TX_SEG_SIZE": "64k", "UCX_TCP_RX_SEG_SIZE": "128k"}
 
 
 def _find_ucx():
     """The wheel of UCX is where the dynamic linker does not look."""
+    for name, value in SEGMENTS_OF_TCP.items():
+        os.environ.setdefault(name, value)
     if "STRETTO_UCX" in os.environ:
         return
     found = importlib.util.find_spec("libucx")
@@ -88,8 +89,6 @@ def _find_ucx():
         library = pathlib.Path(directory, "lib", "libucp.so.0")
         if library.is_file():
             os.environ["STRETTO_UCX"] = str(library)
-            for name, value in SEGMENTS_OF_TCP.items():
-                os.environ.setdefault(name, value)
 
 
 # Communicators over UCX that the program may leave to its end: messages on their way are only sent when it is freed.

@@ -84,7 +84,7 @@ class UcxCarrier final : public Carrier {
     const unsigned first = bytes >= least_spread ? static_cast<unsigned>(tag % connections) : 0;
     if (const Status s = begin(peer, id, true, &t, &endpoint, first); s != Status::ok || t->ended) return s;
     t->bytes = bytes;
-    worker_.begin_send(first);
+    worker_.mark_sent(peer, first);
     const std::uint64_t own = worker_.tag(channel_, rank(), tag % tags_there);
     const unsigned pieces = pieces_of(bytes, connections);
     if (first > 0 || pieces > 1) {
@@ -282,7 +282,7 @@ class UcxCarrier final : public Carrier {
     start(t, &t->request, ucp.tag_send_nbx(first, &t->lead, sizeof t->lead, tag | UcxWorker::mask_cut, &how));
     for (unsigned i = 0; i < pieces; ++i) {
       const Piece piece = piece_of(t->bytes, pieces, i);
-      worker_.begin_send(i);
+      worker_.mark_sent(t->peer, i);
       start(t, &t->pieces[i],
             ucp.tag_send_nbx(endpoints[i], data + piece.offset, piece.bytes,
                              worker_.tag_of_piece(rank(), t->lead.number, i), &how));
@@ -368,6 +368,7 @@ class UcxCarrier final : public Carrier {
     note(t, s);
     t->bytes = info.length;
     if (s != UCS_OK || ends_) return true;
+    worker_.mark_received(t->peer, t->bytes);
     if (info.sender_tag & UcxWorker::mask_cut)
       receive_pieces(t);
     else if (t->bytes > t->capacity)

@@ -94,7 +94,7 @@ class UcxDeviceMessages final : public DeviceMessages {
     if (worker_.reach(t.peer, &endpoint) != Status::ok) {
       t.status = worker_.lost(t.peer);
     } else if (t.sends) {
-      worker_.begin_send(0);
+      worker_.mark_sent(t.peer, 0);
       const std::uint64_t tag = worker_.tag_between_devices(worker_.rank(), given.tag);
       answer = worker_.ucp().tag_send_nbx(endpoint, given.data, t.bytes, tag, &how);
     } else {
@@ -118,6 +118,7 @@ class UcxDeviceMessages final : public DeviceMessages {
     worker_.ucp().request_free(std::exchange(t.request, nullptr));
     t.status = s;
     t.came = info.length;
+    if (!t.sends) worker_.mark_received(t.peer, t.came);
     return true;
   }
 

@@ -24,9 +24,10 @@ Status find(Ucp* u) {
   s.get("ucp_worker_progress", &u->worker_progress);
   s.get("ucp_worker_get_efd", &u->worker_get_efd);
   s.get("ucp_worker_arm", &u->worker_arm);
-  s.get("ucp_worker_flush_nbx", &u->worker_flush_nbx);
+  s.get("ucp_worker_set_am_recv_handler", &u->worker_set_am_recv_handler);
   s.get("ucp_ep_create", &u->ep_create);
   s.get("ucp_ep_close_nbx", &u->ep_close_nbx);
+  s.get("ucp_am_send_nbx", &u->am_send_nbx);
   s.get("ucp_tag_send_nbx", &u->tag_send_nbx);
   s.get("ucp_tag_recv_nbx", &u->tag_recv_nbx);
   s.get("ucp_tag_probe_nb", &u->tag_probe_nb);

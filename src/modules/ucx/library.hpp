@@ -23,9 +23,10 @@ struct Ucp {
   decltype(&ucp_worker_progress) worker_progress;
   decltype(&ucp_worker_get_efd) worker_get_efd;
   decltype(&ucp_worker_arm) worker_arm;
-  decltype(&ucp_worker_flush_nbx) worker_flush_nbx;
+  decltype(&ucp_worker_set_am_recv_handler) worker_set_am_recv_handler;
   decltype(&ucp_ep_create) ep_create;
   decltype(&ucp_ep_close_nbx) ep_close_nbx;
+  decltype(&ucp_am_send_nbx) am_send_nbx;
   decltype(&ucp_tag_send_nbx) tag_send_nbx;
   decltype(&ucp_tag_recv_nbx) tag_recv_nbx;
   decltype(&ucp_tag_probe_nb) tag_probe_nb;

@@ -18,6 +18,11 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::seconds longest_close{5};
 constexpr std::chrono::milliseconds longest_drain{200};
+constexpr unsigned marker = 0;  // of active messages
+
+ucs_status_t drop(void*, const void*, std::size_t, void*, std::size_t, const ucp_am_recv_param_t*) noexcept {
+  return UCS_OK;
+}
 
 }  // namespace
 
@@ -49,12 +54,12 @@ Status UcxWorker::init(const std::string& transports) noexcept {
   if (s == UCS_OK) {
     ucp_params_t params{};
     params.field_mask = UCP_PARAM_FIELD_FEATURES | UCP_PARAM_FIELD_NAME;
-    params.features = UCP_FEATURE_TAG | UCP_FEATURE_WAKEUP;
+    params.features = UCP_FEATURE_TAG | UCP_FEATURE_AM | UCP_FEATURE_WAKEUP;
     params.name = "stretto";
     s = ucp_.init_version(UCP_API_MAJOR, UCP_API_MINOR, &params, config, &context_);
     wakes_ = s == UCS_OK;
     if (!wakes_) {
-      params.features = UCP_FEATURE_TAG;
+      params.features = UCP_FEATURE_TAG | UCP_FEATURE_AM;
       s = ucp_.init_version(UCP_API_MAJOR, UCP_API_MINOR, &params, config, &context_);
     }
     what = "finds no transport that serves";
@@ -71,6 +76,13 @@ ucs_status_t UcxWorker::make_worker(unsigned connection) noexcept {
   params.thread_mode = UCS_THREAD_MODE_SERIALIZED;
   const ucs_status_t s = ucp_.worker_create(context_, &params, &workers_[connection]);
   if (s != UCS_OK) workers_[connection] = nullptr;
+  if (s == UCS_OK) {
+    ucp_am_handler_param_t handler{};
+    handler.field_mask = UCP_AM_HANDLER_PARAM_FIELD_ID | UCP_AM_HANDLER_PARAM_FIELD_CB;
+    handler.id = marker;
+    handler.cb = drop;
+    static_cast<void>(ucp_.worker_set_am_recv_handler(workers_[connection], &handler));  // fails without memory alone
+  }
   if (s == UCS_OK && wakes_) wakes_ = ucp_.worker_get_efd(workers_[connection], &descriptors_[connection]) == UCS_OK;
   return s;
 }
@@ -118,28 +130,24 @@ void UcxWorker::sleep(double seconds) noexcept {
 }
 
 bool UcxWorker::has_left() noexcept {
-  bool all = true;
-  for (unsigned i = 0; i < connections_; ++i) {
-    if (!leaving_[i] && held_[i]) {
-      held_[i] = false;
+  std::erase_if(held_, [this](Held h) {
+    Peer& p = peers_[static_cast<std::size_t>(h.rank)];
+    ucp_ep_h endpoint = nullptr;
+    if (p.status == UCS_OK && reach(h.rank, &endpoint, h.connection) == Status::ok) {
       ucp_request_param_t how{};
-      const ucs_status_ptr_t request = ucp_.worker_flush_nbx(workers_[i] ? workers_[i] : handle(), &how);
-      if (UCS_PTR_IS_PTR(request)) leaving_[i] = request;
+      how.op_attr_mask = UCP_OP_ATTR_FLAG_FORCE_IMM_CMPL;
+      const ucs_status_ptr_t answer = ucp_.am_send_nbx(endpoint, marker, nullptr, 0, nullptr, 0, &how);
+      if (UCS_PTR_STATUS(answer) == UCS_ERR_NO_RESOURCE) return false;
+      p.has_sent |= !answer && h.connection == 0;
     }
-    if (leaving_[i] && ucp_.request_check_status(leaving_[i]) == UCS_INPROGRESS && workers_[i])
-      ucp_.worker_progress(workers_[i]);
-    if (leaving_[i] && ucp_.request_check_status(leaving_[i]) != UCS_INPROGRESS) {
-      ucp_.request_free(leaving_[i]);
-      leaving_[i] = nullptr;
-    }
-    all = all && !leaving_[i] && !held_[i];
-  }
-  return all;
+    p.held[h.connection] = false;
+    return true;
+  });
+  if (!held_.empty()) progress_senders();
+  return held_.empty();
 }
 
 UcxWorker::~UcxWorker() {
-  for (void* request : leaving_)
-    if (request) ucp_.request_free(request);
   // Flushed and closed together.
   for (Peer& p : peers_) close(p);
   if (connections_ > 1) begin_spread();
@@ -220,6 +228,7 @@ void UcxWorker::join(const carrier::Session& session, int rank) {
     connections_ = std::max(connections_, peers_[r].connections);
   }
   closing_.reserve(peers_.size() * connections_);
+  held_.reserve(peers_.size() * connections_);
   rank_ = rank;
   std::memcpy(&secret_, session.secret.data(), sizeof secret_);
   secret_ &= mask_secret;

@@ -63,6 +63,8 @@ class UcxWorker {
   std::uint64_t tag_between_devices(int sender, std::uint64_t message) const noexcept {
     return tag(channel_of_pieces, sender, message & mask_message) | mask_cut;
   }
+  // UCX acknowledges no shorter ones, unless UCX_RNDV_THRESH tells it to.
+  static constexpr std::size_t least_acknowledged = 1024;
   static constexpr unsigned rank_shift = tag_bits + cut_bits;
   static constexpr std::uint64_t mask_message = (std::uint64_t{1} << tag_bits) - 1;
   static constexpr std::uint64_t mask_cut = std::uint64_t{1} << tag_bits;
@@ -77,9 +79,20 @@ class UcxWorker {
   // bytes of a send that has ended, and each costs a system call.
   void begin_spread() noexcept { ++spread_; }
   void end_spread() noexcept { --spread_; }
-  void begin_send(unsigned connection) noexcept { held_[connection] = true; }
-  // All sent bytes have left, or cannot leave. UCX reports sends as ended while it holds bytes (a full socket), which
-  // only progress lets leave. Starts a flush if none is under way.
+  // UCX reports sends as ended while it holds bytes of them (a full socket), and receives while it holds their
+  // acknowledgement: these leave by later progress alone.
+  void mark_sent(int rank, unsigned connection) noexcept {
+    if (rank == rank_) return;
+    Peer& p = peers_[static_cast<std::size_t>(rank)];
+    if (!p.held[connection]) held_.push_back({rank, connection});
+    p.held[connection] = true;
+  }
+  // Only over a connection that has sent: another holds nothing back, but may wait for its peer to answer.
+  void mark_received(int rank, std::size_t bytes) noexcept {
+    if (bytes >= least_acknowledged && peers_[static_cast<std::size_t>(rank)].has_sent) mark_sent(rank, 0);
+  }
+  // All held bytes have left, or cannot leave: an empty active message could be sent behind them at once. A flush of UCX,
+  // or a message that may wait, would not do: UCX asks the peer for an answer, and it may have ended its call.
   bool has_left() noexcept;
   std::uint32_t next_number() noexcept { return number_++; }
 
@@ -104,6 +117,8 @@ class UcxWorker {
     carrier::Member member;
     unsigned connections = 1;
     std::array<ucp_ep_h, most_connections> endpoints{};
+    std::array<bool, most_connections> held{};
+    bool has_sent = false;  // over the first connection
     ucs_status_t status = UCS_OK;
   };
   explicit UcxWorker(const Ucp& ucp) noexcept : ucp_(ucp) {}
@@ -123,8 +138,6 @@ class UcxWorker {
   std::array<int, most_connections> descriptors_{};
   std::array<ucp_worker_h, most_connections> workers_{};  // by connection, on first use
   std::array<bool, most_connections> lacking_{};
-  std::array<bool, most_connections> held_{};  // perhaps unsent bytes since the last answer
-  std::array<void*, most_connections> leaving_{};
   std::size_t spread_ = 0;
   unsigned turn_ = 0;
   static constexpr unsigned seldom = 16;
@@ -132,6 +145,11 @@ class UcxWorker {
   std::uint64_t secret_ = 0;
   std::vector<Peer> peers_;
   unsigned losses_ = 0, closed_ = 0;
+  struct Held {
+    int rank;
+    unsigned connection;
+  };
+  std::vector<Held> held_;
   std::vector<ucs_status_ptr_t> closing_;
   Connections told_;
   unsigned connections_ = 1;
