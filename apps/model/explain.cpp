@@ -310,7 +310,10 @@ std::string explain_text(const Json& r) {
                         c["label"].get<std::string>(), split_text(c));
   }
   if (shown < rows) text += fmt::format("and {} slower ones (--json)\n", rows - shown);
-  text += fmt::format("\nthe library takes {}\n", r["taken"].get<std::string>());
+  const std::string taken = r["taken"];
+  text += fmt::format("\nthe library takes {}\n", taken);
+  if (taken == "native" && r["candidates"].front()["label"] != "native")
+    text += "  (a schedule must take less than 0.75 of its time, and save 0.2 ms)\n";
   if (!r["sweep"].empty()) text += "\nby size\n";
   for (const Json& c : r["crossovers"]) {
     text += fmt::format("{:>8} to {:<8}  {}  ->  {}\n", size_text(c["below"]), size_text(c["above"]),

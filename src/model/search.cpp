@@ -22,9 +22,12 @@ constexpr double longest_staged = 4.0 * 1024 * 1024;
 // Ranks walked one by one without folding. In larger jobs all hosts count as full as the fullest.
 constexpr int most_irregular = 96;
 
-// Drops a line whose first candidate takes this many times the best time: other segments gain less, except on devices,
-// whose kernels have a least time.
+// Drops a line whose first candidate takes this many times the best time: other segments gain less, except where kernels
+// have a least time.
 constexpr double near_on_host = 1.25, near_on_device = 1e6;
+
+// A codec of a device, also for values of the host: a call costs more than the bytes of the shortest segment.
+bool launches_kernels(const Machine& machine) noexcept { return machine.fused.call > 65536 * machine.fused.byte; }
 
 // Drops other numbers of pieces if a moderate one takes this many times the best time.
 constexpr double near_in_pieces = 1.6;
@@ -239,7 +242,7 @@ std::vector<Candidate> Search::search(const std::vector<Option>& options, double
     std::size_t middle;
   };
   std::vector<WalkedLine> walked;
-  const double near = question_.device ? near_on_device : near_on_host;
+  const double near = question_.device || launches_kernels(machine_) ? near_on_device : near_on_host;
   const Option* first = nullptr;
   double seconds_of_first = 0;
   for (const Option* option : in_order(options)) {

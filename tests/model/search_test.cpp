@@ -85,6 +85,22 @@ TEST_P(Search, FindsTheCheapestScheduleWithinOneInAHundred) {
   });
 }
 
+// Machines whose codec launches kernels, so that the segment decides.
+TEST(SearchOfShippedMachines, FindsTheCheapestScheduleIfACodecLaunchesKernels) {
+  for (const char* name : {"a100-hdr", "a100-100g", "h200-1gpu"}) {
+    Profile machine;
+    ASSERT_EQ(shipped(name, &machine), Status::ok) << message();
+    Chooser chooser(machine, topology::Topology::regular(16, 4));
+    for (const std::uint64_t bytes : {1u << 20, 64u << 20, 1u << 30}) {
+      SCOPED_TRACE(testing::Message() << name << ", " << bytes << " B");
+      const Question q = on_grid(allreduce(bytes, 8));
+      std::vector<Candidate> all;
+      ASSERT_EQ(chooser.table(q, &all), Status::ok) << message();
+      EXPECT_LE(best(chooser, q).seconds, margin * all.front().seconds) << text_of(all.front());
+    }
+  }
+}
+
 TEST_P(Search, TakesNoLongerACollectiveThanALookAtAllWould) {
   for_each_question([](Chooser& chooser, Question q) {
     q.native = true;
