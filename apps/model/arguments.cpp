@@ -36,7 +36,10 @@ std::uint64_t parse_size(const std::string& text) {
 
 bool allows_streams(const std::string& bound) {
   if (bound == "exact") return false;
-  const std::string kind = bound.substr(0, 4), number = bound.substr(kind.size());
+  const std::string kind = bound.substr(0, 4);
+  std::string number = bound.substr(kind.size());
+  for (const std::string scope : {":result", ":contribution"})
+    if (number.ends_with(scope)) number.resize(number.size() - scope.size());
   char* end = nullptr;
   const double value = std::strtod(number.c_str(), &end);
   if ((kind != "rel:" && kind != "abs:") || number.empty() || *end != '\0')

@@ -192,6 +192,8 @@ int run(int argc, char** argv) {
 
   CLI::App* checking = app.add_subcommand("rules", "checks a file of rules as the profiling library reads it");
   checking->add_option("file", rules, "the file")->required();
+  bool bounded = false;
+  checking->add_flag("--bounded", bounded, "STRETTO_BOUND is set beside it");
 
   if (int code = 0; !parsed(app, argc, argv, true, &code)) return code;
   Json result;
@@ -203,7 +205,7 @@ int run(int argc, char** argv) {
   if (simulating->parsed() && study.kind != "overlap") text = simulate_text(result = simulate(a, study));
   if (planning->parsed()) text = plan_text(result = plan(a, planned));
   if (listing->parsed()) text = profiles_text(result = profiles(one));
-  if (checking->parsed()) text = rules_text(rules);
+  if (checking->parsed()) text = rules_text(rules, bounded);
   fmt::print("{}", a.json ? result.dump(1) + "\n" : text);
   return 0;
 }

@@ -24,7 +24,7 @@ def settings(flavour, bound=None, bound_moves=False, ignore_above=None, rules=No
         raise Failure("--bound-moves lets a bound act on moved data too, and there is none: give --bound or --rules")
     if ignore_above is not None and not positive(ignore_above):
         raise Failure(f"--ignore-above {ignore_above!r} is neither a positive number nor inf")
-    check_rules(rules)
+    check_rules(rules, bound is not None)
     if profile is not None:
         check_profile(profile)
     if comm_cores is not None and not CORES.fullmatch(comm_cores):
@@ -48,14 +48,14 @@ def positive(text):
     return bool(re.fullmatch(r"inf|[0-9]*\.?[0-9]+([eE][-+]?[0-9]+)?", text)) and float(text) > 0
 
 
-def check_rules(given):
+def check_rules(given, bounded):
     """That the library takes the file of --rules, or else of STRETTO_RULES, on this host: it would run the program without rules."""
     file, what = given or os.environ.get("STRETTO_RULES"), "--rules" if given else "STRETTO_RULES:"
     if not file:
         return
     files.read(file, what)
     try:
-        model.run(["rules", file])
+        model.run(["rules", file, *(["--bounded"] if bounded or os.environ.get("STRETTO_BOUND") else [])])
     except Failure as failure:
         raise Failure(f"{what} {failure}") from None
 

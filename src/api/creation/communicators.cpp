@@ -199,8 +199,8 @@ stretto_status stretto_comm_free(stretto_comm comm) {
   if (!comm) return STRETTO_OK;
   if (const Status s = api::usable(comm); s != Status::ok) return to_c(s);
   if (comm->requests > 0)
-    return to_c(
-        fail(Status::invalid_argument, "requests of the communicator that were not freed: {}", comm->requests.load()));
+    return to_c(fail(Status::invalid_argument, "{} requests of the communicator are there: free them first",
+                     comm->requests.load()));
   delete comm;
   return STRETTO_OK;
 }

@@ -230,7 +230,7 @@ std::string savings(const std::vector<Row>& rows) {
       least, most, compared, calls);
 }
 
-// Why reductions of a row stayed exact despite a bound, after "most reductions (N)".
+// Why reductions of a row stayed exact despite a bound, after "the reductions of most bytes (N calls)".
 std::string why_exact(const Row& r) {
   const std::string& why = r.key.why;
   if (r.key.size == 0 && why.find("rule") == std::string::npos) return "have up to 1 KiB, and stay exact";
@@ -240,16 +240,24 @@ std::string why_exact(const Row& r) {
 
 // Why nothing was compressed despite a bound, or "". Only reductions have a bound.
 std::string uncompressed(const std::vector<Row>& rows) {
-  std::map<std::string, std::uint64_t> reasons;
+  struct Exact {
+    std::uint64_t calls = 0;
+    double bytes = 0;
+  };
+  std::map<std::string, Exact> reasons;
   for (const Row& r : rows) {
     if (r.key.path.find(',') != std::string::npos) return {};
-    if (r.key.operation.find("reduce") != std::string::npos) reasons[why_exact(r)] += r.tally.calls;
+    if (r.key.operation.find("reduce") == std::string::npos) continue;
+    Exact& e = reasons[why_exact(r)];
+    e.calls += r.tally.calls;
+    e.bytes += r.tally.bytes;
   }
   if (reasons.empty()) return "bound: a bound was given, and no reduction was called\n";
   const auto most = std::max_element(reasons.begin(), reasons.end(),
-                                     [](const auto& a, const auto& b) { return a.second < b.second; });
-  return fmt::format("bound: a bound was given, and nothing travelled compressed: most reductions ({}) {}\n",
-                     most->second, most->first);
+                                     [](const auto& a, const auto& b) { return a.second.bytes < b.second.bytes; });
+  return fmt::format(
+      "bound: a bound was given, and nothing travelled compressed: the reductions of most bytes ({} calls) {}\n",
+      most->second.calls, most->first);
 }
 
 }  // namespace

@@ -124,10 +124,14 @@ bool moves(Function operation) noexcept {
          operation == Function::gather || operation == Function::scatter || operation == Function::alltoall;
 }
 
+bool asks_for_streams(const Action& a) noexcept {
+  return a.payload != STRETTO_PAYLOAD_AUTO && a.payload != STRETTO_PAYLOAD_RAW;
+}
+
 Status check(const Rule& rule, const std::vector<std::string>& words, const std::string& decided, bool acts,
              const IsSchedule& is_schedule) {
   const Action& a = rule.action;
-  const bool streams = a.payload != STRETTO_PAYLOAD_AUTO && a.payload != STRETTO_PAYLOAD_RAW;
+  const bool streams = asks_for_streams(a);
   const bool leaves = a.kind == Action::Kind::off || a.kind == Action::Kind::native;
   if (!acts) return fail(Status::invalid_argument, "'{}' with nothing to do", words.front());
   if (leaves && (!a.schedule.empty() || streams))
@@ -233,6 +237,12 @@ Status Rules::parse(std::string_view text, const IsSchedule& is_schedule) {
     rules_.push_back(std::move(rule));
   }
   return Status::ok;
+}
+
+int Rules::line_without_bound() const noexcept {
+  for (const Rule& r : rules_)
+    if (r.action.kind == Action::Kind::usual && asks_for_streams(r.action)) return r.action.line;
+  return 0;
 }
 
 const Action* Rules::find(Function operation, std::int64_t bytes, const std::function<std::string()>& site,

@@ -66,6 +66,8 @@ class Rules {
 
   bool empty() const noexcept { return rules_.empty(); }
   std::size_t size() const noexcept { return rules_.size(); }
+  // The first line that asks for streams and has no bound; 0: none.
+  int line_without_bound() const noexcept;
   // Names may differ between ranks.
   bool looks_at_names() const noexcept { return looks_at_names_; }
 

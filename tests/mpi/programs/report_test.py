@@ -221,7 +221,7 @@ def a_report_of_nothing_says_why():
     (line,) = said(PROGRAM, STRETTO_BOUND="abs:1e-3", STRETTO_RULES=rules("* native\n"))
     assert "a bound was given, and nothing travelled compressed" in line and "rule of line 1" in line, line
     (line,) = said(PROGRAM, "sums", STRETTO_BOUND="abs:1e-3")
-    assert "most reductions (315) have up to 1 KiB, and stay exact" in line, line
+    assert "the reductions of most bytes (" in line, line
     (line,) = said(PROGRAM, STRETTO_BOUND="abs:1e-3", STRETTO_RULES=rules("allreduce ..1K off\n"))
     assert "used the host's shared memory, which adds exact values" in line, line
     # a hundred barriers outnumber the sums, but a bound is not for them
