@@ -313,7 +313,7 @@ std::string explain_text(const Json& r) {
   const std::string taken = r["taken"];
   text += fmt::format("\nthe library takes {}\n", taken);
   if (taken == "native" && r["candidates"].front()["label"] != "native")
-    text += "  (a schedule must take less than 0.75 of its time, and save 0.2 ms)\n";
+    text += "  (a schedule must take less than 0.75 of its time, and save 20 µs)\n";
   if (!r["sweep"].empty()) text += "\nby size\n";
   for (const Json& c : r["crossovers"]) {
     text += fmt::format("{:>8} to {:<8}  {}  ->  {}\n", size_text(c["below"]), size_text(c["above"]),

@@ -12,7 +12,7 @@ namespace stretto::model {
 // Not positive: never.
 double longest_worthwhile(double native) noexcept;
 
-inline constexpr double longest_unbeaten = 200e-6;
+inline constexpr double longest_unbeaten = 20e-6;
 
 // Interpolates points of these ranks and hosts on logarithmic scales; proportional beyond the last, constant below the
 // first. Empty without points.
