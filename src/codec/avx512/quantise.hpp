@@ -110,6 +110,8 @@ STRETTO_INLINE Quantised quantise16(const T* x, const Grid<T>& g, std::int16_t* 
   *blocks = {range, 0};
   for (int first = 0; first < kBlocks; first += 8) {
     const SumRange<T> before = range;
+    // Unrolled, this loop made compress() 6 % slower on Zen 4.
+#pragma GCC unroll 1
     for (int b = first; b < first + 8; ++b) quantise_block16(x + 32 * b, g, range, q + 32 * b);
     if (__builtin_expect(!range.within(bound), 0)) {
       *blocks = {before, first};
