@@ -56,9 +56,21 @@ MarkSet<T> marks_of(Type t, const Options& options, double keep_from) noexcept {
   return set;
 }
 
+// True if x has no code, nor can any code decode to it: codes are below 2^31 for float32, 2^51 for float64.
+template <class T>
+bool lies_beyond_codes(T x, const Grid<T>& grid) noexcept {
+  return std::fabs(static_cast<double>(x)) >= grid.width * (sizeof(T) == 4 ? 0x1p33 : 0x1p53);
+}
+
 template <class T>
 Marks<T>::Marks(Type t, const Grid<T>& grid, const Options& options) noexcept
     : type_(t), set_(marks_of<T>(t, options, options.keep_from)) {
+  // Values beyond the codes are kept in any case.
+  if (lies_beyond_codes(set_.least, grid)) set_.least = infinite;
+  int near = 0;
+  for (int k = 0; k < set_.count; ++k)
+    if (!lies_beyond_codes(set_.mark[k], grid)) set_.mark[near++] = set_.mark[k];
+  set_.count = near;
   for (int k = 0; k < set_.count; ++k) {
     const T mark = set_.mark[k];
     // At most the two nearest codes of a decoded float32 or float64 equal the mark: wherever another value may decode

@@ -2,10 +2,9 @@
 #include <cstring>
 
 #include "codec/avx512/encode.hpp"
+#include "codec/avx512/filled.hpp"
 #include "codec/avx512/kernels.hpp"
 #include "codec/avx512/summand.hpp"
-#include "codec/stream/exception_map.hpp"
-#include "codec/stream/exceptions.hpp"
 
 namespace stretto::codec::avx512 {
 
@@ -211,22 +210,13 @@ std::size_t add_alike(const std::uint8_t* a, std::size_t a_words, const std::uin
   constexpr Type type = sizeof(T) == 4 ? Type::f32 : Type::f64;
   NarrowGroup ga, gb;
   GroupView va, vb;
-  bool filled_a = false, filled_b = false;
-  if (!open_group(a, a_words, type, &ga, &va, &filled_a) || !open_group(b, b_words, type, &gb, &vb, &filled_b))
-    return kDeclined;
-  if (!filled_a || !filled_b || !va.uniform || !vb.uniform || std::memcmp(va.lanes, vb.lanes, sizeof va.lanes) != 0)
-    return kDeclined;
+  if (!read_filled(a, a_words, type, &ga, &va) || !read_filled(b, b_words, type, &gb, &vb, &va)) return kDeclined;
+  if (!va.uniform || !vb.uniform || std::memcmp(va.lanes, vb.lanes, sizeof va.lanes) != 0) return kDeclined;
   ExactSum<T> sum;
   ExceptionReader<T>(va).add_to(sum, false);
   ExceptionReader<T>(vb).add_to(sum, negate_b);
   tally->exceptions += static_cast<std::uint64_t>(va.exception_count);
-  return add_groups(ga, gb, negate_b, out, [&](std::uint8_t* p) {
-    std::uint8_t* kind = p;
-    p += write_exception_map(va.lanes, kGroup, p, kKernelRoom / 2);
-    *kind |= kSumsBit | kUniformBit;
-    store(out, load<std::uint32_t>(out) | kExceptionsBit);
-    return p + sum.write(p);
-  });
+  return add_groups(ga, gb, negate_b, out, [&](std::uint8_t* p) { return write_alike_sum(va, sum, out, p); });
 }
 
 template <class T>

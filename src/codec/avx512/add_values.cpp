@@ -1,5 +1,8 @@
 // Adds values to a stream in one pass: the stream's residuals join the codes at their own order.
+#include <cstring>
+
 #include "codec/avx512/encode.hpp"
+#include "codec/avx512/filled.hpp"
 #include "codec/avx512/kernels.hpp"
 #include "codec/avx512/quantise.hpp"
 #include "codec/avx512/summand.hpp"
@@ -63,11 +66,29 @@ STRETTO_INLINE Pair next_sum(Residuals32<kOrder>& s, Pair q, Pair f) noexcept {
   return e;
 }
 
+// The exceptions section of the sum, if there is one: write_() writes it behind the head, and returns its end.
+class Missed {
+ public:
+  Missed() noexcept = default;
+  template <class Write>
+  explicit Missed(const Write& write) noexcept
+      : write_([](const void* self, std::uint8_t* out, std::uint8_t* p) noexcept {
+          return (*static_cast<const Write*>(self))(out, p);
+        }),
+        self_(&write) {}
+  std::uint8_t* write(std::uint8_t* out, std::uint8_t* p) const noexcept { return write_ ? write_(self_, out, p) : p; }
+
+ private:
+  std::uint8_t* (*write_)(const void*, std::uint8_t*, std::uint8_t*) noexcept = nullptr;
+  const void* self_ = nullptr;
+};
+
 // kDeclined if the sums exceed 16 bits, which only the last step may do.
 template <Predictor kPredictor, int kAt>
 std::size_t add_encode(const NarrowGroup& a, std::int16_t* q, std::int32_t base, std::int32_t slope,
-                       PrefetchCursor ahead, std::uint8_t* out) noexcept {
-  std::uint8_t* p = write_head(kPredictor, wrapping_sum(a.base, base), wrapping_sum(a.slope, slope), out);
+                       PrefetchCursor ahead, Missed missed, std::uint8_t* out) noexcept {
+  std::uint8_t* p =
+      missed.write(out, write_head(kPredictor, wrapping_sum(a.base, base), wrapping_sum(a.slope, slope), out));
   Before16 before{_mm512_set1_epi16(static_cast<short>(base)), _mm512_set1_epi16(static_cast<short>(slope))};
   precede(q, base, slope);
   Summand from = summand(a);
@@ -92,8 +113,9 @@ std::size_t add_encode(const NarrowGroup& a, std::int16_t* q, std::int32_t base,
 // Modulo 2^32; never declines.
 template <Predictor kPredictor, int kAt>
 std::size_t add_encode(const NarrowGroup& a, std::int32_t* q, std::int32_t base, std::int32_t slope,
-                       PrefetchCursor ahead, std::uint8_t* out) noexcept {
-  std::uint8_t* p = write_head(kPredictor, wrapping_sum(a.base, base), wrapping_sum(a.slope, slope), out);
+                       PrefetchCursor ahead, Missed missed, std::uint8_t* out) noexcept {
+  std::uint8_t* p =
+      missed.write(out, write_head(kPredictor, wrapping_sum(a.base, base), wrapping_sum(a.slope, slope), out));
   Residuals32<order_of(kPredictor)> residuals{_mm512_set1_epi32(base), _mm512_set1_epi32(slope)};
   Summand from = summand(a);
   WidthReader lengths{_mm256_slli_epi16(a.widths, 2)};
@@ -115,19 +137,19 @@ std::size_t add_encode(const NarrowGroup& a, std::int32_t* q, std::int32_t base,
 
 template <class Code>
 std::size_t add_encode(Predictor predictor, const NarrowGroup& a, Code* q, std::int32_t base, std::int32_t slope,
-                       PrefetchCursor ahead, std::uint8_t* out) noexcept {
+                       PrefetchCursor ahead, Missed missed, std::uint8_t* out) noexcept {
   const int at = order_of(a.predictor);
   switch (predictor) {
-    case Predictor::none_unsigned: return add_encode<Predictor::none_unsigned, 0>(a, q, 0, 0, ahead, out);
-    case Predictor::none_signed: return add_encode<Predictor::none_signed, 0>(a, q, 0, 0, ahead, out);
+    case Predictor::none_unsigned: return add_encode<Predictor::none_unsigned, 0>(a, q, 0, 0, ahead, missed, out);
+    case Predictor::none_signed: return add_encode<Predictor::none_signed, 0>(a, q, 0, 0, ahead, missed, out);
     case Predictor::first:
-      return at == 0 ? add_encode<Predictor::first, 0>(a, q, base, slope, ahead, out)
-                     : add_encode<Predictor::first, 1>(a, q, base, slope, ahead, out);
+      return at == 0 ? add_encode<Predictor::first, 0>(a, q, base, slope, ahead, missed, out)
+                     : add_encode<Predictor::first, 1>(a, q, base, slope, ahead, missed, out);
     case Predictor::second: break;
   }
-  if (at == 2) return add_encode<Predictor::second, 2>(a, q, base, slope, ahead, out);
-  return at == 0 ? add_encode<Predictor::second, 0>(a, q, base, slope, ahead, out)
-                 : add_encode<Predictor::second, 1>(a, q, base, slope, ahead, out);
+  if (at == 2) return add_encode<Predictor::second, 2>(a, q, base, slope, ahead, missed, out);
+  return at == 0 ? add_encode<Predictor::second, 0>(a, q, base, slope, ahead, missed, out)
+                 : add_encode<Predictor::second, 1>(a, q, base, slope, ahead, missed, out);
 }
 
 // Raised codes keep their base and have no slope (docs/format.md, Sums).
@@ -153,12 +175,21 @@ STRETTO_INLINE bool stays_within16(const Quantised& codes, Predictor own, Predic
   return reach <= 32767;
 }
 
+STRETTO_INLINE std::size_t compress_any(const float* x, const Grid<float>& grid, std::uint8_t* out,
+                                        Tally* tally) noexcept {
+  return compress_f32(x, grid, out, tally);
+}
+STRETTO_INLINE std::size_t compress_any(const double* x, const Grid<double>& grid, std::uint8_t* out,
+                                        Tally* tally) noexcept {
+  return compress_f64(x, grid, out, tally);
+}
+
 template <class T>
 std::size_t add_in_steps(const std::uint8_t* a, std::size_t words, const T* x, const Grid<T>& grid, std::uint8_t* out,
                          std::size_t room, Tally* tally) noexcept {
   std::uint8_t compressed[kKernelRoom];
   Tally own;
-  const std::size_t n = compress_wide(x, grid, compressed, &own);
+  const std::size_t n = compress_any(x, grid, compressed, &own);
   if (n == kDeclined) return kDeclined;
   std::size_t sum = own.exceptions == 0 ? add(a, words, compressed, n, false, out) : kDeclined;
   if (sum == kDeclined) {
@@ -173,11 +204,11 @@ std::size_t add_in_steps(const std::uint8_t* a, std::size_t words, const T* x, c
 
 template <class Code>
 STRETTO_INLINE std::size_t add_codes(const NarrowGroup& group, Code* q, Predictor own, PrefetchCursor ahead,
-                                     std::uint8_t* out) noexcept {
+                                     Missed missed, std::uint8_t* out) noexcept {
   const Predictor result = group.predictor < own ? own : group.predictor;
   std::int32_t base = 0, slope = 0;
   entering(own, result, q, &base, &slope);
-  return add_encode(result, group, q, base, slope, ahead, out);
+  return add_encode(result, group, q, base, slope, ahead, missed, out);
 }
 
 template <class T>
@@ -187,14 +218,51 @@ std::size_t add_values32(const std::uint8_t* a, std::size_t words, const NarrowG
   const Quantised found = quantise32(x, grid, q);
   if (!found.safe) return add_in_steps(a, words, x, grid, out, room, tally);
   note_bound(tally, code_bound(found));
-  return add_codes(group, q, predictor_of(choose_order32(q), found.least < 0), ahead_of(x), out);
+  return add_codes(group, q, predictor_of(choose_order32(q), found.least < 0), ahead_of(x), Missed(), out);
+}
+
+// Equal missing places in the group and in x, and one value for them in each; declines all others.
+template <class T>
+std::size_t add_alike_values(const std::uint8_t* a, std::size_t words, const T* x, const Grid<T>& grid,
+                             std::uint8_t* out, Tally* tally) noexcept {
+  NarrowGroup group;
+  GroupView view;
+  if (!read_filled(a, words, sizeof(T) == 4 ? Type::f32 : Type::f64, &group, &view) || !view.uniform) return kDeclined;
+  Row16 row;
+  std::int16_t* const q = row.at();
+  MissingPlaces missing;
+  const Quantised found = quantise_filled16(x, grid, Blocks16<T>{no_sums<T>(), 0}, q, &missing);
+  if (!fits16(found) || !missing.alike || std::memcmp(missing.lanes, view.lanes, sizeof view.lanes) != 0)
+    return kDeclined;
+  fill16(missing.lanes, q);
+  const Predictor own = predictor_of(choose_order16(q), found.least < 0);
+  if (!stays_within16(found, own, group.predictor < own ? own : group.predictor, group)) return kDeclined;
+  const auto write = [&](std::uint8_t* head, std::uint8_t* p) noexcept {
+    ExactSum<T> sum;
+    ExceptionReader<T>(view).add_to(sum, false);
+    sum.add(x[first_missing(missing.lanes)], false);
+    return write_alike_sum(view, sum, head, p);
+  };
+  const std::size_t n = add_codes(group, q, own, ahead_of(x), Missed(write), out);
+  if (n == kDeclined) return kDeclined;
+  note_bound(tally, code_bound(found));
+  tally->exceptions += missing.count;
+  return n;
+}
+
+template <class T>
+__attribute__((noinline)) std::size_t add_filled_values(const std::uint8_t* a, std::size_t words, const T* x,
+                                                        const Grid<T>& grid, std::uint8_t* out, std::size_t room,
+                                                        Tally* tally) noexcept {
+  const std::size_t n = add_alike_values(a, words, x, grid, out, tally);
+  return n != kDeclined ? n : add_in_steps(a, words, x, grid, out, room, tally);
 }
 
 template <class T>
 STRETTO_INLINE std::size_t add_values(const std::uint8_t* a, std::size_t words, const T* x, const Grid<T>& grid,
                                       std::uint8_t* out, std::size_t room, Tally* tally) noexcept {
   NarrowGroup group;
-  if (!read_group(a, words, &group)) return add_in_steps(a, words, x, grid, out, room, tally);
+  if (!read_group(a, words, &group)) return add_filled_values(a, words, x, grid, out, room, tally);
   Row16 row;
   std::int16_t* const q = row.at();
   const Quantised found = quantise16(x, grid, q);
@@ -202,7 +270,7 @@ STRETTO_INLINE std::size_t add_values(const std::uint8_t* a, std::size_t words, 
     if (words == 0 && found.least == 0 && found.most == 0) return 0;
     const Predictor own = predictor_of(choose_order16(q), found.least < 0);
     if (stays_within16(found, own, group.predictor < own ? own : group.predictor, group)) {
-      const std::size_t n = add_codes(group, q, own, ahead_of(x), out);
+      const std::size_t n = add_codes(group, q, own, ahead_of(x), Missed(), out);
       if (n != kDeclined) {
         note_bound(tally, code_bound(found));
         return n;

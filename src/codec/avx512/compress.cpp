@@ -1,5 +1,7 @@
-// Groups of unchecked 16-bit codes (quantise.hpp). compress_wide.cpp takes others.
+// Groups of unchecked 16-bit codes (quantise.hpp), with one value for all missing places. compress_wide.cpp takes
+// others.
 #include "codec/avx512/encode.hpp"
+#include "codec/avx512/filled.hpp"
 #include "codec/avx512/kernels.hpp"
 #include "codec/avx512/quantise.hpp"
 
@@ -10,10 +12,27 @@ STRETTO_AVX512_BEGIN
 namespace {
 
 template <class T>
+__attribute__((noinline)) std::size_t compress_filled(const T* x, const Grid<T>& grid, const Blocks16<T>& good,
+                                                      std::int16_t* q, std::uint8_t* out, Tally* tally) noexcept {
+  MissingPlaces missing;
+  const Quantised found = quantise_filled16(x, grid, good, q, &missing);
+  if (!fits16(found) || missing.count == 0 || !missing.alike) return compress_wide(x, grid, out, tally);
+  fill16(missing.lanes, q);
+  note_bound(tally, code_bound(found));
+  tally->exceptions += missing.count;
+  return encode(predictor_of(choose_order16(q), found.least < 0), q, ahead_of(x), out, [&](std::uint8_t* p) {
+    store(out, load<std::uint32_t>(out) | kExceptionsBit);
+    return write_alike(x, missing, p);
+  });
+}
+
+template <class T>
 STRETTO_INLINE std::size_t compress(const T* x, const Grid<T>& grid, std::uint8_t* out, Tally* tally) noexcept {
   Row16 row;
   std::int16_t* const q = row.at();
-  const Quantised found = quantise16(x, grid, q);
+  Blocks16<T> good;
+  const Quantised found = quantise16(x, grid, q, &good);
+  if (!found.safe) return compress_filled(x, grid, good, q, out, tally);
   if (!fits16(found)) return compress_wide(x, grid, out, tally);
   if (found.least == 0 && found.most == 0) return 0;
   note_bound(tally, code_bound(found));

@@ -3,6 +3,7 @@
 
 #include "codec/avx512/codes.hpp"
 #include "codec/avx512/kernels.hpp"
+#include "codec/stream/exceptions.hpp"
 
 namespace stretto::codec::avx512 {
 
@@ -143,6 +144,24 @@ STRETTO_INLINE void decode(const NarrowGroup& g, const Scale& s, T* y) noexcept 
   }
 }
 
+// One value for all missing places, from the group's codes at `from`, which may be y.
+template <bool kStream, class T>
+void put_filled(const T* from, const Lanes lanes, T value, T* y) noexcept {
+  if constexpr (sizeof(T) == 4) {
+    const __m512 fill = _mm512_set1_ps(value);
+    for (int b = 0; b < kBlocks; ++b, from += 32, y += 32) {
+      const std::uint32_t missing = lanes[b];
+      put<kStream>(y, _mm512_mask_mov_ps(_mm512_loadu_ps(from), static_cast<__mmask16>(missing), fill));
+      put<kStream>(y + 16, _mm512_mask_mov_ps(_mm512_loadu_ps(from + 16), static_cast<__mmask16>(missing >> 16), fill));
+    }
+  } else {
+    const __m512d fill = _mm512_set1_pd(value);
+    for (int b = 0; b < kBlocks; ++b)
+      for (int k = 0; k < 4; ++k, from += 8, y += 8)
+        put<kStream>(y, _mm512_mask_mov_pd(_mm512_loadu_pd(from), static_cast<__mmask8>(lanes[b] >> (8 * k)), fill));
+  }
+}
+
 template <class T>
 void stream_group(const T* from, T* y) noexcept {
   const auto* src = reinterpret_cast<const std::uint8_t*>(from);
@@ -164,24 +183,47 @@ void decode_scaled(const NarrowGroup& g, const Scale& s, bool single, T* y) noex
 }
 
 template <class T>
+__attribute__((noinline)) bool decompress_filled(const std::uint8_t* p, std::size_t words, Type type, const Scale& s,
+                                                 bool single, std::uint32_t divisor, bool stream, T* y) noexcept {
+  NarrowGroup g;
+  GroupView view;
+  if (!read_filled(p, words, type, &g, &view)) return false;
+  const ExceptionReader<T> reader(view);
+  const auto value = [&] { return divisor > 1 ? reader.mean(divisor) : reader.value(); };
+  if (!stream) {
+    decode_scaled<false>(g, s, single, y);
+    if (view.uniform)
+      put_filled<false>(y, view.lanes, value(), y);
+    else
+      decode_exceptions(view, divisor, y);
+    return true;
+  }
+  alignas(64) T buffer[kGroup];
+  decode_scaled<false>(g, s, single, buffer);
+  if (view.uniform && reinterpret_cast<std::uintptr_t>(y) % 64 == 0) {
+    put_filled<true>(buffer, view.lanes, value(), y);
+    return true;
+  }
+  decode_exceptions(view, divisor, buffer);
+  stream_group(buffer, y);
+  return true;
+}
+
+template <class T>
 bool decompress(const std::uint8_t* p, std::size_t words, Type type, const Scale& s, bool single, std::uint32_t divisor,
                 bool stream, T* y) noexcept {
   NarrowGroup g;
-  GroupView view;
-  bool exceptions = false;
-  if (!open_group(p, words, type, &g, &view, &exceptions)) return false;
+  if (!read_group(p, words, &g)) return decompress_filled(p, words, type, s, single, divisor, stream, y);
   if (!stream) {
     decode_scaled<false>(g, s, single, y);
-    if (exceptions) decode_exceptions(view, divisor, y);
     return true;
   }
-  if (!exceptions && reinterpret_cast<std::uintptr_t>(y) % 64 == 0) {
+  if (reinterpret_cast<std::uintptr_t>(y) % 64 == 0) {
     decode_scaled<true>(g, s, single, y);
     return true;
   }
   alignas(64) T buffer[kGroup];
   decode_scaled<false>(g, s, single, buffer);
-  if (exceptions) decode_exceptions(view, divisor, buffer);
   stream_group(buffer, y);
   return true;
 }

@@ -17,10 +17,23 @@ constexpr int order_of(Predictor p) noexcept { return p == Predictor::second ? 2
 
 STRETTO_AVX512_BEGIN
 
-// False unless the words are a well-formed narrow group without exceptions.
-STRETTO_INLINE bool read_group(const std::uint8_t* p, std::size_t words, NarrowGroup* g) noexcept {
+struct NoExceptions {
+  static constexpr bool kSome = false;
+};
+// Read into `view`, whose m is set. `like` as for parse_group().
+struct ExceptionsInto {
+  static constexpr bool kSome = true;
+  Type type;
+  GroupView* view;
+  const GroupView* like;
+};
+
+// False unless the words are a well-formed narrow group, without exceptions or, as `to` says, with them.
+template <class To>
+STRETTO_INLINE bool read_group_to(const std::uint8_t* p, std::size_t words, NarrowGroup* g, To to) noexcept {
   g->base = g->slope = 0;
   if (words == 0) {
+    if constexpr (To::kSome) return false;
     g->predictor = Predictor::none_unsigned;
     g->planes = p;
     g->widths = _mm256_setzero_si256();
@@ -28,7 +41,8 @@ STRETTO_INLINE bool read_group(const std::uint8_t* p, std::size_t words, NarrowG
   }
   const auto word = load<std::uint32_t>(p);
   const auto form = static_cast<Form>(word >> 4 & 7);
-  if ((word & (kWideBit | kExceptionsBit)) || form > Form::masked_bytes) return false;
+  if ((word & (kWideBit | kExceptionsBit)) != (To::kSome ? kExceptionsBit : 0) || form > Form::masked_bytes)
+    return false;
   g->predictor = static_cast<Predictor>(word & 3);
   const std::uint8_t* end = p + 4 * words;
   const std::uint8_t* at = p + 4;
@@ -46,6 +60,11 @@ STRETTO_INLINE bool read_group(const std::uint8_t* p, std::size_t words, NarrowG
     g->slope = load<std::int32_t>(at);
     at += 4;
   }
+  if constexpr (To::kSome) {
+    const std::size_t n = parse_exceptions(at, static_cast<std::size_t>(end - at), to.type, to.view, to.like);
+    if (n == 0) return false;
+    at += n;
+  }
   const std::uint8_t* widths = nullptr;
   if (!read_widths(form, p, end, &g->widths, &widths)) return false;
   g->planes = at;
@@ -53,19 +72,14 @@ STRETTO_INLINE bool read_group(const std::uint8_t* p, std::size_t words, NarrowG
   return planes >= 0 && widths - at == 4 * planes;
 }
 
-// Any narrow group; exceptions go to `view`.
-static inline bool open_group(const std::uint8_t* p, std::size_t words, Type type, NarrowGroup* g, GroupView* view,
-                              bool* exceptions) noexcept {
-  *exceptions = false;
-  if (read_group(p, words, g)) return true;
-  if (!parse_group(p, words, kGroup, type, view) || view->wide || view->verbatim) return false;
-  *exceptions = view->exceptions;
-  g->predictor = view->predictor;
-  g->base = static_cast<std::int32_t>(view->base);
-  g->slope = static_cast<std::int32_t>(view->slope);
-  g->planes = view->planes;
-  g->widths = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(view->width));
-  return true;
+STRETTO_INLINE bool read_group(const std::uint8_t* p, std::size_t words, NarrowGroup* g) noexcept {
+  return read_group_to(p, words, g, NoExceptions());
+}
+// False unless the words are a well-formed narrow group with exceptions.
+static inline bool read_filled(const std::uint8_t* p, std::size_t words, Type type, NarrowGroup* g, GroupView* view,
+                               const GroupView* like = nullptr) noexcept {
+  view->m = kGroup;
+  return read_group_to(p, words, g, ExceptionsInto{type, view, like});
 }
 
 STRETTO_INLINE std::uint8_t* write_head(Predictor predictor, std::int32_t base, std::int32_t slope,

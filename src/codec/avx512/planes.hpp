@@ -81,6 +81,7 @@ inline constexpr PlaneTables kTables{};
 STRETTO_AVX512_BEGIN
 
 #define STRETTO_INLINE static inline __attribute__((always_inline))
+#define STRETTO_MEMBER inline __attribute__((always_inline))
 
 // Keeps a constant in a register; the compiler would reload it.
 STRETTO_INLINE __m512i pinned(__m512i v) noexcept {

@@ -29,38 +29,101 @@ STRETTO_INLINE __m512i pack32(__m512i a, __m512i b) noexcept {
   return _mm512_permutex2var_epi32(a, _mm512_load_si512(kEven), b);
 }
 
-STRETTO_INLINE Quantised quantise16(const float* x, const Grid<float>& g, std::int16_t* q) noexcept {
-  const __m512 r = _mm512_set1_ps(g.r), magic = _mm512_set1_ps(0x1.8p23f);
-  __m512i least = _mm512_set1_epi32(-1), most = _mm512_setzero_si512();
-  for (int b = 0; b < kBlocks; ++b) {
-    const __m512i s0 = _mm512_castps_si512(_mm512_fmadd_ps(_mm512_loadu_ps(x + 32 * b), r, magic));
-    const __m512i s1 = _mm512_castps_si512(_mm512_fmadd_ps(_mm512_loadu_ps(x + 32 * b + 16), r, magic));
+// Least and largest sums of quantise16(), as unsigned integers: infinities, NaN and large values of either sign lie
+// outside the bounds of codes.
+template <class T>
+struct SumRange;
+template <>
+struct SumRange<float> {
+  static constexpr std::uint32_t kZero = 0x4b400000;  // the sum of code 0
+  __m512i least, most;
+
+  STRETTO_MEMBER void take(__m512i s0, __m512i s1) noexcept {
     least = _mm512_min_epu32(least, _mm512_min_epu32(s0, s1));
     most = _mm512_max_epu32(most, _mm512_max_epu32(s0, s1));
-    _mm512_store_si512(q + 32 * b, pack16(s0, s1));
   }
-  // As unsigned integers, infinities, NaN and large values of either sign lie outside the bounds.
-  const std::uint32_t zero = 0x4b400000, bound = static_cast<std::uint32_t>(g.safe_code32);
-  const std::uint32_t lo = _mm512_reduce_min_epu32(least), hi = _mm512_reduce_max_epu32(most);
-  return {lo >= zero - bound && hi <= zero + bound && bound > 0, static_cast<std::int32_t>(lo - zero),
-          static_cast<std::int32_t>(hi - zero)};
+  STRETTO_MEMBER bool within(std::uint32_t bound) const noexcept {
+    const auto low = static_cast<int>(kZero - bound), high = static_cast<int>(kZero + bound);
+    return !(_mm512_cmplt_epu32_mask(least, _mm512_set1_epi32(low)) |
+             _mm512_cmpgt_epu32_mask(most, _mm512_set1_epi32(high)));
+  }
+  STRETTO_MEMBER Quantised all(std::uint32_t bound) const noexcept {
+    const std::uint32_t lo = _mm512_reduce_min_epu32(least), hi = _mm512_reduce_max_epu32(most);
+    return {lo >= kZero - bound && hi <= kZero + bound && bound > 0, static_cast<std::int32_t>(lo - kZero),
+            static_cast<std::int32_t>(hi - kZero)};
+  }
+};
+template <>
+struct SumRange<double> {
+  static constexpr std::uint64_t kZero = 0x4338000000000000;
+  __m512i least, most;
+
+  STRETTO_MEMBER void take(__m512i s0, __m512i s1) noexcept {
+    least = _mm512_min_epu64(least, _mm512_min_epu64(s0, s1));
+    most = _mm512_max_epu64(most, _mm512_max_epu64(s0, s1));
+  }
+  STRETTO_MEMBER bool within(std::uint32_t bound) const noexcept {
+    const auto low = static_cast<long long>(kZero - bound), high = static_cast<long long>(kZero + bound);
+    return !(_mm512_cmplt_epu64_mask(least, _mm512_set1_epi64(low)) |
+             _mm512_cmpgt_epu64_mask(most, _mm512_set1_epi64(high)));
+  }
+  STRETTO_MEMBER Quantised all(std::uint32_t bound) const noexcept {
+    const std::uint64_t lo = _mm512_reduce_min_epu64(least), hi = _mm512_reduce_max_epu64(most);
+    return {lo >= kZero - bound && hi <= kZero + bound && bound > 0, static_cast<std::int32_t>(lo - kZero),
+            static_cast<std::int32_t>(hi - kZero)};
+  }
+};
+
+template <class T>
+STRETTO_INLINE SumRange<T> no_sums() noexcept {
+  return {_mm512_set1_epi32(-1), _mm512_setzero_si512()};
 }
 
-STRETTO_INLINE Quantised quantise16(const double* x, const Grid<double>& g, std::int16_t* q) noexcept {
+STRETTO_INLINE void quantise_block16(const float* x, const Grid<float>& g, SumRange<float>& range,
+                                     std::int16_t* q) noexcept {
+  const __m512 r = _mm512_set1_ps(g.r), magic = _mm512_set1_ps(0x1.8p23f);
+  const __m512i s0 = _mm512_castps_si512(_mm512_fmadd_ps(_mm512_loadu_ps(x), r, magic));
+  const __m512i s1 = _mm512_castps_si512(_mm512_fmadd_ps(_mm512_loadu_ps(x + 16), r, magic));
+  range.take(s0, s1);
+  _mm512_store_si512(q, pack16(s0, s1));
+}
+STRETTO_INLINE void quantise_block16(const double* x, const Grid<double>& g, SumRange<double>& range,
+                                     std::int16_t* q) noexcept {
   const __m512d r = _mm512_set1_pd(g.r), magic = _mm512_set1_pd(0x1.8p52);
-  __m512i least = _mm512_set1_epi64(-1), most = _mm512_setzero_si512();
-  for (int b = 0; b < kBlocks; ++b) {
-    __m512i s[4];
-    for (int k = 0; k < 4; ++k)
-      s[k] = _mm512_castpd_si512(_mm512_fmadd_pd(_mm512_loadu_pd(x + 32 * b + 8 * k), r, magic));
-    least = _mm512_min_epu64(least, _mm512_min_epu64(_mm512_min_epu64(s[0], s[1]), _mm512_min_epu64(s[2], s[3])));
-    most = _mm512_max_epu64(most, _mm512_max_epu64(_mm512_max_epu64(s[0], s[1]), _mm512_max_epu64(s[2], s[3])));
-    _mm512_store_si512(q + 32 * b, pack16(pack32(s[0], s[1]), pack32(s[2], s[3])));
+  __m512i s[4];
+  for (int k = 0; k < 4; ++k) s[k] = _mm512_castpd_si512(_mm512_fmadd_pd(_mm512_loadu_pd(x + 8 * k), r, magic));
+  range.take(s[0], s[1]);
+  range.take(s[2], s[3]);
+  _mm512_store_si512(q, pack16(pack32(s[0], s[1]), pack32(s[2], s[3])));
+}
+
+// Ends after eight blocks with a code that is not safe. `done`, blocks before, have range `range`.
+template <class T>
+struct Blocks16 {
+  SumRange<T> range;
+  int done;
+};
+template <class T>
+STRETTO_INLINE Quantised quantise16(const T* x, const Grid<T>& g, std::int16_t* q, Blocks16<T>* blocks) noexcept {
+  const auto bound = static_cast<std::uint32_t>(g.safe_code32);
+  SumRange<T> range = no_sums<T>();
+  *blocks = {range, 0};
+  for (int first = 0; first < kBlocks; first += 8) {
+    const SumRange<T> before = range;
+    // Unrolled, this loop made compress() 6 % slower on Zen 4.
+#pragma GCC unroll 1
+    for (int b = first; b < first + 8; ++b) quantise_block16(x + 32 * b, g, range, q + 32 * b);
+    if (__builtin_expect(!range.within(bound), 0)) {
+      *blocks = {before, first};
+      return {false, 0, 0};
+    }
   }
-  const std::uint64_t zero = 0x4338000000000000, bound = static_cast<std::uint64_t>(g.safe_code32);
-  const std::uint64_t lo = _mm512_reduce_min_epu64(least), hi = _mm512_reduce_max_epu64(most);
-  return {lo >= zero - bound && hi <= zero + bound && bound > 0, static_cast<std::int32_t>(lo - zero),
-          static_cast<std::int32_t>(hi - zero)};
+  return range.all(bound);
+}
+template <class T>
+STRETTO_INLINE Quantised quantise16(const T* x, const Grid<T>& g, std::int16_t* q) noexcept {
+  Blocks16<T> unused;
+  return quantise16(x, g, q, &unused);
 }
 
 STRETTO_INLINE Quantised quantise32(const float* x, const Grid<float>& g, std::int32_t* q) noexcept {

@@ -35,11 +35,20 @@ bool parse_runs(const std::uint8_t* p, std::size_t n, int m, Lanes lanes) noexce
     first = false;
   }
   if (n == 0) return false;
-  std::uint64_t inside = 0;  // all ones: the last run so far has exceptions
+  // Runs within words first, which the compiler vectorises.
+  std::uint64_t within[kBlocks / 2];
   for (int i = 0; i < kBlocks / 2; ++i) {
     auto x = load<std::uint64_t>(changes + 8 * i);
-    for (int by = 1; by < 64; by *= 2) x ^= x << by;
-    x ^= inside;
+    x ^= x << 1;
+    x ^= x << 2;
+    x ^= x << 4;
+    x ^= x << 8;
+    x ^= x << 16;
+    within[i] = x ^ x << 32;
+  }
+  std::uint64_t inside = 0;  // all ones: the last run so far has exceptions
+  for (int i = 0; i < kBlocks / 2; ++i) {
+    const std::uint64_t x = within[i] ^ inside;
     inside = 0 - (x >> 63);
     lanes[2 * i] = static_cast<std::uint32_t>(x);
     lanes[2 * i + 1] = static_cast<std::uint32_t>(x >> 32);
@@ -74,8 +83,9 @@ bool parse_lanes(const std::uint8_t* p, std::size_t left, int m, Lanes lanes, st
 // Lanes take at most 140 bytes, so longer runs are never chosen.
 constexpr std::size_t kMostRuns = 255;
 
-// Places below m that differ from the previous place; stops within a word after kMostRuns.
-std::size_t find_changes(const Lanes lanes, int m, std::uint16_t* at) noexcept {
+void find_changes(const Lanes lanes, int m, ExceptionChanges* changes) noexcept {
+  std::uint16_t* const at = changes->at + 1;
+  changes->at[0] = 0;
   std::size_t n = 0;
   std::uint64_t before = 0;
   for (int i = 0; i < kBlocks / 2 && n <= kMostRuns; ++i) {
@@ -92,17 +102,16 @@ std::size_t find_changes(const Lanes lanes, int m, std::uint16_t* at) noexcept {
     for (std::size_t k = 4; k < count; ++k) next(k);
     n += count;
   }
-  return n > 0 && at[n - 1] == m ? n - 1 : n;
+  changes->count = n > 0 && at[n - 1] == m ? n - 1 : n;
 }
 
-std::size_t write_runs(const Lanes lanes, int m, std::uint8_t* out) noexcept {
-  std::uint16_t at[1 + kMostRuns + 64 + 4];
-  at[0] = 0;
-  const std::size_t changes = find_changes(lanes, m, at + 1);
+std::size_t write_runs(const ExceptionChanges& found, std::uint8_t* out) noexcept {
+  const std::uint16_t* const at = found.at;
+  const std::size_t changes = found.count;
   if (changes > kMostRuns) return changes;
-  int longest = 0;
+  std::int16_t longest = 0;
   for (std::size_t k = 0; k < changes; ++k) {
-    const int length = at[k + 1] - at[k];
+    const auto length = static_cast<std::int16_t>(at[k + 1] - at[k]);
     longest = std::max(longest, length);
     out[k] = static_cast<std::uint8_t>(length);
   }
@@ -124,25 +133,10 @@ std::size_t count_mixed(const Lanes lanes, int m) noexcept {
   return last < kBlocks && lanes[last] != 0 && lanes[last] == lanes_below(last, m) ? n - 1 : n;
 }
 
-}  // namespace
-
-std::size_t parse_exception_map(const std::uint8_t* p, std::size_t left, int m, std::uint8_t* kind,
-                                Lanes lanes) noexcept {
-  if (left < 4) return 0;
-  *kind = p[0];
-  if (!is_exception_kind(*kind)) return 0;
-  std::size_t taken = 0;
-  if (!(*kind & kRunsBit)) return p[1] == 0 && parse_lanes(p, left, m, lanes, &taken) ? taken : 0;
-  taken = padded(2 + std::size_t{p[1]});
-  if (left < taken || !parse_runs(p + 2, p[1], m, lanes)) return 0;
-  for (std::size_t i = 2 + std::size_t{p[1]}; i < taken; ++i)
-    if (p[i]) return 0;
-  return taken;
-}
-
-std::size_t write_exception_map(const Lanes lanes, int m, std::uint8_t* out, std::size_t room) noexcept {
+std::size_t write_map(const Lanes lanes, int m, const ExceptionChanges& changes, std::uint8_t* out,
+                      std::size_t room) noexcept {
   std::uint8_t runs[kMostRuns + 3 + 4];
-  const std::size_t n = write_runs(lanes, m, runs);
+  const std::size_t n = write_runs(changes, runs);
   const std::size_t by_runs = padded(2 + n), by_lanes = 12 + 4 * count_mixed(lanes, m);
   const bool use_runs = n <= kMostRuns && by_runs <= by_lanes;
   const std::size_t bytes = use_runs ? by_runs : by_lanes;
@@ -165,6 +159,33 @@ std::size_t write_exception_map(const Lanes lanes, int m, std::uint8_t* out, std
   std::uint8_t* p = out + 12;
   for (std::uint32_t left = some & ~all; left; left &= left - 1, p += 4) store(p, lanes[std::countr_zero(left)]);
   return bytes;
+}
+
+}  // namespace
+
+std::size_t parse_exception_map(const std::uint8_t* p, std::size_t left, int m, std::uint8_t* kind,
+                                Lanes lanes) noexcept {
+  if (left < 4) return 0;
+  *kind = p[0];
+  if (!is_exception_kind(*kind)) return 0;
+  std::size_t taken = 0;
+  if (!(*kind & kRunsBit)) return p[1] == 0 && parse_lanes(p, left, m, lanes, &taken) ? taken : 0;
+  taken = padded(2 + std::size_t{p[1]});
+  if (left < taken || !parse_runs(p + 2, p[1], m, lanes)) return 0;
+  for (std::size_t i = 2 + std::size_t{p[1]}; i < taken; ++i)
+    if (p[i]) return 0;
+  return taken;
+}
+
+std::size_t write_exception_map(const Lanes lanes, int m, std::uint8_t* out, std::size_t room) noexcept {
+  ExceptionChanges changes;
+  find_changes(lanes, m, &changes);
+  return write_map(lanes, m, changes, out, room);
+}
+
+std::size_t write_exception_map(const Lanes lanes, const ExceptionChanges& changes, std::uint8_t* out,
+                                std::size_t room) noexcept {
+  return write_map(lanes, kGroup, changes, out, room);
 }
 
 std::size_t copy_exception_runs(const GroupView& from, std::uint8_t* out, std::size_t room) noexcept {

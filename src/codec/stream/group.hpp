@@ -34,6 +34,10 @@ struct GroupView {
 bool parse_group(const std::uint8_t* p, std::size_t words, int m, Type type, GroupView* g,
                  const GroupView* like = nullptr) noexcept;
 
+// Reads an exceptions section, of at most `left` bytes, into g, whose m is set. Bytes read; 0 if malformed.
+std::size_t parse_exceptions(const std::uint8_t* p, std::size_t left, Type type, GroupView* g,
+                             const GroupView* like = nullptr) noexcept;
+
 // Sign extended, modulo 2^32 or 2^64.
 void read_residuals(const GroupView& g, Codes e) noexcept;
 

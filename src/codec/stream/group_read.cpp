@@ -26,53 +26,9 @@ struct Cursor {
   }
 };
 
-bool same_runs(const Cursor& c, const GroupView& g) noexcept {
-  return g.runs && c.left() >= g.runs_bytes && (c.p[0] & kRunsBit) && is_exception_kind(c.p[0]) &&
-         std::memcmp(c.p + 1, g.runs + 1, g.runs_bytes - 1) == 0;
-}
-
-bool parse_exceptions(Cursor& c, Type type, GroupView* g, const GroupView* like) noexcept {
-  std::uint8_t kind = 0;
-  std::size_t map = 0;
-  if (like && same_runs(c, *like)) {
-    kind = c.p[0];
-    map = like->runs_bytes;
-    std::memcpy(g->lanes, like->lanes, sizeof g->lanes);
-    g->exception_count = like->exception_count;
-  } else {
-    map = parse_exception_map(c.p, c.left(), g->m, &kind, g->lanes);
-    if (map == 0) return false;
-    g->exception_count = places(g->lanes);
-  }
-  if (kind & kRunsBit) {
-    g->runs = c.p;
-    g->runs_bytes = map;
-  }
-  c.p += map;
-  g->exceptions = true;
-  g->uniform = kind & kUniformBit;
-  g->sums = kind & kSumsBit;
-  if (is_integer(type)) return false;
-  const auto value = static_cast<std::size_t>(value_bytes(type));
-  if (kind & kQuietNanBit) {
-    g->values = quiet_nan_bytes(value);
-    g->values_bytes = value;
-    return true;
-  }
-  g->values = c.p;
-  const std::size_t n = g->uniform ? 1 : static_cast<std::size_t>(g->exception_count);
-  if (g->sums) {
-    for (std::size_t i = 0; i < n; ++i) {
-      const std::size_t bytes = exact_sum_bytes(c.p, c.left(), sum_words(type));
-      if (bytes == 0) return false;
-      c.p += bytes;
-    }
-  } else {
-    if (c.left() / value < n) return false;
-    c.p += n * value;
-  }
-  g->values_bytes = static_cast<std::size_t>(c.p - g->values);
-  return true;
+bool same_runs(const std::uint8_t* p, std::size_t left, const GroupView& g) noexcept {
+  return g.runs && left >= g.runs_bytes && (p[0] & kRunsBit) && is_exception_kind(p[0]) &&
+         std::memcmp(p + 1, g.runs + 1, g.runs_bytes - 1) == 0;
 }
 
 void unpack_widths(const std::uint8_t* p, std::size_t n, bool nibbles, std::uint8_t* width) noexcept {
@@ -137,6 +93,51 @@ void sum_up(const GroupView& g, Codes q) noexcept {
 
 }  // namespace
 
+std::size_t parse_exceptions(const std::uint8_t* p, std::size_t left, Type type, GroupView* g,
+                             const GroupView* like) noexcept {
+  std::uint8_t kind = 0;
+  std::size_t map = 0;
+  if (like && same_runs(p, left, *like)) {
+    kind = p[0];
+    map = like->runs_bytes;
+    std::memcpy(g->lanes, like->lanes, sizeof g->lanes);
+    g->exception_count = like->exception_count;
+  } else {
+    map = parse_exception_map(p, left, g->m, &kind, g->lanes);
+    if (map == 0) return 0;
+    g->exception_count = places(g->lanes);
+  }
+  if (kind & kRunsBit) {
+    g->runs = p;
+    g->runs_bytes = map;
+  }
+  g->exceptions = true;
+  g->uniform = kind & kUniformBit;
+  g->sums = kind & kSumsBit;
+  if (is_integer(type)) return 0;
+  const auto value = static_cast<std::size_t>(value_bytes(type));
+  if (kind & kQuietNanBit) {
+    g->values = quiet_nan_bytes(value);
+    g->values_bytes = value;
+    return map;
+  }
+  const std::uint8_t *at = p + map, *const end = p + left;
+  g->values = at;
+  const std::size_t n = g->uniform ? 1 : static_cast<std::size_t>(g->exception_count);
+  if (g->sums) {
+    for (std::size_t i = 0; i < n; ++i) {
+      const std::size_t bytes = exact_sum_bytes(at, static_cast<std::size_t>(end - at), sum_words(type));
+      if (bytes == 0) return 0;
+      at += bytes;
+    }
+  } else {
+    if (static_cast<std::size_t>(end - at) / value < n) return 0;
+    at += n * value;
+  }
+  g->values_bytes = static_cast<std::size_t>(at - g->values);
+  return static_cast<std::size_t>(at - p);
+}
+
 bool parse_group(const std::uint8_t* p, std::size_t words, int m, Type type, GroupView* g,
                  const GroupView* like) noexcept {
   *g = GroupView{};
@@ -176,7 +177,11 @@ bool parse_group(const std::uint8_t* p, std::size_t words, int m, Type type, Gro
   };
   if (has_base && !is_short && !take_code(&g->base)) return false;
   if (g->predictor == Predictor::second && !take_code(&g->slope)) return false;
-  if ((word & kExceptionsBit) && !parse_exceptions(c, type, g, like)) return false;
+  if (word & kExceptionsBit) {
+    const std::size_t taken = parse_exceptions(c.p, c.left(), type, g, like);
+    if (taken == 0) return false;
+    c.p += taken;
+  }
   if (form == Form::zero ? c.left() != 0 : !parse_widths(c, form, g)) return false;
   g->planes = c.p;
   return true;

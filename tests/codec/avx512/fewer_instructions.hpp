@@ -118,6 +118,11 @@ Bytes<N> ones(const Bytes<N>& a) noexcept {
   return r;
 }
 
+inline __m512i ones_of_words(__m512i a) noexcept {
+  const __m512i bytes_of = vector(ones(bytes(a)));
+  return _mm512_add_epi16(_mm512_and_si512(bytes_of, _mm512_set1_epi16(0xff)), _mm512_srli_epi16(bytes_of, 8));
+}
+
 }  // namespace stretto::fewer
 
 STRETTO_AVX512_END
@@ -145,6 +150,7 @@ STRETTO_AVX512_END
       from, k,                              \
       ::stretto::fewer::vector(::stretto::fewer::expanded(::stretto::fewer::of_bytes(k), ::stretto::fewer::bytes(a))))
 #define fewer_popcnt_epi8(a) ::stretto::fewer::vector(::stretto::fewer::ones(::stretto::fewer::bytes(a)))
+#define fewer_popcnt_epi16(a) ::stretto::fewer::ones_of_words(a)
 
 #ifndef STRETTO_FEWER_INSTRUCTIONS_BESIDE_ALL  // by the test that compares them with the processor's
 #undef _mm512_gf2p8affine_epi64_epi8
@@ -168,4 +174,5 @@ STRETTO_AVX512_END
 #define _mm512_maskz_compress_epi16 fewer_maskz_compress_epi16
 #define _mm512_mask_expand_epi16 fewer_mask_expand_epi16
 #define _mm512_popcnt_epi8 fewer_popcnt_epi8
+#define _mm512_popcnt_epi16 fewer_popcnt_epi16
 #endif

@@ -57,6 +57,7 @@ const char* first_difference(std::mt19937_64& random) noexcept {
   if (!same(_mm512_maskz_compress_epi16(mask, a), fewer_maskz_compress_epi16(mask, a))) return "maskz_compress_epi16";
   if (!same(_mm512_mask_expand_epi16(a, mask, b), fewer_mask_expand_epi16(a, mask, b))) return "mask_expand_epi16";
   if (!same(_mm512_popcnt_epi8(a), fewer_popcnt_epi8(a))) return "popcnt_epi8";
+  if (!same(_mm512_popcnt_epi16(a), fewer_popcnt_epi16(a))) return "popcnt_epi16";
   return nullptr;
 }
 
