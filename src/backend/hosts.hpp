@@ -1,5 +1,5 @@
-// What the collectives of several hosts share (nodes.hpp): the place of this rank, the memory of its host, the schedules
-// between the hosts, and the order of the pieces of a call.
+// What the collectives of several hosts share (nodes.hpp): the place of this rank, the memory of its host, the
+// schedules between the hosts, and the order of the pieces of a call.
 #pragma once
 
 #include <array>

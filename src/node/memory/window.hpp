@@ -2,9 +2,9 @@
 // how many steps of its results are complete, and waits for nothing but steps of peers: ranks may be any number of
 // steps apart, and no slots are used.
 //
-// All ranks open a window with equal calls and numbers of steps; lengths of buffers may differ. Memory that one peer cannot read leaves the call without
-// a window on all ranks. Both ends of each buffer are tried, so a kernel copy that is refused later is a failure. A rank's
-// input and results stay as its peers may read them until close() returns.
+// All ranks open a window with equal calls and numbers of steps; lengths of buffers may differ. Memory that one peer
+// cannot read leaves the call without a window on all ranks. Both ends of each buffer are tried, so a kernel copy that is
+// refused later is a failure. A rank's input and results stay as its peers may read them until close() returns.
 #pragma once
 
 #include <cstddef>
