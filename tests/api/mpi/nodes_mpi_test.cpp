@@ -242,6 +242,23 @@ TEST_F(Nodes, SumsTakeMemoryByChoiceWhereItIsPredictedToWin) {
   EXPECT_STREQ(report.algorithm, "node");
   MPI_Allreduce(x.data(), expected.data(), n, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
   EXPECT_EQ(y, expected);
+  // A reduce_scatter and a broadcast that are long enough, and a broadcast that is not.
+  const std::size_t block = (std::size_t{4} << 20) / sizeof(float) / static_cast<std::size_t>(ranks) + 1;
+  const auto whole = samples<float>(rank, block * static_cast<std::size_t>(ranks));
+  std::vector<float> part(block), expected_part(block);
+  ASSERT_STRETTO_OK(
+      stretto_reduce_scatter_block(whole.data(), part.data(), block, STRETTO_F32, STRETTO_SUM, other, &o));
+  EXPECT_STREQ(report.algorithm, "node");
+  MPI_Reduce_scatter_block(whole.data(), expected_part.data(), static_cast<int>(block), MPI_FLOAT, MPI_SUM,
+                           MPI_COMM_WORLD);
+  EXPECT_EQ(part, expected_part);
+  for (const std::size_t bytes : {std::size_t{9} << 20, std::size_t{1} << 20}) {
+    const auto sent = samples<float>(1, bytes / sizeof(float));
+    std::vector<float> got = rank == 1 ? sent : std::vector<float>(sent.size());
+    ASSERT_STRETTO_OK(stretto_bcast(got.data(), got.size(), STRETTO_F32, 1, other, &o));
+    EXPECT_EQ(std::string(report.algorithm) == "node", bytes > std::size_t{8} << 20) << report.algorithm;
+    EXPECT_EQ(got, sent);
+  }
   // Within a bound, where the network takes longer than the codec, streams travel between the hosts.
   constexpr std::size_t many = 4000001;
   const auto w = wave(rank, many);
@@ -446,7 +463,7 @@ TEST_F(Nodes, UncheckedCallsThatDifferAreAnErrorOnAllRanks) {
       SCOPED_TRACE(testing::Message() << call << " on " << other);
       stretto_options o = in_memory();
       o.check = 0;
-      o.timeout = 5;
+      o.timeout = 0.5;
       int failed = calls[call](rank == other ? n - 60000 : n, &o) != STRETTO_OK ? 1 : 0;
       // Ranks that only sent to the other host return before it compares.
       if (call == 2) MPI_Allreduce(MPI_IN_PLACE, &failed, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
