@@ -112,13 +112,18 @@ function(stretto_ucx_test name)
   _stretto_wide(${name} ${arg_WIDE})
 endfunction()
 
-# stretto_hosts_test(NAME TARGET program HOSTS n [SLOTS ranks-a-host] [RATE 1gbit] [ARGS ...] [TIMEOUT seconds])
-# Runs an existing program across several hosts made on this machine (tests/hosts/hosts.py), n * slots ranks; skipped, with
+# stretto_hosts_test(NAME TARGET program HOSTS n [SLOTS ranks-a-host] [BY_NODE] [RATE 1gbit] [ARGS ...] [TIMEOUT seconds])
+# Runs an existing program across several hosts made on this machine (tests/hosts/hosts.py), with a rank in each slot. SLOTS may name
+# those of each host, as in 1,2,3. BY_NODE places the ranks by turns; skipped, with
 # a reason in its output, where the machine does not permit them.
 function(stretto_hosts_test name)
-  cmake_parse_arguments(arg "" "TARGET;HOSTS;SLOTS;RATE;LABEL;TIMEOUT" "ARGS" ${ARGN})
+  cmake_parse_arguments(arg "BY_NODE" "TARGET;HOSTS;SLOTS;RATE;LABEL;TIMEOUT" "ARGS" ${ARGN})
   if(NOT arg_SLOTS)
     set(arg_SLOTS 1)
+  endif()
+  set(placed)
+  if(arg_BY_NODE)
+    set(placed --by-node)
   endif()
   if(NOT arg_RATE)
     set(arg_RATE 1gbit)
@@ -129,7 +134,7 @@ function(stretto_hosts_test name)
   _stretto_test_defaults()
   add_test(NAME ${name}
     COMMAND ${Python3_EXECUTABLE} ${CMAKE_SOURCE_DIR}/tests/hosts/hosts.py run --mpirun ${MPIEXEC_EXECUTABLE}
-            --hosts ${arg_HOSTS} --slots ${arg_SLOTS} --rate ${arg_RATE} -- $<TARGET_FILE:${arg_TARGET}> ${arg_ARGS})
+            --hosts ${arg_HOSTS} --slots ${arg_SLOTS} ${placed} --rate ${arg_RATE} -- $<TARGET_FILE:${arg_TARGET}> ${arg_ARGS})
   set_tests_properties(${name} PROPERTIES
     LABELS ${arg_LABEL} TIMEOUT ${arg_TIMEOUT} PROCESSORS 2 SKIP_RETURN_CODE 77)
 endfunction()

@@ -10,6 +10,7 @@
 
 #include <fmt/core.h>
 
+#include "model/nodes.hpp"
 #include "schedule/names.hpp"
 
 namespace stretto::app {
@@ -186,9 +187,9 @@ model::Question question_of(const Arguments& a) {
   q.native = a.native && (a.nccl || (!ucx && !a.device));
   q.node = (ucx || a.native) && a.ranks > 1 && a.ranks <= a.per_node && !q.device;
   q.node_streams = q.node && q.compress;
-  q.nodes = (ucx || a.native) && q.collective == schedule::Collective::allreduce && !q.started && !q.device &&
+  q.nodes = (ucx || a.native) && q.bytes >= model::least_in_memory(q.collective) && !q.started && !q.device &&
             a.per_node > 1 && a.ranks > a.per_node;
-  q.nodes_streams = q.nodes && q.compress;
+  q.nodes_streams = q.nodes && q.compress && schedule::reduces(q.collective);
   q.schedule = a.schedule;
   if (!a.segment.empty()) q.segment = parse_size(a.segment);
   if (!a.raw_below.empty()) q.raw_below = parse_size(a.raw_below);

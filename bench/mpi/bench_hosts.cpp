@@ -1,7 +1,7 @@
-// bench_hosts: allreduce of float32 fields by MPI_Allreduce and by stretto, with every payload and schedule,
-// alternating in one run. Started under mpirun, on several hosts by run_hosts.py. Each rank's contribution is the sum
-// of its share of a field's arrays (12 images, 8 gradients), tiled to 64 MB. Bounds are relative to the range over all
-// contributions.
+// bench_hosts: allreduce, or other collectives, of float32 fields by the MPI and by stretto, with every payload and
+// schedule, alternating in one run. Started under mpirun, on several hosts by run_hosts.py. Each rank's contribution is
+// the sum of its share of a field's arrays (12 images, 8 gradients), tiled to 64 MB. Collectives with a block for each
+// rank cut that vector into blocks. Bounds are relative to the range over all contributions.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
@@ -29,7 +29,8 @@ using stacking::Problem;
 struct Options {
   std::string data, json, rate = "local";
   std::vector<std::string> fields{"marmousi_rtm", "gpt_grad_step10"};
-  std::vector<std::string> schedules{"ring", "recursive_doubling", "rabenseifner"};
+  std::vector<std::string> collectives{"allreduce"};
+  std::vector<std::string> schedules{"ring", "recursive_doubling", "rabenseifner"};  // auto: as chosen
   std::vector<std::string> payloads{"raw", "cprp2p", "recompress", "homomorphic", "fused"};
   std::vector<std::string> bounds{"1e-4", "1e-3"};
   std::vector<std::uint64_t> segments{0};  // 0: automatic
@@ -37,7 +38,7 @@ struct Options {
   double gbps = 0;
   int hosts = 0;  // 0: one per rank
   int repeats = 5;
-  bool alone = false;  // no turns of MPI_Allreduce
+  bool alone = false;  // no turns of the MPI
 };
 
 // A payload is given as "fused", or with a coding as "fused:dense".
@@ -74,7 +75,7 @@ struct Contribution {
 
 // A contestant, and its times.
 struct Way {
-  std::string payload, schedule, bound;  // empty payload: MPI_Allreduce
+  std::string payload, schedule, bound;  // empty payload: the MPI
   std::uint64_t segment = 0;
   std::vector<double> ms{}, codec{}, agree{};  // slowest rank
   stretto_report report = STRETTO_REPORT_INIT;
@@ -95,6 +96,15 @@ class Bench {
   void field(const std::string& name) {
     Contribution c = contribution(name);
     result_.assign(c.values.size(), 0.0F);
+    for (const std::string& collective : o_.collectives) {
+      collective_ = collective;
+      block_ = c.values.size() / static_cast<std::size_t>(ranks_);
+      all_ways(c);
+    }
+  }
+
+ private:
+  void all_ways(const Contribution& c) {
     std::vector<Way> ways(1);
     for (const std::string& payload : o_.payloads) {
       for (const std::string& schedule : o_.schedules) {
@@ -112,7 +122,31 @@ class Bench {
     for (std::size_t i = 1; i < ways.size(); ++i) row(c, ways[i], mpi_ms);
   }
 
- private:
+  void by_mpi(const float* x, float* y, std::size_t count) const {
+    const auto n = static_cast<int>(count), b = static_cast<int>(block_);
+    MPI_Comm const all = MPI_COMM_WORLD;
+    if (collective_ == "allreduce") MPI_Allreduce(x, y, n, MPI_FLOAT, MPI_SUM, all);
+    if (collective_ == "reduce") MPI_Reduce(x, y, n, MPI_FLOAT, MPI_SUM, 0, all);
+    if (collective_ == "reduce_scatter_block") MPI_Reduce_scatter_block(x, y, b, MPI_FLOAT, MPI_SUM, all);
+    if (collective_ == "allgather") MPI_Allgather(x, b, MPI_FLOAT, y, b, MPI_FLOAT, all);
+    if (collective_ == "bcast") MPI_Bcast(y, n, MPI_FLOAT, 0, all);
+    if (collective_ == "gather") MPI_Gather(x, b, MPI_FLOAT, y, b, MPI_FLOAT, 0, all);
+    if (collective_ == "scatter") MPI_Scatter(x, b, MPI_FLOAT, y, b, MPI_FLOAT, 0, all);
+  }
+
+  stretto_status by_stretto(const float* x, float* y, std::size_t n, const stretto_options* o) const {
+    if (collective_ == "allreduce") return stretto_allreduce(x, y, n, STRETTO_F32, STRETTO_SUM, comm_, o);
+    if (collective_ == "reduce") return stretto_reduce(x, y, n, STRETTO_F32, STRETTO_SUM, 0, comm_, o);
+    if (collective_ == "reduce_scatter_block")
+      return stretto_reduce_scatter_block(x, y, block_, STRETTO_F32, STRETTO_SUM, comm_, o);
+    if (collective_ == "allgather") return stretto_allgather(x, y, block_, STRETTO_F32, comm_, o);
+    if (collective_ == "bcast") return stretto_bcast(y, n, STRETTO_F32, 0, comm_, o);
+    if (collective_ == "gather") return stretto_gather(x, y, block_, STRETTO_F32, 0, comm_, o);
+    return stretto_scatter(x, y, block_, STRETTO_F32, 0, comm_, o);
+  }
+
+  bool sums() const { return collective_ == "allreduce" || collective_.starts_with("reduce"); }
+
   Contribution contribution(const std::string& name) const {
     bench::Arrays all = bench::field(name, o_.data, ranks_, rank_);
     Contribution c;
@@ -135,7 +169,7 @@ class Bench {
   }
 
   static bool hierarchical(const std::string& schedule) {
-    return schedule.starts_with("hierarchical") || schedule == "leader" || schedule == "node";
+    return schedule.starts_with("hierarchical") || schedule == "leader" || schedule == "node" || schedule == "auto";
   }
   // True if the schedule supports the payload: raw sums inside hosts need a hierarchical one, and the hosts' memory has no others.
   static bool fits(const std::string& payload, const std::string& schedule) {
@@ -157,16 +191,14 @@ class Bench {
       options.bound = std::strtod(w->bound.c_str(), nullptr) * c.range;
       options.segment = w->segment;
     }
+    if (w->schedule == "auto") options.schedule = nullptr;
+    if (collective_ == "bcast") result_ = c.values;
     MPI_Barrier(MPI_COMM_WORLD);
     const double start = MPI_Wtime();
-    if (w->payload.empty()) {
-      MPI_Allreduce(c.values.data(), result_.data(), static_cast<int>(c.values.size()), MPI_FLOAT, MPI_SUM,
-                    MPI_COMM_WORLD);
-    } else {
-      require(stretto_allreduce(c.values.data(), result_.data(), c.values.size(), STRETTO_F32, STRETTO_SUM, comm_,
-                                &options),
-              w->payload + " " + w->schedule);
-    }
+    if (w->payload.empty())
+      by_mpi(c.values.data(), result_.data(), c.values.size());
+    else
+      require(by_stretto(c.values.data(), result_.data(), c.values.size(), &options), w->payload + " " + w->schedule);
     const double ms = bench::largest(MPI_COMM_WORLD, (MPI_Wtime() - start) * 1e3);
     if (!w->payload.empty() && !counts) check(c, w);
     if (!counts) return;
@@ -176,6 +208,17 @@ class Bench {
   }
 
   void check(const Contribution& c, Way* w) {
+    if (!sums()) return check_moved(c, w);
+    // Every rank gets the whole result.
+    const auto b = static_cast<int>(block_);
+    if (collective_ == "reduce")
+      MPI_Bcast(result_.data(), static_cast<int>(result_.size()), MPI_FLOAT, 0, MPI_COMM_WORLD);
+    if (collective_ == "reduce_scatter_block") {
+      const std::vector<float> own(result_.begin(), result_.begin() + b);
+      for (std::size_t i = 0; i < result_.size(); ++i)  // beyond the last block nothing is summed
+        result_[i] = static_cast<float>(c.sum.sum[i % c.period]);
+      MPI_Allgather(own.data(), b, MPI_FLOAT, result_.data(), b, MPI_FLOAT, MPI_COMM_WORLD);
+    }
     const bool in_code_space =
         w->payload.starts_with("homomorphic") || w->payload.starts_with("fused") || w->payload.starts_with("auto");
     const stacking::Quality q =
@@ -187,6 +230,22 @@ class Bench {
                               w->report.promised_error));
   }
 
+  void check_moved(const Contribution& c, Way* w) {
+    std::vector<float> expected = collective_ == "bcast" ? c.values : std::vector<float>(result_.size());
+    by_mpi(c.values.data(), expected.data(), c.values.size());
+    std::size_t moved = expected.size();
+    if (collective_ == "scatter") moved = block_;
+    if (collective_ == "gather") moved = rank_ == 0 ? moved : 0;
+    if (collective_ != "bcast") moved = std::min(moved, block_ * static_cast<std::size_t>(ranks_));
+    for (std::size_t i = 0; i < moved; ++i) {
+      const double error = std::fabs(static_cast<double>(result_[i]) - expected[i]);
+      w->worst = std::max(w->worst, error);
+      if (error > w->report.promised_error + std::fabs(expected[i]) * 0x1p-24)
+        throw Problem(fmt::format("{} {} {} {}: error {} passes the promise of {}", collective_, c.name, w->payload,
+                                  w->schedule, error, w->report.promised_error));
+    }
+  }
+
   void row(const Contribution& c, const Way& w, double mpi_ms) {
     const auto& [payload, schedule, bound, segment, all_ms, codec, agree, report, worst] = w;
     const double ms = bench::median(all_ms);
@@ -196,16 +255,18 @@ class Bench {
     if (rank_ != 0) return;
 
     bench::Row r{.bench = "hosts",
-                 .subject = fmt::format("{} p={} {}{} {} {}", c.name, ranks_, several(), o_.rate, payload, schedule),
+                 .subject = fmt::format("{}{} p={} {}{} {} {}", collective_ == "allreduce" ? "" : collective_ + " ",
+                                        c.name, ranks_, several(), o_.rate, payload, schedule),
                  .metric = "ms",
                  .value = ms,
                  .unit = "ms",
                  .better = bench::Better::smaller};
-    if (!o_.alone) r.peer = bench::Peer{"MPI_Allreduce " + bench::mpi_flavour(), mpi_ms};
+    if (!o_.alone) r.peer = bench::Peer{collective_ + " of the MPI, " + bench::mpi_flavour(), mpi_ms};
     // Cases without a bound use the first requested bound.
     if (bound != o_.bounds.front()) r.subject += " " + bound;
     if (segment > 0) r.subject += fmt::format(" segment={}", segment);
     r.fields["bound"] = payload == "raw" ? "exact" : bound;
+    r.fields["algorithm"] = std::string(report.algorithm);
     r.fields["coding"] = report.coding == STRETTO_CODING_DENSE ? "dense" : "fixed";
     r.fields["predicted_ms"] = report.predicted_seconds * 1e3;
     r.fields["expected_ratio"] = report.expected_ratio;
@@ -213,7 +274,7 @@ class Bench {
     r.fields["compression"] = compression;
     r.fields["codec_ms"] = bench::median(codec);
     r.fields["agree_ms"] = bench::median(agree);
-    if (o_.gbps > 0 && several().empty()) {
+    if (o_.gbps > 0 && several().empty() && collective_ == "allreduce") {
       const double n = static_cast<double>(c.values.size() * sizeof(float));
       const double limit = 2.0 * (ranks_ - 1) / ranks_ * n / compression * 8 / (o_.gbps * 1e9) * 1e3;
       r.fields["wire_limit_ms"] = limit;  // a ring's bytes at this compression and the full bandwidth
@@ -232,12 +293,14 @@ class Bench {
   bench::Writer* rows_;  // on rank 0
   int rank_ = 0, ranks_ = 1;
   stretto_comm comm_ = nullptr;
+  std::string collective_;
+  std::size_t block_ = 0;  // elements of a rank's block
   std::vector<float> result_;
 };
 
 int run(int argc, char** argv, int rank) {
   Options o;
-  CLI::App app{"Allreduce by MPI and by stretto; run it under mpirun, or see run_hosts.py"};
+  CLI::App app{"Collectives by the MPI and by stretto; run it under mpirun, or see run_hosts.py"};
   app.option_defaults()->always_capture_default();
   app.add_option("--data", o.data, "directory of real fields; computed ones take the place of those missing");
   app.add_option("--json", o.json, "append rows to this file");
@@ -245,7 +308,11 @@ int run(int argc, char** argv, int rank) {
   app.add_option("--gbps", o.gbps, "that rate in Gb/s, for the wire limit");
   app.add_option("--hosts", o.hosts, "that the ranks are on, in the case; 0: one each");
   app.add_option("--fields", o.fields)->delimiter(',');
-  app.add_option("--schedules", o.schedules)->delimiter(',');
+  app.add_option("--collectives", o.collectives)
+      ->delimiter(',')
+      ->check(
+          CLI::IsMember({"allreduce", "reduce", "reduce_scatter_block", "allgather", "bcast", "gather", "scatter"}));
+  app.add_option("--schedules", o.schedules, "names; auto: as chosen")->delimiter(',');
   app.add_option("--payloads", o.payloads, "such as fused, and with a coding fused:dense or fused:fixed")
       ->delimiter(',');
   app.add_option("--bounds", o.bounds, "of the range over all contributions")->delimiter(',');
@@ -254,7 +321,7 @@ int run(int argc, char** argv, int rank) {
       ->transform(CLI::AsSizeValue(false));
   app.add_option("--bytes", o.bytes, "of a contribution")->transform(CLI::AsSizeValue(false));
   app.add_option("--repeat", o.repeats)->check(CLI::Range(1, 1000));
-  app.add_flag("--alone", o.alone, "no turns of MPI_Allreduce, which takes most of the time");
+  app.add_flag("--alone", o.alone, "no turns of the MPI, which take most of the time");
   if (int code = 0; !parsed(app, argc, argv, rank == 0, &code)) return code;
   std::unique_ptr<bench::Writer> rows;
   if (rank == 0) rows = std::make_unique<bench::Writer>(o.json);

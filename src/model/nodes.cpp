@@ -9,19 +9,33 @@ namespace {
 
 constexpr std::uint64_t kKib = 1024;
 
-// On the busiest host: each rank copies its vector into shared memory, sums its share of all vectors, and copies all
-// shares out.
-double seconds_inside(const Machine& machine, const topology::Topology& topology, double bytes) {
+// On the busiest host. Of a sum each rank reads its share of all vectors, and copies the other shares of the result; a
+// reduce_scatter ends before that. Of a broadcast each rank copies the vector.
+double seconds_inside(schedule::Collective collective, const Machine& machine, const topology::Topology& topology,
+                      double bytes) {
   const int cores = topology.cores_per_host() > 0 ? topology.cores_per_host() : machine.cores;
   double most = 0;
   for (int h = 0; h < topology.hosts(); ++h) {
     const auto ranks = static_cast<double>(topology.ranks_of(h).size());
     if (ranks < 2) continue;
     const double share = std::max(1.0, ranks / std::max(cores, 1));
-    const double rank = machine.combine.of(bytes * (ranks - 1) / ranks) + machine.copy.of(bytes * (2 + 1 / ranks));
+    double rank = 0;
+    switch (collective) {
+      case schedule::Collective::bcast: rank = machine.copy.of(bytes); break;
+      case schedule::Collective::reduce_scatter:
+        rank = machine.combine.of(bytes * (ranks - 1) / ranks) + machine.copy.of(bytes);
+        break;
+      default: rank = machine.combine.of(bytes * (ranks - 1) / ranks) + machine.copy.of(bytes * (2 + 1 / ranks));
+    }
     most = std::max(most, share * rank);
   }
   return most;
+}
+
+constexpr std::uint64_t piece_of_broadcast = 512 * kKib;
+
+bool is_chained(const Question& q) noexcept {
+  return q.collective == schedule::Collective::bcast && q.bytes > piece_of_broadcast;
 }
 
 }  // namespace
@@ -35,17 +49,32 @@ topology::Topology lane_of(const topology::Topology& topology) {
   return lane;
 }
 
-// A lane's block of 64 KiB to 1 MiB was best between 4 hosts of 2 ranks at 1 Gb/s.
-std::uint64_t piece_of(std::uint64_t bytes, const topology::Topology& topology) noexcept {
+// A lane's block of 64 KiB to 1 MiB was best between 4 hosts of 2 ranks at 1 Gb/s; of a broadcast, which has one lane,
+// 256 to 512 KiB, and shorter pieces met lost packets.
+std::uint64_t piece_of(schedule::Collective collective, std::uint64_t bytes,
+                       const topology::Topology& topology) noexcept {
+  if (collective == schedule::Collective::bcast) return piece_of_broadcast;
   constexpr std::uint64_t pieces = 16;
   std::size_t lanes = static_cast<std::size_t>(topology.ranks());
   for (int h = 0; h < topology.hosts(); ++h) lanes = std::min(lanes, topology.ranks_of(h).size());
   return lanes * std::clamp(bytes / (pieces * lanes), 64 * kKib, 1024 * kKib);
 }
 
+std::uint64_t least_in_memory(schedule::Collective collective) noexcept {
+  switch (collective) {
+    case schedule::Collective::allreduce: return 0;
+    case schedule::Collective::reduce_scatter: return 4096 * kKib;
+    case schedule::Collective::bcast: return 8192 * kKib;
+    default: return ~std::uint64_t{0};
+  }
+}
+
 Question between_hosts(const Question& question, const topology::Topology& topology) {
   Question q = question;
-  q.bytes = std::min(question.bytes, piece_of(question.bytes, topology));
+  if (is_chained(question))
+    q.schedule = "chain";
+  else
+    q.bytes = std::min(question.bytes, piece_of(question.collective, question.bytes, topology));
   q.root = topology.host_of(question.root);
   q.native = q.node = q.node_streams = q.natives = q.contest = q.nodes = false;
   if (!question.nodes_streams) {
@@ -65,10 +94,13 @@ Candidate through_memory(const Candidate& lane, const Question& question, const 
   c.provider = Provider::node;
   c.raw_inside = c.payload != payload::Kind::raw;
   c.raw_below = 0;
-  c.piece = piece_of(question.bytes, topology);
+  c.piece = piece_of(question.collective, question.bytes, topology);
   const double bytes = static_cast<double>(question.bytes);
   const double pieces = std::max(1.0, std::ceil(bytes / static_cast<double>(c.piece)));
-  const double between = pieces * lane.seconds, inside = seconds_inside(machine, topology, bytes);
+  const bool chained = is_chained(question);
+  if (chained) c.blocks = 1;
+  const double between = chained ? lane.seconds : pieces * lane.seconds;
+  const double inside = seconds_inside(question.collective, machine, topology, bytes);
   c.seconds = std::max(between, inside) + std::min(between, inside) / pieces;
   return c;
 }

@@ -11,12 +11,17 @@ namespace stretto::model {
 topology::Topology lane_of(const topology::Topology& topology);
 
 // Bytes of the vector that travel between hosts together, while others are worked on in memory.
-std::uint64_t piece_of(std::uint64_t bytes, const topology::Topology& topology) noexcept;
+std::uint64_t piece_of(schedule::Collective collective, std::uint64_t bytes,
+                       const topology::Topology& topology) noexcept;
 
-// Hosts share their card between lanes, so all lanes together take the time of a single rank with the whole piece.
+// Bytes of the vector from which memory was measured to gain (docs/node.md); the largest number where it does not.
+std::uint64_t least_in_memory(schedule::Collective collective) noexcept;
+
+// Hosts share their card between lanes, so all lanes together take the time of a single rank with the whole piece. The
+// pieces of a broadcast follow one another along a chain, which is asked for the whole vector.
 Question between_hosts(const Question& question, const topology::Topology& topology);
 
-// By a lane's choice for a piece. Memory and network work at the same time, but for one piece.
+// By a lane's choice for between_hosts(). Memory and network work at the same time, but for one piece.
 Candidate through_memory(const Candidate& lane, const Question& question, const Machine& machine,
                          const topology::Topology& topology);
 

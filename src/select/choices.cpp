@@ -92,7 +92,7 @@ Choice in_memory(const model::Chooser& chooser, const model::Question& q) {
   Choice c = plain(q);
   c.provider = Provider::node;
   c.raw_inside = c.payload != payload::Kind::raw;
-  c.piece = static_cast<std::size_t>(model::piece_of(q.bytes, chooser.topology()));
+  c.piece = static_cast<std::size_t>(model::piece_of(q.collective, q.bytes, chooser.topology()));
   return c;
 }
 

@@ -6,6 +6,7 @@
 
 #include "call/enums.hpp"
 #include "call/schedule_names.hpp"
+#include "model/nodes.hpp"
 #include "select/mix.hpp"
 
 namespace stretto::select {
@@ -103,8 +104,7 @@ ModelQuery query_of(const Call& call, std::size_t bytes, Streaming streaming, co
   q.started = call.nonblocking;
   a.in_memory = call.settings.schedule == call::node_name;
   if (!a.in_memory) q.schedule = call.settings.schedule;
-  // Allreduces alone are measured to gain (docs/node.md).
-  q.nodes = others && support.nodes && (a.in_memory || q.collective == Collective::allreduce);
+  q.nodes = others && support.nodes && (a.in_memory || bytes >= model::least_in_memory(q.collective));
   q.nodes_streams = q.nodes && compress && support.nodes_streams;
   q = model::on_grid(std::move(q));
   a.reported = o.report != nullptr;

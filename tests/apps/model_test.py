@@ -255,6 +255,11 @@ class Answers(unittest.TestCase):
         question = ("explain", "allreduce", "-n", 8, "--per-node", 2, "--bytes", "16M", "--rate", 1)
         labels = [c["label"] for c in result(*question)["candidates"]]
         self.assertIn("node, ring raw between hosts, pieces of 1M", labels)
+        for collective, label in (("reduce_scatter", "node, ring raw between hosts, pieces of 1M"), ("bcast", "node, chain raw between hosts, pieces of 512K")):
+            self.assertIn(label, [c["label"] for c in result("explain", collective, *question[2:])["candidates"]])
+        for collective, size in (("reduce_scatter", "2M"), ("bcast", "4M"), ("reduce", "16M"), ("allgather", "16M")):
+            shorter = ("explain", collective, "-n", 8, "--per-node", 2, "--bytes", size, "--rate", 1)
+            self.assertFalse([c for c in result(*shorter)["candidates"] if c["label"].startswith("node,")], collective)
         for other in (("-n", 4, "--per-node", 1), ("-n", 4, "--per-node", 4)):
             self.assertFalse([c for c in result("explain", "allreduce", *other)["candidates"] if c["label"].startswith("node,")])
 

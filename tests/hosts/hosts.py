@@ -29,7 +29,7 @@ import sys
 
 SKIP = 77  # what ctest takes for a skipped test
 RSH = pathlib.Path(__file__).resolve().with_name("rsh")
-SHARED = "/run/hosts"  # seen by all hosts of a world: hosts, hostfile, hostfile.hydra, pids
+SHARED = "/run/hosts"  # seen by all hosts of a world: hosts, hostfile, hostfile.hydra, hostfile.turns, pids
 TMPDIR = "/run/tmp"  # a host's own
 
 # Port buffers. A burst of 128 KiB takes one full-size segment of TCP offload; much more inflates short exchanges (the
@@ -54,18 +54,21 @@ def _tool(name):
 
 
 class Hosts:
-    """`count` hosts of `slots` ranks each, ports shaped to `rate` in tc's words ("1gbit"), or not shaped when None; of a shaped port, each
+    """`count` hosts of `slots` ranks each, or of slots[i] on host i, ports shaped to `rate` in tc's words ("1gbit"), or not shaped when None; of a shaped port, each
     TCP connection to `flow`, if given."""
 
     def __init__(self, count, rate=None, slots=1, mtu=1500, burst=BURST, flow=None):
-        if count < 1 or count > 200 or slots < 1:
+        each = [slots] * count if isinstance(slots, int) else list(slots)
+        if count < 1 or count > 200 or min(each) < 1:
             raise ValueError(f"{count} hosts of {slots} slots: it takes 1 to 200 hosts of at least one slot")
+        if len(each) != count:
+            raise ValueError(f"{count} hosts, and slots of {len(each)}: {slots}")
         for given in (rate, flow):
             if given is not None and not RATE.fullmatch(given):
                 raise ValueError(f"rate {given!r} is none that tc knows: a number and kbit, mbit or gbit, as in 1gbit")
         if flow and not rate:
             raise ValueError(f"connections at {flow} on ports that have no rate")
-        self.count, self.rate, self.slots, self.mtu, self.burst, self.flow = count, rate, slots, mtu, burst, flow
+        self.count, self.rate, self.slots, self.mtu, self.burst, self.flow = count, rate, each, mtu, burst, flow
         self.names = [f"node{i}" for i in range(count)]
         self._world = None  # the process that holds the pipe's other end
         self._pid = 0  # the world's first process, as we see it
@@ -111,10 +114,11 @@ class Hosts:
         """Runs an MPI program on `ranks` ranks, hosts filled in order; options and result are those of subprocess.run."""
         return subprocess.run(self.launch_command(mpirun, ranks, argv), **options)
 
-    def launch_command(self, mpirun, ranks, argv):
-        """The command that launches from the first host, for Open MPI or MPICH."""
-        if ranks > self.count * self.slots:
-            raise ValueError(f"{ranks} ranks do not fit on {self.count} hosts of {self.slots} slots")
+    def launch_command(self, mpirun, ranks, argv, by_node=False):
+        """The command that launches from the first host, for Open MPI or MPICH. `by_node`: ranks go to the hosts by turns."""
+        if ranks > sum(self.slots):
+            same = len(set(self.slots)) == 1
+            raise ValueError(f"{ranks} ranks do not fit on {self.count} hosts of {self.slots[0] if same else self.slots} slots")
         found = shutil.which(str(mpirun))
         if found is None:
             where = "" if os.path.dirname(str(mpirun)) else " on the PATH"
@@ -128,7 +132,7 @@ class Hosts:
             if ranks > len(os.sched_getaffinity(0)):
                 environment += ["MPIR_CVAR_CH4_PROGRESS_THROTTLE=true", "MPIR_CVAR_CH4_PROGRESS_THROTTLE_NO_PROGRESS_COUNT=1"]
             command = [mpirun, "-launcher", "ssh", "-launcher-exec", RSH, "-iface", "eth0",
-                       "-f", f"{SHARED}/hostfile.hydra", "-n", ranks]
+                       "-f", f"{SHARED}/hostfile.{'turns' if by_node else 'hydra'}", "-n", ranks]
         elif "Open MPI" in version:
             environment = ["OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1"]
             if "(Open MPI) 4" in version:
@@ -137,8 +141,9 @@ class Hosts:
             else:
                 remote = ["--prtemca", "plm", "ssh", "--prtemca", "plm_ssh_agent", RSH, "--prtemca", "prte_if_include", "eth0"]
                 shared = "sm"
-            btl = "tcp,self" if self.slots == 1 else f"tcp,self,{shared}"
-            command = [mpirun, *remote, "--hostfile", f"{SHARED}/hostfile", "--map-by", "slot", "--bind-to", "none",
+            btl = "tcp,self" if max(self.slots) == 1 else f"tcp,self,{shared}"
+            command = [mpirun, *remote, "--hostfile", f"{SHARED}/hostfile{'.turns' if by_node else ''}",
+                       "--map-by", "seq" if by_node else "slot", "--bind-to", "none",
                        "--mca", "pml", "ob1", "--mca", "btl", btl,
                        "--mca", "btl_tcp_if_include", "eth0", "--mca", "mpi_yield_when_idle", "1", "-n", ranks]
         else:
@@ -216,8 +221,9 @@ class Hosts:
     def _write_tables(self):
         tables = {
             "hosts": ["127.0.0.1 localhost"] + [f"{self.address(i)} {name}" for i, name in enumerate(self.names)],
-            "hostfile": [f"{name} slots={self.slots}" for name in self.names],
-            "hostfile.hydra": [f"{name}:{self.slots}" for name in self.names],
+            "hostfile": [f"{name} slots={slots}" for name, slots in zip(self.names, self.slots)],
+            "hostfile.hydra": [f"{name}:{slots}" for name, slots in zip(self.names, self.slots)],
+            "hostfile.turns": [name for turn in range(max(self.slots)) for name, slots in zip(self.names, self.slots) if turn < slots],
             "pids": [f"{name} {pid}" for name, pid in zip(self.names, self._holders)],
         }
         for name, lines in tables.items():
@@ -246,8 +252,9 @@ def main():
     run = commands.add_parser("run", help="run an MPI program on them")
     run.add_argument("--hosts", type=int, default=4, metavar="N")
     run.add_argument("--rate", default=None, help="of each port, as tc writes it: 1gbit; not shaped when left out")
-    run.add_argument("--slots", type=int, default=1, metavar="N", help="ranks a host (default 1)")
-    run.add_argument("--ranks", type=int, default=None, metavar="N", help="all ranks (default hosts x slots)")
+    run.add_argument("--slots", default="1", metavar="N[,N...]", help="ranks a host (default 1), or of each host: 1,2,3")
+    run.add_argument("--ranks", type=int, default=None, metavar="N", help="all ranks (default: every slot)")
+    run.add_argument("--by-node", action="store_true", help="ranks go to the hosts by turns")
     run.add_argument("--mpirun", default=os.environ.get("MPIRUN", "mpirun"),
                      help="launcher of Open MPI or MPICH (default $MPIRUN, then mpirun)")
     run.add_argument("program", nargs="+", metavar="PROGRAM", help="program and arguments, after --")
@@ -255,9 +262,11 @@ def main():
 
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     try:
-        with Hosts(arguments.hosts, arguments.rate, arguments.slots) as hosts:
-            ranks = arguments.ranks or arguments.hosts * arguments.slots
-            status = hosts.launch(arguments.mpirun, ranks, arguments.program, check=False).returncode
+        slots = [int(n) for n in arguments.slots.split(",")]
+        with Hosts(arguments.hosts, arguments.rate, slots if len(slots) > 1 else slots[0]) as hosts:
+            ranks = arguments.ranks or sum(hosts.slots)
+            command = hosts.launch_command(arguments.mpirun, ranks, arguments.program, arguments.by_node)
+            status = subprocess.run(command, check=False).returncode
     except NotPermitted as reason:
         print(f"skipped: this machine does not permit several hosts: {reason}")
         return SKIP

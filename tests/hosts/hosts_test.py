@@ -97,6 +97,15 @@ class OneWorld(unittest.TestCase):
         done = self.hosts.launch(MPIRUN, 3, [WHERE, "0", "7"], capture_output=True, text=True, timeout=LIMIT)
         self.assertEqual(done.returncode, 7, done.stdout + done.stderr)
 
+    def test_hosts_may_differ_in_slots_and_ranks_may_go_to_them_by_turns(self):
+        with Hosts(3, slots=(1, 2, 3)) as uneven:
+            for by_node, placed in ((False, "011222"), (True, "012122")):
+                done = subprocess.run(uneven.launch_command(MPIRUN, 6, [WHERE], by_node), capture_output=True, text=True, check=True)
+                found = sorted(line.split()[:2] for line in done.stdout.splitlines() if "node" in line)
+                self.assertEqual(found, [[str(rank), f"node{host}"] for rank, host in enumerate(placed)], done.stdout)
+        with self.assertRaisesRegex(ValueError, "3 hosts, and slots of 2"):
+            Hosts(3, slots=(1, 2))
+
     def test_more_ranks_than_slots_are_refused_before_anything_runs(self):
         with self.assertRaisesRegex(ValueError, "7 ranks do not fit on 3 hosts of 2 slots"):
             self.hosts.launch(MPIRUN, 7, [WHERE])

@@ -6,6 +6,7 @@
 #include "chooser.hpp"
 #include "model/decide.hpp"
 #include "model/native.hpp"
+#include "model/nodes.hpp"
 #include "schedule/names.hpp"
 #include "schedule/registry.hpp"
 
@@ -88,6 +89,28 @@ TEST(Choose, MemoryOfSeveralHostsNeedsTwoRanksOnAHost) {
     ASSERT_EQ(chooser.table(q, &all), Status::ok) << message();
     EXPECT_EQ(std::count_if(all.begin(), all.end(), [](const Candidate& c) { return c.piece > 0; }), per_host - 1);
   }
+}
+
+// Four hosts of two ranks. The network takes a broadcast once, and three quarters of what is scattered.
+TEST(Choose, MemoryOfSeveralHostsTakesTheTimeOfTheNetworkForLongVectors) {
+  constexpr std::uint64_t bytes = 1 << 26;
+  Profile p = profile();
+  p.links[static_cast<std::size_t>(topology::Distance::network)] = {{0, 1e-5, 8e-9, 0}};
+  Chooser chooser(p, topology::Topology::regular(8, 2));
+  for (const auto& [collective, vectors] : {std::pair{Collective::bcast, 1.0}, {Collective::reduce_scatter, 0.75}}) {
+    Question q = allreduce(bytes);
+    q.collective = collective;
+    q.nodes = true;
+    std::vector<Candidate> all;
+    ASSERT_EQ(chooser.table(q, &all), Status::ok) << message();
+    const auto found = std::find_if(all.begin(), all.end(), [](const Candidate& c) { return c.piece > 0; });
+    ASSERT_NE(found, all.end());
+    EXPECT_NE(schedule::find(collective, found->schedule), nullptr);
+    EXPECT_GT(found->seconds, vectors * bytes * 8e-9);
+    EXPECT_LT(found->seconds, 1.1 * vectors * bytes * 8e-9);
+    EXPECT_GE(bytes, least_in_memory(collective));
+  }
+  EXPECT_EQ(least_in_memory(Collective::allgather), ~std::uint64_t{0});
 }
 
 TEST(Choose, StreamsInsideANodeTakeWhatItsValuesTakeAndTheCodec) {

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Jobs over UCX on several hosts of this machine: conformance of the carrier and of the collectives, and a rank that dies on another host.
+"""Jobs over UCX on several hosts of this machine: conformance of the carrier and of the collectives, also through the
+memory of each host, and a rank that dies on another host.
 
 usage: ucx_hosts_test.py JOB CARRIER FORMS     status 77 where the machine does not permit several hosts
 """
@@ -18,6 +19,8 @@ import ranks as launcher  # noqa: E402
 from hosts import SKIP, Hosts, NotPermitted  # noqa: E402
 
 PLACES = (0, 0, 1, 1, 2)  # the host of each rank
+UNEVEN = (0, 1, 1, 2, 2, 2)
+BY_TURNS = (0, 1, 2, 1, 2, 2)
 PROGRAMS = {}
 
 
@@ -86,6 +89,24 @@ class SeveralHosts(unittest.TestCase):
             print(f"noticed after {after} s at most", flush=True)
             self.assertLess(after, 10, text)  # of seconds, not of minutes
         self.assertGreater(named, 0)
+
+    def test_collectives_through_the_memory_of_each_host_are_right_wherever_ranks_are(self):
+        for places in (UNEVEN, BY_TURNS):
+            with self.subTest(places=places):
+                self.ends_well(self.start("job", "each", places=places, before=("env", "SCHEDULE=node")))
+
+    def test_a_death_ends_collectives_through_the_memory_of_each_host(self):
+        for dead in (0, 1, 5):  # alone on its host; one of two; a rank that sends nothing between hosts
+            with self.subTest(dead=dead), tempfile.TemporaryDirectory() as self.store:
+                started = self.start("job", "long", str(dead), places=UNEVEN, before=("env", "SCHEDULE=node"))
+                started[dead].communicate(timeout=120)
+                for rank, process in enumerate(started):
+                    if rank == dead:
+                        continue
+                    text, _ = process.communicate(timeout=120)
+                    self.assertEqual(process.returncode, 0, text)
+                    self.assertRegex(text, f"rank {dead} |rank . had failed|rank . gave up")
+                    self.assertLess(float(re.search(r"after (\S+) s", text)[1]), 10, text)
 
     def test_host_names_need_not_resolve(self):
         renamed = ["unshare", "--uts", "sh", "-c", 'hostname nowhere.invalid && exec "$@"', "sh"]

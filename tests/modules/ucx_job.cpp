@@ -3,6 +3,8 @@
 //   die RANK [NAME]      allreduces until rank RANK kills itself; the others print their status and the longest delay
 //   after its end,
 //                        and, with a NAME, make a communicator of the survivors under it
+//   long RANK            the same with long vectors through reduce_scatter and broadcasts in turns, too
+//   each                 one of each reduction and a broadcast, of several lengths and roots
 //   hold SECONDS         allreduces for that time
 //   choice               one allreduce; prints its schedule, the profile of the message times, and the predicted time
 //   early                rank 0 broadcasts, frees its communicator and ends; the others come half a second later
@@ -45,6 +47,53 @@ stretto_status sum(stretto_comm comm, std::size_t n) {
     std::exit(1);
   }
   return s;
+}
+
+// Sums and moves whose results arithmetic tells. `count`: elements of the vector.
+stretto_status one_of_each(stretto_comm comm, std::size_t count, int root, int kind) {
+  const int rank = stretto_comm_rank(comm), p = stretto_comm_size(comm);
+  const std::size_t block = count / static_cast<std::size_t>(p);
+  std::vector<float> x(count), y(count, -1);
+  for (std::size_t i = 0; i < count; ++i) x[i] = static_cast<float>(i % 97 + static_cast<std::size_t>(rank));
+  stretto_options o = STRETTO_OPTIONS_INIT;
+  o.schedule = std::getenv("SCHEDULE");
+  o.check = 0;
+  stretto_status s = STRETTO_OK;
+  std::size_t first = 0, end = count;
+  const float ranks = static_cast<float>(p * (p - 1) / 2);
+  float factor = static_cast<float>(p), added = ranks;
+  if (kind == 0) s = stretto_allreduce(x.data(), y.data(), count, STRETTO_F32, STRETTO_SUM, comm, &o);
+  if (kind == 1) {
+    s = stretto_reduce_scatter_block(x.data(), y.data(), block, STRETTO_F32, STRETTO_SUM, comm, &o);
+    first = block * static_cast<std::size_t>(rank), end = first + block;
+  }
+  if (kind == 2) {
+    y = x;
+    s = stretto_bcast(y.data(), count, STRETTO_F32, root, comm, &o);
+    factor = 1, added = static_cast<float>(root);
+  }
+  if (kind == 3) {
+    s = stretto_reduce(x.data(), y.data(), count, STRETTO_F32, STRETTO_SUM, root, comm, &o);
+    if (rank != root) end = 0;
+  }
+  for (std::size_t i = first; s == STRETTO_OK && i < end; ++i) {
+    const float expected = factor * static_cast<float>(i % 97) + added;
+    if (y[i - first] == expected) continue;
+    std::printf("kind %d of %zu with root %d: element %zu is %g, not %g\n", kind, count, root, i,
+                static_cast<double>(y[i - first]), static_cast<double>(expected));
+    std::exit(1);
+  }
+  return s;
+}
+
+int each(stretto_comm comm) {
+  for (const std::size_t count : {std::size_t{1}, std::size_t{1000}, std::size_t{300007}, std::size_t{1200000}})
+    for (const int root : {0, 1, stretto_comm_size(comm) - 1})
+      for (int kind = 0; kind < 4; ++kind)
+        if (const stretto_status s = one_of_each(comm, count, root, kind); s != STRETTO_OK)
+          return complain("a collective", s);
+  stretto_comm_free(comm);
+  return 0;
 }
 
 int early(stretto_comm comm) {
@@ -105,12 +154,13 @@ int main(int argc, char** argv) {
   std::fflush(stdout);
   if (what == "early") return early(comm);
   if (what == "choice") return choice(comm);
+  if (what == "each") return each(comm);
   const auto begin = Clock::now();
   auto last = begin;
   for (int k = 0; s == STRETTO_OK; ++k) {
-    if (what == "die" && rank == std::atoi(argv[2]) && k == 20) kill(getpid(), SIGKILL);
+    if ((what == "die" || what == "long") && rank == std::atoi(argv[2]) && k == 20) kill(getpid(), SIGKILL);
     last = Clock::now();
-    s = sum(comm, k % 2 == 0 ? 10 : 100000);
+    s = what == "long" ? one_of_each(comm, 600000, k % ranks, k % 3) : sum(comm, k % 2 == 0 ? 10 : 100000);
     if (what == "sum" && k == 3) break;
     if (what == "hold" && rank == 0 && since(begin) > std::atof(argv[2])) setenv("DONE", "1", 1);
     if (what == "hold") {
@@ -120,7 +170,7 @@ int main(int argc, char** argv) {
       std::this_thread::sleep_for(std::chrono::milliseconds(5));
     }
   }
-  if (what != "die") {
+  if (what != "die" && what != "long") {
     if (s != STRETTO_OK) return complain("a collective", s);
     stretto_comm_free(comm);
     return 0;

@@ -22,17 +22,19 @@ Status Window::open(const CallRecord& call, Buffer input, Buffer results, std::u
   return Status::ok;
 }
 
-Status Window::tell(const Published& word) noexcept {
+Status Window::tell(const void* word, std::size_t bytes) noexcept {
   if (const Status s = g_.open(next_, others_, Group::Room::small); s != Status::ok) return s;
-  std::memcpy(g_.line(next_).payload, &word, sizeof word);
+  if (bytes > 0) std::memcpy(g_.line(next_).payload, word, bytes);
   g_.publish(next_++);
   return Status::ok;
 }
 
 // The ranks announce their buffers, and then whether they can read all of their peers'.
 Status Window::meet(Buffer input, Buffer results, bool* visible) noexcept {
-  Published own{memory_.expose(input.data(), input.size(), true), memory_.expose(results.data(), results.size(), true)};
-  if (const Status s = tell(own); s != Status::ok) return s;
+  const auto exposed = [this](Buffer b) { return b.empty() ? Exposure{} : memory_.expose(b.data(), b.size(), true); };
+  const Published own{exposed(input), exposed(results), input.size(), results.size()};
+  if (const Status s = tell(&own, sizeof own); s != Status::ok) return s;
+  Refusal worst = Refusal::none;
   for (const int r : others_) {
     const Line* line = nullptr;
     if (const Status s = g_.await(r, first_, &line); s != Status::ok) return s;
@@ -41,17 +43,16 @@ Status Window::meet(Buffer input, Buffer results, bool* visible) noexcept {
     Peer& peer = peers_[static_cast<std::size_t>(r)];
     peer.input = theirs.input;
     peer.results = theirs.results;
-    own.refusal = std::max({own.refusal, try_reading(r, peer.input, input.size(), &peer.seen_input),
-                            try_reading(r, peer.results, results.size(), &peer.seen_results)});
+    worst = std::max({worst, try_reading(r, peer.input, theirs.input_bytes, &peer.seen_input),
+                      try_reading(r, peer.results, theirs.results_bytes, &peer.seen_results)});
   }
-  if (const Status s = tell(own); s != Status::ok) return s;
-  Refusal worst = own.refusal;
+  if (const Status s = tell(&worst, sizeof worst); s != Status::ok) return s;
   for (const int r : others_) {
     const Line* line = nullptr;
     if (const Status s = g_.await(r, first_ + 1, &line); s != Status::ok) return s;
-    Published theirs;
+    Refusal theirs{};
     std::memcpy(&theirs, line->payload, sizeof theirs);
-    worst = std::max(worst, theirs.refusal);
+    worst = std::max(worst, theirs);
   }
   if (worst == Refusal::by_kernel) memory_.stop_kernel();
   *visible = worst == Refusal::none;
@@ -62,8 +63,8 @@ Status Window::meet(Buffer input, Buffer results, bool* visible) noexcept {
 // Tries both ends of a range that the kernel copies.
 Window::Refusal Window::try_reading(int peer, const Exposure& exposure, std::size_t bytes,
                                     const std::byte** seen) noexcept {
-  if (exposure.access == Access::staged) return Refusal::staged;
   if (bytes == 0) return Refusal::none;
+  if (exposure.access == Access::staged) return Refusal::staged;
   if (visibility(exposure.access) == Visibility::mapped) *seen = memory_.reach(peer, exposure, 0, bytes);
   if (*seen != nullptr) return Refusal::none;
   for (const std::size_t at : {std::size_t{0}, bytes - 1}) {
@@ -81,7 +82,11 @@ Status Window::input(int peer, std::size_t at, std::size_t bytes, std::byte* roo
   return s == Status::ok ? s : g_.give_up_all(s);
 }
 
-Status Window::publish() noexcept { return tell({}); }
+Status Window::publish() noexcept { return tell(nullptr, 0); }
+
+Status Window::await_left(int peer, std::uint64_t step) noexcept {
+  return g_.await_done({&peer, 1}, first_ + meeting + step + 1);
+}
 
 Status Window::fetch(int peer, std::uint64_t step, std::size_t at, std::size_t bytes, std::byte* to) noexcept {
   const Line* line = nullptr;

@@ -2,9 +2,9 @@
 // how many steps of its results are complete, and waits for nothing but steps of peers: ranks may be any number of
 // steps apart, and no slots are used.
 //
-// All ranks open a window with equal calls and numbers of steps. Memory that one peer cannot read leaves the call without
-// a window on all ranks. Both ends of each buffer are tried, so a kernel copy that is refused later is a failure. A rank's
-// input and results stay as its peers may read them until close() returns.
+// All ranks open a window with equal calls and numbers of steps; lengths of buffers may differ. Memory that one peer
+// cannot read leaves the call without a window on all ranks. Both ends of each buffer are tried, so a kernel copy that is
+// refused later is a failure. A rank's input and results stay as its peers may read them until close() returns.
 #pragma once
 
 #include <cstddef>
@@ -37,6 +37,9 @@ class Window {
   // Copies a peer's results of a step, once they are complete.
   Status fetch(int peer, std::uint64_t step, std::size_t at, std::size_t bytes, std::byte* to) noexcept;
 
+  // Waits until a peer reads no results of `step` and earlier ones any more.
+  Status await_left(int peer, std::uint64_t step) noexcept;
+
   // This rank reads no results of `step` and earlier ones any more.
   void leave(std::uint64_t step) noexcept { g_.done(first_ + meeting + step + 1); }
 
@@ -51,8 +54,7 @@ class Window {
   enum class Refusal : std::uint32_t { none, staged, by_kernel };
   struct Published {
     Exposure input, results;
-    Refusal refusal = Refusal::none;
-    std::uint32_t reserved = 0;
+    std::uint64_t input_bytes = 0, results_bytes = 0;
   };
   static_assert(sizeof(Published) <= kInline);
   struct Peer {
@@ -62,7 +64,7 @@ class Window {
   };
 
   Status meet(Buffer input, Buffer results, bool* visible) noexcept;
-  Status tell(const Published& word) noexcept;
+  Status tell(const void* word, std::size_t bytes) noexcept;
   Refusal try_reading(int peer, const Exposure& exposure, std::size_t bytes, const std::byte** seen) noexcept;
 
   Group& g_;

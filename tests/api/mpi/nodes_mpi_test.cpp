@@ -1,15 +1,21 @@
-// Sums through the memory of several hosts: schedule "node" on ranks that STRETTO_HOST places.
+// Collectives through the memory of several hosts: schedule "node" on ranks that STRETTO_HOST or a launcher places.
 //
-// usage: nodes_mpi_test LAYOUT [gtest options]     LAYOUT: ranks of each host in turn ("1,2,3"), or "cyclic:H": rank r is on host r mod H
+// usage: nodes_mpi_test LAYOUT [gtest options]
+// LAYOUT, after "staged:" with memory that no peer sees: ranks of each host in turn ("1,2,3"); "cyclic:H": rank r is on host r mod H; "real": where the launcher placed them
 #include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
+#include <cerrno>
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -18,6 +24,22 @@
 #include "stretto/stretto_mpi.h"
 
 using namespace api_test;
+
+namespace {
+
+bool staged = false;  // the kernel copies nothing for stretto
+
+}  // namespace
+
+// A stand-in that refuses the few bytes by which access is tried; an MPI copies more.
+extern "C" ssize_t process_vm_readv(pid_t pid, const iovec* local, unsigned long locals, const iovec* remote,
+                                    unsigned long remotes, unsigned long flags) {
+  if (staged && local[0].iov_len <= sizeof(std::uint64_t)) {
+    errno = EPERM;
+    return -1;
+  }
+  return syscall(SYS_process_vm_readv, pid, local, locals, remote, remotes, flags);
+}
 
 namespace {
 
@@ -38,6 +60,26 @@ std::vector<int> placed(const std::string& layout, int ranks) {
   hosts.resize(static_cast<std::size_t>(ranks), host - 1);
   return hosts;
 }
+
+std::vector<int> placed_by_launcher(int ranks) {
+  std::vector<char> names(static_cast<std::size_t>(ranks) * MPI_MAX_PROCESSOR_NAME);
+  std::array<char, MPI_MAX_PROCESSOR_NAME> own{};
+  int length = 0;
+  MPI_Get_processor_name(own.data(), &length);
+  MPI_Allgather(own.data(), MPI_MAX_PROCESSOR_NAME, MPI_CHAR, names.data(), MPI_MAX_PROCESSOR_NAME, MPI_CHAR,
+                MPI_COMM_WORLD);
+  std::vector<std::string> found;
+  std::vector<int> all;
+  for (int r = 0; r < ranks; ++r) {
+    const std::string name = &names[static_cast<std::size_t>(r) * MPI_MAX_PROCESSOR_NAME];
+    const auto at = std::find(found.begin(), found.end(), name);
+    all.push_back(static_cast<int>(at - found.begin()));
+    if (at == found.end()) found.push_back(name);
+  }
+  return all;
+}
+
+bool real = false;  // hosts of their own memory, which the ranks of others do not see
 
 int hosts() { return *std::max_element(host_of.begin(), host_of.end()) + 1; }
 
@@ -200,6 +242,23 @@ TEST_F(Nodes, SumsTakeMemoryByChoiceWhereItIsPredictedToWin) {
   EXPECT_STREQ(report.algorithm, "node");
   MPI_Allreduce(x.data(), expected.data(), n, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
   EXPECT_EQ(y, expected);
+  // A reduce_scatter and a broadcast that are long enough, and a broadcast that is not.
+  const std::size_t block = (std::size_t{4} << 20) / sizeof(float) / static_cast<std::size_t>(ranks) + 1;
+  const auto whole = samples<float>(rank, block * static_cast<std::size_t>(ranks));
+  std::vector<float> part(block), expected_part(block);
+  ASSERT_STRETTO_OK(
+      stretto_reduce_scatter_block(whole.data(), part.data(), block, STRETTO_F32, STRETTO_SUM, other, &o));
+  EXPECT_STREQ(report.algorithm, "node");
+  MPI_Reduce_scatter_block(whole.data(), expected_part.data(), static_cast<int>(block), MPI_FLOAT, MPI_SUM,
+                           MPI_COMM_WORLD);
+  EXPECT_EQ(part, expected_part);
+  for (const std::size_t bytes : {std::size_t{9} << 20, std::size_t{1} << 20}) {
+    const auto sent = samples<float>(1, bytes / sizeof(float));
+    std::vector<float> got = rank == 1 ? sent : std::vector<float>(sent.size());
+    ASSERT_STRETTO_OK(stretto_bcast(got.data(), got.size(), STRETTO_F32, 1, other, &o));
+    EXPECT_EQ(std::string(report.algorithm) == "node", bytes > std::size_t{8} << 20) << report.algorithm;
+    EXPECT_EQ(got, sent);
+  }
   // Within a bound, where the network takes longer than the codec, streams travel between the hosts.
   constexpr std::size_t many = 4000001;
   const auto w = wave(rank, many);
@@ -266,7 +325,69 @@ TEST_F(Nodes, BoundedReducesAreWithinTheBound) {
     ASSERT_LE(std::fabs(y[i] - expected[i]), report.error_with_rounding + half_ulp(y[i])) << i;
 }
 
+TEST_F(Nodes, ReduceScattersGiveEachRankItsBlockOfTheSum) {
+  for (const std::size_t n : {std::size_t{0}, std::size_t{1}, std::size_t{1000}, std::size_t{100003}})
+    for (const bool in_place : {false, true}) {
+      SCOPED_TRACE(testing::Message() << n << (in_place ? " in place" : ""));
+      const auto x = samples<float>(rank, n * static_cast<std::size_t>(ranks));
+      std::vector<float> y = in_place ? x : std::vector<float>(n), expected(n);
+      const stretto_options o = in_memory();
+      ASSERT_STRETTO_OK(stretto_reduce_scatter_block(in_place ? STRETTO_IN_PLACE : x.data(), y.data(), n, STRETTO_F32,
+                                                     STRETTO_SUM, comm, &o));
+      EXPECT_STREQ(report.algorithm, "node");
+      MPI_Reduce_scatter_block(x.data(), expected.data(), static_cast<int>(n), MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+      y.resize(n);
+      EXPECT_EQ(y, expected);
+    }
+}
+
+TEST_F(Nodes, ReduceScattersOfUnequalBlocksAreThoseOfTheMpi) {
+  for (const bool in_place : {false, true}) {
+    SCOPED_TRACE(in_place);
+    std::vector<std::size_t> sizes;
+    std::vector<int> mpi_sizes;
+    std::size_t all = 0;
+    for (int r = 0; r < ranks; ++r) {
+      sizes.push_back(r % 3 == 2 ? 0 : 30001 * static_cast<std::size_t>(r + 1));
+      mpi_sizes.push_back(static_cast<int>(sizes.back()));
+      all += sizes.back();
+    }
+    const auto me = static_cast<std::size_t>(rank);
+    const auto x = samples<std::int32_t>(rank, all);
+    std::vector<std::int32_t> y = in_place ? x : std::vector<std::int32_t>(sizes[me]), expected(sizes[me]);
+    const stretto_options o = in_memory();
+    ASSERT_STRETTO_OK(stretto_reduce_scatter(in_place ? STRETTO_IN_PLACE : x.data(), y.data(), sizes.data(),
+                                             STRETTO_I32, STRETTO_MAX, comm, &o));
+    EXPECT_STREQ(report.algorithm, "node");
+    MPI_Reduce_scatter(x.data(), expected.data(), mpi_sizes.data(), MPI_INT32_T, MPI_MAX, MPI_COMM_WORLD);
+    y.resize(sizes[me]);
+    EXPECT_EQ(y, expected);
+  }
+}
+
+TEST_F(Nodes, BoundedReduceScattersAreWithinTheBound) {
+  constexpr std::size_t n = 50021;
+  for (const stretto_op op : {STRETTO_SUM, STRETTO_MEAN}) {
+    const auto x = wave(rank, n * static_cast<std::size_t>(ranks));
+    std::vector<float> y(n);
+    const stretto_options o = streamed(1e-3);
+    ASSERT_STRETTO_OK(stretto_reduce_scatter_block(x.data(), y.data(), n, STRETTO_F32, op, comm, &o));
+    EXPECT_STREQ(report.payload, "mixed");
+    if (op == STRETTO_SUM) {
+      EXPECT_LE(report.promised_error, 1e-3 * hosts() * (1 + 1e-9));
+    }
+    const std::vector<double> exact(x.begin(), x.end());
+    std::vector<double> expected(n);
+    MPI_Reduce_scatter_block(exact.data(), expected.data(), n, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+    for (std::size_t i = 0; i < n; ++i)
+      ASSERT_LE(std::fabs(y[i] - (op == STRETTO_MEAN ? expected[i] / ranks : expected[i])),
+                report.error_with_rounding + half_ulp(y[i]))
+          << i;
+  }
+}
+
 TEST_F(Nodes, BarriersEndAfterAllRanksHaveCome) {
+  if (real) GTEST_SKIP() << "the ranks share no memory to count in";
   int* arrived = nullptr;
   MPI_Win window = MPI_WIN_NULL;
   MPI_Win_allocate_shared(rank == 0 ? sizeof(int) : 0, sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD, &arrived, &window);
@@ -303,6 +424,8 @@ TEST_F(Nodes, OtherCollectivesAndReproducibleSumsAreRefused) {
   EXPECT_EQ(stretto_allgather(x.data(), all.data(), x.size(), STRETTO_F32, comm, &o), STRETTO_UNSUPPORTED);
   o.reproducible = 1;
   EXPECT_EQ(stretto_allreduce(x.data(), y.data(), x.size(), STRETTO_F32, STRETTO_SUM, comm, &o), STRETTO_UNSUPPORTED);
+  EXPECT_EQ(stretto_reduce_scatter_block(all.data(), y.data(), x.size(), STRETTO_F32, STRETTO_SUM, comm, &o),
+            STRETTO_UNSUPPORTED);
   o = in_memory();
   o.payload = STRETTO_PAYLOAD_FUSED;
   o.bound_kind = STRETTO_BOUND_ABSOLUTE;
@@ -319,19 +442,36 @@ TEST_F(Nodes, CountsThatDifferAreAnErrorOnAllRanks) {
   EXPECT_NE(std::string(stretto_message()).find("count"), std::string::npos) << stretto_message();
 }
 
+// Of a broadcast on one rank at least.
 TEST_F(Nodes, UncheckedCallsThatDifferAreAnErrorOnAllRanks) {
-  for (const int other : {0, ranks - 1}) {  // on a host of its own in some layouts
-    SCOPED_TRACE(other);
-    constexpr std::size_t n = 400000;
-    const std::vector<float> x(n, 1);
-    std::vector<float> y(n);
-    stretto_options o = in_memory();
-    o.check = 0;
-    EXPECT_NE(stretto_allreduce(x.data(), y.data(), rank == other ? n - 60000 : n, STRETTO_F32, STRETTO_SUM, comm, &o),
-              STRETTO_OK);
-    ASSERT_STRETTO_OK(stretto_comm_free(comm));
-    create();
-  }
+  constexpr std::size_t n = 400000;
+  const std::vector<float> x(n, 1);
+  std::vector<float> y(n);
+  const auto each = static_cast<std::size_t>(ranks);
+  const std::array<std::function<stretto_status(std::size_t, const stretto_options*)>, 3> calls{
+      [&](std::size_t count, const stretto_options* o) {
+        return stretto_allreduce(x.data(), y.data(), count, STRETTO_F32, STRETTO_SUM, comm, o);
+      },
+      [&](std::size_t count, const stretto_options* o) {
+        return stretto_reduce_scatter_block(x.data(), y.data(), count / each, STRETTO_F32, STRETTO_SUM, comm, o);
+      },
+      [&](std::size_t count, const stretto_options* o) {
+        return stretto_bcast(y.data(), count, STRETTO_F32, ranks / 2, comm, o);
+      }};
+  for (std::size_t call = 0; call < calls.size(); ++call)
+    for (const int other : {0, ranks - 1}) {  // on a host of its own in some layouts
+      SCOPED_TRACE(testing::Message() << call << " on " << other);
+      stretto_options o = in_memory();
+      o.check = 0;
+      o.timeout = 0.5;
+      int failed = calls[call](rank == other ? n - 60000 : n, &o) != STRETTO_OK ? 1 : 0;
+      // Ranks that only sent to the other host return before it compares.
+      if (call == 2) MPI_Allreduce(MPI_IN_PLACE, &failed, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+      EXPECT_EQ(failed, 1);
+      MPI_Barrier(MPI_COMM_WORLD);
+      ASSERT_STRETTO_OK(stretto_comm_free(comm));
+      create();
+    }
 }
 
 TEST_F(Nodes, AMissingRankIsATimeoutOnAllOthers) {
@@ -404,13 +544,16 @@ TEST_F(Nodes, AHostWithoutSharedMemoryLeavesTheOthersTheirs) {
 }
 
 int main(int argc, char** argv) {
-  const std::string layout = argc > 1 ? argv[1] : "cyclic:2";
+  std::string layout = argc > 1 ? argv[1] : "cyclic:2";
+  staged = layout.rfind("staged:", 0) == 0;
+  if (staged) layout = layout.substr(layout.find(':') + 1);
   MPI_Init(&argc, &argv);
   int rank = 0, ranks = 1;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-  host_of = placed(layout, ranks);
-  setenv("STRETTO_HOST", ("host" + std::to_string(host_of[static_cast<std::size_t>(rank)])).c_str(), 1);
+  real = layout == "real";
+  host_of = real ? placed_by_launcher(ranks) : placed(layout, ranks);
+  if (!real) setenv("STRETTO_HOST", ("host" + std::to_string(host_of[static_cast<std::size_t>(rank)])).c_str(), 1);
   testing::InitGoogleTest(&argc, argv);
   const int any = failed_anywhere(RUN_ALL_TESTS());
   MPI_Finalize();

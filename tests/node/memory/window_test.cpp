@@ -1,6 +1,7 @@
 // Windows of ranks that are threads; tests/node/memory/refusal_test.cpp has processes.
 #include "node/memory/window.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <vector>
 
@@ -71,6 +72,35 @@ TEST(Window, PeersReadInputsAndEachStepsResults) {
         expect_sum_of_ranks(c);
       }
     });
+}
+
+// Rank 0 alone has an input, and fills one place again and again; the others have neither input nor results.
+TEST(Window, BuffersMayDifferInLengthAndAPlaceIsFilledAgainOnceItWasRead) {
+  on_collectives(3, {}, [](Collectives& c) {
+    constexpr std::uint64_t steps = 100;
+    const std::vector<std::byte> in = input_of(0, c.rank() == 0 ? 2 * per_step : 0);
+    std::vector<std::byte> out(c.rank() == 0 ? per_step : 0), got(per_step);
+    Window window(c.group(), c.memory());
+    bool visible = false;
+    ASSERT_EQ(window.open(call_of(per_step), in, out, steps, &visible), Status::ok) << message();
+    ASSERT_TRUE(visible);
+    for (std::uint64_t k = 0; k < steps; ++k) {
+      for (int r = 1; c.rank() == 0 && k > 0 && r < c.size(); ++r) {
+        ASSERT_EQ(window.await_left(r, k - 1), Status::ok) << message();
+      }
+      std::fill(out.begin(), out.end(), static_cast<std::byte>(k));
+      ASSERT_EQ(window.publish(), Status::ok) << message();
+      if (c.rank() > 0) {
+        ASSERT_EQ(window.fetch(0, k, 0, per_step, got.data()), Status::ok) << message();
+        EXPECT_EQ(got, std::vector<std::byte>(per_step, static_cast<std::byte>(k)));
+        const std::byte* found = nullptr;
+        ASSERT_EQ(window.input(0, k, per_step, got.data(), &found), Status::ok) << message();
+        EXPECT_EQ(found[0], byte_at(0, k));
+      }
+      window.leave(k);
+    }
+    ASSERT_EQ(window.close(), Status::ok) << message();
+  });
 }
 
 TEST(Window, MemoryThatNobodySeesLeavesAllWithoutOne) {
