@@ -14,7 +14,6 @@ stretto_status run(stretto_comm comm, const stretto_options* options, const stre
                    void* stream) noexcept {
   if (const Status s = usable(comm); s != Status::ok) return to_c(s);
   Guard guard = comm->guard();
-  comm->prepared.passed_by();
   comm->prepared.ask_for_devices();
   Call call;
   call.stream = stream;

@@ -5,7 +5,6 @@
 
 #include "api/device/placement.hpp"
 #include "api/report.hpp"
-#include "api/rounding.hpp"
 #include "base/progress/communication_cores.hpp"
 #include "call/enums.hpp"
 #include "call/schedule_names.hpp"
@@ -13,20 +12,6 @@
 #include "select/signature.hpp"
 
 namespace stretto::api {
-namespace {
-
-stretto_payload payload_as_asked(const select::Decision& d) noexcept {
-  if (d.payload != STRETTO_PAYLOAD_FUSED) return d.payload;
-  switch (d.spec.codes) {
-    case payload::Codes::in_passing: return STRETTO_PAYLOAD_FUSED;
-    case payload::Codes::when_met: return STRETTO_PAYLOAD_QUANTISED;
-    case payload::Codes::ahead: return STRETTO_PAYLOAD_QUANTISED_AHEAD;
-  }
-  return STRETTO_PAYLOAD_FUSED;
-}
-
-}  // namespace
-
 Operation::~Operation() = default;
 
 double Operation::seconds() const noexcept { return std::chrono::duration<double>(Clock::now() - begun_).count(); }
@@ -451,43 +436,23 @@ void Operation::finish(Status s) noexcept {
 }
 
 void Operation::report_outcome() noexcept {
-  stretto_report* out = call_.settings.options.report;
-  if (!out) return;
-  Outcome o;
-  o.collective = call_.collective;
-  o.profile = comm_.selector.choices().messages();
-  o.agree_seconds = agree_seconds_;
-  o.seconds = seconds();
-  if (!moved_) {
-    o.algorithm = agreement_name;
-    o.bytes_known = true;
-    o.why.reason = select::Reason::agreement;
-    report(o, out);
-    return;
-  }
-  const char* const backend_name = chosen().name();
-  o.algorithm = backend_name ? backend_name : ran_.algorithm.data();
-  o.payload = call_.device != nullptr ? payload_as_asked(decision_) : decision_.payload;
-  o.contributions = decision_.contributions;
-  o.ran = &ran_;
-  o.bytes_known =
-      decision_.choice.provider == Provider::schedules || decision_.choice.through_nodes() || decision_.streams();
-  o.eps = decision_.eps;
-  o.error = decision_.error;
-  const call::Shape shape = shape_of(call_);
-  const bool bounded = call_.settings.options.bound_kind != STRETTO_BOUND_NONE;
-  if (asks_for_rounding(*out))
-    o.rounding = rounding_of({shape, comm_.rank, decision_.inputs, bounded, decision_.streams(),
-                              call_.device != nullptr ? nullptr : call_.recv},  // which the host cannot read
-                             decision_.rounding);
-  o.expected_ratio = decision_.ratio;
-  o.raw_below = decision_.choice.raw_below;
-  if (decision_.streams()) o.coding = call::to_c(decision_.spec.coding);
-  o.split = decision_.choice.provider == Provider::schedules ? decision_.choice.split : 0;
-  o.why = decision_.choice.why;
-  if (decision_.needs.range && call_.settings.options.bound_kind == STRETTO_BOUND_RELATIVE) o.ranges = &merged_.values;
-  if (merged_.devices > 0 && comm_.size > 1) o.device_carrier = call_.messages ? call_.messages->name() : "host";
-  report(o, out);
+  if (!call_.settings.options.report) return;
+  const Shape shape = shape_of(call_);
+  const bool devices = moved_ && merged_.devices > 0 && comm_.size > 1;
+  report({.comm = comm_,
+          .shape = shape,
+          .options = call_.settings.options,
+          .decision = decision_,
+          .moved = moved_,
+          .ran = moved_ ? &ran_ : nullptr,
+          .result = call_.device ? nullptr : call_.recv,
+          .on_device = call_.device != nullptr,
+          .ranges = &merged_.values,
+          .device_carrier = !devices         ? ""
+                            : call_.messages ? call_.messages->name()
+                                             : "host",
+          .agree_seconds = agree_seconds_,
+          .seconds = seconds()});
 }
 
 Status Operation::status() const noexcept {
