@@ -12,7 +12,7 @@ namespace stretto::api {
 // A call that succeeded.
 struct EndedCall {
   stretto_comm_s& comm;
-  const call::Shape& shape;
+  call::Shape shape;
   const stretto_options& options;
   const select::Decision& decision;
   bool moved = true;                    // false: an agreement was all

@@ -44,10 +44,10 @@ void Operation::lead(Guard& guard) noexcept {
 }
 
 // The engine's wait gives the core away. False: there is other work, or no such wait.
-bool Operation::wait_alone() noexcept {
+bool Operation::wait_alone() noexcept try {
   if (comm_.live.size() != 1) return false;
-  if (exchange_.active()) {
-    leave_exchange(exchange_.wait());
+  if (exchanges_.request.active()) {
+    leave_exchange(exchanges_.request.wait());
   } else if (meeting_) {
     Status s = Status::ok;
     meeting_->wait(&s, nullptr);
@@ -59,6 +59,9 @@ bool Operation::wait_alone() noexcept {
     leave_running(s);
   }
   if (!done()) advance(true, true);
+  return true;
+} catch (...) {
+  lose(no_memory());
   return true;
 }
 
