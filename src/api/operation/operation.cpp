@@ -93,12 +93,6 @@ void Operation::meet() noexcept {
   if (s != Status::ok) lose(s);
 }
 
-void Operation::agree() {
-  if (!exchanges_.is_signed) exchanges_.sign(comm_, call_, decision_.needs, Status::ok);
-  state_ = State::agreeing;
-  if (const Status s = exchanges_.start_signatures(comm_, call_); s != Status::ok) lose(s);
-}
-
 // If all words are equal and nothing more is needed, the ranks have agreed; else they exchange signatures.
 void Operation::leave_comparing() noexcept {
   bool same = false;
@@ -160,15 +154,49 @@ void Operation::leave_agreeing(Status s) noexcept {
   }
 }
 
+// Failures here are equal on every rank, but for missing memory.
 void Operation::leave_agreed() {
   if (comm_.broken) {
     finish(fail(Status::timeout, "not started; the communicator is unusable: {}", comm_.broken_by.data()));
-  } else if (counts_at_root(call_.collective) && exchanges_.all_counts.empty()) {
+    return;
+  }
+  if (counts_at_root(call_.collective) && exchanges_.all_counts.empty()) {
     state_ = State::counting;
     if (const Status s = exchanges_.start_counts(comm_, call_); s != Status::ok) lose(s);
-  } else {
-    start_data();
+    return;
   }
+  state_ = State::running;
+  moved_ = true;
+  select::Agreement agreed = exchanges_.agreement();
+  if (exact_) agreed.ratios = {};
+  const bool mixed =
+      exchanges_.merged.devices > 0 && exchanges_.merged.devices < static_cast<std::uint32_t>(comm_.size);
+  if (const Status s = link(comm_, exchanges_.merged, &call_); s != Status::ok) {
+    leave_running(s, s == Status::unsupported);
+    return;
+  }
+  // If any buffers are on a device, no rank uses a backend that cannot access them. A rank may have missed a refusal
+  // while others met in memory.
+  if (exchanges_.merged.devices > 0) decision_.made = false;
+  select::Support support = mixed || exact_ ? select::Support{} : comm_.backends.serve(call_);
+  // A device's costs count if every rank knows of it.
+  support.device = exchanges_.merged.devices > 0 && (decision_.needs.any() || comm_.size == 1);
+  support.staged = support.device && call_.messages == nullptr;
+  const auto& peer = comm_.device_link.peer;
+  if (support.device && peer && call_.messages == peer.get()) support.reaching = peer->most_on_a_device();
+  Status s = comm_.selector.complete(call_, agreed, support, &decision_);
+  if (s != Status::ok && goes_exact(s)) {
+    leave_agreed();
+    return;
+  }
+  if (exact_) decision_.choice.why.reason = select::Reason::refused;
+  const bool complete = s == Status::ok;
+  if (complete && (!chosen().starts(call_) || starts_in_turn())) {
+    state_ = State::queued;
+    if (comm_.size == 1 || starts_in_turn()) advance(false, comm_.size == 1);  // one rank waits for no other
+    return;
+  }
+  started(complete ? chosen().start(call_, decision_, &pending_) : s, !complete);
 }
 
 void Operation::leave_counting(Status s) {
@@ -194,42 +222,6 @@ bool Operation::goes_exact(Status refusal) noexcept {
   decision_.ratio = 1;
   decision_.made = false;
   return true;
-}
-
-// Failures here are equal on every rank, but for missing memory.
-void Operation::start_data() {
-  state_ = State::running;
-  moved_ = true;
-  select::Agreement agreed = exchanges_.agreement();
-  if (exact_) agreed.ratios = {};
-  const bool mixed =
-      exchanges_.merged.devices > 0 && exchanges_.merged.devices < static_cast<std::uint32_t>(comm_.size);
-  if (const Status s = link(comm_, exchanges_.merged, &call_); s != Status::ok) {
-    leave_running(s, s == Status::unsupported);
-    return;
-  }
-  // If any buffers are on a device, no rank uses a backend that cannot access them. A rank may have missed a refusal
-  // while others met in memory.
-  if (exchanges_.merged.devices > 0) decision_.made = false;
-  select::Support support = mixed || exact_ ? select::Support{} : comm_.backends.serve(call_);
-  // A device's costs count if every rank knows of it.
-  support.device = exchanges_.merged.devices > 0 && (decision_.needs.any() || comm_.size == 1);
-  support.staged = support.device && call_.messages == nullptr;
-  const auto& peer = comm_.device_link.peer;
-  if (support.device && peer && call_.messages == peer.get()) support.reaching = peer->most_on_a_device();
-  Status s = comm_.selector.complete(call_, agreed, support, &decision_);
-  if (s != Status::ok && goes_exact(s)) {
-    start_data();
-    return;
-  }
-  if (exact_) decision_.choice.why.reason = select::Reason::refused;
-  const bool complete = s == Status::ok;
-  if (complete && (!chosen().starts(call_) || starts_in_turn())) {
-    state_ = State::queued;
-    if (comm_.size == 1 || starts_in_turn()) advance(false, comm_.size == 1);  // one rank waits for no other
-    return;
-  }
-  started(complete ? chosen().start(call_, decision_, &pending_) : s, !complete);
 }
 
 void Operation::started(Status s, bool certain) noexcept {
@@ -280,8 +272,6 @@ void Operation::leave_running(Status s, bool certain) noexcept {
   finish(s);
 }
 
-void Operation::leave_exchange(Status s) { state_ == State::agreeing ? leave_agreeing(s) : leave_counting(s); }
-
 void Operation::advance(bool may_start_data, bool may_block) noexcept try {
   bool ended = false;
   if (waits_in_line()) {
@@ -290,13 +280,18 @@ void Operation::advance(bool may_start_data, bool may_block) noexcept try {
     else if (state_ == State::queued && starts_in_turn() ? is_its_turn() : may_block && comm_.live.front() == this)
       state_ == State::comparing ? leave_comparing() : leave_queued();
   } else if (exchanges_.request.active()) {
-    if (const Status s = exchanges_.request.test(&ended); ended) leave_exchange(s);
+    const Status s = exchanges_.request.test(&ended);
+    if (ended) state_ == State::agreeing ? leave_agreeing(s) : leave_counting(s);
   } else if (meeting_) {
     if (const Status s = meeting_->test(&ended, nullptr); ended) leave_meeting(s);
   } else if (pending_) {
     test_data();
   }
-  if (state_ == State::signing && is_first_to_sign()) agree();
+  if (state_ == State::signing && is_first_to_sign()) {
+    state_ = State::agreeing;
+    if (!exchanges_.is_signed) exchanges_.sign(comm_, call_, decision_.needs, Status::ok);
+    if (const Status s = exchanges_.start_signatures(comm_, call_); s != Status::ok) lose(s);
+  }
   // Ranks wait for one another to link devices: on the caller's own thread, which holds up no other call.
   const bool links =
       exchanges_.merged.devices == static_cast<std::uint32_t>(comm_.size) && comm_.size > 1 && !comm_.device_link.made;

@@ -32,7 +32,7 @@ class Operation {
   // already, and must exchange signatures.
   void start(Call&& call, select::Decision&& decision, Status own, bool compared = false) noexcept;
 
-  // Between start() and the return to the caller: does the lead steps of a tree that communication cores drive. Gives
+  // Between a nonblocking call's start() and the return to the caller: publishes it, and does the lead steps of a tree that communication cores drive. Gives
   // up if nothing moves for a moment, since a nonblocking call may not wait for other ranks. `guard` as in wait().
   void lead(Guard& guard) noexcept;
 
@@ -85,14 +85,11 @@ class Operation {
   void leave_counting(Status s);
   void leave_queued() noexcept;
   void leave_running(Status s, bool certain = false) noexcept;
-  void leave_exchange(Status s);
 
   bool meets_in_memory() const noexcept;
   void meet() noexcept;
   void compared(Status s, bool same) noexcept;
-  void agree();
   bool goes_exact(Status refusal) noexcept;
-  void start_data();
   void started(Status s, bool certain) noexcept;
   void test_data() noexcept;
   bool is_first_to_sign() const noexcept;
@@ -134,10 +131,6 @@ class Operation {
 struct stretto_request_s {
   explicit stretto_request_s(stretto_comm_s& c) noexcept : comm(c) {}
 
-  void start(stretto::api::Call&& call, stretto::select::Decision&& decision, stretto::Status own) noexcept {
-    operation.emplace(comm).start(std::move(call), std::move(decision), own);
-    operation->publish();
-  }
   bool runs() const noexcept { return operation && !operation->done(); }  // precondition: the guard is held
   bool settled() const noexcept { return !operation || operation->settled(); }
 

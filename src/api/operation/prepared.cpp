@@ -164,14 +164,16 @@ bool compares_words(const Call& call, const stretto_comm_s& comm) noexcept {
 }
 
 Status run_anew(stretto_comm_s* comm, const stretto_options* options, const stretto_call& record,
-                const PreparedName* as, bool compared) noexcept {
+                const PreparedName* as, bool compared, std::optional<void*> stream) noexcept {
   if (const Status s = usable(comm); s != Status::ok) return s;
   Guard guard = comm->guard();
+  if (stream) comm->prepared.ask_for_devices();
   Call call;
+  call.stream = stream;
   select::Decision decision;
   const Status own = form(*comm, options, record, &call, &decision);
-  if (Status s = own;
-      own == Status::ok && !call.device && !compared && run_at_once(*comm, call, decision, as, &s, &compared))
+  if (Status s = own; own == Status::ok && !call.device && !stream && !compared &&
+                      run_at_once(*comm, call, decision, as, &s, &compared))
     return s;
   Operation operation(*comm);
   operation.start(std::move(call), std::move(decision), own, compared);

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 
 #include "backend/backend.hpp"
 #include "base/status.hpp"
@@ -105,8 +106,9 @@ class PreparedCalls {
 bool compares_words(const call::Call& call, const stretto_comm_s& comm) noexcept;
 
 // Runs a blocking call that no prepared call is equal to, and keeps it under the name `as`, or, where that is null,
-// by its arguments. `compared`: the ranks have compared words already.
+// by its arguments. `compared`: the ranks have compared words already. A call in the order of a `stream` is not kept.
 Status run_anew(stretto_comm_s* comm, const stretto_options* options, const stretto_call& record,
-                const PreparedName* as = nullptr, bool compared = false) noexcept;
+                const PreparedName* as = nullptr, bool compared = false,
+                std::optional<void*> stream = std::nullopt) noexcept;
 
 }  // namespace stretto::api
