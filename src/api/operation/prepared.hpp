@@ -5,7 +5,6 @@
 #pragma once
 
 #include <array>
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -31,8 +30,9 @@ struct PreparedKey {
             (a.words[3] ^ b.words[3]) | (a.words[4] ^ b.words[4])) == 0;
   }
   std::size_t hash() const noexcept {
-    const std::uint64_t h = (words[0] ^ std::rotl(words[3], 24)) * 0xD6E8FEB86659FD93u ^
-                            (words[1] ^ std::rotl(words[2], 32) ^ std::rotl(words[4], 44)) * 0xA0761D6478BD642Fu;
+    const std::uint64_t h = words[0] * 0xD6E8FEB86659FD93u ^ words[1] * 0xA0761D6478BD642Fu ^
+                            words[2] * 0xE7037ED1A0B428DBu ^ words[3] * 0x8EBC6AF09C88C6E3u ^
+                            words[4] * 0x589965CC75374CC3u;
     return (h ^ h >> 32) * 0x9E3779B97F4A7C15u >> 58;
   }
 };
