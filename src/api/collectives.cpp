@@ -8,22 +8,6 @@ using namespace stretto::api;
 
 namespace {
 
-[[gnu::noinline]] stretto_status run_anew(stretto_comm comm, const stretto_options* options, const stretto_call& record,
-                                          bool compared) noexcept {
-  if (const Status s = usable(comm); s != Status::ok) return to_c(s);
-  Guard guard = comm->guard();
-  comm->prepared.passed_by();
-  Call call;
-  select::Decision decision;
-  const Status own = form(*comm, options, record, &call, &decision);
-  if (Status s = own;
-      own == Status::ok && !call.device && !compared && run_at_once(*comm, call, decision, &s, &compared))
-    return to_c(s);
-  Operation operation(*comm);
-  operation.start(std::move(call), std::move(decision), own, compared);
-  return to_c(operation.wait(guard));
-}
-
 // Inlined where the collective is known, so that a prepared call costs one comparison.
 [[gnu::always_inline]] inline stretto_status run(stretto_comm comm, const stretto_options* options,
                                                  const stretto_call& record) noexcept {
@@ -38,7 +22,7 @@ namespace {
                              &compared))
       return to_c(s);
   }
-  return run_anew(comm, options, record, compared);
+  return to_c(run_anew(comm, options, record, nullptr, compared));
 }
 
 }  // namespace

@@ -113,7 +113,7 @@ struct stretto_comm_s {
   stretto::backend::ScheduleCache exchanges;
   stretto::select::Selector selector;
   // One cache line: the data that a prepared call reads.
-  alignas(64) stretto::api::PreparedByCall prepared;
+  alignas(64) stretto::api::PreparedCalls prepared;
   std::vector<stretto::api::Operation*> live;  // not complete, in the order of their calls
   std::atomic<bool> in_flight{false};
   std::atomic<unsigned> serves_in{stretto::fork_generation()};  // `born` until it is broken, then none
@@ -138,14 +138,9 @@ namespace stretto::api {
 
 Status usable(const stretto_comm_s* comm) noexcept;
 
-inline bool Prepared::holds(const stretto_comm_s& comm) const noexcept {
-  return generation_ == comm.prepared.generation() && is_current(comm);
-}
-
-inline bool Prepared::is_current(const stretto_comm_s& comm) const noexcept { return comm.is_free(); }
-
-inline Status Prepared::run(stretto_comm_s& comm, const void* send, void* recv, double timeout) const noexcept {
-  const Status s = call_->run(send, recv, timeout);
+inline Status PreparedCalls::Line::run(stretto_comm_s& comm, const void* send, void* recv,
+                                       double timeout) const noexcept {
+  const Status s = call->run(send, recv, timeout);
   if (s != Status::ok) comm.give_up(s, message());  // the state of the other ranks is uncertain
   return s;
 }

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <cstring>
 
+#include "api/communicator.hpp"
+#include "api/rounding.hpp"
 #include "call/enums.hpp"
 
 namespace stretto::api {
@@ -15,11 +17,19 @@ void set_name(char (&to)[STRETTO_NAME_MAX], const char* name) noexcept {
   to[n] = 0;
 }
 
-// Streams that only move are compressed once, but for cprp2p's.
-const char* payload_of(const Outcome& o) noexcept {
-  const bool once =
-      !call::reduces(o.collective) && o.payload > STRETTO_PAYLOAD_RAW && o.payload != STRETTO_PAYLOAD_CPRP2P;
-  return once ? "compress_once" : call::payload_name(o.payload);
+// A device gets the payload that was asked for. Streams that only move are compressed once, but for cprp2p's.
+const char* payload_of(const select::Decision& d, call::Collective collective, bool on_device) noexcept {
+  stretto_payload p = d.payload;
+  if (on_device && p == STRETTO_PAYLOAD_FUSED && d.spec.codes != payload::Codes::in_passing)
+    p = d.spec.codes == payload::Codes::when_met ? STRETTO_PAYLOAD_QUANTISED : STRETTO_PAYLOAD_QUANTISED_AHEAD;
+  const bool once = !call::reduces(collective) && p > STRETTO_PAYLOAD_RAW && p != STRETTO_PAYLOAD_CPRP2P;
+  return once ? "compress_once" : call::payload_name(p);
+}
+
+const char* algorithm_of(const EndedCall& c) noexcept {
+  if (!c.moved) return "agreement";
+  const char* const backend = c.comm.backends.of(c.decision.choice.provider, c.on_device).name();
+  return backend ? backend : c.ran->algorithm.data();
 }
 
 void tell_range(const codec::Ranges& values, stretto_report* r) noexcept {
@@ -30,43 +40,51 @@ void tell_range(const codec::Ranges& values, stretto_report* r) noexcept {
 
 }  // namespace
 
-void report(const Outcome& o, stretto_report* out) noexcept {
+void report(const EndedCall& c) noexcept {
+  stretto_report* const out = c.options.report;
   if (!out) return;
+  static const select::Decision none;
+  const select::Decision& d = c.moved ? c.decision : none;
+  const select::Choice& choice = d.choice;
+  const bool scheduled = choice.provider == Provider::schedules;
+  const bool bounded = c.options.bound_kind != STRETTO_BOUND_NONE;
   stretto_report r = STRETTO_REPORT_INIT;
-  set_name(r.algorithm, o.algorithm);
-  set_name(r.payload, payload_of(o));
-  r.contributions = o.contributions;
+  set_name(r.algorithm, algorithm_of(c));
+  set_name(r.payload, payload_of(d, c.shape.collective, c.on_device));
+  r.contributions = d.contributions;
   r.ratio = 1;
-  if (o.ran) {
-    r.raw_bytes = o.ran->raw_bytes;
-    r.bytes_sent = o.ran->bytes_sent;
-    r.ratio = o.ran->ratio();
-    r.wait_seconds = o.ran->wait_seconds;
-    if (o.payload > STRETTO_PAYLOAD_RAW)
-      r.codec_seconds = o.ran->compress_seconds + o.ran->decompress_seconds + o.ran->combine_seconds;
+  if (c.ran) {
+    r.raw_bytes = c.ran->raw_bytes;
+    r.bytes_sent = c.ran->bytes_sent;
+    r.ratio = c.ran->ratio();
+    r.wait_seconds = c.ran->wait_seconds;
+    if (d.payload > STRETTO_PAYLOAD_RAW)
+      r.codec_seconds = c.ran->compress_seconds + c.ran->decompress_seconds + c.ran->combine_seconds;
   }
-  r.bytes_known = o.bytes_known;
-  r.eps = o.eps;
-  r.promised_error = o.error;
+  r.bytes_known = !c.moved || scheduled || choice.through_nodes() || d.streams();
+  r.eps = d.eps;
+  r.promised_error = d.error;
+  double rounding = 0;
+  if (c.moved && asks_for_rounding(*out))
+    rounding = rounding_of({c.shape, c.comm.rank, d.inputs, bounded, d.streams(), c.result}, d.rounding);
   if (has_rounding(*out) && !asks_for_rounding(*out))
     r.error_with_rounding = HUGE_VAL;
   else
-    r.error_with_rounding = o.rounding > 0 ? std::nextafter(o.error + o.rounding, HUGE_VAL) : o.error;
-  r.agree_seconds = o.agree_seconds;
-  r.seconds = o.seconds;
-  r.predicted_seconds = o.why.seconds;
-  r.mpi_seconds = o.why.mpi;
-  set_name(r.reason, select::name(o.why.reason));
-  set_name(r.profile, o.profile);
-  r.expected_ratio = o.expected_ratio;
-  r.raw_below = o.raw_below;
-  r.coding = o.coding;
-  r.split = o.split;
-  set_name(r.device_carrier, o.device_carrier);
-  if (o.ranges) tell_range(*o.ranges, &r);
-  const std::size_t size = out->size;
-  r.size = size;
-  std::memcpy(out, &r, std::min(size, sizeof r));
+    r.error_with_rounding = rounding > 0 ? std::nextafter(d.error + rounding, HUGE_VAL) : d.error;
+  r.agree_seconds = c.agree_seconds;
+  r.seconds = c.seconds;
+  r.predicted_seconds = choice.why.seconds;
+  r.mpi_seconds = choice.why.mpi;
+  set_name(r.reason, select::name(c.moved ? choice.why.reason : select::Reason::agreement));
+  set_name(r.profile, c.comm.selector.choices().messages());
+  r.expected_ratio = d.ratio;
+  r.raw_below = choice.raw_below;
+  if (d.streams()) r.coding = call::to_c(d.spec.coding);
+  r.split = scheduled ? choice.split : 0;
+  set_name(r.device_carrier, c.device_carrier);
+  if (c.ranges && d.needs.range && c.options.bound_kind == STRETTO_BOUND_RELATIVE) tell_range(*c.ranges, &r);
+  r.size = out->size;
+  std::memcpy(out, &r, std::min(out->size, sizeof r));
 }
 
 }  // namespace stretto::api

@@ -2,30 +2,26 @@
 
 #include "call/call.hpp"
 #include "engine/engine.hpp"
-#include "select/rationale.hpp"
+#include "select/decision.hpp"
 #include "stretto/stretto.h"
+
+struct stretto_comm_s;
 
 namespace stretto::api {
 
-inline constexpr const char* agreement_name = "agreement";
-
-struct Outcome {
-  const char* algorithm = "";
-  call::Collective collective{};
-  stretto_payload payload = STRETTO_PAYLOAD_RAW;
-  std::uint64_t contributions = 1;
-  const engine::Report* ran = nullptr;
-  bool bytes_known = false;
-  double eps = 0, error = 0, expected_ratio = 1;
-  double rounding = 0;  // beyond `error`, of additions and of the result; infinite: not known
-  std::uint64_t raw_below = 0;
-  stretto_coding coding = STRETTO_CODING_AUTO;
-  int split = 0;
-  select::Rationale why;
-  const char* profile = "";
-  const codec::Ranges* ranges = nullptr;
-  double agree_seconds = 0, seconds = 0;
+// A call that succeeded.
+struct EndedCall {
+  stretto_comm_s& comm;
+  call::Shape shape;
+  const stretto_options& options;
+  const select::Decision& decision;
+  bool moved = true;                    // false: an agreement was all
+  const engine::Report* ran = nullptr;  // null: the backend counts no bytes
+  const void* result = nullptr;         // null: the host cannot read it
+  bool on_device = false;
+  const codec::Ranges* ranges = nullptr;  // of all ranks' values, where the decision needs them
   const char* device_carrier = "";
+  double agree_seconds = 0, seconds = 0;
 };
 
 inline bool has_rounding(const stretto_report& out) noexcept {
@@ -37,7 +33,7 @@ inline bool asks_for_rounding(const stretto_report& out) noexcept {
   return has_rounding(out) && !(out.error_with_rounding < 0);
 }
 
-// Fills as much of *out as its size says; null: nothing.
-void report(const Outcome& outcome, stretto_report* out) noexcept;
+// Fills as much of options.report as its size says; null: nothing.
+void report(const EndedCall& call) noexcept;
 
 }  // namespace stretto::api

@@ -9,12 +9,10 @@
 
 #include "../launched.hpp"
 #include "api/communicator.hpp"
-#include "mpi/calls/buffers.hpp"
 #include "mpi/calls/serve.hpp"
 #include "mpi/process/communicators.hpp"
 
 using namespace stretto::mpi;
-using stretto::api::Prepared;
 
 namespace {
 
@@ -47,31 +45,25 @@ class PreparedCalls : public testing::Test {
     return made;
   }
 
-  PassedBuffers serve_it(const WrappedCall& call) {
+  void serve_it(const WrappedCall& call) {
     Shape shape;
     EXPECT_EQ(shape_of(call, c, &shape), nullptr);
     stretto_options o = STRETTO_OPTIONS_INIT;
     o.check = 0;
     o.timeout = limit;
-    PassedBuffers passed;
-    EXPECT_EQ(serve(call, c, shape, o, &passed), STRETTO_OK) << stretto_message();
-    return passed;
+    EXPECT_EQ(serve(call, c, shape, o, true), STRETTO_OK) << stretto_message();
   }
 
-  // Runs a call like the library. True if it was cached.
+  // Runs a call like the library. True if it was kept.
   bool perform(const WrappedCall& call) {
     stretto_status s = STRETTO_OK;
-    if (prepared.again(call, c, limit, &s)) {
-      EXPECT_EQ(s, STRETTO_OK) << stretto_message();
-      return true;
-    }
-    const PassedBuffers passed = serve_it(call);
-    prepared.keep(call, c, passed);
-    return false;
+    const bool kept = again(call, c, limit, &s);
+    EXPECT_EQ(s, STRETTO_OK) << stretto_message();
+    if (!kept) serve_it(call);
+    return kept;
   }
 
   Communicator c{MPI_COMM_WORLD};
-  PreparedByArguments prepared;
   std::vector<int> in, out;
 };
 
@@ -100,7 +92,7 @@ TEST_F(PreparedCalls, AreToldFromOthersByAllThatDecides) {
   others[4].sendbuf = MPI_IN_PLACE;
   others[5].operation = Function::reduce_scatter_block;
   stretto_status s = STRETTO_OK;
-  for (const WrappedCall& other : others) EXPECT_FALSE(prepared.again(other, c, limit, &s));
+  for (const WrappedCall& other : others) EXPECT_FALSE(again(other, c, limit, &s));
   EXPECT_TRUE(perform(repeated));
 }
 
@@ -137,7 +129,7 @@ TEST_F(PreparedCalls, EndWithTheCommunicator) {
   for (int k = 0; k < few; ++k) perform(repeated);
   c.comm->give_up(stretto::Status::internal, "the test ends it");
   stretto_status s = STRETTO_OK;
-  EXPECT_FALSE(prepared.again(repeated, c, limit, &s));
+  EXPECT_FALSE(again(repeated, c, limit, &s));
 }
 
 TEST_F(PreparedCalls, EndWhereTheNativeCollectivesAreChosenAnew) {
@@ -145,7 +137,7 @@ TEST_F(PreparedCalls, EndWhereTheNativeCollectivesAreChosenAnew) {
   for (int k = 0; k < few; ++k) perform(repeated);
   c.comm->prepared.forget();
   stretto_status s = STRETTO_OK;
-  EXPECT_FALSE(prepared.again(repeated, c, limit, &s));
+  EXPECT_FALSE(again(repeated, c, limit, &s));
 }
 
 // One rank meets other calls on its lines, and forgets this one every now and then.
@@ -155,7 +147,7 @@ TEST_F(PreparedCalls, MayBeKeptBySomeRanksOnly) {
   for (int k = 0; k < 8000; ++k) {
     out[0] = out[long_count - 1] = -1;
     if (c.rank == 0 && k % 2 == 0)
-      prepared.keep(repeated, c, serve_it(repeated));
+      serve_it(repeated);
     else
       perform(repeated);
     ASSERT_TRUE(out[0] == expected && out[long_count - 1] == expected) << "call " << k;

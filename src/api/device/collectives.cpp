@@ -1,6 +1,6 @@
-#include "api/operation/form.hpp"
-#include "api/operation/operation.hpp"
+#include "api/communicator.hpp"
 #include "call/enums.hpp"
+#include "call/record.hpp"
 #include "device/loader.hpp"
 #include "device/memory_kind.hpp"
 #include "stretto/stretto_cuda_collectives.h"
@@ -12,17 +12,7 @@ namespace {
 
 stretto_status run(stretto_comm comm, const stretto_options* options, const stretto_call& record,
                    void* stream) noexcept {
-  if (const Status s = usable(comm); s != Status::ok) return to_c(s);
-  Guard guard = comm->guard();
-  comm->prepared.passed_by();
-  comm->prepared.ask_for_devices();
-  Call call;
-  call.stream = stream;
-  select::Decision decision;
-  const Status own = form(*comm, options, record, &call, &decision);
-  Operation operation(*comm);
-  operation.start(std::move(call), std::move(decision), own);
-  return to_c(operation.wait(guard));
+  return to_c(run_anew(comm, options, record, nullptr, false, stream));
 }
 
 // Locks the communicator and gives its device, made on the current one if `make`. Null: it has none.

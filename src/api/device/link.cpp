@@ -11,8 +11,12 @@
 #include "api/communicator.hpp"
 #include "api/creation/modules.hpp"
 #include "api/device/native.hpp"
-#include "api/operation/operation.hpp"
+#include "api/device/placement.hpp"
+#include "api/operation/exchanges.hpp"
+#include "call/enums.hpp"
+#include "call/schedule_names.hpp"
 #include "carrier/paced.hpp"
+#include "select/forced.hpp"
 
 namespace stretto::api {
 namespace {
@@ -199,6 +203,41 @@ Status link_devices(stretto_comm_s& comm, double timeout) noexcept {
   } catch (...) {
     return fail(Status::out_of_memory, std::string_view("no memory to let devices exchange messages"));
   }
+}
+
+namespace {
+
+Status force_native(const stretto_comm_s& comm, bool all_on_devices, Call* call) {
+  const DeviceLink& link = comm.device_link;
+  if (!all_on_devices)
+    return fail(Status::unsupported,
+                "schedule {} in the memory of devices needs every rank's buffers there, and options.check = 1",
+                call::native_name);
+  if (!link.library)
+    return fail(Status::unsupported, "schedule {} in the memory of devices needs NCCL on 2 ranks or more: {}",
+                call::native_name, comm.size == 1 ? "there is one" : link.why_no_library.c_str());
+  if (!comm.backends.device->serves(*call))
+    return fail(Status::unsupported, "{} has no {}{} of {}{}{}", link.library->name(),
+                call->nonblocking ? "started " : "", name(call->collective), type_name(call->type),
+                reduces(call->collective) ? " by " : "", reduces(call->collective) ? op_name(call->op) : "");
+  call->settings.schedule = call::native_name;
+  return Status::ok;
+}
+
+}  // namespace
+
+Status link(stretto_comm_s& comm, const Signature& merged, Call* call) {
+  const auto all = static_cast<std::uint32_t>(comm.size);
+  if (merged.captured > 0 && merged.captured < all)
+    return fail(Status::unsupported,
+                "the streams of {} of {} ranks are captured in a graph: all must be, and options.check be 1",
+                merged.captured, all);
+  const bool native = select::forced_provider(*call) == Provider::mpi || merged.captured > 0;
+  if (merged.devices == all) {
+    if (const Status s = link_devices(comm, timeout_of(call->settings.options)); s != Status::ok) return s;
+    call->messages = comm.device_link.messages();
+  }
+  return native && merged.devices > 0 ? force_native(comm, merged.devices == all, call) : Status::ok;
 }
 
 }  // namespace stretto::api

@@ -2,6 +2,7 @@
 
 #include "api/communicator.hpp"
 #include "base/status.hpp"
+#include "call/agreement.hpp"
 #include "call/call.hpp"
 
 namespace stretto::api {
@@ -15,6 +16,10 @@ bool on_device(const void* send, const void* recv) noexcept;
 
 // place() would accept these buffers' memories. Null: this rank has none.
 bool are_together(stretto_comm_s& comm, const void* send, const void* recv) noexcept;
+
+// Once the ranks agree. If all have their buffers on devices, messages may cross between these; a native collective
+// that is asked for is then the devices'. Refusals are equal on all ranks. Throws std::bad_alloc.
+Status link(stretto_comm_s& comm, const Signature& merged, Call* call);
 
 Status find_values(stretto_comm_s& comm, Call* call) noexcept;
 

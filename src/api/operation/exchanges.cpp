@@ -1,8 +1,9 @@
-// Ranks agree in one small allreduce.
+#include "api/operation/exchanges.hpp"
+
 #include <algorithm>
 #include <cstring>
 
-#include "api/operation/operation.hpp"
+#include "select/signature.hpp"
 
 namespace stretto::api {
 namespace {
@@ -36,50 +37,51 @@ Status exchange_words(stretto_comm_s& comm, engine::Engine& engine, const void* 
   return engine.start(c, request);
 }
 
-Status Operation::exchange_signatures() noexcept {
-  try {
-    payload::Spec spec;
-    spec.type = payload::Type::u64;
-    spec.op = payload::Op::user;
-    spec.user = {merge_words, nullptr, true};
-    return exchange_words(comm_, comm_.agreement, &own_, &merged_, signature_words, spec,
-                          timeout_of(call_.settings.options), &exchange_);
-  } catch (...) {
-    return fail(Status::out_of_memory, std::string_view("no memory for the agreement"));
-  }
+void Exchanges::sign(const stretto_comm_s& comm, const Call& call, const select::Needs& needs,
+                     Status failure) noexcept {
+  own = select::signature_of(call, needs, failure, comm.rank, comm.size);
+  if (needs.sample && !call.nonblocking) own.took = comm.selector.took(call);
+  merged = own;
+  is_signed = true;
+}
+
+void Exchanges::take_equal_words(int ranks) noexcept {
+  merged.devices *= static_cast<std::uint32_t>(ranks);
+  merged.captured *= static_cast<std::uint32_t>(ranks);
+}
+
+Status Exchanges::start_signatures(stretto_comm_s& comm, const Call& call) {
+  payload::Spec spec;
+  spec.type = payload::Type::u64;
+  spec.op = payload::Op::user;
+  spec.user = {merge_words, nullptr, true};
+  return exchange_words(comm, comm.agreement, &own, &merged, signature_words, spec, timeout_of(call.settings.options),
+                        &request);
 }
 
 // If only the root knows all counts, and each rank its own, all learn both: p words of the ranks, p of the root.
-Status Operation::exchange_counts() noexcept {
-  try {
-    const auto p = static_cast<std::size_t>(comm_.size), r = static_cast<std::size_t>(comm_.rank);
-    own_counts_.assign(2 * p, 0);
-    all_counts_.assign(2 * p, 0);
-    own_counts_[r] = call_.count;
-    if (comm_.rank == call_.root) std::copy(call_.counts.begin(), call_.counts.end(), own_counts_.begin() + comm_.size);
-    payload::Spec spec;
-    spec.type = payload::Type::u64;
-    spec.op = payload::Op::max;
-    return exchange_words(comm_, comm_.data, own_counts_.data(), all_counts_.data(), 2 * p, spec,
-                          timeout_of(call_.settings.options), &exchange_);
-  } catch (...) {
-    return fail(Status::out_of_memory, std::string_view("no memory to exchange counts"));
-  }
+Status Exchanges::start_counts(stretto_comm_s& comm, const Call& call) {
+  const auto p = static_cast<std::size_t>(comm.size), r = static_cast<std::size_t>(comm.rank);
+  own_counts.assign(2 * p, 0);
+  all_counts.assign(2 * p, 0);
+  own_counts[r] = call.count;
+  if (comm.rank == call.root) std::copy(call.counts.begin(), call.counts.end(), own_counts.begin() + comm.size);
+  payload::Spec spec;
+  spec.type = payload::Type::u64;
+  spec.op = payload::Op::max;
+  return exchange_words(comm, comm.data, own_counts.data(), all_counts.data(), 2 * p, spec,
+                        timeout_of(call.settings.options), &request);
 }
 
-Status Operation::take_counts() noexcept {
-  const auto p = static_cast<std::size_t>(comm_.size);
+Status Exchanges::take_counts(const stretto_comm_s& comm, Call* call) const {
+  const auto p = static_cast<std::size_t>(comm.size);
   for (std::size_t r = 0; r < p; ++r)
-    if (all_counts_[r] != all_counts_[p + r])
-      return fail(Status::incompatible, "count differs: {} on rank {}, {} for it in counts of root {}", all_counts_[r],
-                  r, all_counts_[p + r], call_.root);
-  try {
-    call_.counts.assign(all_counts_.begin(), all_counts_.begin() + comm_.size);
-    if (comm_.rank != call_.root) call_.displs.clear();
-    return Status::ok;
-  } catch (...) {
-    return fail(Status::out_of_memory, std::string_view("no memory for the counts"));
-  }
+    if (all_counts[r] != all_counts[p + r])
+      return fail(Status::incompatible, "count differs: {} on rank {}, {} for it in counts of root {}", all_counts[r],
+                  r, all_counts[p + r], call->root);
+  call->counts.assign(all_counts.begin(), all_counts.begin() + comm.size);
+  if (comm.rank != call->root) call->displs.clear();
+  return Status::ok;
 }
 
 }  // namespace stretto::api

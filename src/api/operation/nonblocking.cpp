@@ -27,7 +27,7 @@ stretto_status start(stretto_comm comm, const stretto_options* options, stretto_
   call.nonblocking = true;
   select::Decision decision;
   const Status own = form(*comm, options, record, &call, &decision);
-  r->start(std::move(call), std::move(decision), own);
+  r->operation.emplace(*comm).start(std::move(call), std::move(decision), own);
   ++comm->requests;
   *request = r;
   CommunicationCores::mine().wake();

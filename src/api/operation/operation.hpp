@@ -16,16 +16,10 @@
 #include <utility>
 #include <vector>
 
-#include "api/communicator.hpp"
+#include "api/operation/exchanges.hpp"
 #include "base/status.hpp"
-#include "call/agreement.hpp"
-#include "engine/engine.hpp"
 
 namespace stretto::api {
-
-// One block, never cut, exact. `in` and `out` are borrowed. Throws std::bad_alloc.
-Status exchange_words(stretto_comm_s& comm, engine::Engine& engine, const void* in, void* out, std::size_t words,
-                      payload::Spec spec, double timeout, engine::Request* request);
 
 class Operation {
  public:
@@ -38,7 +32,7 @@ class Operation {
   // already, and must exchange signatures.
   void start(Call&& call, select::Decision&& decision, Status own, bool compared = false) noexcept;
 
-  // Between start() and the return to the caller: does the lead steps of a tree that communication cores drive. Gives
+  // Between a nonblocking call's start() and the return to the caller: publishes it, and does the lead steps of a tree that communication cores drive. Gives
   // up if nothing moves for a moment, since a nonblocking call may not wait for other ranks. `guard` as in wait().
   void lead(Guard& guard) noexcept;
 
@@ -83,31 +77,21 @@ class Operation {
   };
   using Clock = std::chrono::steady_clock;
 
+  // A function that is not noexcept throws std::bad_alloc, which advance() and wait_alone() catch.
   void leave_comparing() noexcept;
   void leave_meeting(Status s) noexcept;
   void leave_agreeing(Status s) noexcept;
-  void leave_agreed() noexcept;
-  void leave_counting(Status s) noexcept;
+  void leave_agreed();
+  void leave_counting(Status s);
   void leave_queued() noexcept;
   void leave_running(Status s, bool certain = false) noexcept;
-  void leave_exchange(Status s) noexcept;
 
-  int split() const noexcept;
   bool meets_in_memory() const noexcept;
   void meet() noexcept;
-  bool uniform() const noexcept;
   void compared(Status s, bool same) noexcept;
-  void sign(Status own) noexcept;
-  void agree() noexcept;
-  bool decide_again() noexcept;
-  bool waits_to_link() const noexcept;
-  Status link() noexcept;
-  Status force_native(bool all_on_devices) noexcept;
   bool goes_exact(Status refusal) noexcept;
-  void start_data() noexcept;
   void started(Status s, bool certain) noexcept;
   void test_data() noexcept;
-  void test_meeting() noexcept;
   bool is_first_to_sign() const noexcept;
   backend::Backend& chosen() const noexcept;
   bool starts_in_turn() const noexcept;  // precondition: decided
@@ -116,15 +100,10 @@ class Operation {
   bool waits_in_line() const noexcept { return state_ == State::comparing || state_ == State::queued; }
   void late(const Operation* first, double waited, const char* why) noexcept;
 
-  Status exchange_signatures() noexcept;
-  Status exchange_counts() noexcept;
-  Status take_counts() noexcept;
-
   void finish(Status s) noexcept;
-  void stop(Status s) noexcept;  // finish(), if the other ranks would wait for this one
-  void lose(Status s) noexcept;  // stop(), for a wait on which others depend
+  void lose(Status s) noexcept;  // finish(), where other ranks would wait for this one
   void keep_message() noexcept;
-  void report_outcome() noexcept;
+  static Status no_memory() noexcept;
   double seconds() const noexcept;
 
   stretto_comm_s& comm_;
@@ -133,10 +112,7 @@ class Operation {
   State state_ = State::idle;
   std::atomic<bool> settled_{false};
   bool moved_ = false;  // data; false: an agreement was all
-  Signature own_, merged_;
-  bool signed_ = false;
-  std::vector<std::uint64_t> own_counts_, all_counts_;
-  engine::Request exchange_;
+  Exchanges exchanges_;
   std::unique_ptr<backend::Pending> pending_;
   std::unique_ptr<backend::Meeting> meeting_;
   bool meeting_runs_ = false;
@@ -155,10 +131,6 @@ class Operation {
 struct stretto_request_s {
   explicit stretto_request_s(stretto_comm_s& c) noexcept : comm(c) {}
 
-  void start(stretto::api::Call&& call, stretto::select::Decision&& decision, stretto::Status own) noexcept {
-    operation.emplace(comm).start(std::move(call), std::move(decision), own);
-    operation->publish();
-  }
   bool runs() const noexcept { return operation && !operation->done(); }  // precondition: the guard is held
   bool settled() const noexcept { return !operation || operation->settled(); }
 

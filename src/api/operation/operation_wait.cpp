@@ -24,7 +24,10 @@ void let_others_progress(stretto_comm_s& comm) noexcept {
 
 void Operation::lead(Guard& guard) noexcept {
   constexpr std::chrono::milliseconds patience(10);
-  if (decision_.choice.split == 0 || done()) return;
+  if (decision_.choice.split == 0 || done()) {
+    publish();
+    return;
+  }
   const auto leads = [this] { return !done() && (!data_started() || (pending_ && pending_->leads())); };
   comm_.caller_leads = true;
   Clock::time_point since = Clock::now();
@@ -41,13 +44,15 @@ void Operation::lead(Guard& guard) noexcept {
     }
   }
   comm_.caller_leads = false;
+  publish();
 }
 
 // The engine's wait gives the core away. False: there is other work, or no such wait.
-bool Operation::wait_alone() noexcept {
+bool Operation::wait_alone() noexcept try {
   if (comm_.live.size() != 1) return false;
-  if (exchange_.active()) {
-    leave_exchange(exchange_.wait());
+  if (exchanges_.request.active()) {
+    const Status s = exchanges_.request.wait();
+    state_ == State::agreeing ? leave_agreeing(s) : leave_counting(s);
   } else if (meeting_) {
     Status s = Status::ok;
     meeting_->wait(&s, nullptr);
@@ -59,6 +64,9 @@ bool Operation::wait_alone() noexcept {
     leave_running(s);
   }
   if (!done()) advance(true, true);
+  return true;
+} catch (...) {
+  lose(no_memory());
   return true;
 }
 

@@ -55,7 +55,7 @@ stretto_status stretto_start(stretto_request request) {
     decision.known = false;
     own = fail(Status::out_of_memory, std::string_view("no memory to start a collective"));
   }
-  request->start(std::move(call), std::move(decision), own);
+  request->operation.emplace(comm).start(std::move(call), std::move(decision), own);
   CommunicationCores::mine().wake();
   request->operation->lead(guard);
   return STRETTO_OK;

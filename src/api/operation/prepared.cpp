@@ -1,10 +1,13 @@
 #include "api/operation/prepared.hpp"
 
+#include <bit>
 #include <chrono>
 #include <cmath>
 #include <cstring>
+#include <new>
 
-#include "api/communicator.hpp"
+#include "api/operation/form.hpp"
+#include "api/operation/operation.hpp"
 #include "api/report.hpp"
 #include "api/rounding.hpp"
 #include "call/agreement.hpp"
@@ -15,157 +18,166 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-bool fit(const stretto_options& o) noexcept {
-  return o.size == sizeof o && !std::isnan(o.timeout) && o.ignore_above == 0 && o.raw_below == 0 &&
-         o.coding == STRETTO_CODING_AUTO && (!o.report || o.report->size >= sizeof o.report->size);
-}
-
 double seconds_since(Clock::time_point t) noexcept { return std::chrono::duration<double>(Clock::now() - t).count(); }
 
-struct RunningCall {
-  const backend::Backend& backend;
-  select::Rationale why;
+// Timeout and report are each call's own. False: calls with these options are not kept.
+[[gnu::always_inline]] inline bool key_of(const Shape& s, std::uint8_t buffers, const stretto_options& o,
+                                          PreparedKey* key) noexcept {
+  const auto number = [](auto e) { return static_cast<std::uint64_t>(static_cast<std::uint32_t>(e)); };
+  const std::uint64_t type = number(s.type), op = number(s.op), bound = number(o.bound_kind), scope = number(o.scope),
+                      payload = number(o.payload);
+  if (o.size != sizeof o || std::isnan(o.timeout) || o.ignore_above != 0 || o.raw_below != 0 ||
+      o.coding != STRETTO_CODING_AUTO || (o.report && o.report->size < sizeof o.report->size) ||
+      (type | op | bound | scope | payload) > 0xFF)
+    return false;
+  const auto bit = [](bool b, int at) { return std::uint64_t{b} << at; };
+  const std::uint64_t kinds = PreparedKey::of_options | bit(rank_by_rank(s.collective, s.type, s.op, o), 2) |
+                              bit(o.schedule != nullptr, 3) | bit(o.reproducible != 0, 4) | bit(o.check != 0, 5);
+  key->words = {kinds | number(s.collective) << 8 | type << 16 | op << 24 | std::uint64_t{buffers} << 32 | bound << 40 |
+                    scope << 48 | payload << 56,
+                number(s.root), s.count, o.bound_kind == STRETTO_BOUND_NONE ? 0 : std::bit_cast<std::uint64_t>(o.bound),
+                o.segment};
+  return true;
+}
+
+// A decided call that blocks in its backend, and the word that its ranks compare first (0: none).
+struct AtOnce {
   const Shape& shape;
-  bool forced;
+  const stretto_options& options;
+  select::Provider provider;
+  select::Rationale why;
   std::uint64_t digest;
 };
 
-// With a digest the ranks first compare it: false if it differs, and nothing ran; true if it is equal on all ranks, or
-// the comparison failed.
-template <class Run>
-[[gnu::noinline]] bool compare_and_run(stretto_comm_s& comm, const RunningCall& running, const stretto_options& o,
-                                       const void* recv, const Run& run, Status* ended) noexcept {
-  const Collective collective = running.shape.collective;
+// False: the ranks' words differ, and nothing ran; true: it ran, or the comparison failed.
+[[gnu::noinline]] bool compare_and_run(stretto_comm_s& comm, const AtOnce& c, backend::PreparedCall& call,
+                                       const void* send, void* recv, Status* ended) noexcept {
+  const stretto_options& o = c.options;
   const Clock::time_point begun = o.report ? Clock::now() : Clock::time_point{};
   bool same = true;
   backend::NodeBackend* const node = comm.backends.node.get();
-  Status s = running.digest != 0 ? node->agree(running.digest, o.timeout, &same) : Status::ok;
+  Status s = c.digest != 0 ? node->agree(c.digest, o.timeout, &same) : Status::ok;
   const bool other_forms = s == Status::incompatible && !node->differed();
   if (other_forms || (s == Status::ok && !same)) return false;  // the exchange tells what differs
-  const double agree_seconds = o.report && running.digest != 0 ? seconds_since(begun) : 0;
-  const bool all = running.digest != 0 && collective == Collective::barrier && !running.forced;
-  if (s != Status::ok)
-    comm.give_up(s, message());
-  else if (!all)
-    s = run();
+  const double agree_seconds = o.report && c.digest != 0 ? seconds_since(begun) : 0;
+  const bool moves = c.digest == 0 || c.shape.collective != Collective::barrier || o.schedule != nullptr;
+  if (s == Status::ok && moves) s = call.run(send, recv, o.timeout);
+  if (s != Status::ok) comm.give_up(s, message());  // the state of the other ranks is uncertain
   if (s == Status::ok && o.report) {
-    Outcome out;
-    out.algorithm = all ? agreement_name : running.backend.name();
-    out.collective = collective;
-    out.contributions = reduces(collective) ? static_cast<std::uint64_t>(comm.size) : 1;
-    if (asks_for_rounding(*o.report))
-      out.rounding =
-          rounding_of({running.shape, comm.rank, out.contributions, o.bound_kind != STRETTO_BOUND_NONE, false, recv},
-                      unseen_additions(running.shape, out.contributions));
-    out.bytes_known = all;
-    out.why = all ? select::Rationale{.reason = select::Reason::agreement} : running.why;
-    out.profile = comm.selector.choices().messages();
-    out.agree_seconds = agree_seconds;
-    out.seconds = seconds_since(begun);
-    report(out, o.report);
+    select::Decision d;
+    d.choice.provider = c.provider;
+    d.choice.why = c.why;
+    if (reduces(c.shape.collective)) d.inputs = d.contributions = static_cast<std::uint64_t>(comm.size);
+    d.rounding = unseen_additions(c.shape, d.inputs);
+    report({.comm = comm,
+            .shape = c.shape,
+            .options = o,
+            .decision = d,
+            .moved = moves,
+            .result = recv,
+            .agree_seconds = agree_seconds,
+            .seconds = seconds_since(begun)});
   }
   *ended = s;
   return true;
 }
 
+// The arguments are checked. True: the call ran, and *ended is its status. False: an Operation must run it; nothing has
+// happened, but the ranks may have *compared words.
+bool run_at_once(stretto_comm_s& comm, const Call& call, const select::Decision& d, const PreparedName* as,
+                 Status* ended, bool* compared) noexcept {
+  class FirstRun final : public backend::PreparedCall {
+   public:
+    FirstRun(backend::Backend& b, const Call& c, const select::Decision& d) noexcept : b_(b), c_(c), d_(d) {}
+    Status run(const void*, void*, double) noexcept override {
+      engine::Report ran;
+      return b_.run(c_, d_, &ran);
+    }
+
+   private:
+    backend::Backend& b_;
+    const Call& c_;
+    const select::Decision& d_;
+  };
+  const bool decided = d.made && d.choice.provider != Provider::schedules && !d.choice.through_nodes() && !d.streams();
+  if (!decided || !comm.is_free() || (d.needs.check && !compares_words(call, comm))) return false;
+  const std::uint64_t digest =
+      d.needs.check ? call::digest(select::signature_of(call, d.needs, Status::ok, comm.rank, comm.size)) : 0;
+  const Shape shape = shape_of(call);
+  stretto_options o = call.settings.options;
+  o.schedule = call.settings.schedule.empty() ? nullptr : call.settings.schedule.c_str();
+  PreparedName own;
+  if (!as && key_of(shape, buffers_kind(call.send, call.recv), o, &own.key)) as = &own;
+  if (as) comm.prepared.keep(comm, *as, call, d, digest);
+  FirstRun run(comm.backends.of(d.choice.provider), call, d);
+  *compared =
+      !compare_and_run(comm, {shape, o, d.choice.provider, d.choice.why, digest}, run, call.send, call.recv, ended);
+  return !*compared;
+}
+
 }  // namespace
 
-// Timeout and report are each call's own.
-[[gnu::always_inline]] inline PreparedByCall::Key PreparedByCall::key_of(const Shape& shape, std::uint8_t buffers,
-                                                                         const stretto_options& o,
-                                                                         bool forced) noexcept {
-  const double bound = o.bound_kind == STRETTO_BOUND_NONE ? 0 : o.bound;
-  const bool reproducible = o.reproducible != 0;
-  Key key{shape, buffers, forced, reproducible, o.bound_kind, o.scope, o.payload, o.check, bound, o.segment};
-  key.shape.rank_by_rank = rank_by_rank(shape.collective, shape.type, shape.op, o);
-  return key;
-}
-
-[[gnu::always_inline]] inline std::size_t PreparedByCall::hash_of(const Key& k) noexcept {
-  const Shape& s = k.shape;
-  const std::uint64_t kinds = std::uint64_t{static_cast<std::uint8_t>(s.collective)} |
-                              static_cast<std::uint64_t>(s.type) << 8 | static_cast<std::uint64_t>(s.op) << 16 |
-                              std::uint64_t{k.buffers} << 24 | static_cast<std::uint64_t>(s.root) << 32;
-  const std::uint64_t h =
-      (kinds ^ s.count * 0xD6E8FEB86659FD93u ^ static_cast<std::uint64_t>(k.bound_kind)) * 0x9E3779B97F4A7C15u;
-  return h >> 40;
-}
-
-[[gnu::hot]] bool PreparedByCall::again(stretto_comm_s& comm, Collective collective, stretto_type type, stretto_op op,
-                                        int root, std::size_t count, const void* send, void* recv,
-                                        const stretto_options* options, Status* ended, bool* compared) noexcept {
+[[gnu::hot]] bool PreparedCalls::again(stretto_comm_s& comm, Collective collective, stretto_type type, stretto_op op,
+                                       int root, std::size_t count, const void* send, void* recv,
+                                       const stretto_options* options, Status* ended, bool* compared) noexcept {
   static constexpr stretto_options defaults = STRETTO_OPTIONS_INIT;
   const stretto_options& o = options ? *options : defaults;
-  if (!lines_ || !fit(o)) return false;
-  const Key key =
-      key_of({collective, false, type, op, root, count}, buffers_kind(send, recv), o, o.schedule != nullptr);
-  const Line& line = *lines_.at(hash_of(key));
-  if (!line.call || !(line.key == key) || !line.call.is_current(comm)) return false;
-  if (key.forced && std::strcmp(o.schedule, comm.backends.of(line.provider).name()) != 0) return false;
-  if (o.bound_kind != STRETTO_BOUND_NONE && line.ratios != comm.selector.ratios().changes()) return false;
-  if (o.report && line.why.lacks_prediction()) return false;
-  if (line.digest != 0 || o.report) [[unlikely]] {
-    *compared = !run_line(comm, line, send, recv, o, ended);
-    if (*compared) return false;
-  } else {
-    *ended = line.call.run(comm, send, recv, o.timeout);
+  const Shape shape{collective, false, type, op, root, count};
+  PreparedKey key;
+  if (!lines_ || !key_of(shape, buffers_kind(send, recv), o, &key)) return false;
+  const Line* const line = find(key);
+  if (!line || !comm.is_free()) return false;
+  if (o.schedule && std::strcmp(o.schedule, comm.backends.of(line->provider).name()) != 0) return false;
+  if (o.bound_kind != STRETTO_BOUND_NONE && line->ratios != comm.selector.ratios().changes()) return false;
+  if (o.report && line->why.lacks_prediction()) return false;
+  if (line->digest != 0 || o.report) [[unlikely]] {
+    *compared =
+        !compare_and_run(comm, {shape, o, line->provider, line->why, line->digest}, *line->call, send, recv, ended);
+    return !*compared;
   }
-  last_ = *ended == Status::ok ? &line : nullptr;
+  *ended = line->run(comm, send, recv, o.timeout);
   return true;
 }
 
-[[gnu::noinline]] bool PreparedByCall::run_line(stretto_comm_s& comm, const Line& line, const void* send, void* recv,
-                                                const stretto_options& o, Status* ended) noexcept {
-  const RunningCall running{comm.backends.of(line.provider), line.why, line.key.shape, line.key.forced, line.digest};
-  return compare_and_run(
-      comm, running, o, recv, [&] { return line.call.run(comm, send, recv, o.timeout); }, ended);
-}
-
-Prepared PreparedByCall::last(const stretto_comm_s& comm) const noexcept {
-  if (!last_ || last_->digest != 0) return {};
-  return {comm.backends.of(last_->provider).prepare(last_->key.shape), generation_};
-}
-
-void PreparedByCall::keep(const stretto_comm_s& comm, const Call& call, const select::Decision& d,
-                          std::uint64_t digest) noexcept {
-  if (!fit(call.settings.options)) return;
+void PreparedCalls::keep(const stretto_comm_s& comm, const PreparedName& as, const Call& call,
+                         const select::Decision& d, std::uint64_t digest) noexcept {
   if (!call.counts.empty() || !call.inputs.empty() || (reduces(call.collective) && call.op == STRETTO_USER)) return;
-  const Key key = key_of(shape_of(call), buffers_kind(call.send, call.recv), call.settings.options,
-                         !call.settings.schedule.empty());
-  Line* const line = lines_.make(hash_of(key));
-  if (!line) return;
-  std::unique_ptr<backend::PreparedCall> prepared = comm.backends.of(d.choice.provider).prepare(key.shape);
+  if (!lines_) lines_.reset(new (std::nothrow) std::array<Line, lines>);
+  if (!lines_) return;
+  std::unique_ptr<backend::PreparedCall> prepared = comm.backends.of(d.choice.provider).prepare(shape_of(call));
   if (!prepared) return;
-  *line = {.key = key,
-           .call = {std::move(prepared), generation_},
-           .why = d.choice.why,
+  const std::size_t at = as.key.hash();
+  Line& first = (*lines_)[at];
+  if (first.call && !(first.key == as.key)) (*lines_)[at ^ 1] = std::move(first);
+  first = {.key = as.key,
+           .call = std::move(prepared),
+           .extent = as.extent,
+           .buffers = buffers_kind(call.send, call.recv),
            .provider = d.choice.provider,
            .digest = digest,
-           .ratios = comm.selector.ratios().changes()};
+           .ratios = comm.selector.ratios().changes(),
+           .why = d.choice.why};
 }
 
 bool compares_words(const Call& call, const stretto_comm_s& comm) noexcept {
   return call.settings.options.check && comm.size > 1 && comm.backends.node && !call.nonblocking;
 }
 
-bool run_at_once(stretto_comm_s& comm, const Call& call, const select::Decision& d, Status* ended,
-                 bool* compared) noexcept {
-  const bool decided = d.made && d.choice.provider != Provider::schedules && !d.choice.through_nodes() && !d.streams();
-  if (!decided || !comm.is_free() || (d.needs.check && !compares_words(call, comm))) return false;
-  backend::Backend& backend = comm.backends.of(d.choice.provider);
-  const std::uint64_t digest =
-      d.needs.check ? call::digest(select::signature_of(call, d.needs, Status::ok, comm.rank, comm.size)) : 0;
-  comm.prepared.keep(comm, call, d, digest);
-  const Shape shape = shape_of(call);
-  const RunningCall running{backend, d.choice.why, shape, !call.settings.schedule.empty(), digest};
-  const auto run = [&] {
-    engine::Report ran;
-    const Status s = backend.run(call, d, &ran);
-    if (s != Status::ok) comm.give_up(s, message());
+Status run_anew(stretto_comm_s* comm, const stretto_options* options, const stretto_call& record,
+                const PreparedName* as, bool compared, std::optional<void*> stream) noexcept {
+  if (const Status s = usable(comm); s != Status::ok) return s;
+  Guard guard = comm->guard();
+  if (stream) comm->prepared.ask_for_devices();
+  Call call;
+  call.stream = stream;
+  select::Decision decision;
+  const Status own = form(*comm, options, record, &call, &decision);
+  if (Status s = own; own == Status::ok && !call.device && !stream && !compared &&
+                      run_at_once(*comm, call, decision, as, &s, &compared))
     return s;
-  };
-  *compared = !compare_and_run(comm, running, call.settings.options, call.recv, run, ended);
-  return !*compared;
+  Operation operation(*comm);
+  operation.start(std::move(call), std::move(decision), own, compared);
+  return operation.wait(guard);
 }
 
 }  // namespace stretto::api

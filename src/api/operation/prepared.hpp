@@ -1,133 +1,40 @@
-// A blocking call is kept if it needs no agreement and a backend runs it unchanged; the next equal call costs one
-// comparison. The C functions find it by their arguments (PreparedByCall), the profiling library by those of the
-// program's call (mpi/calls/prepared.hpp).
+// The one cache of a communicator's prepared calls. A blocking call is kept if a backend runs it unchanged, after one
+// word of agreement or none; the next equal call costs one comparison. The C functions key calls by their arguments,
+// the profiling library by those of the program's call (mpi/calls/prepared.hpp). A key holds all that decided the call
+// and is equal on all ranks.
 #pragma once
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <new>
+#include <optional>
 
 #include "backend/backend.hpp"
 #include "base/status.hpp"
 #include "select/decision.hpp"
+#include "stretto/stretto_call.h"
 
 struct stretto_comm_s;
 
 namespace stretto::api {
 
-class Prepared {
- public:
-  Prepared() = default;
-  Prepared(std::unique_ptr<backend::PreparedCall> call, std::uint32_t generation) noexcept
-      : call_(std::move(call)), generation_(generation) {}
+struct PreparedKey {
+  // Never all zero. Whole words: narrower writes, read as words, would stall on store forwarding.
+  std::array<std::uint64_t, 5> words{};
 
-  explicit operator bool() const noexcept { return call_ != nullptr; }
+  static constexpr std::uint64_t of_options = 1, of_program = 2;  // in words[0]: whose arguments they are
 
-  // An equal call may still run at once. Not for an empty one.
-  bool holds(const stretto_comm_s& comm) const noexcept;
-
-  // holds() for calls kept by PreparedByCall, which removes outdated calls itself.
-  bool is_current(const stretto_comm_s& comm) const noexcept;
-
-  // Requires holds(comm). Buffers as in Call and of the same buffers_kind(); timeout as in stretto_options.
-  Status run(stretto_comm_s& comm, const void* send, void* recv, double timeout) const noexcept;
-
- private:
-  std::unique_ptr<backend::PreparedCall> call_;
-  std::uint32_t generation_ = 0;
-};
-
-// Made on demand. A line is a struct with members `key` and `call`, a Prepared.
-template <class Line>
-class PreparedLines {
- public:
-  static constexpr std::size_t lines = 64;
-
-  explicit operator bool() const noexcept { return lines_ != nullptr; }
-
-  // Null: there is none yet.
-  const Line* at(std::size_t hash) const noexcept { return lines_ ? &(*lines_)[hash % lines] : nullptr; }
-
-  // Null: no memory, and the call is not kept.
-  Line* make(std::size_t hash) noexcept {
-    if (!lines_) lines_.reset(new (std::nothrow) std::array<Line, lines>);
-    return lines_ ? &(*lines_)[hash % lines] : nullptr;
+  friend bool operator==(const PreparedKey& a, const PreparedKey& b) noexcept {
+    return ((a.words[0] ^ b.words[0]) | (a.words[1] ^ b.words[1]) | (a.words[2] ^ b.words[2]) |
+            (a.words[3] ^ b.words[3]) | (a.words[4] ^ b.words[4])) == 0;
   }
-
-  void clear() noexcept { lines_.reset(); }
-
- private:
-  std::unique_ptr<std::array<Line, lines>> lines_;
-};
-
-// Keyed by all arguments that decided the calls, which are equal on all ranks, so all ranks keep the same calls. Not
-// for arrays of counts, several inputs or a user's function.
-class PreparedByCall {
- public:
-  // True: an equal call is kept, and ran; *ended is its status. False: nothing ran; if the ranks have *compared words,
-  // they must exchange signatures. Arguments are passed one by one: a struct would stall on store forwarding.
-  bool again(stretto_comm_s& comm, call::Collective collective, stretto_type type, stretto_op op, int root,
-             std::size_t count, const void* send, void* recv, const stretto_options* options, Status* ended,
-             bool* compared) noexcept;
-
-  // `call` is valid, and runs as decided while the ratio known for its data stays the same. `digest`: the word that its
-  // ranks compare first; 0: none.
-  void keep(const stretto_comm_s& comm, const call::Call& call, const select::Decision& decision,
-            std::uint64_t digest) noexcept;
-
-  // The blocking call that ended last, for another cache. Empty unless it is kept here and runs without a comparison of
-  // words.
-  Prepared last(const stretto_comm_s& comm) const noexcept;
-
-  void passed_by() noexcept { last_ = nullptr; }
-
-  // When a backend ends: decisions for it no longer hold.
-  void forget() noexcept {
-    lines_.clear();
-    last_ = nullptr;
-    ++generation_;
+  std::size_t hash() const noexcept {
+    const std::uint64_t h = words[0] * 0xD6E8FEB86659FD93u ^ words[1] * 0xA0761D6478BD642Fu ^
+                            words[2] * 0xE7037ED1A0B428DBu ^ words[3] * 0x8EBC6AF09C88C6E3u ^
+                            words[4] * 0x589965CC75374CC3u;
+    return (h ^ h >> 32) * 0x9E3779B97F4A7C15u >> 58;
   }
-  std::uint32_t generation() const noexcept { return generation_; }
-
-  // A buffer may be on a device, so that each call must query it. Kept here to save a cache line.
-  void ask_for_devices() noexcept { asks_for_devices_ = true; }
-  bool asks_for_devices() const noexcept { return asks_for_devices_; }
-
- private:
-  struct Key {
-    call::Shape shape;
-    std::uint8_t buffers = 0;
-    bool forced = false;
-    bool reproducible = false;
-    stretto_bound bound_kind{};
-    stretto_scope scope{};
-    stretto_payload payload{};
-    int check = 0;
-    double bound = 0;
-    std::size_t segment = 0;
-    friend bool operator==(const Key&, const Key&) = default;
-  };
-  static_assert(sizeof(Key) == 64);
-  static Key key_of(const call::Shape& shape, std::uint8_t buffers, const stretto_options& o, bool forced) noexcept;
-  static std::size_t hash_of(const Key& k) noexcept;
-
-  struct alignas(64) Line {
-    Key key;
-    Prepared call;
-    select::Rationale why;
-    select::Provider provider{};
-    std::uint64_t digest = 0;
-    std::uint64_t ratios = 0;
-  };
-  static bool run_line(stretto_comm_s& comm, const Line& line, const void* send, void* recv, const stretto_options& o,
-                       Status* ended) noexcept;
-
-  PreparedLines<Line> lines_;
-  const Line* last_ = nullptr;  // of the call that ended last; null: it had none
-  std::uint32_t generation_ = 0;
-  bool asks_for_devices_ = false;
 };
 
 // Which are null, which are STRETTO_IN_PLACE, and whether they are equal.
@@ -137,12 +44,71 @@ inline std::uint8_t buffers_kind(const void* send, const void* recv) noexcept {
          bit(recv == STRETTO_IN_PLACE, 3) | bit(send == recv, 4);
 }
 
+// All calls with one key. `extent`: what the profiling library needs to find the buffers of an equal call.
+struct PreparedName {
+  PreparedKey key;
+  std::uint16_t extent = 0;
+};
+
+class PreparedCalls {
+ public:
+  // The first cache line is all that a call without report, bound, or word reads.
+  struct alignas(64) Line {
+    PreparedKey key;
+    std::unique_ptr<backend::PreparedCall> call;
+    std::uint16_t extent = 0;
+    std::uint8_t buffers = 0;  // buffers_kind()
+    select::Provider provider{};
+    std::uint64_t digest = 0;  // the word that the ranks compare first; 0: none
+    std::uint64_t ratios = 0;
+    select::Rationale why;
+
+    // Requires a communicator that is_free(). Buffers as in Call and of this kind; timeout as in stretto_options.
+    Status run(stretto_comm_s& comm, const void* send, void* recv, double timeout) const noexcept;
+  };
+
+  // Null: no call is kept under this key.
+  const Line* find(const PreparedKey& key) const noexcept {
+    if (!lines_) return nullptr;
+    const std::size_t at = key.hash();
+    if (const Line& first = (*lines_)[at]; first.key == key) [[likely]]
+      return &first;
+    const Line& second = (*lines_)[at ^ 1];
+    return second.key == key ? &second : nullptr;
+  }
+
+  // True: a call with these arguments is kept, and ran; *ended is its status. False: nothing ran; if the ranks have
+  // *compared words, they must exchange signatures. Arguments are passed one by one: a struct would stall on store
+  // forwarding.
+  bool again(stretto_comm_s& comm, call::Collective collective, stretto_type type, stretto_op op, int root,
+             std::size_t count, const void* send, void* recv, const stretto_options* options, Status* ended,
+             bool* compared) noexcept;
+
+  // `call` is valid, and runs as decided while the ratio known for its data stays equal. Kept if there is memory.
+  void keep(const stretto_comm_s& comm, const PreparedName& as, const call::Call& call,
+            const select::Decision& decision, std::uint64_t digest) noexcept;
+
+  // When a backend ends, or what decides a program's calls changes.
+  void forget() noexcept { lines_.reset(); }
+
+  // A buffer may be on a device, so that each call must query it. Kept here to save a cache line.
+  void ask_for_devices() noexcept { asks_for_devices_ = true; }
+  bool asks_for_devices() const noexcept { return asks_for_devices_; }
+
+ private:
+  static constexpr std::size_t lines = 64;  // in pairs: each key has two places
+
+  std::unique_ptr<std::array<Line, lines>> lines_;  // made on demand
+  bool asks_for_devices_ = false;
+};
+
 // Every blocking call with check = 1 whose ranks share a host's memory first compares a word of each.
 bool compares_words(const call::Call& call, const stretto_comm_s& comm) noexcept;
 
-// The arguments are checked. True: the blocking call ran, and *ended is its status. False: an Operation must run it;
-// nothing has happened, but the ranks may have *compared words.
-bool run_at_once(stretto_comm_s& comm, const call::Call& call, const select::Decision& decision, Status* ended,
-                 bool* compared) noexcept;
+// Runs a blocking call that no prepared call is equal to, and keeps it under the name `as`, or, where that is null,
+// by its arguments. `compared`: the ranks have compared words already. A call in the order of a `stream` is not kept.
+Status run_anew(stretto_comm_s* comm, const stretto_options* options, const stretto_call& record,
+                const PreparedName* as = nullptr, bool compared = false,
+                std::optional<void*> stream = std::nullopt) noexcept;
 
 }  // namespace stretto::api

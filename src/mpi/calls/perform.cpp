@@ -112,13 +112,10 @@ int dispatch(Runtime& r, const WrappedCall& call, Communicator* communicator, Na
   std::optional<stretto_report> report;
   if (account.wanted() || d.shape.moved) report = stretto_report STRETTO_REPORT_INIT;
   const stretto_options options = options_of(d, r.settings, report ? &*report : nullptr);
-  PassedBuffers passed;
-  const stretto_status s = serve(call, *d.communicator, d.shape, options, &passed);
+  const bool keeps = !report && !options.check && decided(d, r.settings);
+  const stretto_status s = serve(call, *d.communicator, d.shape, options, keeps);
   if (s == STRETTO_OK) {
-    if (report)
-      account.served(d, *report);
-    else if (decided(d, r.settings))
-      d.communicator->prepared.keep(call, *d.communicator, passed);
+    if (report) account.served(d, *report);
     return MPI_SUCCESS;
   }
   if (!falls_through(call, s, options.check || options.bound_kind == STRETTO_BOUND_RELATIVE)) return raise(call, s);
@@ -128,9 +125,9 @@ int dispatch(Runtime& r, const WrappedCall& call, Communicator* communicator, Na
   return code;
 }
 
-bool again(const Settings& settings, const WrappedCall& call, Communicator* c, Native native, int* code) {
+bool repeat(const Settings& settings, const WrappedCall& call, Communicator* c, Native native, int* code) {
   stretto_status s = STRETTO_OK;
-  if (!c || !c->prepared.again(call, *c, settings.timeout, &s)) return false;
+  if (!c || !again(call, *c, settings.timeout, &s)) return false;
   if (s == STRETTO_OK) [[likely]]
     *code = MPI_SUCCESS;
   else
@@ -147,7 +144,7 @@ int perform(const WrappedCall& call, Native native) noexcept {
   Communicator* const c = find_communicator(call.comm);
   if (alone(c) && !r->settings.report) return native();
   try {
-    if (int code = MPI_SUCCESS; again(r->settings, call, c, native, &code)) return code;
+    if (int code = MPI_SUCCESS; repeat(r->settings, call, c, native, &code)) return code;
     return dispatch(*r, call, c, native);
   } catch (...) {
     const Status s = fail(Status::out_of_memory, std::string_view("no memory for a call of the MPI"));

@@ -8,6 +8,7 @@
 #include "api/rounding.hpp"
 #include "call/record.hpp"
 #include "mpi/calls/device.hpp"
+#include "mpi/calls/prepared.hpp"
 
 namespace stretto::mpi {
 namespace {
@@ -99,8 +100,8 @@ Status lay_out(const WrappedCall& call, const Communicator& c, const Shape& shap
 }
 
 // lay_out() has laid out the call, and stretto has its collective.
-stretto_status issue(const WrappedCall& call, const Communicator& c, const Shape& shape, const stretto_options* o,
-                     const CallBuffers& call_buffers, stretto_request* request) {
+stretto_call record_of(const WrappedCall& call, const Communicator& c, const Shape& shape,
+                       const CallBuffers& call_buffers) noexcept {
   const auto [send, recv] = call_buffers.passed.buffers;
   stretto_call record = STRETTO_CALL_INIT;
   record.collective = stretto::call::to_c(*collective_of(call.operation));
@@ -117,7 +118,14 @@ stretto_status issue(const WrappedCall& call, const Communicator& c, const Shape
     record.type = shape.moved->type;
     record.count = to_size(shape.bytes) / stretto_type_size(record.type);
   }
-  return request ? stretto_irun(&record, c.comm, o, request) : stretto_run(&record, c.comm, o);
+  return record;
+}
+
+// Only calls without copies: their buffers are the program's, with dense elements.
+bool can_keep(const WrappedCall& call, const Communicator& c, const PassedBuffers& passed,
+              api::PreparedName* as) noexcept {
+  as->extent = static_cast<std::uint16_t>(passed.extent);
+  return as->extent == passed.extent && buffers_of(call, c, passed.extent) == passed.buffers && key_of(call, &as->key);
 }
 
 // Before the C interface sees the call; a failure gives up the communicator.
@@ -202,13 +210,16 @@ void give_up(const Communicator& c, Status s) noexcept {
 }
 
 stretto_status serve(const WrappedCall& call, const Communicator& c, const Shape& shape, const stretto_options& options,
-                     PassedBuffers* passed) {
+                     bool keeps) {
   if (call.operation == Function::allgatherv) return allgatherv(call, c, shape, options);
   CallBuffers call_buffers;
   if (const stretto_status s = prepare(c, [&] { return lay_out(call, c, shape, &call_buffers); }); s != STRETTO_OK)
     return s;
-  *passed = call_buffers.passed;
-  const stretto_status done = issue(call, c, shape, &options, call_buffers, nullptr);
+  const stretto_call record = record_of(call, c, shape, call_buffers);
+  api::PreparedName as;
+  const stretto_status done = keeps && can_keep(call, c, call_buffers.passed, &as)
+                                  ? to_c(api::run_anew(c.comm, &options, record, &as))
+                                  : stretto_run(&record, c.comm, &options);
   if (done == STRETTO_OK && shape.moved && call.operation == Function::bcast && c.rank == call.root)
     return to_c(round_as_others(shape, options, call_buffers.given.data()));
   return done == STRETTO_OK ? to_c(call_buffers.taken.put_back()) : done;
@@ -220,7 +231,9 @@ stretto_status serve_started(const WrappedCall& call, const Communicator& c, con
     const Status laid = lay_out(call, c, shape, call_buffers);
     return laid == Status::ok ? call_buffers->taken.hold() : laid;
   });
-  return s == STRETTO_OK ? issue(call, c, shape, &options, *call_buffers, request) : s;
+  if (s != STRETTO_OK) return s;
+  const stretto_call record = record_of(call, c, shape, *call_buffers);
+  return stretto_irun(&record, c.comm, &options, request);
 }
 
 }  // namespace stretto::mpi

@@ -23,9 +23,10 @@ struct CallBuffers {
 // this thread's message.
 void give_up(const Communicator& c, Status s) noexcept;
 
-// *passed: set for calls without counts by rank. Functions here require that shape_of() returned null, and c.comm.
+// `keeps`: equal calls would be decided alike, so a call without copies is kept for again() (mpi/calls/prepared.hpp).
+// Functions here require that shape_of() returned null, and c.comm.
 stretto_status serve(const WrappedCall& call, const Communicator& c, const Shape& shape, const stretto_options& options,
-                     PassedBuffers* passed);
+                     bool keeps);
 
 // Any call except an allgatherv. The caller keeps `call_buffers` until the request is complete, then calls
 // taken.put_back().

@@ -15,7 +15,6 @@
 #include "modules/mpi/limit.hpp"
 #include "modules/mpi/transport.hpp"
 #include "mpi/calls/device.hpp"
-#include "mpi/calls/prepared.hpp"
 #include "mpi/calls/recursion_guard.hpp"
 #include "mpi/process/inherited_bound.hpp"
 
@@ -66,7 +65,6 @@ void keep(Communicator* c) noexcept {
 int forget(MPI_Comm, int, void* value, void*) noexcept {
   ++generation;
   std::unique_ptr<Communicator> c(static_cast<Communicator*>(value));
-  c->prepared.clear();
   if (c->reserves) --reserved;
   if (kept.load()) {
     keep(c.release());
@@ -246,7 +244,7 @@ std::string take_info(MPI_Comm comm, MPI_Info info) {
   const std::optional<std::optional<Bound>> given = bound_in(info, &complaint);
   Communicator* c = given ? find_communicator(comm) : nullptr;
   if (!c) return complaint;
-  c->prepared.clear();
+  if (c->comm) c->comm->prepared.forget();
   c->bound = *given;
   return {};
 }

@@ -10,7 +10,6 @@
 
 #include "carrier/watchdog.hpp"
 #include "modules/mpi/duplicates.hpp"
-#include "mpi/calls/prepared.hpp"
 #include "mpi/settings/rules.hpp"
 #include "stretto/stretto.h"
 
@@ -31,7 +30,6 @@ struct Communicator {
   carrier::Watchdog watchdog;
   stretto_comm comm = nullptr;
   modules::Duplicates ready;
-  PreparedByArguments prepared;
   int rank = 0, size = 1;
   bool inter = false;
   bool reserves = false;
