@@ -11,6 +11,7 @@
 #include "model/split_tree.hpp"
 #include "schedule/names.hpp"
 #include "schedule/registry.hpp"
+#include "systems.hpp"
 #include "work.hpp"
 
 namespace stretto::app {
@@ -130,11 +131,10 @@ Json predict(const Arguments& a) {
   std::string_view name = a.schedule;
   bool overlap = !a.rounds;
   if (!a.system.empty()) {
-    const model::PublishedSystem* known = model::find_system(a.system);
+    const PublishedSystem* known = find_system(a.system);
     if (known == nullptr) {
       std::string names;
-      for (const model::PublishedSystem& k : model::known_systems())
-        names += (names.empty() ? "" : ", ") + std::string(k.name);
+      for (const PublishedSystem& k : known_systems()) names += (names.empty() ? "" : ", ") + std::string(k.name);
       throw Problem(fmt::format("system '{}' is none of {}", a.system, names));
     }
     ways.emplace_back(known->system, a.system);
