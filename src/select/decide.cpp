@@ -194,7 +194,7 @@ Status Selector::settle(const Call& call, const Agreement& agreed, Support suppo
     d->payload = STRETTO_PAYLOAD_MIXED;
     if (reduces(call.collective)) d->contributions = static_cast<std::uint64_t>(terms.hosts);
   }
-  d->spec.codes = call.settings.codes;
+  d->spec.codes = codes_;
   d->spec.coding = raw || support.device ? codec::Coding::fixed : c.coding;
   if (d->spec.coding == codec::Coding::dense) d->ratio = d->shrinks.dense;
   d->spec.nodes = d->hosts;

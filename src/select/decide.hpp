@@ -38,6 +38,8 @@ class Selector {
   void learn(const Call& call, std::uint64_t nanoseconds) noexcept;
 
   // Splits::of() for a decided started call with communication cores.
+  // How streams meet local values in memory of a device.
+  void force_codes(payload::Codes codes) noexcept { codes_ = codes; }
   int split(const Call& call, const Choice& choice, int comm_cores) noexcept;
   void force_split(std::optional<int> levels) noexcept { splits_.force(levels); }
 
@@ -51,6 +53,7 @@ class Selector {
   Choices choices_;
   Splits splits_;
   Ratios ratios_;
+  payload::Codes codes_ = payload::Codes::in_passing;
   CodingTrials trials_;
   int ranks_;
   CarrierLimits limits_;

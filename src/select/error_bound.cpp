@@ -180,8 +180,6 @@ bool rounds(const Call& call, int ranks) noexcept {
   if (adds_some_raw(call)) return ranks > 1;
   switch (call.settings.options.payload) {
     case STRETTO_PAYLOAD_HOMOMORPHIC:
-    case STRETTO_PAYLOAD_QUANTISED:
-    case STRETTO_PAYLOAD_QUANTISED_AHEAD:
     case STRETTO_PAYLOAD_FUSED: return false;
     case STRETTO_PAYLOAD_AUTO:
       if (several) return false;  // always as codes

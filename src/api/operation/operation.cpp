@@ -13,20 +13,6 @@
 #include "select/signature.hpp"
 
 namespace stretto::api {
-namespace {
-
-stretto_payload payload_as_asked(const select::Decision& d) noexcept {
-  if (d.payload != STRETTO_PAYLOAD_FUSED) return d.payload;
-  switch (d.spec.codes) {
-    case payload::Codes::in_passing: return STRETTO_PAYLOAD_FUSED;
-    case payload::Codes::when_met: return STRETTO_PAYLOAD_QUANTISED;
-    case payload::Codes::ahead: return STRETTO_PAYLOAD_QUANTISED_AHEAD;
-  }
-  return STRETTO_PAYLOAD_FUSED;
-}
-
-}  // namespace
-
 Operation::~Operation() = default;
 
 double Operation::seconds() const noexcept { return std::chrono::duration<double>(Clock::now() - begun_).count(); }
@@ -467,7 +453,7 @@ void Operation::report_outcome() noexcept {
   }
   const char* const backend_name = chosen().name();
   o.algorithm = backend_name ? backend_name : ran_.algorithm.data();
-  o.payload = call_.device != nullptr ? payload_as_asked(decision_) : decision_.payload;
+  o.payload = decision_.payload;
   o.contributions = decision_.contributions;
   o.ran = &ran_;
   o.bytes_known =
