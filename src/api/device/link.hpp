@@ -5,7 +5,7 @@
 #include <string>
 
 #include "backend/device_comm.hpp"
-#include "backend/peer_messages.hpp"
+#include "backend/peer/messages.hpp"
 #include "base/status.hpp"
 #include "carrier/device_messages.hpp"
 
