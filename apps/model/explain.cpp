@@ -80,7 +80,8 @@ std::string family(const Candidate& c, schedule::Collective collective) {
 // Name of a table's row: a schedule and its payload.
 std::string row_of(const Candidate& c, schedule::Collective collective) {
   return c.native ? label(c, collective)
-                  : fmt::format("{} {}{}", c.schedule, payload::name(c.payload), c.dense ? ", dense" : "");
+                  : fmt::format("{} {}{}", c.schedule, payload::name(c.payload),
+                                c.coding == codec::Coding::dense ? ", dense" : "");
 }
 
 // Payloads for a named schedule: the named payload, or else explain's candidates, of which the cheapest is taken.
@@ -243,7 +244,7 @@ Json explain(const Arguments& a) {
     check(model::decide(chooser, q, &decided, true));
     point["taken"] = label(decided.taken, q.collective);
     point["native"] =
-        seconds_of(all, [](const Candidate& c) { return c.native && c.provider == model::Provider::mpi; });
+        seconds_of(all, [](const Candidate& c) { return c.native && c.provider != model::Provider::node; });
     point["raw"] = seconds_of(all, [](const Candidate& c) { return !c.native && c.payload == payload::Kind::raw; });
     point["compressed"] = seconds_of(all, [](const Candidate& c) { return c.payload != payload::Kind::raw; });
     j["sweep"].push_back(point);

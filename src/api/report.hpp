@@ -2,7 +2,7 @@
 
 #include "call/call.hpp"
 #include "engine/engine.hpp"
-#include "select/rationale.hpp"
+#include "select/decision.hpp"
 #include "stretto/stretto.h"
 
 namespace stretto::api {

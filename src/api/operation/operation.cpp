@@ -214,7 +214,7 @@ Status Operation::link() noexcept {
     return fail(Status::unsupported,
                 "the streams of {} of {} ranks are captured in a graph: all must be, and options.check be 1",
                 merged_.captured, all);
-  const bool native = select::forced_provider(call_) == Provider::mpi || merged_.captured > 0;
+  const bool native = select::forces_native(call_) || merged_.captured > 0;
   if (merged_.devices == all) {
     if (const Status s = link_devices(comm_, call::timeout_of(call_.settings.options)); s != Status::ok) return s;
     call_.messages = comm_.device_link.messages();
@@ -303,9 +303,7 @@ void Operation::started(Status s, bool certain) noexcept {
   }
 }
 
-backend::Backend& Operation::chosen() const noexcept {
-  return comm_.backends.of(decision_.choice.provider, call_.device != nullptr);
-}
+backend::Backend& Operation::chosen() const noexcept { return comm_.backends.of(decision_.choice.provider); }
 
 bool Operation::starts_in_turn() const noexcept { return chosen().starts(call_) && chosen().in_turn(); }
 
@@ -458,14 +456,14 @@ void Operation::report_outcome() noexcept {
   o.ran = &ran_;
   o.bytes_known =
       decision_.choice.provider == Provider::schedules || decision_.choice.through_nodes() || decision_.streams();
-  o.eps = decision_.eps;
-  o.error = decision_.error;
+  o.eps = decision_.bound.eps;
+  o.error = decision_.bound.error;
   const call::Shape shape = shape_of(call_);
   const bool bounded = call_.settings.options.bound_kind != STRETTO_BOUND_NONE;
   if (asks_for_rounding(*out))
     o.rounding = rounding_of({shape, comm_.rank, decision_.inputs, bounded, decision_.streams(),
                               call_.device != nullptr ? nullptr : call_.recv},  // which the host cannot read
-                             decision_.rounding);
+                             decision_.bound.rounding);
   o.expected_ratio = decision_.ratio;
   o.raw_below = decision_.choice.raw_below;
   if (decision_.streams()) o.coding = call::to_c(decision_.spec.coding);
