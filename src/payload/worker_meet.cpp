@@ -1,4 +1,5 @@
 #include <cstring>
+#include <utility>
 
 #include "payload/worker_parts.hpp"
 
@@ -34,12 +35,12 @@ Status Worker::replace(Cell& dst, Stream arrived) noexcept {
 }
 
 Status Worker::add_raw(Value& value, const std::byte* x, std::size_t count, const Buffer& codes) noexcept {
-  const Stream a = std::move(value.stream);
+  const Stream a = std::exchange(value.stream, {});
   return executor_->add_values(a, codes, x, count, &value.stream);
 }
 
 Status Worker::add_stream(Value& value, std::size_t count, const Stream& other) noexcept {
-  const Stream a = std::move(value.stream);
+  const Stream a = std::exchange(value.stream, {});
   return executor_->combine(combine_, a, other, count, &value.stream);
 }
 
