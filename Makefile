@@ -20,24 +20,24 @@ test-all: ## the same, then under the sanitizers, with 60 s of fuzzing a target,
 	@TEST_PARTS=all scripts/test
 
 fuzz: ## HOURS=n (or a fraction): every fuzz target in turns over all cores; FUZZ_CORPUS=DIR keeps what they find
-	@HOURS="$(HOURS)" FUZZ_CORPUS="$(FUZZ_CORPUS)" scripts/fuzz
+	@HOURS="$(HOURS)" FUZZ_CORPUS="$(FUZZ_CORPUS)" scripts/tests/fuzz
 
 soak: ## HOURS=n (or a fraction): jobs of random collectives, communicators and deaths; memory and descriptors stay flat
-	@HOURS="$(HOURS)" scripts/soak $(ARGS)
+	@HOURS="$(HOURS)" scripts/tests/soak $(ARGS)
 torture: ## HOURS=n (or a fraction): random MPI programs of several threads, each result compared, plain MPI as the control
-	@HOURS="$(HOURS)" scripts/torture $(ARGS)
+	@HOURS="$(HOURS)" scripts/tests/torture $(ARGS)
 
 test-exhaustive: ## every one of the 2^32 float32 patterns, for ten bounds (hours)
-	@scripts/exhaustive
+	@scripts/tests/exhaustive
 
 test-conformance: ## the profiling library on 1 to 9 ranks, every way that it can be made to go (minutes)
-	@scripts/conformance
+	@scripts/tests/conformance
 
 test-xpmem: ## XPMEM=DIR (xpmem.ko and libxpmem.so.0, built for a kernel of Debian): tests through that module, in a virtual machine
-	@scripts/xpmem "$(XPMEM)" $(ARGS)
+	@scripts/tests/xpmem "$(XPMEM)" $(ARGS)
 
 test-peers: ## MPICH's and mpi4py's own suites, plain and under the profiling library (PEERS_MPICH=DIR, PEERS_MPI4PY=DIR: their sources)
-	@scripts/peers $(ARGS)
+	@scripts/tests/peers $(ARGS)
 
 bench: ## run all benchmarks; rows in build/bench/NAME.jsonl
 	@scripts/bench

@@ -62,7 +62,7 @@ def measure(name, options, python, directory):
                     ours.setdefault((program.name, row["case"]), []).append(row)
             if python:
                 store = directory / f"store-{name}-{turn}.gloo"
-                argv = [python, ROOT / "bench" / "gloo.py", store, where, options.collectives, options.sizes, options.seconds]
+                argv = [python, ROOT / "bench" / "torch" / "gloo.py", store, where, options.collectives, options.sizes, options.seconds]
                 done = subprocess.run(command(argv), timeout=LIMIT, check=True, capture_output=True, text=True)
                 for line in done.stdout.splitlines():
                     if line.startswith("{"):

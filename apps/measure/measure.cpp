@@ -34,7 +34,7 @@ bool parse(int argc, char** argv, bool speaks, Options* options, int* code) {
   app.add_option("parts", names, "what to measure: " + CLI::detail::join(known, ", "))
       ->required()
       ->check(CLI::IsMember(known));
-  app.add_flag("--quick", options->quick, "an eighth of the time, fewer sizes: to try things out");
+  app.add_flag("--quick", options->quick, "an eighth of the time, fewer sizes, no repeats: to try things out");
   app.add_option("--largest", options->largest, "largest message of pingpong (64MB, ...)")
       ->transform(CLI::AsSizeValue(true))
       ->check(CLI::Range(std::size_t{1}, std::size_t{1} << 30));

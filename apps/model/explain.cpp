@@ -11,6 +11,7 @@
 #include "model/split_tree.hpp"
 #include "schedule/names.hpp"
 #include "schedule/registry.hpp"
+#include "systems.hpp"
 #include "work.hpp"
 
 namespace stretto::app {
@@ -79,7 +80,8 @@ std::string family(const Candidate& c, schedule::Collective collective) {
 // Name of a table's row: a schedule and its payload.
 std::string row_of(const Candidate& c, schedule::Collective collective) {
   return c.native ? label(c, collective)
-                  : fmt::format("{} {}{}", c.schedule, payload::name(c.payload), c.dense ? ", dense" : "");
+                  : fmt::format("{} {}{}", c.schedule, payload::name(c.payload),
+                                c.coding == codec::Coding::dense ? ", dense" : "");
 }
 
 // Payloads for a named schedule: the named payload, or else explain's candidates, of which the cheapest is taken.
@@ -130,11 +132,10 @@ Json predict(const Arguments& a) {
   std::string_view name = a.schedule;
   bool overlap = !a.rounds;
   if (!a.system.empty()) {
-    const model::PublishedSystem* known = model::find_system(a.system);
+    const PublishedSystem* known = find_system(a.system);
     if (known == nullptr) {
       std::string names;
-      for (const model::PublishedSystem& k : model::known_systems())
-        names += (names.empty() ? "" : ", ") + std::string(k.name);
+      for (const PublishedSystem& k : known_systems()) names += (names.empty() ? "" : ", ") + std::string(k.name);
       throw Problem(fmt::format("system '{}' is none of {}", a.system, names));
     }
     ways.emplace_back(known->system, a.system);
@@ -243,7 +244,7 @@ Json explain(const Arguments& a) {
     check(model::decide(chooser, q, &decided, true));
     point["taken"] = label(decided.taken, q.collective);
     point["native"] =
-        seconds_of(all, [](const Candidate& c) { return c.native && c.provider == model::Provider::mpi; });
+        seconds_of(all, [](const Candidate& c) { return c.native && c.provider != model::Provider::node; });
     point["raw"] = seconds_of(all, [](const Candidate& c) { return !c.native && c.payload == payload::Kind::raw; });
     point["compressed"] = seconds_of(all, [](const Candidate& c) { return c.payload != payload::Kind::raw; });
     j["sweep"].push_back(point);

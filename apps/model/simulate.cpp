@@ -9,6 +9,7 @@
 
 #include "schedule/names.hpp"
 #include "schedule/registry.hpp"
+#include "systems.hpp"
 
 namespace stretto::app {
 namespace {
@@ -54,7 +55,7 @@ class Job {
         consider(s, model::system_of(Kind::fused, true), bytes, true, std::size(our_segments), &best);
       return best;
     }
-    const model::PublishedSystem& known = *model::find_system(name);
+    const PublishedSystem& known = *find_system(name);
     const std::string_view s = collective_ == Collective::allreduce        ? known.allreduce
                                : collective_ == Collective::reduce_scatter ? known.reduce_scatter
                                                                            : known.allgather;
@@ -122,10 +123,10 @@ Json simulate(const Arguments& a, Study study) {
   if (study.sizes.empty()) study.sizes = {a.bytes};
   if (study.systems.empty()) {
     study.systems = {"mpi", "ours"};
-    for (const model::PublishedSystem& k : model::known_systems()) study.systems.emplace_back(k.name);
+    for (const PublishedSystem& k : known_systems()) study.systems.emplace_back(k.name);
   }
   for (const std::string& s : study.systems) {
-    if (s != "mpi" && s != "ours" && model::find_system(s) == nullptr)
+    if (s != "mpi" && s != "ours" && find_system(s) == nullptr)
       throw Problem(fmt::format("system '{}' is none of mpi, ours or those of stretto-model predict --system", s));
   }
   Json rows = Json::array();

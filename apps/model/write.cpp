@@ -13,7 +13,7 @@ Json to_json(const model::Candidate& c, schedule::Collective collective) {
   if (!c.native) {
     j["schedule"] = c.schedule;
     j["payload"] = payload_name(c.payload, collective);
-    if (c.payload != payload::Kind::raw) j["coding"] = c.dense ? "dense" : "fixed";
+    if (c.payload != payload::Kind::raw) j["coding"] = c.coding == codec::Coding::dense ? "dense" : "fixed";
     j["raw_inside"] = c.raw_inside;
     j["raw_below"] = c.raw_below;
     j["segment"] = c.segment;
@@ -49,7 +49,7 @@ std::string label(const model::Candidate& c, schedule::Collective collective) {
   std::string text = fmt::format("{} {}", c.schedule, payload_name(c.payload, collective));
   if (c.piece > 0)
     return fmt::format("node, {} between hosts, pieces of {}", text, size_text(static_cast<double>(c.piece)));
-  if (c.dense) text += ", dense";
+  if (c.coding == codec::Coding::dense) text += ", dense";
   if (c.raw_inside) text += ", raw inside";
   if (c.raw_below > 0) text += ", raw below " + size_text(static_cast<double>(c.raw_below));
   if (c.blocks > 0) text += fmt::format(", {} blocks", c.blocks);

@@ -15,6 +15,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <map>
 #include <memory>
 #include <optional>
 #include <random>
@@ -81,11 +82,12 @@ std::vector<float> walk(int rank, std::size_t count) {
 // the library's choice).
 class Links {
  public:
-  Links(bench::Ranks& ranks, double rate, const std::string& carrier, std::size_t count) {
+  Links(bench::Ranks& ranks, double rate, const std::string& carrier, const std::string& codes, std::size_t count) {
     ranks.meet();  // nobody reads the environment, which threads share
     if (ranks.rank() == 0 || !ranks.are_threads()) {
       give("STRETTO_LINK_GBIT", rate > 0 ? fmt::format("{:g}", rate) : "");
       give("STRETTO_DEVICE_CARRIER", rate > 0 ? "" : carrier);
+      give("STRETTO_DEVICE_CODES", codes);
     }
     ranks.meet();
     require(ranks.make(&comm_), "making the communicator");
@@ -215,10 +217,13 @@ class Bench {
     eps_ = o_.bound * ranks_.largest(range(values));
     bench::Memory in(device::MemoryKind::device, count * sizeof(float)), out(device::MemoryKind::device, in.bytes());
     copier_.to_device(in.data(), values.data(), in.bytes());
-    const Links links(ranks_, rate, o_.carrier, count);
-    comm_ = links.get();
+    std::map<std::string_view, Links> links;
+    const auto codes_of = [](const RowTimes& t) { return std::string_view(t.row != nullptr ? t.row->codes : ""); };
+    for (const RowTimes& t : all)
+      links.try_emplace(codes_of(t), ranks_, rate, o_.carrier, std::string(codes_of(t)), count);
     for (int turn = 0; turn <= o_.repeats; ++turn) {
       for (RowTimes& t : all) {
+        comm_ = links.at(codes_of(t)).get();
         if (t.serves) take_turn(&t, values, in, out, turn > 0);
       }
     }
@@ -339,6 +344,7 @@ class Bench {
     if (t.row != nullptr) {
       r.fields["algorithm"] = t.report.algorithm;
       r.fields["payload"] = t.report.payload;
+      r.fields["codes"] = t.row->codes;
       r.fields["codec_ms"] = bench::median(t.codec);
       r.fields["wait_ms"] = bench::median(t.wait);
       r.fields["agree_ms"] = bench::median(t.agree);

@@ -10,7 +10,8 @@ namespace stretto::bench {
 struct DeviceRow {
   std::string_view name, schedule;
   stretto_payload payload;
-  bool hosts;  // only for several hosts
+  bool hosts;              // only for several hosts
+  const char* codes = "";  // STRETTO_DEVICE_CODES
 };
 
 // docs/gpu.md has the table in words. "raw", the ring of exact values over the same carrier, is the baseline of all
@@ -22,8 +23,8 @@ inline constexpr DeviceRow device_rows[] = {
     {"gZCCL", "recursive_doubling", STRETTO_PAYLOAD_RECOMPRESS, false},
     {"hZCCL", "ring", STRETTO_PAYLOAD_HOMOMORPHIC, false},
     {"ghZCCL", "recursive_doubling", STRETTO_PAYLOAD_HOMOMORPHIC, false},
-    {"HomComp", "ring", STRETTO_PAYLOAD_QUANTISED, false},
-    {"HomComp ahead", "ring", STRETTO_PAYLOAD_QUANTISED_AHEAD, false},
+    {"HomComp", "ring", STRETTO_PAYLOAD_FUSED, false, "when_met"},
+    {"HomComp ahead", "ring", STRETTO_PAYLOAD_FUSED, false, "ahead"},
     {"HomComp_F", "ring", STRETTO_PAYLOAD_FUSED, false},
     {"ArGM", "hierarchical_ring", STRETTO_PAYLOAD_MIXED, true},
     {"ours", "rabenseifner", STRETTO_PAYLOAD_FUSED, false},

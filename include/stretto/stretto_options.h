@@ -49,11 +49,7 @@ typedef enum stretto_payload {
   STRETTO_PAYLOAD_HOMOMORPHIC = 3, /* every input compressed first, then stream + stream */
   STRETTO_PAYLOAD_FUSED = 4,       /* raw values added to the incoming stream in one pass; bits of HOMOMORPHIC */
   STRETTO_PAYLOAD_CPRP2P = 5,      /* every message compressed by its sender, decompressed by its receiver */
-  STRETTO_PAYLOAD_MIXED = 6,       /* raw sums inside a host, fused between hosts; the schedule groups ranks by host */
-  /* FUSED in two kernels, for comparison: on a device the codes of local values are found by a kernel of their own, when
-   * a stream meets them, or all of them before the first message. Bytes and bits are FUSED's; the host runs FUSED. */
-  STRETTO_PAYLOAD_QUANTISED = 7,
-  STRETTO_PAYLOAD_QUANTISED_AHEAD = 8
+  STRETTO_PAYLOAD_MIXED = 6        /* raw sums inside a host, fused between hosts; the schedule groups ranks by host */
 } stretto_payload;
 
 /* How a collective runs. NULL means STRETTO_OPTIONS_INIT: exact, everything chosen. The call copies the struct. All

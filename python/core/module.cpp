@@ -54,9 +54,7 @@ NB_MODULE(_core, m) {
       .value("homomorphic", STRETTO_PAYLOAD_HOMOMORPHIC)
       .value("fused", STRETTO_PAYLOAD_FUSED)
       .value("cprp2p", STRETTO_PAYLOAD_CPRP2P)
-      .value("mixed", STRETTO_PAYLOAD_MIXED)
-      .value("quantised", STRETTO_PAYLOAD_QUANTISED)
-      .value("quantised_ahead", STRETTO_PAYLOAD_QUANTISED_AHEAD);
+      .value("mixed", STRETTO_PAYLOAD_MIXED);
   nb::enum_<stretto_coding>(m, "Coding")
       .value("auto", STRETTO_CODING_AUTO)
       .value("fixed", STRETTO_CODING_FIXED)

@@ -90,7 +90,7 @@ MPIRUN = typer.Option(None, "--mpirun", metavar="COMMAND",
                       help="The launcher and its options, as in 'mpirun -n 4'. Without it: the launcher of stretto's MPI, with two ranks.")
 HOSTS = typer.Option(None, "--hosts", metavar="A,B", help="Hosts to start on, in the launcher's own notation (Open MPI: a:2,b:2).")
 RANKS = typer.Option(None, "--ranks", "-n", "-np", min=2, help="Ranks to start; needed where --mpirun does not say.")
-QUICK = flag("--quick", help="An eighth of the time, fewer sizes: to try things out.")
+QUICK = flag("--quick", help="An eighth of the time, fewer sizes, no repeats: to try things out.")
 JSON = flag("--json", help="JSON on standard output instead of tables.")
 PLOT = typer.Option(None, "--plot", metavar="FILE", help="Draw a figure: .png, .svg or .pdf; may be given several times.")
 

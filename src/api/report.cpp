@@ -17,18 +17,15 @@ void set_name(char (&to)[STRETTO_NAME_MAX], const char* name) noexcept {
   to[n] = 0;
 }
 
-// A device gets the payload that was asked for. Streams that only move are compressed once, but for cprp2p's.
-const char* payload_of(const select::Decision& d, call::Collective collective, bool on_device) noexcept {
-  stretto_payload p = d.payload;
-  if (on_device && p == STRETTO_PAYLOAD_FUSED && d.spec.codes != payload::Codes::in_passing)
-    p = d.spec.codes == payload::Codes::when_met ? STRETTO_PAYLOAD_QUANTISED : STRETTO_PAYLOAD_QUANTISED_AHEAD;
-  const bool once = !call::reduces(collective) && p > STRETTO_PAYLOAD_RAW && p != STRETTO_PAYLOAD_CPRP2P;
-  return once ? "compress_once" : call::payload_name(p);
+// Streams that only move are compressed once, but for cprp2p's.
+const char* payload_of(const select::Decision& d, call::Collective collective) noexcept {
+  const bool once = !call::reduces(collective) && d.payload > STRETTO_PAYLOAD_RAW && d.payload != STRETTO_PAYLOAD_CPRP2P;
+  return once ? "compress_once" : call::payload_name(d.payload);
 }
 
 const char* algorithm_of(const EndedCall& c) noexcept {
   if (!c.moved) return "agreement";
-  const char* const backend = c.comm.backends.of(c.decision.choice.provider, c.on_device).name();
+  const char* const backend = c.comm.backends.of(c.decision.choice.provider).name();
   return backend ? backend : c.ran->algorithm.data();
 }
 
@@ -50,7 +47,7 @@ void report(const EndedCall& c) noexcept {
   const bool bounded = c.options.bound_kind != STRETTO_BOUND_NONE;
   stretto_report r = STRETTO_REPORT_INIT;
   set_name(r.algorithm, algorithm_of(c));
-  set_name(r.payload, payload_of(d, c.shape.collective, c.on_device));
+  set_name(r.payload, payload_of(d, c.shape.collective));
   r.contributions = d.contributions;
   r.ratio = 1;
   if (c.ran) {
@@ -62,15 +59,15 @@ void report(const EndedCall& c) noexcept {
       r.codec_seconds = c.ran->compress_seconds + c.ran->decompress_seconds + c.ran->combine_seconds;
   }
   r.bytes_known = !c.moved || scheduled || choice.through_nodes() || d.streams();
-  r.eps = d.eps;
-  r.promised_error = d.error;
+  r.eps = d.bound.eps;
+  r.promised_error = d.bound.error;
   double rounding = 0;
   if (c.moved && asks_for_rounding(*out))
-    rounding = rounding_of({c.shape, c.comm.rank, d.inputs, bounded, d.streams(), c.result}, d.rounding);
+    rounding = rounding_of({c.shape, c.comm.rank, d.inputs, bounded, d.streams(), c.result}, d.bound.rounding);
   if (has_rounding(*out) && !asks_for_rounding(*out))
     r.error_with_rounding = HUGE_VAL;
   else
-    r.error_with_rounding = rounding > 0 ? std::nextafter(d.error + rounding, HUGE_VAL) : d.error;
+    r.error_with_rounding = rounding > 0 ? std::nextafter(d.bound.error + rounding, HUGE_VAL) : d.bound.error;
   r.agree_seconds = c.agree_seconds;
   r.seconds = c.seconds;
   r.predicted_seconds = choice.why.seconds;

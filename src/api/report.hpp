@@ -18,7 +18,6 @@ struct EndedCall {
   bool moved = true;                    // false: an agreement was all
   const engine::Report* ran = nullptr;  // null: the backend counts no bytes
   const void* result = nullptr;         // null: the host cannot read it
-  bool on_device = false;
   const codec::Ranges* ranges = nullptr;  // of all ranks' values, where the decision needs them
   const char* device_carrier = "";
   double agree_seconds = 0, seconds = 0;

@@ -157,10 +157,11 @@ struct Backends {
     s.nodes_streams = s.nodes && nodes->streams(c);
     return s;
   }
-  Backend& of(Provider p, bool on_device = false) const noexcept {
+  Backend& of(Provider p) const noexcept {
     switch (p) {
       case Provider::schedules: break;
-      case Provider::mpi: return on_device ? *device : *mpi;
+      case Provider::mpi: return *mpi;
+      case Provider::device: return *device;
       case Provider::node:
         if (nodes) return *nodes;
         return *node;

@@ -51,11 +51,6 @@ Status read_options(const stretto_options* given, Settings* settings) {
 
 void settle_payload(Call* call) noexcept {
   stretto_options& o = call->settings.options;
-  if (o.payload == STRETTO_PAYLOAD_QUANTISED || o.payload == STRETTO_PAYLOAD_QUANTISED_AHEAD) {
-    const bool ahead = o.payload == STRETTO_PAYLOAD_QUANTISED_AHEAD;
-    call->settings.codes = ahead ? payload::Codes::ahead : payload::Codes::when_met;
-    o.payload = STRETTO_PAYLOAD_FUSED;
-  }
   if (o.reproducible && o.bound_kind != STRETTO_BOUND_NONE && o.payload == STRETTO_PAYLOAD_AUTO &&
       reduces(call->collective) && is_floating(call->type))
     o.payload = STRETTO_PAYLOAD_FUSED;

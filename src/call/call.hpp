@@ -35,7 +35,6 @@ constexpr bool counts_by_pair(Collective c) noexcept { return schedule::properti
 struct Settings {
   stretto_options options = STRETTO_OPTIONS_INIT;
   std::string schedule;
-  payload::Codes codes = payload::Codes::in_passing;
 };
 
 // <= 0: never.

@@ -67,8 +67,6 @@ const char* payload_name(stretto_payload p) noexcept {
     case STRETTO_PAYLOAD_FUSED: return "fused";
     case STRETTO_PAYLOAD_CPRP2P: return "cprp2p";
     case STRETTO_PAYLOAD_MIXED: return "mixed";
-    case STRETTO_PAYLOAD_QUANTISED: return "quantised";
-    case STRETTO_PAYLOAD_QUANTISED_AHEAD: return "quantised_ahead";
   }
   return "?";
 }
@@ -129,8 +127,6 @@ payload::Kind payload_kind(stretto_payload p) noexcept {
     case STRETTO_PAYLOAD_RECOMPRESS: return K::recompress;
     case STRETTO_PAYLOAD_HOMOMORPHIC: return K::homomorphic;
     case STRETTO_PAYLOAD_MIXED:
-    case STRETTO_PAYLOAD_QUANTISED:
-    case STRETTO_PAYLOAD_QUANTISED_AHEAD:
     case STRETTO_PAYLOAD_FUSED: return K::fused;
     case STRETTO_PAYLOAD_CPRP2P: return K::cprp2p;
   }

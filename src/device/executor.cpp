@@ -134,15 +134,6 @@ Status Executor::decompress(const Stream& stream, std::byte* y, std::size_t coun
   return launch(&a, {});
 }
 
-Status Executor::add_values(const Stream& s, const std::byte* x, std::size_t count, Stream* made) noexcept {
-  Arguments a{};
-  a.operation = StreamOperation::add_values;
-  a.count = count;
-  a.a = ref(s);
-  a.x = x;
-  return write(&a, sum_room(type_, count), made);
-}
-
 Status Executor::quantise(const std::byte* x, std::size_t count, Buffer* codes) noexcept {
   const std::size_t code = type_ == codec::Type::f64 ? sizeof(std::int64_t) : sizeof(std::int32_t);
   if (const Status s = pool().take(count * code, codes); s != Status::ok) return s;
@@ -156,14 +147,20 @@ Status Executor::quantise(const std::byte* x, std::size_t count, Buffer* codes) 
   return launch(&a, {});
 }
 
-Status Executor::add_codes(const Stream& s, const Buffer& codes, const std::byte* x, std::size_t count,
-                           Stream* made) noexcept {
+// In two kernels, if codes are to be found apart (Spec::codes).
+Status Executor::add_values(const Stream& s, const Buffer& codes, const std::byte* x, std::size_t count,
+                            Stream* made) noexcept {
+  Buffer found = codes;
+  const bool apart = spec_.codes != payload::Codes::in_passing;
+  if (apart && !found) {
+    if (const Status q = quantise(x, count, &found); q != Status::ok) return q;
+  }
   Arguments a{};
-  a.operation = StreamOperation::add_codes;
+  a.operation = apart ? StreamOperation::add_codes : StreamOperation::add_values;
   a.count = count;
   a.a = ref(s);
   a.x = x;
-  a.codes = codes.data();
+  if (apart) a.codes = found.data();
   return write(&a, sum_room(type_, count), made);
 }
 

@@ -43,11 +43,9 @@ class Executor final : public payload::Executor, private Owner {
   Status compress(const std::byte* x, std::size_t count, payload::Stream* made) noexcept override;
   Status decompress(const payload::Stream& stream, std::byte* y, std::size_t count,
                     std::uint32_t divisor) noexcept override;
-  Status add_values(const payload::Stream& a, const std::byte* x, std::size_t count,
+  Status add_values(const payload::Stream& a, const payload::Buffer& codes, const std::byte* x, std::size_t count,
                     payload::Stream* made) noexcept override;
   Status quantise(const std::byte* x, std::size_t count, payload::Buffer* codes) noexcept override;
-  Status add_codes(const payload::Stream& a, const payload::Buffer& codes, const std::byte* x, std::size_t count,
-                   payload::Stream* made) noexcept override;
   Status combine(codec::Combine op, const payload::Stream& a, const payload::Stream& b, std::size_t count,
                  payload::Stream* made) noexcept override;
   Status combine_values(payload::Op op, payload::Type type, const void* left, const void* right, void* out,

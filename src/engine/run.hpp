@@ -16,6 +16,7 @@
 #include "engine/engine.hpp"
 #include "engine/plan.hpp"
 #include "engine/tags.hpp"
+#include "payload/host_executor.hpp"
 #include "payload/pool.hpp"
 #include "payload/worker.hpp"
 
@@ -307,6 +308,8 @@ class Run {
   std::uint32_t contributions_ = 1;
 
   Plan plan_;
+  payload::HostExecutor host_;
+  payload::Executor* executor_ = nullptr;
   payload::Worker worker_;
   std::vector<std::uint8_t> merged_;
   std::vector<payload::Cell> cells_;
@@ -322,8 +325,7 @@ class Run {
   std::size_t left_ = 0;
   std::size_t left_before_ = 0;  // units of Lane::before to do
 
-  std::unique_ptr<device::Executor> executor_;
-  device::Executor* device_ = nullptr;  // null: host
+  std::unique_ptr<device::Executor> device_;  // null: host
   std::optional<void*> stream_;
   bool leaves_early_ = false;
   bool ending_ = false;

@@ -105,7 +105,7 @@ Status Run::separate_inputs(const Work& call) {
     Block& block = blocks_[b];
     merged_[b] = 0;
     if (block.count == 0 || block.in == nullptr) continue;
-    const Status s = worker_.copy_bytes(to, static_cast<const std::byte*>(block.in), block.count * size);
+    const Status s = executor_->copy(to, static_cast<const std::byte*>(block.in), block.count * size);
     if (s != Status::ok) return s;
     block.in = to;
     to += block.count * size;
@@ -204,7 +204,9 @@ Status Run::prepare(const Work& call) {
   if (call.device != nullptr) {
     if (const Status s = begin_on_device(call); s != Status::ok) return s;
   }
-  worker_.begin(spec_, reduces_, &homes(), parallel_, device_);
+  host_.begin(spec_, pool_, parallel_);
+  executor_ = device_ != nullptr ? static_cast<payload::Executor*>(device_.get()) : &host_;
+  worker_.begin(spec_, reduces_, &homes(), executor_);
 
   if (const Status s = separate_inputs(call); s != Status::ok) return s;
   if (const Status s = plan_.make(

@@ -23,8 +23,7 @@ Status Run::begin_on_device(const Work& call) {
     return fail(Status::invalid_argument, "segments on {} streams of a device; at most {}", lanes, device::most_lanes);
   if (const Status s = d.make_lanes(lanes); s != Status::ok) return s;
   if (const Status s = d.begin(); s != Status::ok) return s;
-  executor_ = std::make_unique<device::Executor>(d);
-  device_ = executor_.get();
+  device_ = std::make_unique<device::Executor>(d);
   device_->begin(spec_, lanes);
   if (between_ == nullptr) pool_ = &d.pinned();
   stream_ = call.stream;
@@ -248,8 +247,7 @@ void Run::leave_device() noexcept {
   departures_.clear();
   static_cast<void>(device.keep(scratch_, last_));
   static_cast<void>(device.keep(inputs_copy_, last_));
-  device_ = nullptr;
-  executor_.reset();
+  device_.reset();
 }
 
 }  // namespace stretto::engine

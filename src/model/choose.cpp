@@ -82,8 +82,9 @@ constexpr double clear_gain = 0.95;
 
 const Candidate& taken_of(const Question& q, const std::vector<Candidate>& all) {
   const Candidate& first = all.front();
-  if (!first.dense || !q.fixed) return first;
-  const auto other = std::find_if(all.begin(), all.end(), [](const Candidate& c) { return !c.dense; });
+  if (first.coding == codec::Coding::fixed || !q.fixed) return first;
+  const auto other =
+      std::find_if(all.begin(), all.end(), [](const Candidate& c) { return c.coding == codec::Coding::fixed; });
   return other != all.end() && first.seconds > clear_gain * other->seconds ? *other : first;
 }
 
@@ -176,7 +177,7 @@ Status Chooser::Impl::table(const Question& q, bool all_of_them, std::vector<Can
     std::vector<Candidate> found =
         all_of_them ? densely.all(dense_options) : densely.cheapest(dense_options, least, false);
     for (Candidate& c : found) {
-      c.dense = true;
+      c.coding = codec::Coding::dense;
       all->push_back(std::move(c));
     }
   }
@@ -184,7 +185,7 @@ Status Chooser::Impl::table(const Question& q, bool all_of_them, std::vector<Can
   if (native && q.native && std::isfinite(native_seconds)) {
     Candidate c;
     c.native = true;
-    c.provider = Provider::mpi;
+    c.provider = q.device ? Provider::device : Provider::mpi;
     c.seconds = native_seconds;
     all->push_back(c);
   }
@@ -261,7 +262,7 @@ Chooser& Chooser::operator=(Chooser&&) noexcept = default;
 
 double Chooser::mpi_seconds(const std::vector<Candidate>& all) noexcept {
   const auto found =
-      std::find_if(all.begin(), all.end(), [](const Candidate& c) { return c.native && c.provider == Provider::mpi; });
+      std::find_if(all.begin(), all.end(), [](const Candidate& c) { return c.native && c.provider != Provider::node; });
   return found != all.end() ? found->seconds : 0;
 }
 

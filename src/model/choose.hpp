@@ -44,21 +44,23 @@ struct Question {
   std::uint64_t raw_below = 0;
 };
 
+// A native one uses only `provider`, `payload` and `seconds`. Through the memory of several hosts (`piece`), `schedule`
+// runs between them.
 struct Candidate {
-  bool native = false;  // only `provider`, `payload` and `seconds` count
+  bool native = false;
   Provider provider = Provider::schedules;
   std::string schedule;
   payload::Kind payload = payload::Kind::raw;
-  bool dense = false;
-  bool raw_inside = false;
-  std::uint64_t raw_below = 0;  // bytes: shorter messages are raw; 0: none
+  codec::Coding coding = codec::Coding::fixed;
+  bool raw_inside = false;      // raw inside a host, `payload` between hosts
+  std::uint64_t raw_below = 0;  // bytes: shorter messages are raw with any `payload`; 0: none
   std::uint64_t segment = 0;    // bytes; 0: uncut
   int blocks = 0;               // pieces of a pipelined schedule; 0: automatic
   int radix = 0;                // k-nomial trees; 0: default
-  int lanes = 0;
-  std::uint64_t piece = 0;  // bytes that a host sums in its memory at a time (nodes.hpp); 0: no such memory
-  double seconds = 0;       // 0: unknown (Question::natives without measurement)
-  bool assumed = false;     // unmeasured: a part of the MPI's time (unmeasured_node)
+  int lanes = 0;                // device streams for the segments; 0: default
+  std::uint64_t piece = 0;      // bytes that a host sums in its memory at a time (nodes.hpp); 0: no such memory
+  double seconds = 0;           // predicted; 0: unknown (Question::natives without measurement)
+  bool assumed = false;         // unmeasured: a part of the MPI's time (unmeasured_node)
 };
 
 // A grid of bytes and ratio, eight cells per factor of two. Each number of bytes below 16 is a cell.
@@ -80,7 +82,7 @@ class Chooser {
 
   Status table(const Question& question, std::vector<Candidate>* all) const;
 
-  // 0: none
+  // Of the MPI's own collective, or NCCL's; 0: none.
   static double mpi_seconds(const std::vector<Candidate>& all) noexcept;
 
   const Profile& profile() const noexcept;

@@ -1,5 +1,6 @@
-// A worker's operations on memory that the host cannot touch. Functions enqueue in order and return the status of that.
-// A new stream's length (Buffer::content) is unknown until the host has received it.
+// A worker's operations on values, in memory of the host (host_executor.hpp) or of a device (device/executor.hpp). On a
+// device functions enqueue in order and return the status of that; a new stream's length (Buffer::content) is unknown
+// until the host has received it.
 #pragma once
 
 #include <cstddef>
@@ -8,6 +9,7 @@
 #include "base/status.hpp"
 #include "codec/codec.hpp"
 #include "payload/element.hpp"
+#include "payload/seconds.hpp"
 #include "payload/value.hpp"
 
 namespace stretto::payload {
@@ -18,11 +20,11 @@ class Executor {
 
   virtual Status compress(const std::byte* x, std::size_t count, Stream* made) noexcept = 0;
   virtual Status decompress(const Stream& stream, std::byte* y, std::size_t count, std::uint32_t divisor) noexcept = 0;
-  virtual Status add_values(const Stream& a, const std::byte* x, std::size_t count, Stream* made) noexcept = 0;
-  // In two kernels; add_codes() reads values again where codes are missing.
+  // `codes` of x, or none; x is also read where codes are missing.
+  virtual Status add_values(const Stream& a, const Buffer& codes, const std::byte* x, std::size_t count,
+                            Stream* made) noexcept = 0;
+  // May leave `codes` empty.
   virtual Status quantise(const std::byte* x, std::size_t count, Buffer* codes) noexcept = 0;
-  virtual Status add_codes(const Stream& a, const Buffer& codes, const std::byte* x, std::size_t count,
-                           Stream* made) noexcept = 0;
   virtual Status combine(codec::Combine op, const Stream& a, const Stream& b, std::size_t count,
                          Stream* made) noexcept = 0;
 
@@ -33,6 +35,8 @@ class Executor {
 
   virtual Status copy(void* to, const void* from, std::size_t bytes) noexcept = 0;
   virtual Status clear(void* to, std::size_t bytes) noexcept = 0;
+
+  Seconds seconds{};  // at work on the caller's core
 };
 
 }  // namespace stretto::payload

@@ -1,8 +1,5 @@
 #include "payload/worker.hpp"
 
-#include <cstring>
-
-#include "payload/arithmetic/arithmetic.hpp"
 #include "payload/worker_parts.hpp"
 
 namespace stretto::payload {
@@ -16,8 +13,7 @@ codec::Combine combine_of(Op op) noexcept {
 
 }  // namespace
 
-void Worker::begin(const Spec& spec, bool reduces, Pool* pool, const codec::Parallel* parallel,
-                   Executor* executor) noexcept {
+void Worker::begin(const Spec& spec, bool reduces, Pool* pool, Executor* executor) noexcept {
   spec_ = spec;
   reduces_ = reduces;
   sums_ = spec.op != Op::min && spec.op != Op::max;
@@ -26,12 +22,6 @@ void Worker::begin(const Spec& spec, bool reduces, Pool* pool, const codec::Para
   size_ = size_of(spec.type);
   pool_ = pool;
   executor_ = executor;
-  options_ = {};
-  options_.checksum = spec.checksum;
-  options_.coding = spec.coding;
-  options_.magnitude = spec.magnitude;
-  options_.parallel = parallel;
-  seconds_ = {};
 }
 
 std::size_t Worker::message_bound(std::size_t count) const noexcept {
@@ -46,46 +36,7 @@ std::size_t Worker::longest(std::size_t count) const noexcept {
 Status Worker::make_stream(Value& value, std::size_t count) noexcept {
   if (value.stream || value.absent) return Status::ok;
   if (value.raw == nullptr) return fail(Status::internal, "a step reads a block that nothing was put into");
-  if (executor_ != nullptr) return executor_->compress(value.raw, count, &value.stream);
-  Stream made;
-  if (const Status s = pool_->take(codec::compress_bound(type_, count), &made.buffer); s != Status::ok) return s;
-  Stopwatch watch(seconds_.compress);
-  const Status s = codec::compress(type_, value.raw, count, spec_.eps, room(made.buffer), &made.size, options_);
-  if (s == Status::ok) value.stream = std::move(made);
-  return s;
-}
-
-Status Worker::unpack(const Stream& stream, std::byte* to, std::size_t count, std::uint32_t divisor) noexcept {
-  if (executor_ != nullptr) return executor_->decompress(stream, to, count, divisor);
-  Stopwatch watch(seconds_.decompress);
-  return codec::decompress(stream.bytes(), to, count, options_, divisor);
-}
-
-Status Worker::combine_raw(const void* left, const void* right, std::byte* out, std::size_t count) noexcept {
-  if (executor_ != nullptr) return executor_->combine_values(spec_.op, spec_.type, left, right, out, count);
-  return combine_values(spec_.op, spec_.type, left, right, out, count);
-}
-
-Status Worker::negate(const std::byte* in, std::byte* out, std::size_t count) noexcept {
-  if (executor_ != nullptr) return executor_->negate_values(spec_.type, in, out, count);
-  return negate_values(spec_.type, in, out, count);
-}
-
-Status Worker::divide(std::byte* values, std::size_t count, std::uint32_t divisor) noexcept {
-  if (executor_ != nullptr) return executor_->divide_values(spec_.type, values, count, divisor);
-  return divide_values(spec_.type, values, count, divisor);
-}
-
-Status Worker::copy_bytes(std::byte* to, const std::byte* from, std::size_t bytes) noexcept {
-  if (executor_ != nullptr) return executor_->copy(to, from, bytes);
-  std::memcpy(to, from, bytes);
-  return Status::ok;
-}
-
-Status Worker::clear_bytes(std::byte* to, std::size_t bytes) noexcept {
-  if (executor_ != nullptr) return executor_->clear(to, bytes);
-  std::memset(to, 0, bytes);
-  return Status::ok;
+  return executor_->compress(value.raw, count, &value.stream);
 }
 
 // A pool's buffer is nobody else's: fixed once written.
@@ -103,7 +54,7 @@ Status Worker::make_raw(Cell& cell) noexcept {
     std::byte* at = nullptr;
     Buffer store;
     if (const Status s = home(cell, &at, &store); s != Status::ok) return s;
-    if (const Status s = unpack(cell.value.stream, at, cell.count); s != Status::ok) return s;
+    if (const Status s = executor_->decompress(cell.value.stream, at, cell.count, 1); s != Status::ok) return s;
     cell.value.stream = {};
     set_raw(cell.value, at, static_cast<bool>(store));
     cell.value.raw_store = std::move(store);
@@ -135,7 +86,7 @@ Status Worker::pack_raw(Cell& cell, bool settle) noexcept {
   if (value.absent) {
     Buffer zeros;
     if (const Status s = pool_->take(raw_bytes(cell.count), &zeros); s != Status::ok) return s;
-    if (const Status s = clear_bytes(zeros.data(), raw_bytes(cell.count)); s != Status::ok) return s;
+    if (const Status s = executor_->clear(zeros.data(), raw_bytes(cell.count)); s != Status::ok) return s;
     set_raw(value, zeros.data(), true);
     value.raw_store = std::move(zeros);
     return Status::ok;
@@ -155,20 +106,20 @@ Status Worker::finish(Cell& cell, bool from_stream, std::uint32_t divisor) noexc
   const std::size_t bytes = raw_bytes(cell.count);
   if (divisor > 1 && mixes(spec_)) {
     if (const Status s = finish(cell, from_stream, 1); s != Status::ok) return s;
-    return divide(cell.home, cell.count, divisor);
+    return executor_->divide_values(spec_.type, cell.home, cell.count, divisor);
   }
-  if (value.absent) return clear_bytes(cell.home, bytes);
+  if (value.absent) return executor_->clear(cell.home, bytes);
   // Under cprp2p forwarded values are decoded already; the codec divides means, to round once.
   const bool done = value.raw != nullptr && value.settled && divisor <= 1;
   if (compressed() && !done && (from_stream || value.raw == nullptr)) {
     if (const Status s = make_stream(value, cell.count); s != Status::ok) return s;
-    return unpack(value.stream, cell.home, cell.count, divisor);
+    return executor_->decompress(value.stream, cell.home, cell.count, divisor);
   }
   if (value.raw == nullptr) return fail(Status::internal, "a result block that nothing was put into");
   if (value.raw != cell.home) {
-    if (const Status s = copy_bytes(cell.home, value.raw, bytes); s != Status::ok) return s;
+    if (const Status s = executor_->copy(cell.home, value.raw, bytes); s != Status::ok) return s;
   }
-  return divisor > 1 ? divide(cell.home, cell.count, divisor) : Status::ok;
+  return divisor > 1 ? executor_->divide_values(spec_.type, cell.home, cell.count, divisor) : Status::ok;
 }
 
 }  // namespace stretto::payload

@@ -23,15 +23,13 @@ struct Cell {
 
 class Worker {
  public:
-  // `reduces`: the collective combines. The pool outlives the worker and its values. `executor` operates on values in
-  // its memory; null: host memory.
-  void begin(const Spec& spec, bool reduces, Pool* pool, const codec::Parallel* parallel,
-             Executor* executor = nullptr) noexcept;
+  // `reduces`: the collective combines. The pool outlives the worker and its values; `executor` operates on its memory.
+  void begin(const Spec& spec, bool reduces, Pool* pool, Executor* executor) noexcept;
 
   void take_from(Pool& pool) noexcept { pool_ = &pool; }
 
   const Spec& spec() const noexcept { return spec_; }
-  const Seconds& seconds() const noexcept { return seconds_; }
+  const Seconds& seconds() const noexcept { return executor_->seconds; }
   bool compressed() const noexcept { return spec_.kind != Kind::raw; }
   std::size_t raw_bytes(std::size_t count) const noexcept { return count * size_; }
 
@@ -64,9 +62,6 @@ class Worker {
   // Shares values that no step writes.
   Status copy(Cell& dst, Cell& src) noexcept;
 
-  // Access is exclusive.
-  Status copy_bytes(std::byte* to, const std::byte* from, std::size_t bytes) noexcept;
-
   // Codes of a contribution before a stream meets it, if the payload asks for it.
   Status quantise(Cell& cell) noexcept;
 
@@ -81,14 +76,8 @@ class Worker {
   Status make_stream(Value& value, std::size_t count) noexcept;
   Status make_raw(Cell& cell) noexcept;
   Status home(Cell& cell, std::byte** at, Buffer* store) noexcept;
-  Status add_raw(Value& value, const std::byte* x, std::size_t count, Buffer codes = {}) noexcept;
+  Status add_raw(Value& value, const std::byte* x, std::size_t count, const Buffer& codes) noexcept;
   Status add_stream(Value& value, std::size_t count, const Stream& other) noexcept;
-  Status unpack(const Stream& stream, std::byte* to, std::size_t count, std::uint32_t divisor = 1) noexcept;
-
-  Status combine_raw(const void* left, const void* right, std::byte* out, std::size_t count) noexcept;
-  Status negate(const std::byte* in, std::byte* out, std::size_t count) noexcept;
-  Status divide(std::byte* values, std::size_t count, std::uint32_t divisor) noexcept;
-  Status clear_bytes(std::byte* to, std::size_t bytes) noexcept;
 
   Spec spec_{};
   bool reduces_ = false;
@@ -98,8 +87,6 @@ class Worker {
   std::size_t size_ = 0;
   Pool* pool_ = nullptr;
   Executor* executor_ = nullptr;
-  codec::Options options_{};
-  Seconds seconds_{};
 };
 
 }  // namespace stretto::payload

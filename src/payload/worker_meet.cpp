@@ -1,6 +1,6 @@
 #include <cstring>
+#include <utility>
 
-#include "payload/arithmetic/arithmetic.hpp"
 #include "payload/worker_parts.hpp"
 
 namespace stretto::payload {
@@ -13,7 +13,7 @@ void Worker::landed(Cell& dst) noexcept {
 
 Status Worker::replace(Cell& dst, std::byte* arrived, const Buffer& store) noexcept {
   if (dst.home != nullptr) {
-    if (const Status s = copy_bytes(dst.home, arrived, raw_bytes(dst.count)); s != Status::ok) return s;
+    if (const Status s = executor_->copy(dst.home, arrived, raw_bytes(dst.count)); s != Status::ok) return s;
     landed(dst);
     return Status::ok;
   }
@@ -34,50 +34,14 @@ Status Worker::replace(Cell& dst, Stream arrived) noexcept {
   return spec_.kind == Kind::cprp2p ? make_raw(dst) : Status::ok;
 }
 
-// Room for a sum without exceptions usually suffices; exact sums of many values off the grid, or badly predicted ones,
-// may take many times that.
-Status Worker::add_raw(Value& value, const std::byte* x, std::size_t count, Buffer codes) noexcept {
-  if (executor_ != nullptr) {
-    const Stream a = value.stream;
-    if (spec_.codes == Codes::in_passing) return executor_->add_values(a, x, count, &value.stream);
-    const Status s = codes ? Status::ok : executor_->quantise(x, count, &codes);
-    return s == Status::ok ? executor_->add_codes(a, codes, x, count, &value.stream) : s;
-  }
-  codec::Info a, local;
-  if (const Status s = codec::inspect(value.stream.bytes(), &a); s != Status::ok) return s;
-  local = a;
-  local.exceptions = 0;
-  local.bytes = codec::compress_bound(type_, count);
-  Stopwatch watch(seconds_.combine);
-  Stream made;
-  Status s = Status::buffer_too_small;
-  for (const std::size_t bytes : {codec::combine_bound(a, local), codec::combine_bound(type_, count)}) {
-    if (s != Status::buffer_too_small) break;
-    if (const Status taken = pool_->take(bytes, &made.buffer); taken != Status::ok) return taken;
-    s = codec::add_values(value.stream.bytes(), x, count, room(made.buffer), &made.size, options_);
-  }
-  if (s == Status::ok) value.stream = std::move(made);
-  return s;
+Status Worker::add_raw(Value& value, const std::byte* x, std::size_t count, const Buffer& codes) noexcept {
+  const Stream a = std::exchange(value.stream, {});
+  return executor_->add_values(a, codes, x, count, &value.stream);
 }
 
 Status Worker::add_stream(Value& value, std::size_t count, const Stream& other) noexcept {
-  if (executor_ != nullptr) {
-    const Stream a = value.stream;
-    return executor_->combine(combine_, a, other, count, &value.stream);
-  }
-  codec::Info a, b;
-  if (const Status s = codec::inspect(value.stream.bytes(), &a); s != Status::ok) return s;
-  if (const Status s = codec::inspect(other.bytes(), &b); s != Status::ok) return s;
-  Stopwatch watch(seconds_.combine);
-  Stream made;
-  Status s = Status::buffer_too_small;
-  for (const std::size_t bytes : {codec::combine_bound(a, b), codec::combine_bound(type_, a.count)}) {
-    if (s != Status::buffer_too_small) break;
-    if (const Status taken = pool_->take(bytes, &made.buffer); taken != Status::ok) return taken;
-    s = codec::combine(combine_, value.stream.bytes(), other.bytes(), room(made.buffer), &made.size, options_);
-  }
-  if (s == Status::ok) value.stream = std::move(made);
-  return s;
+  const Stream a = std::exchange(value.stream, {});
+  return executor_->combine(combine_, a, other, count, &value.stream);
 }
 
 Status Worker::meet(Cell& dst, Stream arrived, bool arrived_first) noexcept {
@@ -91,7 +55,7 @@ Status Worker::meet(Cell& dst, Stream arrived, bool arrived_first) noexcept {
       if (const Status s = make_raw(dst); s != Status::ok) return s;
       Buffer decoded;
       if (const Status s = pool_->take(raw_bytes(dst.count), &decoded); s != Status::ok) return s;
-      if (const Status s = unpack(arrived, decoded.data(), dst.count); s != Status::ok) return s;
+      if (const Status s = executor_->decompress(arrived, decoded.data(), dst.count, 1); s != Status::ok) return s;
       return meet(dst, decoded.data(), decoded, arrived_first);
     }
     case Kind::fused:
@@ -123,14 +87,15 @@ Status Worker::meet(Cell& dst, std::byte* arrived, const Buffer& store, bool arr
   if (value.raw == nullptr) {
     if (const Status s = make_raw(dst); s != Status::ok) return s;
   }
-  Stopwatch watch(seconds_.combine);
+  Stopwatch watch(executor_->seconds.combine);
   std::byte* at = nullptr;
   Buffer own;
   if (const Status s = home(dst, &at, &own); s != Status::ok) return s;
   if (spec_.op != Op::user) {
     const void* left = arrived_first ? arrived : value.raw;
     const void* right = arrived_first ? value.raw : arrived;
-    if (const Status s = combine_raw(left, right, at, dst.count); s != Status::ok) return s;
+    if (const Status s = executor_->combine_values(spec_.op, spec_.type, left, right, at, dst.count); s != Status::ok)
+      return s;
   } else if (arrived_first) {
     if (value.raw != at) std::memcpy(at, value.raw, raw_bytes(dst.count));
     spec_.user.function(arrived, at, dst.count, spec_.user.context);
@@ -191,7 +156,7 @@ Status Worker::copy(Cell& dst, Cell& src) noexcept {
     std::byte* at = nullptr;
     Buffer store;
     if (const Status s = home(dst, &at, &store); s != Status::ok) return s;
-    if (const Status s = copy_bytes(at, src.value.raw, raw_bytes(src.count)); s != Status::ok) return s;
+    if (const Status s = executor_->copy(at, src.value.raw, raw_bytes(src.count)); s != Status::ok) return s;
     set_raw(dst.value, at, static_cast<bool>(store));
     dst.value.raw_store = std::move(store);
     dst.value.codes = src.value.codes;
@@ -202,7 +167,7 @@ Status Worker::copy(Cell& dst, Cell& src) noexcept {
 
 Status Worker::quantise(Cell& cell) noexcept {
   Value& value = cell.value;
-  const bool wanted = executor_ != nullptr && spec_.codes == Codes::ahead && spec_.kind == Kind::fused && sums_;
+  const bool wanted = spec_.kind == Kind::fused && sums_;
   if (!wanted || value.raw == nullptr || value.stream || value.codes) return Status::ok;
   return executor_->quantise(value.raw, cell.count, &value.codes);
 }
@@ -221,7 +186,7 @@ Status Worker::load(Cell& cell, const std::byte* const* inputs, std::size_t n, b
     for (std::size_t j = 1; j < n; ++j) {
       value.raw = nullptr;
       if (sums_ && spec_.kind == Kind::fused) {
-        if (const Status s = add_raw(value, inputs[j], cell.count); s != Status::ok) return s;
+        if (const Status s = add_raw(value, inputs[j], cell.count, {}); s != Status::ok) return s;
         continue;
       }
       Value next;
@@ -233,15 +198,15 @@ Status Worker::load(Cell& cell, const std::byte* const* inputs, std::size_t n, b
   }
   Buffer own;
   if (const Status s = pool_->take(raw_bytes(cell.count), &own); s != Status::ok) return s;
-  Stopwatch watch(seconds_.combine);
+  Stopwatch watch(executor_->seconds.combine);
   Status s = Status::ok;
-  if (n == 0) s = clear_bytes(own.data(), raw_bytes(cell.count));
-  if (n == 1 && !negate) s = copy_bytes(own.data(), inputs[0], raw_bytes(cell.count));
-  if (negate) s = this->negate(inputs[0], own.data(), cell.count);
+  if (n == 0) s = executor_->clear(own.data(), raw_bytes(cell.count));
+  if (n == 1 && !negate) s = executor_->copy(own.data(), inputs[0], raw_bytes(cell.count));
+  if (negate) s = executor_->negate_values(spec_.type, inputs[0], own.data(), cell.count);
   if (s != Status::ok) return s;
   for (std::size_t j = 1; j < n; ++j) {
     const void* left = j == 1 ? inputs[0] : own.data();
-    s = combine_raw(left, inputs[j], own.data(), cell.count);
+    s = executor_->combine_values(spec_.op, spec_.type, left, inputs[j], own.data(), cell.count);
     if (s != Status::ok) return s;
   }
   set_raw(value, own.data(), true);

@@ -16,6 +16,4 @@ inline void set_raw(Value& value, const std::byte* raw, bool fixed) noexcept {
   value.absent = false;
 }
 
-inline codec::MutableBytes room(const Buffer& buffer) noexcept { return {buffer.data(), buffer.capacity()}; }
-
 }  // namespace stretto::payload

@@ -8,7 +8,6 @@
 #include "model/walk/programs.hpp"
 #include "schedule/registry.hpp"
 #include "select/forced.hpp"
-#include "select/mix.hpp"
 
 namespace stretto::select {
 namespace {
@@ -18,36 +17,20 @@ constexpr std::size_t most_answers = 1024;
 constexpr std::size_t default_segment = std::size_t{256} << 10;
 
 // A forced node uses streams if a payload is forced and the values need not be exact.
-const Choice& forced_by(Provider p, const Call& call, bool compress) {
+Choice forced_by(Provider p, const Call& call, bool compress) {
   using payload::Kind;
-  static const auto of = [](Provider provider, Kind kind) {
-    Choice c;
-    c.provider = provider;
-    c.payload = kind;
-    c.why.reason = Reason::forced;
-    return c;
-  };
-  static const Choice mpi = of(Provider::mpi, Kind::raw), raw = of(Provider::node, Kind::raw);
-  static const Choice fused = of(Provider::node, Kind::fused), homomorphic = of(Provider::node, Kind::homomorphic);
-  if (p == Provider::mpi) return mpi;
-  if (!compress) return raw;
-  return call::payload_kind(call.settings.options.payload) == Kind::homomorphic ? homomorphic : fused;
+  Choice c;
+  c.provider = p;
+  c.why.reason = Reason::forced;
+  if (p == Provider::node && compress)
+    c.payload =
+        call::payload_kind(call.settings.options.payload) == Kind::homomorphic ? Kind::homomorphic : Kind::fused;
+  return c;
 }
 
 Choice choice_of(const model::Candidate& c, Reason reason = Reason::forced, double mpi_seconds = 0) {
-  Choice choice;
-  choice.provider = c.provider;
-  choice.payload = c.payload;
-  choice.schedule = c.schedule;
-  choice.raw_inside = c.raw_inside;
-  choice.coding = c.dense ? codec::Coding::dense : codec::Coding::fixed;
-  choice.raw_below = static_cast<std::size_t>(c.raw_below);
-  choice.segment = static_cast<std::size_t>(c.segment);
-  choice.blocks = c.blocks;
-  choice.radix = c.radix > 0 ? c.radix : 2;
-  choice.piece = static_cast<std::size_t>(c.piece);
-  choice.lanes = c.lanes;
-  choice.why = {reason, static_cast<float>(c.seconds), static_cast<float>(mpi_seconds)};
+  Choice choice{c, 0, {reason, static_cast<float>(c.seconds), static_cast<float>(mpi_seconds)}};
+  if (choice.radix == 0) choice.radix = 2;
   return choice;
 }
 
@@ -64,8 +47,8 @@ Choice plain(const model::Question& q) {
   c.schedule =
       q.schedule.empty() ? schedule::default_algorithm(q.collective, q.keeps_order, q.rank_by_rank).name : q.schedule;
   if (q.compress) c.payload = q.payload >= 0 ? static_cast<payload::Kind>(q.payload) : payload::Kind::fused;
-  c.segment = q.segment > 0 ? static_cast<std::size_t>(q.segment) : default_segment;
-  if (q.compress) c.raw_below = static_cast<std::size_t>(q.raw_below);
+  c.segment = q.segment > 0 ? q.segment : default_segment;
+  if (q.compress) c.raw_below = q.raw_below;
   if (!q.fixed && c.payload != payload::Kind::raw) c.coding = codec::Coding::dense;
   c.why.reason = q.schedule.empty() ? Reason::unpredicted : Reason::forced;
   return c;
@@ -158,13 +141,8 @@ const Choice& Choices::answer(const Call& call, std::size_t bytes, Streaming str
 const Choice& Choices::choose(const Call& call, std::size_t bytes, Streaming streaming, const call::Shrinks& ratios,
                               Support support) {
   const auto forced = forced_provider(call);
-  if (forced && !(*forced == Provider::node && support.nodes)) return forced_by(*forced, call, streaming.may);
+  if (forced && !(*forced == Provider::node && support.nodes)) return latest_ = forced_by(*forced, call, streaming.may);
   return answer(call, bytes, streaming, ratios, support);
-}
-
-bool Choices::may_stream(const Call& call, std::size_t bytes, const call::Shrinks& ratios, Support support) {
-  if (forced_provider(call)) return false;
-  return answer(call, bytes, {true}, ratios, support).payload != payload::Kind::raw;
 }
 
 }  // namespace stretto::select

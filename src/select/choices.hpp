@@ -62,8 +62,6 @@ class Choices {
   const Choice& choose(const Call& call, std::size_t bytes, Streaming streaming, const call::Shrinks& ratios,
                        Support support);
 
-  bool may_stream(const Call& call, std::size_t bytes, const call::Shrinks& ratios, Support support);
-
  private:
   const Choice& answer(const Call& call, std::size_t bytes, Streaming streaming, const call::Shrinks& ratios,
                        Support support);

@@ -90,7 +90,9 @@ Decision Selector::decide(const Call& call, Support support) noexcept {
   try {
     const std::size_t bytes = vector_bytes(call, ranks_);
     if (streams && o.payload == STRETTO_PAYLOAD_AUTO && !multi) {
-      const auto may_stream = [&](const Shrinks& ratios) { return choices_.may_stream(call, bytes, ratios, support); };
+      const auto may_stream = [&](const Shrinks& ratios) {
+        return choices_.choose(call, bytes, {true}, ratios, support).payload != payload::Kind::raw;
+      };
       if (!may_stream(best_ratios)) {
         d.ratio = best_ratio;  // not even this ratio makes streams worthwhile
         d.shrinks = best_ratios;
@@ -146,14 +148,14 @@ Status Selector::complete(const Call& call, const Agreement& agreed, Support sup
       d->ratio = agreed.ratios.fixed;
     }
     bool streams = may_compress(call);
-    double bound = 0;
-    const bool found = streams && d->needs.range && absolute_bound(call, agreed, &bound) == Status::ok;
-    if (found && bound == 0 && is_floating(call.type)) {  // a range of 0 requires exact values
+    d->bound.absolute = absolute_bound(call, agreed);
+    if (streams && d->needs.range && d->bound.absolute == 0 && is_floating(call.type)) {  // exact values
       streams = false;
       d->ratio = 1;
     }
     if (!d->made || !support.by(d->choice.provider))  // the node's memory may have ended since
-      choose(call, bytes, {streams, streams && adds_codes_alone(call, agreed, d->inputs, ranks_)}, support, d);
+      choose(call, bytes, {streams, streams && adds_codes_alone(call, agreed, d->bound.absolute, d->inputs, ranks_)},
+             support, d);
     d->made = true;
     suit_counts(call, bytes, &d->choice);
     return settle(call, agreed, support, bytes, d);
@@ -165,19 +167,16 @@ Status Selector::complete(const Call& call, const Agreement& agreed, Support sup
 Status Selector::settle(const Call& call, const Agreement& agreed, Support support, std::size_t bytes, Decision* d) {
   Choice& c = d->choice;
   const Terms terms = terms_of(*d, ranks_, choices_.groups());
-  if (const Status s = eps_of(call, terms, agreed, &d->eps); s != Status::ok) return s;
+  if (const Status s = divide(call, terms, agreed, d->needs.range, &d->bound); s != Status::ok) return s;
   c.payload = terms.kind;
   const bool raw = !d->streams();
   if (raw) {
     d->ratio = 1;
-    d->eps = 0;
     c.raw_below = 0;
   }
-  d->error = error_of(call, terms, agreed, d->eps);
-  d->rounding = rounding_beside(call, terms, d->needs.range ? &agreed : nullptr, d->eps);
   d->contributions = d->inputs;
   d->payload = payload_of(c.payload);
-  d->spec = spec_of(call, c.payload, agreed, d->eps);
+  d->spec = spec_of(call, c.payload, agreed, d->bound.eps);
   const bool through_nodes = c.through_nodes();
   if (through_nodes && !(raw ? support.nodes : support.nodes_streams))
     return fail(Status::unsupported, "the memory of several hosts has no {} of these values", name(call.collective));
@@ -194,7 +193,7 @@ Status Selector::settle(const Call& call, const Agreement& agreed, Support suppo
     d->payload = STRETTO_PAYLOAD_MIXED;
     if (reduces(call.collective)) d->contributions = static_cast<std::uint64_t>(terms.hosts);
   }
-  d->spec.codes = call.settings.codes;
+  d->spec.codes = codes_;
   d->spec.coding = raw || support.device ? codec::Coding::fixed : c.coding;
   if (d->spec.coding == codec::Coding::dense) d->ratio = d->shrinks.dense;
   d->spec.nodes = d->hosts;

@@ -7,9 +7,8 @@
 
 #include "base/status.hpp"
 #include "select/choices.hpp"
-#include "select/coding_trials.hpp"
 #include "select/decision.hpp"
-#include "select/ratios.hpp"
+#include "select/learned.hpp"
 #include "select/segments.hpp"
 #include "select/splits.hpp"
 
@@ -39,6 +38,8 @@ class Selector {
 
   // Splits::of() for a decided started call with communication cores.
   int split(const Call& call, const Choice& choice, int comm_cores) noexcept;
+  // How streams meet local values in memory of a device.
+  void force_codes(payload::Codes codes) noexcept { codes_ = codes; }
   void force_split(std::optional<int> levels) noexcept { splits_.force(levels); }
 
   Choices& choices() noexcept { return choices_; }
@@ -52,6 +53,7 @@ class Selector {
   Splits splits_;
   Ratios ratios_;
   CodingTrials trials_;
+  payload::Codes codes_ = payload::Codes::in_passing;
   int ranks_;
   CarrierLimits limits_;
 };

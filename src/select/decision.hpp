@@ -6,9 +6,8 @@
 
 #include "call/agreement.hpp"
 #include "call/call.hpp"
-#include "model/profile/provider.hpp"
+#include "model/choose.hpp"
 #include "payload/payload.hpp"
-#include "select/rationale.hpp"
 
 namespace stretto::select {
 
@@ -18,7 +17,8 @@ using call::Collective;
 using model::Provider;
 
 struct Support {
-  bool mpi = false, node = false;
+  bool native = false;  // the MPI, or NCCL for device memory
+  bool node = false;
   bool streams = false;  // the node also serves it with streams, within a bound
   bool device = false;
   bool staged = false;         // device messages are staged through host memory
@@ -26,25 +26,51 @@ struct Support {
   bool nodes_streams = false;  // and lets streams travel between the hosts
   int reaching = 0;            // most ranks of one device, where devices reach each other's memory; else 0
   constexpr bool by(Provider p) const noexcept {
-    return p == Provider::schedules || (p == Provider::node ? node || nodes : mpi);
+    return p == Provider::schedules || (p == Provider::node ? node || nodes : native);
   }
 };
 
-// For mpi, and for node on one host, only `payload` and `why` are used. On several hosts node runs `schedule` between
-// them.
-struct Choice {
-  Provider provider = Provider::schedules;
-  payload::Kind payload = payload::Kind::raw;
-  std::string schedule;
-  codec::Coding coding = codec::Coding::fixed;
-  bool raw_inside = false;    // raw inside a host, `payload` between hosts
-  std::size_t raw_below = 0;  // bytes: shorter messages travel raw with any `payload`
-  std::size_t segment = 0;    // bytes; 0: uncut
-  int blocks = 0;             // pieces of a pipelined schedule; 0: its default
-  int radix = 2;
-  int split = 0;          // levels of a tree run by the application's core (schedule::Lane)
-  std::size_t piece = 0;  // bytes that a host of several sums in its memory at a time; 0: none does
-  int lanes = 0;          // device streams for the segments; 0: the default
+enum class Reason : std::uint8_t {
+  predicted,
+  measured,  // trials of codings decided between streams
+  assumed,
+  unpredicted,
+  alone,
+  rounding,
+  forced,
+  counts,
+  agreement,
+  refused  // a bound, schedule or payload was refused: the call runs without it
+};
+
+struct Rationale {
+  Reason reason = Reason::predicted;
+  float seconds = 0, mpi = 0;  // predicted, of this choice, and of the MPI's own collective; 0: none
+
+  // The predictions of a short call without a report were skipped.
+  bool lacks_prediction() const noexcept {
+    return seconds == 0 && (reason == Reason::predicted || reason == Reason::assumed);
+  }
+};
+
+constexpr const char* name(Reason r) noexcept {
+  switch (r) {
+    case Reason::predicted: return "predicted";
+    case Reason::measured: return "measured";
+    case Reason::assumed: return "assumed";
+    case Reason::unpredicted: return "unpredicted";
+    case Reason::alone: return "no native collective";
+    case Reason::rounding: return "raw sums would round too much";
+    case Reason::forced: return "forced";
+    case Reason::counts: return "unequal counts";
+    case Reason::agreement: return "agreement";
+    case Reason::refused: return "refused";
+  }
+  return "";
+}
+
+struct Choice : model::Candidate {
+  int split = 0;  // levels of a tree run by the application's core (schedule::Lane)
   Rationale why;
 
   bool through_nodes() const noexcept { return provider == Provider::node && piece > 0; }
@@ -57,6 +83,13 @@ struct Needs {
   bool check = false;  // comparison of all ranks' calls
   bool values() const noexcept { return counts || range || sample; }
   bool any() const noexcept { return values() || check; }
+};
+
+struct Bound {
+  double absolute = 0;  // in units of the data; 0: a fraction of an empty range; may be infinite
+  double eps = 0;       // per contribution; 0: values travel raw, or must be exact
+  double error = 0;     // of |result - exact|, except for
+  double rounding = 0;  // the error by additions in the values' own type; infinite: unknown
 };
 
 // decide() sets `choice` and `made` unless the agreement can still change the choice. complete() makes it then, and
@@ -74,9 +107,7 @@ struct Decision {
   std::uint64_t contributions = 1;  // K; with raw sums inside hosts, the number of hosts
   std::uint64_t inputs = 1;         // total K
   int hosts = 0;                    // with raw sums inside; 0: every sum uses `payload`
-  double eps = 0;                   // per contribution
-  double error = 0;                 // bound of |result - exact|, except for
-  double rounding = 0;              // the error by additions in the values' own type; infinite: unknown
+  Bound bound;
   payload::Spec spec;
 
   bool streams() const noexcept { return choice.payload != payload::Kind::raw; }

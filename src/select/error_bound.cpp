@@ -99,14 +99,9 @@ Status refuse(const Call& c, const Terms& t, const Agreement& agreed, double bou
 
 }  // namespace
 
-Status absolute_bound(const Call& c, const Agreement& agreed, double* bound) noexcept {
+double absolute_bound(const Call& c, const Agreement& agreed) noexcept {
   const stretto_options& o = c.settings.options;
-  *bound = o.bound;
-  if (o.bound_kind != STRETTO_BOUND_RELATIVE) return Status::ok;
-  const codec::Interval& range = agreed.values.below;
-  *bound = codec::fraction_of(range, o.bound);
-  if (std::isfinite(*bound)) return Status::ok;
-  return fail(Status::invalid_bound, "{} of the range {} to {} is not finite", o.bound, range.lo, range.hi);
+  return o.bound_kind == STRETTO_BOUND_RELATIVE ? codec::fraction_of(agreed.values.below, o.bound) : o.bound;
 }
 
 bool bounds_sum(const Call& c) noexcept {
@@ -138,20 +133,24 @@ double error_of(const Call& call, const Terms& terms, const Agreement& agreed, d
   return bounds_sum(call) ? quantised + rounding(call, terms, agreed, eps) : quantised;
 }
 
-double rounding_beside(const Call& call, const Terms& terms, const Agreement* agreed, double eps) noexcept {
+// By additions in the values' own type; 0 if error_of() includes it (a bound for the result). Infinite if they round
+// and `agreed` is null, since the values' magnitude is unknown.
+static double rounding_beside(const Call& call, const Terms& terms, const Agreement* agreed, double eps) noexcept {
   if (!reduces(call.collective) || !is_floating(call.type) || !sums(call) || bounds_sum(call)) return 0;
   if (units(call, terms) == 0) return 0;
   return agreed ? rounding(call, terms, *agreed, eps) : INFINITY;
 }
 
-Status eps_of(const Call& call, const Terms& terms, const Agreement& agreed, double* eps) noexcept {
+Status eps_of(const Call& call, const Terms& terms, const Agreement& agreed, double bound, double* eps) noexcept {
   *eps = 0;
   const bool raw = terms.kind == Kind::raw, within = bounds_sum(call);
   if (!is_floating(call.type) || (raw && !(within && units(call, terms) > 0))) return Status::ok;
-  double bound = 0;
-  if (const Status s = absolute_bound(call, agreed, &bound); s != Status::ok) return s;
   if (bound == 0) return Status::ok;
   const stretto_options& o = call.settings.options;
+  if (!std::isfinite(bound)) {
+    const codec::Interval& range = agreed.values.below;
+    return fail(Status::invalid_bound, "{} of the range {} to {} is not finite", o.bound, range.lo, range.hi);
+  }
   if (o.scope == STRETTO_SCOPE_CONTRIBUTION || !reduces(call.collective)) {
     *eps = bound;
     return Status::ok;
@@ -174,14 +173,20 @@ Status eps_of(const Call& call, const Terms& terms, const Agreement& agreed, dou
   return Status::ok;
 }
 
+Status divide(const Call& call, const Terms& terms, const Agreement& agreed, bool magnitude, Bound* bound) noexcept {
+  const Status s = eps_of(call, terms, agreed, bound->absolute, &bound->eps);
+  if (s != Status::ok) return s;
+  bound->error = error_of(call, terms, agreed, bound->eps);
+  bound->rounding = rounding_beside(call, terms, magnitude ? &agreed : nullptr, bound->eps);
+  return s;
+}
+
 bool rounds(const Call& call, int ranks) noexcept {
   if (!bounds_sum(call)) return false;
   const bool several = call.collective == Collective::allreduce_multi;
   if (adds_some_raw(call)) return ranks > 1;
   switch (call.settings.options.payload) {
     case STRETTO_PAYLOAD_HOMOMORPHIC:
-    case STRETTO_PAYLOAD_QUANTISED:
-    case STRETTO_PAYLOAD_QUANTISED_AHEAD:
     case STRETTO_PAYLOAD_FUSED: return false;
     case STRETTO_PAYLOAD_AUTO:
       if (several) return false;  // always as codes
@@ -194,15 +199,15 @@ bool rounds(const Call& call, int ranks) noexcept {
   return true;
 }
 
-bool adds_codes_alone(const Call& call, const Agreement& agreed, std::uint64_t contributions, int ranks) noexcept {
+bool adds_codes_alone(const Call& call, const Agreement& agreed, double bound, std::uint64_t contributions,
+                      int ranks) noexcept {
   if (call.settings.options.payload != STRETTO_PAYLOAD_AUTO || !rounds(call, ranks)) return false;
   Terms most{Kind::raw, contributions, ranks};  // raw sums inside hosts round no more
   if (adds_some_raw(call)) {
     most.kind = Kind::fused;
     most.some_raw = true;
   }
-  double bound = 0;
-  if (absolute_bound(call, agreed, &bound) != Status::ok || bound == 0) return false;
+  if (!std::isfinite(bound) || bound == 0) return false;
   return !(rounding(call, most, agreed, bound) <= bound / 2);
 }
 

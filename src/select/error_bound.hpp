@@ -29,19 +29,18 @@ constexpr double roundings(double k) noexcept { return k * (k + 1) / 2 - 1; }
 // hosts are such inputs. Sums in code space with short messages raw: K + 1, since a raw sum is compressed again.
 double error_factor(const Call& call, const Terms& terms) noexcept;
 
-// In units of the data; 0: a fraction of an empty range. invalid_bound if it is not finite.
-Status absolute_bound(const Call& call, const Agreement& agreed, double* bound) noexcept;
+// In units of the data; 0: a fraction of an empty range; may be infinite.
+double absolute_bound(const Call& call, const Agreement& agreed) noexcept;
 
-// Per contribution. 0: values travel raw, or must be exact (e.g. for a range of 0). invalid_bound: the bound is not
-// finite, or it is for the result and additions in the type may round by more.
-Status eps_of(const Call& call, const Terms& terms, const Agreement& agreed, double* eps) noexcept;
+// Sets the other figures of a bound whose `absolute` is known. `magnitude`: the ranks agreed on that of their values.
+Status divide(const Call& call, const Terms& terms, const Agreement& agreed, bool magnitude, Bound* bound) noexcept;
+
+// Per contribution, of an absolute bound. 0: values travel raw, or must be exact (e.g. for a range of 0). invalid_bound:
+// the bound is not finite, or it is for the result and additions in the type may round by more.
+Status eps_of(const Call& call, const Terms& terms, const Agreement& agreed, double bound, double* eps) noexcept;
 
 // For the result before its last rounding: quantisation and, if the bound is for the result, all additions.
 double error_of(const Call& call, const Terms& terms, const Agreement& agreed, double eps) noexcept;
-
-// By additions in the values' own type; 0 if error_of() includes it (a bound for the result). Infinite if they round
-// and `agreed` is null, since the values' magnitude is unknown.
-double rounding_beside(const Call& call, const Terms& terms, const Agreement* agreed, double eps) noexcept;
 
 // The call adds floating-point values and has a bound for their sum (or mean) itself.
 bool bounds_sum(const Call& call) noexcept;
@@ -49,8 +48,9 @@ bool bounds_sum(const Call& call) noexcept;
 // The error depends on the values' magnitude, on which the ranks must then agree.
 bool rounds(const Call& call, int ranks) noexcept;
 
-// A call with payload AUTO must add in code space: additions in the type might use more than half of its bound for the
-// result.
-bool adds_codes_alone(const Call& call, const Agreement& agreed, std::uint64_t contributions, int ranks) noexcept;
+// A call with payload AUTO must add in code space: additions in the type might use more than half of its (absolute)
+// bound for the result.
+bool adds_codes_alone(const Call& call, const Agreement& agreed, double bound, std::uint64_t contributions,
+                      int ranks) noexcept;
 
 }  // namespace stretto::select

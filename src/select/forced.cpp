@@ -36,8 +36,10 @@ Status check_provider(const Call& call, Provider provider, const Providers& all)
 
 }  // namespace
 
+bool forces_native(const Call& call) noexcept { return call.settings.schedule == native_name; }
+
 std::optional<Provider> forced_provider(const Call& call) noexcept {
-  if (call.settings.schedule == native_name) return Provider::mpi;
+  if (forces_native(call)) return call.device != nullptr ? Provider::device : Provider::mpi;
   if (call.settings.schedule == node_name) return Provider::node;
   return std::nullopt;
 }

@@ -10,7 +10,9 @@
 
 namespace stretto::select {
 
-// mpi for "native", node for "node". Empty for any other schedule, or none.
+bool forces_native(const Call& call) noexcept;
+
+// mpi for "native", or device for device memory; node for "node". Empty for any other schedule, or none.
 std::optional<Provider> forced_provider(const Call& call) noexcept;
 
 struct Providers {

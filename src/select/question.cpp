@@ -7,7 +7,6 @@
 #include "call/enums.hpp"
 #include "call/schedule_names.hpp"
 #include "model/nodes.hpp"
-#include "select/mix.hpp"
 
 namespace stretto::select {
 namespace {
@@ -45,7 +44,7 @@ CallForm form_of(const Call& call, std::size_t bytes, Streaming streaming, const
   f.reaching = support.reaching;
   int at = 0;
   for (const bool flag :
-       {streaming.may, streaming.alone, support.mpi, support.node, support.streams, support.device, support.staged,
+       {streaming.may, streaming.alone, support.native, support.node, support.streams, support.device, support.staged,
         support.nodes, support.nodes_streams, call.nonblocking, o.user_commutes != 0, o.reproducible != 0})
     f.flags |= std::uint32_t{flag} << at++;
   return f;
@@ -98,7 +97,7 @@ ModelQuery query_of(const Call& call, std::size_t bytes, Streaming streaming, co
   q.staged = support.staged;
   q.reaching = support.reaching;
   const bool others = q.raw_below == 0;  // they cannot send short messages raw
-  q.native = others && support.mpi;
+  q.native = others && support.native;
   q.node = others && support.node;
   q.node_streams = others && compress && support.streams;
   q.started = call.nonblocking;

@@ -19,7 +19,7 @@ sys.path.insert(0, str(ROOT / "bench"))
 import run_device  # noqa: E402
 
 SYSTEMS = {"CPRP2P", "C-Coll", "gZCCL", "hZCCL", "ghZCCL", "HomComp", "HomComp ahead", "HomComp_F"}
-PAYLOADS = {"HomComp": "quantised", "HomComp ahead": "quantised_ahead", "HomComp_F": "fused", "hZCCL": "homomorphic", "ArGM": "mixed"}
+PAYLOADS = {"HomComp": ("fused", "when_met"), "HomComp ahead": ("fused", "ahead"), "HomComp_F": ("fused", ""), "hZCCL": ("homomorphic", ""), "ArGM": ("mixed", "")}
 MODEL = "stretto-model"
 
 
@@ -54,7 +54,7 @@ class Device(unittest.TestCase):
             self.assertLessEqual(rows[name]["codec_ms"] + rows[name]["wait_ms"], 2 * rows[name]["value"] + 1, name)
         for name, payload in PAYLOADS.items():
             if name in rows:
-                self.assertEqual(rows[name]["payload"], payload)
+                self.assertEqual((rows[name]["payload"], rows[name]["codes"]), payload)
 
         status, text = self.run_device(*small, "--bytes", "4096,8192", "--rows", "HomComp_F,raw")
         self.assertEqual(status, 0, text)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What bench/run_frontier.py concludes, and the grids on which it puts values for other coders."""
+"""What bench/python/run_frontier.py concludes, and the grids on which it puts values for other coders."""
 
 import pathlib
 import sys
@@ -8,7 +8,7 @@ import unittest.mock
 
 import numpy as np
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "bench"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "bench/python"))
 
 import frontier_coders as coders  # noqa: E402
 import run_frontier as frontier  # noqa: E402

@@ -1,7 +1,7 @@
 // Collectives with messages between devices that reach each other's memory.
 #pragma once
 
-#include "backend/peer_messages.hpp"
+#include "backend/peer/messages.hpp"
 #include "cases.hpp"
 
 namespace stretto::tests {

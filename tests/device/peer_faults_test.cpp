@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "../engine/forwarding.hpp"
-#include "backend/peer_messages.hpp"
-#include "backend/peer_notes.hpp"
+#include "backend/peer/messages.hpp"
+#include "backend/peer/notes.hpp"
 #include "carrier/threads.hpp"
 #include "devices.hpp"
 

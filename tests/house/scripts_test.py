@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests of scripts/check_floors.py, scripts/test, scripts/fuzz, scripts/demo, scripts/bench, scripts/prefix.sh, what skips a benchmark, and bench/table.py, each run as people run it; and of the documents."""
+"""Tests of tests/house/check_floors.py, scripts/test, scripts/tests/fuzz, scripts/demo, scripts/bench, scripts/prefix.sh, what skips a benchmark, and bench/table.py, each run as people run it; and of the documents."""
 
 import os
 import pathlib
@@ -25,7 +25,7 @@ class Floors(unittest.TestCase):
             path = pathlib.Path(root, "src", file)
             path.parent.mkdir(parents=True)
             path.write_text(text)
-            return run("scripts/check_floors.py", root)
+            return run("tests/house/check_floors.py", root)
 
     def test_an_include_of_the_own_floor_or_of_one_below_is_accepted(self):
         self.assertEqual(self.check("engine/a.cpp", '#include "engine/a.hpp"\n#include "base/status.hpp"\n'
@@ -50,7 +50,7 @@ class Test(unittest.TestCase):
     def run_test(self, passes, builds=True, parts="release", skipped="", mpi="auto"):
         with tempfile.TemporaryDirectory() as directory:
             root = pathlib.Path(directory)
-            (root / "scripts").mkdir()
+            (root / "scripts/tests").mkdir(parents=True)
             for name in ("test", "common.sh"):
                 shutil.copy(ROOT / "scripts" / name, root / "scripts" / name)
             (root / "build" / "setup").mkdir(parents=True)
@@ -60,8 +60,8 @@ class Test(unittest.TestCase):
                 (root / "build" / f"{part}-{flavour}").mkdir()
             (root / "build" / "tsan-none").mkdir()
             said = "100% tests passed, 0 tests failed out of 7" if passes else "86% tests passed, 1 tests failed out of 7"
-            for name, words in (("scripts/setup", "exit 0"), ("scripts/build", f"exit {0 if builds else 1}"), ("scripts/test_wheel", f"exit {0 if passes else 1}"),
-                                ("scripts/test_torch", f"exit {0 if passes else 1}"),
+            for name, words in (("scripts/setup", "exit 0"), ("scripts/build", f"exit {0 if builds else 1}"), ("scripts/tests/test_wheel", f"exit {0 if passes else 1}"),
+                                ("scripts/tests/test_torch", f"exit {0 if passes else 1}"),
                                 ("ctest", f"echo '{said}'; echo 'Total Test time (real) =   1.00 sec'; printf '{skipped}'; exit {0 if passes else 8}")):
                 (root / name).write_text(f"#!/bin/sh\n{words}\n")
                 (root / name).chmod(0o755)
@@ -128,7 +128,7 @@ class Test(unittest.TestCase):
 
 
 class Fuzz(unittest.TestCase):
-    """scripts/fuzz in a checkout of its own, where setup and build do nothing; the targets are these few words of shell, which run for no time."""
+    """scripts/tests/fuzz in a checkout of its own, where setup and build do nothing; the targets are these few words of shell, which run for no time."""
 
     RUNS = """for a; do case $a in -merge*) merge=1 ;; -artifact_prefix=*) left=${a#*=} ;; -*) ;; *) set -- "$@" "$a" ;; esac; shift; done
     if [ "${merge:-}" ]; then cat "$2"/* "$3"/* >"$1/one"; exit; fi
@@ -139,8 +139,8 @@ class Fuzz(unittest.TestCase):
     def fuzz(self, programs, hours="0.001", former=()):
         with tempfile.TemporaryDirectory() as directory:
             root = pathlib.Path(directory)
-            (root / "scripts").mkdir()
-            for name in ("fuzz", "common.sh"):
+            (root / "scripts/tests").mkdir(parents=True)
+            for name in ("tests/fuzz", "common.sh"):
                 shutil.copy(ROOT / "scripts" / name, root / "scripts" / name)
             (root / "build/setup").mkdir(parents=True)
             (root / "build/setup/auto.test").write_text("MPI_FLAVOUR=openmpi FUZZ_CXX=clang++\n")
@@ -158,7 +158,7 @@ class Fuzz(unittest.TestCase):
                 (root / name).write_text("")
                 os.utime(root / name, (0, 0))
             environment = {**os.environ, "MPI": "auto", "HOURS": hours, "FUZZ_CORPUS": f"{root}/kept", "JOBS": "2"}
-            done = subprocess.run([str(root / "scripts/fuzz")], env=environment, capture_output=True, text=True, timeout=30, check=False)
+            done = subprocess.run([str(root / "scripts/tests/fuzz")], env=environment, capture_output=True, text=True, timeout=30, check=False)
             kept = sorted(str(file.relative_to(root)) for file in (root / "kept").rglob("*") if file.is_file())
             return done.returncode, done.stdout.replace(directory, "ROOT") + done.stderr, kept
 
@@ -537,7 +537,7 @@ class Documents(unittest.TestCase):
         self.assertEqual(*told)
 
     def test_the_table_of_floors_is_that_of_the_includes(self):
-        uses = runpy.run_path(ROOT / "scripts/check_floors.py")["USES"]
+        uses = runpy.run_path(ROOT / "tests/house/check_floors.py")["USES"]
         table = {}
         for line in (ROOT / "docs/architecture.md").read_text(encoding="utf-8").splitlines():
             cells = [cell.strip() for cell in line.strip("|").split("|")]

@@ -148,7 +148,7 @@ TEST(DenseCosts, DecideByTheLinksRate) {
     Question q = allreduce(64 << 20, 20);
     q.dense_ratio = 35;
     q.fixed = true;
-    return best(chooser, q).dense;
+    return best(chooser, q).coding == codec::Coding::dense;
   };
   EXPECT_TRUE(dense_at(0.1));
   EXPECT_FALSE(dense_at(10));

@@ -2,11 +2,14 @@
 #include <bit>
 #include <cmath>
 
+#include "apps/model/systems.hpp"
 #include "world.hpp"
 
 namespace stretto::model {
 namespace {
 
+using app::find_system;
+using app::PublishedSystem;
 using schedule::Collective;
 
 constexpr double alpha = 1.7e-6;

@@ -2,12 +2,15 @@
 // ("Against what others measured") has the figures and the two assumptions beside the shipped profile.
 #include <algorithm>
 
+#include "apps/model/systems.hpp"
 #include "model/profile/profile.hpp"
 #include "world.hpp"
 
 namespace stretto::model {
 namespace {
 
+using app::find_system;
+using app::PublishedSystem;
 using schedule::Collective;
 
 constexpr double GB = 1e9;

@@ -1,5 +1,6 @@
 // Which forms a value has after each meeting, and that they say the same.
 #include "payload/worker.hpp"
+#include "payload/host_executor.hpp"
 
 #include <gtest/gtest.h>
 
@@ -25,7 +26,8 @@ struct Bench {
     spec.kind = kind;
     spec.op = op;
     spec.eps = eps;
-    worker.begin(spec, reduces, &pool, nullptr);
+    host.begin(spec, &pool, nullptr);
+    worker.begin(spec, reduces, &pool, &host);
   }
   Cell cell(const std::vector<float>& x, std::vector<float>& home) {
     Cell c;
@@ -43,6 +45,7 @@ struct Bench {
   }
 
   Pool pool;
+  HostExecutor host;
   Worker worker;
 };
 

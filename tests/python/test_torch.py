@@ -1,11 +1,16 @@
-"""stretto.torch between processes: the backend, the hook of DDP and FSDP2, started by torch's own launcher."""
+"""stretto.torch between processes: the backend, the hook of DDP and FSDP2. Ranks are forks of one process that has imported torch, which takes
+two seconds of a processor; one test starts them by torch's own launcher."""
 
 import importlib.util
 import os
 import pathlib
 import re
+import runpy
+import signal
 import subprocess
 import sys
+import time
+import traceback
 
 import pytest
 
@@ -14,41 +19,100 @@ import needs_torch  # noqa: F401
 PROGRAMS = pathlib.Path(__file__).with_name("torch_programs")
 
 
-def ranks(size, program, *arguments, seconds=240, module="torch.distributed.run", **settings):
-    """What `size` ranks of the program said; every one says fine. module: of the launcher."""
-    environment = {name: value for name, value in os.environ.items() if not name.startswith(("STRETTO_STORE", "STRETTO_RANK", "STRETTO_SIZE"))}
-    done = subprocess.run([sys.executable, "-m", module, "--nproc-per-node", str(size), "--rdzv-backend", "c10d", "--rdzv-endpoint", "localhost:0",
-                           str(PROGRAMS / program), *map(str, arguments)], env={**environment, "OMP_NUM_THREADS": "1", **settings}, capture_output=True, text=True, timeout=seconds,
-                          check=False)
-    assert done.returncode == 0 and done.stdout.count("fine") == size, done.stdout + done.stderr  # lines of ranks may run into each other
-    return done.stdout
+def become(program, arguments, settings, out):
+    """Runs the program in this process, which is a fork, and ends."""
+    status = 1
+    try:
+        os.dup2(out, 1)
+        os.dup2(out, 2)
+        sys.stdout, sys.stderr = open(1, "w", closefd=False), open(2, "w", closefd=False)  # noqa: SIM115
+        os.environ.update(settings)
+        import torch.distributed
+        torch.distributed.set_debug_level_from_env()  # as its import does
+        sys.argv = [str(PROGRAMS / program), *map(str, arguments)]
+        sys.path.insert(0, str(PROGRAMS))
+        runpy.run_path(sys.argv[0], run_name="__main__")
+        status = 0
+    except SystemExit as end:
+        status = end.code if isinstance(end.code, int) else int(end.code is not None)
+        print(end.code or "", file=sys.stderr)
+    except BaseException:  # noqa: BLE001
+        traceback.print_exc()
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(status)
+
+
+class Rank:
+    """A rank that is running, and the file of all that it says."""
+
+    def __init__(self, path, program, *arguments, **settings):
+        os.environ["OMP_NUM_THREADS"] = "1"
+        import torch._dynamo  # noqa: F401  which DDP imports
+        import torch.distributed.fsdp  # noqa: F401
+        import stretto.torch  # noqa: F401
+        self.path, self.status = path, None
+        out = os.open(path, os.O_CREAT | os.O_TRUNC | os.O_WRONLY | os.O_APPEND, 0o600)
+        sys.stdout.flush()
+        self.process = os.fork()
+        if self.process == 0:
+            become(program, arguments, settings, out)
+        os.close(out)
+
+    def ended(self):
+        if self.status is None:
+            process, status = os.waitpid(self.process, os.WNOHANG)
+            self.status = os.waitstatus_to_exitcode(status) if process else None
+        return self.status is not None
+
+
+def words_of(started, seconds, *, together):
+    """What each rank said, when all have ended. Whichever has not after so many seconds is killed, or if `together` after the first failure."""
+    end = time.monotonic() + seconds
+    while not all([one.ended() for one in started]):
+        if time.monotonic() > end or (together and any(one.status for one in started)):
+            for one in started:
+                if one.status is None:
+                    os.kill(one.process, signal.SIGKILL)
+        time.sleep(0.01)
+    return [one.path.read_text(encoding="utf-8") for one in started]
+
+
+def ranks(size, here, program, *arguments, seconds=240, **settings):
+    """What `size` ranks of the program said, which find each other by the environment that torchrun sets; every one says fine."""
+    import torch.distributed
+    store = torch.distributed.TCPStore("localhost", 0, is_master=True, wait_for_workers=False)
+    shared = {"MASTER_ADDR": "localhost", "MASTER_PORT": str(store.port), "TORCHELASTIC_USE_AGENT_STORE": "True", "TORCHELASTIC_RESTART_COUNT": "0",
+              "WORLD_SIZE": str(size), "LOCAL_WORLD_SIZE": str(size), **settings}
+    said = words_of([Rank(here / f"said{rank}", program, *arguments, RANK=str(rank), LOCAL_RANK=str(rank), **shared) for rank in range(size)], seconds, together=True)
+    assert all("fine" in words.splitlines() for words in said), said
+    return "".join(said)
 
 
 def test_backend_serves_collectives_of_torch(tmp_path):
-    ranks(3, "backend_program.py", "stretto", tmp_path)
+    ranks(3, tmp_path, "backend_program.py", "stretto", tmp_path)
 
 
 @pytest.mark.parametrize("backend", ("gloo", "stretto"))
-def test_hook_keeps_its_bound_over_any_backend(backend):
-    ranks(3, "hook_program.py", backend)
+def test_hook_keeps_its_bound_over_any_backend(tmp_path, backend):
+    ranks(3, tmp_path, "hook_program.py", backend)
 
 
 @pytest.mark.parametrize("size", (3, 4))
-def test_deterministic_hook_gives_equal_bits(size):
-    hashes = re.findall("[0-9a-f]{64}", ranks(size, "hook_program.py", "deterministic"))
+def test_deterministic_hook_gives_equal_bits(tmp_path, size):
+    hashes = re.findall("[0-9a-f]{64}", ranks(size, tmp_path, "hook_program.py", "deterministic"))
     assert len(hashes) == 2 * size and len(set(hashes)) == 1, hashes
 
 
 @pytest.mark.parametrize(("backend", "size"), (("gloo", 2), ("stretto", 4)))
-def test_sharded_model_is_equal_to_the_whole(backend, size):
-    ranks(size, "fsdp_program.py", backend, TORCH_DISTRIBUTED_DEBUG="DETAIL" if backend == "stretto" else "OFF")  # DETAIL: torch wraps the backend
+def test_sharded_model_is_equal_to_the_whole(tmp_path, backend, size):
+    ranks(size, tmp_path, "fsdp_program.py", backend, TORCH_DISTRIBUTED_DEBUG="DETAIL" if backend == "stretto" else "OFF")  # DETAIL: torch wraps the backend
 
 
-def separate(tmp_path, program, *arguments):
-    """What each of three ranks said that no launcher ends with the others."""
-    started = [subprocess.Popen([sys.executable, PROGRAMS / program, tmp_path / "store", str(rank), "3", *arguments], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                                text=True, env={**os.environ, "OMP_NUM_THREADS": "1"}) for rank in range(3)]
-    return [rank.communicate(timeout=120)[0] for rank in started]
+def separate(tmp_path, program, *arguments, size=3, **settings):
+    """What each of the ranks said, which no failure of another ends."""
+    return words_of([Rank(tmp_path / f"said{rank}", program, tmp_path / "store", rank, size, *arguments, **settings) for rank in range(size)], 240, together=False)
 
 
 def test_killed_rank_is_named_by_the_others(tmp_path):
@@ -59,10 +123,7 @@ def test_killed_rank_is_named_by_the_others(tmp_path):
 @pytest.mark.parametrize(("size", "mode"), ((3, ""), (2, "staged")))
 def test_tensors_of_cuda_are_served_on_emulated_devices(tmp_path, size, mode):
     plugin = os.environ.get("EMULATED_PLUGIN") or pytest.skip("no emulated device: EMULATED_PLUGIN names none")
-    environment = {**os.environ, "OMP_NUM_THREADS": "1", "EMULATED": "1", "STRETTO_CUDA_PLUGIN": plugin}
-    started = [subprocess.Popen([sys.executable, PROGRAMS / "cuda_program.py", tmp_path / "store", str(rank), str(size), *filter(None, [mode])], text=True,
-                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=environment) for rank in range(size)]
-    said = [rank.communicate(timeout=240)[0] for rank in started]
+    said = separate(tmp_path, "cuda_program.py", *filter(None, [mode]), size=size, EMULATED="1", STRETTO_CUDA_PLUGIN=plugin)
     assert all(words.endswith("fine\n") for words in said), said
     assert ("staged through pinned memory" if mode else "messages by peer (CUDA IPC)") in said[0], said[0]
 
@@ -79,12 +140,15 @@ def test_rank_missing_in_backward_is_named_after_the_timeout_of_the_group(tmp_pa
 
 
 @pytest.mark.parametrize("backend", ("gloo", "stretto"))
-def test_hook_refuses_bad_input_by_name(backend):
-    ranks(3, "bad_program.py", backend)
+def test_hook_refuses_bad_input_by_name(tmp_path, backend):
+    ranks(3, tmp_path, "bad_program.py", backend)
 
 
 def test_launcher_puts_tensors_where_ranks_see_them(tmp_path):
-    ranks(3, "backend_program.py", "stretto", tmp_path, module="stretto.torch", STRETTO_ARENA_REPORT="1")
+    done = subprocess.run([sys.executable, "-m", "stretto.torch", "--nproc-per-node", "3", "--rdzv-backend", "c10d", "--rdzv-endpoint", "localhost:0",
+                           str(PROGRAMS / "backend_program.py"), "stretto", str(tmp_path)], env={**os.environ, "OMP_NUM_THREADS": "1", "STRETTO_ARENA_REPORT": "1"},
+                          capture_output=True, text=True, timeout=240, check=False)
+    assert done.returncode == 0 and done.stdout.count("fine") == 3, done.stdout + done.stderr  # lines of ranks may run into each other
 
 
 UNFIT = {"this is torch 2.5.1": "__version__ = '2.5.1'",

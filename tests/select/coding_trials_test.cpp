@@ -1,5 +1,5 @@
 // Dense streams stay where they prove faster than fixed ones, and all ranks choose alike.
-#include "select/coding_trials.hpp"
+#include "select/learned.hpp"
 
 #include <gtest/gtest.h>
 

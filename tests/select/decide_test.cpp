@@ -65,7 +65,7 @@ TEST(Choices, AnswersKeptForAnotherFormAreNotTaken) {
   std::vector<std::pair<Call, Support>> all;
   for (const std::size_t count : {std::size_t{16}, 2 * kib, 256 * kib}) {
     const Call plain = allreduce(count);
-    for (const Support s : {Support{}, Support{true}, Support{true, true}, Support{.mpi = true, .nodes = true}})
+    for (const Support s : {Support{}, Support{true}, Support{true, true}, Support{.native = true, .nodes = true}})
       all.emplace_back(plain, s);
     const auto with = [&](auto change) {
       Call c = plain;
@@ -184,7 +184,8 @@ TEST(Choices, InsideAHostExactValuesMoveInMemoryWithinABoundToo) {
     const Call c = allreduce(kib * kib, bound);
     const std::string name = name_of(choices.choose(c, 4 * kib * kib, {bound > 0}, {8, 8}, {true, true, true}));
     EXPECT_TRUE(name == "native" || name == "node") << name;
-    EXPECT_FALSE(choices.may_stream(c, 4 * kib * kib, best_ratios, {true, true, true}));
+    const Choice& best = choices.choose(c, 4 * kib * kib, {true}, best_ratios, {true, true, true});
+    EXPECT_EQ(best.payload, payload::Kind::raw);
   }
 }
 

@@ -28,6 +28,10 @@ Call allreduce(double bound, stretto_scope scope = STRETTO_SCOPE_CONTRIBUTION, s
 
 const Agreement none;  // no range is agreed on
 
+Status eps_of(const Call& c, const Terms& t, const Agreement& agreed, double* eps) {
+  return select::eps_of(c, t, agreed, absolute_bound(c, agreed), eps);
+}
+
 }  // namespace
 
 TEST(ErrorBound, GuaranteedScopeNeverPromisesMoreThanTheBound) {
@@ -158,7 +162,7 @@ TEST(ErrorBound, WhatMayAddRawIsNeverRefusedWhereNothingIsForced) {
           Call c = allreduce(bound, STRETTO_SCOPE_RESULT, op);
           c.type = type;
           const auto K = static_cast<std::uint64_t>(p);
-          if (adds_codes_alone(c, values, K, p)) {
+          if (adds_codes_alone(c, values, absolute_bound(c, values), K, p)) {
             ++alone;
             continue;
           }

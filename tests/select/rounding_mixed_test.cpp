@@ -44,7 +44,8 @@ class Mixed : public testing::Test {
     spec.type = call::payload_type(T::type);
     spec.op = call::payload_op(op);
     spec.nodes = terms.hosts;
-    ASSERT_EQ(select::eps_of(asked, terms, agreed, &spec.eps), Status::ok) << message();
+    ASSERT_EQ(select::eps_of(asked, terms, agreed, select::absolute_bound(asked, agreed), &spec.eps), Status::ok)
+        << message();
     tests::on_ranks(ranks, [&](int rank, engine::Engine& engine) {
       schedule::Request request;
       request.collective = schedule::Collective::allreduce;

@@ -16,7 +16,7 @@ from stretto.errors import ArgumentError, UnsupportedError
 SMALLEST = float(np.nextafter(0.0, 1.0))
 
 OPS = ("sum", "mean", "avg", "difference")  # a minimum takes no part of most contributions
-PAYLOADS = ("raw", "fused", "homomorphic", "quantised", "quantised_ahead")
+PAYLOADS = ("raw", "fused", "homomorphic")
 
 
 def residual_of(values, recv, residual, op):

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstdlib>
 #include <cstring>
+#include <optional>
 #include <string_view>
 #include <type_traits>
 #include <vector>
@@ -22,6 +23,7 @@ namespace stretto::api {
 namespace {
 
 constexpr const char* setting = "STRETTO_DEVICE_CARRIER";
+constexpr const char* codes_setting = "STRETTO_DEVICE_CODES";
 
 enum Fact : std::uint64_t {
   no_nccl = 1,
@@ -32,12 +34,21 @@ enum Fact : std::uint64_t {
   wants_unknown = 32,
   failed = 64,
   paces_another_carrier = 128,
-  wants_peer = 256
+  wants_peer = 256,
+  unknown_codes = 512
 };
 
-std::string_view given() noexcept {
-  const char* const text = secure_getenv(setting);
+std::string_view given(const char* name = setting) noexcept {
+  const char* const text = secure_getenv(name);
   return text ? text : "";
+}
+
+std::optional<payload::Codes> asked_codes() noexcept {
+  using payload::Codes;
+  const std::string_view name = given(codes_setting);
+  if (name.empty()) return Codes::in_passing;
+  if (name == "when_met") return Codes::when_met;
+  return name == "ahead" ? std::optional(Codes::ahead) : std::nullopt;
 }
 
 std::uint64_t wanted() noexcept {
@@ -61,6 +72,9 @@ class LinkMaker {
     if (all & wants_unknown)
       return fail(Status::unsupported, "{} is '{}' here; ranks may give nccl, transport, peer or host", setting,
                   given());
+    if (all & unknown_codes)
+      return fail(Status::unsupported, "{} is '{}' here; ranks may give when_met or ahead", codes_setting,
+                  given(codes_setting));
     if (all & paces_another_carrier)
       return fail(Status::unsupported,
                   "{} slows down what passes the host, and {} of the same rank asks for another way",
@@ -89,7 +103,9 @@ class LinkMaker {
  private:
   // The facts of all ranks, and the id that rank 0 has made.
   Status begin(std::uint64_t* all) {
-    std::uint64_t own = wanted();
+    const std::optional<payload::Codes> codes = asked_codes();
+    std::uint64_t own = codes ? wanted() : wanted() | unknown_codes;
+    comm_.selector.force_codes(codes.value_or(payload::Codes::in_passing));
     backend::DeviceCommId made{};
     Status s = own & (wants_peer | wants_transport | wants_host) ? Status::unsupported : find_module("nccl", &module_);
     if (s == Status::ok) {
@@ -232,7 +248,7 @@ Status link(stretto_comm_s& comm, const Signature& merged, Call* call) {
     return fail(Status::unsupported,
                 "the streams of {} of {} ranks are captured in a graph: all must be, and options.check be 1",
                 merged.captured, all);
-  const bool native = select::forced_provider(*call) == Provider::mpi || merged.captured > 0;
+  const bool native = select::forces_native(*call) || merged.captured > 0;
   if (merged.devices == all) {
     if (const Status s = link_devices(comm, timeout_of(call->settings.options)); s != Status::ok) return s;
     call->messages = comm.device_link.messages();

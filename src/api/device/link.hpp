@@ -5,7 +5,7 @@
 #include <string>
 
 #include "backend/device_comm.hpp"
-#include "backend/peer_messages.hpp"
+#include "backend/peer/messages.hpp"
 #include "base/status.hpp"
 #include "carrier/device_messages.hpp"
 
@@ -30,7 +30,9 @@ struct DeviceLink {
 
 // Collective, at one place among the runs of comm.data. All ranks skip a carrier that one rank lacks. If none is left,
 // messages are staged through the host, which is no failure. STRETTO_DEVICE_CARRIER requests a carrier: nccl,
-// transport, peer or host; unsupported on every rank if it is unknown or unavailable.
+// transport, peer or host; unsupported on every rank if it is unknown or unavailable. STRETTO_DEVICE_CODES, for
+// comparison, has codes of local values found by a kernel of their own: when_met, as a stream meets them, or ahead of
+// the first message. Bytes stay equal.
 Status link_devices(stretto_comm_s& comm, double timeout) noexcept;
 
 }  // namespace stretto::api

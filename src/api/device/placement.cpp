@@ -80,7 +80,7 @@ Status check_capture(const stretto_comm_s& comm, const Call& call) {
   if (!link.library) return refuse("messages cannot be, only NCCL's own collectives: " + link.why_no_library);
   if (o.bound_kind != STRETTO_BOUND_NONE || o.payload > STRETTO_PAYLOAD_RAW)
     return refuse("only exact values can be, by NCCL's own collectives");
-  if (!call.settings.schedule.empty() && select::forced_provider(call) != Provider::mpi)
+  if (!call.settings.schedule.empty() && !select::forces_native(call))
     return refuse(fmt::format("schedule {} cannot be, only native", call.settings.schedule));
   return Status::ok;
 }

@@ -234,9 +234,7 @@ void Operation::started(Status s, bool certain) noexcept {
   }
 }
 
-backend::Backend& Operation::chosen() const noexcept {
-  return comm_.backends.of(decision_.choice.provider, call_.device != nullptr);
-}
+backend::Backend& Operation::chosen() const noexcept { return comm_.backends.of(decision_.choice.provider); }
 
 bool Operation::starts_in_turn() const noexcept { return chosen().starts(call_) && chosen().in_turn(); }
 
@@ -353,7 +351,6 @@ void Operation::finish(Status s) noexcept {
             .moved = moved_,
             .ran = moved_ ? &ran_ : nullptr,
             .result = call_.device ? nullptr : call_.recv,
-            .on_device = call_.device != nullptr,
             .ranges = &exchanges_.merged.values,
             .device_carrier = !devices         ? ""
                               : call_.messages ? call_.messages->name()

@@ -68,7 +68,7 @@ struct AtOnce {
     d.choice.provider = c.provider;
     d.choice.why = c.why;
     if (reduces(c.shape.collective)) d.inputs = d.contributions = static_cast<std::uint64_t>(comm.size);
-    d.rounding = unseen_additions(c.shape, d.inputs);
+    d.bound.rounding = unseen_additions(c.shape, d.inputs);
     report({.comm = comm,
             .shape = c.shape,
             .options = o,

@@ -1,8 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
-#include <string_view>
 
 #include "payload/payload.hpp"
 
@@ -33,16 +31,24 @@ struct System {
   double raw_below = 0;  // bytes: shorter messages are raw
 };
 
-System system_of(payload::Kind kind, bool raw_inside = false, double raw_below = 0) noexcept;
-
-// A published system, its schedules (empty: none), and whether codec and transfers overlap.
-struct PublishedSystem {
-  std::string_view name;
-  System system;
-  bool overlap;
-  std::string_view allreduce, reduce_scatter, allgather;
-};
-std::span<const PublishedSystem> known_systems() noexcept;
-const PublishedSystem* find_system(std::string_view name) noexcept;
+constexpr System system_of(payload::Kind kind, bool raw_inside = false, double raw_below = 0) noexcept {
+  System s;
+  s.raw_inside = raw_inside;
+  s.raw_below = raw_below;
+  switch (kind) {
+    case payload::Kind::raw: break;
+    case payload::Kind::cprp2p: s.compression = Compression::every_hop; break;
+    case payload::Kind::recompress: s.compression = Compression::once; break;
+    case payload::Kind::homomorphic:
+      s.compression = Compression::once;
+      s.combining = Combining::streams;
+      break;
+    case payload::Kind::fused:
+      s.compression = Compression::once;
+      s.combining = Combining::fused;
+      break;
+  }
+  return s;
+}
 
 }  // namespace stretto::model

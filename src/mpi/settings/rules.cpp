@@ -48,9 +48,7 @@ Status parse_payload(std::string_view text, stretto_payload* payload) {
        {"homomorphic", STRETTO_PAYLOAD_HOMOMORPHIC},
        {"fused", STRETTO_PAYLOAD_FUSED},
        {"cprp2p", STRETTO_PAYLOAD_CPRP2P},
-       {"mixed", STRETTO_PAYLOAD_MIXED},
-       {"quantised", STRETTO_PAYLOAD_QUANTISED},
-       {"quantised_ahead", STRETTO_PAYLOAD_QUANTISED_AHEAD}}};
+       {"mixed", STRETTO_PAYLOAD_MIXED}}};
   for (const auto& [name, value] : all) {
     if (text != name) continue;
     *payload = value;

@@ -1,4 +1,4 @@
-"""Runs tests of torch's own distributed_test.py over a backend, in processes that are kept from test to test.
+"""Runs tests of torch's own distributed_test.py over a backend, in processes that are kept from test to test: forks of this one, which has imported torch.
 
     python suite.py [--backend stretto] [--ranks 3] [--seconds 60] [NAME...]
 
@@ -41,9 +41,6 @@ def rank_loop(rank, size, backend, file, seconds, tasks, answers):
     import torch.distributed as dist
     from torch.testing._internal.common_utils import TestCase
     from torch.testing._internal.distributed import distributed_test
-
-    if backend == "stretto":
-        import stretto.torch  # noqa: F401
 
     torch.set_num_threads(1)
     skips = {skip.exit_code: skip.message for skip in distributed_test.TEST_SKIPS.values()}
@@ -89,7 +86,9 @@ class Processes:
         os.environ["WORLD_SIZE"], os.environ["BACKEND"] = str(size), backend
         distributed_test.initialize_temp_directories()
         distributed_test.Barrier.init()
-        context = multiprocessing.get_context("spawn")
+        if backend == "stretto":
+            import stretto.torch  # noqa: F401
+        context = multiprocessing.get_context("fork")
         self.size, self.answers = size, context.Queue()
         self.tasks = [context.Queue() for _ in range(size)]
         self.file = os.path.join(tempfile.mkdtemp(), "store")

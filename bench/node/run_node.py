@@ -6,10 +6,12 @@ usage: run_node.py --json FILE [--ranks 2,4,8] [ARG of bench_node...]
 
 import argparse
 import os
+import pathlib
 import subprocess
 import sys
 
-from places import cores, launch
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from places import cores, launch  # noqa: E402
 
 
 def main():

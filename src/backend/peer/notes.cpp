@@ -1,4 +1,4 @@
-#include "backend/peer_notes.hpp"
+#include "backend/peer/notes.hpp"
 
 #include <algorithm>
 #include <array>

@@ -4,7 +4,7 @@
 usage: run_programs.py --json FILE [--ranks N] [--hosts N --gbps G] [--repeats N] [--case NAME]... [--set NAME=VALUE]...
        run_programs.py --json FILE [the same] [--name NAME] [--directory DIR] [--same REGEX] [--set NAME=VALUE]... PROGRAM [ARG...]
 
-The first form runs programs of Debian that it fetches (bench/debian.py), by their own MPI's launcher: ScaLAPACK's tests of the smallest
+The first form runs programs of Debian that it fetches (bench/mpi/debian.py), by their own MPI's launcher: ScaLAPACK's tests of the smallest
 problems, and Quantum ESPRESSO.
 
 Times are of whole processes, launching and MPI_Init with them. A ratio is the plain program's time over ours, of the two
@@ -26,8 +26,9 @@ import threading
 import time
 from dataclasses import dataclass, field
 
-import debian
-from places import ROOT, SKIPPED, NotPermitted, place, skip
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+import debian  # noqa: E402
+from places import ROOT, SKIPPED, NotPermitted, place, skip  # noqa: E402
 
 SCALAPACK = debian.PREFIX / "scalapack" / "openmpi-tests"
 PASSED = r"^ *\d+ tests completed and (?:passed|failed) residual checks"

@@ -1,30 +1,23 @@
+// The systems of the literature, as configurations of the model's walk.
+#pragma once
+
+#include <span>
+#include <string_view>
+
 #include "model/walk/system.hpp"
 
-namespace stretto::model {
+namespace stretto::app {
 
-System system_of(payload::Kind kind, bool raw_inside, double raw_below) noexcept {
-  System s;
-  s.raw_inside = raw_inside;
-  s.raw_below = raw_below;
-  switch (kind) {
-    case payload::Kind::raw: break;
-    case payload::Kind::cprp2p: s.compression = Compression::every_hop; break;
-    case payload::Kind::recompress: s.compression = Compression::once; break;
-    case payload::Kind::homomorphic:
-      s.compression = Compression::once;
-      s.combining = Combining::streams;
-      break;
-    case payload::Kind::fused:
-      s.compression = Compression::once;
-      s.combining = Combining::fused;
-      break;
-  }
-  return s;
-}
-
-std::span<const PublishedSystem> known_systems() noexcept {
-  using T = Compression;
-  using M = Combining;
+// A published system, its schedules (empty: none), and whether codec and transfers overlap.
+struct PublishedSystem {
+  std::string_view name;
+  model::System system;
+  bool overlap;
+  std::string_view allreduce, reduce_scatter, allgather;
+};
+inline std::span<const PublishedSystem> known_systems() noexcept {
+  using T = model::Compression;
+  using M = model::Combining;
   constexpr std::string_view ring = "ring", doubling = "recursive_doubling", two_floors = "hierarchical_ring";
   // name, {compression, combining, up_front, agree, own_beside, sums_after, raw_inside}, overlap, allreduce, reduce_scatter,
   // allgather
@@ -44,10 +37,10 @@ std::span<const PublishedSystem> known_systems() noexcept {
   return all;
 }
 
-const PublishedSystem* find_system(std::string_view name) noexcept {
+inline const PublishedSystem* find_system(std::string_view name) noexcept {
   for (const PublishedSystem& k : known_systems())
     if (k.name == name) return &k;
   return nullptr;
 }
 
-}  // namespace stretto::model
+}  // namespace stretto::app

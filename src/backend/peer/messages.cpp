@@ -1,4 +1,4 @@
-#include "backend/peer_messages.hpp"
+#include "backend/peer/messages.hpp"
 
 #include <sys/random.h>
 #include <unistd.h>
@@ -14,8 +14,8 @@
 #include <utility>
 #include <vector>
 
-#include "backend/peer_memory.hpp"
-#include "backend/peer_notes.hpp"
+#include "backend/peer/memory.hpp"
+#include "backend/peer/notes.hpp"
 #include "base/waiting.hpp"
 
 namespace stretto::backend {

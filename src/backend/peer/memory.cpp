@@ -1,4 +1,4 @@
-#include "backend/peer_memory.hpp"
+#include "backend/peer/memory.hpp"
 
 #include <new>
 

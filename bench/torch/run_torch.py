@@ -20,11 +20,12 @@ import pathlib
 import subprocess
 import sys
 
-from places import ROOT, SKIPPED, Hosts, NotPermitted, skip
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from places import ROOT, SKIPPED, Hosts, NotPermitted, skip  # noqa: E402
 
 KEPT = ROOT / "build" / "bench" / "torch"
 GRADIENTS = KEPT / "gradients"
-PROGRAM = ROOT / "bench" / "torch_training.py"
+PROGRAM = ROOT / "bench" / "torch" / "torch_training.py"
 PARTS = ("loss", "communication", "steps", "error", "page")
 PLACES = {"4 hosts 1gbit": (4, 1), "2 hosts 5gbit": (2, 5)}  # name: hosts of one rank each, Gb/s
 RANKS = 4  # for the part loss
@@ -121,7 +122,7 @@ def error(rows):
     if rows.of("error"):
         return
     print("error", flush=True)
-    subprocess.run([sys.executable, ROOT / "bench" / "gradients.py", "--json", rows.path, GRADIENTS], check=True,
+    subprocess.run([sys.executable, ROOT / "bench" / "torch" / "gradients.py", "--json", rows.path, GRADIENTS], check=True,
                    env={**os.environ, "PYTHONPATH": str(ROOT / "python"), "STRETTO_LIBEXEC": f"{os.environ['BUILD']}/python/core"})
 
 

@@ -14,7 +14,7 @@ import warnings
 import torch
 import torch.distributed as dist
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "examples" / "training"))
 
 import methods  # noqa: E402

@@ -1,4 +1,4 @@
-"""Runs the suites that scripts/peers has built, each test plain and with the profiling library preloaded, and compares."""
+"""Runs the suites that scripts/tests/peers has built, each test plain and with the profiling library preloaded, and compares."""
 
 import argparse
 import dataclasses

@@ -1,6 +1,6 @@
 """Times collectives of torch.distributed over stretto and gloo, in turns, on the ranks that torchrun started.
 
-    torchrun --nproc-per-node 2 bench/torch_collectives.py [OPERATION...]
+    torchrun --nproc-per-node 2 bench/torch/torch_collectives.py [OPERATION...]
 
 A line an operation and size: medians of rank 0's calls in µs. STRETTO_WAIT=spin keeps waiting ranks awake (docs/node.md).
 """

@@ -1,0 +1,71 @@
+// What a communicator learns of its calls.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+#include "call/agreement.hpp"
+#include "call/call.hpp"
+#include "codec/codec.hpp"
+
+namespace stretto::select {
+
+// Of a collective's shape, type and bound. Never 0.
+std::uint64_t key_of(const call::Call& call, std::size_t bytes) noexcept;
+
+// Agreed in blocking calls, by collective, type, bound and length. All ranks call alike, so every rank has equal
+// ratios.
+class Ratios {
+ public:
+  std::optional<call::Shrinks> recall(const call::Call& call, std::size_t bytes) const noexcept;
+  void remember(const call::Call& call, std::size_t bytes, const call::Shrinks& ratios) noexcept;
+
+  std::uint64_t changes() const noexcept { return changes_; }
+
+ private:
+  struct Entry {
+    std::uint64_t key = 0;
+    call::Shrinks ratios;
+  };
+  std::array<Entry, 64> entries_;
+  std::uint64_t changes_ = 0;
+};
+
+// Autotuner for the coding of streams between hosts. Trials run on the calls themselves where the model takes dense
+// streams: other work on the cores makes these slower than predicted, and hardly delays fixed ones.
+//
+// The first call warms memory up. The next four take fixed and dense streams in turns, then the faster stays; dense ones
+// only if clearly faster. After some calls the trials are repeated, since other work comes and goes.
+//
+// Ranks keep equal trials: a call's time is that of the rank that waited least, on which the next call's agreement
+// agrees.
+class CodingTrials {
+ public:
+  static constexpr std::uint32_t warm_up = 1, trials = 4, calls_until_again = 256;
+  static constexpr double clear_gain = 0.98;  // of the time of fixed streams
+
+  // The coding of a call for which the model takes dense streams, and whether trials have decided it.
+  codec::Coding next(const call::Call& call, std::size_t bytes, bool* measured) noexcept;
+
+  // This rank's nanoseconds of the latest such call that learn() has not had; 0: none.
+  std::uint64_t took(const call::Call& call, std::size_t bytes) const noexcept;
+  void ran(const call::Call& call, std::size_t bytes, double seconds) noexcept;
+
+  // The least of all ranks' took(); 0: some rank has none.
+  void learn(const call::Call& call, std::size_t bytes, std::uint64_t nanoseconds) noexcept;
+
+ private:
+  struct Entry {
+    std::uint64_t key = 0;
+    std::uint32_t calls = 0;
+    codec::Coding latest{};
+    bool open = false;  // the latest call's time is not learnt
+    std::uint64_t took = 0;
+    std::uint64_t fixed = 0, dense = 0;  // least nanoseconds; 0: unknown
+  };
+  std::array<Entry, 64> entries_;
+};
+
+}  // namespace stretto::select
