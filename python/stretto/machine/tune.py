@@ -72,7 +72,8 @@ def show(console, measurement, made, path):
     tables += [collectives_table(made, key, whose, measurement) for key, whose in COLLECTIVES.items()]
     for table in filter(None, tables):
         console.print(table)
-    console.print(f"written to {path}", highlight=False, soft_wrap=True)
+    passed_over = f"; it is doubted, so only STRETTO_PROFILE={path} or --machine takes it" if made["quality"]["doubts"] else ""
+    console.print(f"written to {path}{passed_over}", highlight=False, soft_wrap=True)
 
 
 SWITCHES = {"eager": "reductions in one round up to", "eager_reduce": "reduce in one round up to",
