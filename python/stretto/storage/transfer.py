@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+import os
 import pathlib
 
 import numpy as np
@@ -95,6 +96,13 @@ def check(option, value):
     return value
 
 
+def must_keep(path, output):
+    """Failure where writing the output would replace the input: a lossy form, or a file without attributes, in the place of the original."""
+    here, there = os.path.realpath(path), os.path.realpath(output)
+    if os.path.exists(output) and (os.path.samefile(path, output) or here.startswith(os.path.join(there, ""))):
+        raise Failure(f"{output} {'is' if here == there or os.path.isfile(output) else 'holds'} {path}, which is never replaced; name another file by --output")
+
+
 def compress(console, path, output, bounds, names=(), shape=None, dtype=None, ignore_above=None, force=False, threads=1, marks=(),
              no_marks=False, coding=None):
     """Writes the container; {name: what became of it}, and what was left out.
@@ -106,6 +114,7 @@ def compress(console, path, output, bounds, names=(), shape=None, dtype=None, ig
     if no_marks and marks:
         raise Failure("--mark and --no-marks exclude each other")
     with failures(output), opened(path, shape, dtype) as source:
+        must_keep(path, output)
         variables = source.chosen(names)
         bounds.must_name(variables)
         asked = {one.name: bounds.of(one) for one in variables}
@@ -169,6 +178,7 @@ def decompress(console, path, output, names=(), force=False, threads=1):
             raise Failure(f"{output} holds one array, and {path} has {len(variables)}; name one by --array, or write {', '.join(targets.SEVERAL)}")
         if output.suffix in targets.UNWRITTEN:
             raise Failure(f"{output} would be no {output.suffix[1:]}: this command writes .npy, {', '.join(targets.SEVERAL)}, and raw values (.raw, .f32)")
+        must_keep(path, output)
         total = sum(one.nbytes for one in variables)
         with progress(console, f"decompressing {source.path.name}", total) as tell, targets.new_output(output, force) as made:
             writer = targets.writer(made, output.suffix, source.attributes, variables)

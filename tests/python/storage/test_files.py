@@ -205,6 +205,26 @@ def test_a_file_that_is_there_stays_unless_force_is_given(stretto):
     stretto.succeeds("decompress", "x.stretto", "-f")
 
 
+@pytest.mark.parametrize("name", ("x.npy", "./x.npy", "symbolic.npy", "hard.npy"))
+def test_the_input_is_never_replaced(stretto, name):
+    np.save(stretto.home / "x.npy", field(50))
+    os.symlink(stretto.home / "x.npy", stretto.home / "symbolic.npy")
+    os.link(stretto.home / "x.npy", stretto.home / "hard.npy")
+    before = (stretto.home / "x.npy").read_bytes()
+    assert f"{name} is x.npy, which is never replaced" in stretto.refused("compress", "x.npy", "--abs", "1", "-o", name, "--force")
+    assert (stretto.home / "x.npy").read_bytes() == before and (stretto.home / name).exists()
+
+
+def test_decompressing_never_replaces_its_input(stretto):
+    (stretto.home / "d.zarr").mkdir()
+    (stretto.home / "d.zarr" / "zarr.json").write_text("{}")
+    for name, target, said in (("x.npy", "x.npy", "x.npy is x.npy"), ("d.zarr/x.stretto", "d.zarr", "d.zarr holds d.zarr/x.stretto")):
+        library.save(stretto.home / name, field(50))
+        before = (stretto.home / name).read_bytes()
+        assert f"{said}, which is never replaced" in stretto.refused("decompress", name, "-o", target, "--force")
+        assert (stretto.home / name).read_bytes() == before
+
+
 @pytest.mark.parametrize(("make", "arguments", "said", "status"), [
     (None, ("compress", "none.npy", "--abs", "1"), "none.npy is no file", 2),
     (None, ("compress", ".", "--abs", "1"), "is no regular file", 2),
