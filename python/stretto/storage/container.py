@@ -231,7 +231,7 @@ class File(collections.abc.Mapping):
             raise BoundError(f"the bound of {name!r} is {bound}; a bound is finite and positive")
         return float(bound)
 
-    def _begin(self, name, dtype, shape, eps=None, asked=None, attributes=None, axes=None, chunk=CHUNK, contributions=1, marks=()):
+    def _begin(self, name, dtype, shape, eps=None, asked=None, attributes=None, axes=None, chunk=CHUNK, contributions=1, marks=(), origin=None):
         self._must_write()
         if layout.check_name(name) in self._arrays:
             raise ArgumentError(f"{self.path} has an array {name!r} already")
@@ -243,7 +243,7 @@ class File(collections.abc.Mapping):
         layout.told_attributes(attributes or {})
         if operator.index(chunk) < 1:
             raise ArgumentError(f"chunk is {chunk}; it takes bytes, at least 1")
-        entry = layout.Entry(name, dtype, shape, eps, contributions, asked, axes and list(axes), attributes, marks=marks)
+        entry = layout.Entry(name, dtype, shape, eps, contributions, asked, axes and list(axes), attributes, marks=marks, origin=origin)
         self._arrays[name] = made = Array(self, entry, chunk)
         return made
 

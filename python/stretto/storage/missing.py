@@ -22,6 +22,17 @@ def marks_in(attributes, *more):
     return marks_of([float(value) for part in parts for value in np.ravel(part)])
 
 
+def fill_of(variable):
+    """The fill value of an array as a number of its dtype: that of its origin, else its attribute _FillValue, else its only mark; None where it has none."""
+    value = variable.origin.get("fill", variable.attributes.get("_FillValue", variable.marks[0] if len(variable.marks) == 1 else None))
+    value = np.asarray(value)
+    if value.size != 1 or value.dtype.kind not in ("biufc" if variable.dtype.kind == "c" else "biuf"):
+        return None
+    with np.errstate(all="ignore"):
+        found = value.reshape(()).astype(variable.dtype)[()]
+    return None if variable.dtype.kind in "biu" and found != value.reshape(()) else found
+
+
 def suspect(pieces):
     """(value, share) of one value that is a fifth of all and farther from the others than these are from each other; None where there is none."""
     counts, total, samples = {}, 0, []

@@ -128,7 +128,7 @@ def compress(console, path, output, bounds, names=(), shape=None, dtype=None, ig
             for one in variables:
                 eps = eps_of(one, asked[one.name], ignore_above, threads, tell)
                 made = file._begin(one.name, one.dtype, one.shape, eps, ":".join(map(str, asked[one.name])) if asked[one.name] else None, one.attributes,
-                                   one.axes, marks=one.marks)
+                                   one.axes, marks=one.marks, origin=one.origin)
                 made._coding = coding or ("shaped" if eps else "fixed")
                 made._kept_from = kept_from(None if not asked[one.name] or asked[one.name][0] == "abs" else asked[one.name][1], ignore_above)
                 for box in one.boxes():
