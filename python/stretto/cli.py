@@ -322,7 +322,7 @@ def ratio(file: Optional[str] = typer.Argument(None, metavar="[FILE]", help="A f
         raise Failure("--mark and --no-marks exclude each other")
     marks = [] if no_marks else [*marks, *(mark or ())]
     if not marks and not no_marks:
-        storage_.needed("storage.missing").need_no_suspect(name, [values])
+        storage_.needed("storage.missing").need_no_suspect(err, name, [values])
     rows = ratio_.measure(values, rel or (None if abs_ else "1e-2,1e-3,1e-4"), abs_, ranks, marks, coding)
     predicted = ratio_.times(rows, values, ranks, rate)
     if plot:

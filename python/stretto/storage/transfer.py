@@ -121,7 +121,7 @@ def compress(console, path, output, bounds, names=(), shape=None, dtype=None, ig
         for one in variables:
             one.marks = [] if no_marks or asked[one.name] is None else marks_of([*one.marks, *marks])
             if asked[one.name] and not one.marks and not no_marks:
-                missing.need_no_suspect(repr(one.name), missing.sampled(one))
+                missing.need_no_suspect(console, repr(one.name), missing.sampled(one))
         total = sum(one.nbytes * (2 if asked[one.name] and asked[one.name][0] == "rel" else 1) for one in variables)
         with progress(console, f"compressing {source.path.name}", total) as tell, container.File(output, "w" if force else "x") as file:
             file.attributes.update(source.attributes)
