@@ -22,12 +22,13 @@ class Entry:
 
     origin: how the array lay in the file that it comes from: "fill", its fill value; "chunks", lengths along its axes; "unlimited", the axes that grow;
     "dimensions", a path for each axis. Any may be missing.
+    largest: the largest magnitude of finite elements that are rounded to a type of 16 bits; None where it is not known.
     """
 
-    __slots__ = ("name", "dtype", "shape", "eps", "contributions", "asked", "axes", "attributes", "chunks", "marks", "origin")
+    __slots__ = ("name", "dtype", "shape", "eps", "contributions", "asked", "axes", "attributes", "chunks", "marks", "origin", "largest")
 
-    def __init__(self, name, dtype, shape, eps=None, contributions=1, asked=None, axes=None, attributes=None, chunks=(), marks=(), origin=None):
-        self.marks, self.origin = list(marks), dict(origin or {})
+    def __init__(self, name, dtype, shape, eps=None, contributions=1, asked=None, axes=None, attributes=None, chunks=(), marks=(), origin=None, largest=None):
+        self.marks, self.origin, self.largest = list(marks), dict(origin or {}), largest
         self.name, self.dtype, self.shape, self.eps, self.contributions = name, dtype, tuple(shape), eps, contributions
         self.asked, self.axes, self.attributes, self.chunks = asked, axes, dict(attributes or {}), [list(chunk) for chunk in chunks]
 
@@ -46,6 +47,8 @@ class Entry:
             found["bound"] = self.asked
         if self.marks:
             found["marks"] = self.marks
+        if self.largest is not None:
+            found["largest"] = self.largest
         if self.axes:
             found["axes"] = list(self.axes)
         if self.attributes:
@@ -164,9 +167,11 @@ def _entry(told, end):
         _need(asked is None or (isinstance(asked, str) and eps is not None), f"the bound is {asked!r}")
         marks = told.get("marks", [])
         _need(isinstance(marks, list) and len(marks) <= 16 and all(isinstance(one, float) for one in marks), f"marks are {marks!r}")
+        largest = told.get("largest")
+        _need(largest is None or (isinstance(largest, float) and 0 <= largest < math.inf), f"the largest magnitude is {largest!r}")
         chunks = [_chunk(one, end, stream_type(dtype, eps is None)[1]) for one in _list(told["chunks"], "chunks")]
         _need(sum(chunk[2] for chunk in chunks) == math.prod(shape), f"chunks hold {sum(chunk[2] for chunk in chunks)} elements of shape {shape}")
-        return Entry(name, dtype, shape, eps, contributions, asked, axes, _attributes(told), chunks, marks, _origin(told, len(shape)))
+        return Entry(name, dtype, shape, eps, contributions, asked, axes, _attributes(told), chunks, marks, _origin(told, len(shape)), largest)
     except StreamError as error:
         raise StreamError(f"array {name!r}: {error}") from None
 

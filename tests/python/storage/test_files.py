@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import re
 import signal
 import subprocess
 import sys
@@ -184,6 +185,54 @@ def test_inspect_tells_what_is_there_and_checks_every_code(stretto):
     assert "chunk 0 of 'x'" in stretto.refused("inspect", "x.stretto", "--check", status=1)
     (stretto.home / "s").write_bytes(bytes(library.compress(field(5), abs=1)))
     assert json.loads(stretto.succeeds("inspect", "s", "--json"))["kind"] == "stream"
+
+
+@pytest.mark.parametrize("dtype", ("float16", "bfloat16"))
+@pytest.mark.parametrize("scale", (1, 200, 1e-6))
+def test_the_largest_error_holds_after_rounding_to_the_type(stretto, dtype, scale):
+    if dtype == "bfloat16":
+        pytest.importorskip("ml_dtypes")
+        np.zeros(1, dtype)
+    x = (scale * np.sin(np.arange(5000) / 30)).astype(dtype)
+    x[7] = np.inf
+    with library.open(stretto.home / "x.stretto", "x") as file:
+        file.add("x", x[:10], abs=scale * 4e-4).append(x[10:])
+        file.add("s", library.compress(x, abs=scale * 4e-4))
+    one = json.loads(stretto.succeeds("inspect", "x.stretto", "--json"))["arrays"]["x"]
+    y = library.load(stretto.home / "x.stretto")["x"]
+    there = np.isfinite(x.astype(float))
+    real = np.abs(y.astype(float) - x.astype(float))[there].max()
+    assert one["promised_error"] == scale * 4e-4 and real <= one["largest_error"] <= 1.01 * (one["promised_error"] + np.spacing(np.float32(scale)) * 2.0 ** (13 if dtype == "float16" else 16) + 2.0**-25)
+    if scale == 200:
+        assert real > one["promised_error"]
+    shown = stretto.succeeds("inspect", "x.stretto")
+    assert f"{one['largest_error']:.3g}" in shown and f"{scale * 4e-4:.3g}, rounded to {dtype}" in shown  # of a stream the values are not known
+
+
+@pytest.mark.parametrize("x", (np.full(50, 7.5), np.full(50, np.nan), np.empty((0, 3)), np.float32(3), np.full(9, 3, np.float16)), ids=lambda x: f"{x.dtype}{x.shape}")
+def test_an_array_without_a_range_has_no_error(stretto, x):
+    np.save(stretto.home / "x.npy", x)
+    said = stretto.succeeds("compress", "x.npy", "--rel", "1e-3")
+    assert re.search(r" rel:0\.001 +0 ", said), said
+    told = json.loads(stretto.succeeds("inspect", "x.stretto", "--json"))["arrays"]["x"]
+    assert told["largest_error"] == 0 and np.array_equal(library.load(stretto.home / "x.stretto")["x"], x, equal_nan=True)
+
+
+@pytest.mark.parametrize("name", ("q.xyz", "q", "q.csv", "q.stretto", "q.f32", "q.NPY"))
+def test_an_ending_that_is_not_written_is_refused(stretto, name):
+    library.save(stretto.home / "x.stretto", field(30, 4, dtype=np.float64), abs=1)
+    said = stretto.refused("decompress", "x.stretto", "-o", name)
+    assert "is the ending of float32, and 'data' is of float64; take .raw" in said if name == "q.f32" else f"{name} has no ending of a file that is written: .npy, " in said
+    assert os.listdir(stretto.home) == ["x.stretto"]
+
+
+@pytest.mark.parametrize("name", ("q.raw", "q.f64", "q.bin"))
+def test_raw_values_are_told_with_what_reads_them_again(stretto, name):
+    library.save(stretto.home / "x.stretto", field(30, 4, dtype=np.float64), abs=1)
+    done = stretto.run("decompress", "x.stretto", "-o", name)
+    assert done.returncode == 0 and "left out: shape, dtype and all else but the values, which --shape 30x4 --dtype float64 reads again" in done.stderr
+    stretto.succeeds("compress", name, "--shape", "30x4", "--dtype", "float64", "--exact", "-o", "again.stretto")
+    assert np.array_equal(*(next(iter(library.load(stretto.home / file).values())) for file in ("x.stretto", "again.stretto")))
 
 
 def test_names_are_shown_as_they_are(stretto):
