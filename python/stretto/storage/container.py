@@ -157,6 +157,10 @@ class File(collections.abc.Mapping):
     def __len__(self):
         return len(self._arrays)
 
+    def __bool__(self):
+        """Whether the file is open, with or without arrays."""
+        return self._descriptor >= 0
+
     def __contains__(self, name):
         return name in self._arrays
 

@@ -262,6 +262,13 @@ def test_a_reader_keeps_what_it_opened(path):
         assert np.array_equal(reader["data"].read(), x)
 
 
+def test_a_file_is_true_while_it_is_open(path):
+    for mode in ("w", "a", "r"):
+        with stretto.open(path, mode) as file:
+            assert file and len(file) == 0
+        assert not file
+
+
 def test_a_second_writer_is_refused(path):
     stretto.save(path, field(10))
     with stretto.open(path, "a"), pytest.raises(stretto.ArgumentError, match="open elsewhere, for writing"):
