@@ -324,8 +324,9 @@ def _container(source, stack):
             return array._read_flat(first, first + count, np.empty(count, array.dtype))
 
         origin = array._entry.origin
+        promised = array.promised_error if array.largest_error is None else array.largest_error
         source.add(Variable(name, array.shape, array.dtype, read, array.attributes, array.axes, multiple=(origin.get("chunks") or [1])[0],
-                            stored=array.nbytes, promised=array.promised_error, marks=array.marks, origin=origin))
+                            stored=array.nbytes, promised=promised, marks=array.marks, origin=origin))
 
 
 def _stream(source, stack):

@@ -205,6 +205,9 @@ def test_the_largest_error_holds_after_rounding_to_the_type(stretto, dtype, scal
     assert one["promised_error"] == scale * 4e-4 and real <= one["largest_error"] <= 1.01 * (one["promised_error"] + np.spacing(np.float32(scale)) * 2.0 ** (13 if dtype == "float16" else 16) + 2.0**-25)
     if scale == 200:
         assert real > one["promised_error"]
+    library.save(stretto.home / "y.stretto", {"x": x})
+    compared = json.loads(stretto.succeeds("compare", "y.stretto", "x.stretto", "--array", "x", "--json"))
+    assert str(one["largest_error"]) in json.dumps(compared)
     shown = stretto.succeeds("inspect", "x.stretto")
     assert f"{one['largest_error']:.3g}" in shown and f"{scale * 4e-4:.3g}, rounded to {dtype}" in shown  # of a stream the values are not known
 
