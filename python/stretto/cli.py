@@ -296,9 +296,10 @@ def ratio(file: Optional[str] = typer.Argument(None, metavar="[FILE]", help="A f
           type_: Optional[str] = typer.Option(None, "--type", "--dtype", metavar="TYPE",
                                               help="f32 or f64, of a file of nothing but values whose name ends in neither .f32 nor .f64."),
           shape: Optional[str] = typer.Option(None, "--shape", metavar="AxB", help="Of such a file; without it as the name ends: name_301x941.f32."),
-          coding: str = typer.Option("fixed", "--coding", metavar="CODING",
-                                     help="Whose errors and speed are shown: fixed; dense, in half to five sixths of the bytes, at a third of the speed; "
-                                          "or shaped, for files, which is predicted along the array's axes, too."),
+          coding: Optional[str] = typer.Option(None, "--coding", metavar="CODING",
+                                               help="Whose errors and speed are shown: fixed; dense, in half to five sixths of the bytes, at a third of the "
+                                                    "speed; or shaped, for files, which is predicted along the array's axes, too. With fixed, sums are "
+                                                    "predicted of fixed streams alone; else of fixed and dense ones. Without it fixed errors are shown."),
           ranks: int = typer.Option(4, "--ranks", "-n", "-np", min=2, help="Ranks of the sum whose time is predicted."),
           rate: float = typer.Option(1.0, "--rate", metavar="GBITS", help="Of the network, in Gb/s."),
           mark: Optional[List[float]] = storage_.MARK, no_marks: bool = storage_.NO_MARKS, plot: Optional[List[str]] = PLOT, json_: bool = JSON):
@@ -313,7 +314,7 @@ def ratio(file: Optional[str] = typer.Argument(None, metavar="[FILE]", help="A f
         from stretto.pictures import plots  # noqa: PLC0415  it takes a second to load
 
         plots.check(plot)
-    if coding not in ratio_.CODINGS:
+    if coding not in (None, *ratio_.CODINGS):
         raise Failure(f"--coding is {coding!r}; it takes {', '.join(ratio_.CODINGS)}")
     if bool(file) == synthetic:
         raise Failure("ratio takes a FILE or --synthetic, and not both")
@@ -322,9 +323,10 @@ def ratio(file: Optional[str] = typer.Argument(None, metavar="[FILE]", help="A f
         raise Failure("--mark and --no-marks exclude each other")
     marks = [] if no_marks else [*marks, *(mark or ())]
     if not marks and not no_marks:
-        storage_.needed("storage.missing").need_no_suspect(name, [values])
+        storage_.needed("storage.missing").need_no_suspect(err, name, [values])
+    dense, coding = coding != "fixed", coding or "fixed"
     rows = ratio_.measure(values, rel or (None if abs_ else "1e-2,1e-3,1e-4"), abs_, ranks, marks, coding)
-    predicted = ratio_.times(rows, values, ranks, rate)
+    predicted = ratio_.times(rows, values, ranks, rate, dense)
     if plot:
         plots.ratio(name, values, rows, plot)
     if json_:

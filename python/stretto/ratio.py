@@ -182,16 +182,18 @@ def measure(values, rel, abs_, ranks, marks=(), coding="fixed"):
     return rows
 
 
-def times(rows, values, ranks, rate):
-    """Predicted seconds of a sum of such arrays: within each bound and by the MPI, here and between as many hosts."""
+def times(rows, values, ranks, rate, dense=True):
+    """Predicted seconds of a sum of such arrays: within each bound and by the MPI, here and between as many hosts. dense: dense streams may travel, too."""
     found = {}
     for place, options in (("here", ["--per-node", str(ranks)]), ("hosts", ["--rate", f"{rate:g}"])):
         for row in rows:
             answer = model.ask("explain", ["allreduce", "-n", str(ranks), "--bytes", str(values.nbytes), "--type", "f64" if values.itemsize == 8 else "f32",
                                            "--bound", row.bound, "--ratio", f"{max(row.ratio_in_sum, 1):.4g}",
-                                           "--dense-ratio", f"{max(row.dense_in_sum, 1):.4g}", *options])
-            found[place, row.bound] = {"seconds": answer["candidates"][0]["seconds"], "mpi": answer["mpi_seconds"],
-                                       "way": answer["candidates"][0]["label"], "profile": answer["machine"]}
+                                           *(["--dense-ratio", f"{max(row.dense_in_sum, 1):.4g}"] if dense else []), *options])
+            first = answer["candidates"][0]
+            coding = "raw" if first["native"] or first["payload"] == "raw" else "dense" if first.get("coding") == "dense" else "fixed"
+            found[place, row.bound] = {"seconds": first["seconds"], "mpi": answer["mpi_seconds"], "way": first["label"], "coding": coding,
+                                       "ratio": {"raw": 1.0, "dense": row.dense_in_sum, "fixed": row.ratio_in_sum}[coding], "profile": answer["machine"]}
     return found
 
 
@@ -212,13 +214,12 @@ def show(console, name, values, rows, predicted, ranks, rate, marks=(), coding="
     for row in rows:
         table.add_row(row.bound, units.rate(row.compress), units.rate(row.decompress))
     console.print(table)
-    table = new_table(f"Predicted: the sum of {ranks} such arrays, and times the MPI's", "bound", "ratio", "on this host", "×", f"{ranks} hosts, {rate:g} Gb/s", "×")
+    table = new_table(f"Predicted: the sum of {ranks} such arrays, and times the MPI's", "bound", "on this host", "×", "coding, ratio", f"{ranks} hosts, {rate:g} Gb/s", "×", "coding, ratio")
     for row in rows:
-        dense = any("dense" in predicted[place, row.bound]["way"] for place in ("here", "hosts"))
-        cells = [units.digits(row.dense_in_sum if dense else row.ratio_in_sum)]
+        cells = []
         for place in ("here", "hosts"):
             one = predicted[place, row.bound]
-            cells += [units.seconds(one["seconds"]), f"{one['seconds'] / one['mpi']:.2f}"]
+            cells += [units.seconds(one["seconds"]), f"{one['seconds'] / one['mpi']:.2f}", "raw" if one["coding"] == "raw" else f"{one['coding']}, {units.digits(one['ratio'])}"]
         table.add_row(row.bound, *cells)
     console.print(table)
-    console.print(f"The sum is within the bound: each array has 1/{ranks} of it, and the ratio of that (docs/semantics.md).", highlight=False)
+    console.print(f"The sum is within the bound: each array has 1/{ranks} of it, and the ratio of that in the coding named (docs/semantics.md).", highlight=False)

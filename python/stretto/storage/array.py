@@ -88,8 +88,18 @@ class Array:
 
     @property
     def promised_error(self) -> float:
-        """eps * contributions: no element is farther from what was written."""
+        """eps * contributions: no element is farther from what was written, but float16 and bfloat16 are then rounded to their type."""
         return self.eps * self.contributions
+
+    @property
+    def largest_error(self) -> float | None:
+        """promised_error, and of float16 and bfloat16 what rounding adds; None where that is not known."""
+        if self.eps == streams.EXACT:  # the bound of arrays without a range, of which no element is changed
+            return 0.0
+        if not elements.is_rounded(self.dtype):
+            return self.promised_error
+        largest = self._entry.largest
+        return None if largest is None else self.promised_error + elements.rounding(self.dtype, largest + self.promised_error)
 
     @property
     def bound(self) -> str | None:
@@ -217,6 +227,8 @@ class Array:
     def _put(self, values, threads=1, shape=None):
         """Compresses elements that follow those that are there. shape: of a flat array's elements."""
         flat = np.ascontiguousarray(values).reshape(-1)
+        if self._entry.eps is not None and elements.is_rounded(self.dtype) and (self._entry.largest is not None or not self._entry.chunks):
+            self._entry.largest = max(self._entry.largest or 0.0, elements.largest_of(flat))
         first = 0
         for extents in self._cut(flat.size, values.shape if shape is None else shape):
             part = flat[first:first + math.prod(extents)]

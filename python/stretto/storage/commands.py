@@ -93,8 +93,8 @@ stretto decompress tas.stretto -o tas.zarr
 stretto decompress tas.stretto --array tas -o tas.npy --force""")
     def decompress(file: str = typer.Argument(..., help="A .stretto file."),
                    output: Optional[str] = typer.Option(None, "--output", "-o", metavar="FILE",
-                                                        help="A .npy, .npz, .nc, .h5, .zarr, or else nothing but values. Without it: FILE with .npy, or .npz for "
-                                                             "several arrays."),
+                                                        help="A .npy, .npz, .nc, .h5 or .zarr; .raw, .bin, .dat or .f32 for nothing but values. Without it: FILE "
+                                                             "with .npy, or .npz for several arrays."),
                    array: Optional[List[str]] = ARRAY, force: bool = FORCE, threads: int = THREADS):
         """Write the arrays of a .stretto file into a file that other programs read."""
         transfer = needed("storage.transfer")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import collections.abc
 import errno
-import fcntl
 import math
 import numbers
 import operator
@@ -19,7 +18,7 @@ from stretto.api.streams import Stream
 from stretto.errors import ArgumentError, BoundError, StreamError, UnsupportedError
 from stretto.storage import elements, layout, settings
 from stretto.storage.array import CHUNK, Array
-from stretto.storage.output import Output
+from stretto.storage.output import LockedOutput, is_at, lock, unlock
 
 MODES = ("r", "a", "w", "x")
 
@@ -32,7 +31,7 @@ def open(path, mode="r"):  # noqa: A001  as in h5py, zarr and netCDF4
       content.
 
     Raises StreamError, which says what is wrong, where the file is no container, is truncated or altered; OSError as the builtin open does;
-    FileExistsError for "x"; ArgumentError where another program adds to the file.
+    FileExistsError for "x"; ArgumentError where the file is open for writing already, here or in another program.
     """
     return File(path, mode)
 
@@ -86,24 +85,30 @@ class File(collections.abc.Mapping):
         self._place = os.path.abspath(self.path)  # for copies that are opened after the program changed its directory
         self._process = os.getpid()  # a forked child's copy of this object has no say in the file
         if mode in "wx" or (mode == "a" and not os.path.lexists(self.path)):
-            self._output = Output(self.path, mode == "w")
+            self._output = LockedOutput(self.path, mode == "w")
             self._descriptor, self._end = self._output.descriptor, layout.HEADER.size
             return
-        self._descriptor = os.open(self.path, (os.O_RDONLY if mode == "r" else os.O_RDWR) | os.O_CLOEXEC | os.O_NONBLOCK)
+        self._descriptor = self._opened()
         try:
             if stat.S_ISDIR(os.fstat(self._descriptor).st_mode):
                 raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), self.path)
-            if mode == "a":
-                try:
-                    fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                except BlockingIOError:
-                    raise ArgumentError(f"{self.path} is open elsewhere, for writing") from None
+            while mode == "a":
+                lock(self._descriptor, self.path)
+                if is_at(self._descriptor, os.path.realpath(self.path)):
+                    break
+                os.close(self._descriptor)  # a writer replaced the file before it was locked
+                self._descriptor = -1
+                self._descriptor = self._opened()
             self._read()
             if mode == "a":
                 os.ftruncate(self._descriptor, self._end)  # what an addition left that did not come to its end
         except BaseException:
-            self._end_use()
+            if self._descriptor >= 0:
+                self._end_use()
             raise
+
+    def _opened(self):
+        return os.open(self.path, (os.O_RDONLY if self.mode == "r" else os.O_RDWR) | os.O_CLOEXEC | os.O_NONBLOCK)
 
     def _read(self):
         try:
@@ -151,6 +156,10 @@ class File(collections.abc.Mapping):
 
     def __len__(self):
         return len(self._arrays)
+
+    def __bool__(self):
+        """Whether the file is open, with or without arrays."""
+        return self._descriptor >= 0
 
     def __contains__(self, name):
         return name in self._arrays
@@ -231,7 +240,7 @@ class File(collections.abc.Mapping):
             raise BoundError(f"the bound of {name!r} is {bound}; a bound is finite and positive")
         return float(bound)
 
-    def _begin(self, name, dtype, shape, eps=None, asked=None, attributes=None, axes=None, chunk=CHUNK, contributions=1, marks=()):
+    def _begin(self, name, dtype, shape, eps=None, asked=None, attributes=None, axes=None, chunk=CHUNK, contributions=1, marks=(), origin=None):
         self._must_write()
         if layout.check_name(name) in self._arrays:
             raise ArgumentError(f"{self.path} has an array {name!r} already")
@@ -243,7 +252,7 @@ class File(collections.abc.Mapping):
         layout.told_attributes(attributes or {})
         if operator.index(chunk) < 1:
             raise ArgumentError(f"chunk is {chunk}; it takes bytes, at least 1")
-        entry = layout.Entry(name, dtype, shape, eps, contributions, asked, axes and list(axes), attributes, marks=marks)
+        entry = layout.Entry(name, dtype, shape, eps, contributions, asked, axes and list(axes), attributes, marks=marks, origin=origin)
         self._arrays[name] = made = Array(self, entry, chunk)
         return made
 
@@ -309,6 +318,8 @@ class File(collections.abc.Mapping):
     def _end_use(self):
         descriptor, self._descriptor = self._descriptor, -1
         if self._output is None:
+            if self.mode == "a":
+                unlock(descriptor)
             os.close(descriptor)
 
     def __reduce__(self):

@@ -39,6 +39,23 @@ def is_floating(dtype):
     return name_of(dtype) in _FLOATS
 
 
+def is_rounded(dtype):
+    """Whether decoded values are rounded to this type, beside the bound: types of 16 bits."""
+    return is_floating(dtype) and dtype.itemsize == 2
+
+
+def largest_of(values):
+    """The largest magnitude of the finite elements; 0 where there is none."""
+    found = np.abs(values.astype(np.float32))
+    return float(np.max(found, where=np.isfinite(found), initial=0))
+
+
+def rounding(dtype, magnitude):
+    """By how much rounding to a type of 16 bits changes values up to a magnitude, at most."""
+    digits, least = (11, -24) if dtype.name == "float16" else (8, -133)  # of the significand; exponent of the least subnormal number
+    return 2.0 ** (max(math.frexp(magnitude)[1] - digits, least) - 1)
+
+
 def lossless_type(dtype):
     """The dtype of the integers that stand for elements which keep their bits."""
     return np.dtype(np.int32 if dtype.itemsize <= 4 else np.int64)

@@ -66,10 +66,17 @@ class Dataset(Variable):
         super().__init__(name, dataset.shape, dataset.dtype, None, attributes_of(dataset), axes if any(axes) else None, bool(dataset.is_scale),
                          dataset.chunks[0] if dataset.chunks else 1, dataset.id.get_storage_size())
         self._dataset = dataset
+        chosen = dataset.id.get_create_plist().fill_value_defined() == h5py.h5d.FILL_VALUE_USER_DEFINED
         if elements.is_floating(self.dtype):
-            properties = dataset.id.get_create_plist()
-            chosen = properties.fill_value_defined() == h5py.h5d.FILL_VALUE_USER_DEFINED
             self.marks = missing.marks_in(self.attributes, *([dataset.fillvalue] if chosen else []))
+        if chosen and self.dtype.kind != "V":  # attributes hold no bfloat16
+            self.origin["fill"] = np.asarray(dataset.fillvalue, self.dtype)[()]
+        if dataset.chunks:
+            self.origin["chunks"] = list(map(int, dataset.chunks))
+        if None in dataset.maxshape:
+            self.origin["unlimited"] = [axis for axis, most in enumerate(dataset.maxshape) if most is None]
+        if axes and "/" in name:  # a group's dimensions may be those of the groups above it
+            self.origin["dimensions"] = [scales[0].name if len(scales) else "" for scales in dataset.dims]
 
     def read(self, box=()):
         with reading(self.path):
@@ -119,38 +126,62 @@ class Writer:
     """
 
     def __init__(self, path, attributes, netcdf):
-        self._file, self._netcdf, self._axes, self.left_out = h5py.File(path, "w"), netcdf, {}, {}
+        self._file, self._netcdf, self._written, self.left_out = h5py.File(path, "w", track_order=netcdf), netcdf, {}, {}  # NetCDF adds to no other
         self._set(self._file, attributes, "the file")
 
     def start(self, name, variable):
         try:
-            self._dataset = self._file.create_dataset(name, variable.shape, variable.dtype)
+            self._group(name.rpartition("/")[0])
+            self._dataset = self._file.create_dataset(name, variable.shape, variable.dtype, fillvalue=missing.fill_of(variable), **_places(variable))
         except REFUSALS as error:
             raise Failure(f"{name!r} cannot be a dataset: {error}") from None
         self._set(self._dataset, variable.attributes, repr(name))
-        self._axes[name] = variable.axes or ()
+        self._written[name] = variable.axes or (), variable.origin
+
+    def _group(self, path):
+        """The group at a path, which is made where it is missing."""
+        found = self._file
+        for name in filter(None, path.split("/")):
+            if not isinstance(found, h5py.Group):
+                raise ValueError(f"{found.name!r} is an array and no group")
+            found = found[name] if name in found else found.create_group(name, track_order=self._netcdf)
+        return found
 
     def put(self, box, values):
         self._dataset[box] = values.reshape([one.stop - one.start for one in box] + list(self._dataset.shape[len(box):]))
 
     def finish(self):
-        for name, axes in self._axes.items():
+        for name, (axes, origin) in self._written.items():
             for which, axis in enumerate(axes):
                 if axis:
                     with self._leaving_out(f"axis {axis!r} of {name!r}"):
-                        self._name_axis(name, which, axis)
+                        self._name_axis(name, which, axis, which in origin.get("unlimited", ()), (origin.get("dimensions") or [""] * len(axes))[which])
         self._file.close()
 
-    def _name_axis(self, name, which, axis):
-        dataset = self._file[name]
-        group = dataset.parent
+    def _name_axis(self, name, which, axis, grows, path):
+        """Attaches the scale of an axis: the one at `path`, or without that of the nearest group that has one of this name and length."""
+        dataset, length = self._file[name], self._file[name].shape[which]
         if not self._netcdf:
             dataset.dims[which].label = axis
-        if axis not in group and self._netcdf:
-            made = group.create_dataset(axis, dataset.shape[which:which + 1], ">f4")
-            made.make_scale(f"{NO_VARIABLE}{dataset.shape[which]:10d}")
-        scale = group.get(axis)
-        if not isinstance(scale, h5py.Dataset) or scale.shape != dataset.shape[which:which + 1]:
+        above = path.rpartition("/")[0] or "/"
+        group = dataset.parent if path.rpartition("/")[2] != axis else self._group(above) if self._netcdf else self._file.get(above)
+
+        def scale_in(one):
+            found = one.get(axis) if isinstance(one, h5py.Group) else None
+            fits = isinstance(found, h5py.Dataset) and found.ndim == 1 and (found.shape[0] == length or (grows and found.maxshape == (None,)))
+            return found if fits else None
+
+        scale = scale_in(group)
+        while scale is None and not path and group.name != "/":
+            group = group.parent
+            scale = scale_in(group)
+        if scale is None and self._netcdf:
+            group = group if path else dataset.parent
+            if axis in group:
+                return
+            scale = group.create_dataset(axis, (length,), ">f4", **({"maxshape": (None,), "chunks": (1024,)} if grows else {}))
+            scale.make_scale(f"{NO_VARIABLE}{length:10d}")
+        if scale is None:
             return
         if not scale.is_scale:
             scale.make_scale(axis)
@@ -165,7 +196,7 @@ class Writer:
             with self._leaving_out(f"attribute {name!r} of {whose}"):
                 if value is None or isinstance(value, dict):
                     raise TypeError(f"HDF5 has no {'null' if value is None else 'dict'}")
-                item.attrs[name] = value
+                item.attrs[name] = _netcdf_text(value) if self._netcdf and isinstance(value, str) else value
 
     @contextlib.contextmanager
     def _leaving_out(self, what):
@@ -175,3 +206,20 @@ class Writer:
             if getattr(error, "errno", None):  # the system's, as of a full disk; h5py has OSErrors of its own
                 raise
             self.left_out[what] = str(error)
+
+
+def _places(variable):
+    """Chunks and unlimited axes of a dataset, as its origin had them."""
+    unlimited, chunks = variable.origin.get("unlimited", ()), variable.origin.get("chunks")
+    fixed = [n for axis, n in enumerate(variable.shape) if axis not in unlimited]
+    if not (unlimited or chunks) or 0 in fixed:  # HDF5 has no chunks of no elements
+        return {}
+    within = chunks and tuple(one if axis in unlimited else min(one, n) for axis, (one, n) in enumerate(zip(chunks, variable.shape)))
+    return {"chunks": within or True, "maxshape": tuple(None if axis in unlimited else n for axis, n in enumerate(variable.shape))}
+
+
+def _netcdf_text(text):
+    """Text as netCDF4 writes it: characters of ASCII as NC_CHAR, others as NC_STRING."""
+    if not text.isascii():
+        return text
+    return np.bytes_(text.encode()) if text else h5py.Empty("S1")

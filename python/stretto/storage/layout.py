@@ -18,12 +18,17 @@ HEADER = struct.Struct("<8sIIQQII")  # magic, version, CRC-32 of the index, its 
 VALUES_A_BYTE = 4096  # that a stream can hold at most, a dense one: 64 groups of 1,024 in 16 bytes
 
 class Entry:
-    """What an index says of one array. `eps` is None where elements keep their bits. `chunks`: [offset, length, elements, checksum] each."""
+    """What an index says of one array. `eps` is None where elements keep their bits. `chunks`: [offset, length, elements, checksum] each.
 
-    __slots__ = ("name", "dtype", "shape", "eps", "contributions", "asked", "axes", "attributes", "chunks", "marks")
+    origin: how the array lay in the file that it comes from: "fill", its fill value; "chunks", lengths along its axes; "unlimited", the axes that grow;
+    "dimensions", a path for each axis. Any may be missing.
+    largest: the largest magnitude of finite elements that are rounded to a type of 16 bits; None where it is not known.
+    """
 
-    def __init__(self, name, dtype, shape, eps=None, contributions=1, asked=None, axes=None, attributes=None, chunks=(), marks=()):
-        self.marks = list(marks)
+    __slots__ = ("name", "dtype", "shape", "eps", "contributions", "asked", "axes", "attributes", "chunks", "marks", "origin", "largest")
+
+    def __init__(self, name, dtype, shape, eps=None, contributions=1, asked=None, axes=None, attributes=None, chunks=(), marks=(), origin=None, largest=None):
+        self.marks, self.origin, self.largest = list(marks), dict(origin or {}), largest
         self.name, self.dtype, self.shape, self.eps, self.contributions = name, dtype, tuple(shape), eps, contributions
         self.asked, self.axes, self.attributes, self.chunks = asked, axes, dict(attributes or {}), [list(chunk) for chunk in chunks]
 
@@ -42,10 +47,14 @@ class Entry:
             found["bound"] = self.asked
         if self.marks:
             found["marks"] = self.marks
+        if self.largest is not None:
+            found["largest"] = self.largest
         if self.axes:
             found["axes"] = list(self.axes)
         if self.attributes:
             found["attributes"] = told_attributes(self.attributes)
+        if self.origin:
+            found["origin"] = told_attributes(self.origin)
         return {**found, "chunks": self.chunks}
 
 
@@ -158,9 +167,11 @@ def _entry(told, end):
         _need(asked is None or (isinstance(asked, str) and eps is not None), f"the bound is {asked!r}")
         marks = told.get("marks", [])
         _need(isinstance(marks, list) and len(marks) <= 16 and all(isinstance(one, float) for one in marks), f"marks are {marks!r}")
+        largest = told.get("largest")
+        _need(largest is None or (isinstance(largest, float) and 0 <= largest < math.inf), f"the largest magnitude is {largest!r}")
         chunks = [_chunk(one, end, stream_type(dtype, eps is None)[1]) for one in _list(told["chunks"], "chunks")]
         _need(sum(chunk[2] for chunk in chunks) == math.prod(shape), f"chunks hold {sum(chunk[2] for chunk in chunks)} elements of shape {shape}")
-        return Entry(name, dtype, shape, eps, contributions, asked, axes, _attributes(told), chunks, marks)
+        return Entry(name, dtype, shape, eps, contributions, asked, axes, _attributes(told), chunks, marks, _origin(told, len(shape)), largest)
     except StreamError as error:
         raise StreamError(f"array {name!r}: {error}") from None
 
@@ -174,10 +185,20 @@ def _chunk(told, end, parts):
     return told
 
 
-def _attributes(told):
-    found = told.get("attributes", {})
-    _need(isinstance(found, dict), "attributes are no object")
+def _attributes(told, key="attributes"):
+    found = told.get(key, {})
+    _need(isinstance(found, dict), f"{key} is no object")
     return {name: _heard(value) for name, value in found.items()}
+
+
+def _origin(told, axes):
+    found = _attributes(told, "origin")
+    need = {"chunks": lambda one: len(one) == axes and all(_is_count(n) and n for n in one), "unlimited": lambda one: all(_is_count(n) and n < axes for n in one),
+            "dimensions": lambda one: len(one) == axes and all(isinstance(path, str) for path in one)}
+    for key, is_legal in need.items():
+        _need(key not in found or (isinstance(found[key], list) and is_legal(found[key])), f"{key} of its origin are {found.get(key)!r}")
+    _need(isinstance(found.get("fill", 0), (bool, int, float, np.generic)), f"the fill value of its origin is {found.get('fill')!r}")
+    return found
 
 
 def _lengths(told, what):

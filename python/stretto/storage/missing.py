@@ -10,7 +10,7 @@ from stretto.api.streams import marks_of
 from stretto.errors import Failure, printable
 
 ATTRIBUTES = ("_FillValue", "missing_value")  # of NetCDF's conventions
-SHARE = 0.2  # of all elements that a suspect is at least
+REFUSED, WARNED = 0.2, 0.01  # shares of all elements from which on a suspect is refused, or told
 IGNORED = 1e15  # values from here on are ignored by ranges as they are
 SAMPLED, SAMPLE = 32, 1 << 16  # number of sampled pieces, and elements of each
 
@@ -22,8 +22,19 @@ def marks_in(attributes, *more):
     return marks_of([float(value) for part in parts for value in np.ravel(part)])
 
 
+def fill_of(variable):
+    """The fill value of an array as a number of its dtype: that of its origin, else its attribute _FillValue, else its only mark; None where it has none."""
+    value = variable.origin.get("fill", variable.attributes.get("_FillValue", variable.marks[0] if len(variable.marks) == 1 else None))
+    value = np.asarray(value)
+    if value.size != 1 or value.dtype.kind not in ("biufc" if variable.dtype.kind == "c" else "biuf"):
+        return None
+    with np.errstate(all="ignore"):
+        found = value.reshape(()).astype(variable.dtype)[()]
+    return None if variable.dtype.kind in "biu" and found != value.reshape(()) else found
+
+
 def suspect(pieces):
-    """(value, share) of one value that is a fifth of all and farther from the others than these are from each other; None where there is none."""
+    """(value, share) of one value that is a hundredth of all and farther from the others than these are from each other; None where there is none."""
     counts, total, samples = {}, 0, []
     for values in pieces:
         flat = np.ravel(values)
@@ -31,12 +42,12 @@ def suspect(pieces):
         total += flat.size
         flat = flat[np.isfinite(flat)].astype(np.float64)
         values, times = np.unique(flat, return_counts=True)
-        often = times >= max(0.02 * flat.size, 2)
+        often = times >= max(0.2 * WARNED * flat.size, 2)
         for value, count in zip(values[often], times[often]):
             counts[float(value)] = counts.get(float(value), 0) + int(count)
         samples.append(values)
     value, count = max(counts.items(), key=lambda one: one[1], default=(0.0, 0))
-    if not total or count < SHARE * total or abs(value) >= IGNORED:
+    if not total or count < WARNED * total or abs(value) >= IGNORED:
         return None
     others = np.concatenate(samples)
     others = others[(others != value) & (np.abs(others) < IGNORED)]
@@ -54,13 +65,16 @@ def sampled(variable):
         yield values.view(values.real.dtype) if values.dtype.kind == "c" else values.astype(np.float64)
 
 
-def need_no_suspect(name, pieces):
-    """Failure where a value looks like a mark that nobody named: it says which options there are."""
+def need_no_suspect(console, name, pieces):
+    """Tells of a value that looks like a mark that nobody named, and which options there are. Failure where it is a fifth of all."""
     found = suspect(pieces)
     if found:
         value, share = found
-        raise Failure(f"{printable(name)}: {share:.0%} of the elements are {value:.9g}, far from all others. --mark {value:.9g} keeps such values as missing "
-                      "data and out of the range; --no-marks takes them as data")
+        said = (f"{printable(name)}: {share:.0%} of the elements are {value:.9g}, far from all others. --mark {value:.9g} keeps such values as missing "
+                "data and out of the range; --no-marks takes them as data")
+        if share >= REFUSED:
+            raise Failure(said)
+        console.print(f"taken as data: {said}", markup=False, highlight=False, soft_wrap=True)
 
 
 def same_masks(name, before, after, marks):

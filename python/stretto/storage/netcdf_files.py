@@ -117,7 +117,8 @@ def fill(source, stack):
             read = _in_records(descriptor, source.path, dtype, begin, row, record)
         axes = [dimensions[one][0] for one in which]
         floating = elements.is_floating(elements.native(dtype))
-        source.add(Variable(name, shape, dtype, read, attributes, axes or None, axes == [name], marks=missing.marks_in(attributes) if floating else ()))
+        source.add(Variable(name, shape, dtype, read, attributes, axes or None, axes == [name], marks=missing.marks_in(attributes) if floating else (),
+                            origin={"unlimited": [0]} if is_along else None))
     name_coordinates(source)
 
 

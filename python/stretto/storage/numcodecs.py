@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import struct
+import warnings
 
 import numcodecs
 import numcodecs.abc
@@ -17,23 +18,28 @@ from stretto.api import arrays
 from stretto.api.core import _core
 from stretto.api.streams import Stream, compress, eps_of, extents, kept_from, marks_of
 from stretto.errors import ArgumentError, StreamError
-from stretto.storage import settings
+from stretto.storage import elements, missing, settings
+
+SAMPLE = 512  # elements of a chunk that are looked at for a mark that nobody named
+NARROW = 1 << 63  # set in the word that says how wide exact elements of less than 4 bytes are
+WIDTHS = {(NARROW | dtype.itemsize | (256 if dtype.kind == "i" else 0)): dtype for dtype in map(np.dtype, ("i1", "u1", "i2", "u2"))}
 
 
 class Stretto(numcodecs.abc.Codec):
-    """Compresses floating chunks within a bound, and integer chunks of 32 and 64 bits without loss.
+    """Compresses floating and complex chunks within a bound; without one, and for integers and booleans, elements keep their bits.
 
     abs: the bound in units of the data. rel: as a fraction of the range of each chunk, so that neighbours may have different bounds. No range
-    counts zeros, with which Zarr fills chunks beyond an array's edge; name another fill value by `marks`. One of both bounds for floating values, none
-    for integers.
+    counts zeros, with which Zarr fills chunks beyond an array's edge; name another fill value by `marks`. With neither, all numbers keep their bits; integers take neither.
     coding: "shaped" predicts along several axes of a chunk where that saves bytes; "dense" along one, two to five times as fast; "fixed" takes up to twice
     the bytes, at memory's speed. Without it shaped within a bound, fixed without.
     rewrite: whether a decoded chunk may be encoded again within `rel`, as Zarr does where a chunk is written in part; errors then add up.
     marks: values that mark missing data, such as [-9999]: they keep their bits, and no other value decodes to one. A codec of numcodecs does not see the
-    array's fill value: name it here.
+    array's fill value: name it here. A warning names a value that looks like one.
 
-    The encoded bytes are a stream (docs/format.md) of the elements in C order. An array in Fortran's order alone is a stream of its elements in that
-    order, and its shape after the stream, 8 bytes an axis. `decode` returns the latter with shape and order, and all others flat.
+    The encoded bytes are a stream (docs/format.md) of the elements in C order; without a bound, of the integers that section 7 has for them. An array in
+    Fortran's order alone is a stream of its elements in that order, and its shape after the stream, 8 bytes an axis. After exact elements of less than 4
+    bytes come 8 bytes: their width, 256 more for signed integers, and 2**63 more. `decode` returns arrays of Fortran's order with shape and order, and all
+    others flat; exact elements as integers of their bits.
     """
 
     codec_id = "stretto"
@@ -51,13 +57,25 @@ class Stretto(numcodecs.abc.Codec):
     def encode(self, buf):
         values = numcodecs.compat.ensure_ndarray(buf)
         settings.must_be_new(buf, self.rel, self.rewrite)
+        values = values.view(np.uint8) if values.dtype == bool else values
         fortran = values.flags.f_contiguous and not values.flags.c_contiguous
         stream = self._stream(arrays.readable(values.T if fortran else values))
-        return stream + struct.pack(f"<{values.ndim}Q", *values.shape) if fortran else stream
+        words = [*(values.shape if fortran else ())]
+        if self._is_exact() and values.dtype.itemsize < 4:
+            words.append(NARROW | values.dtype.itemsize | (256 if values.dtype.kind == "i" else 0))
+        return stream + struct.pack(f"<{len(words)}Q", *words)
+
+    def _is_exact(self):
+        return self.abs is None and self.rel is None
 
     def _stream(self, values):
+        if self._is_exact():
+            elements.name_of(values.dtype)
+            return bytes(elements.encode(np.ascontiguousarray(values).reshape(-1), None, coding=self.coding, shape=values.shape))
+        if not self.marks:
+            _warn_of_suspect(values)
         if self.rel is None:
-            return bytes(compress(values, abs=self.abs, marks=self.marks, coding=self.coding or ("fixed" if self.abs is None else "shaped")))
+            return bytes(compress(values, abs=self.abs, marks=self.marks, coding=self.coding or "shaped"))
         kind, parts = arrays.type_of(values.dtype)
         eps = eps_of(values, kind, None, self.rel, None, 1, settings.left_out(self.marks))
         coding = self.coding or "shaped"
@@ -75,7 +93,9 @@ class Stretto(numcodecs.abc.Codec):
             raise ArgumentError("out is read-only")
         if target.nbytes != values.nbytes:
             raise ArgumentError(f"out has {target.nbytes} bytes; the stream's values {values.nbytes}")
-        if target.shape != values.shape or target.dtype != values.dtype:
+        if target.shape == values.shape and target.dtype.itemsize == values.dtype.itemsize:
+            values = values.view(target.dtype)
+        else:
             values = values.reshape(-1, order="A").view(target.dtype).reshape(target.shape)
         np.copyto(target, values)
         return out
@@ -85,14 +105,35 @@ def _decoded(content):
     """What `encode` gave, as an array."""
     _, _, _, length, *_ = _core.inspect(content)
     stream = Stream.from_bytes(content[:length])
+    values = stream.decompress()
     if length == len(content):
-        return stream.decompress()
-    axes, rest = divmod(len(content) - length, 8)
-    shape = struct.unpack_from(f"<{axes}Q", content, length)
-    if rest or not 2 <= axes <= 64 or math.prod(shape) != stream.size:
+        return values
+    count, rest = divmod(len(content) - length, 8)
+    shape = struct.unpack_from(f"<{count}Q", content, length)
+    if shape and shape[-1] in WIDTHS and values.dtype == np.int32:
+        narrow = np.empty(values.size, WIDTHS[shape[-1]])
+        elements.from_integers(values, narrow)
+        values, shape = narrow, shape[:-1]
+        if not shape and not rest:
+            return values
+    if values.dtype == np.int64 and math.prod(shape) * 2 == values.size:  # exact elements of complex128
+        values = values.view(np.complex128)
+    if rest or not 2 <= len(shape) <= 64 or math.prod(shape) != values.size:
         raise StreamError(f"{len(content)} bytes hold a stream of {length} bytes and {len(content) - length} bytes after it, which are no shape of "
                           f"{stream.size} elements")
-    return stream.decompress().reshape(shape[::-1]).T
+    return values.reshape(shape[::-1]).T
+
+
+def _warn_of_suspect(values):
+    """A warning of a value that looks like a mark that nobody named. Zeros are none: Zarr fills chunks with them."""
+    if values.dtype.kind not in "fc" or not values.size:
+        return
+    flat = values.reshape(-1)[::max(values.size // SAMPLE, 1)]
+    found = missing.suspect([np.concatenate((flat.real, flat.imag)) if flat.dtype.kind == "c" else flat])
+    if found and found[0]:
+        value, share = found
+        warnings.warn(f"about {share:.0%} of a chunk's elements are {value:.9g}, far from all others, and are taken as data: a codec of numcodecs does not see "
+                      f"the array's fill value. Stretto(..., marks=[{value:.9g}]) keeps such values as missing data", stacklevel=4)
 
 
 numcodecs.register_codec(Stretto)

@@ -3,11 +3,38 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
 import pathlib
 import secrets
 import shutil
 import stat
+
+from stretto.errors import ArgumentError
+
+
+def lock(descriptor, path):
+    """Keeps other writers of `path` away until the descriptor is closed or unlocked. ArgumentError where one is at work."""
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise ArgumentError(f"{path} is open elsewhere, for writing") from None
+    except OSError:  # a file system without locks
+        pass
+
+
+def unlock(descriptor):
+    """Ends a lock although a forked child may have the descriptor, too."""
+    with contextlib.suppress(OSError):
+        fcntl.flock(descriptor, fcntl.LOCK_UN)
+
+
+def is_at(descriptor, path):
+    """Whether the descriptor's file is the one at `path`, which may have been replaced or removed since it was opened."""
+    try:
+        return os.path.samestat(os.fstat(descriptor), os.stat(path, follow_symlinks=False))
+    except OSError:
+        return False
 
 
 class Output:
@@ -81,6 +108,90 @@ class Output:
         if self.descriptor >= 0:
             os.close(self.descriptor)
             self.descriptor = -1
+
+
+class LockedOutput(Output):
+    """An Output of which there is one at a time for each name: ArgumentError where another is at work, in this program or another.
+
+    The locks are on its parts, whose name all writers use, and on the file that is replaced, which a program may be adding to.
+    """
+
+    def _begin(self):
+        self._replaced = self._lock_replaced()
+        try:
+            token = self.parts
+            self.parts = self.path.parent / f".{self.path.name}.part"
+            while os.path.lexists(self.parts):
+                if not self._remove_leftover():
+                    self.parts = token
+                    break
+            super()._begin()
+            try:
+                lock(self.descriptor, self.path)
+                if not is_at(self.descriptor, self.parts):  # another took it for a leftover before it was locked
+                    raise ArgumentError(f"{self.path} is open elsewhere, for writing")
+            except BaseException:
+                super()._close()
+                raise
+        except FileExistsError:
+            self._unlock_replaced()
+            raise ArgumentError(f"{self.path} is open elsewhere, for writing") from None
+        except BaseException:
+            self._unlock_replaced()
+            raise
+
+    def _remove_leftover(self):
+        """Removes the parts that a killed program left; whether they are gone. ArgumentError where a program is at work on them."""
+        try:
+            descriptor = os.open(self.parts, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+        except FileNotFoundError:
+            return True
+        except OSError:  # somebody else's
+            return False
+        try:
+            lock(descriptor, self.path)
+            if is_at(descriptor, self.parts):
+                os.unlink(self.parts)
+            return True
+        except OSError:
+            return False
+        finally:
+            os.close(descriptor)
+
+    def _lock_replaced(self):
+        """A locked descriptor of the file that is replaced; -1 where there is none, or none that can be opened."""
+        if not self.replace or not os.path.isfile(self.path):
+            return -1
+        for flags in (os.O_RDWR, os.O_RDONLY):  # locks of network file systems need the former
+            with contextlib.suppress(OSError):
+                descriptor = os.open(self.path, flags | os.O_CLOEXEC | os.O_NONBLOCK)
+                break
+        else:
+            return -1
+        try:
+            lock(descriptor, self.path)
+        except BaseException:
+            os.close(descriptor)
+            raise
+        return descriptor
+
+    def _unlock_replaced(self):
+        if self._replaced >= 0:
+            unlock(self._replaced)
+            os.close(self._replaced)
+            self._replaced = -1
+
+    def drop(self):
+        if is_at(self.descriptor, self.parts):  # else they have their name already, and others may use that of the parts
+            super().drop()
+        else:
+            self._close()
+
+    def _close(self):
+        if self.descriptor >= 0:
+            unlock(self.descriptor)
+        super()._close()
+        self._unlock_replaced()
 
 
 class Directory(Output):

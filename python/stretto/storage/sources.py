@@ -45,10 +45,11 @@ class Variable:
     these are known.
     """
 
-    def __init__(self, name, shape, dtype, read_flat, attributes=None, axes=None, is_coordinate=False, multiple=1, stored=None, promised=None, marks=()):
+    def __init__(self, name, shape, dtype, read_flat, attributes=None, axes=None, is_coordinate=False, multiple=1, stored=None, promised=None, marks=(), origin=None):
         self.name, self.shape, self.dtype = name, tuple(shape), elements.native(dtype)
         self.attributes, self.axes, self.is_coordinate, self.multiple, self.stored = attributes or {}, axes, is_coordinate, multiple, stored
         self.marks = list(marks)  # of missing data, as the file names them
+        self.origin = origin or {}  # as of layout.Entry
         self.promised, self.path = promised, None  # the path is its Source's
         self._read_flat = read_flat
 
@@ -322,8 +323,10 @@ def _container(source, stack):
         def read(first, count, array=array):
             return array._read_flat(first, first + count, np.empty(count, array.dtype))
 
-        source.add(Variable(name, array.shape, array.dtype, read, array.attributes, array.axes, stored=array.nbytes, promised=array.promised_error,
-                            marks=array.marks))
+        origin = array._entry.origin
+        promised = array.promised_error if array.largest_error is None else array.largest_error
+        source.add(Variable(name, array.shape, array.dtype, read, array.attributes, array.axes, multiple=(origin.get("chunks") or [1])[0],
+                            stored=array.nbytes, promised=promised, marks=array.marks, origin=origin))
 
 
 def _stream(source, stack):

@@ -9,11 +9,10 @@ import numpy as np
 
 from stretto.errors import Failure
 from stretto.storage.output import new_directory, new_file
-from stretto.storage.sources import is_zarr
+from stretto.storage.sources import RAW, is_zarr
 
 SEVERAL = (".npz", ".h5", ".hdf5", ".nc", ".nc4", ".zarr")  # of which one file holds several arrays
-# Names of formats that are not written: raw values under them would mislead.
-UNWRITTEN = (".zip", ".stretto", ".cdf", ".nc3", ".he5", ".hdf", ".grb", ".grib", ".grib2", ".tif", ".tiff", ".fits", ".mat", ".parquet", ".csv")
+RAW_VALUES = (".raw", ".bin", ".dat", *RAW)  # of nothing but values
 
 
 class Npy:
@@ -73,6 +72,14 @@ def _write_header(file, name, variable):
         raise Failure(f"{name!r} is of {variable.dtype}, which NumPy's files do not hold; write raw values (.raw), or HDF5")
     told = {"descr": np.lib.format.dtype_to_descr(variable.dtype), "fortran_order": False, "shape": variable.shape}
     np.lib.format.write_array_header_2_0(file, told)
+
+
+def must_be_written(path, variables):
+    """Failure for an ending under which nothing is written, or which names another dtype than the array has."""
+    if path.suffix not in (".npy", *SEVERAL, *RAW_VALUES):
+        raise Failure(f"{path} has no ending of a file that is written: .npy, {', '.join(SEVERAL)}; or values without shape and dtype: {', '.join(RAW_VALUES)}")
+    if path.suffix in RAW and variables[0].dtype != RAW[path.suffix]:
+        raise Failure(f"{path.suffix} is the ending of {np.dtype(RAW[path.suffix]).name}, and {variables[0].name!r} is of {variables[0].dtype}; take .raw")
 
 
 def new_output(path, replace):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+import os
 import pathlib
 
 import numpy as np
@@ -95,6 +96,13 @@ def check(option, value):
     return value
 
 
+def must_keep(path, output):
+    """Failure where writing the output would replace the input: a lossy form, or a file without attributes, in the place of the original."""
+    here, there = os.path.realpath(path), os.path.realpath(output)
+    if os.path.exists(output) and (os.path.samefile(path, output) or here.startswith(os.path.join(there, ""))):
+        raise Failure(f"{output} {'is' if here == there or os.path.isfile(output) else 'holds'} {path}, which is never replaced; name another file by --output")
+
+
 def compress(console, path, output, bounds, names=(), shape=None, dtype=None, ignore_above=None, force=False, threads=1, marks=(),
              no_marks=False, coding=None):
     """Writes the container; {name: what became of it}, and what was left out.
@@ -106,20 +114,21 @@ def compress(console, path, output, bounds, names=(), shape=None, dtype=None, ig
     if no_marks and marks:
         raise Failure("--mark and --no-marks exclude each other")
     with failures(output), opened(path, shape, dtype) as source:
+        must_keep(path, output)
         variables = source.chosen(names)
         bounds.must_name(variables)
         asked = {one.name: bounds.of(one) for one in variables}
         for one in variables:
             one.marks = [] if no_marks or asked[one.name] is None else marks_of([*one.marks, *marks])
             if asked[one.name] and not one.marks and not no_marks:
-                missing.need_no_suspect(repr(one.name), missing.sampled(one))
+                missing.need_no_suspect(console, repr(one.name), missing.sampled(one))
         total = sum(one.nbytes * (2 if asked[one.name] and asked[one.name][0] == "rel" else 1) for one in variables)
         with progress(console, f"compressing {source.path.name}", total) as tell, container.File(output, "w" if force else "x") as file:
             file.attributes.update(source.attributes)
             for one in variables:
                 eps = eps_of(one, asked[one.name], ignore_above, threads, tell)
                 made = file._begin(one.name, one.dtype, one.shape, eps, ":".join(map(str, asked[one.name])) if asked[one.name] else None, one.attributes,
-                                   one.axes, marks=one.marks)
+                                   one.axes, marks=one.marks, origin=one.origin)
                 made._coding = coding or ("shaped" if eps else "fixed")
                 made._kept_from = kept_from(None if not asked[one.name] or asked[one.name][0] == "abs" else asked[one.name][1], ignore_above)
                 for box in one.boxes():
@@ -167,8 +176,8 @@ def decompress(console, path, output, names=(), force=False, threads=1):
         output = pathlib.Path(output or pathlib.Path(path).with_suffix(".npy" if len(variables) == 1 else ".npz"))
         if len(variables) > 1 and output.suffix not in targets.SEVERAL:
             raise Failure(f"{output} holds one array, and {path} has {len(variables)}; name one by --array, or write {', '.join(targets.SEVERAL)}")
-        if output.suffix in targets.UNWRITTEN:
-            raise Failure(f"{output} would be no {output.suffix[1:]}: this command writes .npy, {', '.join(targets.SEVERAL)}, and raw values (.raw, .f32)")
+        targets.must_be_written(output, variables)
+        must_keep(path, output)
         total = sum(one.nbytes for one in variables)
         with progress(console, f"decompressing {source.path.name}", total) as tell, targets.new_output(output, force) as made:
             writer = targets.writer(made, output.suffix, source.attributes, variables)
@@ -182,13 +191,18 @@ def decompress(console, path, output, names=(), force=False, threads=1):
                 writer.finish()
             finally:
                 writer.close()
-        return output, writer.left_out
+        left_out = dict(writer.left_out)
+        if output.suffix in targets.RAW_VALUES:
+            shape = "x".join(map(str, variables[0].shape))
+            left_out["shape, dtype and all else but the values"] = f"which{f' --shape {shape}' * bool(shape)} --dtype {elements.name_of(variables[0].dtype)} reads again"
+        return output, left_out
 
 
 def described(file):
     """What a container holds, as JSON."""
     return {name: {"dtype": elements.name_of(one.dtype), "shape": list(one.shape), "bound": one.bound, "eps": one.eps, "contributions": one.contributions,
-                   "promised_error": one.promised_error, "bytes": one.size * one.dtype.itemsize, "stored": one.nbytes, "chunks": one.chunks,
+                   "promised_error": one.promised_error, "largest_error": one.largest_error, "bytes": one.size * one.dtype.itemsize, "stored": one.nbytes,
+                   "chunks": one.chunks,
                    "coding": one.coding, "ratio": one.ratio if one.nbytes else None} for name, one in file.items()}
 
 
@@ -201,7 +215,8 @@ def inspect(console, path, every_byte=False):
             one = Stream.from_bytes(path.read_bytes())
             return {"file": str(path), "kind": kind, "bytes": path.stat().st_size, "attributes": {}, "arrays": {path.stem: {
                 "dtype": one.dtype.name, "shape": list(one.shape), "bound": None, "eps": one.eps, "contributions": one.contributions,
-                "promised_error": one.promised_error, "bytes": one.size * one.dtype.itemsize, "stored": one.nbytes, "chunks": 1, "coding": one.coding,
+                "promised_error": one.promised_error, "largest_error": None if elements.is_rounded(one.dtype) and one.eps else one.promised_error,
+                "bytes": one.size * one.dtype.itemsize, "stored": one.nbytes, "chunks": 1, "coding": one.coding,
                 "ratio": one.ratio}}}
         if kind != "container":
             raise Failure(f"{path} is no .stretto file and no stream")
@@ -224,11 +239,16 @@ def plain(text):
     return escape(printable(text))
 
 
+def largest_error(one):
+    """The cell of a table of `described`."""
+    return f"{one['promised_error']:.3g}, rounded to {one['dtype']}" if one["largest_error"] is None else f"{one['largest_error']:.3g}"
+
+
 def show(console, title, found):
     """A table of `described`."""
     table = new_table(plain(title), "array", "dtype", "shape", "bound", "largest error", "coding", "bytes", "ratio")
     for name, one in found.items():
         lossless = not one["eps"]
         table.add_row(plain(name), one["dtype"], "x".join(map(str, one["shape"])) or "one number", "exact" if lossless else plain(one["bound"] or f"abs:{one['eps']:g}"),
-                      "0" if lossless else f"{one['promised_error']:.3g}", one["coding"], units.size(one["stored"]), "" if one["ratio"] is None else f"{one['ratio']:.2f}")
+                      largest_error(one), one["coding"], units.size(one["stored"]), "" if one["ratio"] is None else f"{one['ratio']:.2f}")
     console.print(table)

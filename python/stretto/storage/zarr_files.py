@@ -87,6 +87,8 @@ class Chunked(Variable):
         chunk = (array.shards or array.chunks or (1,))[0]
         super().__init__(name, array.shape, array.dtype, None, attributes, axes if any(axes) else None, axes == [last], chunk, array.nbytes_stored())
         self._array, self._chunk, self._kept = array, chunk, (-1, None)
+        if chosen and self.dtype.kind != "V":  # attributes hold no bfloat16
+            self.origin["fill"] = np.asarray(array.fill_value, self.dtype)[()]
         if elements.is_floating(self.dtype):
             self.marks = missing.marks_in(attributes, *([array.fill_value] if chosen else []))
 
@@ -118,11 +120,11 @@ class Writer:
     def start(self, name, variable):
         box = next(iter(variable.boxes()), ())
         chunks = [one.stop - one.start for one in box] + [max(n, 1) for n in variable.shape[len(box):]]  # so each piece is a whole chunk
-        mark = np.asarray(variable.attributes.get("_FillValue", variable.marks[0] if len(variable.marks) == 1 else 0))
+        fill = missing.fill_of(variable)
         try:
             self._array = zarr.create_array(
                 self._path, name=name if self._group else None, shape=variable.shape, chunks=tuple(chunks), dtype=variable.dtype, overwrite=not self._group,
-                fill_value=mark.item() if mark.ndim == 0 and mark.dtype.kind in "biuf" else 0, dimension_names=[axis or None for axis in variable.axes or ()] or None,
+                fill_value=0 if fill is None else fill.item(), dimension_names=[axis or None for axis in variable.axes or ()] or None,
                 attributes=self._plain(variable.attributes, repr(name)))
         except (ValueError, OverflowError, *REFUSALS) as error:
             raise Failure(f"{name!r} of {variable.dtype} cannot be an array of Zarr: {error}") from None

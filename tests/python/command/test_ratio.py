@@ -24,7 +24,7 @@ def answering(stretto):
     """A stretto-model of which every sum takes a tenth of the MPI's time, and the extension."""
     if core is None:
         pytest.skip("no extension")
-    answer = {"candidates": [{"label": "ring fused", "seconds": 1e-3}], "mpi_seconds": 1e-2, "machine": "made up"}
+    answer = {"candidates": [{"label": "ring fused", "native": False, "payload": "fused", "coding": "fixed", "seconds": 1e-3}], "mpi_seconds": 1e-2, "machine": "made up"}
     (stretto.home / "answer").write_text(json.dumps(answer), encoding="utf-8")
     stretto.executable("bin/stretto-model", f'echo "$*" >>"{stretto.home}/asked"\ncat "{stretto.home}/answer"\n')
     stretto.set("STRETTO_LIBEXEC", f"{stretto.home / 'bin'}{os.pathsep}{os.environ.get('STRETTO_LIBEXEC', '')}")
@@ -60,6 +60,28 @@ def test_codings_stand_side_by_side(answering):
     shown = answering.succeeds("ratio", "x.npy", "--rel", "1e-3")
     assert all(word in shown for word in ratio.CODINGS)
     assert "'thick'; it takes fixed, dense, shaped" in answering.refused("ratio", "x.npy", "--coding", "thick")
+
+
+@pytest.mark.parametrize(("first", "shown", "ratio_of"), (
+    ({"native": False, "payload": "fused", "coding": "dense"}, "dense, ", "dense_in_sum"), ({"native": False, "payload": "fused", "coding": "fixed"}, "fixed, ", "ratio_in_sum"),
+    ({"native": False, "payload": "raw", "coding": ""}, "raw ", None), ({"native": True, "payload": "raw"}, "raw ", None)))
+def test_predictions_name_the_coding_that_they_are_of(answering, first, shown, ratio_of):
+    answer = {"candidates": [{"label": "made up", "seconds": 1e-3, **first}], "mpi_seconds": 1e-2, "machine": "made up"}
+    (answering.home / "answer").write_text(json.dumps(answer), encoding="utf-8")
+    np.save(answering.home / "x.npy", field(64, 64, 8))
+    row = json.loads(answering.succeeds("ratio", "x.npy", "--rel", "1e-3", "--json"))["bounds"][0]
+    for place in ("here", "between_hosts"):
+        assert row[place]["ratio"] == (row[ratio_of] if ratio_of else 1)
+    table = answering.succeeds("ratio", "x.npy", "--rel", "1e-3").partition("Predicted")[2]
+    assert (f"{shown}{ratio.units.digits(row[ratio_of])}" if ratio_of else shown) in f"{table} "
+
+
+@pytest.mark.parametrize(("coding", "dense"), ((None, True), ("fixed", False), ("dense", True), ("shaped", True)))
+def test_fixed_streams_alone_are_predicted_where_they_are_asked_for(answering, coding, dense):
+    np.save(answering.home / "x.npy", field(64, 64, 8))
+    answering.succeeds("ratio", "x.npy", "--rel", "1e-3", *(["--coding", coding] if coding else []))
+    asked = (answering.home / "asked").read_text(encoding="utf-8").splitlines()
+    assert len(asked) == 2 and all(("--dense-ratio" in line) is dense for line in asked)
 
 
 def test_raw_files_have_their_names_shape_and_skip_fill_values(answering):

@@ -262,10 +262,85 @@ def test_a_reader_keeps_what_it_opened(path):
         assert np.array_equal(reader["data"].read(), x)
 
 
+def test_a_file_is_true_while_it_is_open(path):
+    for mode in ("w", "a", "r"):
+        with stretto.open(path, mode) as file:
+            assert file and len(file) == 0
+        assert not file
+
+
 def test_a_second_writer_is_refused(path):
     stretto.save(path, field(10))
     with stretto.open(path, "a"), pytest.raises(stretto.ArgumentError, match="open elsewhere, for writing"):
         stretto.open(path, "a")
+
+
+@pytest.mark.parametrize("there", (True, False))
+@pytest.mark.parametrize("second", "wax")
+@pytest.mark.parametrize("first", "wax")
+def test_a_second_writer_is_refused_when_it_opens_the_file(path, tmp_path, first, second, there):
+    if there:
+        if "x" in (first, second):
+            return
+        stretto.save(path, field(10))
+    os.symlink(path, tmp_path / "link")
+    said = stretto.ArgumentError if second != "x" or not there else FileExistsError
+    with stretto.open(path, first) as file:
+        file.add("mine", field(20))
+        for name in (path, *([tmp_path / "link"] if there or second != "a" else [])):  # "a" does not follow a link to nothing
+            with pytest.raises(said, match="open elsewhere, for writing"):
+                stretto.open(name, second)
+        program = f"import stretto\ntry: stretto.open('x.stretto', '{second}')\nexcept stretto.ArgumentError as error: print(error)"
+        assert "open elsewhere, for writing" in subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True).stdout
+    assert np.array_equal(stretto.load(path)["mine"], field(20)) and sorted(os.listdir(tmp_path)) == ["link", "x.stretto"]
+    with stretto.open(path, "a") as file:  # no lock is left
+        del file
+
+
+@pytest.mark.parametrize("mode", "wa")
+def test_a_forked_child_keeps_no_lock_of_its_parent(path, mode):
+    with stretto.open(path, mode) as file:
+        file.add("x", field(10))
+        hold, release = os.pipe()
+        child = os.fork()
+        if not child:
+            os.close(release)
+            os.read(hold, 1)
+            os._exit(0)
+    try:
+        with stretto.open(path, "a") as file:
+            file.add("y", field(10))
+        stretto.save(path, field(10), overwrite=True)
+    finally:
+        os.close(hold), os.close(release)
+        os.waitpid(child, 0)
+
+
+def test_parts_of_a_killed_program_are_replaced(path, tmp_path):
+    program = "import stretto, os, signal\nf = stretto.open('x.stretto', 'w')\nf.add('x', range(5))\nos.kill(os.getpid(), signal.SIGKILL)"
+    assert subprocess.run([sys.executable, "-c", program], cwd=tmp_path).returncode == -9
+    assert os.listdir(tmp_path) == [".x.stretto.part"]
+    with stretto.open(path, "x") as file:
+        file.add("mine", field(5))
+    assert os.listdir(tmp_path) == ["x.stretto"] and list(stretto.load(path)) == ["mine"]
+    os.symlink(tmp_path / "elsewhere", tmp_path / ".x.stretto.part")  # which is no leftover, and stays
+    stretto.save(path, field(5), overwrite=True)
+    assert sorted(os.listdir(tmp_path)) == [".x.stretto.part", "x.stretto"]
+
+
+def test_an_interrupted_writer_leaves_the_parts_of_another(path, tmp_path, monkeypatch):
+    file = stretto.open(path, "x")
+    file.add("x", field(5))
+
+    def interrupted(_):
+        monkeypatch.undo()
+        (tmp_path / ".x.stretto.part").write_text("another's")
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(type(file._output), "_sync_directory", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        file.close()
+    assert (tmp_path / ".x.stretto.part").read_text() == "another's" and list(stretto.load(path)) == ["x"]
 
 
 def test_a_new_file_appears_whole_or_not_at_all(path, tmp_path):

@@ -55,7 +55,7 @@ def test_ratio_reads_the_variables_of_a_file(stretto):
 @pytest.mark.parametrize("suffix", (".zip", ".cdf", ".stretto"))
 def test_formats_that_are_not_written_are_refused(stretto, suffix):
     package.save(stretto.home / "x.stretto", wave(), abs=1)
-    assert f"y{suffix} would be no" in stretto.refused("decompress", "x.stretto", "-o", f"y{suffix}")
+    assert f"y{suffix} has no ending of a file that is written" in stretto.refused("decompress", "x.stretto", "-o", f"y{suffix}")
     assert not (stretto.home / f"y{suffix}").exists()
 
 

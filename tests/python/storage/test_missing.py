@@ -141,6 +141,19 @@ def test_a_suspect_is_named_with_the_options_that_settle_it(verb, tmp_path, stre
     stretto.succeeds(verb, tmp_path / "a.npy", "--rel", "1e-3", "--no-marks", *(["--force"] if verb == "compress" else []))
 
 
+@pytest.mark.parametrize("verb", ["compress", "ratio"])
+@pytest.mark.parametrize(("share", "told"), ((0.07, True), (0.011, True), (0.008, False)))
+def test_a_suspect_of_a_hundredth_is_told(verb, share, told, tmp_path, stretto):
+    x = (15 + 10 * np.sin(np.arange(60000) / 30)).astype(np.float32)
+    x[np.random.default_rng(1).choice(x.size, int(share * x.size), replace=False)] = -9999
+    np.save(tmp_path / "a.npy", x)
+    done = stretto.run(verb, tmp_path / "a.npy", "--rel", "1e-3")
+    assert done.returncode == 0 and ("are -9999, far from all others. --mark -9999 keeps" in done.stderr) is told, done.stderr
+    for settled in (("--mark", "-9999"), ("--no-marks",)):
+        done = stretto.run(verb, tmp_path / "a.npy", "--rel", "1e-3", *settled, *(["--force"] if verb == "compress" else []))
+        assert done.returncode == 0 and "far from" not in done.stderr
+
+
 def test_zeros_beside_small_numbers_are_no_suspect(tmp_path, stretto):
     x = np.maximum(np.sin(np.arange(6000) / 300), 0).astype(np.float32)
     np.save(tmp_path / "a.npy", x)

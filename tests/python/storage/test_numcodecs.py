@@ -1,6 +1,7 @@
 """The codec of numcodecs: chunks of arrays keep their bound, also by way of Zarr's files."""
 
 import json
+import warnings
 
 import numpy as np
 import pytest
@@ -42,9 +43,43 @@ def test_chunks_are_predicted_along_their_axes(order):
     assert np.abs(out - x).max() <= 0.0501
 
 
+@pytest.mark.parametrize("order", "CF")
+@pytest.mark.parametrize("dtype", ("bool", "int8", "uint8", "int16", "uint16", "float16", "int32", "uint32", "float32", "int64", "uint64", "float64", "complex64",
+                                   "complex128"))
+def test_without_a_bound_elements_keep_their_bits(dtype, order, tmp_path):
+    x = np.asarray((50 + wave(np.float64) / 3).astype(dtype), order=order)
+    if x.dtype.kind in "fc":
+        x[3, 4:9] = np.nan, np.inf, -np.inf, -0.0, 1e-7
+    codec = Stretto()
+    encoded = codec.encode(x)
+    out = np.empty_like(x)
+    codec.decode(encoded, out=out)
+    assert out.tobytes() == x.tobytes() and len(encoded) < 1.2 * x.nbytes + 100
+    assert np.asarray(codec.decode(encoded)).nbytes == x.nbytes
+    zarr = pytest.importorskip("zarr", minversion="3.1")
+    a = zarr.create_array(str(tmp_path / "a.zarr"), shape=x.shape, chunks=(25, 40), dtype=x.dtype, compressors=codec, zarr_format=2, order=order)
+    a[...] = x
+    assert zarr.open_array(str(tmp_path / "a.zarr"))[...].tobytes() == x.tobytes()
+
+
+@pytest.mark.parametrize("bound", ({"abs": 1e-3}, {"rel": 1e-4}))
+def test_a_fill_value_that_nobody_named_is_told(bound):
+    x = wave()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        Stretto(**bound).encode(x)
+        x[::7] = 0  # as Zarr fills chunks beyond an array's edge
+        Stretto(**bound).encode(x + 1e5 * (x != 0))
+        x[::7] = -9999
+        Stretto(marks=[-9999], **bound).encode(x)
+        Stretto().encode(x)
+    with pytest.warns(UserWarning, match=r"are -9999, far from all others.*marks=\[-9999\]"):
+        Stretto(**bound).encode(x)
+
+
 def test_what_is_wrong_is_refused():
-    with pytest.raises(stretto.BoundError, match="need a bound"):
-        Stretto().encode(wave())
+    with pytest.raises(TypeError, match="<U1"):
+        Stretto().encode(np.array(["a"]))
     with pytest.raises(stretto.StreamError):
         Stretto(abs=1).decode(b"no stream")
     with pytest.raises(stretto.ArgumentError, match="out has 4 bytes; the stream's values 24000"):
