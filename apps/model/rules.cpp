@@ -16,10 +16,11 @@ std::string rules_text(const std::string& file, bool bounded) {
   mpi::Rules rules;
   const auto is_schedule = [](const std::string& name) { return call::schedule_index(name.c_str()) >= 0; };
   if (rules.parse(text, is_schedule) != Status::ok) throw std::runtime_error(fmt::format("{}, {}", file, message()));
+  std::string counted = fmt::format("{} {}\n", rules.size(), rules.size() == 1 ? "rule" : "rules");
   if (const int line = bounded ? 0 : rules.line_without_bound(); line > 0)
-    throw std::runtime_error(
-        fmt::format("{}, line {}: streams need a bound, and neither the line nor STRETTO_BOUND has one", file, line));
-  return fmt::format("{} {}\n", rules.size(), rules.size() == 1 ? "rule" : "rules");
+    counted += fmt::format(
+        "line {}: streams travel within a bound alone, and neither the line nor STRETTO_BOUND has one\n", line);
+  return counted;
 }
 
 }  // namespace stretto::app

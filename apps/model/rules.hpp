@@ -5,8 +5,8 @@
 
 namespace stretto::app {
 
-// "3 rules". Throws std::runtime_error: the file cannot be read, or "FILE, line 2: 'spiral' is no schedule". `bounded`:
-// lines without a bound may ask for streams.
+// "3 rules", and unless `bounded` the first line that asks for streams without a bound. Throws std::runtime_error: the
+// file cannot be read, or "FILE, line 2: 'spiral' is no schedule".
 std::string rules_text(const std::string& file, bool bounded);
 
 }  // namespace stretto::app

@@ -61,21 +61,6 @@ TEST(Settings, AreReadFromTheEnvironment) {
               std::string::npos);
 }
 
-TEST(Settings, RulesThatForceStreamsNeedABound) {
-  const std::string file = testing::TempDir() + "rules_of_streams";
-  const auto complaints_of = [&](const std::string& rules, const char* bound) {
-    std::ofstream(file) << rules;
-    return settings({{"STRETTO_RULES", file}, {"STRETTO_BOUND", bound}}).complaints;
-  };
-  EXPECT_TRUE(complaints_of("allreduce 1M.. payload:fused rel:1e-4\n", "").empty());
-  EXPECT_TRUE(complaints_of("allreduce 1M.. payload:fused\n", "rel:1e-4").empty());
-  EXPECT_TRUE(complaints_of("allreduce 1M.. payload:raw\n", "").empty());
-  const auto complaints = complaints_of("bcast native\nallreduce 1M.. payload:fused\n", "");
-  ASSERT_EQ(complaints.size(), 1u);
-  EXPECT_NE(complaints.front().find("line 2: streams need a bound"), std::string::npos) << complaints.front();
-  unlink(file.c_str());
-}
-
 TEST(Settings, ThatCannotBeReadAreNamedAndLeftOut) {
   const Settings s = settings({{"STRETTO", "off"},
                                {"STRETTO_BOUND", "1e-4"},

@@ -3,6 +3,7 @@
 import os
 import re
 import shutil
+import sys
 
 from stretto import files, model
 from stretto.launch import emulate, programs
@@ -55,9 +56,11 @@ def check_rules(given, bounded):
         return
     files.read(file, what)
     try:
-        model.run(["rules", file, *(["--bounded"] if bounded or os.environ.get("STRETTO_BOUND") else [])])
+        remarks = model.run(["rules", file, *(["--bounded"] if bounded or os.environ.get("STRETTO_BOUND") else [])]).splitlines()[1:]
     except Failure as failure:
         raise Failure(f"{what} {failure}") from None
+    for remark in remarks:
+        print(f"stretto: {what} {file}, {remark}", file=sys.stderr)
 
 
 def check_profile(name):

@@ -19,17 +19,9 @@ std::string read_rules(const char* file, const IsSchedule& is_schedule, Settings
     complain(s, "STRETTO_RULES: {}", message());
     return {};
   }
-  if (s.rules.parse(text, is_schedule) != Status::ok) {
-    complain(s, "STRETTO_RULES: '{}', {}", file, message());
-    return {};
-  }
-  if (const int line = s.bound ? 0 : s.rules.line_without_bound(); line > 0) {
-    s.rules = Rules();
-    complain(s, "STRETTO_RULES: '{}', line {}: streams need a bound, and neither the line nor STRETTO_BOUND has one",
-             file, line);
-    return {};
-  }
-  return text;
+  if (s.rules.parse(text, is_schedule) == Status::ok) return text;
+  complain(s, "STRETTO_RULES: '{}', {}", file, message());
+  return {};
 }
 
 std::string shown(std::string_view given) { return given.empty() ? "not set" : fmt::format("'{}'", given); }

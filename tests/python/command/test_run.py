@@ -239,6 +239,13 @@ def test_what_is_said_of_a_file_has_no_control_characters(stretto, libraries):
     assert "--rules \\x1b[2J\\x9b: No such file" in said
 
 
+@pytest.mark.parametrize("bound", ([], ["--bound", "rel:1e-4"]))
+def test_remarks_on_rules_depend_on_a_bound(stretto, libraries, capfd, bound):
+    (stretto.home / "rules").write_text("allreduce payload:fused\n", encoding="utf-8")
+    printed(stretto, OPENMPI, "--rules", "rules", *bound, "./app")
+    assert ("rules, line 1: --bounded" if bound else "rules, line 1: unbounded") in capfd.readouterr().err
+
+
 def test_rules_that_are_not_there_are_refused(stretto, libraries):
     assert "--rules none.txt" in stretto.refused("run", "--mpirun", stretto.executable("mpirun", OPENMPI), "--rules", "none.txt", "./app")
 
