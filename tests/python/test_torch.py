@@ -3,6 +3,7 @@
 import importlib.util
 import os
 import pathlib
+import pickle
 import re
 import subprocess
 import sys
@@ -51,6 +52,20 @@ def separate(tmp_path, program, *arguments):
     return [rank.communicate(timeout=120)[0] for rank in started]
 
 
+def test_failures_of_torch_are_pickled():
+    import torch.distributed  # noqa: PLC0415
+
+    import stretto.torch  # noqa: PLC0415
+    from stretto.errors import BY_STATUS, StrettoError  # noqa: PLC0415
+    from stretto.torch.errors import of_torch  # noqa: PLC0415
+
+    for kind in (StrettoError, *BY_STATUS):
+        failure = of_torch(kind("rank 1 has ended"), "allreduce")
+        again = pickle.loads(pickle.dumps(failure))
+        assert type(again) is type(failure) is getattr(stretto.torch, kind.__name__) and str(again) == str(failure), kind
+        assert isinstance(again, kind) and isinstance(again, torch.distributed.DistBackendError) and again.status == kind.status, kind
+
+
 def test_killed_rank_is_named_by_the_others(tmp_path):
     said = separate(tmp_path, "killed_program.py", "call")
     assert [words.split()[-1:] for words in said[:2]] == [["fine"]] * 2, said
@@ -67,8 +82,9 @@ def test_tensors_of_cuda_are_served_on_emulated_devices(tmp_path, size, mode):
     assert ("staged through pinned memory" if mode else "messages by peer (CUDA IPC)") in said[0], said[0]
 
 
-def test_rank_killed_in_backward_is_named_by_the_others(tmp_path):
-    said = separate(tmp_path, "killed_program.py", "backward")
+@pytest.mark.parametrize("how", ("backward", "plain"))
+def test_rank_killed_in_backward_is_named_by_the_others(tmp_path, how):
+    said = separate(tmp_path, "killed_program.py", how)
     assert [words.split()[-1:] for words in said[:2]] == [["fine"]] * 2, said
 
 
