@@ -5,6 +5,7 @@ import datetime
 import os
 import signal
 import sys
+import time
 
 import torch
 import torch.distributed as dist
@@ -52,6 +53,32 @@ def missing(steps):
     store.set(f"raised {rank}", "")
 
 
+def silent():
+    """The last rank connects to no other, and sends nothing, until these have raised."""
+    limit = 8
+    store = torch.distributed.PrefixStore("silent", dist.group.WORLD.get_group_store())
+    group = dist.new_group(timeout=datetime.timedelta(seconds=limit), backend="stretto")
+    values = torch.full((5,), float(rank))
+    if rank == size - 1:
+        store.wait([f"raised {other}" for other in range(size - 1)], datetime.timedelta(seconds=100))
+        return
+    dist.send(values, 1, group=group) if rank == 0 else dist.recv(values, 0, group=group)  # who comes is served
+    assert values[0] == 0
+    began = time.monotonic()
+    try:
+        dist.recv(values, size - 1, group=group) if rank == 0 else dist.irecv(values, size - 1, group=group).wait()
+    except stretto.WaitTimeoutError as error:
+        assert isinstance(error, dist.DistBackendError) and f"rank {size - 1} sent nothing within {limit} s" in str(error), error
+        assert time.monotonic() - began < 4 * limit  # gloo itself takes five times as long
+    else:
+        sys.exit("a message that nobody sent was received")
+    store.set(f"raised {rank}", "")
+
+
+if sys.argv[4] == "silent":
+    silent()
+    print("fine", flush=True)
+    os._exit(0)
 if sys.argv[4] == "missing":
     missing(int(sys.argv[5]))
     print("fine", flush=True)
