@@ -48,6 +48,7 @@ def missing(steps):
         model(torch.randn(4, 300)).sum().backward()
     except RuntimeError as error:
         assert str(size - 1) in str(error) and " 8" in str(error), error
+        assert ("is the hook registered on all ranks" in str(error)) == (steps == 0), error
     else:
         sys.exit("a backward pass without the last rank succeeded")
     store.set(f"raised {rank}", "")
