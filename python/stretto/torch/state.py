@@ -34,7 +34,7 @@ class Totals:
     calls: int = 0
     raw_calls: int = 0  # whose values travelled raw: exact ones, and those in which a stream would not pay
     raw_bytes: int = 0
-    bytes_sent: int = 0
+    bytes_sent: int = 0  # handed to the network, or as streams to shared memory; values that travel raw in shared memory are not counted
     promised_error: float = 0.0  # the largest of all calls: |mean - exact mean| <= this
     seconds: float = 0.0  # in calls
     wait_seconds: float = 0.0  # of these with nothing to do but wait for messages
@@ -57,8 +57,8 @@ class Totals:
 
     def __str__(self):
         steps = f"{self.steps} steps, " if self.steps else ""  # fsdp() knows no steps
-        return (f"{steps}{self.calls} calls, {self.raw_calls} of them raw, {self.bytes_sent} bytes sent of {self.raw_bytes}, ratio {self.ratio:.2f}, error within "
-                f"{self.promised_error:.3g}, {self.seconds:.3f} s, of which {self.wait_seconds:.3f} s wait")
+        sent = f"{self.bytes_sent} bytes sent of {self.raw_bytes}, ratio {self.ratio:.2f}" if self.raw_bytes else "no bytes sent: ranks of one host read raw values in shared memory"
+        return f"{steps}{self.calls} calls, {self.raw_calls} of them raw, {sent}, error within {self.promised_error:.3g}, {self.seconds:.3f} s in calls"
 
 
 def parameters_of(exclude):
