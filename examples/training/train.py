@@ -4,7 +4,8 @@
     torchrun --nproc-per-node 4 examples/training/train.py --hook stretto --rms 0.1 --feedback
 
 Gradients are averaged over the ranks by DistributedDataParallel, or sharded by FSDP2 (--fsdp). A line every so many steps: losses, milliseconds of a step,
-of these the wait for communication after the last gradient, and megabytes that this host's network sent.
+of these the wait for communication after the last gradient, megabytes that rank 0's hook of stretto sent to the network or as streams to shared memory, and those
+that this host's network sent.
 """
 
 import argparse
@@ -68,11 +69,13 @@ def main():
         rows.append(row)
         if run.rank == 0:
             waits = "" if row["wait"] is None else f", wait {row['wait'] * 1e3:6.1f} ms"
+            sent = f"{row['bytes'] / 1e6:.2f} MB over the network" if row["sent"] is None else f"{row['sent'] / 1e6:.2f} MB sent, {row['bytes'] / 1e6:.2f} over the network"
             print(f"step {row['step']:4}: loss {row['loss']:.4f}, validation {row['validation']:.4f}, {row['seconds'] * 1e3:7.1f} ms a step{waits}, "
-                  f"{row['bytes'] / 1e6:.2f} MB sent", flush=True)
+                  f"{sent}", flush=True)
     if run.rank == 0:
         if hasattr(run.state, "totals"):
-            print(f"stretto: {run.state.totals}", flush=True)
+            waits = "" if rows[0]["wait"] is None else f"; {sum(row['wait'] * row['steps'] for row in rows):.3f} s of the steps waited for it"
+            print(f"stretto: {run.state.totals}{waits}", flush=True)
         if given.json:
             given.json.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     run.free()

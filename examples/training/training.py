@@ -63,7 +63,8 @@ class Training:
         return self._hook(state, bucket)
 
     def step(self):
-        """{loss on this rank's pieces, seconds, wait: seconds from the last gradient to the end of communication, bytes that this host sent}.
+        """{loss on this rank's pieces, seconds, wait: seconds from the last gradient to the end of communication, bytes that this host's network sent, sent: bytes
+        that this rank handed to the network or to shared memory, which stretto's hooks alone count}.
 
         The wait is None where the model is sharded: its communication is spread over the step."""
         numbers = torch.Generator().manual_seed((self.seed * 1_000_003 + self.steps) * 1009 + self.rank)
@@ -71,6 +72,8 @@ class Training:
         for group in self.optimizer.param_groups:
             group["lr"] = self.rate * min(1, (self.steps + 1) / WARMUP)
         self.optimizer.zero_grad()
+        totals = getattr(self.state, "totals", None)
+        handed = totals and totals.bytes_sent
         sent, began = sent_by_this_host(), time.perf_counter()
         loss = gpt.loss_of(self.model, piece)
         loss.backward()
@@ -78,7 +81,8 @@ class Training:
         torch.nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
         self.optimizer.step()
         self.steps += 1
-        return {"loss": loss.item(), "seconds": time.perf_counter() - began, "wait": waited, "bytes": sent_by_this_host() - sent}
+        return {"loss": loss.item(), "seconds": time.perf_counter() - began, "wait": waited, "bytes": sent_by_this_host() - sent,
+                "sent": totals and totals.bytes_sent - handed}
 
     @torch.no_grad()
     def validate(self):
@@ -95,7 +99,7 @@ class Training:
             seen.append(self.step())
             if number % every == 0 or number == steps:
                 means = {name: None if seen[0][name] is None else sum(one[name] for one in seen) / len(seen) for name in seen[0]}
-                yield {"step": number, **means, "validation": self.validate()}
+                yield {"step": number, "steps": len(seen), **means, "validation": self.validate()}
                 seen = []
             if number == steps:
                 return

@@ -57,7 +57,8 @@ Status check_forced(const Call& call, const Providers& providers, const schedule
     std::string offered;
     for (const auto& other : schedule::algorithms())
       if (other.collective == collective) offered += (offered.empty() ? "" : ", ") + std::string(other.name);
-    return fail(Status::unsupported, "{} has no schedule '{}'; it has {}", schedule::name(collective), name, offered);
+    return fail(Status::unsupported, "{} has no schedule '{}'; it has {}, native and node", schedule::name(collective),
+                name, offered);
   }
   return check_algorithm(call, *a, groups);
 }

@@ -22,6 +22,9 @@ class Command:
         self.set("HOME", home)
         self.set("XDG_CONFIG_HOME", home / "config")
         monkeypatch.delenv("STRETTO_PROFILE", raising=False)
+        for name in ("STRETTO_UCX", *programs.SEGMENTS_OF_TCP):  # what the command sets ends with the test
+            monkeypatch.setenv(name, "")
+            monkeypatch.delenv(name)
         for name in programs.ROOT:  # the tests may run as root
             self.set(name, 1)
         monkeypatch.chdir(home)

@@ -56,6 +56,17 @@ def test_words_of_the_type_checker_are_those_of_the_enums():
         assert sorted(typing.get_args(getattr(options, word))) == sorted([*(one.name for one in enum), *more])
 
 
+def test_errors_list_every_word_that_is_taken():
+    @stretto.threads(1)
+    def words(comm, **how):
+        with pytest.raises(stretto.StrettoError) as error:
+            comm.allreduce(np.ones(4, np.float32), **how)
+        return str(error.value)
+
+    assert words(op="average")[0].endswith("difference, avg")
+    assert words(schedule="rings")[0].endswith(", native and node")
+
+
 def test_documents_name_every_keyword():
     page = (ROOT / "docs" / "python.md").read_text(encoding="utf-8")
     header = (ROOT / "include" / "stretto" / "stretto_options.h").read_text(encoding="utf-8")

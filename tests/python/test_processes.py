@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import stretto
+from stretto.launch import programs
 
 PROGRAM = str(pathlib.Path(__file__).with_name("processes_program.py"))
 
@@ -62,7 +63,7 @@ def ucx():
 
 @pytest.mark.parametrize("has_wheel", (True, False))
 def test_the_wheel_of_ucx_is_found_and_segments_of_tcp_are_longer(monkeypatch, tmp_path, has_wheel):
-    for name in ("STRETTO_UCX", *ranks.SEGMENTS_OF_TCP):
+    for name in ("STRETTO_UCX", *programs.SEGMENTS_OF_TCP):
         monkeypatch.setenv(name, "")  # so that what is set here ends with the test
         monkeypatch.delenv(name)
     monkeypatch.setenv("UCX_TCP_RX_SEG_SIZE", "256k")
@@ -73,7 +74,7 @@ def test_the_wheel_of_ucx_is_found_and_segments_of_tcp_are_longer(monkeypatch, t
     spec = importlib.machinery.ModuleSpec("libucx", None, is_package=True)
     spec.submodule_search_locations.append(str(library.parents[1]))
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: spec if has_wheel else None)
-    ranks._find_ucx()
+    programs.find_ucx()
     assert (os.environ["UCX_TCP_TX_SEG_SIZE"], os.environ["UCX_TCP_RX_SEG_SIZE"]) == ("64k", "256k")
     assert os.environ.get("STRETTO_UCX") == (str(library) if has_wheel else None)
 
@@ -143,6 +144,18 @@ def test_ranks_meet_in_a_store_of_torch(ucx):
         stretto.init(store, 0, 2, timeout=0.1)
 
 
+def test_limit_of_the_environment_ends_a_creation_that_has_none(ucx, monkeypatch):
+    monkeypatch.setenv("STRETTO_TIMEOUT", "0.2")
+    with pytest.raises(stretto.WaitTimeoutError, match="ranks that did not come within 0.2 s: 1"):
+        stretto.init(LikeTorch(), 0, 2)
+    with pytest.raises(stretto.WaitTimeoutError, match="ranks that did not come within 0.1 s: 1"):
+        stretto.init(LikeTorch(), 0, 2, timeout=0.1)
+    for text in ("soon", "-1", "inf"):
+        monkeypatch.setenv("STRETTO_TIMEOUT", text)
+        with pytest.raises(stretto.ArgumentError, match=f"STRETTO_TIMEOUT: '{text}' is no positive number of seconds"):
+            stretto.init(LikeTorch(), 0, 2)
+
+
 def test_ranks_of_torchrun_meet_without_more_words(ucx, tmp_path):
     if importlib.util.find_spec("torch") is None:
         pytest.skip("Python has no torch here")
@@ -153,6 +166,15 @@ def test_ranks_of_torchrun_meet_without_more_words(ucx, tmp_path):
     done = subprocess.run([sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "3", str(program)], env=environment, capture_output=True, text=True,
                           timeout=120, check=False)
     assert done.stdout.count("sum 3;") == 3, done.stdout + done.stderr
+
+
+def test_limit_of_the_environment_ends_the_rendezvous_of_torchrun(tmp_path):
+    if importlib.util.find_spec("torch") is None:
+        pytest.skip("Python has no torch here")
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("STRETTO_STORE", "STRETTO_RANK", "STRETTO_SIZE", "TORCHELASTIC"))}
+    done = subprocess.run([sys.executable, "-c", "import stretto; stretto.init()"], capture_output=True, text=True, timeout=120, check=False,
+                          env={**environment, "STRETTO_TIMEOUT": "1", "TORCHELASTIC_RUN_ID": "alone", "RANK": "0", "WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "0"})
+    assert "WaitTimeoutError: the ranks of torchrun did not meet in its store within 1 s" in done.stderr, done.stderr
 
 
 def test_ranks_without_an_mpi_sum_and_hear_ctrl_c(tmp_path, ucx):

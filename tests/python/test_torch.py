@@ -4,6 +4,7 @@ two seconds of a processor; one test starts them by torch's own launcher."""
 import importlib.util
 import os
 import pathlib
+import pickle
 import re
 import runpy
 import signal
@@ -115,6 +116,20 @@ def separate(tmp_path, program, *arguments, size=3, **settings):
     return words_of([Rank(tmp_path / f"said{rank}", program, tmp_path / "store", rank, size, *arguments, **settings) for rank in range(size)], 240, together=False)
 
 
+def test_failures_of_torch_are_pickled():
+    import torch.distributed  # noqa: PLC0415
+
+    import stretto.torch  # noqa: PLC0415
+    from stretto.errors import BY_STATUS, StrettoError  # noqa: PLC0415
+    from stretto.torch.errors import of_torch  # noqa: PLC0415
+
+    for kind in (StrettoError, *BY_STATUS):
+        failure = of_torch(kind("rank 1 has ended"), "allreduce")
+        again = pickle.loads(pickle.dumps(failure))
+        assert type(again) is type(failure) is getattr(stretto.torch, kind.__name__) and str(again) == str(failure), kind
+        assert isinstance(again, kind) and isinstance(again, torch.distributed.DistBackendError) and again.status == kind.status, kind
+
+
 def test_killed_rank_is_named_by_the_others(tmp_path):
     said = separate(tmp_path, "killed_program.py", "call")
     assert [words.split()[-1:] for words in said[:2]] == [["fine"]] * 2, said
@@ -128,9 +143,15 @@ def test_tensors_of_cuda_are_served_on_emulated_devices(tmp_path, size, mode):
     assert ("staged through pinned memory" if mode else "messages by peer (CUDA IPC)") in said[0], said[0]
 
 
-def test_rank_killed_in_backward_is_named_by_the_others(tmp_path):
-    said = separate(tmp_path, "killed_program.py", "backward")
+@pytest.mark.parametrize("how", ("backward", "plain"))
+def test_rank_killed_in_backward_is_named_by_the_others(tmp_path, how):
+    said = separate(tmp_path, "killed_program.py", how)
     assert [words.split()[-1:] for words in said[:2]] == [["fine"]] * 2, said
+
+
+def test_rank_that_sends_nothing_is_named_after_the_timeout_of_the_group(tmp_path):
+    said = separate(tmp_path, "killed_program.py", "silent")
+    assert [words.split()[-1:] for words in said] == [["fine"]] * 3, said
 
 
 @pytest.mark.parametrize("steps", (0, 2))

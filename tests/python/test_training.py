@@ -15,13 +15,18 @@ STEPS = 30
 
 
 def train(tmp_path, *arguments, ranks=2):
-    """(what it said, losses of validation by time)."""
+    """(what it said, losses of validation by time). Bytes and waits of the last line are the sums of those of the steps."""
     rows = tmp_path / "rows.json"
     command = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", str(ranks), "--rdzv-backend", "c10d", "--rdzv-endpoint", "localhost:0", TRAINING,
                "--size", "tiny", "--context", "32", "--steps", STEPS, "--every", 10, "--json", rows, *arguments]
     done = subprocess.run(list(map(str, command)), env={**os.environ, "OMP_NUM_THREADS": "1"}, capture_output=True, text=True, timeout=200, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout, [json.loads(line)["validation"] for line in rows.read_text(encoding="utf-8").splitlines()]
+    lines = [json.loads(line) for line in rows.read_text(encoding="utf-8").splitlines()]
+    if "stretto: " in done.stdout:
+        sent = sum(line["sent"] * line["steps"] for line in lines)
+        assert f", {sent:.0f} bytes sent of " in done.stdout or (sent == 0 and "no bytes sent: ranks of one host read raw values in shared memory" in done.stdout), done.stdout
+        assert lines[0]["wait"] is None or f"{sum(line['wait'] * line['steps'] for line in lines):.3f} s of the steps waited" in done.stdout, done.stdout
+    return done.stdout, [line["validation"] for line in lines]
 
 
 def test_hook_within_a_bound_learns_as_gloo_does(tmp_path):

@@ -498,7 +498,7 @@ def _op(word, dtype):
         word = "mean"
     if dtype.kind == "c" and word not in COMPLEX_OPS:
         raise UnsupportedError(f"op {word!r} of {dtype}; complex numbers have {', '.join(COMPLEX_OPS)}")
-    return member(_core.Op, word, "op")
+    return member(_core.Op, word, "op", also=["avg"])
 
 
 def _given(x, what):

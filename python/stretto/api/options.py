@@ -46,11 +46,11 @@ class CallOptions(TypedDict, total=False):
 NAMES = tuple(CallOptions.__annotations__)
 
 
-def member(enum, word, what):
-    """The member of an enum of the C interface that has this name."""
+def member(enum, word, what, also=()):
+    """The member of an enum of the C interface that has this name. also: further words that the caller takes."""
     found = getattr(enum, word, None) if isinstance(word, str) and not word.startswith("_") else None
     if not isinstance(found, enum):
-        raise ArgumentError(f"{what} is {word!r}; it takes {', '.join(one.name for one in enum)}")
+        raise ArgumentError(f"{what} is {word!r}; it takes {', '.join([*(one.name for one in enum), *also])}")
     return found
 
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import atexit
 import functools
-import importlib.util
+import math
 import numbers
 import operator
 import os
-import pathlib
 import sys
 import threading
 import weakref
@@ -19,12 +18,13 @@ from stretto.api.core import _core
 from stretto.api.directory_store import DirectoryStore
 from stretto.api.torch_store import adapted, of_group, of_torchrun
 from stretto.errors import ArgumentError
+from stretto.launch import programs
 
 LOOK = 0.1  # seconds between checks for signals
 GRACE = 1  # grace period in seconds of an interrupted rank in a collective
 
 
-def init(store=None, rank: int | None = None, size: int | None = None, *, name: str | None = None, timeout: float = 300.0,
+def init(store=None, rank: int | None = None, size: int | None = None, *, name: str | None = None, timeout: float | None = None,
          transports: str | None = None) -> Comm:
     """A Comm of processes that torchrun, Slurm, `stretto run --carrier ucx` or ssh started, over UCX and without an MPI.
 
@@ -34,17 +34,18 @@ def init(store=None, rank: int | None = None, size: int | None = None, *, name: 
       with set(key, bytes), get(key, seconds), which gives bytes, or None where the key is not there in time, and remove(key). With a store come rank=
       and size=. A store is not used any more when init returns, but by split.
     name: of the communicator in the store, the same on every rank; communicators of one time have different names.
-    timeout: seconds within which all ranks come. transports: as UCX_TLS has them, such as "tcp".
+    timeout: seconds within which all ranks come; without it those of STRETTO_TIMEOUT, else 300. transports: as UCX_TLS has them, such as "tcp".
 
     Raises WaitTimeoutError, which names the ranks that did not come; UnsupportedError where there is no UCX.
     """
-    _find_ucx()
+    programs.find_ucx()
+    timeout = _seconds_of_environment() if timeout is None else timeout
     found = None if store is None else of_group(store)
     if found is not None or store is None:
         if rank is not None or size is not None:
             raise ArgumentError("rank and size come with a store; a process group has its own, and without a store they are those of the environment")
         if store is None and "STRETTO_STORE" not in os.environ:
-            found = of_torchrun()
+            found = of_torchrun(float(timeout))
         if found is not None:
             store, rank, size = found
     if store is None:
@@ -53,6 +54,18 @@ def init(store=None, rank: int | None = None, size: int | None = None, *, name: 
     if not isinstance(rank, numbers.Integral) or not isinstance(size, numbers.Integral):
         raise ArgumentError(f"with a store come rank and size, not {rank!r} and {size!r}")
     return _of_store(adapted(store), int(rank), int(size), name, timeout, transports)
+
+
+def _seconds_of_environment():
+    """The limit of a creation that names none."""
+    text = os.environ.get("STRETTO_TIMEOUT", "")
+    try:
+        seconds = float(text or 300)
+    except ValueError:
+        seconds = 0.0
+    if not (math.isfinite(seconds) and seconds > 0):
+        raise ArgumentError(f"STRETTO_TIMEOUT: {text!r} is no positive number of seconds")
+    return seconds
 
 
 def _of_store(store, rank, size, name, timeout, transports):
@@ -71,24 +84,6 @@ def _kept(comm, store, name, timeout, transports):
 
     comm._subset = subset
     return comm
-
-
-# UCX's own 8 and 64 KiB keep four hosts of 1 Gb/s a tenth below the rate of the link. UCX reads them where it opens TCP; 1.13 (Debian's) takes
-# them from the environment alone.
-SEGMENTS_OF_TCP = {"UCX_TCP_TX_SEG_SIZE": "64k", "UCX_TCP_RX_SEG_SIZE": "128k"}
-
-
-def _find_ucx():
-    """The wheel of UCX is where the dynamic linker does not look."""
-    for name, value in SEGMENTS_OF_TCP.items():
-        os.environ.setdefault(name, value)
-    if "STRETTO_UCX" in os.environ:
-        return
-    found = importlib.util.find_spec("libucx")
-    for directory in (found.submodule_search_locations or ()) if found else ():
-        library = pathlib.Path(directory, "lib", "libucp.so.0")
-        if library.is_file():
-            os.environ["STRETTO_UCX"] = str(library)
 
 
 # Communicators over UCX that the program may leave to its end: messages on their way are only sent when it is freed.

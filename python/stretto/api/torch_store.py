@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import datetime
 import importlib.util
 import os
 import sys
 import time
 
-from stretto.errors import ArgumentError
+from stretto.errors import ArgumentError, WaitTimeoutError
 
 LOOK = 0.005  # seconds between polls of a missing key
 
@@ -50,11 +51,14 @@ def of_group(group):
     return TorchStore(group.get_group_store()), group.rank(), group.size()
 
 
-def of_torchrun():
-    """(store, rank, size) of the ranks that torchrun started; None where it did not, or where Python has no torch."""
+def of_torchrun(seconds):
+    """(store, rank, size) of the ranks that torchrun started; None where it did not, or where Python has no torch. seconds: the limit of the store's waits."""
     if "TORCHELASTIC_RUN_ID" not in os.environ or importlib.util.find_spec("torch") is None:
         return None
     import torch.distributed  # noqa: PLC0415  it takes a second to load
 
-    store, rank, size = next(torch.distributed.rendezvous("env://"))
+    try:
+        store, rank, size = next(torch.distributed.rendezvous("env://", timeout=datetime.timedelta(seconds=seconds)))
+    except torch.distributed.DistStoreError as error:
+        raise WaitTimeoutError(f"the ranks of torchrun did not meet in its store within {seconds:g} s: {error}") from None
     return TorchStore(store), rank, size

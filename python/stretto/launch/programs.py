@@ -7,6 +7,7 @@ taken, and the launcher is that of the program's MPI where that can be told (a s
 before those on the PATH.
 """
 
+import importlib.util
 import os
 import pathlib
 import re
@@ -29,6 +30,24 @@ DIRECTORIES = {"stretto-doctor": "apps/doctor", "stretto-measure": "apps/measure
 ROOT = ("OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM")  # without which Open MPI's launcher refuses root
 SANDBOXES = ("/.dockerenv", "/run/.containerenv")  # files of a container
 OVER_MPI = ("stretto-measure", "stretto-ring", "stretto-matrix", "stretto-jacobi", "stretto-cg", "libstretto_mpi.so")  # which a build without an MPI has not
+
+
+# UCX's own 8 and 64 KiB keep four hosts of 1 Gb/s a tenth below the rate of the link. UCX reads them where it opens TCP; 1.13 (Debian's) takes
+# them from the environment alone.
+SEGMENTS_OF_TCP = {"UCX_TCP_TX_SEG_SIZE": "64k", "UCX_TCP_RX_SEG_SIZE": "128k"}
+
+
+def find_ucx():
+    """Has this process and those that it starts take the UCX of Python's wheel libucx, which is where the dynamic linker does not look, and its settings."""
+    for name, value in SEGMENTS_OF_TCP.items():
+        os.environ.setdefault(name, value)
+    if "STRETTO_UCX" in os.environ:
+        return
+    found = importlib.util.find_spec("libucx")
+    for directory in (found.submodule_search_locations or ()) if found else ():
+        library = pathlib.Path(directory, "lib", "libucp.so.0")
+        if library.is_file():
+            os.environ["STRETTO_UCX"] = str(library)
 
 
 def check_program(name):

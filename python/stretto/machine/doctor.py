@@ -29,6 +29,7 @@ def examine(mpirun=None, hosts=None, ranks=None):
 
 def started(mpirun, hosts, ranks):
     """Command line, status, output and error output of stretto-doctor, which a build without an MPI has over UCX."""
+    programs.find_ucx()
     path = measuring.program_for(mpirun, "stretto-doctor")
     if not programs.over_mpi(path):
         return over_ucx.capture(mpirun, ranks or (None if mpirun or hosts else 2), hosts, [path])

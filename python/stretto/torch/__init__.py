@@ -32,6 +32,7 @@ VERSION = _checked()
 
 import torch.distributed as _distributed  # noqa: E402
 
+from stretto.torch import errors as _errors  # noqa: E402
 from stretto.torch.cuda import DeviceReport  # noqa: E402
 from stretto.torch.group import report  # noqa: E402
 from stretto.torch.hook import hook  # noqa: E402
@@ -39,6 +40,8 @@ from stretto.torch.sharded import fsdp  # noqa: E402
 from stretto.torch.state import State  # noqa: E402
 
 __all__ = ["DeviceReport", "State", "fsdp", "hook", "report"]
+
+globals().update({kind.__name__: kind for kind in _errors.CLASSES.values()})
 
 if VERSION < (2, 14):
     from stretto.torch.backend_2_13 import create  # noqa: E402

@@ -9,7 +9,7 @@ import torch.distributed as dist
 from stretto.errors import UnsupportedError
 from stretto.torch.collectives import Collectives
 from stretto.torch.group import Group
-from stretto.torch.messages import Messages, gloo_group
+from stretto.torch.messages import Messages, Posts, gloo_group
 
 CUSTOM = dist.ProcessGroup.BackendType.CUSTOM
 
@@ -19,7 +19,7 @@ class StrettoGroup(Collectives, Messages, dist.ProcessGroup):
         dist.ProcessGroup.__init__(self, rank, size)
         self._group = Group(store, rank, size, name, timeout.total_seconds())
         self._store, self._name, self._desc, self._sequence = store, name, "undefined", 0
-        self._messages = gloo_group(store, rank, size, timeout)
+        self._messages, self._posts = gloo_group(store, rank, size, timeout), Posts(size - 1)
         for device in ("cpu", "cuda"):
             self._register_backend(torch.device(device), CUSTOM, self._messages)
         self._set_default_backend(CUSTOM)

@@ -6,7 +6,7 @@ from torch._C import _distributed_c10d as c10d
 
 from stretto.torch.collectives import Collectives
 from stretto.torch.group import Group
-from stretto.torch.messages import Messages, gloo_group
+from stretto.torch.messages import Messages, Posts, gloo_group
 
 
 # Backends until their end. With TORCH_DISTRIBUTED_DEBUG=DETAIL torch wraps one, and keeps its C++ part alone, which calls none of these methods.
@@ -18,7 +18,7 @@ class StrettoBackend(Collectives, Messages, c10d.Backend):
         c10d.Backend.__init__(self, rank, size)
         self._group = Group(store, rank, size, name, timeout.total_seconds())
         self._store, self._given = store, c10d.Backend.Options("stretto", timeout)
-        self._messages = gloo_group(store, rank, size, timeout)
+        self._messages, self._posts = gloo_group(store, rank, size, timeout), Posts(size - 1)
         _in_use.add(self)
 
     def getBackendName(self):

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import functools
-
 import torch.distributed as dist
 
-from stretto.errors import StrettoError, WaitTimeoutError
+from stretto.errors import BY_STATUS, StrettoError, WaitTimeoutError
 
-
-@functools.cache
-def _both(kind):
-    return type(kind.__name__, (kind, dist.DistBackendError), {"__module__": "stretto.torch"})
+# By the exceptions of stretto. They are attributes of stretto.torch, where pickle finds them: torch pickles the results of futures.
+CLASSES = {kind: type(kind.__name__, (kind, dist.DistBackendError), {"__module__": "stretto.torch", "__doc__": kind.__doc__}) for kind in (StrettoError, *BY_STATUS)}
 
 
 def of_torch(error: StrettoError, what: str) -> StrettoError:
     """The failure with the name of the group and of the call before it."""
-    if isinstance(error, WaitTimeoutError):
+    if isinstance(error, WaitTimeoutError) and "the communicator is unusable" not in str(error):  # else an earlier call ended, for the reason that follows
         what += " reached its timeout and ended"  # torch's programs look for this word
-    return _both(type(error))(f"{what}: {error}").with_traceback(error.__traceback__)
+    return CLASSES[next(kind for kind in type(error).__mro__ if kind in CLASSES)](f"{what}: {error}").with_traceback(error.__traceback__)

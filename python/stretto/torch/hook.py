@@ -17,6 +17,7 @@ from stretto.errors import UnsupportedError
 from stretto.torch import wire
 from stretto.torch.dtypes import NUMBERS
 from stretto.torch.state import SMALL, State
+from stretto.torch.work import result_of
 
 
 def hook(state: State, bucket) -> torch.futures.Future[torch.Tensor]:
@@ -32,15 +33,7 @@ def hook(state: State, bucket) -> torch.futures.Future[torch.Tensor]:
         raise UnsupportedError(f"a bound for gradients of {str(buffer.dtype).removeprefix('torch.')}; real ones are served")
     future = torch.futures.Future(devices=[buffer.device]) if buffer.is_cuda else torch.futures.Future()
     Average(state, bucket, future).start()
-    return future.then(result)
-
-
-def result(future):
-    """The tensor of a future, or the failure in its place. DDP reads set_exception() as a result that is no tensor, but a failed then() as a failure."""
-    value = future.value()
-    if isinstance(value, BaseException):
-        raise value
-    return value
+    return future.then(result_of)
 
 
 class Average:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import collections
 import datetime
+import threading
+import time
 
 import torch
 from torch._C import _distributed_c10d as c10d
 
+from stretto.errors import CarrierError, WaitTimeoutError
 from stretto.torch import cuda
 from stretto.torch import tensors as memory
 from stretto.torch.work import UNSET
@@ -21,31 +25,94 @@ def gloo_group(store, rank, size, timeout):
     return c10d.ProcessGroupGloo(c10d.PrefixStore("messages/", store), rank, size, options)
 
 
-class StagedReceive(c10d.Work):
-    """A message that comes to pinned memory, and goes from there to a tensor of CUDA when somebody waits for it."""
+class Posts:
+    """Messages on their way to gloo, in their order. The first message between two ranks connects them, and gloo then blocks until the other rank
+    comes, for five times the timeout: so it is handed over on a thread, and the caller waits no longer than it wants."""
 
-    def __init__(self, work, pinned, tensor):
+    def __init__(self, peers):
+        self._peers, self._connected = peers, set()
+        self._lock, self._queue, self._serves = threading.Lock(), collections.deque(), False
+
+    def add(self, message):
+        """message.peer: a rank; None for any, which connects to all."""
+        with self._lock:
+            known = len(self._connected) == self._peers if message.peer is None else message.peer in self._connected
+            if self._serves or not known:
+                self._queue.append(message)
+                if not self._serves:
+                    self._serves = True
+                    threading.Thread(target=self._serve, name="stretto messages", daemon=True).start()
+                return
+        message.post()
+
+    def _serve(self):
+        while True:
+            with self._lock:
+                if not self._queue:
+                    self._serves = False
+                    return
+                message = self._queue.popleft()
+            if message.post() and message.peer is not None:
+                with self._lock:
+                    self._connected.add(message.peer)
+
+
+class Message(c10d.Work):
+    """A message to or from a rank. start(): hands it to gloo, and gives gloo's Work. arrived(): called once by the first wait that sees it complete."""
+
+    def __init__(self, what, peer, group, tensor, start, arrived=None):
         super().__init__()
-        self._work, self._pinned, self._tensor = work, pinned, tensor
+        self.peer = peer
+        self._what, self._group, self._tensor, self._start, self._arrived = what, group, tensor, start, arrived
+        self._posted, self._work, self._error = threading.Event(), None, None
+
+    def post(self):
+        """Whether gloo took it."""
+        try:
+            self._work = self._start()
+        except RuntimeError as error:
+            self._error = error
+        self._start = None
+        self._posted.set()
+        return self._error is None
 
     def wait(self, timeout=UNSET):
-        done = self._work.wait() if timeout is None or timeout.total_seconds() <= 0 else self._work.wait(timeout)
-        if self._pinned is not None:
-            self._tensor.copy_(self._pinned, non_blocking=True)
-            self._pinned = None
+        limit = self._group.seconds if timeout is None or timeout.total_seconds() <= 0 else timeout.total_seconds()
+        began = time.monotonic()
+        if not self._posted.wait(limit):
+            raise self._late(limit)
+        if self._error is None:
+            try:
+                done = self._work.wait(datetime.timedelta(seconds=max(limit - (time.monotonic() - began), 0.001)))
+            except RuntimeError as error:
+                if time.monotonic() - began >= limit:
+                    raise self._late(limit) from None
+                self._error = error
+        if self._error is not None:
+            other = "another rank" if self.peer is None else f"rank {self.peer}"
+            raise self._group.failed(CarrierError(f"the connection to {other} failed, which may have ended: {self._error}"), self._what) from None
+        if self._arrived is not None:
+            self._arrived()
+            self._arrived = None
         return done
+
+    def _late(self, limit):
+        other = "no rank" if self.peer is None else f"rank {self.peer}"
+        did = "sent nothing" if self._what == "recv" else "received nothing"
+        words = f"{other} {'sent anything' if self.peer is None else did} within {limit:g} s"
+        return self._group.failed(WaitTimeoutError(words), self._what)
 
     def synchronize(self):
         self.wait()
 
     def is_completed(self):
-        return self._work.is_completed()
+        return self._posted.is_set() and (self._error is not None or self._work.is_completed())
 
     def is_success(self):
-        return self._work.is_success()
+        return self.is_completed() and self._error is None and self._work.is_success()
 
     def exception(self):
-        return self._work.exception()
+        return self._error or (self._work and self._work.exception())
 
     def result(self):
         return [self._tensor]
@@ -57,27 +124,35 @@ class StagedReceive(c10d.Work):
 
 
 class Messages:
-    """`_messages` is the gloo group of an instance, and `_group` its Group."""
+    """`_messages` is the gloo group of an instance, `_group` its Group, and `_posts` its Posts."""
 
     def send(self, tensors, dst, tag=0):
         tensor = memory.readable(memory.single(tensors, "send"))
         if tensor.is_cuda:
             device, tensor = tensor.device, cuda.to_pinned(tensor)
             cuda.current_stream(device).synchronize()
-        return self._messages.send([tensor], dst, tag)
+        return self._post(Message("send", dst, self._group, tensor, lambda: self._messages.send([tensor], dst, tag)))
 
     def recv(self, tensors, src, tag=0):
-        return self._received(memory.single(tensors, "recv"), lambda into: self._messages.recv([into], src, tag))
+        return self._receive(tensors, src, lambda into: self._messages.recv([into], src, tag))
 
     def recv_anysource(self, tensors, tag=0):
-        return self._received(memory.single(tensors, "recv"), lambda into: self._messages.recv_anysource([into], tag))
+        return self._receive(tensors, None, lambda into: self._messages.recv_anysource([into], tag))
 
-    @staticmethod
-    def _received(tensor, receive):
-        if not tensor.is_cuda:
-            return receive(tensor)
-        into = torch.empty(tensor.shape, dtype=tensor.dtype, pin_memory=True)
-        return StagedReceive(receive(into), into, tensor)
+    def _receive(self, tensors, src, receive):
+        """A message to a tensor of CUDA comes to pinned memory, and goes from there when somebody waits for it."""
+        tensor = into = memory.single(tensors, "recv")
+        arrived = None
+        if tensor.is_cuda:
+            into = torch.empty(tensor.shape, dtype=tensor.dtype, pin_memory=True)
+
+            def arrived():
+                tensor.copy_(into, non_blocking=True)
+        return self._post(Message("recv", src, self._group, tensor, lambda: receive(into), arrived))
+
+    def _post(self, message):
+        self._posts.add(message)
+        return message
 
     def monitored_barrier(self, timeout=None, wait_all_ranks=False):
         """Every rank tells rank 0 that it is here, by the store; rank 0 raises RuntimeError with the ranks that did not come in time.

@@ -6,12 +6,14 @@ import dataclasses
 import itertools
 import logging
 import threading
+import weakref
 
+import torch
 import torch.distributed as dist
 
 from stretto.api import ranks
 from stretto.api.feedback import check_payload
-from stretto.errors import ArgumentError, StrettoError
+from stretto.errors import ArgumentError, StrettoError, WaitTimeoutError
 from stretto.torch.bounds import Bound, check_keywords, check_wire
 from stretto.torch.choices import Choices
 from stretto.torch.feedback import Residuals
@@ -19,6 +21,7 @@ from stretto.torch.group import timeout_of
 from stretto.torch.lane import Lane
 
 _numbers = itertools.count()
+_used = weakref.WeakKeyDictionary()  # process groups: how many States have averaged a bucket there, in an order that is equal on all ranks
 LANES = 2  # buckets that travel at once: while one ends, and its last messages are awaited, another uses the network
 SMALL = 256  # values: a parameter with fewer is exact where parameters have bounds of their own
 
@@ -31,7 +34,7 @@ class Totals:
     calls: int = 0
     raw_calls: int = 0  # whose values travelled raw: exact ones, and those in which a stream would not pay
     raw_bytes: int = 0
-    bytes_sent: int = 0
+    bytes_sent: int = 0  # handed to the network, or as streams to shared memory; values that travel raw in shared memory are not counted
     promised_error: float = 0.0  # the largest of all calls: |mean - exact mean| <= this
     seconds: float = 0.0  # in calls
     wait_seconds: float = 0.0  # of these with nothing to do but wait for messages
@@ -54,8 +57,20 @@ class Totals:
 
     def __str__(self):
         steps = f"{self.steps} steps, " if self.steps else ""  # fsdp() knows no steps
-        return (f"{steps}{self.calls} calls, {self.raw_calls} of them raw, {self.bytes_sent} bytes sent of {self.raw_bytes}, ratio {self.ratio:.2f}, error within "
-                f"{self.promised_error:.3g}, {self.seconds:.3f} s, of which {self.wait_seconds:.3f} s wait")
+        sent = f"{self.bytes_sent} bytes sent of {self.raw_bytes}, ratio {self.ratio:.2f}" if self.raw_bytes else "no bytes sent: ranks of one host read raw values in shared memory"
+        return f"{steps}{self.calls} calls, {self.raw_calls} of them raw, {sent}, error within {self.promised_error:.3g}, {self.seconds:.3f} s in calls"
+
+
+def parameters_of(exclude):
+    """The tensors of exclude=."""
+    try:
+        found = [exclude] if isinstance(exclude, torch.Tensor) else list(exclude)
+    except TypeError:
+        found = [exclude]
+    for one in found:
+        if not isinstance(one, torch.Tensor):
+            raise ArgumentError(f"exclude has {one!r}; it takes a list of the model's parameters")
+    return found
 
 
 class State:
@@ -82,24 +97,29 @@ class State:
         if deterministic:
             how = {**how, "reproducible": True}
         self.exact = Bound(**{name: value for name, value in how.items() if name not in ("payload", "scope")})
+        if group is not None and not isinstance(group, dist.ProcessGroup):
+            raise ArgumentError(f"group is {group!r}; it takes a process group of torch.distributed that this rank is in")
         if error_feedback:
             check_payload(how.get("payload", "auto"))
         bounded = {"payload": "fused"} if deterministic or error_feedback else {}
         self.chooses = not bounded and not how.keys() & {"payload", "schedule", "segment", "coding", "reproducible"}
         self.bound = Bound(abs, rel, rms, scope=scope, **{**bounded, **how})
+        if error_feedback and not self.bound:
+            raise ArgumentError("error_feedback=True adds what a bound leaves out; give abs=, rel= or rms=")
         if not self.bound:
             self.bound = self.exact
         check_wire(wire, self.bound)
         self.wire, self.per_parameter, self.warmup_steps, self.log = wire, per_parameter, warmup_steps, log
-        self.exclude = {id(one): one for one in exclude}
-        self.residuals = Residuals() if error_feedback and self.bound else None
+        self.exclude = {id(one): one for one in parameters_of(exclude)}
+        self.residuals = Residuals() if error_feedback else None
         self.choices, self.scratch = Choices(keeps_raw=scope == "contribution"), {}
         self.unkept = []  # passes that make the residuals of this step's buckets
         self.failure = None  # of a residual that could not be kept: no call goes on without it
         self.totals = Totals()
-        self._group, self._comms, self._number, self._lost = group, None, next(_numbers), None
-        self.lanes = [Lane(f"hook {self._number}.{lane}") for lane in range(LANES)]
-        self.passes = Lane(f"passes {self._number}")  # over this rank's values
+        self._group, self._comms, self._place, self._lost = group, None, None, None  # _place: among the States that the group uses
+        number = next(_numbers)
+        self.lanes = [Lane(f"hook {number}.{lane}") for lane in range(LANES)]
+        self.passes = Lane(f"passes {number}")  # over this rank's values
         self._under_way, self._ending = 0, False  # buckets; whether the last of the step is among them
         self._lock, self._making = threading.Lock(), threading.Lock()
 
@@ -113,7 +133,10 @@ class State:
                 seconds = self.exact.limit(timeout_of(group))
                 self.bound.limit(seconds)
                 try:
-                    self._comms = [ranks.init(group, name=f"stretto-hook-{self._number}-{lane}", timeout=seconds) for lane in range(LANES)]
+                    self._comms = [ranks.init(group, name=f"stretto-hook-{self._place}-{lane}", timeout=seconds) for lane in range(LANES)]
+                except WaitTimeoutError as error:
+                    self._lost = WaitTimeoutError(f"{error}; is the hook registered on all ranks, for all models in one order?")
+                    raise self._lost from None
                 except StrettoError as error:
                     self._lost = error
                     raise
@@ -122,6 +145,10 @@ class State:
             return self._comms[lane]
 
     def begin_bucket(self):
+        """Called in the order of the backward pass, which ranks share; States that a rank made and never used do not count."""
+        if self._place is None:
+            group = self._group or dist.group.WORLD
+            self._place = _used[group] = _used.get(group, -1) + 1
         with self._lock:
             self._under_way += 1
 

@@ -13,6 +13,15 @@ from stretto.torch.cuda import first_device
 UNSET = datetime.timedelta(milliseconds=-1)  # what torch passes for "no timeout"
 
 
+def result_of(future):
+    """What a future holds, raised where it is a failure. C++, as of DDP, reads set_exception() as a result that is no tensor, but a failed then() as a
+    failure."""
+    value = future.value()
+    if isinstance(value, BaseException):
+        raise value
+    return value
+
+
 class StartedWork(Work):
     """A call on its way. `tensors` hold the result once it is complete. order: of tensors of CUDA, else None."""
 
@@ -21,7 +30,7 @@ class StartedWork(Work):
         self._tensors, self._order = tensors, order
         self._done = threading.Event()
         self._error = None
-        self._future = None
+        self._future = self._checked = None  # as filled, and as callers have it
         self._making = threading.Lock()  # of the future
 
     def run(self, call):
@@ -42,7 +51,7 @@ class StartedWork(Work):
 
     def _fill(self, future):
         if self._error is not None:
-            future.set_exception(self._error)
+            future.set_result(self._error)
         elif self._order is None:
             future.set_result(self._tensors)
         else:
@@ -87,12 +96,13 @@ class StartedWork(Work):
         """A torch.futures.Future of the list of result tensors."""
         with self._making:
             if self._future is not None:
-                return self._future
+                return self._checked
             future = self._future = torch.futures.Future() if self._order is None else self._order.future()
+            self._checked = future.then(result_of)
             if not self._done.is_set():
-                return future
+                return self._checked
         self._fill(future)
-        return future
+        return self._checked
 
 
 class DoneWork(Work):

@@ -48,7 +48,7 @@ Status Group::check() noexcept {
     // Lines that the process published before its end still count, and it may have ended normally. Only the end of the
     // awaited rank is a failure.
     if (r != awaited_ && state(r).returned.load(std::memory_order_relaxed) >= calls_) continue;
-    return fail(Status::timeout, "rank {} (process {}) has ended; it {}; rank {} waits in its collective {}, {}",
+    return fail(Status::mpi_error, "rank {} (process {}) has ended; it {}; rank {} waits in its collective {}, {}",
                 m.number, m.pid, whereabouts(r), number(rank_), calls_, called(rank_, calls_).text());
   }
   return Status::ok;

@@ -18,7 +18,7 @@ Status read_process(pid_t pid, std::uint64_t address, void* to, std::size_t byte
     if (n < 0 && errno == EINTR) continue;
     const int error = errno;
     if (n < 0 && error == ESRCH)
-      return fail(Status::timeout, "process {} has ended; its memory was to be read (process_vm_readv)", pid);
+      return fail(Status::mpi_error, "process {} has ended; its memory was to be read (process_vm_readv)", pid);
     if (n <= 0)
       return fail(Status::unsupported, "process_vm_readv of {} bytes at {:#x} of process {}: {}", bytes - moved,
                   address + moved, pid, n < 0 ? std::strerror(error) : "nothing was read");

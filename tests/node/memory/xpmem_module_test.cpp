@@ -249,7 +249,7 @@ TEST_F(XpmemModule, PeersOfADeadRankEndOrLearnIt) {
                            : c->scatter(in.data(), out.data(), 36000, victim);
             if (c->rank() == victim) memory.count().fetch_add(1);
             if (s == Status::ok) continue;
-            return s == Status::timeout && std::string(message()).find("has ended") != std::string::npos ? 0 : 3;
+            return s == Status::mpi_error && std::string(message()).find("has ended") != std::string::npos ? 0 : 3;
           }
         },
         [&](const std::vector<pid_t>& children) {

@@ -1,12 +1,15 @@
 """What `stretto doctor` shows and advises, from reports that are made up for the purpose."""
 
 import copy
+import importlib.machinery
+import importlib.util
 import io
 import json
 
 import pytest
 from rich.console import Console
 
+from stretto.launch import programs
 from stretto.machine import doctor
 
 
@@ -259,3 +262,22 @@ def test_missing_ranks_and_separate_jobs_are_reported(stretto):
     assert "5 ranks were started, and 2 came" in stretto.refused("doctor", "--mpirun", launcher, "-n", "5", status=1)
     launcher = examined_by(stretto, f'cat "{stretto.home}/report" "{stretto.home}/report"\n')
     assert "2 jobs of 2 ranks each came of the launch" in stretto.refused("doctor", "--mpirun", launcher, status=1)
+
+
+def test_ucx_is_that_of_python(monkeypatch, tmp_path):
+    for name in ("STRETTO_UCX", *programs.SEGMENTS_OF_TCP):
+        monkeypatch.setenv(name, "")  # so that what is set here ends with the test
+        monkeypatch.delenv(name)
+    library = tmp_path / "libucx" / "lib" / "libucp.so.0"
+    library.parent.mkdir(parents=True)
+    library.touch()
+    spec = importlib.machinery.ModuleSpec("libucx", None, is_package=True)
+    spec.submodule_search_locations.append(str(library.parents[1]))
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: spec)
+    program = tmp_path / "doctor"
+    program.write_text("#!/bin/sh\necho $STRETTO_UCX\n", encoding="utf-8")
+    program.chmod(0o755)
+    monkeypatch.setattr(doctor.measuring, "program_for", lambda mpirun, name: program)
+    monkeypatch.setattr(doctor.measuring, "command", lambda *arguments: [str(program)])
+    monkeypatch.setattr(programs, "over_mpi", lambda path: True)
+    assert doctor.started(None, None, None)[2] == f"{library}\n"

@@ -133,6 +133,16 @@ def ranks_that_differ_are_told():
         raises(words, lambda model=model: model(torch.ones(2, 40)).sum().backward())
 
 
+def a_state_that_one_rank_alone_made_is_no_harm():
+    if rank == 0:
+        stretto.torch.State(rms=0.1)
+    state = stretto.torch.State(rms=0.01, timeout=20)
+    model = new(state)
+    model(torch.ones(2, 40)).sum().backward()
+    assert state.totals.steps == 1, state.totals
+    state.free()
+
+
 def another_model_is_refused():
     """DDP compares each rank's model with rank 0's. The rank that differs raises alone, and leaves; over stretto the others name it."""
     odd = rank == size - 1
@@ -178,6 +188,7 @@ sparse_gradients_are_refused()
 a_hook_without_a_state_is_refused()
 a_second_hook_is_refused()
 ranks_that_differ_are_told()
+a_state_that_one_rank_alone_made_is_no_harm()
 another_model_is_refused()
 print("fine", flush=True)
 os._exit(0)
