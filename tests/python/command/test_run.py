@@ -240,10 +240,10 @@ def test_what_is_said_of_a_file_has_no_control_characters(stretto, libraries):
 
 
 @pytest.mark.parametrize("bound", ([], ["--bound", "rel:1e-4"]))
-def test_remarks_on_rules_depend_on_a_bound(stretto, libraries, capfd, bound):
+def test_remarks_on_rules_depend_on_a_bound(stretto, libraries, bound):
     (stretto.home / "rules").write_text("allreduce payload:fused\n", encoding="utf-8")
-    printed(stretto, OPENMPI, "--rules", "rules", *bound, "./app")
-    assert ("rules, line 1: --bounded" if bound else "rules, line 1: unbounded") in capfd.readouterr().err
+    said = stretto.run("run", "--print", "--mpirun", stretto.executable("mpirun", OPENMPI), "--rules", "rules", *bound, "./app").stderr
+    assert ("rules, line 1: --bounded" if bound else "rules, line 1: unbounded") in said
 
 
 def test_rules_that_are_not_there_are_refused(stretto, libraries):
