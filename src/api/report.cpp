@@ -19,7 +19,8 @@ void set_name(char (&to)[STRETTO_NAME_MAX], const char* name) noexcept {
 
 // Streams that only move are compressed once, but for cprp2p's.
 const char* payload_of(const select::Decision& d, call::Collective collective) noexcept {
-  const bool once = !call::reduces(collective) && d.payload > STRETTO_PAYLOAD_RAW && d.payload != STRETTO_PAYLOAD_CPRP2P;
+  const bool once =
+      !call::reduces(collective) && d.payload > STRETTO_PAYLOAD_RAW && d.payload != STRETTO_PAYLOAD_CPRP2P;
   return once ? "compress_once" : call::payload_name(d.payload);
 }
 

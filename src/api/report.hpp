@@ -15,9 +15,9 @@ struct EndedCall {
   call::Shape shape;
   const stretto_options& options;
   const select::Decision& decision;
-  bool moved = true;                    // false: an agreement was all
-  const engine::Report* ran = nullptr;  // null: the backend counts no bytes
-  const void* result = nullptr;         // null: the host cannot read it
+  bool moved = true;                      // false: an agreement was all
+  const engine::Report* ran = nullptr;    // null: the backend counts no bytes
+  const void* result = nullptr;           // null: the host cannot read it
   const codec::Ranges* ranges = nullptr;  // of all ranks' values, where the decision needs them
   const char* device_carrier = "";
   double agree_seconds = 0, seconds = 0;

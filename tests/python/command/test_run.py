@@ -20,7 +20,8 @@ def libraries(stretto):
     for name in ("libstretto_mpi.so", "libstretto_arena.so"):
         (directory / name).write_text("", encoding="utf-8")
     stretto.executable("libraries/stretto-model", '[ "$1 $2" = "profiles a100-hdr" ] && exit\n'
-                       'if [ "$1" = rules ]; then grep -q spiral "$2" || exit 0; '
+                       'if [ "$1" = rules ]; then grep -q fused "$2" && printf "1 rule\\nline 1: %s\\n" "${3:-unbounded}"; '
+                       'grep -q spiral "$2" || exit 0; '
                        "echo \"stretto-model: $2, line 2: 'spiral' is no schedule\" >&2; exit 2; fi\n"
                        "echo \"stretto-model: machine '$2' is neither a file nor one of a100-hdr, built-in\" >&2\nexit 2\n")
     stretto.set("STRETTO_LIBEXEC", directory)
