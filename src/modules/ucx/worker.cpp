@@ -14,10 +14,9 @@
 namespace stretto::modules {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
 constexpr std::chrono::seconds longest_close{5};
 constexpr std::chrono::milliseconds longest_drain{200};
+constexpr std::chrono::seconds longest_unsure{1};
 constexpr unsigned marker = 0;  // of active messages
 
 ucs_status_t drop(void*, const void*, std::size_t, void*, std::size_t, const ucp_am_recv_param_t*) noexcept {
@@ -129,25 +128,65 @@ void UcxWorker::sleep(double seconds) noexcept {
   ppoll(all.data(), n, &t, nullptr);
 }
 
+// Null: it left at once.
+ucs_status_ptr_t UcxWorker::send_marker(ucp_ep_h endpoint, bool at_once) noexcept {
+  ucp_request_param_t how{};
+  how.op_attr_mask = UCP_OP_ATTR_FIELD_MEMORY_TYPE;  // else UCX may look for the memory of a device
+  how.memory_type = UCS_MEMORY_TYPE_HOST;
+  if (at_once) how.op_attr_mask |= UCP_OP_ATTR_FLAG_FORCE_IMM_CMPL;
+  return ucp_.am_send_nbx(endpoint, marker, nullptr, 0, nullptr, 0, &how);
+}
+
+// Settings of UCX, its logs, and memory of devices (in UCX 1.13) can forbid that. To itself a rank can always send
+// otherwise.
+bool UcxWorker::sends_at_once() noexcept {
+  ucp_ep_h own = nullptr;
+  return reach(rank_, &own) != Status::ok || UCS_PTR_STATUS(send_marker(own, true)) != UCS_ERR_NO_RESOURCE;
+}
+
 bool UcxWorker::has_left() noexcept {
-  std::erase_if(held_, [this](Held h) {
+  if (held_.empty()) return true;
+  const bool may_force = unsure_since_ == Clock::time_point() ? true : sends_at_once();
+  std::erase_if(held_, [&](Held& h) {
     Peer& p = peers_[static_cast<std::size_t>(h.rank)];
     ucp_ep_h endpoint = nullptr;
-    if (p.status == UCS_OK && reach(h.rank, &endpoint, h.connection) == Status::ok) {
-      ucp_request_param_t how{};
-      how.op_attr_mask = UCP_OP_ATTR_FLAG_FORCE_IMM_CMPL;
-      const ucs_status_ptr_t answer = ucp_.am_send_nbx(endpoint, marker, nullptr, 0, nullptr, 0, &how);
-      if (UCS_PTR_STATUS(answer) == UCS_ERR_NO_RESOURCE) return false;
+    if (h.request) {
+      if (ucp_.request_check_status(h.request) == UCS_INPROGRESS) return false;
+      ucp_.request_free(h.request);
+    } else if (p.status == UCS_OK && reach(h.rank, &endpoint, h.connection) == Status::ok) {
+      const ucs_status_ptr_t answer = send_marker(endpoint, may_force);
+      if (UCS_PTR_IS_PTR(answer)) h.request = answer;
+      if (h.request || UCS_PTR_STATUS(answer) == UCS_ERR_NO_RESOURCE) return false;
       p.has_sent |= !answer && h.connection == 0;
     }
     p.held[h.connection] = false;
     return true;
   });
-  if (!held_.empty()) progress_senders();
-  return held_.empty();
+  if (held_.empty()) {
+    unsure_since_ = {};
+    return true;
+  }
+  progress_senders();
+  const Clock::time_point now = Clock::now();
+  if (unsure_since_ == Clock::time_point()) unsure_since_ = now;
+  // Messages that may wait can wait for an answer of a peer that has ended its call. What they follow leaves then with
+  // the next call.
+  const bool unsure = !may_force && now - unsure_since_ > longest_unsure;
+  if (unsure) forget_held();
+  return unsure;
+}
+
+void UcxWorker::forget_held() noexcept {
+  for (const Held& h : held_) {
+    if (h.request) ucp_.request_free(h.request);
+    peers_[static_cast<std::size_t>(h.rank)].held[h.connection] = false;
+  }
+  held_.clear();
+  unsure_since_ = {};
 }
 
 UcxWorker::~UcxWorker() {
+  forget_held();
   // Flushed and closed together.
   for (Peer& p : peers_) close(p);
   if (connections_ > 1) begin_spread();

@@ -10,6 +10,7 @@
 #pragma once
 
 #include <array>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -84,7 +85,7 @@ class UcxWorker {
   void mark_sent(int rank, unsigned connection) noexcept {
     if (rank == rank_) return;
     Peer& p = peers_[static_cast<std::size_t>(rank)];
-    if (!p.held[connection]) held_.push_back({rank, connection});
+    if (!p.held[connection]) held_.push_back({rank, connection, nullptr});
     p.held[connection] = true;
   }
   // Only over a connection that has sent: another holds nothing back, but may wait for its peer to answer.
@@ -92,7 +93,7 @@ class UcxWorker {
     if (bytes >= least_acknowledged && peers_[static_cast<std::size_t>(rank)].has_sent) mark_sent(rank, 0);
   }
   // All held bytes have left, or cannot leave: an empty active message could be sent behind them at once. A flush of UCX,
-  // or a message that may wait, would not do: UCX asks the peer for an answer, and it may have ended its call.
+  // or a message that may wait, would do worse: UCX asks the peer for an answer, and it may have ended its call.
   bool has_left() noexcept;
   std::uint32_t next_number() noexcept { return number_++; }
 
@@ -121,7 +122,11 @@ class UcxWorker {
     bool has_sent = false;  // over the first connection
     ucs_status_t status = UCS_OK;
   };
+  using Clock = std::chrono::steady_clock;
   explicit UcxWorker(const Ucp& ucp) noexcept : ucp_(ucp) {}
+  ucs_status_ptr_t send_marker(ucp_ep_h endpoint, bool at_once) noexcept;
+  bool sends_at_once() noexcept;
+  void forget_held() noexcept;
   Status init(const std::string& transports) noexcept;
   ucs_status_t make_worker(unsigned connection) noexcept;
   bool has_worker(unsigned connection) noexcept;
@@ -148,8 +153,10 @@ class UcxWorker {
   struct Held {
     int rank;
     unsigned connection;
+    ucs_status_ptr_t request;  // of a marker that may wait
   };
   std::vector<Held> held_;
+  Clock::time_point unsure_since_;  // held bytes did not leave at once; zero: they did
   std::vector<ucs_status_ptr_t> closing_;
   Connections told_;
   unsigned connections_ = 1;
