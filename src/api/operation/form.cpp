@@ -12,7 +12,7 @@ namespace {
 select::Providers providers_for(const Call& call, const stretto_comm_s& comm) {
   const backend::Backends& b = comm.backends;
   const bool node = b.node != nullptr || b.nodes != nullptr;
-  if (call.device) return {true, node, b.no_node, {true, false, false, false}};  // Operation::link() decides
+  if (call.device) return {true, node, b.no_node, {true, false, false, false}};  // api::link() decides
   return {b.mpi != nullptr, node, b.no_node, b.serve(call)};
 }
 

@@ -291,9 +291,11 @@ void Operation::advance(bool may_start_data, bool may_block) noexcept try {
     if (const Status s = exchanges_.start_signatures(comm_, call_); s != Status::ok) lose(s);
   }
   // Ranks wait for one another to link devices: on the caller's own thread, which holds up no other call.
-  const bool links =
-      exchanges_.merged.devices == static_cast<std::uint32_t>(comm_.size) && comm_.size > 1 && !comm_.device_link.made;
-  if (state_ == State::agreed && may_start_data && (may_block || !links)) leave_agreed();
+  const auto links = [this] {  // what was merged is there once ranks have agreed
+    return exchanges_.merged.devices == static_cast<std::uint32_t>(comm_.size) && comm_.size > 1 &&
+           !comm_.device_link.made;
+  };
+  if (state_ == State::agreed && may_start_data && (may_block || !links())) leave_agreed();
 } catch (...) {
   lose(no_memory());
 }

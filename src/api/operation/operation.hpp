@@ -32,8 +32,9 @@ class Operation {
   // already, and must exchange signatures.
   void start(Call&& call, select::Decision&& decision, Status own, bool compared = false) noexcept;
 
-  // Between a nonblocking call's start() and the return to the caller: publishes it, and does the lead steps of a tree that communication cores drive. Gives
-  // up if nothing moves for a moment, since a nonblocking call may not wait for other ranks. `guard` as in wait().
+  // Between a nonblocking call's start() and the return to the caller: publishes it, and does the lead steps of a tree
+  // that communication cores drive. Gives up if nothing moves for a moment, since a nonblocking call may not wait for
+  // other ranks. `guard` as in wait().
   void lead(Guard& guard) noexcept;
 
   // Does not wait; with `may_block`, on the caller's own thread, a blocking backend's step is done to its end.

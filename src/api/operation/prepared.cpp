@@ -124,9 +124,9 @@ bool run_at_once(stretto_comm_s& comm, const Call& call, const select::Decision&
   const stretto_options& o = options ? *options : defaults;
   const Shape shape{collective, false, type, op, root, count};
   PreparedKey key;
-  if (!lines_ || !key_of(shape, buffers_kind(send, recv), o, &key)) return false;
+  if (!comm.is_free() || !lines_ || !key_of(shape, buffers_kind(send, recv), o, &key)) return false;
   const Line* const line = find(key);
-  if (!line || !comm.is_free()) return false;
+  if (!line) return false;
   if (o.schedule && std::strcmp(o.schedule, comm.backends.of(line->provider).name()) != 0) return false;
   if (o.bound_kind != STRETTO_BOUND_NONE && line->ratios != comm.selector.ratios().changes()) return false;
   if (o.report && line->why.lacks_prediction()) return false;

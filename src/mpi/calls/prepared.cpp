@@ -27,11 +27,11 @@ namespace stretto::mpi {
 [[gnu::hot]] bool again(const WrappedCall& call, const Communicator& c, double timeout,
                         stretto_status* status) noexcept {
   api::PreparedKey key;
-  if (!c.comm || !key_of(call, &key)) return false;
+  if (!c.comm || !c.comm->is_free() || !key_of(call, &key)) return false;  // else drivers may drop the lines
   const api::PreparedCalls::Line* const line = c.comm->prepared.find(key);
   if (!line) return false;
   const Buffers at = buffers_of(call, c, line->extent);
-  if (line->buffers != api::buffers_kind(at.send, at.recv) || !c.comm->is_free()) return false;
+  if (line->buffers != api::buffers_kind(at.send, at.recv)) return false;
   *status = call::to_c(line->run(*c.comm, at.send, at.recv, timeout));
   return true;
 }

@@ -244,7 +244,10 @@ std::string take_info(MPI_Comm comm, MPI_Info info) {
   const std::optional<std::optional<Bound>> given = bound_in(info, &complaint);
   Communicator* c = given ? find_communicator(comm) : nullptr;
   if (!c) return complaint;
-  if (c->comm) c->comm->prepared.forget();
+  if (c->comm) {
+    const api::Guard guard = c->comm->guard();
+    c->comm->prepared.forget();
+  }
   c->bound = *given;
   return {};
 }
