@@ -18,7 +18,7 @@ from stretto.api.streams import Stream
 from stretto.errors import ArgumentError, BoundError, StreamError, UnsupportedError
 from stretto.storage import elements, layout, settings
 from stretto.storage.array import CHUNK, Array
-from stretto.storage.output import LockedOutput, is_at, lock, unlock
+from stretto.storage.output import TURNS, LockedOutput, is_at, lock, never_locked, unlock
 
 MODES = ("r", "a", "w", "x")
 
@@ -92,13 +92,8 @@ class File(collections.abc.Mapping):
         try:
             if stat.S_ISDIR(os.fstat(self._descriptor).st_mode):
                 raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), self.path)
-            while mode == "a":
-                lock(self._descriptor, self.path)
-                if is_at(self._descriptor, os.path.realpath(self.path)):
-                    break
-                os.close(self._descriptor)  # a writer replaced the file before it was locked
-                self._descriptor = -1
-                self._descriptor = self._opened()
+            if mode == "a":
+                self._lock()
             self._read()
             if mode == "a":
                 os.ftruncate(self._descriptor, self._end)  # what an addition left that did not come to its end
@@ -109,6 +104,17 @@ class File(collections.abc.Mapping):
 
     def _opened(self):
         return os.open(self.path, (os.O_RDONLY if self.mode == "r" else os.O_RDWR) | os.O_CLOEXEC | os.O_NONBLOCK)
+
+    def _lock(self):
+        """Opens the file again until the one that is locked has its name."""
+        for _ in range(TURNS):
+            lock(self._descriptor, self.path)
+            if is_at(self._descriptor, os.path.realpath(self.path)):
+                return
+            os.close(self._descriptor)  # a writer replaced the file before it was locked
+            self._descriptor = -1
+            self._descriptor = self._opened()
+        raise never_locked(self.path)
 
     def _read(self):
         try:
@@ -287,8 +293,11 @@ class File(collections.abc.Mapping):
             os.fsync(self._descriptor)
 
     def close(self):
-        """Keeps what was written, and ends the use of the file."""
+        """Keeps what was written, and ends the use of the file. A forked child keeps nothing: its parent does."""
         if self._descriptor < 0:
+            return
+        if self._process != os.getpid():
+            self._leave()
             return
         try:
             if self.mode != "r":
@@ -304,9 +313,12 @@ class File(collections.abc.Mapping):
         """Keeps nothing that was not committed."""
         if self._descriptor < 0:
             return
-        if self._process != os.getpid():
-            os.close(self._descriptor)
-            self._descriptor = -1
+        if self._process != os.getpid():  # the locks are shared with the parent, and stay
+            descriptor, self._descriptor = self._descriptor, -1
+            if self._output is None:
+                os.close(descriptor)
+            else:
+                self._output.forget()
             return
         if self._output is not None:
             self._output.drop()
@@ -337,6 +349,8 @@ class File(collections.abc.Mapping):
         self._must_be_open()
         if self.mode == "r":
             raise ArgumentError(f"{self.path} is open for reading; mode 'a' adds to it")
+        if self._process != os.getpid():
+            raise ArgumentError(f"{self.path} was opened for writing before this process was forked; the process that opened it adds to it")
 
     def __enter__(self):
         return self

@@ -46,15 +46,14 @@ def suspect(pieces):
         for value, count in zip(values[often], times[often]):
             counts[float(value)] = counts.get(float(value), 0) + int(count)
         samples.append(values)
-    value, count = max(counts.items(), key=lambda one: one[1], default=(0.0, 0))
-    if not total or count < WARNED * total or abs(value) >= IGNORED:
+    there = np.unique(np.concatenate([np.empty(0), *samples]))
+    there = there[np.abs(there) < IGNORED]
+    if there.size < 2:
         return None
-    others = np.concatenate(samples)
-    others = others[(others != value) & (np.abs(others) < IGNORED)]
-    if not others.size:
-        return None
-    low, high = float(others.min()), float(others.max())
-    return (value, count / total) if max(low - value, value - high) > high - low else None
+    ends = ((there[0], there[1] - there[0], there[-1] - there[1]), (there[-1], there[-1] - there[-2], there[-2] - there[0]))  # no other is far from all others
+    far = [(float(value), counts.get(float(value), 0)) for value, gap, spread in ends if gap > spread]
+    value, count = max(far, key=lambda one: one[1], default=(0.0, 0))
+    return (value, count / total) if count >= WARNED * total else None
 
 
 def sampled(variable):

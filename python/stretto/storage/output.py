@@ -12,6 +12,8 @@ import stat
 
 from stretto.errors import ArgumentError
 
+TURNS = 100  # most files that are opened under one name until the locked one has that name still
+
 
 def lock(descriptor, path):
     """Keeps other writers of `path` away until the descriptor is closed or unlocked. ArgumentError where one is at work."""
@@ -35,6 +37,11 @@ def is_at(descriptor, path):
         return os.path.samestat(os.fstat(descriptor), os.stat(path, follow_symlinks=False))
     except OSError:
         return False
+
+
+def never_locked(path):
+    """The error of a path that had another file after each of the TURNS."""
+    return ArgumentError(f"{path} is replaced again and again while it is opened, or its file system tells of another file than it opens")
 
 
 class Output:
@@ -142,15 +149,21 @@ class LockedOutput(Output):
 
     def _remove_leftover(self):
         """Removes the parts that a killed program left; whether they are gone. ArgumentError where a program is at work on them."""
+        flags = os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
         try:
-            descriptor = os.open(self.parts, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+            try:
+                descriptor, others = os.open(self.parts, flags | os.O_RDWR), False
+            except PermissionError:  # another user's, who may be at work
+                descriptor, others = os.open(self.parts, flags | os.O_RDONLY), True
         except FileNotFoundError:
             return True
-        except OSError:  # somebody else's
+        except OSError:  # no file, or one whose lock cannot be asked for
             return False
         try:
             lock(descriptor, self.path)
             if is_at(descriptor, self.parts):
+                if others:
+                    return False
                 os.unlink(self.parts)
             return True
         except OSError:
@@ -160,20 +173,27 @@ class LockedOutput(Output):
 
     def _lock_replaced(self):
         """A locked descriptor of the file that is replaced; -1 where there is none, or none that can be opened."""
-        if not self.replace or not os.path.isfile(self.path):
+        if not self.replace:
             return -1
-        for flags in (os.O_RDWR, os.O_RDONLY):  # locks of network file systems need the former
+        for _ in range(TURNS):
+            descriptor = self._open_replaced()
+            if descriptor < 0:
+                return -1
+            try:
+                lock(descriptor, self.path)
+                if is_at(descriptor, self.path):
+                    return descriptor
+            except BaseException:
+                os.close(descriptor)
+                raise
+            os.close(descriptor)  # a writer replaced the file before it was locked
+        raise never_locked(self.path)
+
+    def _open_replaced(self):
+        for flags in (os.O_RDWR, os.O_RDONLY) if os.path.isfile(self.path) else ():  # locks of network file systems need the former
             with contextlib.suppress(OSError):
-                descriptor = os.open(self.path, flags | os.O_CLOEXEC | os.O_NONBLOCK)
-                break
-        else:
-            return -1
-        try:
-            lock(descriptor, self.path)
-        except BaseException:
-            os.close(descriptor)
-            raise
-        return descriptor
+                return os.open(self.path, flags | os.O_CLOEXEC | os.O_NONBLOCK)
+        return -1
 
     def _unlock_replaced(self):
         if self._replaced >= 0:
@@ -186,6 +206,13 @@ class LockedOutput(Output):
             super().drop()
         else:
             self._close()
+
+    def forget(self):
+        """Closes a forked child's copies of the descriptors; parts and locks stay its parent's."""
+        super()._close()
+        if self._replaced >= 0:
+            os.close(self._replaced)
+            self._replaced = -1
 
     def _close(self):
         if self.descriptor >= 0:

@@ -1,6 +1,7 @@
 """Containers: what was written is read, whole and in parts, by the package and by a referee; what is wrong is named; nothing is half written."""
 
 import copy
+import errno
 import gc
 import json
 import math
@@ -30,7 +31,7 @@ try:
 except ImportError as error:
     pytest.skip(str(error), allow_module_level=True)
 
-from stretto.storage import elements, layout  # noqa: E402
+from stretto.storage import container, elements, layout, output  # noqa: E402
 from stretto.storage.pieces import pieces  # noqa: E402
 
 LOSSLESS = tuple(np.dtype(name) for name in elements.DTYPES if name != "bfloat16")
@@ -314,6 +315,85 @@ def test_a_forked_child_keeps_no_lock_of_its_parent(path, mode):
     finally:
         os.close(hold), os.close(release)
         os.waitpid(child, 0)
+
+
+@pytest.mark.parametrize("end", (lambda file: file.close(), lambda file: file.__exit__(None, None, None)))
+@pytest.mark.parametrize("mode", "wa")
+def test_a_forked_child_that_closes_the_file_leaves_it_to_its_parent(path, tmp_path, mode, end):
+    stretto.save(path, field(10))
+    file = stretto.open(path, mode)
+    file.add("x", field(10))
+    there = {name: (tmp_path / name).read_bytes() for name in os.listdir(tmp_path)}
+    child = os.fork()
+    if not child:
+        status = 1
+        try:
+            for use in (lambda: file.add("y", field(3)), lambda: file["x"].append(field(3)), file.commit):
+                with pytest.raises(stretto.ArgumentError, match="before this process was forked"):
+                    use()
+            end(file)
+            names = [os.path.realpath(f"/proc/self/fd/{one}") for one in os.listdir("/proc/self/fd")]
+            status = 0 if not file and not any(name.startswith(os.path.realpath(tmp_path)) for name in names) else 2
+        finally:
+            os._exit(status)
+    assert os.waitpid(child, 0)[1] == 0
+    assert {name: (tmp_path / name).read_bytes() for name in os.listdir(tmp_path)} == there
+    for second in "wa":
+        with pytest.raises(stretto.ArgumentError, match="open elsewhere, for writing"):
+            stretto.open(path, second)
+    file.close()
+    assert list(stretto.load(path)) == (["x"] if mode == "w" else ["data", "x"]) and os.listdir(tmp_path) == ["x.stretto"]
+
+
+def test_the_file_that_is_locked_is_the_one_that_is_replaced(path, tmp_path, monkeypatch):
+    stretto.save(path, field(10))
+    lock = output.lock
+
+    def late(descriptor, name):
+        monkeypatch.undo()
+        stretto.save(path, field(20), overwrite=True)
+        lock(descriptor, name)
+
+    monkeypatch.setattr(output, "lock", late)
+    with stretto.open(path, "w") as file:
+        file.add("x", field(5))
+        with pytest.raises(stretto.ArgumentError, match="open elsewhere, for writing"):
+            stretto.open(path, "a")
+    assert list(stretto.load(path)) == ["x"] and os.listdir(tmp_path) == ["x.stretto"]
+
+
+@pytest.mark.parametrize(("mode", "module"), (("a", container), ("w", output)))
+def test_a_file_that_is_another_each_time_is_named(path, tmp_path, monkeypatch, mode, module):
+    stretto.save(path, field(10))
+    before = os.listdir("/proc/self/fd")
+    monkeypatch.setattr(module, "is_at", lambda *_: False)
+    with pytest.raises(stretto.ArgumentError, match=r"x\.stretto is replaced again and again"):
+        stretto.open(path, mode)
+    monkeypatch.undo()
+    assert len(os.listdir("/proc/self/fd")) == len(before) and os.listdir(tmp_path) == ["x.stretto"]
+    with stretto.open(path, "a") as file:  # no lock is left
+        del file
+
+
+@pytest.mark.parametrize("mode", "wx")
+def test_parts_of_another_user_are_asked_for_their_lock(path, tmp_path, monkeypatch, mode):
+    parts, opened = tmp_path / ".x.stretto.part", os.open
+    first = stretto.open(path, mode)
+    first.add("x", field(5))
+
+    def another_user(name, flags, *more, **options):
+        if os.fspath(name) == os.fspath(parts) and flags & os.O_RDWR and not flags & os.O_CREAT:
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), name)
+        return opened(name, flags, *more, **options)
+
+    monkeypatch.setattr(os, "open", another_user)
+    with pytest.raises(stretto.ArgumentError, match="open elsewhere, for writing"):
+        stretto.open(path, mode)
+    first.close()
+    assert list(stretto.load(path)) == ["x"] and os.listdir(tmp_path) == ["x.stretto"]
+    parts.write_text("left by another user")
+    stretto.save(path, field(5), overwrite=True)
+    assert list(stretto.load(path)) == ["data"] and parts.read_text() == "left by another user"
 
 
 def test_parts_of_a_killed_program_are_replaced(path, tmp_path):

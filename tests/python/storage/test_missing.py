@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import stretto as package
+from stretto.storage import missing
 
 MARKS = (-999.0, -9999.0, -99.9, -1.0, 32767.0, 1e10, np.nan)
 BOUNDS = (1e-4, 0.0037, 0.05, 1.0)
@@ -152,6 +153,15 @@ def test_a_suspect_of_a_hundredth_is_told(verb, share, told, tmp_path, stretto):
     for settled in (("--mark", "-9999"), ("--no-marks",)):
         done = stretto.run(verb, tmp_path / "a.npy", "--rel", "1e-3", *settled, *(["--force"] if verb == "compress" else []))
         assert done.returncode == 0 and "far from" not in done.stderr
+
+
+@pytest.mark.parametrize("mark", (-9999.0, 1e10))
+def test_a_suspect_is_found_beside_values_that_are_more_frequent(mark):
+    x = np.random.default_rng(1).gamma(2, 5, 60000)
+    x[:18000], x[18000:27000], x[27000:28800] = 0, mark, 1e20
+    x = np.random.default_rng(2).permutation(x)
+    assert missing.suspect([x[:20000], x[20000:]]) == (mark, 0.15)
+    assert missing.suspect([x[x != mark]]) is None and missing.suspect([]) is None
 
 
 def test_zeros_beside_small_numbers_are_no_suspect(tmp_path, stretto):
