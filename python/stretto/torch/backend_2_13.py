@@ -64,9 +64,11 @@ class StrettoGroup(Collectives, Messages, dist.ProcessGroup):
     merge_remote_group = split_group
 
     def shutdown(self):
+        self._posts.close()
         self._group.free()
 
     def abort(self):
+        self._posts.close()
         self._group.abandon()
 
 

@@ -50,10 +50,12 @@ class StrettoBackend(Collectives, Messages, c10d.Backend):
         return self._group.lane.calls
 
     def shutdown(self):
+        self._posts.close()
         self._group.free()
         _in_use.discard(self)
 
     def abort(self):
+        self._posts.close()
         self._group.abandon()
         _in_use.discard(self)
 

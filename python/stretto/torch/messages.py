@@ -10,10 +10,14 @@ import time
 import torch
 from torch._C import _distributed_c10d as c10d
 
-from stretto.errors import CarrierError, WaitTimeoutError
+from stretto.errors import ArgumentError, CarrierError, WaitTimeoutError
 from stretto.torch import cuda
 from stretto.torch import tensors as memory
 from stretto.torch.work import UNSET
+
+
+# gloo counts whole milliseconds by a clock of its own.
+CLOCKS = 0.01
 
 
 def gloo_group(store, rank, size, timeout):
@@ -26,35 +30,51 @@ def gloo_group(store, rank, size, timeout):
 
 
 class Posts:
-    """Messages on their way to gloo, in their order. The first message between two ranks connects them, and gloo then blocks until the other rank
-    comes, for five times the timeout: so it is handed over on a thread, and the caller waits no longer than it wants."""
+    """Messages on their way to gloo, in their order for each peer. The first message between two ranks connects them, and gloo then blocks until the
+    other rank comes, for five times the timeout: so it is handed over on a thread of that peer, and the caller waits no longer than it wants.
+
+    A message to any rank connects to all. Those of other peers do not wait for it."""
 
     def __init__(self, peers):
         self._peers, self._connected = peers, set()
-        self._lock, self._queue, self._serves = threading.Lock(), collections.deque(), False
+        self._lock, self._queues, self._closed = threading.Lock(), {}, False
 
     def add(self, message):
-        """message.peer: a rank; None for any, which connects to all."""
+        """message.peer: a rank; None for any."""
         with self._lock:
             known = len(self._connected) == self._peers if message.peer is None else message.peer in self._connected
-            if self._serves or not known:
-                self._queue.append(message)
-                if not self._serves:
-                    self._serves = True
-                    threading.Thread(target=self._serve, name="stretto messages", daemon=True).start()
+            if self._closed or message.peer in self._queues or not known:
+                queue = self._queues.get(message.peer)
+                if queue is not None:
+                    queue.append(message)
+                elif not self._closed:
+                    self._queues[message.peer] = collections.deque([message])
+                    threading.Thread(target=self._serve, args=(message.peer,), name="stretto messages", daemon=True).start()
+                else:
+                    message.drop()
                 return
         message.post()
 
-    def _serve(self):
+    def close(self):
+        """Drops what gloo has not got; later messages, too."""
+        with self._lock:
+            self._closed = True
+            waiting = [message for queue in self._queues.values() for message in queue]
+            for queue in self._queues.values():
+                queue.clear()
+        for message in waiting:
+            message.drop()
+
+    def _serve(self, peer):
         while True:
             with self._lock:
-                if not self._queue:
-                    self._serves = False
+                if not self._queues[peer]:
+                    del self._queues[peer]
                     return
-                message = self._queue.popleft()
-            if message.post() and message.peer is not None:
+                message = self._queues[peer].popleft()
+            if message.post() and peer is not None:
                 with self._lock:
-                    self._connected.add(message.peer)
+                    self._connected.add(peer)
 
 
 class Message(c10d.Work):
@@ -70,11 +90,17 @@ class Message(c10d.Work):
         """Whether gloo took it."""
         try:
             self._work = self._start()
-        except RuntimeError as error:
+        except BaseException as error:
             self._error = error
         self._start = None
         self._posted.set()
         return self._error is None
+
+    def drop(self):
+        """Ends it with an error where gloo has not got it: its group is destroyed."""
+        self._error = RuntimeError("the process group was destroyed")
+        self._start = None
+        self._posted.set()
 
     def wait(self, timeout=UNSET):
         limit = self._group.seconds if timeout is None or timeout.total_seconds() <= 0 else timeout.total_seconds()
@@ -83,11 +109,13 @@ class Message(c10d.Work):
             raise self._late(limit)
         if self._error is None:
             try:
-                done = self._work.wait(datetime.timedelta(seconds=max(limit - (time.monotonic() - began), 0.001)))
+                done = self._work.wait(datetime.timedelta(seconds=max(limit - (time.monotonic() - began), CLOCKS)))
             except RuntimeError as error:
-                if time.monotonic() - began >= limit:
+                if time.monotonic() - began >= limit - CLOCKS:
                     raise self._late(limit) from None
                 self._error = error
+        if self._error is not None and not isinstance(self._error, RuntimeError):
+            raise self._error
         if self._error is not None:
             other = "another rank" if self.peer is None else f"rank {self.peer}"
             raise self._group.failed(CarrierError(f"the connection to {other} failed, which may have ended: {self._error}"), self._what) from None
@@ -142,6 +170,8 @@ class Messages:
     def _receive(self, tensors, src, receive):
         """A message to a tensor of CUDA comes to pinned memory, and goes from there when somebody waits for it."""
         tensor = into = memory.single(tensors, "recv")
+        if not tensor.is_contiguous():
+            raise ArgumentError(f"recv into a tensor that is not contiguous (its strides are {tuple(tensor.stride())})")
         arrived = None
         if tensor.is_cuda:
             into = torch.empty(tensor.shape, dtype=tensor.dtype, pin_memory=True)

@@ -21,6 +21,7 @@ from stretto.torch.group import timeout_of
 from stretto.torch.lane import Lane
 
 _numbers = itertools.count()
+_numbering = threading.Lock()
 _used = weakref.WeakKeyDictionary()  # process groups: how many States have averaged a bucket there, in an order that is equal on all ranks
 LANES = 2  # buckets that travel at once: while one ends, and its last messages are awaited, another uses the network
 SMALL = 256  # values: a parameter with fewer is exact where parameters have bounds of their own
@@ -146,9 +147,10 @@ class State:
 
     def begin_bucket(self):
         """Called in the order of the backward pass, which ranks share; States that a rank made and never used do not count."""
-        if self._place is None:
-            group = self._group or dist.group.WORLD
-            self._place = _used[group] = _used.get(group, -1) + 1
+        with _numbering:
+            if self._place is None:
+                group = self._group or dist.group.WORLD
+                self._place = _used[group] = _used.get(group, -1) + 1
         with self._lock:
             self._under_way += 1
 
