@@ -41,6 +41,15 @@ STRETTO_INLINE int first_missing(const Lanes lanes) noexcept {
   return kBlock * b + static_cast<int>(_tzcnt_u32(lanes[b]));
 }
 
+// GCC 12 may spill the mask's 8 or 16 bits and read 32 back, where calls come between (as under ThreadSanitizer): the
+// bits go to a register at once.
+template <class Mask>
+STRETTO_INLINE std::uint32_t bits_of(Mask mask) noexcept {
+  std::uint32_t bits = mask;
+  asm("" : "+r"(bits));
+  return bits;
+}
+
 // The places in a block of values whose sums exceed 2^34 (2^54), which have no code; they get 0.
 struct MissingBits {
   __m512i some, all;  // bits set in some, and in all such values
@@ -59,7 +68,7 @@ STRETTO_INLINE std::uint32_t quantise_filled_block16(const float* x, const Grid<
     found.some = _mm512_mask_or_epi32(found.some, here, found.some, bits);
     found.all = _mm512_mask_and_epi32(found.all, here, found.all, bits);
     s[k] = _mm512_mask_mov_epi32(s[k], here, _mm512_castps_si512(magic));
-    none |= static_cast<std::uint32_t>(here) << (16 * k);
+    none |= bits_of(here) << (16 * k);
   }
   range.take(s[0], s[1]);
   _mm512_store_si512(q, pack16(s[0], s[1]));
@@ -79,7 +88,7 @@ STRETTO_INLINE std::uint32_t quantise_filled_block16(const double* x, const Grid
     found.some = _mm512_mask_or_epi64(found.some, here, found.some, bits);
     found.all = _mm512_mask_and_epi64(found.all, here, found.all, bits);
     s[k] = _mm512_mask_mov_epi64(s[k], here, _mm512_castpd_si512(magic));
-    none |= static_cast<std::uint32_t>(here) << (8 * k);
+    none |= bits_of(here) << (8 * k);
   }
   range.take(s[0], s[1]);
   range.take(s[2], s[3]);
@@ -137,8 +146,7 @@ STRETTO_INLINE void find_changes(const Lanes lanes, ExceptionChanges* changes) n
   const __m512i place = _mm512_load_si512(kFillTables.place);
   std::uint16_t* at = changes->at;
   *at++ = 0;
-  for (std::uint32_t left = _mm512_test_epi32_mask(d0, d0) | static_cast<std::uint32_t>(_mm512_test_epi32_mask(d1, d1))
-                                                                 << 16;
+  for (std::uint32_t left = bits_of(_mm512_test_epi32_mask(d0, d0)) | bits_of(_mm512_test_epi32_mask(d1, d1)) << 16;
        left; left &= left - 1) {
     const auto b = static_cast<int>(_tzcnt_u32(left));
     const __m512i places = _mm512_add_epi16(place, _mm512_set1_epi16(static_cast<short>(32 * b)));
