@@ -240,6 +240,7 @@ int main() {
     leaves(*c);
     barrier(*c);
     for (int round = 0; round < 40; ++round) ends_alone(*c);
+    barrier(*c);
     one_breaks(*c);
   }
   if (me.rank == 0) stretto::carrier::clean_up(*store, session);

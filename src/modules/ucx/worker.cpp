@@ -137,8 +137,8 @@ ucs_status_ptr_t UcxWorker::send_marker(ucp_ep_h endpoint, bool at_once) noexcep
   return ucp_.am_send_nbx(endpoint, marker, nullptr, 0, nullptr, 0, &how);
 }
 
-// Settings of UCX, its logs, and memory of devices (in UCX 1.13) can forbid that. To itself a rank can always send
-// otherwise.
+// A rank can send to itself once that connection is made, unless settings of UCX, its logs, or memory of devices (in UCX
+// 1.13) forbid messages that leave at once.
 bool UcxWorker::sends_at_once() noexcept {
   ucp_ep_h own = nullptr;
   return reach(rank_, &own) != Status::ok || UCS_PTR_STATUS(send_marker(own, true)) != UCS_ERR_NO_RESOURCE;
@@ -146,17 +146,22 @@ bool UcxWorker::sends_at_once() noexcept {
 
 bool UcxWorker::has_left() noexcept {
   if (held_.empty()) return true;
-  const bool may_force = unsure_since_ == Clock::time_point() ? true : sends_at_once();
   std::erase_if(held_, [&](Held& h) {
     Peer& p = peers_[static_cast<std::size_t>(h.rank)];
     ucp_ep_h endpoint = nullptr;
     if (h.request) {
       if (ucp_.request_check_status(h.request) == UCS_INPROGRESS) return false;
       ucp_.request_free(h.request);
-    } else if (p.status == UCS_OK && reach(h.rank, &endpoint, h.connection) == Status::ok) {
-      const ucs_status_ptr_t answer = send_marker(endpoint, may_force);
-      if (UCS_PTR_IS_PTR(answer)) h.request = answer;
-      if (h.request || UCS_PTR_STATUS(answer) == UCS_ERR_NO_RESOURCE) return false;
+      return true;
+    }
+    if (p.status == UCS_OK && reach(h.rank, &endpoint, h.connection) == Status::ok) {
+      const ucs_status_ptr_t answer = send_marker(endpoint, at_once_);
+      if (UCS_PTR_IS_PTR(answer)) {
+        h.request = answer;
+        p.held[h.connection] = false;  // later bytes have a marker of their own
+        return false;
+      }
+      if (UCS_PTR_STATUS(answer) == UCS_ERR_NO_RESOURCE) return false;
       p.has_sent |= !answer && h.connection == 0;
     }
     p.held[h.connection] = false;
@@ -168,12 +173,22 @@ bool UcxWorker::has_left() noexcept {
   }
   progress_senders();
   const Clock::time_point now = Clock::now();
-  if (unsure_since_ == Clock::time_point()) unsure_since_ = now;
-  // Messages that may wait can wait for an answer of a peer that has ended its call. What they follow leaves then with
-  // the next call.
-  const bool unsure = !may_force && now - unsure_since_ > longest_unsure;
-  if (unsure) forget_held();
-  return unsure;
+  if (unsure_since_ == Clock::time_point()) {
+    unsure_since_ = now;
+    sent_to_itself_ = false;
+  }
+  if (now - unsure_since_ < longest_unsure) return false;
+  if (at_once_) {  // a full socket, or UCX sends nothing at once
+    sent_to_itself_ = sent_to_itself_ || sends_at_once();
+    if (sent_to_itself_ || now - unsure_since_ < 2 * longest_unsure) return false;
+    at_once_ = false;
+    unsure_since_ = now;
+    return false;
+  }
+  // A message that may wait can wait for an answer of a peer that has ended its call. What it follows leaves then with the
+  // next call.
+  forget_held();
+  return true;
 }
 
 void UcxWorker::forget_held() noexcept {
