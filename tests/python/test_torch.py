@@ -20,10 +20,13 @@ import needs_torch  # noqa: F401
 PROGRAMS = pathlib.Path(__file__).with_name("torch_programs")
 
 
-def become(program, arguments, settings, out):
-    """Runs the program in this process, which is a fork, and ends."""
+def become(program, arguments, settings, out, port):
+    """Runs the program in this process, which is a fork, and ends. The port of the store comes through a pipe, if there is one."""
     status = 1
     try:
+        if port:
+            os.close(port[1])
+            settings["MASTER_PORT"] = str(int(os.read(port[0], 5)))
         os.dup2(out, 1)
         os.dup2(out, 2)
         sys.stdout, sys.stderr = open(1, "w", closefd=False), open(2, "w", closefd=False)  # noqa: SIM115
@@ -48,7 +51,7 @@ def become(program, arguments, settings, out):
 class Rank:
     """A rank that is running, and the file of all that it says."""
 
-    def __init__(self, path, program, *arguments, **settings):
+    def __init__(self, path, program, *arguments, port=None, **settings):
         os.environ["OMP_NUM_THREADS"] = "1"
         import torch._dynamo  # noqa: F401  which DDP imports
         import torch.distributed.fsdp  # noqa: F401
@@ -58,7 +61,7 @@ class Rank:
         sys.stdout.flush()
         self.process = os.fork()
         if self.process == 0:
-            become(program, arguments, settings, out)
+            become(program, arguments, settings, out, port)
         os.close(out)
 
     def ended(self):
@@ -81,12 +84,18 @@ def words_of(started, seconds, *, together):
 
 
 def ranks(size, here, program, *arguments, seconds=240, **settings):
-    """What `size` ranks of the program said, which find each other by the environment that torchrun sets; every one says fine."""
+    """What `size` ranks of the program said, which find each other by the environment that torchrun sets; every one says fine. They are forked
+    before the store, whose thread may hold a lock of the C library at any time: a fork would keep that lock for ever."""
     import torch.distributed
-    store = torch.distributed.TCPStore("localhost", 0, is_master=True, wait_for_workers=False)
-    shared = {"MASTER_ADDR": "localhost", "MASTER_PORT": str(store.port), "TORCHELASTIC_USE_AGENT_STORE": "True", "TORCHELASTIC_RESTART_COUNT": "0",
+    shared = {"MASTER_ADDR": "localhost", "TORCHELASTIC_USE_AGENT_STORE": "True", "TORCHELASTIC_RESTART_COUNT": "0",
               "WORLD_SIZE": str(size), "LOCAL_WORLD_SIZE": str(size), **settings}
-    said = words_of([Rank(here / f"said{rank}", program, *arguments, RANK=str(rank), LOCAL_RANK=str(rank), **shared) for rank in range(size)], seconds, together=True)
+    port = os.pipe()
+    started = [Rank(here / f"said{rank}", program, *arguments, port=port, RANK=str(rank), LOCAL_RANK=str(rank), **shared) for rank in range(size)]
+    store = torch.distributed.TCPStore("localhost", 0, is_master=True, wait_for_workers=False)
+    os.write(port[1], b"%05d" % store.port * size)
+    said = words_of(started, seconds, together=True)
+    for one in port:
+        os.close(one)
     assert all("fine" in words.splitlines() for words in said), said
     return "".join(said)
 
