@@ -17,6 +17,8 @@ using namespace call;
 
 namespace {
 
+constexpr std::size_t often_sampled = std::size_t{256} << 10;  // bytes: a sample is a sixteenth at most
+
 // A bound allows streams, or a payload of streams requests them for lossless types. A forced native collective moves
 // raw values, unless it is the node's and a payload is forced with it.
 bool may_compress(const Call& c) noexcept {
@@ -99,8 +101,9 @@ Decision Selector::decide(const Call& call, Support support) noexcept {
         needs.range = rounded;
       } else {
         const std::optional<Shrinks> known = ratios_.recall(call, bytes);
-        needs.sample = o.check || !known;
         d.shrinks = known.value_or(usual_ratios);
+        needs.sample = !known || (o.check && samples_again(call, bytes, support, d.shrinks));
+        d.recalled = o.check && !needs.sample;
         d.ratio = d.shrinks.fixed;
         needs.range = rounded || (needs.range && (needs.sample || may_stream(d.shrinks)));
       }
@@ -111,6 +114,12 @@ Decision Selector::decide(const Call& call, Support support) noexcept {
     d.known = false;
   }
   return d;
+}
+
+// A sample of a short vector takes as long as its stream. Trials of dense streams go with samples.
+bool Selector::samples_again(const Call& call, std::size_t bytes, Support support, const Shrinks& known) {
+  return bytes >= often_sampled || ratios_.is_due(call, bytes) ||
+         choices_.choose(call, bytes, {true}, known, support).coding == codec::Coding::dense;
 }
 
 void Selector::choose(const Call& call, std::size_t bytes, Streaming streaming, Support support, Decision* d) {
@@ -220,7 +229,7 @@ void Selector::learn(const Call& call, std::uint64_t nanoseconds) noexcept {
 }
 
 void Selector::remember(const Call& call, const Shrinks& ratios) noexcept {
-  if (ratios.fixed > 0 && !call.nonblocking) ratios_.remember(call, vector_bytes(call, ranks_), ratios);
+  if (!call.nonblocking) ratios_.remember(call, vector_bytes(call, ranks_), ratios);
 }
 
 }  // namespace stretto::select

@@ -28,7 +28,7 @@ class Selector {
   // invalid_argument, unsupported or invalid_bound. Only out_of_memory may be local.
   Status complete(const Call& call, const Agreement& agreed, Support support, Decision* decision) noexcept;
 
-  // On which the ranks of a blocking call agreed, for later calls without an agreement. 0: none.
+  // On which the ranks of a blocking call agreed, for later calls. 0: they took no sample.
   void remember(const Call& call, const call::Shrinks& ratios) noexcept;
 
   // CodingTrials: of calls whose decision has `trial`.
@@ -46,6 +46,7 @@ class Selector {
   const Ratios& ratios() const noexcept { return ratios_; }
 
  private:
+  bool samples_again(const Call& call, std::size_t bytes, Support support, const call::Shrinks& known);
   void choose(const Call& call, std::size_t bytes, Streaming streaming, Support support, Decision* decision);
   Status settle(const Call& call, const Agreement& agreed, Support support, std::size_t bytes, Decision* decision);
 

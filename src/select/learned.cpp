@@ -24,9 +24,18 @@ std::optional<call::Shrinks> Ratios::recall(const call::Call& call, std::size_t 
 void Ratios::remember(const call::Call& call, std::size_t bytes, const call::Shrinks& ratios) noexcept {
   const std::uint64_t key = key_of(call, bytes);
   Entry& e = entries_[key % entries_.size()];
-  if (e.key == key && e.ratios == ratios) return;
-  e = {key, ratios};
-  ++changes_;
+  if (!(ratios.fixed > 0)) {
+    if (e.key == key) ++e.calls;
+    return;
+  }
+  if (e.key != key || !(e.ratios == ratios)) ++changes_;
+  e = {key, ratios, 0};
+}
+
+bool Ratios::is_due(const call::Call& call, std::size_t bytes) const noexcept {
+  const std::uint64_t key = key_of(call, bytes);
+  const Entry& e = entries_[key % entries_.size()];
+  return e.key != key || e.calls + 1 >= calls_per_sample;
 }
 
 codec::Coding CodingTrials::next(const call::Call& call, std::size_t bytes, bool* measured) noexcept {

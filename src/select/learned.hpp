@@ -19,8 +19,12 @@ std::uint64_t key_of(const call::Call& call, std::size_t bytes) noexcept;
 // ratios.
 class Ratios {
  public:
+  static constexpr std::uint32_t calls_per_sample = 16;
+
   std::optional<call::Shrinks> recall(const call::Call& call, std::size_t bytes) const noexcept;
-  void remember(const call::Call& call, std::size_t bytes, const call::Shrinks& ratios) noexcept;
+  void remember(const call::Call& call, std::size_t bytes, const call::Shrinks& ratios) noexcept;  // of 0: no sample
+  // Whether calls_per_sample calls have gone by since the ratios were agreed, with this one.
+  bool is_due(const call::Call& call, std::size_t bytes) const noexcept;
 
   std::uint64_t changes() const noexcept { return changes_; }
 
@@ -28,6 +32,7 @@ class Ratios {
   struct Entry {
     std::uint64_t key = 0;
     call::Shrinks ratios;
+    std::uint32_t calls = 0;  // without a sample since
   };
   std::array<Entry, 64> entries_;
   std::uint64_t changes_ = 0;

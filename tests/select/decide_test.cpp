@@ -264,6 +264,32 @@ TEST(Selector, WhatIsCutForTheHostsMessagesIsNotCutForADevice) {
   }
 }
 
+TEST(Selector, ShortCallsTakeASampleSeldomLongOnesAndDenseOnesAlways) {
+  struct Case {
+    std::size_t count;
+    int check;
+    double dense;  // ratio of dense streams; of fixed ones 8
+    bool again;
+  };
+  for (const Case& each : {Case{32 * kib, 1, 8, false}, Case{32 * kib, 0, 8, false}, Case{64 * kib, 1, 8, true},
+                           Case{64 * kib, 0, 8, false}, Case{32 * kib, 1, 16, true}}) {
+    SCOPED_TRACE(testing::Message() << each.count << " values, check " << each.check << ", " << each.dense);
+    model::Profile profile = model::built_in();
+    profile.links[static_cast<std::size_t>(topology::Distance::network)] = {{0, 3e-5, 8e-9, 0}};
+    Selector selector(std::make_shared<SharedChooser>(profile, topology::Topology::regular(2, 1)), 2, 1 << 20);
+    Call c = allreduce(each.count, 1e-3);
+    c.settings.options.check = each.check;
+    EXPECT_TRUE(selector.decide(c, {}).needs.sample);
+    selector.remember(c, {8, each.dense});
+    const Decision again = selector.decide(c, {});
+    EXPECT_EQ(again.needs.sample, each.again);
+    EXPECT_EQ(again.made, !each.again);
+    EXPECT_EQ(again.recalled, each.check && !each.again) << "a prepared call would take no sample again";
+    for (std::uint32_t call = 2; call <= Ratios::calls_per_sample; ++call) selector.remember(c, {});
+    EXPECT_EQ(selector.decide(c, {}).needs.sample, each.check != 0);
+  }
+}
+
 TEST(Selector, StreamsAreDenseWhereTheLinkIsSlowAndTheGainIsLarge) {
   model::Profile slow = model::built_in();
   slow.links[static_cast<std::size_t>(topology::Distance::network)] = {{0, 3e-5, 8e-8, 0}};  // 100 Mb/s
@@ -296,6 +322,17 @@ TEST(Ratios, AreRememberedForCallsLikeTheirs) {
   ratios.remember(c, 1000, seen);
   EXPECT_EQ(ratios.recall(c, 1000), seen);
   EXPECT_EQ(ratios.recall(c, 2000), std::nullopt);
+  EXPECT_TRUE(ratios.is_due(c, 2000)) << "unknown";
+  for (std::uint32_t call = 2; call <= Ratios::calls_per_sample; ++call) {
+    EXPECT_FALSE(ratios.is_due(c, 1000)) << call;
+    ratios.remember(c, 1000, {});
+  }
+  EXPECT_EQ(ratios.recall(c, 1000), seen);
+  EXPECT_TRUE(ratios.is_due(c, 1000));
+  const std::uint64_t changes = ratios.changes();
+  ratios.remember(c, 1000, seen);
+  EXPECT_FALSE(ratios.is_due(c, 1000));
+  EXPECT_EQ(ratios.changes(), changes);
   c.settings.options.bound = 1e-4;
   EXPECT_EQ(ratios.recall(c, 1000), std::nullopt);
 }
