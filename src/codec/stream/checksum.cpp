@@ -30,8 +30,8 @@ std::uint32_t by_table(std::uint32_t c, const std::uint8_t* p, std::size_t n) no
 }
 
 #if defined(__x86_64__)
-__attribute__((target("sse4.2"))) std::uint32_t by_instruction(std::uint32_t c, const std::uint8_t* p,
-                                                               std::size_t n) noexcept {
+__attribute__((target("sse4.2,crc32"))) std::uint32_t by_instruction(std::uint32_t c, const std::uint8_t* p,
+                                                                     std::size_t n) noexcept {
   std::uint64_t v = c;
   for (; n >= 8; n -= 8, p += 8) v = __builtin_ia32_crc32di(v, load<std::uint64_t>(p));
   c = static_cast<std::uint32_t>(v);
