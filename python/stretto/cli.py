@@ -162,6 +162,8 @@ def run(command: List[str] = typer.Argument(..., metavar="PROGRAM [ARGUMENT]..."
     check_carrier(carrier)
     if emulate:
         run_.check_emulated(carrier, print_)
+    for remark in run_.unread_variables(carrier):
+        err.print(f"stretto: {remark}", markup=False, soft_wrap=True)
     if carrier == "ucx":
         run_.check_over_ucx(bound=bound, bound_moves=bound_moves, ignore_above=ignore_above, rules=rules, report=report or report_to, profile=profile, arena=arena,
                              comm_cores=comm_cores)

@@ -4,6 +4,8 @@
 import json
 import os
 import pathlib
+import re
+import shlex
 import socket
 import subprocess
 import tempfile
@@ -417,6 +419,19 @@ class Answers(unittest.TestCase):
         for row in r["rows"]:
             self.assertGreater(row["seconds"], 0)
             self.assertEqual(row["walked"], 32)
+
+    def test_the_page_explains_every_system_and_its_commands_answer(self):
+        page = (pathlib.Path(__file__).resolve().parents[2] / "docs" / "model.md").read_text(encoding="utf-8")
+        rows = re.findall(r"^\| (`.*?`) \|", page, re.MULTILINE)
+        explained = {name for row in rows for name in re.findall(r"`([a-z0-9-]+)`", row)}
+        systems = {row["system"] for row in result("simulate", "weak", "-n", 8, "--bytes", "16M")["rows"]}
+        self.assertEqual(systems - explained, set())
+        blocks = "\n".join(re.findall(r"^```\n(.*?)^```", page, re.MULTILINE | re.DOTALL)).replace("\\\n", "")
+        commands = re.findall(r"^(?:stretto|stretto-model) ((?:explain|predict|simulate|plan) .*)$", blocks, re.MULTILINE)
+        self.assertEqual({command.split()[0] for command in commands}, {"explain", "predict", "simulate", "plan"})
+        for command in commands:
+            status, _, said = run(*shlex.split(command))
+            self.assertEqual(status, 0, f"{command}: {said}")
 
     def test_every_shipped_profile_answers(self):
         for p in result("profiles"):

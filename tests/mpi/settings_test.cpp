@@ -157,6 +157,7 @@ TEST(Variables, WhoseNameIsASlipAwayFromOneOfOursAreNamedWithIt) {
   for (const auto& [name, meant] :
        std::map<std::string_view, std::string>{{"STRETTO_BONUD", "STRETTO_BOUND"},
                                                {"STRETTO_RULE", "STRETTO_RULES"},
+                                               {"STRETTO_COMM_CORE", "STRETTO_COMM_CORES"},
                                                {"STRETTO_REPORTS", "STRETTO_REPORT"},
                                                {"STRETTO_REPRODUCABEL", "STRETTO_REPRODUCIBLE"}}) {
     EXPECT_NE(slip_in(name).find("is " + meant + " meant"), std::string::npos) << name << slip_in(name);

@@ -6,7 +6,7 @@ import shutil
 import sys
 
 from stretto import files, model
-from stretto.launch import emulate, programs
+from stretto.launch import emulate, programs, variables
 from stretto.errors import Failure
 
 DIRECTORY = ("wdir", "wd", "chdir", "hostfile", "machinefile", "f")  # options of launchers that lead to another directory or host
@@ -69,6 +69,11 @@ def check_profile(name):
         model.run(["profiles", name])
     except Failure as failure:
         raise Failure(f"--profile {name}: {failure}") from None
+
+
+def unread_variables(carrier):
+    """What is said of variables that nothing reads. Of those an unchanged program's library warns itself of, once it runs, nothing is said here."""
+    return [variables.said(name, nearest) for name, nearest, by_library in variables.unknown() if carrier != "mpi" or not by_library]
 
 
 def check_report(file):

@@ -4,7 +4,7 @@ import json
 import subprocess
 
 from stretto import units
-from stretto.launch import over_ucx, programs
+from stretto.launch import over_ucx, programs, variables
 from stretto.machine import measuring
 from stretto.errors import Failure
 from stretto.machine.tune import new_table
@@ -22,7 +22,7 @@ def examine(mpirun=None, hosts=None, ranks=None):
     reports = [json.loads(line) for line in out.splitlines() if line.startswith("{")]
     if reports:
         measuring.check_ranks(ranks, [len(report["ranks"]) for report in reports])
-        reports[0]["advice"] = advice(reports[0])
+        reports[0]["advice"] = advice(reports[0]) + unread_variables()
         return reports[0]
     raise Failure(measuring.complaint(argv, status, err.splitlines(), "examination"), status=1)
 
@@ -65,6 +65,11 @@ def advice(report):
         found.append({"host": None, "what": f"the profile cannot be used: {report['profile']['reason']}",
                       "how": "mend STRETTO_PROFILE, or unset it"})
     return found
+
+
+def unread_variables():
+    return [{"host": None, "what": variables.said(name, nearest), "how": f"set {nearest}, if it was meant, or unset {name}"}
+            for name, nearest, _ in variables.unknown()]
 
 
 def usable(host, access):

@@ -24,7 +24,7 @@ BINS = 101
 class Figures:
     """How far two arrays of one shape are apart. Errors are other - original, of elements that are finite in both; of complex ones of each part.
 
-    Fill values, those of 1e15 and more in the original, count in the largest error alone.
+    Fill values, those of 1e15 and more in the original and marks of missing data that one of the files names, count in the largest error alone.
     """
 
     name: str
@@ -117,12 +117,22 @@ def _like(one, other, box):
     return other.read((slice(first, first + count),))
 
 
+def _is_data(one, other, x):
+    """Where numbers of `one` are data: neither marks of missing data that one of the files names, nor of 1e15 and more."""
+    named = np.asarray([*one.marks, *other.marks], np.float64)
+    with np.errstate(all="ignore"):
+        marks = named.astype(np.empty(0, one.dtype).real.dtype).astype(x.dtype)
+    if one.dtype.kind in "biu":
+        marks = marks[marks == named]  # no integer equals another mark
+    return (np.abs(x) < FILL) & ~np.isin(x, marks)
+
+
 def _both(one, other, tell):
     """(box, original, other, where both are finite, where they are data besides) of each piece."""
     for box in one.boxes():
         x, y = _numbers(one.read(box)), _numbers(_like(one, other, box))
         there = np.isfinite(x) & np.isfinite(y)
-        yield box, x, y, there, there & (np.abs(x) < FILL)
+        yield box, x, y, there, there & _is_data(one, other, x)
         tell(x.size // _parts(one) * one.dtype.itemsize)
 
 
@@ -226,7 +236,9 @@ def _pictured(one, other):
         first = (shape[-2] - rows) // 2
         box, image = (*(slice(i, i + 1) for i in places), slice(first, first + rows)), (rows, columns)
         text = f"[{', '.join([*map(str, places), ':' if rows == shape[-2] else f'{first}:{first + rows}', ':'])}]"
-    return tuple(_numbers(values).reshape(image) for values in (one.read(box), _like(one, other, box))), text
+    x, y = (_numbers(values).reshape(image) for values in (one.read(box), _like(one, other, box)))
+    x[~_is_data(one, other, x)] = np.nan
+    return (x, y), text
 
 
 def as_json(found):

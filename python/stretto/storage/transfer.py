@@ -68,7 +68,7 @@ class Bounds:
                 return name, None if bound == "exact" else (kind, check(f"--bound {text}", float(value)))
         except ValueError:
             pass
-        raise Failure(f"--bound {text!r} is none; it takes NAME=abs:0.01, NAME=rel:1e-3 or NAME=exact")
+        raise Failure(f"--bound {text!r} is none; it takes NAME=abs:0.01, NAME=rel:1e-3 or NAME=exact, and a bound of all arrays is --abs 0.01 or --rel 1e-3")
 
     def of(self, variable):
         """("abs", value), ("rel", value) or None for an exact array."""

@@ -10,10 +10,12 @@ namespace stretto::mpi {
 namespace {
 
 constexpr std::string_view prefix = "STRETTO_";
-constexpr std::array<std::string_view, 22> known = {
-    "ARENA_MIN", "ARENA_REPORT", "ARENA_SIZE",    "BOUND", "BOUND_MOVES", "CODEC_THREADS", "CUDA_PLUGIN", "DATA_DIR",
-    "HIERARCHY", "IGNORE_ABOVE", "FIRST_PROCESS", "HOST",  "LEVELS",      "LIBEXEC",       "NODE",        "PROFILE",
-    "REPORT",    "REPRODUCIBLE", "RULES",         "SPLIT", "TIMEOUT",     "WAIT"};
+constexpr std::array<std::string_view, 35> known = {
+    "ARENA_MIN",   "ARENA_REPORT", "ARENA_SIZE",   "BOUND",          "BOUND_MOVES",  "CODEC_THREADS", "COMM_CORES",
+    "CONNECTIONS", "CUDA_PLUGIN",  "DATA_DIR",     "DEVICE_CARRIER", "DEVICE_CODES", "DEVICE_MPI",    "FIRST_PROCESS",
+    "HIERARCHY",   "HOST",         "IGNORE_ABOVE", "LEVELS",         "LIBEXEC",      "LINK_GBIT",     "MODULES",
+    "NAME",        "NCCL",         "NODE",         "PROFILE",        "RANK",         "REPORT",        "REPRODUCIBLE",
+    "RULES",       "SIZE",         "SPLIT",        "STORE",          "TIMEOUT",      "UCX",           "WAIT"};
 
 std::size_t slips(std::string_view a, std::string_view b) {
   std::vector<std::vector<std::size_t>> d(a.size() + 1, std::vector<std::size_t>(b.size() + 1));

@@ -5,6 +5,7 @@ import importlib.machinery
 import importlib.util
 import io
 import json
+import os
 
 import pytest
 from rich.console import Console
@@ -248,6 +249,18 @@ def test_a_rank_that_fails_is_named(stretto):
     launcher = examined_by(stretto, 'echo "stretto-doctor: rank 1 on node7: no memory" >&2\nexit 1\n')
     said = stretto.refused("doctor", "--mpirun", launcher, status=1)
     assert "the examination failed (status 1): rank 1 on node7: no memory" in said
+
+
+def test_a_variable_that_nothing_reads_is_named_with_the_nearest(stretto):
+    (stretto.home / "report").write_text(json.dumps(HEALTHY) + "\n", encoding="utf-8")
+    launcher = examined_by(stretto, f'cat "{stretto.home}/report"\n')
+    for name in [name for name in os.environ if name.startswith("STRETTO_") and name != "STRETTO_LIBEXEC"]:
+        stretto.monkeypatch.delenv(name)
+    assert json.loads(stretto.succeeds("doctor", "--mpirun", launcher, "--json"))["advice"] == []
+    stretto.set("STRETTO_BONUD", "rel:1e-4")
+    advice, = json.loads(stretto.succeeds("doctor", "--mpirun", launcher, "--json"))["advice"]
+    assert advice["what"] == "STRETTO_BONUD is no variable of stretto's, and without effect; the nearest is STRETTO_BOUND"
+    assert "STRETTO_BONUD is no variable" in stretto.succeeds("doctor", "--mpirun", launcher)
 
 
 def test_both_ends_of_a_long_complaint_are_repeated(stretto):

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from stretto.errors import Failure
-from stretto.launch import emulate, programs
+from stretto.launch import emulate, programs, variables
 
 OPENMPI = '[ "$1" = --version ] && echo "mpirun (Open MPI) 5.0.11" && exit\n'
 MPICH = '[ "$1" = --version ] && echo "HYDRA build" && exit\n'
@@ -196,6 +196,37 @@ def test_settings_of_the_shell_hold_on_all_hosts(stretto, libraries):
     assert "-x STRETTO_BOUND=abs:1" in line
     assert "-x STRETTO=0" in line
     assert "STRETTO_BOUND=rel:1e-3" in printed(stretto, OPENMPI, "--bound", "rel:1e-3", "./app")
+
+
+SETTING = re.compile(r'(?<!stretto, )"STRETTO_([A-Z_]+)"')
+SAID = {"IN_PLACE"}  # in an error, as the header's name of a buffer
+
+
+def test_known_variables_are_those_that_the_sources_read():
+    """In the library, its modules, the programs and the package; and the list of the profiling library, which warns of slips, is equal."""
+    root = programs.CHECKOUT
+    read = set()
+    for directory in ("src", "apps", "filters", "python"):
+        for file in (root / directory).rglob("*"):
+            if file.suffix in (".cpp", ".hpp", ".py") and file.name != "variables.py":
+                read.update(SETTING.findall(file.read_text(encoding="utf-8")))
+    benches = {name for file in (root / "bench").rglob("*.py") for name in SETTING.findall(file.read_text(encoding="utf-8"))}
+    assert read - SAID - set(variables.KNOWN) == set()
+    assert set(variables.KNOWN) - read - benches == set()
+    own = re.search(r"known = \{(.*?)\};", (root / "src/mpi/settings/variables.cpp").read_text(encoding="utf-8"), re.DOTALL)[1]
+    assert tuple(re.findall(r'"([A-Z_]+)"', own)) == variables.KNOWN == tuple(sorted(variables.KNOWN))
+
+
+def test_a_variable_that_nothing_reads_is_told_before_the_start(stretto, libraries):
+    assert variables.unknown({"STRETTO": "0", "STRETTO_BOUND": "", "STRETT_BOUND": "", "PATH": ""}) == []
+    assert variables.unknown(["STRETTO_BONUD", "STRETTO_SLEEPING"]) == [("STRETTO_BONUD", "STRETTO_BOUND", True), ("STRETTO_SLEEPING", "STRETTO_LEVELS", False)]
+    stretto.set("STRETTO_WAITING", "sleep")
+    stretto.set("STRETTO_BONUD", "rel:1e-4")
+    launcher = stretto.executable("mpirun", OPENMPI)
+    said = "is no variable of stretto's, and without effect; the nearest is"
+    shown = stretto.run("run", "--print", "--mpirun", launcher, "./app").stderr
+    assert f"stretto: STRETTO_WAITING {said} STRETTO_WAIT" in shown and "BONUD is no" not in shown  # which the library tells at MPI_Init
+    assert f"stretto: STRETTO_BONUD {said} STRETTO_BOUND" in stretto.run("run", "--print", "--mpirun", launcher, "--carrier", "ucx", "./app").stderr
 
 
 def test_a_former_preload_is_kept(stretto, libraries):

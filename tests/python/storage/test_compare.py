@@ -3,6 +3,7 @@
 import json
 import math
 import re
+import types
 
 import numpy as np
 import pytest
@@ -72,6 +73,31 @@ def test_fill_values_and_nan_are_no_data(stretto):
     found = figures(stretto, x, y)
     assert (found["compared"], found["differing"]) == (600 - 90 - 1 - 1, 1) and found["rmse"] == pytest.approx(0.5) and found["span"] == pytest.approx(200, rel=0.01)
     assert found["autocorrelation"] == [] or all(map(math.isfinite, found["autocorrelation"]))
+
+
+@pytest.mark.parametrize("dtype, mark", (("float32", -99.9), ("float64", -999.0), ("complex64", -99.9)))
+def test_marks_of_missing_data_are_no_data(stretto, dtype, mark):
+    x = field(20, 30).astype(dtype)
+    missing = np.arange(600).reshape(20, 30) % 5 == 0
+    np.save(stretto.home / "x.npy", np.where(missing, np.array(mark).astype(dtype), x))
+    stretto.succeeds("compress", "x.npy", "--mark", mark, "--abs", 0.5)
+    found, = json.loads(stretto.succeeds("compare", "x.npy", "x.stretto", "--json"))
+    parts = [x[~missing].real, x[~missing].imag] if dtype == "complex64" else [x[~missing]]
+    low, high = min(part.min() for part in parts), max(part.max() for part in parts)
+    assert found["span"] == pytest.approx(float(high) - float(low)) and found["differing"] == 0
+    # The imaginary part of a mark is 0 here.
+    assert found["compared"] == 480 + 600 * (dtype == "complex64")
+    with library.open(stretto.home / "x.stretto") as file:
+        other = file["x"][:].copy()
+    other[0, 5] += 7  # is missing in x
+    np.save(stretto.home / "y.npy", other)
+    assert json.loads(stretto.succeeds("compare", "x.stretto", "y.npy", "--json"))[0]["where"] == [0, 5]  # a mark that is lost is an error
+
+
+def test_a_mark_that_no_integer_equals_leaves_integers_data():
+    x = np.array([-99, -999, 5], np.int16)
+    one, other = (types.SimpleNamespace(dtype=x.dtype, marks=marks) for marks in ([-99.9, 1e10], [-999.0]))
+    assert compare._is_data(one, other, x.astype(np.float64)).tolist() == [True, False, True]
 
 
 def test_equal_arrays_have_no_error(stretto):

@@ -286,6 +286,7 @@ def test_decompressing_never_replaces_its_input(stretto):
     (lambda p: np.save(p / "x.npy", field(9)), ("compress", "x.npy", "--abs", "-1"), "--abs is -1", 2),
     (lambda p: np.save(p / "x.npy", field(9)), ("compress", "x.npy", "--abs", "1", "--exact"), "exclude each other", 2),
     (lambda p: np.save(p / "x.npy", field(9)), ("compress", "x.npy", "--bound", "x=most:1"), "--bound 'x=most:1' is none", 2),
+    (lambda p: np.save(p / "x.npy", field(9)), ("compress", "x.npy", "--bound", "abs:1"), "a bound of all arrays is --abs 0.01 or --rel 1e-3", 2),
     (lambda p: np.save(p / "x.npy", field(9)), ("compress", "x.npy", "--abs", "1", "--bound", "y=abs:1"), "--bound names 'y'", 2),
     (lambda p: np.save(p / "x.npy", np.arange(9)), ("compress", "x.npy", "--bound", "x=abs:1"), "int64 is lossless", 2),
     (lambda p: np.save(p / "x.npy", np.array([{}]), allow_pickle=True), ("compress", "x.npy", "--abs", "1"), "holds object", 2),
