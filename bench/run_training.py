@@ -13,6 +13,7 @@ import pathlib
 import statistics
 import subprocess
 import sys
+import tempfile
 
 from places import SKIPPED, NotPermitted, busy_cores, place, skip
 
@@ -22,13 +23,14 @@ LIMIT = 600  # seconds after which a run counts as hung
 NAMES = {"openmpi": "Open MPI", "mpich": "MPICH"}
 
 
-def ways(hosts):
-    """name: settings of the ranks."""
+def ways(hosts, rules):
+    """name: settings of the ranks. `rules`: a file that forces a ring."""
     library = pathlib.Path(os.environ["BUILD"]) / "src" / "mpi" / "libstretto_mpi.so"
     preload = {"LD_PRELOAD": str(library)}
     found = {"alone": {}, "exact": preload}
     if hosts > 1:
         found["rel:1e-4"] = {**preload, "STRETTO_BOUND": "rel:1e-4"}
+        found["ring"] = {**preload, "STRETTO_RULES": rules}  # exact, by stretto's ring
     return found
 
 
@@ -41,10 +43,14 @@ def measured(command):
 def place_of(name, options, writer):
     hosts, gbps, slots = PLACES[name]
     program = [str(pathlib.Path(os.environ["BUILD"]) / "bench" / "bench_training"), str(options.floats), str(options.steps)]
-    samples = {way: [] for way in ways(hosts)}
-    with place(hosts, gbps, slots) as command, busy_cores() if options.busy else contextlib.nullcontext():
+    with tempfile.NamedTemporaryFile("w", encoding="utf-8", suffix=".rules") as rules, \
+            place(hosts, gbps, slots) as command, busy_cores() if options.busy else contextlib.nullcontext():
+        rules.write("allreduce schedule:ring\n")
+        rules.flush()
+        all_ways = ways(hosts, rules.name)
+        samples = {way: [] for way in all_ways}
         for _ in range(options.turns):
-            for way, settings in ways(hosts).items():
+            for way, settings in all_ways.items():
                 samples[way].append(measured(command(["env", *(f"{key}={value}" for key, value in settings.items()), *program])))
     flavour = os.environ["MPI_FLAVOUR"]
     busy = ", busy cores" if options.busy else ""
