@@ -214,7 +214,7 @@ void merge(const Signature& from, Signature& into) noexcept {
   into.samples += from.samples;
   into.shrunk += from.shrunk;
   into.shrunk_dense += from.shrunk_dense;
-  into.took = std::min(into.took, from.took);
+  into.took = into.took > 0 && from.took > 0 ? std::max(into.took, from.took) : 0;
 }
 
 Status verdict(const Signature& merged, const Signature& own, const char* message) noexcept {

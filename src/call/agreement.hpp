@@ -65,7 +65,8 @@ struct Signature {
   std::uint32_t captured = 0;  // ranks with a stream in a graph
   // Samples, and the sums of their compressed shares, in 2^-16.
   std::uint64_t samples = 0, shrunk = 0, shrunk_dense = 0;
-  std::uint64_t took = 0;  // nanoseconds of an earlier call like this (select::CodingTrials): the least of all ranks
+  // Nanoseconds of an earlier call like this (select::CodingTrials): the most of all ranks; 0: some rank has none.
+  std::uint64_t took = 0;
 
   void set(Field f, std::uint64_t value, int rank) noexcept;
   void set(Field f, double value, int rank) noexcept;  // in the order of doubles, NaN included

@@ -47,16 +47,12 @@ codec::Coding CodingTrials::next(const call::Call& call, std::size_t bytes, bool
   }
   if (e.calls >= warm_up + trials + calls_until_again) {
     e.calls = warm_up;
-    e.fixed = e.dense = 0;
+    e.fixed = 0;
+    e.won = e.lost = false;
   }
-  const bool decided = e.calls >= warm_up + trials;
-  *measured = decided && e.fixed > 0 && e.dense > 0;
-  if (*measured) {
-    const bool gains = static_cast<double>(e.dense) < clear_gain * static_cast<double>(e.fixed);
-    e.latest = gains ? codec::Coding::dense : codec::Coding::fixed;
-  } else {
-    e.latest = !decided && e.calls % 2 == 1 ? codec::Coding::fixed : codec::Coding::dense;
-  }
+  const bool tries = e.calls < warm_up + trials && !e.lost;
+  *measured = !tries && (e.won || e.lost);
+  e.latest = e.lost || (tries && e.calls % 2 == 1) ? codec::Coding::fixed : codec::Coding::dense;
   e.open = true;
   e.took = 0;
   return e.latest;
@@ -79,9 +75,12 @@ void CodingTrials::learn(const call::Call& call, std::size_t bytes, std::uint64_
   Entry& e = entries_[key % entries_.size()];
   if (e.key != key || !e.open) return;
   e.open = false;
-  const bool is_trial = e.calls >= warm_up && e.calls < warm_up + trials;
-  std::uint64_t& least = e.latest == codec::Coding::dense ? e.dense : e.fixed;
-  if (is_trial && nanoseconds > 0) least = least > 0 ? std::min(least, nanoseconds) : nanoseconds;
+  const bool is_trial = e.calls >= warm_up && e.calls < warm_up + trials && !e.lost;
+  if (is_trial && e.latest == codec::Coding::fixed) e.fixed = nanoseconds;
+  if (is_trial && e.latest == codec::Coding::dense && e.fixed > 0 && nanoseconds > 0) {
+    const bool gains = static_cast<double>(nanoseconds) < clear_gain * static_cast<double>(e.fixed);
+    (gains ? e.won : e.lost) = true;
+  }
   ++e.calls;
 }
 

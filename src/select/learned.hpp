@@ -41,11 +41,12 @@ class Ratios {
 // Autotuner for the coding of streams between hosts. Trials run on the calls themselves where the model takes dense
 // streams: other work on the cores makes these slower than predicted, and hardly delays fixed ones.
 //
-// The first call warms memory up. The next four take fixed and dense streams in turns, then the faster stays; dense ones
-// only if clearly faster. After some calls the trials are repeated, since other work comes and goes.
+// The first call warms memory up. The next four take fixed and dense streams in turns. Dense ones stay if each of their
+// trials was clearly faster than the fixed one before it; the first that was not ends the trials. So a fixed call that
+// other work delayed decides nothing alone. After some calls the trials are repeated, since other work comes and goes.
 //
-// Ranks keep equal trials: a call's time is that of the rank that waited least, on which the next call's agreement
-// agrees.
+// Ranks keep equal trials: a call's time is that of its slowest rank, on which the next call's agreement agrees. No
+// rank waits for a late one in it, since an agreement came before.
 class CodingTrials {
  public:
   static constexpr std::uint32_t warm_up = 1, trials = 4, calls_until_again = 256;
@@ -58,7 +59,7 @@ class CodingTrials {
   std::uint64_t took(const call::Call& call, std::size_t bytes) const noexcept;
   void ran(const call::Call& call, std::size_t bytes, double seconds) noexcept;
 
-  // The least of all ranks' took(); 0: some rank has none.
+  // The most of all ranks' took(); 0: some rank has none.
   void learn(const call::Call& call, std::size_t bytes, std::uint64_t nanoseconds) noexcept;
 
  private:
@@ -68,7 +69,9 @@ class CodingTrials {
     codec::Coding latest{};
     bool open = false;  // the latest call's time is not learnt
     std::uint64_t took = 0;
-    std::uint64_t fixed = 0, dense = 0;  // least nanoseconds; 0: unknown
+    std::uint64_t fixed = 0;  // nanoseconds of the latest fixed trial; 0: unknown
+    bool won = false;         // some dense trial was faster than the fixed one before it
+    bool lost = false;        // some was not
   };
   std::array<Entry, 64> entries_;
 };

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "call/agreement.hpp"
 #include "call/inputs.hpp"
 #include "select/decide.hpp"
 
@@ -18,6 +19,7 @@ namespace {
 
 constexpr std::size_t count = 4 << 20, bytes = 4 * count;
 constexpr std::uint32_t decided_after = CodingTrials::warm_up + CodingTrials::trials;
+constexpr std::uint32_t lost_after = CodingTrials::warm_up + 2;  // a fixed trial, and a dense one that is not faster
 
 Call allreduce() {
   static float somewhere[2];
@@ -35,6 +37,7 @@ Call allreduce() {
 
 struct Seconds {
   double fixed, dense;
+  bool gains() const { return dense < CodingTrials::clear_gain * fixed; }
   double of(codec::Coding c) const { return c == codec::Coding::dense ? dense : fixed; }
 };
 
@@ -46,7 +49,7 @@ std::string codings(CodingTrials& all, Seconds seconds, std::uint32_t calls) {
     all.learn(call, bytes, all.took(call, bytes));
     bool measured = false;
     const codec::Coding coding = all.next(call, bytes, &measured);
-    EXPECT_EQ(measured, i >= decided_after) << i;
+    EXPECT_EQ(measured, i >= (seconds.gains() ? decided_after : lost_after)) << i;
     taken += coding == codec::Coding::dense ? 'd' : 'f';
     all.ran(call, bytes, i == 0 ? 10 : seconds.of(coding));
   }
@@ -74,7 +77,7 @@ Decision decided(Selector& selector, const Call& call, std::uint64_t took) {
 
 TEST(CodingTrials, KeepTheFasterCoding) {
   for (const auto& [seconds, wanted] :
-       {std::pair<Seconds, const char*>{{1, 0.5}, "dfdfdddd"}, {{0.5, 1}, "dfdfdfff"}, {{1, 0.99}, "dfdfdfff"}}) {
+       {std::pair<Seconds, const char*>{{1, 0.5}, "dfdfdddd"}, {{0.5, 1}, "dfdfffff"}, {{1, 0.99}, "dfdfffff"}}) {
     CodingTrials all;
     EXPECT_EQ(codings(all, seconds, 8), wanted) << seconds.dense;
   }
@@ -83,7 +86,29 @@ TEST(CodingTrials, KeepTheFasterCoding) {
 TEST(CodingTrials, ComeAgain) {
   CodingTrials all;
   const std::string taken = codings(all, {0.5, 1}, decided_after + CodingTrials::calls_until_again);
-  EXPECT_EQ(taken.find_last_of('d'), 4u);
+  EXPECT_EQ(taken.find_last_of('d'), 2u);
+  const Call call = allreduce();
+  for (const codec::Coding wanted : {codec::Coding::fixed, codec::Coding::dense}) {
+    all.learn(call, bytes, all.took(call, bytes));
+    bool measured = true;
+    EXPECT_EQ(all.next(call, bytes, &measured), wanted);
+    EXPECT_FALSE(measured);
+    all.ran(call, bytes, 1);
+  }
+}
+
+// Other work delays a fixed call in the first pair of trials, and none in the second.
+TEST(CodingTrials, OneDelayedFixedCallDoesNotDecide) {
+  CodingTrials all;
+  const Call call = allreduce();
+  std::string taken;
+  for (const double seconds : {10.0, 3.0, 1.0, 0.5, 1.0, 0.5, 0.5}) {
+    all.learn(call, bytes, all.took(call, bytes));
+    bool measured = false;
+    taken += all.next(call, bytes, &measured) == codec::Coding::dense ? 'd' : 'f';
+    all.ran(call, bytes, seconds);
+  }
+  EXPECT_EQ(taken, "dfdfdff");
 }
 
 TEST(CodingTrials, WithoutATimeOnSomeRankTheModelsChoiceStays) {
@@ -112,22 +137,25 @@ TEST(CodingTrials, OfOtherBoundsAndLengthsAreTheirOwn) {
   EXPECT_EQ(all.took(other, bytes), 0u);
 }
 
-// Rank 1 is always late, so that rank 0's times are long: both go by the least.
+// Rank 1 is done early, in fixed calls later than in dense ones: both go by rank 0's times.
 TEST(CodingTrials, RanksOfUnequalTimesChooseAlike) {
   Selector first = on_slow_link(), second = on_slow_link();
   const Call call = allreduce();
   for (std::uint32_t i = 0; i < 2 * decided_after; ++i) {
-    const std::uint64_t took = std::min(first.took(call), second.took(call));
-    const Decision a = decided(first, call, took), b = decided(second, call, took);
+    Signature of_first, of_second;
+    of_first.took = first.took(call);
+    of_second.took = second.took(call);
+    merge(of_first, of_second);
+    const Decision a = decided(first, call, of_second.took), b = decided(second, call, of_second.took);
     ASSERT_EQ(a.choice.coding, b.choice.coding) << i;
     ASSERT_EQ(a.choice.schedule, b.choice.schedule) << i;
     EXPECT_TRUE(a.trial && b.trial);
     const bool dense = a.choice.coding == codec::Coding::dense;
     EXPECT_TRUE(i != 0 || dense);
-    EXPECT_FALSE(i > decided_after && dense) << i;
-    EXPECT_EQ(a.choice.why.reason, i >= decided_after ? Reason::measured : Reason::alone) << i;
+    EXPECT_FALSE(i >= lost_after && dense) << i;
+    EXPECT_EQ(a.choice.why.reason, i >= lost_after ? Reason::measured : Reason::alone) << i;
     first.ran(call, 5 + i);
-    second.ran(call, dense ? 1 : 0.5);
+    second.ran(call, dense ? 0.5 : 1);
   }
 }
 

@@ -19,7 +19,8 @@ namespace stretto::api {
 namespace {
 
 constexpr std::size_t short_bytes = 8, long_bytes = std::size_t{256} << 10;
-constexpr double patience = 60;  // seconds, of a message
+constexpr std::size_t each = 4, most_rounds = 3;  // messages of a length in a round
+constexpr double patience = 60;                   // seconds, of a message
 
 constexpr std::size_t core_bytes = std::size_t{128} << 10;  // of messages whose core time is taken
 
@@ -121,13 +122,13 @@ Status pass_beside_work(carrier::Carrier& messages, Neighbours to, std::byte* ou
   return Status::ok;
 }
 
-Status measure_speed(carrier::Carrier& messages, Neighbours to, std::byte* memory, NetworkSpeed* speed) noexcept {
+// One round of messages.
+Status measure_speed(carrier::Carrier& messages, Neighbours to, std::byte* memory, MessageTimes* times) noexcept {
   std::byte *out = memory, *in = memory + long_bytes;
-  std::array<double, 4> brief{};
-  std::array<double, 3> whole{};
+  std::array<double, each> brief{}, whole{};
   Status s = pass_many(messages, to, out, in, short_bytes, &brief);
   if (s == Status::ok) s = pass_many(messages, to, out, in, long_bytes, &whole);
-  if (s == Status::ok) *speed = speed_of(brief, whole, long_bytes);
+  if (s == Status::ok) times->take(brief, whole);
   return s;
 }
 
@@ -158,10 +159,12 @@ Status probe_network(backend::Transport& transport, const topology::Topology& to
                      carrier::Carrier& messages, NetworkSpeed* speed) noexcept {
   const FloatEnvironment environment;
   std::vector<NetworkSpeed> all;
+  std::vector<std::int32_t> settled;
   std::unique_ptr<std::byte[]> memory;
   Status s = Status::ok;
   try {
     all.resize(static_cast<std::size_t>(transport.size()));
+    settled.resize(all.size());
     memory = std::make_unique<std::byte[]>(2 * long_bytes);
   } catch (...) {
     s = fail(Status::out_of_memory, std::string_view("no memory to probe the network"));
@@ -169,13 +172,22 @@ Status probe_network(backend::Transport& transport, const topology::Topology& to
   if (s = node::agree(transport, s); s != Status::ok) return s;
   NetworkSpeed own;
   const Neighbours to = neighbours_of(topology, transport.rank());
-  // All ranks have measured the speed before one works beside messages: hosts may share cores.
-  for (const auto measure : {measure_speed, measure_core}) {
-    if (to.next >= 0) s = measure(messages, to, memory.get(), &own);
+  const auto together = [&](const auto& measure) {
+    if (to.next >= 0) s = measure();
     // The carrier may still access the memory of a message that did not end: never free it.
     if (s != Status::ok) static_cast<void>(memory.release());
-    if (s = node::agree(transport, s); s != Status::ok) return s;
+    return s = node::agree(transport, s);
+  };
+  MessageTimes times;
+  for (std::size_t round = 0; round < most_rounds; ++round) {
+    if (together([&] { return measure_speed(messages, to, memory.get(), &times); }) != Status::ok) return s;
+    const std::int32_t mine = to.next < 0 || times.settled() ? 1 : 0;
+    if (s = transport.allgather(&mine, sizeof mine, settled.data()); s != Status::ok) return s;
+    if (std::count(settled.begin(), settled.end(), 0) == 0) break;
   }
+  if (to.next >= 0) own = times.speed(long_bytes);
+  // All ranks have measured the speed before one works beside messages: hosts may share cores.
+  if (together([&] { return measure_core(messages, to, memory.get(), &own); }) != Status::ok) return s;
   if (s = transport.allgather(&own, sizeof own, all.data()); s != Status::ok) return s;
   *speed = {};
   for (const NetworkSpeed& one : all) {

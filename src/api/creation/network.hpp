@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <limits>
 #include <span>
 
 #include "backend/transport.hpp"
@@ -27,20 +28,38 @@ struct NetworkSpeed {
 NetworkSpeed known_speed(model::Carrier carrier) noexcept;
 
 // The first rank of each host sends to that of the next host, and receives from that of the previous host at the same
-// time: 1.5 MiB a host. *speed is that of the slowest host, and the mean of the core's times, the same on all ranks.
+// time: 1.8 MiB a host, and up to three times as much where other work disturbs the messages. *speed is that of the slowest host, and the mean of the core's times, the same on all ranks.
 // Collective; all ranks get the same status. timeout: a message took longer than a minute. After a failure `messages`
 // has no further use. Precondition: several hosts.
 Status probe_network(backend::Transport& transport, const topology::Topology& topology, model::Carrier over,
                      carrier::Carrier& messages, NetworkSpeed* speed) noexcept;
 
-// From the seconds of messages of a few bytes and of `bytes`. The fastest of each counts: others wait behind the other
-// direction or for a core, and take twice as long and more. After a pause a message may pass a shaped link faster than
-// its rate, so that the slowest host's speed is the network's. Precondition: neither is empty.
-inline NetworkSpeed speed_of(std::span<const double> brief, std::span<const double> whole, std::size_t bytes) noexcept {
-  const double latency = *std::min_element(brief.begin(), brief.end());
-  const double least = *std::min_element(whole.begin(), whole.end());
-  return {latency, std::max(least - latency, 1e-9) / static_cast<double>(bytes)};
-}
+// The fastest of a host's messages of a few bytes, and of `bytes`. The others wait behind the other direction or for a
+// core, and take twice as long and more. After a pause a message may pass a shaped link faster than its rate, so that
+// the slowest host's speed is the network's.
+class MessageTimes {
+ public:
+  // Seconds of a round of messages.
+  void take(std::span<const double> brief, std::span<const double> whole) noexcept {
+    for (const double t : brief) brief_ = std::min(brief_, t);
+    for (const double t : whole) {
+      second_ = std::min(second_, std::max(least_, t));
+      least_ = std::min(least_, t);
+    }
+  }
+
+  // Two long messages took nearly equally long, so that neither was disturbed; else another round is worth its time.
+  bool settled() const noexcept { return second_ <= 1.25 * least_; }
+
+  // Precondition: a round was taken.
+  NetworkSpeed speed(std::size_t bytes) const noexcept {
+    return {brief_, std::max(least_ - brief_, 1e-9) / static_cast<double>(bytes)};
+  }
+
+ private:
+  static constexpr double never = std::numeric_limits<double>::infinity();
+  double brief_ = never, least_ = never, second_ = never;
+};
 
 // Core times of a message and of its bytes, from those of pairs of messages, of which one is sent and one is received.
 // The least of each counts: others are interrupted. Precondition: neither is empty.

@@ -204,7 +204,10 @@ __attribute__((noinline)) bool decompress_filled(const std::uint8_t* p, std::siz
     put_filled<true>(buffer, view.lanes, value(), y);
     return true;
   }
-  decode_exceptions(view, divisor, buffer);
+  if (view.uniform)
+    put_filled<false>(buffer, view.lanes, value(), buffer);
+  else
+    decode_exceptions(view, divisor, buffer);
   stream_group(buffer, y);
   return true;
 }

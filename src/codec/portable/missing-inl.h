@@ -99,9 +99,7 @@ HWY_INLINE CodeRange QuantiseFilled(const float* x, const Grid<float>& grid, Q* 
         const auto is_none = hn::Gt(hn::And(s, finite), hopeless);
         some = hn::Or(some, hn::IfThenElseZero(is_none, v));
         all = hn::IfThenElse(is_none, hn::And(all, v), all);
-        std::uint8_t bits[8] = {};
-        hn::StoreMaskBits(di, is_none, bits);
-        none |= std::uint32_t{bits[0]} << i;
+        none |= MaskBits(di, is_none) << i;
         return hn::IfThenElse(is_none, zero, s);
       });
       missing->count += std::popcount(none);

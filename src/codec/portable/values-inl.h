@@ -130,9 +130,7 @@ HWY_INLINE bool QuantiseChecked(const T* x, const Grid<T>& grid, std::int32_t* q
         hn::Store(hn::ConvertTo(di, codes), di, q + i);
       else
         hn::Store(hn::DemoteTo(di, codes), di, q + i);
-      std::uint8_t bits[8] = {};
-      hn::StoreMaskBits(d, good, bits);
-      bad = ~std::uint32_t{bits[0]} & ((1u << kLanes<T>)-1);
+      bad = ~MaskBits(d, good) & ((1u << kLanes<T>)-1);
     } else {  // rare: beyond this arithmetic, or a code other than the nearest
       for (std::size_t j = 0; j < kLanes<T>; ++j) {
         std::int64_t code = 0;

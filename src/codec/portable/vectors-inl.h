@@ -7,6 +7,9 @@
 #define STRETTO_PORTABLE_VECTORS_INL_H_
 #endif
 
+#include <cstddef>
+#include <cstdint>
+
 #include "codec/stream/group.hpp"
 #include "hwy/highway.h"
 
@@ -49,6 +52,18 @@ struct Row {
   alignas(64) T memory[kBefore + kGroup];
   T* at() noexcept { return memory + kBefore; }
 };
+
+// The mask's bits, of at most 8 lanes. GCC 12 may spill a mask's 8 bits and read 32 back, where calls come between (as
+// under ThreadSanitizer): the bits go to a register at once.
+template <class D, class Mask>
+HWY_INLINE std::uint32_t MaskBits(D d, Mask mask) {
+  static_assert(hn::MaxLanes(D{}) <= 8);
+  std::uint8_t bytes[8] = {};
+  hn::StoreMaskBits(d, mask, bytes);
+  std::uint32_t bits = bytes[0];
+  asm("" : "+r"(bits));
+  return bits;
+}
 
 #endif  // STRETTO_PORTABLE_TARGET
 

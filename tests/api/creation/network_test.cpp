@@ -7,17 +7,40 @@
 
 using namespace stretto::api;
 
+namespace {
+
+MessageTimes taken(const std::vector<double>& brief, const std::vector<double>& whole) {
+  MessageTimes times;
+  times.take(brief, whole);
+  return times;
+}
+
+}  // namespace
+
 TEST(NetworkProbe, DelayedMessagesDoNotChangeTheSpeed) {
   const std::vector<double> brief{2e-5, 9e-3, 1e-5, 1e-5}, alike{1.01e-3, 1.01e-3, 1.01e-3},
       delayed{3e-3, 1.01e-3, 2e-2};
-  const NetworkSpeed speed = speed_of(brief, alike, 100000);
+  const NetworkSpeed speed = taken(brief, alike).speed(100000);
   EXPECT_EQ(speed.latency, 1e-5);
   EXPECT_NEAR(speed.byte, 1e-8, 1e-16);
-  EXPECT_EQ(speed_of(brief, delayed, 100000).byte, speed.byte);
+  EXPECT_EQ(taken(brief, delayed).speed(100000).byte, speed.byte);
 }
 
 TEST(NetworkProbe, ALongMessageFasterThanAShortOneHasAKnownSpeed) {
-  EXPECT_TRUE(speed_of(std::vector<double>{1e-3}, std::vector<double>{1e-4}, 100000).known());
+  EXPECT_TRUE(taken({1e-3}, {1e-4}).speed(100000).known());
+}
+
+TEST(NetworkProbe, GoesOnUntilTwoMessagesAgree) {
+  const std::vector<double> brief{1e-5};
+  MessageTimes times = taken(brief, {9e-3, 4e-3, 2.2e-3, 8e-3});
+  EXPECT_FALSE(times.settled());
+  times.take(brief, std::vector{6e-3, 1.01e-3, 7e-3, 4e-3});
+  EXPECT_FALSE(times.settled());
+  times.take(brief, std::vector{5e-3, 1.2e-3, 8e-3, 4e-3});
+  EXPECT_TRUE(times.settled());
+  EXPECT_NEAR(times.speed(100000).byte, 1e-8, 1e-16);
+  EXPECT_TRUE(taken(brief, {4.5e-3, 2.2e-3, 4.6e-3, 2.3e-3}).settled()) << "the other direction delays every second";
+  EXPECT_FALSE(taken(brief, {1e-3}).settled());
 }
 
 TEST(NetworkProbe, CoreTimesAreThoseOfOneEnd) {
