@@ -13,7 +13,7 @@ help: ## this list
 demo: ## set up, build, and stack seismic images on 4 ranks: a table, a picture, an HTML page
 	@scripts/demo $(ARGS)
 
-test: ## set up, build, and pass the tests: what a newcomer runs
+test: ## set up, build, and pass the tests: what a newcomer runs; ARCH=aarch64: for 64-bit Arm, emulated
 	@scripts/test
 
 test-all: ## the same, then under the sanitizers, with 60 s of fuzzing a target, and on the other MPI

@@ -3,6 +3,8 @@ set -eu
 ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cd "$ROOT"
 MPI=${MPI:-auto}
+# Of another machine than this one: a build for it, without an MPI, whose tests run under qemu-user.
+ARCH=${ARCH:-}
 
 say() { if [ -t 1 ]; then printf '\033[1m== %s\033[0m\n' "$*"; else printf '== %s\n' "$*"; fi; }
 die() {
@@ -10,11 +12,19 @@ die() {
   exit 1
 }
 
+case $ARCH in
+  '' | "$(uname -m)") ARCH= ;;
+  aarch64)
+    case $MPI in auto | none) MPI=none ;; *) die "MPI=$MPI: the build for ARCH=$ARCH has no MPI" ;; esac ;;
+  *) die "ARCH=$ARCH: it takes aarch64, or this machine's $(uname -m)" ;;
+esac
+export ARCH
+
 # use_setup LEVEL: runs the setup (silent when nothing changed) and sets its results:
 # MPICC, MPIRUN, MPI_FLAVOUR, PYTHON, FUZZ_CC and FUZZ_CXX (empty where no Clang can fuzz). MPI=none: no MPICC and MPIRUN, flavour none.
 use_setup() {
   "$ROOT/scripts/setup" "$1"
-  . "$ROOT/build/setup/${MPI//[^A-Za-z0-9]/_}.$1"
+  . "$ROOT/build/setup/${MPI//[^A-Za-z0-9]/_}.$1${ARCH:+.$ARCH}"
 }
 
 # use_setup_with_mpi LEVEL: the same, for what starts an MPI.
@@ -23,8 +33,9 @@ use_setup_with_mpi() {
   use_setup "$1"
 }
 
-# The build directory of a kind (release, other, asan, tsan) for the MPI in use: MPIs differ in their binary interface, and none runs under ThreadSanitizer.
-build_dir() { if [ "$1" = tsan ]; then echo "$ROOT/build/tsan-none"; else echo "$ROOT/build/$1-$MPI_FLAVOUR"; fi; }
+# The build directory of a kind (release, other, asan, tsan) for the MPI in use, or for another machine: MPIs differ in their binary interface, and none
+# runs under ThreadSanitizer.
+build_dir() { if [ "$1" = tsan ]; then echo "$ROOT/build/tsan-none"; else echo "$ROOT/build/$1-${ARCH:-$MPI_FLAVOUR}"; fi; }
 
 # Before a command with a sanitizer: those of older compilers cannot place their tables under the address randomisation of newer kernels.
 unrandomised=()

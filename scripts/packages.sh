@@ -24,6 +24,7 @@ ninja-build ninja
 pkg-config pkg-config
 python3 python3
 LIST
+  [ -z "$ARCH" ] || cross_programs
   if [ "$1" = test ]; then
     echo "iproute2 ip"
     echo "iproute2 tc"
