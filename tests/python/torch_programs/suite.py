@@ -46,6 +46,7 @@ def rank_loop(rank, size, backend, file, seconds, tasks, answers):
     skips = {skip.exit_code: skip.message for skip in distributed_test.TEST_SKIPS.values()}
     for feature in ("ddp", "subgroup"):
         distributed_test.DistTestCases.backend_feature[feature].add(backend)
+    distributed_test.INIT_METHOD = f"file://{file}"  # of tests that make the default group again
 
     class Suite(TestCase, distributed_test.DistributedTest._DistTestBase):
         init_method = f"file://{file}"
