@@ -45,7 +45,7 @@ class Average:
         self.key = bucket.index(), self.buffer.numel(), self.buffer.dtype, *map(id, self.parameters[:1])  # models may share a State
         self.left = self.squares = self.chosen = None
         self.lane = bucket.index() % len(state.lanes) if self.buffer.is_cpu else 0
-        state.begin_bucket()
+        state.begin_bucket(bucket)
 
     def start(self):
         if self.buffer.is_cpu:
