@@ -49,7 +49,7 @@ class Sharding:
         def go():
             try:
                 with torch.no_grad():
-                    self.totals.add(call(comm))
+                    self.totals.add(*call(comm))
             except StrettoError as error:
                 raise of_torch(error, f"{what} of FSDP, rank {comm.rank} of {comm.size}") from None
 
@@ -90,9 +90,9 @@ class ReduceScatter(Allocates):
             if sharding.wire and values.dtype == torch.float32:
                 part, report = wires.mean_parts(comm, values.view(-1), sharding.gradients.how)
                 output_tensor.copy_(part.view_as(output_tensor) if mean else part.mul_(comm.size).view_as(output_tensor))
-                return report
+                return report, True
             how = sharding.gradients.of_one(comm, values.view(-1))
-            return comm.reduce_scatter(values.view(-1), out=output_tensor.view(-1), op="mean" if mean else "sum", **how)[1]
+            return comm.reduce_scatter(values.view(-1), out=output_tensor.view(-1), op="mean" if mean else "sum", **how)[1], False
 
         return sharding.run("reduce-scatter", group, [output_tensor], async_op, call)
 
@@ -108,7 +108,7 @@ class AllGather(Allocates):
             # FSDP gathers several parameters as their bytes, which have no bound.
             if not input_tensor.dtype.is_floating_point:
                 how = {name: value for name, value in how.items() if name not in ("abs", "rel")}
-            return comm.allgather(input_tensor.clone().view(-1), out=output_tensor.view(comm.size, -1), **how)[1]
+            return comm.allgather(input_tensor.clone().view(-1), out=output_tensor.view(comm.size, -1), **how)[1], False
 
         return sharding.run("all-gather", group, [output_tensor], async_op, call)
 

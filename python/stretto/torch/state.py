@@ -33,7 +33,8 @@ class Totals:
     raw_calls: int = 0  # whose values travelled raw: exact ones, and those in which a stream would not pay
     raw_bytes: int = 0
     bytes_sent: int = 0  # handed to the network, or as streams to shared memory; values that travel raw in shared memory are not counted
-    promised_error: float = 0.0  # the largest of all calls: |mean - exact mean| <= this
+    promised_error: float = 0.0  # the largest of all calls: |mean - exact mean| <= this, without the rounding of rounded_calls
+    rounded_calls: int = 0  # whose values travelled as bfloat16
     seconds: float = 0.0  # in calls
     wait_seconds: float = 0.0  # of these with nothing to do but wait for messages
     _lock: threading.Lock = dataclasses.field(default_factory=threading.Lock, repr=False, compare=False)
@@ -43,9 +44,10 @@ class Totals:
         """raw_bytes for a byte sent."""
         return self.raw_bytes / self.bytes_sent if self.bytes_sent else 1.0
 
-    def add(self, report):
+    def add(self, report, rounded=False):
         with self._lock:
             self.calls += 1
+            self.rounded_calls += rounded
             self.raw_calls += report.payload == "raw"
             self.raw_bytes += report.raw_bytes
             self.bytes_sent += report.bytes_sent
@@ -56,7 +58,8 @@ class Totals:
     def __str__(self):
         steps = f"{self.steps} steps, " if self.steps else ""  # fsdp() knows no steps
         sent = f"{self.bytes_sent} bytes sent of {self.raw_bytes}, ratio {self.ratio:.2f}" if self.raw_bytes else "no bytes sent: ranks of one host read raw values in shared memory"
-        return f"{steps}{self.calls} calls, {self.raw_calls} of them raw, {sent}, error within {self.promised_error:.3g}, {self.seconds:.3f} s in calls"
+        rounded = f" beside the rounding to bfloat16 in {self.rounded_calls} calls" if self.rounded_calls else ""
+        return f"{steps}{self.calls} calls, {self.raw_calls} of them raw, {sent}, error within {self.promised_error:.3g}{rounded}, {self.seconds:.3f} s in calls"
 
 
 def parameters_of(exclude):
