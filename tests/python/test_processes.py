@@ -110,6 +110,17 @@ def test_ranks_meet_in_a_store_of_the_program(ucx):
         stretto.init(Broken(), 0, 1)
 
 
+@pytest.mark.parametrize(("rank", "here", "missing"), ((0, (0, 2), "1, 3"), (2, (2,), "0"), (2, (0, 2), None), (0, (0, 1, 2, 3), None)))
+def test_a_rank_that_waits_for_others_names_them_once(caplog, rank, here, missing):
+    store = Store({f"stretto/job/hello/{one}": b"" for one in here})
+    meeting = ranks._Meeting(store, rank, 4, 0.0)
+    for key in ("session", "session", f"hello/{rank}"):
+        meeting.get(f"stretto/job/{key}", 0)
+    words = f"rank {rank} of 4 has waited 0 s to make the communicator 'job'; ranks that have not come: {missing}. It fails after 0 s."
+    assert [one.getMessage() for one in caplog.records] == ([words] if missing else [])
+    assert ranks._Meeting(store, rank, 4, 300.0).get("stretto/job/session", 0) is None and len(caplog.records) == (missing is not None)  # not at once
+
+
 class LikeTorch:
     """The functions of torch's stores that are used."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import math
 import numbers
 import sys
@@ -83,6 +84,11 @@ def _options(abs=None, rel=None, scope="result", schedule=None, payload="auto", 
                          payload=member(_core.Payload, payload, "payload"), segment=int(segment), timeout=number(timeout, "timeout"), check=bool(check),
                          reproducible=bool(reproducible), ignore_above=number(ignore_above, "ignore_above"), raw_below=int(raw_below),
                          coding=member(_core.Coding, coding, "coding"))
+
+
+def defaults():
+    """The options that a call has where none is given, by name."""
+    return {name: one.default for name, one in inspect.signature(_options).parameters.items()}
 
 
 def positive(value, what):

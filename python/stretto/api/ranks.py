@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import atexit
 import functools
+import logging
 import math
 import numbers
 import operator
 import os
 import sys
 import threading
+import time
 import weakref
 from collections.abc import Callable
 
@@ -21,6 +23,7 @@ from stretto.errors import ArgumentError
 from stretto.launch import programs
 
 LOOK = 0.1  # seconds between checks for signals
+PATIENCE = 60  # seconds after which a rank says whom it waits for, or half of its limit where that is less
 GRACE = 1  # grace period in seconds of an interrupted rank in a collective
 
 
@@ -34,7 +37,8 @@ def init(store=None, rank: int | None = None, size: int | None = None, *, name: 
       with set(key, bytes), get(key, seconds), which gives bytes, or None where the key is not there in time, and remove(key). With a store come rank=
       and size=. A store is not used any more when init returns, but by split.
     name: of the communicator in the store, the same on every rank; communicators of one time have different names.
-    timeout: seconds within which all ranks come; without it those of STRETTO_TIMEOUT, else 300. transports: as UCX_TLS has them, such as "tcp".
+    timeout: seconds within which all ranks come; without it those of STRETTO_TIMEOUT, else 300. After 60, or half of a shorter limit, the logger "stretto"
+      names ranks of a store of the program's that have not come. transports: as UCX_TLS has them, such as "tcp".
 
     Raises WaitTimeoutError, which names the ranks that did not come; UnsupportedError where there is no UCX.
     """
@@ -69,7 +73,34 @@ def _seconds_of_environment():
 
 
 def _of_store(store, rank, size, name, timeout, transports):
-    return _kept(Comm(_core.of_store(store, rank, size, name, float(timeout), transports)), lambda: store, name, timeout, transports)
+    meeting = _Meeting(store, rank, size, float(timeout))
+    return _kept(Comm(_core.of_store(meeting, rank, size, name, float(timeout), transports)), lambda: store, name, timeout, transports)
+
+
+class _Meeting:
+    """A store during a creation, which tells the logger "stretto" once whom it has waited for: rank 0 all that have not come, the others rank 0."""
+
+    def __init__(self, store, rank, size, limit):
+        self._store, self._rank, self._size, self._limit = store, rank, size, limit
+        self.set, self.remove = store.set, store.remove
+        self._began, self._patience = time.monotonic(), min(PATIENCE, limit / 2)
+        self._looks_at = self._began + self._patience
+
+    def get(self, key, seconds):
+        found = self._store.get(key, seconds)
+        if found is None and time.monotonic() >= self._looks_at:
+            missing = self._missing("/".join(key.split("/")[:2]))
+            self._looks_at = math.inf if missing else time.monotonic() + self._patience
+            if missing:
+                logging.getLogger("stretto").warning(
+                    "rank %d of %d has waited %.0f s to make the communicator %r; ranks that have not come: %s. It fails after %g s.", self._rank, self._size,
+                    time.monotonic() - self._began, key.split("/")[1], ", ".join(map(str, missing)), self._limit)
+        return found
+
+    def _missing(self, prefix):
+        """Ranks without a key of theirs, which each leaves when it comes."""
+        others = range(1, self._size) if self._rank == 0 else (0,)
+        return [rank for rank in others if self._store.get(f"{prefix}/hello/{rank}", 0) is None]
 
 
 def _kept(comm, store, name, timeout, transports):

@@ -10,10 +10,12 @@ from stretto.errors import UnsupportedError
 from stretto.torch.collectives import Collectives
 from stretto.torch.group import Group
 from stretto.torch.messages import Messages, Posts, gloo_group
+from stretto.torch.work import untraced
 
 CUSTOM = dist.ProcessGroup.BackendType.CUSTOM
 
 
+@untraced
 class StrettoGroup(Collectives, Messages, dist.ProcessGroup):
     def __init__(self, store, rank, size, name, timeout):
         dist.ProcessGroup.__init__(self, rank, size)

@@ -7,12 +7,14 @@ from torch._C import _distributed_c10d as c10d
 from stretto.torch.collectives import Collectives
 from stretto.torch.group import Group
 from stretto.torch.messages import Messages, Posts, gloo_group
+from stretto.torch.work import untraced
 
 
 # Backends until their end. With TORCH_DISTRIBUTED_DEBUG=DETAIL torch wraps one, and keeps its C++ part alone, which calls none of these methods.
 _in_use = set()
 
 
+@untraced
 class StrettoBackend(Collectives, Messages, c10d.Backend):
     def __init__(self, store, rank, size, name, timeout):
         c10d.Backend.__init__(self, rank, size)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import inspect
 import math
+import numbers
 
 import numpy as np
 import torch
 
 from stretto.api.core import _core
-from stretto.api.options import NAMES, options, positive
+from stretto.api.options import NAMES, defaults, options, positive
 from stretto.errors import ArgumentError, BoundError
 from stretto.torch.dtypes import NUMBERS
 
@@ -29,6 +30,12 @@ class Bound:
 
     def __bool__(self):
         return self.kind is not None
+
+    def settings(self):
+        """The bound and the options of calls, by name, as ranks compare them: all but the timeout."""
+        given = {**defaults(), **self.how, "abs": None, "rel": None, "rms": None, **({self.kind: self.value} if self.kind else {})}
+        del given["timeout"]
+        return {name: plain(value) for name, value in given.items()}
 
     def limit(self, seconds):
         """Calls without a timeout of their own have this one from now on. Returns the limit of calls; `seconds` where they have none."""
@@ -59,6 +66,13 @@ class Bound:
     def of_one(self, comm, values):
         """The options of one call, of a flat tensor."""
         return self.of(comm, [values.numel()], self.squares([values]))[0]
+
+
+def plain(value):
+    """Equal numbers of any type as one of Python's; other values as they are."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Real):
+        return value
+    return int(value) if float(value).is_integer() else float(value)
 
 
 def sum_of_squares(values):

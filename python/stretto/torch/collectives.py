@@ -13,7 +13,7 @@ from stretto.errors import ArgumentError, StrettoError, UnsupportedError
 from stretto.torch import tensors as memory
 from stretto.torch.dtypes import REDUCE, moved, reduced
 from stretto.torch.group import KINDS
-from stretto.torch.work import DoneWork, Joined
+from stretto.torch.work import DoneWork, Joined, untraced
 
 NO_TYPE = _core.Type.u8  # of a barrier
 BESIDE_FROM = 1 << 20  # bytes of an allreduce, as of a bucket of gradients, that may run beside another
@@ -42,6 +42,7 @@ def plain(tensor):
     return tensor.is_cpu and tensor.layout is torch.strided and tensor.is_contiguous() and not tensor.is_neg()
 
 
+@untraced
 class Collectives:
     """`_group` is the Group of an instance. Its prepared calls have hash(ReduceOp) in their keys: the number of the operation, in half the time of op.value."""
 

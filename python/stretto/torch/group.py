@@ -1,7 +1,12 @@
-"""A process group's communicators, made at their first collective, and its calls: one for each collective, dtype, operation and root."""
+"""A process group's communicators, made at their first collective, and its calls: one for each collective, dtype, operation and root. Also the communicators of
+hook and fsdp over a process group of any backend."""
 
 from __future__ import annotations
 
+import collections
+import hashlib
+import json
+import threading
 import weakref
 
 import numpy as np
@@ -44,6 +49,58 @@ def timeout_of(group):
             continue
         found.append(options._timeout.total_seconds())
     return min(found, default=default_pg_timeout.total_seconds())
+
+
+_places = weakref.WeakKeyDictionary()  # process groups: how many owners of each kind have used the group
+_placing = threading.Lock()
+
+
+def next_place(group, kind):
+    """The number of an owner of communicators among those of its kind that have used the group. Ranks use their owners in one order; those that a rank made and
+    never used do not count."""
+    with _placing:
+        count = _places.setdefault(group, collections.Counter())
+        count[kind] += 1
+        return count[kind] - 1
+
+
+def communicators(group, names, seconds, *, settings, what, hint):
+    """A communicator for each name, over the ranks of a process group of any backend. Collective.
+
+    Raises IncompatibleError on all ranks, with the names and values that differ, unless all have equal settings: a dict that JSON can hold. what: whose settings
+    they are. hint: a question for the user where ranks do not come or differ.
+    """
+    try:
+        made = [ranks.init(group, name=name, timeout=seconds) for name in names]
+        different = differences(made[0], settings, seconds)
+    except stretto.errors.WaitTimeoutError as error:
+        raise stretto.errors.WaitTimeoutError(f"{error}; {hint}") from None
+    if different:
+        for one in made:
+            one.free()
+        raise stretto.errors.IncompatibleError(f"{what} differ: {different}; {hint}")
+    for one in made:
+        one._rounding = False
+    return made
+
+
+def differences(comm, settings, seconds, most=3):
+    """The settings that ranks have otherwise than rank 0, in words; empty where all are equal. Collective. Ranks send digests, and the settings where these
+    differ."""
+    text = json.dumps(settings).encode()
+    digest = np.frombuffer(hashlib.sha256(text).digest(), np.uint8)
+    if (comm.allgather(digest, timeout=seconds)[0] == digest).all():
+        return ""
+    longest = int(comm.allreduce(np.array([len(text)]), op="max", timeout=seconds)[0][0])
+    texts = comm.allgather(np.frombuffer(text.ljust(longest), np.uint8), timeout=seconds)[0]
+    given = [json.loads(bytes(one)) for one in texts]
+    found = []
+    for name in dict.fromkeys(name for one in given for name in one):
+        values = [one.get(name) for one in given]
+        other = next((rank for rank, value in enumerate(values) if value != values[0]), None)
+        if other is not None:
+            found.append(f"{name} is {values[0]} on rank 0, {values[other]} on rank {other}")
+    return ", ".join(found[:most]) + (f", and {len(found) - most} more" if len(found) > most else "")
 
 
 class Prepared:

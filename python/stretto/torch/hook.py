@@ -17,9 +17,10 @@ from stretto.errors import UnsupportedError
 from stretto.torch import wire
 from stretto.torch.dtypes import NUMBERS
 from stretto.torch.state import SMALL, State
-from stretto.torch.work import result_of
+from stretto.torch.work import result_of, untraced
 
 
+@untraced
 def hook(state: State, bucket) -> torch.futures.Future[torch.Tensor]:
     """model.register_comm_hook(state, hook): the mean of the bucket over the ranks, within the bound of `state`."""
     if not isinstance(state, State):
@@ -45,7 +46,7 @@ class Average:
         self.key = bucket.index(), self.buffer.numel(), self.buffer.dtype, *map(id, self.parameters[:1])  # models may share a State
         self.left = self.squares = self.chosen = None
         self.lane = bucket.index() % len(state.lanes) if self.buffer.is_cpu else 0
-        state.begin_bucket()
+        state.begin_bucket(bucket)
 
     def start(self):
         if self.buffer.is_cpu:
@@ -122,7 +123,7 @@ class Average:
         comm = state.comm(self.lane)
         if self.sends_16_bits():
             for report in wire.allreduce_mean(comm, buffer, state.exact.how, state.scratch.setdefault(self.key, {})):
-                totals.add(report)
+                totals.add(report, rounded=True)
             return
         if self.exact:
             totals.add(comm.allreduce(buffer, out=buffer, op="mean", **state.exact.how)[1])

@@ -13,7 +13,7 @@ from torch._C import _distributed_c10d as c10d
 from stretto.errors import ArgumentError, CarrierError, WaitTimeoutError
 from stretto.torch import cuda
 from stretto.torch import tensors as memory
-from stretto.torch.work import UNSET
+from stretto.torch.work import UNSET, untraced
 
 
 # gloo counts whole milliseconds by a clock of its own.
@@ -77,6 +77,7 @@ class Posts:
                     self._connected.add(peer)
 
 
+@untraced
 class Message(c10d.Work):
     """A message to or from a rank. start(): hands it to gloo, and gives gloo's Work. arrived(): called once by the first wait that sees it complete."""
 
@@ -151,6 +152,7 @@ class Message(c10d.Work):
     _source_rank = source_rank
 
 
+@untraced
 class Messages:
     """`_messages` is the gloo group of an instance, `_group` its Group, and `_posts` its Posts."""
 

@@ -6,26 +6,28 @@ import itertools
 
 import torch
 
-from stretto.api import ranks
 from stretto.errors import ArgumentError, StrettoError, UnsupportedError
 from stretto.torch import wire as wires
 from stretto.torch.bounds import Bound, check_keywords, check_wire
 from stretto.torch.dtypes import REDUCE
 from stretto.torch.errors import of_torch
-from stretto.torch.group import timeout_of
+from stretto.torch.group import communicators, next_place, timeout_of
 from stretto.torch.lane import Lane
 from stretto.torch.state import Totals
 from stretto.torch.work import DoneWork
 
-_numbers = itertools.count()
+_numbers = itertools.count()  # of lanes
+HINT = "is fsdp() called on all ranks, with equal options, and are its models used in one order?"
 
 
 class Sharding:
     """What both collectives share: a communicator of each process group, and its calls in their order."""
 
-    def __init__(self, gradients, weights, wire):
+    def __init__(self, gradients, weights, wire, model):
+        """model: what ranks compare of it, beside the options."""
         self.gradients, self.weights, self.wire, self.totals = gradients, weights, wire, Totals()
-        self._number, self._groups = next(_numbers), {}
+        self._settings = {**gradients.settings(), **{f"weights_{name}": weights.settings()[name] for name in ("abs", "rel")}, "wire": wire, **model}
+        self._groups = {}
 
     def of(self, group):
         """(communicator, lane) of a process group; the first use is collective."""
@@ -33,18 +35,21 @@ class Sharding:
         if found is None:
             seconds = self.gradients.limit(timeout_of(group))
             self.weights.limit(seconds)
-            comm = ranks.init(group, name=f"stretto-fsdp-{self._number}", timeout=seconds)
-            comm._rounding = False
-            found = self._groups[group] = (comm, Lane(f"fsdp {self._number}"))
+            name = f"stretto-fsdp-{next_place(group, 'fsdp')}"
+            comm, = communicators(group, [name], seconds, settings=self._settings, what="options of fsdp()", hint=HINT)
+            found = self._groups[group] = (comm, Lane(f"fsdp {next(_numbers)}"))
         return found
 
     def run(self, what, group, outputs, async_op, call):
-        comm, lane = self.of(group)
+        try:
+            comm, lane = self.of(group)
+        except StrettoError as error:
+            raise of_torch(error, f"{what} of FSDP, rank {group.rank()} of {group.size()}") from None
 
         def go():
             try:
                 with torch.no_grad():
-                    self.totals.add(call(comm))
+                    self.totals.add(*call(comm))
             except StrettoError as error:
                 raise of_torch(error, f"{what} of FSDP, rank {comm.rank} of {comm.size}") from None
 
@@ -85,9 +90,9 @@ class ReduceScatter(Allocates):
             if sharding.wire and values.dtype == torch.float32:
                 part, report = wires.mean_parts(comm, values.view(-1), sharding.gradients.how)
                 output_tensor.copy_(part.view_as(output_tensor) if mean else part.mul_(comm.size).view_as(output_tensor))
-                return report
+                return report, True
             how = sharding.gradients.of_one(comm, values.view(-1))
-            return comm.reduce_scatter(values.view(-1), out=output_tensor.view(-1), op="mean" if mean else "sum", **how)[1]
+            return comm.reduce_scatter(values.view(-1), out=output_tensor.view(-1), op="mean" if mean else "sum", **how)[1], False
 
         return sharding.run("reduce-scatter", group, [output_tensor], async_op, call)
 
@@ -103,7 +108,7 @@ class AllGather(Allocates):
             # FSDP gathers several parameters as their bytes, which have no bound.
             if not input_tensor.dtype.is_floating_point:
                 how = {name: value for name, value in how.items() if name not in ("abs", "rel")}
-            return comm.allgather(input_tensor.clone().view(-1), out=output_tensor.view(comm.size, -1), **how)[1]
+            return comm.allgather(input_tensor.clone().view(-1), out=output_tensor.view(comm.size, -1), **how)[1], False
 
         return sharding.run("all-gather", group, [output_tensor], async_op, call)
 
@@ -126,7 +131,8 @@ def fsdp(model, *, abs=None, rel=None, rms=None, scope="result", weights_abs=Non
     if not gradients:
         gradients = Bound(**how)
     check_wire(wire, gradients)
-    sharding = Sharding(gradients, Bound(weights_abs, weights_rel, **how), wire)
+    shapes = {f"the shape of {name}": list(one.shape) for name, one in model.named_parameters()}
+    sharding = Sharding(gradients, Bound(weights_abs, weights_rel, **how), wire, {"the number of modules of fully_shard()": len(modules), **shapes})
     for one in modules:
         one.set_custom_reduce_scatter(ReduceScatter(sharding))
         if sharding.weights:

@@ -6,23 +6,20 @@ import dataclasses
 import itertools
 import logging
 import threading
-import weakref
 
 import torch
 import torch.distributed as dist
 
-from stretto.api import ranks
 from stretto.api.feedback import check_payload
-from stretto.errors import ArgumentError, StrettoError, WaitTimeoutError
+from stretto.errors import ArgumentError, StrettoError
 from stretto.torch.bounds import Bound, check_keywords, check_wire
 from stretto.torch.choices import Choices
 from stretto.torch.feedback import Residuals
-from stretto.torch.group import timeout_of
+from stretto.torch.group import communicators, next_place, timeout_of
 from stretto.torch.lane import Lane
 
 _numbers = itertools.count()
-_numbering = threading.Lock()
-_used = weakref.WeakKeyDictionary()  # process groups: how many States have averaged a bucket there, in an order that is equal on all ranks
+HINT = "is the hook registered on all ranks, with equal States, for all models in one order?"
 LANES = 2  # buckets that travel at once: while one ends, and its last messages are awaited, another uses the network
 SMALL = 256  # values: a parameter with fewer is exact where parameters have bounds of their own
 
@@ -36,7 +33,8 @@ class Totals:
     raw_calls: int = 0  # whose values travelled raw: exact ones, and those in which a stream would not pay
     raw_bytes: int = 0
     bytes_sent: int = 0  # handed to the network, or as streams to shared memory; values that travel raw in shared memory are not counted
-    promised_error: float = 0.0  # the largest of all calls: |mean - exact mean| <= this
+    promised_error: float = 0.0  # the largest of all calls: |mean - exact mean| <= this, without the rounding of rounded_calls
+    rounded_calls: int = 0  # whose values travelled as bfloat16
     seconds: float = 0.0  # in calls
     wait_seconds: float = 0.0  # of these with nothing to do but wait for messages
     _lock: threading.Lock = dataclasses.field(default_factory=threading.Lock, repr=False, compare=False)
@@ -46,9 +44,10 @@ class Totals:
         """raw_bytes for a byte sent."""
         return self.raw_bytes / self.bytes_sent if self.bytes_sent else 1.0
 
-    def add(self, report):
+    def add(self, report, rounded=False):
         with self._lock:
             self.calls += 1
+            self.rounded_calls += rounded
             self.raw_calls += report.payload == "raw"
             self.raw_bytes += report.raw_bytes
             self.bytes_sent += report.bytes_sent
@@ -59,7 +58,8 @@ class Totals:
     def __str__(self):
         steps = f"{self.steps} steps, " if self.steps else ""  # fsdp() knows no steps
         sent = f"{self.bytes_sent} bytes sent of {self.raw_bytes}, ratio {self.ratio:.2f}" if self.raw_bytes else "no bytes sent: ranks of one host read raw values in shared memory"
-        return f"{steps}{self.calls} calls, {self.raw_calls} of them raw, {sent}, error within {self.promised_error:.3g}, {self.seconds:.3f} s in calls"
+        rounded = f" beside the rounding to bfloat16 in {self.rounded_calls} calls" if self.rounded_calls else ""
+        return f"{steps}{self.calls} calls, {self.raw_calls} of them raw, {sent}, error within {self.promised_error:.3g}{rounded}, {self.seconds:.3f} s in calls"
 
 
 def parameters_of(exclude):
@@ -117,7 +117,7 @@ class State:
         self.unkept = []  # passes that make the residuals of this step's buckets
         self.failure = None  # of a residual that could not be kept: no call goes on without it
         self.totals = Totals()
-        self._group, self._comms, self._place, self._lost = group, None, None, None  # _place: among the States that the group uses
+        self._group, self._comms, self._place, self._settings, self._lost = group, None, None, None, None  # _place: among the States that the group uses
         number = next(_numbers)
         self.lanes = [Lane(f"hook {number}.{lane}") for lane in range(LANES)]
         self.passes = Lane(f"passes {number}")  # over this rank's values
@@ -133,26 +133,29 @@ class State:
                 group = self._group or dist.group.WORLD
                 seconds = self.exact.limit(timeout_of(group))
                 self.bound.limit(seconds)
+                names = [f"stretto-hook-{self._place}-{lane}" for lane in range(LANES)]
                 try:
-                    self._comms = [ranks.init(group, name=f"stretto-hook-{self._place}-{lane}", timeout=seconds) for lane in range(LANES)]
-                except WaitTimeoutError as error:
-                    self._lost = WaitTimeoutError(f"{error}; is the hook registered on all ranks, for all models in one order?")
-                    raise self._lost from None
+                    self._comms = communicators(group, names, seconds, settings=self._settings, what="States", hint=HINT)
                 except StrettoError as error:
                     self._lost = error
                     raise
-                for one in self._comms:
-                    one._rounding = False
             return self._comms[lane]
 
-    def begin_bucket(self):
-        """Called in the order of the backward pass, which ranks share; States that a rank made and never used do not count."""
-        with _numbering:
-            if self._place is None:
-                group = self._group or dist.group.WORLD
-                self._place = _used[group] = _used.get(group, -1) + 1
+    def begin_bucket(self, bucket):
+        """Called in the order of the backward pass, which ranks share."""
         with self._lock:
+            if self._place is None:
+                self._place, self._settings = next_place(self._group or dist.group.WORLD, "hook"), self.settings(bucket)
             self._under_way += 1
+
+    def settings(self, bucket):
+        """What ranks compare before the first call: options, and the first bucket."""
+        values, warmup = bucket.buffer(), self.warmup_steps
+        own = {"wire": self.wire, "per_parameter": self.per_parameter, "error_feedback": self.residuals is not None, "warmup_steps": warmup,
+               "the number of steps before": self.totals.steps if warmup else None, "exclude": [list(one.shape) for one in self.exclude.values()],
+               "the first bucket": f"number {bucket.index()} of {values.numel()} values of {values.dtype} on {values.device.type}"}
+        shapes = {f"the shape of its parameter {number}": list(one.shape) for number, one in enumerate(bucket.parameters())}
+        return {**self.bound.settings(), **own, **shapes}
 
     def end_bucket(self, is_last):
         """Ends the step with the last bucket that is under way."""

@@ -4,13 +4,29 @@ from __future__ import annotations
 
 import datetime
 import threading
+import types
 
 import torch
+from torch._C import _dynamo
 from torch._C._distributed_c10d import Work
 
 from stretto.torch.cuda import first_device
 
 UNSET = datetime.timedelta(milliseconds=-1)  # what torch passes for "no timeout"
+
+
+def untraced(entry):
+    """A function, or a class with its methods, that torch.compile runs as it is, with all that it calls: torch's C++ calls it while compiled code runs, and
+    dynamo would trace it. torch.compiler.disable() has the effect for some microseconds a call, this for none."""
+    frames = _dynamo.eval_frame
+    try:
+        strategy = frames._FrameExecStrategy(frames._FrameAction.SKIP, frames._FrameAction.SKIP)
+    except AttributeError:  # a torch that has other names for these: only programs of torch.compile need them
+        return entry
+    for one in vars(entry).values() if isinstance(entry, type) else [entry]:
+        if isinstance(one, types.FunctionType):
+            frames.set_code_exec_strategy(one.__code__, strategy)
+    return entry
 
 
 def result_of(future):
@@ -22,6 +38,7 @@ def result_of(future):
     return value
 
 
+@untraced
 class StartedWork(Work):
     """A call on its way. `tensors` hold the result once it is complete. order: of tensors of CUDA, else None."""
 
@@ -105,6 +122,7 @@ class StartedWork(Work):
         return self._checked
 
 
+@untraced
 class DoneWork(Work):
     """A call that is complete. Made once a blocking call, so that it holds no more than the result, and no dict: that takes 0.7 µs."""
 
@@ -138,6 +156,7 @@ class DoneWork(Work):
         return future
 
 
+@untraced
 class Joined(Work):
     """Several calls as one."""
 

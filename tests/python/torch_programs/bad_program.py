@@ -127,10 +127,50 @@ def a_second_hook_is_refused():
 
 
 def ranks_that_differ_are_told():
-    for ours, others, words in (({"abs": 1e-3}, {"abs": 1e-4}, "0.001"), ({"rms": 0.01}, {"rel": 1e-3}, "rank"), ({"rel": 1e-3}, {}, "relative on rank 0"),
-                                ({"wire": "bf16"}, {"rms": 0.1}, "rank")):
+    """Ranks with one State and model go on waiting for no other."""
+    excluded = torch.nn.Linear(3, 5).weight
+    for ours, others, words in (({"abs": 1e-3}, {"abs": 1e-4}, "abs is 0.001 on rank 0, 0.0001 on rank 1"), ({"rms": 0.01}, {"rel": 1e-3}, "rms is 0.01 on rank 0, None on rank 1"),
+                                ({"rel": 1e-3}, {}, "rel is 0.001 on rank 0, None on rank 1"), ({"wire": "bf16"}, {"rms": 0.1}, "wire is bf16 on rank 0"),
+                                ({"rms": 0.1, "payload": "fused"}, {"rms": 0.1, "error_feedback": True}, "error_feedback is False on rank 0, True on rank 1"),
+                                ({"rel": 0.1, "exclude": [excluded]}, {"rel": 0.1}, "exclude is [[5, 3]] on rank 0, [] on rank 1"),
+                                ({"rel": 0.1, "warmup_steps": 2}, {"rel": 0.1}, "warmup_steps is 2 on rank 0, 0 on rank 1"),
+                                ({"rel": 0.1, "coding": "fixed", "segment": 4096}, {"rel": 0.1}, "segment is 4096 on rank 0, 0 on rank 1, coding is fixed on rank 0")):
         model = new(stretto.torch.State(**(ours if rank == 0 else others)))
         raises(words, lambda model=model: model(torch.ones(2, 40)).sum().backward())
+        raises(words, lambda model=model: model(torch.ones(2, 40)).sum().backward())  # no rank waits in a later step
+
+
+def models_in_another_order_are_told():
+    """Their gradients are as many, and would be added."""
+    models = []
+    for width in (40, 50):
+        torch.manual_seed(0)
+        models.append((width, DistributedDataParallel(torch.nn.Linear(width, 2000 // width, bias=False))))
+        models[-1][1].register_comm_hook(stretto.torch.State(), stretto.torch.hook)
+    for width, model in reversed(models) if rank == size - 1 else models:
+        raises(f"on rank {size - 1}; is the hook registered on all ranks, with equal States", lambda model=model, width=width: model(torch.ones(2, width)).sum().backward())
+
+
+def sharded_models_that_differ_are_told():
+    from torch.distributed.fsdp import fully_shard
+
+    def step(widths=(40,), **how):
+        model = torch.nn.Sequential(*(torch.nn.Linear(width, 2000 // width, bias=False) for width in widths))
+        fully_shard(model)
+        sharding = stretto.torch.fsdp(model, **how)
+        model(torch.ones(2, widths[0])).sum().backward()
+        return sharding
+
+    odd = rank == size - 1
+    for call, words in ((lambda: step(rms=0.1 if odd else 0.2), f"rms is 0.2 on rank 0, 0.1 on rank {size - 1}"), (lambda: step(wire="bf16" if odd else None), "wire is None on rank 0"),
+                        (lambda: step(weights_rel=1e-3 if odd else 1e-4), f"weights_rel is 0.0001 on rank 0, 0.001 on rank {size - 1}"),
+                        (lambda: step((50 if odd else 40,), weights_rel=1e-3), f"0.weight is [50, 40] on rank 0, [40, 50] on rank {size - 1}; is fsdp() called on all ranks")):
+        raises(words, call)
+    if rank == 0:  # one that is never used
+        model = torch.nn.Linear(9, 9)
+        fully_shard(model)
+        stretto.torch.fsdp(model, rms=0.1)
+    step(rms=0.1).free()
 
 
 def a_state_that_one_rank_alone_made_is_no_harm():
@@ -188,6 +228,8 @@ sparse_gradients_are_refused()
 a_hook_without_a_state_is_refused()
 a_second_hook_is_refused()
 ranks_that_differ_are_told()
+models_in_another_order_are_told()
+sharded_models_that_differ_are_told()
 a_state_that_one_rank_alone_made_is_no_harm()
 another_model_is_refused()
 print("fine", flush=True)

@@ -48,7 +48,7 @@ for how, tolerance in (({}, 1e-6), ({"rms": 0.01, "deterministic": True}, None),
     # that.
     limit = tolerance or sharding.totals.promised_error * 0.15 * 2 + 1e-6
     assert (got - expected).abs().max() <= limit, (how, (got - expected).abs().max(), limit)
-    assert sharding.totals.calls, how
+    assert sharding.totals.calls and (sharding.totals.rounded_calls > 0) == ("wire" in how), (how, sharding.totals)
     sharding.free()
 for model, given, words in ((new(), {}, "has no module of fully_shard()"), (model, {"rms": 0.1, "abs": 1}, "given 2 times")):
     try:

@@ -25,15 +25,17 @@ class Model(torch.nn.Module):
         return self.two(torch.relu(self.one(x)))
 
 
-def train(state, steps=4, dtype=torch.float32, poison=False, begin=None, **ddp):
-    """(weights, gradients of the last step), flat, after some steps; state None: without the hook. begin: the weights after so many steps."""
+def train(state, steps=4, dtype=torch.float32, poison=False, begin=None, compiled=False, **ddp):
+    """(weights, gradients of the last step), flat, after some steps; state None: without the hook. begin: the weights after so many steps. compiled: by
+    torch.compile, in whose code DDP calls the backend and autograd the hook."""
     torch.manual_seed(0)
     model = Model().to(dtype)
     if begin:
         torch.nn.utils.vector_to_parameters(begin[0], model.parameters())
-    parallel = torch.nn.parallel.DistributedDataParallel(model, bucket_cap_mb=0.05, find_unused_parameters=True, **ddp)
+    parallel = torch.nn.parallel.DistributedDataParallel(model, bucket_cap_mb=25 if compiled else 0.05, find_unused_parameters=True, **ddp)
     if state is not None:
         parallel.register_comm_hook(state, stretto.torch.hook)
+    step = torch.compile(parallel, backend="aot_eager") if compiled else parallel
     optimizer, numbers = torch.optim.SGD(model.parameters(), 0.01), torch.Generator().manual_seed(rank + 1)
     for _ in range(begin[1] if begin else 0):
         torch.randn(32, SIZES[0], generator=numbers)
@@ -42,7 +44,7 @@ def train(state, steps=4, dtype=torch.float32, poison=False, begin=None, **ddp):
         x = torch.randn(32, SIZES[0], generator=numbers).to(dtype)
         if poison and rank == 1:
             x[0, 0] = float("nan")
-        ((parallel(x) - x) ** 2).mean().backward()
+        ((step(x) - x) ** 2).mean().backward()
         optimizer.step()
     if state is not None:
         state.free()
@@ -77,6 +79,8 @@ for how in ({}, {"rel": 1e-3}, {"abs": 1e-5}, {"rms": 0.01}, {"rms": 0.05, "erro
     assert same_on_all_ranks(weights), how
     assert (weights - exact).abs().max() < 2e-4, (how, (weights - exact).abs().max())
     assert state.totals.steps == 4 and state.totals.calls >= 8, state.totals
+    assert state.totals.rounded_calls == (state.totals.calls if "wire" in how else 0), state.totals
+    assert ("beside the rounding to bfloat16" in str(state.totals)) == ("wire" in how), state.totals
     raw = not how.keys() & {"deterministic", "error_feedback", "payload"}  # on one host no stream pays
     assert (state.totals.raw_calls == state.totals.calls) if raw else state.totals.raw_calls < state.totals.calls, (how, state.totals)
 
@@ -88,6 +92,8 @@ for how in ({"abs": 1e-4, "payload": "fused"}, {"rms": 0.05, "deterministic": Tr
     assert state.totals.bytes_sent < state.totals.raw_bytes
 for dtype in (torch.float16, torch.bfloat16):
     assert same_on_all_ranks(train(stretto.torch.State(rms=0.05, error_feedback=True), dtype=dtype)[0])
+
+assert (train(stretto.torch.State(rms=0.05, error_feedback=True), compiled=True)[0] - exact).abs().max() < 2e-4
 
 # A NaN of one rank is seen by all, whatever the bound; zero gradients stay zero.
 for how in ({"rms": 0.01}, {"rel": 1e-3}, {"wire": "bf16"}, {"rms": 0.01, "error_feedback": True, "per_parameter": True}):

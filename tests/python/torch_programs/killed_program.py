@@ -2,6 +2,7 @@
 Says `fine`."""
 
 import datetime
+import logging
 import os
 import signal
 import sys
@@ -13,6 +14,7 @@ import torch.distributed as dist
 import stretto
 import stretto.torch
 
+logging.basicConfig(stream=sys.stderr, force=True)  # pytest's handlers are the test's
 file, rank, size = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
 dist.init_process_group("stretto", init_method=f"file://{file}", rank=rank, world_size=size, timeout=datetime.timedelta(seconds=60))
 

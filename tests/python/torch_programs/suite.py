@@ -25,6 +25,7 @@ import warnings
 
 
 MODEL_BY_NAME = "test_accumulate_gradients"  # first words of such tests
+ENDS_GROUP = "test_barrier_timeout_global"  # leaves a default group that has timed out: the processes are new after it
 SIZE_BY_NAME = ("_group", "monitored_barrier")  # words of such tests
 
 
@@ -46,6 +47,7 @@ def rank_loop(rank, size, backend, file, seconds, tasks, answers):
     skips = {skip.exit_code: skip.message for skip in distributed_test.TEST_SKIPS.values()}
     for feature in ("ddp", "subgroup"):
         distributed_test.DistTestCases.backend_feature[feature].add(backend)
+    distributed_test.INIT_METHOD = f"file://{file}"  # of tests that make the default group again
 
     class Suite(TestCase, distributed_test.DistributedTest._DistTestBase):
         init_method = f"file://{file}"
@@ -155,7 +157,7 @@ def main():
         counts[outcome] += 1
         words = words if given.full else (words.strip().splitlines() or [""])[-1]
         print(f"{outcome} {name} {time.monotonic() - start:.1f} {words}", flush=True)
-        if outcome == "failed":
+        if outcome == "failed" or name == ENDS_GROUP:
             processes.end(kill=True)
             processes = None
     if processes:
