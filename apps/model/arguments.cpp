@@ -54,10 +54,12 @@ schedule::Collective collective_of(const Arguments& arguments) {
   std::string_view name = arguments.collective;
   if (name == "reduce_scatter_block") name = "reduce_scatter";
   if (const auto c = schedule::find_collective(name)) return *c;
+  std::string there;
+  for (int i = 0; i < schedule::collectives; ++i)
+    if (const auto c = static_cast<schedule::Collective>(i); schedule::is_family(c))
+      there += (there.empty() ? "" : ", ") + std::string(schedule::name(c));
   throw Problem(
-      fmt::format("'{}' is no collective; there are allreduce, reduce, reduce_scatter, allgather, bcast "
-                  "(or broadcast), gather, scatter, alltoall, barrier",
-                  arguments.collective));
+      fmt::format("'{}' is no collective; there are {}; bcast is also broadcast", arguments.collective, there));
 }
 
 topology::Topology topology_of(const Arguments& arguments, const model::Profile& profile, int ranks, int per_node) {

@@ -68,6 +68,8 @@ void Calls::mpi(const Kind& kind, std::uint64_t bytes) {
     case Collective::gatherv: MPI_Gather(x, block, MPI_FLOAT, y, block, MPI_FLOAT, 0, all); return;
     case Collective::scatter:
     case Collective::scatterv: MPI_Scatter(x, block, MPI_FLOAT, y, block, MPI_FLOAT, 0, all); return;
+    case Collective::scan: MPI_Scan(x, y, n, MPI_FLOAT, MPI_SUM, all); return;
+    case Collective::exscan: MPI_Exscan(x, y, n, MPI_FLOAT, MPI_SUM, all); return;
     case Collective::barrier:
     case Collective::agreement: MPI_Barrier(all); return;
   }
@@ -92,6 +94,8 @@ stretto_status Calls::ours(const Kind& kind, std::uint64_t bytes, stretto_comm c
     case Collective::gatherv: return stretto_gather(x, y, block, STRETTO_F32, 0, comm, &o);
     case Collective::scatter:
     case Collective::scatterv: return stretto_scatter(x, y, block, STRETTO_F32, 0, comm, &o);
+    case Collective::scan: return stretto_scan(x, y, n, STRETTO_F32, STRETTO_SUM, comm, &o);
+    case Collective::exscan: return stretto_exscan(x, y, n, STRETTO_F32, STRETTO_SUM, comm, &o);
     case Collective::barrier:
     case Collective::agreement: return stretto_barrier(comm, &o);
   }

@@ -166,6 +166,18 @@ STRETTO_API stretto_status stretto_reduce_scatter(const void* sendbuf, void* rec
                                                   stretto_type type, stretto_op op, stretto_comm comm,
                                                   const stretto_options* options);
 
+/* recvbuf[i] on rank r = op over ranks 0 to r of sendbuf[i], i < count, in the order of ranks.
+ * Buffers: `count` elements each; in place: the contribution is in recvbuf. Operations: all but MEAN and DIFFERENCE.
+ * Values travel as they are, with a bound too; forced payloads other than RAW give STRETTO_UNSUPPORTED.
+ * Error: exact (floating sums round in the schedule's order). */
+STRETTO_API stretto_status stretto_scan(const void* sendbuf, void* recvbuf, size_t count, stretto_type type,
+                                        stretto_op op, stretto_comm comm, const stretto_options* options);
+
+/* stretto_scan over ranks 0 to r-1. recvbuf of rank 0 is not written, and may be NULL unless it holds the contribution,
+ * in place. */
+STRETTO_API stretto_status stretto_exscan(const void* sendbuf, void* recvbuf, size_t count, stretto_type type,
+                                          stretto_op op, stretto_comm comm, const stretto_options* options);
+
 /* Block r of recvbuf (count elements at r*count) = sendbuf of rank r, on every rank. In place: a rank's own block is in
  * recvbuf. */
 STRETTO_API stretto_status stretto_allgather(const void* sendbuf, void* recvbuf, size_t count, stretto_type type,

@@ -32,7 +32,9 @@ typedef enum stretto_collective {
   STRETTO_ALLGATHERV = 12,
   STRETTO_GATHERV = 13,
   STRETTO_SCATTERV = 14,
-  STRETTO_ALLTOALLV = 15
+  STRETTO_ALLTOALLV = 15,
+  STRETTO_SCAN = 16,
+  STRETTO_EXSCAN = 17
 } stretto_collective;
 
 /* The arguments of a collective's function, under their names there. Fields that it does not have are ignored. */

@@ -47,6 +47,12 @@ STRETTO_API stretto_status stretto_reduce_on_stream(const void* sendbuf, void* r
 STRETTO_API stretto_status stretto_reduce_scatter_block_on_stream(const void* sendbuf, void* recvbuf, size_t count,
                                                                   stretto_type type, stretto_op op, stretto_comm comm,
                                                                   const stretto_options* options, void* stream);
+STRETTO_API stretto_status stretto_scan_on_stream(const void* sendbuf, void* recvbuf, size_t count, stretto_type type,
+                                                  stretto_op op, stretto_comm comm, const stretto_options* options,
+                                                  void* stream);
+STRETTO_API stretto_status stretto_exscan_on_stream(const void* sendbuf, void* recvbuf, size_t count, stretto_type type,
+                                                    stretto_op op, stretto_comm comm, const stretto_options* options,
+                                                    void* stream);
 STRETTO_API stretto_status stretto_allgather_on_stream(const void* sendbuf, void* recvbuf, size_t count,
                                                        stretto_type type, stretto_comm comm,
                                                        const stretto_options* options, void* stream);

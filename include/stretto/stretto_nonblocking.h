@@ -61,6 +61,12 @@ STRETTO_API stretto_status stretto_ireduce_scatter_block(const void* sendbuf, vo
 STRETTO_API stretto_status stretto_ireduce_scatter(const void* sendbuf, void* recvbuf, const size_t* counts,
                                                    stretto_type type, stretto_op op, stretto_comm comm,
                                                    const stretto_options* options, stretto_request* request);
+STRETTO_API stretto_status stretto_iscan(const void* sendbuf, void* recvbuf, size_t count, stretto_type type,
+                                         stretto_op op, stretto_comm comm, const stretto_options* options,
+                                         stretto_request* request);
+STRETTO_API stretto_status stretto_iexscan(const void* sendbuf, void* recvbuf, size_t count, stretto_type type,
+                                           stretto_op op, stretto_comm comm, const stretto_options* options,
+                                           stretto_request* request);
 STRETTO_API stretto_status stretto_iallgather(const void* sendbuf, void* recvbuf, size_t count, stretto_type type,
                                               stretto_comm comm, const stretto_options* options,
                                               stretto_request* request);

@@ -45,6 +45,12 @@ STRETTO_API stretto_status stretto_reduce_scatter_block_init(const void* sendbuf
 STRETTO_API stretto_status stretto_reduce_scatter_init(const void* sendbuf, void* recvbuf, const size_t* counts,
                                                        stretto_type type, stretto_op op, stretto_comm comm,
                                                        const stretto_options* options, stretto_request* request);
+STRETTO_API stretto_status stretto_scan_init(const void* sendbuf, void* recvbuf, size_t count, stretto_type type,
+                                             stretto_op op, stretto_comm comm, const stretto_options* options,
+                                             stretto_request* request);
+STRETTO_API stretto_status stretto_exscan_init(const void* sendbuf, void* recvbuf, size_t count, stretto_type type,
+                                               stretto_op op, stretto_comm comm, const stretto_options* options,
+                                               stretto_request* request);
 STRETTO_API stretto_status stretto_allgather_init(const void* sendbuf, void* recvbuf, size_t count, stretto_type type,
                                                   stretto_comm comm, const stretto_options* options,
                                                   stretto_request* request);

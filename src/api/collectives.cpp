@@ -62,6 +62,16 @@ stretto_status stretto_reduce_scatter(const void* sendbuf, void* recvbuf, const 
              with_received(record_of(STRETTO_REDUCE_SCATTER, sendbuf, recvbuf, 0, type, op), counts, nullptr));
 }
 
+stretto_status stretto_scan(const void* sendbuf, void* recvbuf, size_t count, stretto_type type, stretto_op op,
+                            stretto_comm comm, const stretto_options* options) {
+  return run(comm, options, record_of(STRETTO_SCAN, sendbuf, recvbuf, count, type, op));
+}
+
+stretto_status stretto_exscan(const void* sendbuf, void* recvbuf, size_t count, stretto_type type, stretto_op op,
+                              stretto_comm comm, const stretto_options* options) {
+  return run(comm, options, record_of(STRETTO_EXSCAN, sendbuf, recvbuf, count, type, op));
+}
+
 stretto_status stretto_allgather(const void* sendbuf, void* recvbuf, size_t count, stretto_type type, stretto_comm comm,
                                  const stretto_options* options) {
   return run(comm, options, moving(STRETTO_ALLGATHER, sendbuf, recvbuf, count, type));

@@ -83,6 +83,8 @@ class Node final : public NodeBackend {
       case Collective::scatterv:
       case Collective::gatherv:
       case Collective::alltoallv:
+      case Collective::scan:
+      case Collective::exscan:
       case Collective::agreement: return false;
     }
     return false;
@@ -267,6 +269,8 @@ class Node final : public NodeBackend {
       case Collective::scatterv:
       case Collective::gatherv:
       case Collective::alltoallv:
+      case Collective::scan:
+      case Collective::exscan:
       case Collective::agreement: break;
     }
     return fail(Status::internal, "{} runs on no node", schedule::name(s.collective));

@@ -52,7 +52,7 @@ Status read_options(const stretto_options* given, Settings* settings) {
 void settle_payload(Call* call) noexcept {
   stretto_options& o = call->settings.options;
   if (o.reproducible && o.bound_kind != STRETTO_BOUND_NONE && o.payload == STRETTO_PAYLOAD_AUTO &&
-      reduces(call->collective) && is_floating(call->type))
+      reduces(call->collective) && !schedule::is_prefix(call->collective) && is_floating(call->type))
     o.payload = STRETTO_PAYLOAD_FUSED;
 }
 

@@ -47,6 +47,8 @@ Status check_kind(const Call& c, int ranks) {
   if (c.collective == Collective::allreduce_multi && c.op != STRETTO_SUM && c.op != STRETTO_MEAN &&
       c.op != STRETTO_MIN && c.op != STRETTO_MAX)
     return fail(Status::unsupported, "allreduce_multi takes sum, mean, min and max, not {}", op_name(c.op));
+  if (schedule::is_prefix(c.collective) && (c.op == STRETTO_MEAN || c.op == STRETTO_DIFFERENCE))
+    return fail(Status::unsupported, "{} does not take {}", name(c.collective), op_name(c.op));
   return Status::ok;
 }
 
@@ -68,6 +70,9 @@ Status check_bound(const Call& c) {
   } else if (!(o.bound > 0) || !std::isfinite(o.bound)) {
     return fail(Status::invalid_bound, "bound {} is not finite and positive", o.bound);
   }
+  if (compressed && schedule::is_prefix(c.collective))
+    return fail(Status::unsupported, "{} sends values as they are, not as payload {}", name(c.collective),
+                payload_name(o.payload));
   if (o.payload == STRETTO_PAYLOAD_MIXED && c.collective == Collective::allreduce_multi)
     return fail(Status::unsupported, "allreduce_multi adds its inputs as codes, not as payload {}",
                 payload_name(o.payload));
@@ -125,7 +130,7 @@ Status check_addresses(const Call& c, int rank, int ranks) {
   const bool one = c.collective == Collective::bcast;
   if (e.sends)
     if (Status s = check_buffer(c.send, one ? "buffer" : "sendbuf", e.send, e.send_in_place); s != Status::ok) return s;
-  if (e.receives) {
+  if (e.receives || in_place(c.send)) {
     const std::size_t n = in_place(c.send) ? std::max(e.recv, e.send) : e.recv;
     if (Status s = check_buffer(c.recv, one ? "buffer" : "recvbuf", n, e.recv_in_place); s != Status::ok) return s;
   }

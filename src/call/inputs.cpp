@@ -28,7 +28,9 @@ Extent extent(const Call& c, int rank, int ranks) noexcept {
   const bool root = rank == c.root;
   const std::size_t all = c.counts_given ? sum(c.counts) : n * p;
   switch (c.collective) {
-    case Collective::allreduce: return {n, n, true, true, true, false};
+    case Collective::allreduce:
+    case Collective::scan: return {n, n, true, true, true, false};
+    case Collective::exscan: return {n, rank > 0 ? n : 0, true, rank > 0, true, false};
     case Collective::allreduce_multi: return {0, n, false, true, false, false};
     case Collective::reduce: return {n, root ? n : 0, true, root, root, false};
     case Collective::reduce_scatter_block:

@@ -9,7 +9,7 @@
 
 namespace stretto::call {
 
-constexpr bool is_collective(stretto_collective c) noexcept { return c >= STRETTO_ALLREDUCE && c <= STRETTO_ALLTOALLV; }
+constexpr bool is_collective(stretto_collective c) noexcept { return c >= STRETTO_ALLREDUCE && c <= STRETTO_EXSCAN; }
 
 // Precondition: is_collective(c).
 constexpr Collective collective_of(stretto_collective c) noexcept { return static_cast<Collective>(c - 1); }
@@ -28,7 +28,8 @@ static_assert(
     collective_of(STRETTO_REDUCE_SCATTER_BLOCK) == Collective::reduce_scatter_block &&
     collective_of(STRETTO_ALLGATHERV) == Collective::allgatherv &&
     collective_of(STRETTO_GATHERV) == Collective::gatherv && collective_of(STRETTO_SCATTERV) == Collective::scatterv &&
-    collective_of(STRETTO_ALLTOALLV) == Collective::alltoallv);
+    collective_of(STRETTO_ALLTOALLV) == Collective::alltoallv && collective_of(STRETTO_SCAN) == Collective::scan &&
+    collective_of(STRETTO_EXSCAN) == Collective::exscan);
 
 constexpr bool is_plain(stretto_collective c) noexcept {
   return schedule::properties(collective_of(c)).counts == Counts::one && c != STRETTO_ALLREDUCE_MULTI;

@@ -63,7 +63,9 @@ Status fill(const schedule::Schedule& s, std::size_t size, const Arguments& a, s
       case Collective::allreduce:
       case Collective::allreduce_multi:
       case Collective::reduce:
-      case Collective::bcast: {
+      case Collective::bcast:
+      case Collective::scan:
+      case Collective::exscan: {
         const std::size_t first = first_of(a.count, s.blocks, static_cast<int>(b), a.grain);
         block.count = first_of(a.count, s.blocks, static_cast<int>(b) + 1, a.grain) - first;
         if (s.collective == Collective::bcast) {
@@ -71,7 +73,8 @@ Status fill(const schedule::Schedule& s, std::size_t size, const Arguments& a, s
           block.out = shifted(a.out, first, size);
         } else {
           block.in = shifted(in != nullptr ? in : a.out, first, size);
-          if (s.collective == Collective::allreduce || at_root) block.out = shifted(a.out, first, size);
+          if (schedule::expects(s.collective, s.ranks, s.root, s.rank, static_cast<int>(b)))
+            block.out = shifted(a.out, first, size);
         }
         break;
       }

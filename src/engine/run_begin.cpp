@@ -192,7 +192,9 @@ Status Run::prepare(const Work& call) {
   blocks_ = call.blocks;
   several_ = call.several;
   reduces_ = schedule::reduces(schedule_->collective);
-  negates_ = reduces_ && spec_.op == payload::Op::difference && schedule_->rank != 0;
+  // In place, the last rank of an exscan has no contribution left to negate: its result takes the place.
+  const bool is_used = schedule_->collective != schedule::Collective::exscan || schedule_->rank + 1 < schedule_->ranks;
+  negates_ = reduces_ && spec_.op == payload::Op::difference && schedule_->rank != 0 && is_used;
   const bool codes = spec_.kind == payload::Kind::homomorphic || spec_.kind == payload::Kind::fused;
   const bool everywhere = schedule_->collective == schedule::Collective::allreduce ||
                           schedule_->collective == schedule::Collective::allgather;

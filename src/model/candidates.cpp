@@ -21,7 +21,7 @@ std::vector<Kind> payloads_for(const Question& q) {
   std::vector<Kind> kinds;
   const auto may = [&](Kind k) { return q.payload < 0 || is_forced(q, k); };
   if (!q.code_space && may(Kind::raw)) kinds.push_back(Kind::raw);
-  if (!q.compress) return kinds;
+  if (!q.compress || schedule::is_prefix(q.collective)) return kinds;
   if (!schedule::reduces(q.collective)) {
     if (q.payload < 0)
       kinds.push_back(Kind::fused);
@@ -58,9 +58,10 @@ std::vector<int> blocks_for(const Question& q, int ranks) {
   return all;
 }
 
-// Other schedules that keep the order are at least as fast.
+// Other schedules of these collectives that keep the order are at least as fast.
 bool only_rank_by_rank(const schedule::Algorithm& a) noexcept {
-  return a.rank_by_rank && a.collective != schedule::Collective::allreduce;
+  using enum schedule::Collective;
+  return a.rank_by_rank && (a.collective == reduce || a.collective == reduce_scatter);
 }
 
 }  // namespace
@@ -102,7 +103,9 @@ std::vector<Option> options_for(const Question& q, const topology::Topology& top
   if (kinds.empty()) {
     *why =
         fmt::format("payload {} does not fit: {}", q.payload < 0 ? "raw" : payload::name(static_cast<Kind>(q.payload)),
-                    q.code_space ? "contributions are to be summed in code space" : "there is no bound");
+                    q.code_space                        ? "contributions are to be summed in code space"
+                    : schedule::is_prefix(q.collective) ? "prefix sums have no streams"
+                                                        : "there is no bound");
     return all;
   }
   const bool floors = topology.hosts() > 1 && topology.hosts() < p;

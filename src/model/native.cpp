@@ -88,6 +88,8 @@ double nccl_seconds(const Profile& profile, const topology::Topology& topology, 
     case Collective::scatterv:
     case Collective::alltoall:
     case Collective::alltoallv:
+    case Collective::scan:
+    case Collective::exscan:
     case Collective::barrier:
     case Collective::agreement: break;
   }
@@ -121,6 +123,8 @@ double streamed_node(const Machine& m, schedule::Collective collective, int rank
     case Collective::scatterv:
     case Collective::alltoall:
     case Collective::alltoallv:
+    case Collective::scan:
+    case Collective::exscan:
     case Collective::barrier:
     case Collective::agreement: break;
   }

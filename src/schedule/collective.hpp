@@ -7,8 +7,8 @@
 
 namespace stretto::schedule {
 
-// The first nine are families with schedules (docs/algorithms.md); the others are forms of a family (see Properties).
-// `agreement`, internal, compares a word of each rank in a node's memory.
+// Families have schedules (docs/algorithms.md); the others are forms of a family (see Properties). The numbers are those
+// of stretto_collective, less one. `agreement`, internal and last, compares a word of each rank in a node's memory.
 enum class Collective : std::uint8_t {
   allreduce,
   reduce,
@@ -25,9 +25,11 @@ enum class Collective : std::uint8_t {
   gatherv,
   scatterv,
   alltoallv,
+  scan,
+  exscan,
   agreement
 };
-inline constexpr int families = 9, collectives = 16;
+inline constexpr int collectives = 18;
 
 // Ranks that know the numbers of elements.
 enum class Counts : std::uint8_t {
@@ -65,6 +67,8 @@ inline constexpr auto all_properties = [] {
       {"gatherv", gather, false, true, true, at_root},
       {"scatterv", scatter, false, true, true, at_root},
       {"alltoallv", alltoall, false, false, true, by_pair},
+      {"scan", scan, true, false, false, one},
+      {"exscan", exscan, true, false, false, one},
       {"agreement", barrier, false, false, false, one},
   }};
 }();
@@ -74,5 +78,9 @@ constexpr const char* name(Collective c) noexcept { return properties(c).name; }
 constexpr Collective family(Collective c) noexcept { return properties(c).family; }
 constexpr bool reduces(Collective c) noexcept { return properties(c).reduces; }
 constexpr bool rooted(Collective c) noexcept { return properties(c).rooted; }
+constexpr bool is_family(Collective c) noexcept { return family(c) == c; }
+
+// Every rank has a result of its own: the combination of the ranks before it, and of its own in a scan.
+constexpr bool is_prefix(Collective c) noexcept { return c == Collective::scan || c == Collective::exscan; }
 
 }  // namespace stretto::schedule

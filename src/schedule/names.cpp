@@ -41,9 +41,9 @@ const char* name(Lane l) noexcept {
 }
 
 std::optional<Collective> find_collective(std::string_view text) noexcept {
-  for (int i = 0; i < families; ++i) {
+  for (int i = 0; i < collectives; ++i) {
     const auto c = static_cast<Collective>(i);
-    if (text == name(c)) return c;
+    if (is_family(c) && text == name(c)) return c;
   }
   return text == "broadcast" ? std::optional(Collective::bcast) : std::nullopt;
 }
@@ -54,7 +54,9 @@ bool holds(Collective c, int ranks, int root, int rank, int block) noexcept {
     case Collective::allreduce_multi:
     case Collective::reduce:
     case Collective::reduce_scatter:
-    case Collective::reduce_scatter_block: return true;
+    case Collective::reduce_scatter_block:
+    case Collective::scan:
+    case Collective::exscan: return true;
     case Collective::allgather:
     case Collective::allgatherv:
     case Collective::gather:
@@ -76,7 +78,9 @@ bool expects(Collective c, int ranks, int root, int rank, int block) noexcept {
     case Collective::allreduce_multi:
     case Collective::allgather:
     case Collective::allgatherv:
-    case Collective::bcast: return true;
+    case Collective::bcast:
+    case Collective::scan: return true;
+    case Collective::exscan: return rank > 0;
     case Collective::reduce:
     case Collective::gather:
     case Collective::gatherv: return rank == root;

@@ -264,6 +264,28 @@ const std::vector<Algorithm>& algorithms() {
       {{.keeps_order = true, .uses_radix = true}, C::barrier, "knomial", "at most 2K rounds", knomial_barrier},
       {{.keeps_order = true}, C::barrier, "linear", "2 rounds", linear_barrier},
       {{.keeps_order = true, .uses_groups = true}, C::barrier, "leader", "2l + h rounds", leader_barrier},
+
+      {{.keeps_order = true, .uses_blocks = true, .rank_by_rank = true},
+       C::scan,
+       "chain",
+       "p-2+B rounds, n sent, n combined",
+       chain_scan},
+      {{.keeps_order = true},
+       C::scan,
+       "recursive_doubling",
+       "L rounds, L n sent, L n combined",
+       recursive_doubling_scan},
+
+      {{.keeps_order = true, .uses_blocks = true, .rank_by_rank = true},
+       C::exscan,
+       "chain",
+       "p-2+B rounds, n sent, at most n combined",
+       chain_exscan},
+      {{.keeps_order = true},
+       C::exscan,
+       "recursive_doubling",
+       "at most L+1 rounds, at most (L+1) n sent, at most L n combined",
+       recursive_doubling_exscan},
   };
   return all;
 }

@@ -19,7 +19,7 @@
 // are complete, without deadlock even when a send ends only with its receive.
 //
 // All ranks that expect a block bracket its sum alike, up to the order of two operands, so that floating-point sums
-// have the same bits. Otherwise Schedule::ranks_differ is set, and bits of the operation must not depend on brackets:
+// have the same bits. (Ranks of scan and exscan expect different sums.) Otherwise Schedule::ranks_differ is set, and bits of the operation must not depend on brackets:
 // integers, minimum, maximum, sums of codes.
 //
 // Lanes assign steps of a split collective to the application's core or to communication cores. A step's dependencies,
@@ -45,6 +45,8 @@ namespace stretto::schedule {
 //   scatter         p blocks. in: all blocks at root. out: block `rank`.
 //   alltoall        p*p blocks; block s*p+d is what rank s has for rank d. in: blocks rank*p+0..p-1.
 //                   out: blocks 0*p+rank, 1*p+rank, ...
+//   scan            B blocks. in: all. out: all blocks hold the combination of in of ranks 0 to `rank`.
+//   exscan          B blocks. in: all. out: that of ranks 0 to `rank` - 1; rank 0 has no out.
 //   barrier         0 blocks; no rank may finish before every rank has started.
 
 enum class Buffer : std::uint8_t { in, out, tmp };

@@ -20,10 +20,11 @@ namespace {
 constexpr std::size_t often_sampled = std::size_t{256} << 10;  // bytes: a sample is a sixteenth at most
 
 // A bound allows streams, or a payload of streams requests them for lossless types. A forced native collective moves
-// raw values, unless it is the node's and a payload is forced with it.
+// raw values, unless it is the node's and a payload is forced with it. Prefix sums have no streams.
 bool may_compress(const Call& c) noexcept {
   const stretto_options& o = c.settings.options;
-  if (c.collective == Collective::barrier || o.payload == STRETTO_PAYLOAD_RAW) return false;
+  if (c.collective == Collective::barrier || schedule::is_prefix(c.collective) || o.payload == STRETTO_PAYLOAD_RAW)
+    return false;
   const auto forced = forced_provider(c);
   if (forced && (*forced != Provider::node || o.payload == STRETTO_PAYLOAD_AUTO)) return false;
   return o.bound_kind != STRETTO_BOUND_NONE || o.payload > STRETTO_PAYLOAD_RAW;

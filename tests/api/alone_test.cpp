@@ -172,6 +172,10 @@ TEST(Alone, EachOtherCollectiveWithoutMemoryOnOneRank) {
        [](int, float* x, float* y, stretto_comm c, const stretto_options* o) {
          return stretto_reduce_scatter(x, y, counts, STRETTO_F32, STRETTO_SUM, c, o);
        }},
+      {"scan", [](int, float* x, float* y, stretto_comm c,
+                  const stretto_options* o) { return stretto_scan(x, y, 1000, STRETTO_F32, STRETTO_SUM, c, o); }},
+      {"exscan", [](int, float* x, float* y, stretto_comm c,
+                    const stretto_options* o) { return stretto_exscan(x, y, 1000, STRETTO_F32, STRETTO_SUM, c, o); }},
       {"allgather", [](int, float* x, float* y, stretto_comm c,
                        const stretto_options* o) { return stretto_allgather(x, y, 300, STRETTO_F32, c, o); }},
       {"bcast", [](int, float* x, float*, stretto_comm c,

@@ -50,6 +50,16 @@ TEST(DeviceApi, ScatterAndGatherGiveTheHostsBits) {
     }
 }
 
+TEST(DeviceApi, PrefixSumsGiveTheHostsBitsBySchedule) {
+  for (const What w : prefixes)
+    for (const char* schedule : {"chain", "recursive_doubling"})
+      for (const int ranks : {1, 2, 3, 5}) {
+        stretto_options o = defaults();
+        o.schedule = schedule;
+        expect_as_on_host(w, 3000, ranks, o);
+      }
+}
+
 TEST(DeviceApi, AWaitForAStreamWaitsForItsWork) {
   emulation().reset(4);
   on_ranks(2, [&](stretto_comm comm, int rank, int) {

@@ -17,11 +17,12 @@ using api_test::on_ranks;
 
 enum class Way { host, on_stream, ordinary, started };
 
-// Collectives with a form on a stream. NCCL lacks scatter and gather.
-enum class What { allreduce, reduce, reduce_scatter, allgather, bcast, alltoall, scatter, gather };
+// Collectives with a form on a stream. NCCL lacks scatter, gather and prefix sums.
+enum class What { allreduce, reduce, reduce_scatter, allgather, bcast, alltoall, scatter, gather, scan, exscan };
 inline constexpr What all[] = {What::allreduce, What::reduce, What::reduce_scatter,
                                What::allgather, What::bcast,  What::alltoall};
 inline constexpr What rooted[] = {What::scatter, What::gather};
+inline constexpr What prefixes[] = {What::scan, What::exscan};
 
 inline std::size_t in_length(What w, std::size_t n, int p) {
   const bool all = w == What::reduce_scatter || w == What::alltoall || w == What::scatter;
@@ -43,6 +44,8 @@ inline stretto_status call(What w, const float* in, float* out, std::size_t n, i
     case What::alltoall: return stretto_alltoall(in, out, n, STRETTO_F32, comm, o);
     case What::scatter: return stretto_scatter(in, out, n, STRETTO_F32, root, comm, o);
     case What::gather: return stretto_gather(in, out, n, STRETTO_F32, root, comm, o);
+    case What::scan: return stretto_scan(in, out, n, STRETTO_F32, STRETTO_SUM, comm, o);
+    case What::exscan: return stretto_exscan(in, out, n, STRETTO_F32, STRETTO_SUM, comm, o);
   }
   return STRETTO_INTERNAL;
 }
@@ -59,6 +62,8 @@ inline stretto_status call_on_stream(What w, const float* in, float* out, std::s
     case What::alltoall: return stretto_alltoall_on_stream(in, out, n, STRETTO_F32, comm, o, stream);
     case What::scatter: return stretto_scatter_on_stream(in, out, n, STRETTO_F32, root, comm, o, stream);
     case What::gather: return stretto_gather_on_stream(in, out, n, STRETTO_F32, root, comm, o, stream);
+    case What::scan: return stretto_scan_on_stream(in, out, n, STRETTO_F32, STRETTO_SUM, comm, o, stream);
+    case What::exscan: return stretto_exscan_on_stream(in, out, n, STRETTO_F32, STRETTO_SUM, comm, o, stream);
   }
   return STRETTO_INTERNAL;
 }

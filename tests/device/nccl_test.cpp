@@ -184,6 +184,8 @@ stretto_status start_call(What w, const float* in, float* out, std::size_t n, in
     case What::alltoall: return stretto_ialltoall(in, out, n, STRETTO_F32, comm, o, r);
     case What::scatter: return stretto_iscatter(in, out, n, STRETTO_F32, root, comm, o, r);
     case What::gather: return stretto_igather(in, out, n, STRETTO_F32, root, comm, o, r);
+    case What::scan: return stretto_iscan(in, out, n, STRETTO_F32, STRETTO_SUM, comm, o, r);
+    case What::exscan: return stretto_iexscan(in, out, n, STRETTO_F32, STRETTO_SUM, comm, o, r);
   }
   return STRETTO_INTERNAL;
 }

@@ -173,10 +173,9 @@ TEST_P(Row, CostsWhatItsLineSays) {
                                            hosts, per_host, t.text, t.what);
       ASSERT_FALSE(std::isnan(formula)) << text;
       EXPECT_LE(found, formula * (1 + 1e-9)) << text;
-      if (!t.at_most)
-        EXPECT_GE(found, formula * (1 - 1e-9)) << text;
-      else
-        EXPECT_GE(found, formula / 4) << text;
+      // On two ranks a term "at most" may vanish, as the sums of an exscan do.
+      const double least = !t.at_most ? formula * (1 - 1e-9) : p > 2 ? formula / 4 : 0;
+      EXPECT_GE(found, least) << text;
     };
     for (const Term& t : terms(a)) {
       const double value = t.value(symbols);

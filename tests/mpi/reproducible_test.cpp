@@ -41,6 +41,14 @@ void every_sum(MPI_Comm comm, MPI_Datatype type, std::size_t n) {
   const std::vector<int> counts(static_cast<std::size_t>(ranks), count);
   MPI_Reduce_scatter(mine.data(), got.data(), counts.data(), type, MPI_SUM, comm);
   EXPECT_TRUE(right(got.data(), own, n)) << "reduce_scatter of " << n;
+  const auto first = [&](int so_many) {
+    const std::vector<T> prefix = one_by_one<T>(so_many, all);
+    return std::memcmp(prefix.data(), got.data(), n * sizeof(T)) == 0;
+  };
+  MPI_Scan(mine.data(), got.data(), count, type, MPI_SUM, comm);
+  EXPECT_TRUE(first(rank + 1)) << "scan of " << n;
+  MPI_Exscan(mine.data(), got.data(), count, type, MPI_SUM, comm);
+  EXPECT_TRUE(rank == 0 || first(rank)) << "exscan of " << n;
 }
 
 }  // namespace

@@ -54,7 +54,7 @@ WORDS = ["sum", "prod", "min", "max", "land", "lor", "lxor", "band", "bor", "bxo
          "s" * 1000]
 METHODS = [form + name for form in ("", "i") for name in
            ("allreduce", "allreduce_multi", "reduce", "reduce_scatter", "allgather", "gather", "allgatherv", "gatherv", "bcast", "scatter", "scatterv", "alltoall",
-            "alltoallv", "barrier")]
+            "alltoallv", "scan", "exscan", "barrier")]
 
 
 class Evil:
@@ -328,7 +328,7 @@ def arguments(g, method, rank, size):
         given["out"] = np.zeros(x.shape, x.dtype)
     if name == "reduce_scatter" and g.often():
         given["out"] = None
-    if name in ("allreduce", "allreduce_multi", "reduce", "reduce_scatter") and g.dice.random() < 0.5:
+    if name in ("allreduce", "allreduce_multi", "reduce", "reduce_scatter", "scan", "exscan") and g.dice.random() < 0.5:
         given["op"] = g.pick(*WORDS[:12]) if g.often() else g.pick(*WORDS, g.number())
     if name in ("reduce", "bcast", "gather", "scatter", "gatherv", "scatterv") and g.dice.random() < 0.5:
         given["root"] = g.pick(*range(size)) if g.often() else g.number()

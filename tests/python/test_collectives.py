@@ -53,6 +53,16 @@ def test_every_collective_of_every_dtype_in_and_out_of_place(dtype):
         same(comm.allreduce_multi([mine] * r, out=np.empty_like(mine)), sum(k * one for k, one in enumerate(x)).astype(dtype))
         reduced = comm.reduce(mine, root=1)
         assert np.array_equal(reduced[0], total) if r == 1 else reduced[0] is None
+        same(comm.scan(mine), sum(x[:r + 1]))
+        buffer = mine.copy()
+        same(comm.scan(buffer, out=buffer), sum(x[:r + 1]))
+        same(comm.scan(mine, schedule="recursive_doubling"), sum(x[:r + 1]))
+        for out in (None, mine.copy()):
+            below = comm.exscan(mine, out=out, schedule="chain")
+            assert np.array_equal(below[0], sum(x[:r])) if r > 0 else below[0] is None and (out is None or np.array_equal(out, mine))
+        buffer = mine.copy()
+        comm.exscan(stretto.IN_PLACE, out=buffer)
+        assert np.array_equal(buffer, sum(x[:r]) if r > 0 else mine)
         same(comm.reduce_scatter(mine), total[2 * r:2 * r + 2])
         counts = [0, 10, 20]
         same(comm.reduce_scatter(mine, counts=counts), total.reshape(-1)[sum(counts[:r]):sum(counts[:r + 1])])

@@ -14,7 +14,8 @@ Contributions of(std::initializer_list<int> ranks) {
 TEST(Contributions, RunsJoinWhereTheyTouch) {
   EXPECT_EQ(of({3, 1, 0, 7}).text(), "0-1, 3, 7");
   EXPECT_EQ(of({3, 1, 0, 7, 2}).text(), "0-3, 7");
-  EXPECT_EQ(of({1, 0, 2}), Contributions::of_all(3));
+  EXPECT_EQ(of({1, 0, 2}), Contributions::of_first(3));
+  EXPECT_EQ(Contributions(), Contributions::of_first(0));
   EXPECT_EQ(Contributions().text(), "none");
 }
 

@@ -27,6 +27,8 @@ class Mpi final : public Provider {
       case Collective::scatterv: MPI_Scatter(in, b, MPI_FLOAT, out, b, MPI_FLOAT, root, comm_); return;
       case Collective::alltoall:
       case Collective::alltoallv: MPI_Alltoall(in, b, MPI_FLOAT, out, b, MPI_FLOAT, comm_); return;
+      case Collective::scan: MPI_Scan(in, out, n, MPI_FLOAT, MPI_SUM, comm_); return;
+      case Collective::exscan: MPI_Exscan(in, out, n, MPI_FLOAT, MPI_SUM, comm_); return;
       case Collective::barrier:
       case Collective::agreement: MPI_Barrier(comm_); return;
     }

@@ -39,6 +39,8 @@ class Node final : public Provider {
         case Collective::scatterv: return node_->scatter(in, out, bytes, root);
         case Collective::alltoall:
         case Collective::alltoallv: return node_->alltoall(in, out, bytes);
+        case Collective::scan:
+        case Collective::exscan: break;
         case Collective::barrier:
         case Collective::agreement: return node_->barrier();
       }

@@ -105,6 +105,11 @@ void Call::check_buffers(int rank, int size) const {
       demand(send, sends, sent.extent(), type, "x");
       demand(recv, true, received.extent(), type, "out");
       return;
+    case STRETTO_SCAN:
+    case STRETTO_EXSCAN:
+      demand(send, sends, count, type, "x");
+      demand(recv, collective == STRETTO_SCAN || !sends || rank > 0, count, type, "out");
+      return;
     case STRETTO_BARRIER: return;
   }
 }

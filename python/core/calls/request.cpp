@@ -143,6 +143,8 @@ void add_requests(nb::module_& m) {
       .value("gatherv", STRETTO_GATHERV)
       .value("alltoall", STRETTO_ALLTOALL)
       .value("alltoallv", STRETTO_ALLTOALLV)
+      .value("scan", STRETTO_SCAN)
+      .value("exscan", STRETTO_EXSCAN)
       .value("barrier", STRETTO_BARRIER);
   nb::class_<Request>(m, "Request")
       .def("test", &Request::test)

@@ -202,6 +202,32 @@ class Comm:
             values = send
         return self._call(KINDS.reduce, send, recv, _count(values), values.dtype, op=_op(op, values.dtype), root=root), result
 
+    def scan(self, x, out=None, op: Operation = "sum", **how: Unpack[CallOptions]) -> tuple[np.ndarray, Report]:
+        """out[i] on rank r = op over ranks 0 to r of x[i], in this order. op: those of allreduce but mean and difference. Values travel as they are."""
+        return self._run(*self._scan(KINDS.scan, x, out, op), how)
+
+    def iscan(self, x, out=None, op: Operation = "sum", **how: Unpack[CallOptions]) -> Request:
+        """Starts scan."""
+        return self._start(*self._scan(KINDS.scan, x, out, op), how)
+
+    def exscan(self, x, out=None, op: Operation = "sum", **how: Unpack[CallOptions]) -> tuple[np.ndarray | None, Report]:
+        """scan over ranks 0 to r-1. The result of rank 0 is None, and nothing is written to its out."""
+        return self._run(*self._scan(KINDS.exscan, x, out, op), how)
+
+    def iexscan(self, x, out=None, op: Operation = "sum", **how: Unpack[CallOptions]) -> Request:
+        """Starts exscan."""
+        return self._start(*self._scan(KINDS.exscan, x, out, op), how)
+
+    def _scan(self, kind, x, out, op):
+        in_place = x is IN_PLACE or (x is out and out is not None)
+        if kind == KINDS.exscan and self.rank == 0 and not in_place:
+            send = values = _readable(x)
+            recv, result = None, None
+        else:
+            send, recv, result, values = self._reduced(x, out)
+        call = self._call(kind, send, recv, _count(values), values.dtype, op=_op(op, values.dtype))
+        return call, None if kind == KINDS.exscan and self.rank == 0 else result
+
     def _reduced(self, x, out):
         if x is IN_PLACE or (x is out and out is not None):
             recv = _writable(out)

@@ -60,6 +60,17 @@ stretto_status stretto_reduce_scatter_block_on_stream(const void* sendbuf, void*
   return run(comm, options, record_of(STRETTO_REDUCE_SCATTER_BLOCK, sendbuf, recvbuf, count, type, op), stream);
 }
 
+stretto_status stretto_scan_on_stream(const void* sendbuf, void* recvbuf, size_t count, stretto_type type,
+                                      stretto_op op, stretto_comm comm, const stretto_options* options, void* stream) {
+  return run(comm, options, record_of(STRETTO_SCAN, sendbuf, recvbuf, count, type, op), stream);
+}
+
+stretto_status stretto_exscan_on_stream(const void* sendbuf, void* recvbuf, size_t count, stretto_type type,
+                                        stretto_op op, stretto_comm comm, const stretto_options* options,
+                                        void* stream) {
+  return run(comm, options, record_of(STRETTO_EXSCAN, sendbuf, recvbuf, count, type, op), stream);
+}
+
 stretto_status stretto_allgather_on_stream(const void* sendbuf, void* recvbuf, size_t count, stretto_type type,
                                            stretto_comm comm, const stretto_options* options, void* stream) {
   return run(comm, options, moving(STRETTO_ALLGATHER, sendbuf, recvbuf, count, type), stream);

@@ -57,7 +57,7 @@ Status find(const stretto_comm_s& comm, const Call& call, Buffers* buffers) {
   Status s = Status::ok;
   const bool one = call.collective == Collective::bcast;
   if (e.sends && e.send > 0) s = buffers->add(call.send, one ? "buffer" : "sendbuf");
-  if (s == Status::ok && e.receives && (e.recv > 0 || in_place(call.send)))
+  if (s == Status::ok && ((e.receives && e.recv > 0) || in_place(call.send)))
     s = buffers->add(call.recv, one ? "buffer" : "recvbuf");
   for (std::size_t i = 0; i < call.inputs.size() && s == Status::ok; ++i) s = buffers->add(call.inputs[i], "an input");
   return s;

@@ -76,6 +76,16 @@ stretto_status stretto_ireduce_scatter(const void* sendbuf, void* recvbuf, const
                with_received(record_of(STRETTO_REDUCE_SCATTER, sendbuf, recvbuf, 0, type, op), counts, nullptr));
 }
 
+stretto_status stretto_iscan(const void* sendbuf, void* recvbuf, size_t count, stretto_type type, stretto_op op,
+                             stretto_comm comm, const stretto_options* options, stretto_request* request) {
+  return start(comm, options, request, record_of(STRETTO_SCAN, sendbuf, recvbuf, count, type, op));
+}
+
+stretto_status stretto_iexscan(const void* sendbuf, void* recvbuf, size_t count, stretto_type type, stretto_op op,
+                               stretto_comm comm, const stretto_options* options, stretto_request* request) {
+  return start(comm, options, request, record_of(STRETTO_EXSCAN, sendbuf, recvbuf, count, type, op));
+}
+
 stretto_status stretto_iallgather(const void* sendbuf, void* recvbuf, size_t count, stretto_type type,
                                   stretto_comm comm, const stretto_options* options, stretto_request* request) {
   return start(comm, options, request, moving(STRETTO_ALLGATHER, sendbuf, recvbuf, count, type));

@@ -100,6 +100,16 @@ stretto_status stretto_reduce_scatter_init(const void* sendbuf, void* recvbuf, c
                  with_received(record_of(STRETTO_REDUCE_SCATTER, sendbuf, recvbuf, 0, type, op), counts, nullptr));
 }
 
+stretto_status stretto_scan_init(const void* sendbuf, void* recvbuf, size_t count, stretto_type type, stretto_op op,
+                                 stretto_comm comm, const stretto_options* options, stretto_request* request) {
+  return prepare(comm, options, request, record_of(STRETTO_SCAN, sendbuf, recvbuf, count, type, op));
+}
+
+stretto_status stretto_exscan_init(const void* sendbuf, void* recvbuf, size_t count, stretto_type type, stretto_op op,
+                                   stretto_comm comm, const stretto_options* options, stretto_request* request) {
+  return prepare(comm, options, request, record_of(STRETTO_EXSCAN, sendbuf, recvbuf, count, type, op));
+}
+
 stretto_status stretto_allgather_init(const void* sendbuf, void* recvbuf, size_t count, stretto_type type,
                                       stretto_comm comm, const stretto_options* options, stretto_request* request) {
   return prepare(comm, options, request, moving(STRETTO_ALLGATHER, sendbuf, recvbuf, count, type));

@@ -20,6 +20,8 @@ Buffers buffers_of(const WrappedCall& call, const Communicator& c, std::int64_t 
   const bool root = c.rank == call.root;
   switch (call.operation) {
     case Function::allreduce:
+    case Function::exscan:
+    case Function::scan:
     case Function::reduce_scatter_block:
     case Function::reduce_scatter: return {given(call.sendbuf, call.recvbuf), call.recvbuf};
     case Function::reduce:
@@ -45,8 +47,6 @@ Buffers buffers_of(const WrappedCall& call, const Communicator& c, std::int64_t 
     case Function::scatterv:
     case Function::alltoallv:
     case Function::alltoallw:
-    case Function::exscan:
-    case Function::scan:
     case Function::neighbor_allgather:
     case Function::neighbor_allgatherv:
     case Function::neighbor_alltoall:

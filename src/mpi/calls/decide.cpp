@@ -37,6 +37,8 @@ void bound_others(const WrappedCall& call, bool wanted, Decision* d) noexcept {
   if (!d->compares || !shape.moved) d->kind = Action::Kind::exact;
 }
 
+bool is_prefix(Function f) noexcept { return f == Function::scan || f == Function::exscan; }
+
 // First rules, then the communicator's bound, then the bound for all.
 void ask_rules(const WrappedCall& call, const Settings& settings, Decision* d) {
   const auto site = [&] { return name_of_site(call.site); };
@@ -58,6 +60,10 @@ void ask_rules(const WrappedCall& call, const Settings& settings, Decision* d) {
     d->bound = own ? *own : *settings.bound;
   }
   if (d->kind != Action::Kind::bounded) return;
+  if (is_prefix(call.operation)) {
+    d->kind = Action::Kind::exact;
+    return;
+  }
   const bool brief = d->shape.bytes <= longest_brief && d->payload == STRETTO_PAYLOAD_AUTO;
   if (brief)
     d->kind = Action::Kind::exact;
@@ -125,6 +131,10 @@ Decision decide(const WrappedCall& call, Communicator* communicator, const Runti
   d.by_rule = d.kind == Action::Kind::off || native;
   if (d.by_rule) {
     d.why = "a rule";
+    return d;
+  }
+  if (is_prefix(call.operation) && !d.schedule && !d.fixed) {
+    d.why = "a prefix sum, where neither a schedule nor reproducible sums are asked for";
     return d;
   }
   if (!blocks) {

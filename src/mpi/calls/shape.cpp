@@ -46,6 +46,8 @@ const char* of_operation(const WrappedCall& call, const Communicator& c, Shape* 
     case Function::barrier: return nullptr;
     case Function::bcast: return vector_of(call.recvtype, call.recvcount, shape);
     case Function::allreduce:
+    case Function::exscan:
+    case Function::scan:
     case Function::reduce: return reduction(call, call.recvcount, shape);
     case Function::reduce_scatter_block: return reduction(call, call.recvcount * c.size, shape);
     case Function::reduce_scatter:
@@ -61,8 +63,6 @@ const char* of_operation(const WrappedCall& call, const Communicator& c, Shape* 
     case Function::scatterv: return "counts that only the root knows";
     case Function::alltoallv:
     case Function::alltoallw: return "counts that only two ranks know";
-    case Function::exscan:
-    case Function::scan:
     case Function::neighbor_allgather:
     case Function::neighbor_allgatherv:
     case Function::neighbor_alltoall:

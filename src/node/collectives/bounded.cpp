@@ -77,6 +77,8 @@ Status check_bounded(Collective kind, const payload::Spec& spec) noexcept {
     case Collective::gatherv:
     case Collective::scatterv:
     case Collective::alltoallv:
+    case Collective::scan:
+    case Collective::exscan:
     case Collective::agreement: return fail(Status::unsupported, "{} has no streams inside a node", name(kind));
   }
   using payload::Type;

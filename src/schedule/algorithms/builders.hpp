@@ -12,6 +12,8 @@ Schedule ring_allgather(const Request& request);
 Schedule recursive_doubling_allreduce(const Request& request);
 Schedule recursive_doubling_allgather(const Request& request);
 Schedule recursive_doubling_barrier(const Request& request);
+Schedule recursive_doubling_scan(const Request& request);
+Schedule recursive_doubling_exscan(const Request& request);
 
 Schedule rabenseifner_allreduce(const Request& request);
 Schedule rabenseifner_reduce(const Request& request);
@@ -40,6 +42,8 @@ Schedule scatter_allgather_broadcast(const Request& request);
 Schedule chain_allreduce(const Request& request);
 Schedule chain_reduce(const Request& request);
 Schedule chain_broadcast(const Request& request);
+Schedule chain_scan(const Request& request);
+Schedule chain_exscan(const Request& request);
 
 Schedule pairwise_reduce_scatter(const Request& request);
 Schedule pairwise_allgather(const Request& request);

@@ -1,6 +1,6 @@
 // Pipelined chain: B pieces pass along a line of ranks. For long vectors little more than one transfer, after a
 // start-up of p - 2 pieces. A reduction runs from both ends to the root, in rank order; a broadcast from the root
-// around to the previous rank; an allreduce up the line and back, both overlapping.
+// around to the previous rank; an allreduce up the line and back, both overlapping; a scan up the line.
 #include <algorithm>
 
 #include "schedule/algorithms/builders.hpp"
@@ -79,6 +79,34 @@ Schedule chain_allreduce(const Request& q) {
     if (q.rank > 0) program.send(q.rank - 1, Buffer::out, b, 1, down + b);
   }
   program.interleave(0);
+  return std::move(program).finish();
+}
+
+// Piece b leaves rank r in round r + b, with the sum of ranks 0 to r.
+Schedule chain_scan(const Request& q) {
+  Program program(q, Collective::scan, "chain", pieces(q), true);
+  for (int b = 0; b < pieces(q); ++b) {
+    program.copy(Buffer::out, Buffer::in, b, 1);
+    if (q.rank > 0) program.combine(q.rank - 1, Buffer::out, b, 1, true, q.rank - 1 + b);
+    if (q.rank < q.ranks - 1) program.send(q.rank + 1, Buffer::out, b, 1, q.rank + b);
+  }
+  return std::move(program).finish();
+}
+
+// What is received is the result. It is in tmp until `out`, where the contribution is in place, has left with it.
+Schedule chain_exscan(const Request& q) {
+  const int last = q.ranks - 1;
+  Program program(q, Collective::exscan, "chain", pieces(q), true);
+  for (int b = 0; b < pieces(q); ++b) {
+    if (q.rank == 0 && last > 0) program.send(1, Buffer::in, b, 1, b);
+    if (q.rank > 0 && q.rank == last) program.replace(q.rank - 1, Buffer::out, b, 1, q.rank - 1 + b);
+    if (q.rank == 0 || q.rank == last) continue;
+    program.copy(Buffer::out, Buffer::in, b, 1);
+    program.replace(q.rank - 1, Buffer::tmp, b, 1, q.rank - 1 + b);
+    program.combine_local(Buffer::out, Buffer::tmp, b, 1, true, q.rank - 1 + b);
+    program.send(q.rank + 1, Buffer::out, b, 1, q.rank + b);
+    program.copy(Buffer::out, Buffer::tmp, b, 1);
+  }
   return std::move(program).finish();
 }
 

@@ -2,6 +2,10 @@
 // fewest rounds, but a whole vector per round of a reduction: best for short vectors and many ranks. Ranks are folded
 // (fold.hpp). Neighbouring intervals merge, in rank order. Received blocks go to tmp, since the rank's own are under
 // way.
+//
+// A scan (Hillis and Steele, "Data parallel algorithms", 1986) sends one way: in round j to the rank 2^j above. After it
+// a rank has the sum of the last 2^(j+1) ranks up to its own. An exscan is a scan of what each rank had of its
+// predecessor in a first round.
 #include "schedule/algorithms/builders.hpp"
 #include "schedule/algorithms/fold.hpp"
 
@@ -75,6 +79,46 @@ Schedule recursive_doubling_barrier(const Request& q) {
     program.await(peer, first_round + j);
   }
   if (partner >= 0) program.signal(partner, last);
+  return std::move(program).finish();
+}
+
+namespace {
+
+// A scan of `out` over ranks `first` to p-1, from `level` on.
+void scan_upwards(const Request& q, int first, int level, Program* program) {
+  for (int distance = 1; distance < q.ranks - first; distance *= 2, ++level) {
+    const bool sends = q.rank >= first && q.rank + distance < q.ranks, receives = q.rank - distance >= first;
+    if (sends) program->send(q.rank + distance, Buffer::out, 0, 1, level);
+    if (!receives) continue;
+    // What is being sent may not change before it has left.
+    if (sends) program->replace(q.rank - distance, Buffer::tmp, 0, 1, level);
+    if (sends) program->combine_local(Buffer::out, Buffer::tmp, 0, 1, true, level);
+    if (!sends) program->combine(q.rank - distance, Buffer::out, 0, 1, true, level);
+  }
+}
+
+}  // namespace
+
+Schedule recursive_doubling_scan(const Request& q) {
+  Program program(q, Collective::scan, "recursive_doubling", 1, true);
+  program.copy(Buffer::out, Buffer::in, 0, 1);
+  scan_upwards(q, 0, 0, &program);
+  return std::move(program).finish();
+}
+
+// In place, a rank's contribution is in `out` until it has left.
+Schedule recursive_doubling_exscan(const Request& q) {
+  Program program(q, Collective::exscan, "recursive_doubling", 1, true);
+  const int last = q.ranks - 1;
+  if (q.rank == 0 && last > 0) program.send(1, Buffer::in, 0, 1, 0);
+  if (q.rank > 0 && q.rank == last) program.replace(q.rank - 1, Buffer::out, 0, 1, 0);
+  if (q.rank > 0 && q.rank < last) {
+    program.copy(Buffer::out, Buffer::in, 0, 1);
+    program.send(q.rank + 1, Buffer::out, 0, 1, 0);
+    program.replace(q.rank - 1, Buffer::tmp, 0, 1, 0);
+    program.copy(Buffer::out, Buffer::tmp, 0, 1);
+  }
+  scan_upwards(q, 1, 1, &program);
   return std::move(program).finish();
 }
 

@@ -18,7 +18,9 @@ bool right_number_of_blocks(const Schedule& s) {
     case Collective::allreduce:
     case Collective::allreduce_multi:
     case Collective::reduce:
-    case Collective::bcast: return s.blocks >= 1;
+    case Collective::bcast:
+    case Collective::scan:
+    case Collective::exscan: return s.blocks >= 1;
     case Collective::reduce_scatter:
     case Collective::reduce_scatter_block:
     case Collective::allgather:

@@ -7,10 +7,10 @@
 
 namespace stretto::schedule {
 
-Contributions Contributions::of_all(std::int32_t ranks) {
-  Contributions all(0);
-  all.runs_.front().last = ranks - 1;
-  return all;
+Contributions Contributions::of_first(std::int32_t ranks) {
+  Contributions first;
+  if (ranks > 0) first.runs_.push_back({0, ranks - 1});
+  return first;
 }
 
 std::int32_t Contributions::shared(const Contributions& other) const {

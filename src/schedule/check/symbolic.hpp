@@ -13,7 +13,7 @@ class Contributions {
  public:
   Contributions() = default;
   explicit Contributions(std::int32_t rank) : runs_{{rank, rank}} {}
-  static Contributions of_all(std::int32_t ranks);  // ranks >= 1
+  static Contributions of_first(std::int32_t ranks);  // ranks 0 to ranks - 1
 
   // A rank that both contain, or -1.
   std::int32_t shared(const Contributions& other) const;

@@ -45,6 +45,8 @@ class Arranger {
         reduction(blocks.end, {blocks.at[own()], counts_[own()]}, true);
         break;
       }
+      case STRETTO_SCAN: prefix(rank_ + 1); break;
+      case STRETTO_EXSCAN: prefix(rank_); break;
       case STRETTO_ALLGATHER:
       case STRETTO_ALLGATHERV: gathering(true); break;
       case STRETTO_GATHER:
@@ -114,6 +116,23 @@ class Arranger {
     if (a_.send_in_place) a_.recv = a_.send;
     for (std::size_t i = 0; i < part.count; ++i)
       want(i, f_.op == STRETTO_MEAN ? sum[part.first + i] / a_.contributions : sum[part.first + i]);
+  }
+
+  // Over the first `n` ranks. The buffer of a rank without a result is left as it is.
+  void prefix(int n) {
+    std::vector<double> sum;
+    for (int r = 0; r < p_; ++r) {
+      const auto v = vector_of(r, 0, f_.count);
+      if (r == rank_) a_.send = v;
+      for (std::size_t i = 0; r > 0 && r < n && i < v.size(); ++i) sum[i] = combined(sum[i], v[i]);
+      if (r == 0) sum = v;
+    }
+    a_.several.push_back(a_.send);
+    a_.contributions = std::max(n, 1);
+    a_.send_in_place = f_.in_place;
+    a_.recv.assign(f_.count, untouched);
+    if (f_.in_place) a_.recv = a_.send;
+    for (std::size_t i = 0; i < f_.count; ++i) want(i, n > 0 ? sum[i] : a_.recv[i], n == 0);
   }
 
   double combined(double a, double b) const {

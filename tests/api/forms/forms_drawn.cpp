@@ -41,6 +41,8 @@ bool has_counts(stretto_collective c) {
          c == STRETTO_ALLTOALLV;
 }
 
+bool is_prefix(stretto_collective c) { return c == STRETTO_SCAN || c == STRETTO_EXSCAN; }
+
 void draw_bound(Form* f, stretto_bound kind, Draw& draw) {
   constexpr double bounds[] = {1e-1, 1e-2, 1e-3, 1e-4};
   constexpr stretto_payload payloads[] = {STRETTO_PAYLOAD_AUTO,       STRETTO_PAYLOAD_RAW,
@@ -70,13 +72,15 @@ Form draw_form(stretto_collective c, bool in_place, bool started, stretto_bound 
   do {
     f.op = draw.any(ops);
   } while ((f.op == STRETTO_MEAN && (f.type == STRETTO_I32 || f.type == STRETTO_I64)) ||
-           (f.op == STRETTO_DIFFERENCE && c == STRETTO_ALLREDUCE_MULTI));
+           (f.op == STRETTO_DIFFERENCE && c == STRETTO_ALLREDUCE_MULTI) ||
+           ((f.op == STRETTO_MEAN || f.op == STRETTO_DIFFERENCE) && is_prefix(c)));
   if (has_counts(c)) {
     const std::size_t own[] = {0, 1, f.count / 2, f.count, f.count + 3, 17};
     for (int r = 0; r < ranks; ++r) f.counts.push_back(draw.any(own));
     f.gap = c != STRETTO_REDUCE_SCATTER && draw.one_of(2) ? 3 : 0;
   }
   if (kind != STRETTO_BOUND_NONE) draw_bound(&f, kind, draw);
+  if (is_prefix(c) && f.options.payload > STRETTO_PAYLOAD_RAW) f.options.payload = STRETTO_PAYLOAD_AUTO;
   if (draw.one_of(2)) f.schedule = any_schedule(c, draw);
   f.options.segment = c == STRETTO_BARRIER ? 0 : draw.any(segments);
   f.options.check = draw.one_of(4) ? 0 : 1;
@@ -94,7 +98,7 @@ bool reduces(stretto_collective c) { return stretto::schedule::reduces(stretto::
 std::vector<Form> draw_forms(int ranks, std::uint64_t seed) {
   Draw draw(seed * 100 + static_cast<std::uint64_t>(ranks));
   std::vector<Form> forms;
-  for (int i = STRETTO_ALLREDUCE; i <= STRETTO_ALLTOALLV; ++i) {
+  for (int i = STRETTO_ALLREDUCE; i <= STRETTO_EXSCAN; ++i) {
     const auto c = static_cast<stretto_collective>(i);
     for (const bool in_place : {false, true}) {
       if (in_place && (c == STRETTO_BCAST || c == STRETTO_ALLREDUCE_MULTI || c == STRETTO_BARRIER)) continue;

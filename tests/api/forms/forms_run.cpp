@@ -106,6 +106,12 @@ stretto_status by_name(const Form& f, const Arrangement& a, const Buffers& b, co
     case STRETTO_ALLTOALLV:
       return one_of(request, stretto_alltoallv, stretto_ialltoallv, stretto_alltoallv_init, b.send, counts, sdispls,
                     b.recv, counts, rdispls, f.type, comm, o);
+    case STRETTO_SCAN:
+      return one_of(request, stretto_scan, stretto_iscan, stretto_scan_init, b.send, b.recv, f.count, f.type, f.op,
+                    comm, o);
+    case STRETTO_EXSCAN:
+      return one_of(request, stretto_exscan, stretto_iexscan, stretto_exscan_init, b.send, b.recv, f.count, f.type,
+                    f.op, comm, o);
     case STRETTO_BARRIER: return one_of(request, stretto_barrier, stretto_ibarrier, stretto_barrier_init, comm, o);
   }
   return STRETTO_INTERNAL;

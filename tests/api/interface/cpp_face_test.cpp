@@ -35,6 +35,10 @@ TEST(CppFace, CollectivesDeduceTheirType) {
     EXPECT_EQ(y, std::vector<double>(10, 3.0));
     comm.allreduce(std::span(x), STRETTO_MIN);
     EXPECT_EQ(x, std::vector<double>(10, 1.0));
+    comm.scan(x.data(), y.data(), 10, STRETTO_SUM);
+    EXPECT_EQ(y[9], comm.rank() + 1.0);
+    comm.exscan(x.data(), y.data(), 10, STRETTO_SUM);
+    EXPECT_EQ(y[9], comm.rank() == 0 ? 1.0 : comm.rank());
     const double* both[] = {all.data(), all.data() + 10};
     comm.allreduce(std::span<const double* const>(both), y.data(), 10, STRETTO_SUM);
     EXPECT_EQ(y[9], 9.0);

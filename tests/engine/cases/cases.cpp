@@ -56,11 +56,11 @@ Arrangement<T> arrange(const Case& c, int p, int rank) {
   }
   std::swap(a.counts.front(), a.counts.back());
   const auto first = [&](int r) { return std::accumulate(a.counts.begin(), a.counts.begin() + r, std::size_t{0}); };
-  const auto reduced = [&](std::size_t begin, std::size_t n) {
+  const auto reduced = [&](std::size_t begin, std::size_t n, int ranks) {
     std::vector<double> sum(n);
     for (std::size_t i = 0; i < n; ++i) {
       double s = static_cast<T>(input(0, begin + i));
-      for (int r = 1; r < p; ++r) s = reduce(s, static_cast<T>(input(r, begin + i)), c.op);
+      for (int r = 1; r < ranks; ++r) s = reduce(s, static_cast<T>(input(r, begin + i)), c.op);
       sum[i] = c.op == Op::mean ? s / p : s;
     }
     return sum;
@@ -74,12 +74,18 @@ Arrangement<T> arrange(const Case& c, int p, int rank) {
       a.in = values<T>(rank, 0, c.count);
       a.expects = collective == Collective::allreduce || rank == c.root;
       a.same_everywhere = collective == Collective::allreduce;
-      if (a.expects) a.expected = reduced(0, c.count);
+      if (a.expects) a.expected = reduced(0, c.count, p);
+      break;
+    case Collective::scan:
+    case Collective::exscan:
+      a.in = values<T>(rank, 0, c.count);
+      a.expects = collective == Collective::scan || rank > 0;
+      if (a.expects) a.expected = reduced(0, c.count, collective == Collective::scan ? rank + 1 : rank);
       break;
     case Collective::reduce_scatter:
     case Collective::reduce_scatter_block:
       a.in = values<T>(rank, 0, c.count);
-      a.expected = reduced(first(rank), mine);
+      a.expected = reduced(first(rank), mine, p);
       break;
     case Collective::allgather:
     case Collective::allgatherv:
@@ -130,6 +136,8 @@ void put_in_place(const Case& c, int p, int rank, Arrangement<T>& a, const void*
     case Collective::allreduce:
     case Collective::allreduce_multi:
     case Collective::reduce:
+    case Collective::scan:
+    case Collective::exscan:
     case Collective::alltoall:
     case Collective::alltoallv:
       a.out = a.in;
@@ -269,6 +277,8 @@ std::string run_typed(engine::Engine& engine, const Case& c, std::uint64_t* fing
     case Collective::allreduce_multi:
     case Collective::reduce:
     case Collective::bcast:
+    case Collective::scan:
+    case Collective::exscan:
       arguments.count = c.count;
       arguments.counts = {};
       break;

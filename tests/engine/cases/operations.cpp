@@ -44,11 +44,19 @@ struct Share {
 
 Share share_of(const Reduction& r, int p, int rank, std::vector<std::size_t>* counts) {
   if (r.algorithm->collective == Collective::allreduce) return {0, r.count};
+  if (r.algorithm->collective == Collective::scan) return {0, r.count};
+  if (r.algorithm->collective == Collective::exscan) return {0, rank > 0 ? r.count : 0};
   if (r.algorithm->collective == Collective::reduce) return {0, rank == r.root ? r.count : 0};
   const std::size_t each = r.count / static_cast<std::size_t>(p);
   counts->assign(static_cast<std::size_t>(p), each);
   counts->back() += r.count % static_cast<std::size_t>(p);
   return {each * static_cast<std::size_t>(rank), (*counts)[static_cast<std::size_t>(rank)]};
+}
+
+// Ranks whose contributions are in this rank's share.
+int contributors(const Reduction& r, int p, int rank) {
+  if (r.algorithm->collective == Collective::scan) return rank + 1;
+  return r.algorithm->collective == Collective::exscan ? rank : p;
 }
 
 // Runs it; *out is this rank's share.
@@ -112,7 +120,7 @@ void run_operation(engine::Engine& engine, const Reduction& r, Walk* walk) {
   if (status != Status::ok) return fail(walk, r, p, message());
   for (std::size_t i = 0; i < share.count; ++i) {
     const Pair got = fetch(t, &out[i * size]);
-    Pair want = reduced(r.spec.op, t, p, share.first + i);
+    Pair want = reduced(r.spec.op, t, contributors(r, p, rank), share.first + i);
     bool right = got == want;
     if (r.spec.op == Op::mean) {
       want.first /= p;
@@ -159,7 +167,9 @@ std::vector<std::uint32_t> maps(int rank, std::size_t count) {
   return v;
 }
 
-void run_user_operation(engine::Engine& engine, Reduction r, const std::vector<std::uint32_t>& want, Walk* walk) {
+// want[k]: of the first k ranks.
+void run_user_operation(engine::Engine& engine, Reduction r, const std::vector<std::vector<std::uint32_t>>& want,
+                        Walk* walk) {
   const int p = engine.carrier().size(), rank = engine.carrier().rank();
   int calls = 0;
   r.spec.type = Type::i32_i32;
@@ -178,7 +188,8 @@ void run_user_operation(engine::Engine& engine, Reduction r, const std::vector<s
   ++walk->done;
   walk->grouped += r.groups != nullptr;
   if (status != Status::ok) return fail(walk, r, p, message());
-  if (std::memcmp(out.data(), want.data() + 2 * share.first, out.size()) != 0) fail(walk, r, p, "not in rank order");
+  const auto& right = want[static_cast<std::size_t>(contributors(r, p, rank))];
+  if (std::memcmp(out.data(), right.data() + 2 * share.first, out.size()) != 0) fail(walk, r, p, "not in rank order");
 }
 
 }  // namespace
@@ -217,11 +228,11 @@ Walk walk_operations(engine::Engine& engine, std::size_t most_types) {
 Walk walk_user_operation(engine::Engine& engine) {
   const int p = engine.carrier().size();
   constexpr std::size_t count = 77;
-  std::vector<std::uint32_t> want = maps(0, count);
+  std::vector<std::vector<std::uint32_t>> want{std::vector<std::uint32_t>(2 * count), maps(0, count)};
   for (int r = 1, calls = 0; r < p; ++r) {
     auto next = maps(r, count);
-    compose(want.data(), next.data(), count, &calls);
-    want = next;
+    compose(want.back().data(), next.data(), count, &calls);
+    want.push_back(std::move(next));
   }
   const schedule::Groups groups[] = {hosts_of(p, 2), hosts_of(p, 3), sockets_of(p), hosts_of(p, -2)};
   Walk walk;

@@ -103,6 +103,11 @@ void scans(const Case<T>& c) {
   MPI_Scan(c.send(x), ours.data(), c.n, c.type, c.op, c.comm.comm);
   PMPI_Scan(c.send(x), theirs.data(), c.n, c.type, c.op, c.comm.comm);
   EXPECT_EQ(ours, theirs);
+  if (c.side == Side::in_place) ours = theirs = x;
+  MPI_Exscan(c.send(x), ours.data(), c.n, c.type, c.op, c.comm.comm);
+  PMPI_Exscan(c.send(x), theirs.data(), c.n, c.type, c.op, c.comm.comm);
+  if (c.comm.rank == 0) ours = theirs;  // undefined there
+  EXPECT_EQ(ours, theirs);
 }
 
 template <class T>

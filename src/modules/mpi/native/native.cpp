@@ -230,6 +230,10 @@ class MpiBackend final : public Backend {
         return request ? MPI_Ialltoallv(s, to, from, t, r, counts, displs, t, comm_, request)
                        : MPI_Alltoallv(s, to, from, t, r, counts, displs, t, comm_);
       }
+      case Collective::scan:
+        return request ? MPI_Iscan(s, r, n, t, a.op, comm_, request) : MPI_Scan(s, r, n, t, a.op, comm_);
+      case Collective::exscan:
+        return request ? MPI_Iexscan(s, r, n, t, a.op, comm_, request) : MPI_Exscan(s, r, n, t, a.op, comm_);
       case Collective::barrier: return request ? MPI_Ibarrier(comm_, request) : MPI_Barrier(comm_);
       case Collective::allreduce_multi:
       case Collective::agreement: break;

@@ -30,6 +30,8 @@ int call(const CallArguments& c, const void* s, void* r) noexcept {
   if constexpr (what == Collective::scatter) return MPI_Scatter(s, c.count, c.type, r, c.count, c.type, c.root, c.comm);
   if constexpr (what == Collective::gather) return MPI_Gather(s, c.count, c.type, r, c.count, c.type, c.root, c.comm);
   if constexpr (what == Collective::alltoall) return MPI_Alltoall(s, c.count, c.type, r, c.count, c.type, c.comm);
+  if constexpr (what == Collective::scan) return MPI_Scan(s, r, c.count, c.type, c.op, c.comm);
+  if constexpr (what == Collective::exscan) return MPI_Exscan(s, r, c.count, c.type, c.op, c.comm);
   if constexpr (what == Collective::barrier) return MPI_Barrier(c.comm);
 }
 
@@ -68,6 +70,8 @@ std::unique_ptr<PreparedCall> prepare_on(MPI_Comm comm, carrier::Watchdog& watch
     case Collective::scatter: return make<Collective::scatter>(p);
     case Collective::gather: return make<Collective::gather>(p);
     case Collective::alltoall: return make<Collective::alltoall>(p);
+    case Collective::scan: return make<Collective::scan>(p);
+    case Collective::exscan: return make<Collective::exscan>(p);
     case Collective::barrier: return make<Collective::barrier>(p);
     case Collective::allreduce_multi:
     case Collective::reduce_scatter:
