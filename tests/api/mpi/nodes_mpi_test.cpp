@@ -309,6 +309,71 @@ TEST_F(Nodes, ReducesGiveTheRootWhatTheMpiGives) {
       }
 }
 
+// By choice: a rank of each host calls the MPI's own collective. Unchecked calls are prepared; all others are run anew.
+TEST_F(Nodes, ShortCallsTakeMemoryByChoice) {
+  for (const bool check : {true, false})
+    for (const bool in_place : {false, true})
+      for (const std::size_t n : {std::size_t{1}, std::size_t{64}, std::size_t{1024}})
+        for (int turn = 0; turn < 5; ++turn) {
+          SCOPED_TRACE(testing::Message() << n << (check ? " checked" : "") << (in_place ? " in place" : ""));
+          stretto_options o = in_memory();
+          o.schedule = nullptr;
+          o.check = check;
+          if (turn >= 3) o.report = nullptr;
+          const auto took_memory = [&](bool expected) {
+            if (o.report) {
+              EXPECT_EQ(std::string(report.algorithm) == "node", expected) << report.algorithm;
+            }
+            if (o.report && expected) {
+              EXPECT_EQ(report.bytes_known, 0);
+            }
+          };
+          const auto count = static_cast<int>(n);
+          const auto x = samples<float>(rank + 10 * turn, n);
+          std::vector<float> y = in_place ? x : std::vector<float>(n), expected(n);
+          const void* const send = in_place ? STRETTO_IN_PLACE : x.data();
+          MPI_Allreduce(x.data(), expected.data(), count, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+          ASSERT_STRETTO_OK(stretto_allreduce(send, y.data(), n, STRETTO_F32, STRETTO_SUM, comm, &o));
+          EXPECT_EQ(y, expected);
+          if (n <= 64) took_memory(true);
+          for (const int root : roots()) {
+            const bool at_root = rank == root;
+            std::vector<float> z = in_place ? x : std::vector<float>(n);
+            ASSERT_STRETTO_OK(stretto_reduce(at_root ? send : x.data(), at_root ? z.data() : nullptr, n, STRETTO_F32,
+                                             STRETTO_SUM, root, comm, &o));
+            if (at_root) {
+              EXPECT_EQ(z, expected) << root;
+            }
+            took_memory(n <= 64);
+            const auto sent = samples<float>(root + 20 * turn, n);
+            std::vector<float> got = at_root ? sent : std::vector<float>(n);
+            ASSERT_STRETTO_OK(stretto_bcast(got.data(), n, STRETTO_F32, root, comm, &o));
+            EXPECT_EQ(got, sent) << root;
+            took_memory(n >= 64);
+          }
+        }
+}
+
+TEST_F(Nodes, ShortMeansAndUnequalOperationsAreThoseOfTheMpi) {
+  stretto_options o = defaults();
+  o.check = 0;
+  const auto x = samples<double>(rank, 3);
+  std::vector<double> y(3), expected(3);
+  for (int turn = 0; turn < 3; ++turn) {
+    ASSERT_STRETTO_OK(stretto_allreduce(x.data(), y.data(), 3, STRETTO_F64, STRETTO_MEAN, comm, &o));
+    MPI_Allreduce(x.data(), expected.data(), 3, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+    for (std::size_t i = 0; i < 3; ++i) EXPECT_EQ(y[i], expected[i] / ranks);
+    ASSERT_STRETTO_OK(stretto_allreduce(x.data(), y.data(), 3, STRETTO_F64, STRETTO_MAX, comm, &o));
+    MPI_Allreduce(x.data(), expected.data(), 3, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+    EXPECT_EQ(y, expected);
+    ASSERT_STRETTO_OK(stretto_reduce(x.data(), y.data(), 3, STRETTO_F64, STRETTO_MIN, ranks - 1, comm, &o));
+    MPI_Reduce(x.data(), expected.data(), 3, MPI_DOUBLE, MPI_MIN, ranks - 1, MPI_COMM_WORLD);
+    if (rank + 1 == ranks) {
+      EXPECT_EQ(y, expected);
+    }
+  }
+}
+
 TEST_F(Nodes, BoundedReducesAreWithinTheBound) {
   constexpr std::size_t n = 300001;
   const int root = ranks - 1;
