@@ -46,7 +46,7 @@ name: str = report.eps  # refused
 def test_type_checker_and_run_time_know_the_same_keywords():
     assert tuple(inspect.signature(options._options.__wrapped__).parameters) == options.NAMES
     assert set(typing.get_type_hints(stretto.CallOptions)) == set(options.NAMES)
-    assert len(COLLECTIVES) == 28
+    assert len(COLLECTIVES) == 32
     for name in COLLECTIVES:
         assert typing.get_type_hints(getattr(stretto.Comm, name))["how"] == options.Unpack[stretto.CallOptions]
 

@@ -96,6 +96,7 @@ def ranks(size, here, program, *arguments, seconds=240, **settings):
     said = words_of(started, seconds, together=True)
     for one in port:
         os.close(one)
+    del store  # with its thread: a failure would keep it for the next test's forks
     assert all("fine" in words.splitlines() for words in said), said
     return "".join(said)
 
