@@ -65,8 +65,6 @@ struct Hosts {
   std::vector<std::int32_t> group_of;              // a rank's index in members
   bool parted = false;                             // some host has no memory
   std::unique_ptr<node::Collectives> host;         // null: none was made, or this rank is alone
-  std::unique_ptr<Backend> native;                 // among the first ranks of the hosts; null: elsewhere
-  bool has_native = false;                         // all hosts' first ranks have it
   std::size_t number = 0;                          // of this rank among those of its host
   std::size_t lanes = 1;                           // ranks of the smallest host
   std::int32_t index = 0;                          // of this rank's host

@@ -1,6 +1,5 @@
 #include "backend/nodes.hpp"
 
-#include <algorithm>
 #include <array>
 #include <memory>
 #include <mutex>
@@ -17,7 +16,6 @@
 #include "call/inputs.hpp"
 #include "call/schedule_names.hpp"
 #include "node/group/watched.hpp"
-#include "schedule/registry.hpp"
 
 namespace stretto::backend {
 
@@ -71,32 +69,26 @@ class Nodes final : public NodesBackend {
   }
 
   Status run(const Call& c, const Decision& d, engine::Report* ran) noexcept override {
-    if (!made_) {
-      const std::uint64_t number = engine_.pass();
-      const Status s = allocating(c.collective, [&] { return meet(timeout_of(c.settings.options)); });
-      if (s != Status::ok) return tell(s, c.collective, number);
-    }
-    const bool native = d.choice.native_between();
-    if (native && hosts_.has_native) {
-      const std::unique_ptr<PreparedCall> made = prepare_short(hosts_, shape_of(c));
-      if (made) return made->run(c.send, c.recv, c.settings.options.timeout);
-    }
     const std::uint64_t number = engine_.pass();
-    if (native && hosts_.has_native) return tell(no_memory(c.collective), c.collective, number);
-    const Status s = allocating(c.collective, [&] {
+    Status s = Status::ok;
+    try {
+      if (!made_) s = meet(timeout_of(c.settings.options));
       const bool scatters = schedule::family(c.collective) == Collective::reduce_scatter;
-      const auto move = scatters ? run_reduce_scatter : run_vector;
-      if (!native) return move(hosts_, c, d, ran);
-      Decision own = d;
-      own.choice.schedule = schedule::default_algorithm(c.collective, false, false).name;
-      return move(hosts_, c, own, ran);
-    });
-    return s == Status::ok ? s : tell(s, c.collective, number);
+      if (s == Status::ok) s = (scatters ? run_reduce_scatter : run_vector)(hosts_, c, d, ran);
+    } catch (const std::bad_alloc&) {
+      s = fail(Status::out_of_memory, "no memory for the {} of several hosts", schedule::name(c.collective));
+    }
+    if (s == Status::ok) return s;
+    // Other hosts wait for messages of this collective.
+    const std::string_view why(message());
+    std::array<char, 512> text{};
+    why.copy(text.data(), text.size() - 1);
+    engine_.give_up(s, text.data(), number);
+    hosts_.retain_rooms();
+    return fail(s, "{} through the memory of several hosts: {}", schedule::name(c.collective), text.data());
   }
 
-  std::unique_ptr<PreparedCall> prepare(const Shape& shape) noexcept override {
-    return hosts_.has_native && is_short(shape) ? prepare_short(hosts_, shape) : nullptr;
-  }
+  std::unique_ptr<PreparedCall> prepare(const Shape&) noexcept override { return nullptr; }
 
   void give_up(Status status) noexcept override {
     if (hosts_.host) static_cast<void>(hosts_.host->group().give_up_all(status));
@@ -110,29 +102,6 @@ class Nodes final : public NodesBackend {
   }
 
  private:
-  static Status no_memory(Collective of) noexcept {
-    return fail(Status::out_of_memory, "no memory for the {} of several hosts", schedule::name(of));
-  }
-
-  template <class Work>
-  static Status allocating(Collective of, const Work& work) noexcept {
-    try {
-      return work();
-    } catch (const std::bad_alloc&) {
-      return no_memory(of);
-    }
-  }
-
-  // Other hosts wait for messages of this collective.
-  Status tell(Status s, Collective of, std::uint64_t number) noexcept {
-    const std::string_view why(message());
-    std::array<char, 512> text{};
-    why.copy(text.data(), text.size() - 1);
-    engine_.give_up(s, text.data(), number);
-    hosts_.retain_rooms();
-    return fail(s, "{} through the memory of several hosts: {}", schedule::name(of), text.data());
-  }
-
   bool is_pointless() const noexcept { return made_ && hosts_.members.size() == hosts_.group_of.size(); }
 
   // Collective. Each host's ranks make their memory, and tell all others whether they have it.
@@ -150,7 +119,6 @@ class Nodes final : public NodesBackend {
     if (const Status s = among_all.allgather(lacks, &all); s != Status::ok) return s;
     hosts_.part(all);
     hosts_.host = std::move(host);
-    if (const Status s = make_native(among_all); s != Status::ok) return s;
     made_ = true;
     if (!hosts_.host) return Status::ok;
     node::Patience& patience = hosts_.host->group().patience();
@@ -158,24 +126,6 @@ class Nodes final : public NodesBackend {
     patience.context = this;
     const std::lock_guard lock(watched_->mutex);
     watched_->peers = hosts_.host->group().peers();
-    return Status::ok;
-  }
-
-  // Collective. The transport's own collectives among the first ranks of all hosts.
-  Status make_native(node::Exchange& among_all) {
-    char lacks = 0;
-    if (hosts_.number == 0) {
-      std::vector<std::int32_t> firsts;
-      for (const auto& of_host : hosts_.members) firsts.push_back(of_host.front());
-      try {
-        hosts_.native = transport_.make_native_among(firsts);
-      } catch (const std::bad_alloc&) {  // without it the engine serves short calls
-      }
-      lacks = hosts_.native ? 0 : 1;
-    }
-    std::vector<char> all;
-    if (const Status s = among_all.allgather(lacks, &all); s != Status::ok) return s;
-    hosts_.has_native = std::find(all.begin(), all.end(), 1) == all.end();
     return Status::ok;
   }
 

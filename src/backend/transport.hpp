@@ -3,10 +3,8 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <functional>
 #include <memory>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -44,13 +42,6 @@ class Transport : public node::Exchange {
 
   // The transport's own collectives, or null. Throws std::bad_alloc.
   virtual std::unique_ptr<Backend> make_native() = 0;
-
-  // The transport's own collectives among `members`, of which this rank is one, as ranks 0, 1, ...; null: there are
-  // none, or they failed. Collective among the members, who have met. Throws std::bad_alloc.
-  virtual std::unique_ptr<Backend> make_native_among(std::span<const std::int32_t> members) {
-    static_cast<void>(members);
-    return nullptr;
-  }
 
   // Longest message in bytes that travels to another host as soon as it is sent. 0: no limit, or unknown.
   virtual std::size_t eager_limit() noexcept = 0;

@@ -69,15 +69,6 @@ std::uint64_t least_in_memory(schedule::Collective collective) noexcept {
   }
 }
 
-bool is_short_in_memory(schedule::Collective collective, std::uint64_t bytes) noexcept {
-  switch (collective) {
-    case schedule::Collective::allreduce: return bytes > 0 && bytes <= 256;
-    case schedule::Collective::reduce: return bytes > 0 && bytes <= kKib;
-    case schedule::Collective::bcast: return bytes >= 256 && bytes <= 4 * kKib;
-    default: return false;
-  }
-}
-
 Question between_hosts(const Question& question, const topology::Topology& topology) {
   Question q = question;
   if (is_chained(question))

@@ -17,10 +17,6 @@ std::uint64_t piece_of(schedule::Collective collective, std::uint64_t bytes,
 // Bytes of the vector from which memory was measured to gain (docs/node.md); the largest number where it does not.
 std::uint64_t least_in_memory(schedule::Collective collective) noexcept;
 
-// Short calls that were measured to gain where one rank of each host calls the MPI's own collective between them
-// (docs/node.md).
-bool is_short_in_memory(schedule::Collective collective, std::uint64_t bytes) noexcept;
-
 // Hosts share their card between lanes, so all lanes together take the time of a single rank with the whole piece. The
 // pieces of a broadcast follow one another along a chain, which is asked for the whole vector.
 Question between_hosts(const Question& question, const topology::Topology& topology);

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "call/enums.hpp"
-#include "call/schedule_names.hpp"
 #include "model/decide.hpp"
 #include "model/nodes.hpp"
 #include "model/walk/programs.hpp"
@@ -68,16 +67,6 @@ Choice mixed(const model::Chooser& chooser, const model::Question& q) {
   return c;
 }
 
-// A rank of each host calls the transport's own collective between them.
-Choice in_memory_natively(const model::Chooser& chooser, const model::Question& q) {
-  Choice c;
-  c.provider = Provider::node;
-  c.schedule = call::native_name;
-  c.piece = model::piece_of(q.collective, q.bytes, chooser.topology());
-  c.why.reason = Reason::assumed;
-  return c;
-}
-
 Choice in_memory(const model::Chooser& chooser, const model::Question& q) {
   std::vector<model::Candidate> all;
   const Status s = chooser.table(q, &all);
@@ -102,9 +91,7 @@ Choice ask(model::Chooser& chooser, const ModelQuery& query) {
   const model::Question& q = query.question;
   Choice choice;
   model::ModelChoice decided;
-  if (query.short_in_memory) {
-    choice = in_memory_natively(chooser, q);
-  } else if (query.in_memory) {
+  if (query.in_memory) {
     choice = in_memory(chooser, q);
     choice.why.reason = Reason::forced;
   } else if (query.mixed) {

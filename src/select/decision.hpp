@@ -6,7 +6,6 @@
 
 #include "call/agreement.hpp"
 #include "call/call.hpp"
-#include "call/schedule_names.hpp"
 #include "model/choose.hpp"
 #include "payload/payload.hpp"
 
@@ -75,8 +74,6 @@ struct Choice : model::Candidate {
   Rationale why;
 
   bool through_nodes() const noexcept { return provider == Provider::node && piece > 0; }
-  // Between the hosts by the transport's own collective, not by the engine.
-  bool native_between() const noexcept { return through_nodes() && schedule == call::native_name; }
 };
 
 struct Needs {

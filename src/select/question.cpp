@@ -24,8 +24,7 @@ bool same(const model::Question& a, const model::Question& b) noexcept {
 }  // namespace
 
 bool ModelQuery::same_answer(const ModelQuery& o) const noexcept {
-  return mixed == o.mixed && in_memory == o.in_memory && short_in_memory == o.short_in_memory &&
-         reported == o.reported && same(question, o.question);
+  return mixed == o.mixed && in_memory == o.in_memory && reported == o.reported && same(question, o.question);
 }
 
 CallForm form_of(const Call& call, std::size_t bytes, Streaming streaming, const call::Shrinks& ratios,
@@ -105,11 +104,6 @@ ModelQuery query_of(const Call& call, std::size_t bytes, Streaming streaming, co
   a.in_memory = call.settings.schedule == call::node_name;
   if (!a.in_memory) q.schedule = call.settings.schedule;
   q.nodes = others && support.nodes && (a.in_memory || bytes >= model::least_in_memory(q.collective));
-  const bool mean = reduces(call.collective) && call.op == STRETTO_MEAN;
-  // Where memory was requested, a rank that does not come is told on all ranks, which the MPI does not do.
-  a.short_in_memory = !a.in_memory && others && support.native && support.nodes && !compress && q.segment == 0 &&
-                      !mean && q.schedule.empty() && model::is_short_in_memory(q.collective, bytes);
-  q.nodes = q.nodes || a.short_in_memory;
   q.nodes_streams = q.nodes && compress && support.nodes_streams;
   q = model::on_grid(std::move(q));
   a.reported = o.report != nullptr;
@@ -122,9 +116,7 @@ ModelQuery query_of(const Call& call, std::size_t bytes, Streaming streaming, co
                  std::uint64_t{q.native} << 7 | std::uint64_t{q.started} << 6 | std::uint64_t{a.mixed} << 5 |
                  std::uint64_t{q.code_space} << 4 | std::uint64_t{q.keeps_order} << 3 | std::uint64_t{q.node} << 2 |
                  std::uint64_t{q.compress} << 1 | std::uint64_t{q.node_streams});
-  if (q.nodes)
-    h = mix(h,
-            2 + std::uint64_t{q.nodes_streams} + 2 * std::uint64_t{a.in_memory} + 4 * std::uint64_t{a.short_in_memory});
+  if (q.nodes) h = mix(h, 2 + std::uint64_t{q.nodes_streams} + 2 * std::uint64_t{a.in_memory});
   if (q.raw_below > 0) h = mix(h, q.raw_below);
   if (q.dense_ratio > 0) h = mix(h, std::bit_cast<std::uint64_t>(q.dense_ratio) + std::uint64_t{q.fixed});
   if (q.reaching > 0) h = mix(h, static_cast<std::uint64_t>(q.reaching));

@@ -22,9 +22,8 @@ struct ModelQuery {
   model::Question question;
   bool mixed = false;  // raw inside hosts and streams between hosts were requested
   std::uint64_t cell = 0;
-  bool in_memory = false;        // the memory of several hosts was requested
-  bool short_in_memory = false;  // a short call by it, and by the MPI's own collective between the hosts
-  bool reported = false;         // on this rank: a report shows the predictions
+  bool in_memory = false;  // the memory of several hosts was requested
+  bool reported = false;   // on this rank: a report shows the predictions
 
   // Compares questions too: two may share a cell by chance.
   bool same_answer(const ModelQuery& other) const noexcept;

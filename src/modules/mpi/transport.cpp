@@ -84,9 +84,7 @@ class MpiTransport final : public backend::Transport {
   ~MpiTransport() override {
     int over = 0;
     MPI_Finalized(&over);
-    if (over) return;
-    if (among_ != MPI_COMM_NULL) MPI_Comm_free(&among_);
-    MPI_Comm_free(&comm_);
+    if (!over) MPI_Comm_free(&comm_);
   }
   MpiTransport(const MpiTransport&) = delete;
   MpiTransport& operator=(const MpiTransport&) = delete;
@@ -129,20 +127,6 @@ class MpiTransport final : public backend::Transport {
   std::unique_ptr<backend::Backend> make_native() override {
     native_ = std::make_shared<carrier::Watchdog>(abort_program(comm_, {}));
     return make_mpi_native(comm_, native_);
-  }
-
-  std::unique_ptr<backend::Backend> make_native_among(std::span<const std::int32_t> members) override {
-    const std::vector<int> ranks(members.begin(), members.end());
-    MPI_Group all = MPI_GROUP_NULL, group = MPI_GROUP_NULL;
-    constexpr int tag = 0;
-    bool made = MPI_Comm_group(comm_, &all) == MPI_SUCCESS;
-    made = made && MPI_Group_incl(all, static_cast<int>(ranks.size()), ranks.data(), &group) == MPI_SUCCESS;
-    made = made && MPI_Comm_create_group(comm_, group, tag, &among_) == MPI_SUCCESS;
-    if (group != MPI_GROUP_NULL) MPI_Group_free(&group);
-    if (all != MPI_GROUP_NULL) MPI_Group_free(&all);
-    if (!made || !native_) return nullptr;
-    MPI_Comm_set_errhandler(among_, MPI_ERRORS_RETURN);
-    return make_mpi_native(among_, native_);
   }
 
   std::size_t eager_limit() noexcept override { return mpi_eager_limit(); }
@@ -192,7 +176,6 @@ class MpiTransport final : public backend::Transport {
 
  private:
   MPI_Comm comm_;
-  MPI_Comm among_ = MPI_COMM_NULL;
   Duplicates ready_;
   int rank_ = 0, size_ = 1;
   SharedWatchdog watchdog_;
