@@ -4,6 +4,11 @@ export MPI
 
 .DEFAULT_GOAL := help
 
+# Only ARCH of the command line is meant: shells and containers set variables of that name.
+ifeq ($(origin ARCH),environment)
+unexport ARCH
+endif
+
 .PHONY: gpu gpu-test gpu-bench gpu-all help demo figures test test-all fuzz soak torture test-conformance test-exhaustive test-xpmem test-peers test-wheel bench setup build install uninstall wheel asan asan-mpi tsan format tidy clean
 
 help: ## this list

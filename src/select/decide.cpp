@@ -103,7 +103,7 @@ Decision Selector::decide(const Call& call, Support support) noexcept {
       } else {
         const std::optional<Shrinks> known = ratios_.recall(call, bytes);
         d.shrinks = known.value_or(usual_ratios);
-        needs.sample = !known || (o.check && samples_again(call, bytes, support, d.shrinks));
+        needs.sample = !known || (o.check && (call.nonblocking || samples_again(call, bytes, support, d.shrinks)));
         d.recalled = o.check && !needs.sample;
         d.ratio = d.shrinks.fixed;
         needs.range = rounded || (needs.range && (needs.sample || may_stream(d.shrinks)));

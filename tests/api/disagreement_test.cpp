@@ -76,13 +76,13 @@ TEST(Disagreement, RecordOfNoCollectiveIsToldToAllRanks) {
   on_ranks(3, [&](stretto_comm comm, int rank, int) {
     std::vector<float> x(64, 1), y(64);
     stretto_call c = STRETTO_CALL_INIT;
-    c.collective = rank == 1 ? static_cast<stretto_collective>(16) : STRETTO_ALLREDUCE;
+    c.collective = rank == 1 ? static_cast<stretto_collective>(99) : STRETTO_ALLREDUCE;
     c.sendbuf = x.data();
     c.recvbuf = y.data();
     c.count = x.size();
     c.type = STRETTO_F32;
     EXPECT_EQ(stretto_run(&c, comm, nullptr), STRETTO_INVALID_ARGUMENT);
-    expect_contains(stretto_message(), "collective 16 is no stretto_collective");
+    expect_contains(stretto_message(), "collective 99 is no stretto_collective");
     c.collective = STRETTO_ALLREDUCE;
     EXPECT_EQ(stretto_run(&c, comm, nullptr), STRETTO_OK) << stretto_message();
     EXPECT_EQ(y, std::vector<float>(64, 3));

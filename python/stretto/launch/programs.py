@@ -66,7 +66,7 @@ def prefixes():
 def builds(flavour=None):
     """Release builds of the checkout, the newest first, one without an MPI last; but none of another MPI than `flavour`."""
     found = [path for path in (CHECKOUT / "build").glob("release*") if (path / "CMakeCache.txt").is_file()]
-    others = {f"release-{other}" for other in MPIS if flavour in MPIS and other != flavour}
+    others = {f"release-{other}" for other in MPIS if flavour in MPIS and other != flavour} | {"release-aarch64"}  # which is for another machine
     return sorted((path for path in found if path.name not in others), key=lambda path: (path.name == "release-none", -path.stat().st_mtime))
 
 

@@ -8,6 +8,8 @@ KNOWN = ("ARENA_MIN", "ARENA_REPORT", "ARENA_SIZE", "BOUND", "BOUND_MOVES", "COD
          "DEVICE_CARRIER", "DEVICE_CODES", "DEVICE_MPI", "FIRST_PROCESS", "HIERARCHY", "HOST", "IGNORE_ABOVE", "LEVELS", "LIBEXEC", "LINK_GBIT", "MODULES",
          "NAME", "NCCL", "NODE", "PROFILE", "RANK", "REPORT", "REPRODUCIBLE", "RULES", "SIZE", "SPLIT", "STORE", "TIMEOUT", "UCX", "WAIT")
 
+INSTALLERS = ("ROOT", "DIR", "HOME", "PREFIX", "VERSION")  # what modulefiles and build systems set
+
 
 def slips(a, b):
     """Letters to insert, drop, replace or swap with their neighbour until `a` is `b`."""
@@ -27,7 +29,7 @@ def unknown(environment=None):
     found = []
     for name in sorted(os.environ if environment is None else environment):
         own = name.removeprefix(PREFIX)
-        if own != name and own not in KNOWN:
+        if own != name and own not in KNOWN and own not in INSTALLERS:
             nearest = min(KNOWN, key=lambda known: slips(own, known))
             found.append((name, PREFIX + nearest, slips(own, nearest) <= (1 if len(nearest) < 8 else 2)))
     return found

@@ -87,7 +87,7 @@ def communicators(group, names, seconds, *, settings, what, hint):
 def differences(comm, settings, seconds, most=3):
     """The settings that ranks have otherwise than rank 0, in words; empty where all are equal. Collective. Ranks send digests, and the settings where these
     differ."""
-    text = json.dumps(settings).encode()
+    text = json.dumps(settings, default=bool).encode()  # default: numpy.bool_
     digest = np.frombuffer(hashlib.sha256(text).digest(), np.uint8)
     if (comm.allgather(digest, timeout=seconds)[0] == digest).all():
         return ""

@@ -27,7 +27,7 @@ class Sharding:
         """model: what ranks compare of it, beside the options."""
         self.gradients, self.weights, self.wire, self.totals = gradients, weights, wire, Totals()
         self._settings = {**gradients.settings(), **{f"weights_{name}": weights.settings()[name] for name in ("abs", "rel")}, "wire": wire, **model}
-        self._groups = {}
+        self._groups, self._places = {}, {}
 
     def of(self, group):
         """(communicator, lane) of a process group; the first use is collective."""
@@ -35,7 +35,9 @@ class Sharding:
         if found is None:
             seconds = self.gradients.limit(timeout_of(group))
             self.weights.limit(seconds)
-            name = f"stretto-fsdp-{next_place(group, 'fsdp')}"
+            if group not in self._places:  # kept after a failure, so that a late rank meets the others' next attempt
+                self._places[group] = next_place(group, "fsdp")
+            name = f"stretto-fsdp-{self._places[group]}"
             comm, = communicators(group, [name], seconds, settings=self._settings, what="options of fsdp()", hint=HINT)
             found = self._groups[group] = (comm, Lane(f"fsdp {next(_numbers)}"))
         return found
@@ -121,6 +123,7 @@ def fsdp(model, *, abs=None, rel=None, rms=None, scope="result", weights_abs=Non
     """
     check_keywords(fsdp, how)
     from torch.distributed.fsdp import FSDPModule  # noqa: PLC0415  it takes a second to load
+    from torch.distributed.tensor import DTensor  # noqa: PLC0415
 
     modules = [one for one in model.modules() if isinstance(one, FSDPModule)]
     if not modules:
@@ -131,7 +134,10 @@ def fsdp(model, *, abs=None, rel=None, rms=None, scope="result", weights_abs=Non
     if not gradients:
         gradients = Bound(**how)
     check_wire(wire, gradients)
-    shapes = {f"the shape of {name}": list(one.shape) for name, one in model.named_parameters()}
+    # Parameters that fully_shard leaves alone may differ between ranks, and those of several meshes are of several groups.
+    sharded = {name: one for name, one in model.named_parameters() if isinstance(one, DTensor)}
+    alike = len({one.device_mesh for one in sharded.values()}) == 1
+    shapes = {f"the shape of {name}": list(one.shape) for name, one in sharded.items() if alike}
     sharding = Sharding(gradients, Bound(weights_abs, weights_rel, **how), wire, {"the number of modules of fully_shard()": len(modules), **shapes})
     for one in modules:
         one.set_custom_reduce_scatter(ReduceScatter(sharding))

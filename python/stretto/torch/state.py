@@ -152,7 +152,7 @@ class State:
         """What ranks compare before the first call: options, and the first bucket."""
         values, warmup = bucket.buffer(), self.warmup_steps
         own = {"wire": self.wire, "per_parameter": self.per_parameter, "error_feedback": self.residuals is not None, "warmup_steps": warmup,
-               "the number of steps before": self.totals.steps if warmup else None, "exclude": [list(one.shape) for one in self.exclude.values()],
+               "the number of steps before": self.totals.steps if warmup else None, "exclude": sorted(list(one.shape) for one in self.exclude.values()),
                "the first bucket": f"number {bucket.index()} of {values.numel()} values of {values.dtype} on {values.device.type}"}
         shapes = {f"the shape of its parameter {number}": list(one.shape) for number, one in enumerate(bucket.parameters())}
         return {**self.bound.settings(), **own, **shapes}

@@ -21,11 +21,11 @@ def untraced(entry):
     frames = _dynamo.eval_frame
     try:
         strategy = frames._FrameExecStrategy(frames._FrameAction.SKIP, frames._FrameAction.SKIP)
+        for one in vars(entry).values() if isinstance(entry, type) else [entry]:
+            if isinstance(one, types.FunctionType):
+                frames.set_code_exec_strategy(one.__code__, strategy)
     except AttributeError:  # a torch that has other names for these: only programs of torch.compile need them
-        return entry
-    for one in vars(entry).values() if isinstance(entry, type) else [entry]:
-        if isinstance(one, types.FunctionType):
-            frames.set_code_exec_strategy(one.__code__, strategy)
+        pass
     return entry
 
 

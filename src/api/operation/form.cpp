@@ -25,8 +25,8 @@ Status read(stretto_comm_s& comm, const stretto_options* options, const stretto_
     s = fail(Status::unsupported, std::string_view("a barrier does not run in the order of a stream"));
   settle_payload(call);
   if (s == Status::ok) s = check_values(*call, comm.size);
-  // Prefix sums have no streams: exact values are within any bound.
-  if (s == Status::ok && schedule::is_prefix(call->collective)) call->settings.options.bound_kind = STRETTO_BOUND_NONE;
+  // Prefix sums have no streams, so ranks need not agree on values, whatever this rank's arguments are.
+  if (schedule::is_prefix(call->collective)) call->settings.options.bound_kind = STRETTO_BOUND_NONE;
   const bool forces = !call->settings.schedule.empty(), asks = comm.prepared.asks_for_devices() || call->stream;
   const auto check = [&] {
     return select::check_forced(*call, providers_for(*call, comm), &comm.selector.choices().groups());

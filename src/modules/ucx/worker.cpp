@@ -175,12 +175,14 @@ bool UcxWorker::has_left() noexcept {
   const Clock::time_point now = Clock::now();
   if (unsure_since_ == Clock::time_point()) {
     unsure_since_ = now;
+    asks_itself_since_ = {};
     sent_to_itself_ = false;
   }
   if (now - unsure_since_ < longest_unsure) return false;
   if (at_once_) {  // a full socket, or UCX sends nothing at once
+    if (asks_itself_since_ == Clock::time_point()) asks_itself_since_ = now;
     sent_to_itself_ = sent_to_itself_ || sends_at_once();
-    if (sent_to_itself_ || now - unsure_since_ < 2 * longest_unsure) return false;
+    if (sent_to_itself_ || now - asks_itself_since_ < longest_unsure) return false;
     at_once_ = false;
     unsure_since_ = now;
     return false;

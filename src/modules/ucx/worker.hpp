@@ -156,9 +156,10 @@ class UcxWorker {
     ucs_status_ptr_t request;  // of a marker that may wait
   };
   std::vector<Held> held_;
-  Clock::time_point unsure_since_;  // held bytes did not leave at once; zero: they did
-  bool sent_to_itself_ = false;     // since then
-  bool at_once_ = true;             // false: UCX sends nothing at once here
+  Clock::time_point unsure_since_;       // held bytes did not leave at once; zero: they did
+  Clock::time_point asks_itself_since_;  // zero: not since then
+  bool sent_to_itself_ = false;          // since then
+  bool at_once_ = true;                  // false: UCX sends nothing at once here
   std::vector<ucs_status_ptr_t> closing_;
   Connections told_;
   unsigned connections_ = 1;

@@ -133,7 +133,9 @@ Decision decide(const WrappedCall& call, Communicator* communicator, const Runti
     d.why = "a rule";
     return d;
   }
-  if (is_prefix(call.operation) && !d.schedule && !d.fixed) {
+  // Ranks whose rules name communicators or call sites compare what they found, below.
+  const bool compares = blocks && settings.rules.looks_at_names();
+  if (is_prefix(call.operation) && !d.schedule && !d.fixed && !compares) {
     d.why = "a prefix sum, where neither a schedule nor reproducible sums are asked for";
     return d;
   }

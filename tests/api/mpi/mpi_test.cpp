@@ -234,6 +234,29 @@ TEST_F(Mpi, SumsInTheMemoryOfAHostFollowTheHierarchyThatIsGivenForThem) {
   ASSERT_STRETTO_OK(stretto_comm_free(grouped));
 }
 
+TEST_F(Mpi, AnExscanNeedsNoResultOnRank0) {
+  const std::vector<int> mine(40, rank + 1);
+  std::vector<int> sum(rank == 0 ? 0 : 40);
+  int* const result = rank == 0 ? nullptr : sum.data();
+  for (const char* const schedule : {static_cast<const char*>(nullptr), "native", "chain"}) {
+    stretto_options o = STRETTO_OPTIONS_INIT;
+    o.schedule = schedule;
+    for (const bool starts : {false, true}) {
+      std::fill(sum.begin(), sum.end(), 0);
+      if (starts) {
+        stretto_request request = nullptr;
+        ASSERT_STRETTO_OK(
+            stretto_iexscan(mine.data(), result, mine.size(), STRETTO_I32, STRETTO_SUM, comm, &o, &request));
+        ASSERT_STRETTO_OK(stretto_wait(request));
+        ASSERT_STRETTO_OK(stretto_request_free(&request));
+      } else {
+        ASSERT_STRETTO_OK(stretto_exscan(mine.data(), result, mine.size(), STRETTO_I32, STRETTO_SUM, comm, &o));
+      }
+      EXPECT_EQ(sum, std::vector<int>(sum.size(), rank * (rank + 1) / 2));
+    }
+  }
+}
+
 TEST_F(Mpi, ARankThatFailsAloneFailsTheCreationOnAll) {
   for (const int until : {1, 2, 3}) {  // of what rank 0 knows: its status, its text's length, its text
     stretto_comm none = nullptr;

@@ -233,7 +233,8 @@ class MpiBackend final : public Backend {
       case Collective::scan:
         return request ? MPI_Iscan(s, r, n, t, a.op, comm_, request) : MPI_Scan(s, r, n, t, a.op, comm_);
       case Collective::exscan:
-        return request ? MPI_Iexscan(s, r, n, t, a.op, comm_, request) : MPI_Exscan(s, r, n, t, a.op, comm_);
+        return request ? MPI_Iexscan(s, exscan_result(r), n, t, a.op, comm_, request)
+                       : MPI_Exscan(s, exscan_result(r), n, t, a.op, comm_);
       case Collective::barrier: return request ? MPI_Ibarrier(comm_, request) : MPI_Barrier(comm_);
       case Collective::allreduce_multi:
       case Collective::agreement: break;

@@ -31,7 +31,7 @@ int call(const CallArguments& c, const void* s, void* r) noexcept {
   if constexpr (what == Collective::gather) return MPI_Gather(s, c.count, c.type, r, c.count, c.type, c.root, c.comm);
   if constexpr (what == Collective::alltoall) return MPI_Alltoall(s, c.count, c.type, r, c.count, c.type, c.comm);
   if constexpr (what == Collective::scan) return MPI_Scan(s, r, c.count, c.type, c.op, c.comm);
-  if constexpr (what == Collective::exscan) return MPI_Exscan(s, r, c.count, c.type, c.op, c.comm);
+  if constexpr (what == Collective::exscan) return MPI_Exscan(s, exscan_result(r), c.count, c.type, c.op, c.comm);
   if constexpr (what == Collective::barrier) return MPI_Barrier(c.comm);
 }
 
