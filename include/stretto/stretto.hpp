@@ -145,7 +145,8 @@ class communicator {
     check(stretto_allreduce_multi(pointers.data(), static_cast<int>(pointers.size()), recv, count, type_of<T>(), op,
                                   comm_, &o));
   }
-  // recv[i] on rank r = op over ranks 0 to r of send[i], i < count; exscan: 0 to r - 1, and recv of rank 0 is not written.
+  // recv[i] on rank r = op over ranks 0 to r of send[i], i < count. exscan: over ranks 0 to r - 1; rank 0's recv is not
+  // written.
   template <class T>
   void scan(const T* send, T* recv, std::size_t count, stretto_op op, const stretto_options& o = options()) {
     check(stretto_scan(send, recv, count, type_of<T>(), op, comm_, &o));

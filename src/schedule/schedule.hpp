@@ -19,8 +19,8 @@
 // are complete, without deadlock even when a send ends only with its receive.
 //
 // All ranks that expect a block bracket its sum alike, up to the order of two operands, so that floating-point sums
-// have the same bits. (Ranks of scan and exscan expect different sums.) Otherwise Schedule::ranks_differ is set, and bits of the operation must not depend on brackets:
-// integers, minimum, maximum, sums of codes.
+// have the same bits. (Ranks of scan and exscan expect different sums.) Otherwise Schedule::ranks_differ is set, and
+// bits of the operation must not depend on brackets: integers, minimum, maximum, sums of codes.
 //
 // Lanes assign steps of a split collective to the application's core or to communication cores. A step's dependencies,
 // and the step at the other end of its message, are in its own lane or an earlier one. A tree's split (Request::split)

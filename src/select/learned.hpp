@@ -22,8 +22,9 @@ class Ratios {
   static constexpr std::uint32_t calls_per_sample = 16;
 
   std::optional<call::Shrinks> recall(const call::Call& call, std::size_t bytes) const noexcept;
-  void remember(const call::Call& call, std::size_t bytes, const call::Shrinks& ratios) noexcept;  // of 0: no sample
-  // Whether calls_per_sample calls have gone by since the ratios were agreed, with this one.
+  // Ratios of 0: the call took no sample.
+  void remember(const call::Call& call, std::size_t bytes, const call::Shrinks& ratios) noexcept;
+  // This call is the first, or calls_per_sample calls after the one whose ratios are known.
   bool is_due(const call::Call& call, std::size_t bytes) const noexcept;
 
   std::uint64_t changes() const noexcept { return changes_; }

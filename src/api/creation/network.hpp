@@ -28,9 +28,10 @@ struct NetworkSpeed {
 NetworkSpeed known_speed(model::Carrier carrier) noexcept;
 
 // The first rank of each host sends to that of the next host, and receives from that of the previous host at the same
-// time: 1.8 MiB a host, and up to three times as much where other work disturbs the messages. *speed is that of the slowest host, and the mean of the core's times, the same on all ranks.
-// Collective; all ranks get the same status. timeout: a message took longer than a minute. After a failure `messages`
-// has no further use. Precondition: several hosts.
+// time: 1.8 MiB a host, and up to three times as much where other work disturbs the messages. *speed is that of the
+// slowest host, and the mean of the core's times, the same on all ranks. Collective; all ranks get the same status.
+// timeout: a message took longer than a minute. After a failure `messages` has no further use. Precondition: several
+// hosts.
 Status probe_network(backend::Transport& transport, const topology::Topology& topology, model::Carrier over,
                      carrier::Carrier& messages, NetworkSpeed* speed) noexcept;
 
