@@ -53,9 +53,9 @@ enum class Wakes : std::uint8_t {
 };
 
 // In seconds, unless every event wakes the sleep.
-constexpr double longest_sleep = 2e-3;
+constexpr double longest_sleep = 5e-3;
 
-// A sleep that may miss an event takes a fiftieth of the time waited so far, at least 50 µs: little delay, and some
+// A sleep that may miss an event takes a fiftieth of the time waited so far, at least 50 µs: little delay, and two
 // hundred sleeps in a second. Sleeps begin after 2.5 ms if nothing wakes the rank, else after 0.3 ms.
 class Waiting {
  public:

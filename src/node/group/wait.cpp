@@ -27,8 +27,7 @@ Backoff::Backoff(Patience& patience, Watch& watch, Bell& bell) noexcept
       watch_(watch),
       bell_(bell),
       waiting_(patience.shares || bell.on_this_core(),
-               patience.progress != nullptr ? Wakes::by_the_peer : Wakes::by_all,
-               patience.progress != nullptr ? longest_sleep : between_checks) {
+               patience.progress != nullptr ? Wakes::by_the_peer : Wakes::by_all, between_checks) {
   wake();
 }
 
