@@ -5,7 +5,7 @@ usage: run_programs.py --json FILE [--ranks N] [--hosts N --gbps G] [--repeats N
        run_programs.py --json FILE [the same] [--name NAME] [--directory DIR] [--same REGEX] [--set NAME=VALUE]... PROGRAM [ARG...]
 
 The first form runs programs of Debian that it fetches (bench/mpi/debian.py), by their own MPI's launcher: ScaLAPACK's tests of the smallest
-problems, and Quantum ESPRESSO.
+problems, Quantum ESPRESSO, and LAMMPS. With --hosts they run on several hosts of this machine.
 
 Times are of whole processes, launching and MPI_Init with them. A ratio is the plain program's time over ours, of the two
 runs of a turn. PROGRAM's output goes to a file, and is shown where PROGRAM fails. Lines of it that match REGEX must be the same in all runs.
@@ -49,7 +49,9 @@ def cases(root):
     environment = debian.environment(root)
     tests = [Program(name, [str(root / SCALAPACK / name)], root / SCALAPACK, PASSED, environment) for name in ("xsls", "xdls", "xdlu", "xclu")]
     silicon = [str(root / "usr" / "bin" / "pw.x"), "-in", str(ROOT / "bench" / "mpi" / "silicon.in")]
-    return [*tests, Program("pw.x, 8 atoms of silicon", silicon, None, r"^! +total energy .*", environment, ["OMP_NUM_THREADS=1"])]
+    melt = [str(root / "usr" / "bin" / "lmp"), "-log", "none", "-in", str(ROOT / "bench" / "mpi" / "melt.in")]
+    return [*tests, Program("pw.x, 8 atoms of silicon", silicon, None, r"^! +total energy .*", environment, ["OMP_NUM_THREADS=1"]),
+            Program("lmp, 4000 atoms", melt, None, r"^ +(?:0|100) .*", environment, ["OMP_NUM_THREADS=1"])]
 
 
 def interval(values):
@@ -61,9 +63,9 @@ def interval(values):
 
 def run(program, words, timeout):
     """How long it takes, and what must be the same in all runs; ends this program where the command fails."""
-    with tempfile.TemporaryFile() as printed, tempfile.TemporaryDirectory() as scratch:
+    with tempfile.TemporaryFile() as printed:
         begun = time.monotonic()
-        with subprocess.Popen(words, cwd=program.directory or scratch, env=program.environment, stdout=printed, stderr=subprocess.STDOUT) as process:
+        with subprocess.Popen(words, env=program.environment, stdout=printed, stderr=subprocess.STDOUT) as process:
             limit = threading.Timer(timeout, process.kill)  # Popen.wait with a timeout would poll only every 50 ms
             limit.daemon = True
             limit.start()
@@ -84,10 +86,10 @@ def run(program, words, timeout):
     return took, found
 
 
-def measure(program, options, command):
-    """A row of turns of the two. Ends this program where their results differ."""
+def measure(program, options, command, directory):
+    """A row of turns of the two, which run in `directory`. Ends this program where their results differ."""
     library = pathlib.Path(os.environ["BUILD"]) / "src" / "mpi" / "libstretto_mpi.so"
-    plain, ours = (command(["env", *first, *program.settings, *program.argv]) for first in ([], [f"LD_PRELOAD={library}"]))
+    plain, ours = (command(["env", "-C", str(directory), *first, *program.settings, *program.argv]) for first in ([], [f"LD_PRELOAD={library}"]))
     _, wanted = run(program, plain, options.timeout)  # warms the page cache
     turns = []
     for turn in range(options.repeats):
@@ -133,7 +135,8 @@ def programs(parser, options):
     unknown = set(options.case) - {program.name for program in found}
     if unknown:
         parser.error(f"no case '{', '.join(unknown)}'; there are: {', '.join(program.name for program in found)}")
-    os.environ["MPIRUN"] = str(root / "usr" / "bin" / "orterun")
+    # Also for the version of the launcher, which decides its options (tests/hosts/hosts.py).
+    os.environ.update(debian.environment(root), MPIRUN=str(root / "usr" / "bin" / "orterun"))
     return [program for program in found if not options.case or program.name in options.case]
 
 
@@ -158,8 +161,9 @@ def main():
         parser.error(f"--repeats {options.repeats} and --ranks {options.ranks} must be 1 or more")
     try:
         for program in programs(parser, options):
-            with place(options.hosts, options.gbps, options.ranks) as command, open(options.json, "a", encoding="utf-8") as rows:
-                rows.write(json.dumps(measure(program, options, command)) + "\n")
+            with place(options.hosts, options.gbps, options.ranks) as command, tempfile.TemporaryDirectory() as scratch, \
+                    open(options.json, "a", encoding="utf-8") as rows:
+                rows.write(json.dumps(measure(program, options, command, program.directory or scratch)) + "\n")
     except (NotPermitted, debian.Unavailable) as reason:
         skip(reason)
         sys.exit(SKIPPED)

@@ -133,9 +133,9 @@ class Hosts:
                 environment += ["MPIR_CVAR_CH4_PROGRESS_THROTTLE=true", "MPIR_CVAR_CH4_PROGRESS_THROTTLE_NO_PROGRESS_COUNT=1"]
             command = [mpirun, "-launcher", "ssh", "-launcher-exec", RSH, "-iface", "eth0",
                        "-f", f"{SHARED}/hostfile.{'turns' if by_node else 'hydra'}", "-n", ranks]
-        elif "Open MPI" in version:
+        elif "(Open MPI)" in version or "(OpenRTE)" in version:  # the latter: orterun of Open MPI 4
             environment = ["OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1"]
-            if "(Open MPI) 4" in version:
+            if "(Open MPI) 4" in version or "(OpenRTE) 4" in version:
                 remote = ["--mca", "plm_rsh_agent", RSH, "--mca", "oob_tcp_if_include", "eth0"]
                 shared = "vader"
             else:
