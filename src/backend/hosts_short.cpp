@@ -71,10 +71,12 @@ ShortCall::ShortCall(Hosts& hosts, const Shape& shape)
 }
 
 Status ShortCall::run(const void* send, void* recv, double timeout) noexcept {
-  return run_as(at_.engine.pass(), send, recv, timeout);
+  return run_as(at_.engine.pass(), send, recv, timeout, nullptr);
 }
 
-Status ShortCall::run_as(std::uint64_t number, const void* send, void* recv, double given) noexcept {
+Status ShortCall::run_as(std::uint64_t number, const void* send, void* recv, double given,
+                         engine::Report* ran) noexcept {
+  ran_ = ran;
   const double timeout = timeout_of(given);
   if (at_.host) at_.host->group().patience().limit = timeout > 0 ? timeout : std::numeric_limits<double>::infinity();
   run_ = {schedule::name(kind_), number, signature_, timeout};
@@ -192,26 +194,37 @@ Status ShortCall::send_from_root() noexcept {
   for (bit /= 2; bit > 0; bit /= 2) {
     if (place + bit < hosts) all[n++] = {peers_[host_at(place + bit)], true, own(), bytes_};
     if (n < all.size() && bit > 1) continue;
-    if (const Status s = at_.engine.exchange(run_, {all.data(), n}); s != Status::ok) return s;
+    if (const Status s = exchange({all.data(), n}); s != Status::ok) return s;
     n = 0;
   }
   return Status::ok;
 }
 
+Status ShortCall::exchange(std::span<const engine::ShortMessage> messages) noexcept {
+  if (ran_ != nullptr)
+    for (const engine::ShortMessage& m : messages) {
+      if (!m.sends) continue;
+      ran_->bytes_sent += m.bytes;
+      ran_->raw_bytes += m.bytes;
+      ++ran_->messages_sent;
+    }
+  return at_.engine.exchange(run_, messages);
+}
+
 Status ShortCall::swap(std::size_t with) noexcept {
   const std::array<engine::ShortMessage, 2> both{
       {{peers_[with], false, other(), bytes_}, {peers_[with], true, own(), bytes_}}};
-  return at_.engine.exchange(run_, both);
+  return exchange(both);
 }
 
 Status ShortCall::send(std::size_t to) noexcept {
   const engine::ShortMessage m{peers_[to], true, own(), bytes_};
-  return at_.engine.exchange(run_, {&m, 1});
+  return exchange({&m, 1});
 }
 
 Status ShortCall::receive(std::size_t from) noexcept {
   const engine::ShortMessage m{peers_[from], false, other(), bytes_};
-  return at_.engine.exchange(run_, {&m, 1});
+  return exchange({&m, 1});
 }
 
 // Equal on all ranks, whatever the operation makes of zeros and NaNs in another order.

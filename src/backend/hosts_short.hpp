@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "backend/hosts.hpp"
@@ -26,8 +27,8 @@ class ShortCall final : public PreparedCall {
   // After a failure the engine has given up, and told all other ranks.
   Status run(const void* send, void* recv, double timeout) noexcept override;
 
-  // As the engine's run `number`, which is counted.
-  Status run_as(std::uint64_t number, const void* send, void* recv, double timeout) noexcept;
+  // As the engine's run `number`, which is counted. Adds what this rank sent to other hosts to *ran, unless null.
+  Status run_as(std::uint64_t number, const void* send, void* recv, double timeout, engine::Report* ran) noexcept;
 
  private:
   static constexpr std::size_t rooms = ShortRoom::rooms;
@@ -45,6 +46,7 @@ class ShortCall final : public PreparedCall {
   Status swap(std::size_t with) noexcept;
   Status send(std::size_t to) noexcept;
   Status receive(std::size_t from) noexcept;
+  Status exchange(std::span<const engine::ShortMessage> messages) noexcept;
   Status combine(bool other_first) noexcept;
 
   std::byte* room(std::size_t i) const noexcept { return at_.short_room->bytes[i].data(); }
@@ -65,6 +67,7 @@ class ShortCall final : public PreparedCall {
   bool is_peer_ = false, at_root_ = false;
   const std::uint64_t signature_;
   engine::ShortRun run_;  // the current one
+  engine::Report* ran_ = nullptr;
   std::size_t own_ = 0;
 };
 

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <bit>
 #include <cerrno>
 #include <cmath>
 #include <cstdlib>
@@ -309,6 +310,12 @@ TEST_F(Nodes, ReducesGiveTheRootWhatTheMpiGives) {
       }
 }
 
+// By recursive doubling: each of a power of two of hosts sends one a round, and one more host sends and gets one.
+std::uint64_t messages_of_short_allreduce() {
+  const auto all = static_cast<unsigned>(hosts()), even = std::bit_floor(all);
+  return even * static_cast<unsigned>(std::bit_width(even) - 1) + 2 * (all - even);
+}
+
 // Up to 4 KiB, whether they are prepared (unchecked calls) or run anew.
 TEST_F(Nodes, ShortCallsAreThoseOfTheMpi) {
   for (const bool check : {true, false})
@@ -333,6 +340,12 @@ TEST_F(Nodes, ShortCallsAreThoseOfTheMpi) {
           ASSERT_STRETTO_OK(stretto_allreduce(send, y.data(), n, STRETTO_F32, STRETTO_SUM, comm, &o));
           EXPECT_EQ(y, expected);
           took_memory();
+          if (o.report && check && n <= 1024) {
+            EXPECT_EQ(report.bytes_known, 1);
+            std::uint64_t bytes = report.bytes_sent;
+            MPI_Allreduce(MPI_IN_PLACE, &bytes, 1, MPI_UINT64_T, MPI_SUM, MPI_COMM_WORLD);
+            EXPECT_EQ(bytes, messages_of_short_allreduce() * n * sizeof(float));
+          }
           for (const int root : roots()) {
             const bool at_root = rank == root;
             std::vector<float> z = in_place ? x : std::vector<float>(n);
