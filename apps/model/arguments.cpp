@@ -189,8 +189,9 @@ model::Question question_of(const Arguments& a) {
   q.native = a.native && (a.nccl || (!ucx && !a.device));
   q.node = (ucx || a.native) && a.ranks > 1 && a.ranks <= a.per_node && !q.device;
   q.node_streams = q.node && q.compress;
-  q.nodes = (ucx || a.native) && q.bytes >= model::least_in_memory(q.collective) && !q.started && !q.device &&
-            a.per_node > 1 && a.ranks > a.per_node;
+  const bool nodes = (ucx || a.native) && !q.started && !q.device && a.per_node > 1 && a.ranks > a.per_node;
+  q.nodes = nodes && q.bytes >= model::least_in_memory(q.collective);
+  q.lines = nodes && !q.compress && model::gains_by_lines(q.collective, q.bytes);
   q.nodes_streams = q.nodes && q.compress && schedule::reduces(q.collective);
   q.schedule = a.schedule;
   if (!a.segment.empty()) q.segment = parse_size(a.segment);

@@ -135,6 +135,9 @@ class NodesBackend : public Backend {
   // Raw sums inside hosts and streams between them serve `call`, too, within its bound.
   virtual bool streams(const Call& call) const noexcept = 0;
 
+  // Exact values of `call` are few enough to move without the engine's runs, so that it can be prepared.
+  virtual bool runs_at_once(const Call& call) const noexcept = 0;
+
   virtual void give_up(Status status) noexcept = 0;
 
   // As NodeBackend::ended().

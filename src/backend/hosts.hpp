@@ -28,6 +28,16 @@ struct Room {
   Room* next = nullptr;
 };
 
+// Longest vector of a short call (hosts_short.hpp), in bytes.
+inline constexpr std::size_t longest_short = 4096;
+
+// Messages of short calls.
+struct ShortRoom {
+  static constexpr std::size_t rooms = 3;
+  alignas(64) std::array<std::array<std::byte, longest_short>, rooms> bytes;
+  ShortRoom* next = nullptr;
+};
+
 struct Piece {
   std::size_t first = 0, count = 0;  // elements
   std::byte* block = nullptr;        // of this rank's lane; null: it has none, or no result there
@@ -70,6 +80,7 @@ struct Hosts {
   std::int32_t index = 0;                          // of this rank's host
   std::array<Piece, most_between> between;
   std::vector<std::byte> copies;
+  std::unique_ptr<ShortRoom> short_room;
 
  private:
   void find_place() noexcept;

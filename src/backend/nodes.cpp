@@ -11,6 +11,7 @@
 
 #include "backend/host_exchange.hpp"
 #include "backend/hosts_calls.hpp"
+#include "backend/hosts_short.hpp"
 #include "base/progress/communication_cores.hpp"
 #include "call/enums.hpp"
 #include "call/inputs.hpp"
@@ -68,11 +69,15 @@ class Nodes final : public NodesBackend {
            is_floating(c.type) && is_sum_or_extreme(c.op);
   }
 
+  bool runs_at_once(const Call& c) const noexcept override { return is_short(shape_of(c)); }
+
   Status run(const Call& c, const Decision& d, engine::Report* ran) noexcept override {
     const std::uint64_t number = engine_.pass();
     Status s = Status::ok;
     try {
       if (!made_) s = meet(timeout_of(c.settings.options));
+      if (const Shape shape = shape_of(c); s == Status::ok && !d.streams() && is_short(shape))
+        return ShortCall(hosts_, shape).run_as(number, c.send, c.recv, c.settings.options.timeout, ran);
       const bool scatters = schedule::family(c.collective) == Collective::reduce_scatter;
       if (s == Status::ok) s = (scatters ? run_reduce_scatter : run_vector)(hosts_, c, d, ran);
     } catch (const std::bad_alloc&) {
@@ -88,7 +93,14 @@ class Nodes final : public NodesBackend {
     return fail(s, "{} through the memory of several hosts: {}", schedule::name(c.collective), text.data());
   }
 
-  std::unique_ptr<PreparedCall> prepare(const Shape&) noexcept override { return nullptr; }
+  std::unique_ptr<PreparedCall> prepare(const Shape& shape) noexcept override {
+    if (!made_ || !is_short(shape) || is_pointless()) return nullptr;
+    try {
+      return std::make_unique<ShortCall>(hosts_, shape);
+    } catch (const std::bad_alloc&) {
+      return nullptr;
+    }
+  }
 
   void give_up(Status status) noexcept override {
     if (hosts_.host) static_cast<void>(hosts_.host->group().give_up_all(status));

@@ -154,7 +154,10 @@ double Waiting::next(double now) noexcept {
   const double spins = wakes_ == Wakes::by_nothing ? shortest / share : awake;
   if (mode == WaitMode::sleep || (mode == WaitMode::automatic && (waited >= spins || now < demand.until)))
     return wakes_ == Wakes::by_all ? longest_ : std::clamp(waited * share, shortest, longest_);
-  if (shares_ || now - yielded_ >= between_yields)
+  if (check_yields_) {
+    if (now - yielded_ > long_slice) demand.note(now);
+    yielded_ = now;
+  } else if (shares_ || now - yielded_ >= between_yields)
     give_away(now);
   else
     pause();

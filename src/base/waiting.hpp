@@ -63,6 +63,14 @@ class Waiting {
   explicit Waiting(bool shares, Wakes wakes = Wakes::by_nothing, double longest = longest_sleep) noexcept
       : shares_(shares), wakes_(wakes), longest_(longest) {}
 
+  // Each check gives the core away itself, as an MPI's progress may: next() does not do so again.
+  void check_yields() noexcept { check_yields_ = true; }
+
+  // Other work came before the next check.
+  void resume(double now) noexcept {
+    if (check_yields_) yielded_ = now;
+  }
+
   // After success: next() begins another wait.
   void reset() noexcept { began_ = -1; }
 
@@ -82,6 +90,7 @@ class Waiting {
   const double longest_;
   double began_ = -1;
   double yielded_ = 0;
+  bool check_yields_ = false;
 };
 
 void sleep_for(double seconds) noexcept;

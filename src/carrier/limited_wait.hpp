@@ -11,7 +11,9 @@ class LimitedWait {
  public:
   // `waiting` continues over several waits until reset.
   LimitedWait(double seconds, Waiting& waiting) noexcept
-      : begin_(Waiting::clock()), limit_(seconds), waiting_(waiting) {}
+      : begin_(Waiting::clock()), limit_(seconds), waiting_(waiting) {
+    waiting_.resume(begin_);
+  }
 
   // Before each check but the first; false: time is over. `sleep(seconds)`: at most that long.
   template <class Sleep>

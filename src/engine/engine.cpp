@@ -12,6 +12,7 @@
 #include "base/retained.hpp"
 #include "base/waiting.hpp"
 #include "engine/run.hpp"
+#include "engine/short_rounds.hpp"
 
 namespace stretto::engine {
 namespace {
@@ -117,6 +118,10 @@ struct Engine::Impl {
   void interrupt(const Run& run) noexcept;
   Status wait(Run& run, Report* report) noexcept;
   Status finish(Run& run, Report* report) noexcept;
+  Status exchange(const ShortRun& run, std::span<const ShortMessage> messages) noexcept;
+  Status compare(const ShortRun& run) noexcept;
+
+  ShortRounds rounds{carrier, tags};
 };
 
 Status Engine::Impl::start(const Work& call, Run** started) noexcept {
@@ -253,7 +258,9 @@ std::size_t Engine::Impl::fetch(double seconds) noexcept {
 
 void Engine::Impl::complete(const carrier::Completion& done) noexcept {
   const auto slot = static_cast<std::size_t>(done.id >> 32);
-  if (slot < runs.size() && runs[slot]->active() && !runs[slot]->ended())
+  if (slot == ShortRounds::slot)
+    rounds.complete(static_cast<std::uint32_t>(done.id), done);
+  else if (slot < runs.size() && runs[slot]->active() && !runs[slot]->ended())
     runs[slot]->complete(static_cast<std::uint32_t>(done.id), done);
 }
 
@@ -369,6 +376,47 @@ Status Engine::Impl::finish(Run& run, Report* report) noexcept {
   return run.finish(report);
 }
 
+Status Engine::Impl::exchange(const ShortRun& run, std::span<const ShortMessage> messages) noexcept {
+  if (run.number >= end) return fail(end_status, "{}", why.data());
+  Status s = rounds.begin(run, messages);
+  const Clock::time_point begun = Clock::now();
+  double longest = others != nullptr ? first_beside : look_every;
+  const auto goes_on = [&] { return s == Status::ok && run.number < end && rounds.open(); };
+  while (goes_on()) {
+    if (fetch(run.timeout > 0 ? std::min(longest, run.timeout) : longest) > 0) continue;
+    static_cast<void>(turn_all({}));
+    if (others != nullptr) longest = others->drive() ? 0 : std::clamp(2 * longest, first_beside, look_every);
+    const bool late = run.timeout > 0 && seconds_since(begun) >= run.timeout;
+    if (late || seconds_since(listened) >= look_every) {
+      look_at_limits();
+      s = compare(run);
+    }
+    if (goes_on() && late) {
+      const Status timeout = rounds.overdue(run);
+      end_from(run.number, timeout, message());
+    } else if (goes_on() && interrupted()) {
+      s = fail(Status::timeout, "interrupted in {}", run.what);
+    }
+  }
+  if (s == Status::ok) s = rounds.status();
+  if (s != Status::ok) {
+    std::array<char, sizeof(carrier::Alarm::text)> cause{};
+    std::strncpy(cause.data(), message(), cause.size() - 1);
+    tell(run.number, s, cause.data());
+  }
+  if (run.number < end) return Status::ok;
+  rounds.withdraw();
+  return fail(end_status, "{}", why.data());
+}
+
+// Completions may have arrived, and a poll sees only some.
+Status Engine::Impl::compare(const ShortRun& run) noexcept {
+  if (run.number >= end || rounds.compare(run) == Status::ok) return Status::ok;
+  while (rounds.open() && fetch(1e-3) > 0) {
+  }
+  return run.number < end ? rounds.compare(run) : Status::ok;
+}
+
 Engine::Engine(carrier::Carrier& carrier) : impl_(std::make_unique<Impl>(carrier)) {}
 Engine::~Engine() = default;
 
@@ -409,6 +457,11 @@ Status Engine::progress() noexcept {
 void Engine::give_up(Status status, const char* why, std::uint64_t from) noexcept {
   impl_->listen();
   impl_->tell(std::min({from, impl_->end, impl_->sequence}), status, why);
+}
+
+Status Engine::exchange(const ShortRun& run, std::span<const ShortMessage> messages) noexcept {
+  const Impl::Visit visit(*impl_);
+  return impl_->exchange(run, messages);
 }
 
 bool Engine::broken() const noexcept { return impl_->end != none_ends; }

@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "base/progress/driven.hpp"
@@ -99,6 +100,22 @@ struct Report {
 
 std::uint32_t most_messages(const carrier::Carrier& carrier) noexcept;
 
+// A run whose messages its caller starts, round by round, without a schedule: where planning takes longer than moving.
+struct ShortRun {
+  const char* what = "";        // in messages; static storage
+  std::uint64_t number = 0;     // of pass()
+  std::uint64_t signature = 0;  // of the arguments, equal on all ranks
+  double timeout = 60;          // seconds of a round; <= 0: no limit
+};
+
+// At most one in each direction between two ranks in a run. `data` is read if it `sends`.
+struct ShortMessage {
+  int peer = -1;
+  bool sends = false;
+  void* data = nullptr;
+  std::size_t bytes = 0;
+};
+
 class Engine;
 class Run;
 
@@ -159,6 +176,11 @@ class Engine {
   // Takes no part in runs from number `from` on, and tells all others. Needs no memory.
   static constexpr std::uint64_t next = ~std::uint64_t{0};
   void give_up(Status status, const char* why, std::uint64_t from = next) noexcept;
+
+  // Blocks until all of up to `most_short_messages` are through. A failure ends this run and all later ones; unless it is
+  // a timeout, other ranks are told. The carrier may then access the memory of the messages as long as it lives.
+  static constexpr std::size_t most_short_messages = 16;
+  Status exchange(const ShortRun& run, std::span<const ShortMessage> messages) noexcept;
 
   // No further run starts, as far as this rank knows.
   bool broken() const noexcept;

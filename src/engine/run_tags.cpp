@@ -7,16 +7,9 @@
 namespace stretto::engine {
 namespace {
 
-// Injective in `value`; mix() spreads it over all bits.
+// Injective in `value`; engine::mix() spreads it over all bits.
 constexpr std::uint64_t fold(std::uint64_t hash, std::uint64_t value) noexcept {
   return std::rotl((hash ^ value) * 0x9E3779B97F4A7C15u, 29);
-}
-
-constexpr std::uint64_t mix(std::uint64_t hash, std::uint64_t value) noexcept {
-  std::uint64_t x = (hash ^ value) + 0x9E3779B97F4A7C15u;
-  x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9u;
-  x = (x ^ (x >> 27)) * 0x94D049BB133111EBu;
-  return x ^ (x >> 31);
 }
 
 }  // namespace

@@ -15,6 +15,13 @@
 
 namespace stretto::engine {
 
+constexpr std::uint64_t mix(std::uint64_t hash, std::uint64_t value) noexcept {
+  std::uint64_t x = (hash ^ value) + 0x9E3779B97F4A7C15u;
+  x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9u;
+  x = (x ^ (x >> 27)) * 0x94D049BB133111EBu;
+  return x ^ (x >> 31);
+}
+
 class Tags {
  public:
   static constexpr unsigned number_bits = 6;

@@ -72,7 +72,7 @@ Key key_of(const Question& q) {
           bit(q.keeps_order, 0) | bit(q.compress, 1) | bit(q.code_space, 2) | bit(q.native, 3) | bit(q.node, 4) |
               bit(q.node_streams, 5) | bit(q.rank_by_rank, 6) | bit(q.exact, 7) | bit(q.device, 8) | bit(q.staged, 9) |
               bit(q.natives, 10) | bit(q.contest, 11) | bit(q.started, 12) | bit(q.fixed, 13) |
-              bit(q.dense_ratio > 0, 14) | bit(q.nodes, 15) | bit(q.nodes_streams, 16),
+              bit(q.dense_ratio > 0, 14) | bit(q.nodes, 15) | bit(q.nodes_streams, 16) | bit(q.lines, 17),
           q.schedule};
 }
 
@@ -112,6 +112,7 @@ struct Chooser::Impl {
   }
 
   Status table(const Question& q, bool all_of_them, std::vector<Candidate>* all) const;
+  bool by_lines(const Question& q, Candidate* found) const;
 };
 
 std::vector<Option> ways_of(std::vector<Option> options, bool streams) {
@@ -222,6 +223,7 @@ Status Chooser::Impl::table(const Question& q, bool all_of_them, std::vector<Can
       all->push_back(
           through_memory(chosen, q, machine_of(profile, q.element, between.compress ? q.ratio : 1), topology));
   }
+  if (Candidate c; all_of_them && by_lines(q, &c)) all->push_back(std::move(c));
   if (all->empty()) {
     if (why.empty())
       why = fmt::format("no schedule of {} can be walked for {} ranks", name(q.collective), topology.ranks());
@@ -233,6 +235,13 @@ Status Chooser::Impl::table(const Question& q, bool all_of_them, std::vector<Can
   if (unknown)
     for (Candidate& c : *all) c.seconds = 0;
   return Status::ok;
+}
+
+bool Chooser::Impl::by_lines(const Question& q, Candidate* found) const {
+  if (!lane || !go_by_lines(q) || lane->choose(between_hosts_by_lines(q, topology), found) != Status::ok) return false;
+  *found = through_memory(*found, q, machine_of(profile, q.element, 1), topology);
+  found->piece = most_in_lines;
+  return true;
 }
 
 double power_of_two(long eighths) noexcept {
@@ -287,6 +296,10 @@ Status Chooser::choose(const Question& question, Candidate* best, Candidate* own
 
 Status Chooser::table(const Question& question, std::vector<Candidate>* all) const {
   return impl_->table(question, true, all);
+}
+
+bool Chooser::by_lines(const Question& question, Candidate* found) const {
+  return impl_->by_lines(on_grid(question), found);
 }
 
 const Profile& Chooser::profile() const noexcept { return impl_->profile; }

@@ -31,6 +31,7 @@ struct Question {
   bool node_streams = false;
   bool nodes = false;          // the shared memory of each of several hosts can serve
   bool nodes_streams = false;  // streams may travel between the hosts then
+  bool lines = false;          // and few exact values go by lines, which was measured to gain (nodes.hpp)
   bool started = false;        // a request: the MPI's own is its nonblocking form
   bool natives = false;        // no schedule if a native collective can serve
   bool contest = false;        // only schedules below longest_worthwhile() of the MPI's time (native.hpp)
@@ -81,6 +82,9 @@ class Chooser {
   Status choose(const Question& question, Candidate* best, Candidate* own = nullptr, double* mpi_seconds = nullptr);
 
   Status table(const Question& question, std::vector<Candidate>* all) const;
+
+  // False: the question's values do not go by lines.
+  bool by_lines(const Question& question, Candidate* found) const;
 
   // Of the MPI's own collective, or NCCL's; 0: none.
   static double mpi_seconds(const std::vector<Candidate>& all) noexcept;

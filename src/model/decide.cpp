@@ -1,6 +1,8 @@
 #include "model/decide.hpp"
 
 #include <algorithm>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "model/candidates.hpp"
@@ -34,6 +36,15 @@ bool node_alone(const Chooser& chooser, const Question& q) noexcept {
          std::none_of(natives.begin(), natives.end(), measures);
 }
 
+// Guesses are too rough for calls of microseconds: without a measured time of the MPI's own, lines are taken.
+bool gain_lines(const Chooser& chooser, const Question& q, Candidate* lines) {
+  if (!chooser.by_lines(q, lines)) return false;
+  const topology::Topology& t = chooser.topology();
+  const auto mpi = measured_native(chooser.profile(), Provider::mpi, q.collective, t.ranks(), t.hosts(),
+                                   static_cast<double>(q.bytes));
+  return !q.native || !mpi || lines->seconds < *mpi;
+}
+
 }  // namespace
 
 Status decide(Chooser& chooser, const Question& question, ModelChoice* decided, bool predicts) {
@@ -59,6 +70,7 @@ Status decide(Chooser& chooser, const Question& question, ModelChoice* decided, 
   const bool trusted = best.native || q.bytes > longest_short;
   const bool enough = trusted && best.seconds < longest_worthwhile(own.seconds);
   decided->taken = !own.native || enough ? best : own;
+  if (Candidate lines; gain_lines(chooser, q, &lines)) decided->taken = std::move(lines);
   if (!predicts || !own.native || decided->taken.seconds > 0) return Status::ok;
   q.natives = q.contest = false;
   Candidate told;

@@ -69,6 +69,29 @@ std::uint64_t least_in_memory(schedule::Collective collective) noexcept {
   }
 }
 
+bool gains_by_lines(schedule::Collective collective, std::uint64_t bytes) noexcept {
+  constexpr std::uint64_t least_broadcast = 512;
+  switch (collective) {
+    case schedule::Collective::allreduce:
+    case schedule::Collective::reduce: return bytes > 0 && bytes <= most_in_lines;
+    case schedule::Collective::bcast: return bytes >= least_broadcast && bytes <= most_in_lines;
+    default: return false;
+  }
+}
+
+bool go_by_lines(const Question& q) noexcept {
+  const bool any_payload = q.payload <= static_cast<int>(payload::Kind::raw);
+  return q.lines && any_payload && !q.compress && !q.started && !q.device && !q.keeps_order && !q.rank_by_rank &&
+         q.segment == 0 && q.raw_below == 0 && q.schedule.empty();
+}
+
+Question between_hosts_by_lines(const Question& question, const topology::Topology& topology) {
+  Question q = between_hosts(question, topology);
+  const bool to_all = q.collective == schedule::Collective::allreduce || q.collective == schedule::Collective::barrier;
+  q.schedule = to_all ? "recursive_doubling" : "binomial";
+  return q;
+}
+
 Question between_hosts(const Question& question, const topology::Topology& topology) {
   Question q = question;
   if (is_chained(question))

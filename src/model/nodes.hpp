@@ -17,6 +17,19 @@ std::uint64_t piece_of(schedule::Collective collective, std::uint64_t bytes,
 // Bytes of the vector from which memory was measured to gain (docs/node.md); the largest number where it does not.
 std::uint64_t least_in_memory(schedule::Collective collective) noexcept;
 
+// Bytes of the longest call that can go by lines of memory, and by one message a round between hosts
+// (backend/hosts_short.hpp).
+inline constexpr std::uint64_t most_in_lines = 4096;
+
+// Exact calls that were measured to gain by lines (docs/node.md).
+bool gains_by_lines(schedule::Collective collective, std::uint64_t bytes) noexcept;
+
+// The question's values go by lines, whatever the predictions: these are rough for calls of microseconds.
+bool go_by_lines(const Question& question) noexcept;
+
+// One rank of each host, by the schedule that lines have between them.
+Question between_hosts_by_lines(const Question& question, const topology::Topology& topology);
+
 // Hosts share their card between lanes, so all lanes together take the time of a single rank with the whole piece. The
 // pieces of a broadcast follow one another along a chain, which is asked for the whole vector.
 Question between_hosts(const Question& question, const topology::Topology& topology);

@@ -18,7 +18,7 @@ bool same(const model::Question& a, const model::Question& b) noexcept {
          a.started == b.started && a.node_streams == b.node_streams && a.ratio == b.ratio && a.payload == b.payload &&
          a.segment == b.segment && a.raw_below == b.raw_below && a.dense_ratio == b.dense_ratio && a.fixed == b.fixed &&
          a.device == b.device && a.staged == b.staged && a.reaching == b.reaching && a.nodes == b.nodes &&
-         a.nodes_streams == b.nodes_streams && a.schedule == b.schedule;
+         a.nodes_streams == b.nodes_streams && a.lines == b.lines && a.schedule == b.schedule;
 }
 
 }  // namespace
@@ -103,7 +103,9 @@ ModelQuery query_of(const Call& call, std::size_t bytes, Streaming streaming, co
   q.started = call.nonblocking;
   a.in_memory = call.settings.schedule == call::node_name;
   if (!a.in_memory) q.schedule = call.settings.schedule;
-  q.nodes = others && support.nodes && (a.in_memory || bytes >= model::least_in_memory(q.collective));
+  const bool nodes = others && support.nodes;
+  q.nodes = nodes && (a.in_memory || bytes >= model::least_in_memory(q.collective));
+  q.lines = nodes && !compress && !a.in_memory && model::gains_by_lines(q.collective, bytes);
   q.nodes_streams = q.nodes && compress && support.nodes_streams;
   q = model::on_grid(std::move(q));
   a.reported = o.report != nullptr;
@@ -117,6 +119,7 @@ ModelQuery query_of(const Call& call, std::size_t bytes, Streaming streaming, co
                  std::uint64_t{q.code_space} << 4 | std::uint64_t{q.keeps_order} << 3 | std::uint64_t{q.node} << 2 |
                  std::uint64_t{q.compress} << 1 | std::uint64_t{q.node_streams});
   if (q.nodes) h = mix(h, 2 + std::uint64_t{q.nodes_streams} + 2 * std::uint64_t{a.in_memory});
+  if (q.lines) h = mix(h, 6);
   if (q.raw_below > 0) h = mix(h, q.raw_below);
   if (q.dense_ratio > 0) h = mix(h, std::bit_cast<std::uint64_t>(q.dense_ratio) + std::uint64_t{q.fixed});
   if (q.reaching > 0) h = mix(h, static_cast<std::uint64_t>(q.reaching));

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <thread>
 
 namespace stretto {
 namespace {
@@ -50,6 +51,23 @@ TEST(Waiting, DelaysByAFiftiethAtMostWhereNothingWakesIt) {
   EXPECT_EQ(waiting.next(begin), 0);
   for (const double waited : {1e-3, 2e-3, 3e-3, 0.01, 0.1, 1.0})
     EXPECT_LE(waiting.next(begin + waited), 0.0201 * waited);
+}
+
+// Two checks of more than 0.4 ms: the core was another program's. Time between two waits is the caller's own.
+TEST(Waiting, FindsLongAbsencesInChecksThatYield) {
+  for (const bool resumes : {false, true}) {
+    std::thread([resumes] {  // what a thread has found stays its own
+      Waiting waiting(true);
+      waiting.check_yields();
+      for (int check = 0; check < 3; ++check) {
+        const double now = 100 + 0.5e-3 * check;
+        if (resumes) waiting.resume(now);
+        EXPECT_EQ(waiting.next(now), 0);
+      }
+      EXPECT_EQ(waiting.next(100 + 1.1e-3) > 0, !resumes);
+    })
+        .join();
+  }
 }
 
 TEST(CoreWasTaken, ByALongAbsenceAlone) {

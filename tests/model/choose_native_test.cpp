@@ -113,6 +113,52 @@ TEST(Choose, MemoryOfSeveralHostsTakesTheTimeOfTheNetworkForLongVectors) {
   EXPECT_EQ(least_in_memory(Collective::allgather), ~std::uint64_t{0});
 }
 
+// Where that was measured to gain, unless the MPI was measured to be faster; only exact values of open calls.
+TEST(Choose, FewValuesOfSeveralHostsGoByLines) {
+  Chooser chooser(profile(), topology::Topology::regular(8, 2));
+  Question q = allreduce(64);
+  q.native = q.lines = true;
+  const auto taken = [](Chooser& by, const Question& asked) {
+    ModelChoice decided;
+    EXPECT_EQ(decide(by, asked, &decided, true), Status::ok) << message();
+    return decided.taken;
+  };
+  const Candidate c = taken(chooser, q);
+  EXPECT_EQ(c.provider, Provider::node);
+  EXPECT_EQ(c.piece, most_in_lines);
+  EXPECT_EQ(c.schedule, "recursive_doubling");
+  EXPECT_GT(c.seconds, 2 * 1e-5);  // two rounds
+  EXPECT_LT(c.seconds, 4 * 1e-5);
+  std::vector<Candidate> all;
+  EXPECT_EQ(chooser.table(q, &all), Status::ok) << message();
+  EXPECT_EQ(std::count_if(all.begin(), all.end(), [](const Candidate& one) { return one.piece > 0; }), 1);
+  Chooser alone(profile(), topology::Topology::regular(8, 1));
+  EXPECT_EQ(taken(alone, q).piece, 0u);
+  const auto without = [&](auto change) {
+    Question other = q;
+    change(other);
+    return taken(chooser, other).piece;
+  };
+  EXPECT_EQ(without([](Question& o) { o.lines = false; }), 0u);
+  EXPECT_EQ(without([](Question& o) { o.started = true; }), 0u);
+  EXPECT_EQ(without([](Question& o) { o.keeps_order = true; }), 0u);
+  EXPECT_EQ(without([](Question& o) { o.schedule = "ring"; }), 0u);
+  EXPECT_EQ(without([](Question& o) { o.segment = 4096; }), 0u);
+  EXPECT_EQ(without([](Question& o) { o.compress = true, o.ratio = 4; }), 0u);
+  q.collective = Collective::bcast;
+  q.root = 5;
+  EXPECT_EQ(taken(chooser, q).schedule, "binomial");
+  // Measured times of the MPI's own are compared.
+  for (const double seconds : {1e-6, 1e-3}) {
+    Profile p = profile();
+    p.natives = {{Collective::allreduce, 8, 4, {{8, seconds}, {1 << 20, 1.0}}}};
+    Chooser measured(p, topology::Topology::regular(8, 2));
+    Question one = allreduce(64);
+    one.native = one.lines = true;
+    EXPECT_EQ(taken(measured, one).piece > 0, seconds > 1e-5) << seconds;
+  }
+}
+
 TEST(Choose, StreamsInsideANodeTakeWhatItsValuesTakeAndTheCodec) {
   Profile p = profile();
   p.natives = {{Collective::allreduce, 4, 1, {{8, 1e-6}, {1 << 20, 1e-3}}, Provider::node}};

@@ -5,6 +5,7 @@ memory of each host, and a rank that dies on another host.
 usage: ucx_hosts_test.py JOB CARRIER FORMS     status 77 where the machine does not permit several hosts
 """
 
+import itertools
 import os
 import pathlib
 import re
@@ -96,9 +97,10 @@ class SeveralHosts(unittest.TestCase):
                 self.ends_well(self.start("job", "each", places=places, before=("env", "SCHEDULE=node")))
 
     def test_a_death_ends_collectives_through_the_memory_of_each_host(self):
-        for dead in (0, 1, 5):  # alone on its host; one of two; a rank that sends nothing between hosts
-            with self.subTest(dead=dead), tempfile.TemporaryDirectory() as self.store:
-                started = self.start("job", "long", str(dead), places=UNEVEN, before=("env", "SCHEDULE=node"))
+        # Alone on its host; one of two; a rank that sends nothing between hosts.
+        for dead, vectors in itertools.product((0, 1, 5), ("long", "short")):
+            with self.subTest(dead=dead, vectors=vectors), tempfile.TemporaryDirectory() as self.store:
+                started = self.start("job", vectors, str(dead), places=UNEVEN, before=("env", "SCHEDULE=node"))
                 started[dead].communicate(timeout=120)
                 for rank, process in enumerate(started):
                     if rank == dead:

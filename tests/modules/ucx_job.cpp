@@ -4,6 +4,7 @@
 //   after its end,
 //                        and, with a NAME, make a communicator of the survivors under it
 //   long RANK            the same with long vectors through reduce_scatter and broadcasts in turns, too
+//   short RANK           the same with short vectors
 //   each                 one of each reduction and a broadcast, of several lengths and roots
 //   hold SECONDS         allreduces for that time
 //   choice               one allreduce; prints its schedule, the profile of the message times, and the predicted time
@@ -155,12 +156,14 @@ int main(int argc, char** argv) {
   if (what == "early") return early(comm);
   if (what == "choice") return choice(comm);
   if (what == "each") return each(comm);
+  const bool in_turns = what == "long" || what == "short", dies = in_turns || what == "die";
+  const std::size_t count = what == "long" ? 600000 : 100;
   const auto begin = Clock::now();
   auto last = begin;
   for (int k = 0; s == STRETTO_OK; ++k) {
-    if ((what == "die" || what == "long") && rank == std::atoi(argv[2]) && k == 20) kill(getpid(), SIGKILL);
+    if (dies && rank == std::atoi(argv[2]) && k == 20) kill(getpid(), SIGKILL);
     last = Clock::now();
-    s = what == "long" ? one_of_each(comm, 600000, k % ranks, k % 3) : sum(comm, k % 2 == 0 ? 10 : 100000);
+    s = in_turns ? one_of_each(comm, count, k % ranks, k % 3) : sum(comm, k % 2 == 0 ? 10 : 100000);
     if (what == "sum" && k == 3) break;
     if (what == "hold" && rank == 0 && since(begin) > std::atof(argv[2])) setenv("DONE", "1", 1);
     if (what == "hold") {
@@ -170,7 +173,7 @@ int main(int argc, char** argv) {
       std::this_thread::sleep_for(std::chrono::milliseconds(5));
     }
   }
-  if (what != "die" && what != "long") {
+  if (!dies) {
     if (s != STRETTO_OK) return complain("a collective", s);
     stretto_comm_free(comm);
     return 0;

@@ -99,8 +99,9 @@ bool run_at_once(stretto_comm_s& comm, const Call& call, const select::Decision&
     const Call& c_;
     const select::Decision& d_;
   };
-  const bool decided =
-      d.made && !d.recalled && d.choice.provider != Provider::schedules && !d.choice.through_nodes() && !d.streams();
+  const bool at_once =
+      d.choice.through_nodes() ? comm.backends.nodes->runs_at_once(call) : d.choice.provider != Provider::schedules;
+  const bool decided = d.made && !d.recalled && at_once && !d.streams();
   if (!decided || !comm.is_free() || (d.needs.check && !compares_words(call, comm))) return false;
   const std::uint64_t digest =
       d.needs.check ? call::digest(select::signature_of(call, d.needs, Status::ok, comm.rank, comm.size)) : 0;

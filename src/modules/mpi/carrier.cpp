@@ -12,6 +12,7 @@
 #include "carrier/limited_wait.hpp"
 #include "modules/mpi/alarm.hpp"
 #include "modules/mpi/quiet.hpp"
+#include "modules/mpi/variables.hpp"
 
 namespace stretto::modules {
 
@@ -61,7 +62,9 @@ class MpiCarrier final : public Carrier {
         size_(size),
         tags_(tags),
         chunk_(chunk),
-        alarms_(std::in_place, comm, size, static_cast<int>(tags - 1)) {}
+        alarms_(std::in_place, comm, size, static_cast<int>(tags - 1)) {
+    if (mpi_yields()) waiting_.check_yields();
+  }
 
   ~MpiCarrier() override {
     int over = 0;

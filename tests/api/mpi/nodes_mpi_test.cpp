@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <bit>
 #include <cerrno>
 #include <cmath>
 #include <cstdlib>
@@ -309,6 +310,120 @@ TEST_F(Nodes, ReducesGiveTheRootWhatTheMpiGives) {
       }
 }
 
+// By recursive doubling: each of a power of two of hosts sends one a round, and one more host sends and gets one.
+std::uint64_t messages_of_short_allreduce() {
+  const auto all = static_cast<unsigned>(hosts()), even = std::bit_floor(all);
+  return even * static_cast<unsigned>(std::bit_width(even) - 1) + 2 * (all - even);
+}
+
+// Up to 4 KiB, whether they are prepared (unchecked calls) or run anew.
+TEST_F(Nodes, ShortCallsAreThoseOfTheMpi) {
+  for (const bool check : {true, false})
+    for (const bool in_place : {false, true})
+      for (const std::size_t n :
+           {std::size_t{1}, std::size_t{13}, std::size_t{64}, std::size_t{1024}, std::size_t{1025}})
+        for (int turn = 0; turn < 5; ++turn) {
+          SCOPED_TRACE(testing::Message() << n << (check ? " checked" : "") << (in_place ? " in place" : ""));
+          stretto_options o = in_memory();
+          o.check = check;
+          if (turn >= 3) o.report = nullptr;
+          const auto took_memory = [&] {
+            if (o.report) {
+              EXPECT_STREQ(report.algorithm, "node");
+            }
+          };
+          const auto count = static_cast<int>(n);
+          const auto x = samples<float>(rank + 10 * turn, n);
+          std::vector<float> y = in_place ? x : std::vector<float>(n), expected(n);
+          const void* const send = in_place ? STRETTO_IN_PLACE : x.data();
+          MPI_Allreduce(x.data(), expected.data(), count, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+          ASSERT_STRETTO_OK(stretto_allreduce(send, y.data(), n, STRETTO_F32, STRETTO_SUM, comm, &o));
+          EXPECT_EQ(y, expected);
+          took_memory();
+          if (o.report && check && n <= 1024) {
+            EXPECT_EQ(report.bytes_known, 1);
+            std::uint64_t bytes = report.bytes_sent;
+            MPI_Allreduce(MPI_IN_PLACE, &bytes, 1, MPI_UINT64_T, MPI_SUM, MPI_COMM_WORLD);
+            EXPECT_EQ(bytes, messages_of_short_allreduce() * n * sizeof(float));
+          }
+          for (const int root : roots()) {
+            const bool at_root = rank == root;
+            std::vector<float> z = in_place ? x : std::vector<float>(n);
+            ASSERT_STRETTO_OK(stretto_reduce(at_root ? send : x.data(), at_root ? z.data() : nullptr, n, STRETTO_F32,
+                                             STRETTO_SUM, root, comm, &o));
+            if (at_root) {
+              EXPECT_EQ(z, expected) << root;
+            }
+            took_memory();
+            const auto sent = samples<float>(root + 20 * turn, n);
+            std::vector<float> got = at_root ? sent : std::vector<float>(n);
+            ASSERT_STRETTO_OK(stretto_bcast(got.data(), n, STRETTO_F32, root, comm, &o));
+            EXPECT_EQ(got, sent) << root;
+            took_memory();
+          }
+        }
+}
+
+TEST_F(Nodes, ShortCallsTakeMemoryByChoiceWhereTheyWereMeasuredToGain) {
+  for (const bool check : {true, false})
+    for (const std::size_t n : {std::size_t{1}, std::size_t{256}, std::size_t{1024}})
+      for (int turn = 0; turn < 3; ++turn) {
+        SCOPED_TRACE(testing::Message() << n << (check ? " checked" : ""));
+        stretto_options o = in_memory();
+        o.schedule = nullptr;
+        o.check = check;
+        const auto x = samples<float>(rank, n);
+        std::vector<float> y(n), expected(n);
+        MPI_Allreduce(x.data(), expected.data(), static_cast<int>(n), MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+        ASSERT_STRETTO_OK(stretto_allreduce(x.data(), y.data(), n, STRETTO_F32, STRETTO_SUM, comm, &o));
+        EXPECT_STREQ(report.algorithm, "node");
+        EXPECT_EQ(y, expected);
+        y.assign(n, 0);
+        ASSERT_STRETTO_OK(stretto_reduce(x.data(), y.data(), n, STRETTO_F32, STRETTO_SUM, 1, comm, &o));
+        EXPECT_STREQ(report.algorithm, "node");
+        if (rank == 1) {
+          EXPECT_EQ(y, expected);
+        }
+        y = samples<float>(rank, n);
+        ASSERT_STRETTO_OK(stretto_bcast(y.data(), n, STRETTO_F32, 1, comm, &o));
+        EXPECT_STREQ(report.algorithm, n == 1 ? "native" : "node");
+        EXPECT_EQ(y, samples<float>(1, n));
+      }
+}
+
+TEST_F(Nodes, ShortCallsHaveAllOperations) {
+  stretto_options o = in_memory();
+  o.check = 0;
+  const auto x = samples<double>(rank, 3);
+  std::vector<double> y(3), expected(3);
+  for (int turn = 0; turn < 3; ++turn) {
+    ASSERT_STRETTO_OK(stretto_allreduce(x.data(), y.data(), 3, STRETTO_F64, STRETTO_MEAN, comm, &o));
+    MPI_Allreduce(x.data(), expected.data(), 3, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+    for (std::size_t i = 0; i < 3; ++i) EXPECT_EQ(y[i], expected[i] / ranks);
+    ASSERT_STRETTO_OK(stretto_allreduce(x.data(), y.data(), 3, STRETTO_F64, STRETTO_MAX, comm, &o));
+    MPI_Allreduce(x.data(), expected.data(), 3, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+    EXPECT_EQ(y, expected);
+    ASSERT_STRETTO_OK(stretto_reduce(x.data(), y.data(), 3, STRETTO_F64, STRETTO_MIN, ranks - 1, comm, &o));
+    MPI_Reduce(x.data(), expected.data(), 3, MPI_DOUBLE, MPI_MIN, ranks - 1, MPI_COMM_WORLD);
+    if (rank + 1 == ranks) {
+      EXPECT_EQ(y, expected);
+    }
+  }
+}
+
+// Its order between hosts differs from that on one host, but not between ranks.
+TEST_F(Nodes, ShortSumsAreEqualOnAllRanksBitForBit) {
+  stretto_options o = in_memory();
+  o.check = 0;
+  std::vector<float> x(100), y(100);
+  for (std::size_t i = 0; i < x.size(); ++i)
+    x[i] = i % 3 == 0 ? -0.0F : std::sin(static_cast<float>(i * 7 + static_cast<std::size_t>(rank)));
+  for (const stretto_op op : {STRETTO_SUM, STRETTO_MEAN, STRETTO_MIN, STRETTO_MAX}) {
+    ASSERT_STRETTO_OK(stretto_allreduce(x.data(), y.data(), x.size(), STRETTO_F32, op, comm, &o));
+    expect_same_on_all_ranks(y);
+  }
+}
+
 TEST_F(Nodes, BoundedReducesAreWithinTheBound) {
   constexpr std::size_t n = 300001;
   const int root = ranks - 1;
@@ -444,11 +559,12 @@ TEST_F(Nodes, CountsThatDifferAreAnErrorOnAllRanks) {
 
 // Of a broadcast on one rank at least.
 TEST_F(Nodes, UncheckedCallsThatDifferAreAnErrorOnAllRanks) {
-  constexpr std::size_t n = 400000;
+  constexpr std::size_t n = 400000, few = 100;
   const std::vector<float> x(n, 1);
   std::vector<float> y(n);
   const auto each = static_cast<std::size_t>(ranks);
-  const std::array<std::function<stretto_status(std::size_t, const stretto_options*)>, 3> calls{
+  // Counts of most ranks, and of the other.
+  const std::array<std::function<stretto_status(std::size_t, const stretto_options*)>, 6> calls{
       [&](std::size_t count, const stretto_options* o) {
         return stretto_allreduce(x.data(), y.data(), count, STRETTO_F32, STRETTO_SUM, comm, o);
       },
@@ -457,6 +573,16 @@ TEST_F(Nodes, UncheckedCallsThatDifferAreAnErrorOnAllRanks) {
       },
       [&](std::size_t count, const stretto_options* o) {
         return stretto_bcast(y.data(), count, STRETTO_F32, ranks / 2, comm, o);
+      },
+      [&](std::size_t count, const stretto_options* o) {
+        return stretto_allreduce(x.data(), y.data(), count == n ? few : few - 1, STRETTO_F32, STRETTO_SUM, comm, o);
+      },
+      [&](std::size_t count, const stretto_options* o) {
+        return stretto_allreduce(x.data(), y.data(), few, STRETTO_F32, count == n ? STRETTO_SUM : STRETTO_MAX, comm, o);
+      },
+      [&](std::size_t count, const stretto_options* o) {
+        return count == n ? stretto_barrier(comm, o)
+                          : stretto_allreduce(x.data(), y.data(), 1, STRETTO_U8, STRETTO_MAX, comm, o);
       }};
   for (std::size_t call = 0; call < calls.size(); ++call)
     for (const int other : {0, ranks - 1}) {  // on a host of its own in some layouts
@@ -477,18 +603,25 @@ TEST_F(Nodes, UncheckedCallsThatDifferAreAnErrorOnAllRanks) {
 TEST_F(Nodes, AMissingRankIsATimeoutOnAllOthers) {
   for (const int missing : {0, ranks - 1}) {
     SCOPED_TRACE(missing);
-    const std::vector<float> x(200000, 1);
-    std::vector<float> y(x.size());
-    stretto_options o = in_memory();
-    o.check = 0;
-    o.timeout = 0.5;
-    if (rank != missing) {
-      EXPECT_EQ(stretto_allreduce(x.data(), y.data(), x.size(), STRETTO_F32, STRETTO_SUM, comm, &o), STRETTO_TIMEOUT)
-          << stretto_message();
-    }
-    MPI_Barrier(MPI_COMM_WORLD);
-    ASSERT_STRETTO_OK(stretto_comm_free(comm));
-    create();
+    for (const std::size_t n : {std::size_t{200000}, std::size_t{100}})
+      for (const bool met : {false, true}) {
+        SCOPED_TRACE(testing::Message() << n << (met ? " in a later call" : ""));
+        const std::vector<float> x(n, 1);
+        std::vector<float> y(n);
+        stretto_options o = in_memory();
+        o.check = 0;
+        if (met) {
+          ASSERT_STRETTO_OK(stretto_allreduce(x.data(), y.data(), n, STRETTO_F32, STRETTO_SUM, comm, &o));
+        }
+        o.timeout = 0.5;
+        if (rank != missing) {
+          EXPECT_EQ(stretto_allreduce(x.data(), y.data(), n, STRETTO_F32, STRETTO_SUM, comm, &o), STRETTO_TIMEOUT)
+              << stretto_message();
+        }
+        MPI_Barrier(MPI_COMM_WORLD);
+        ASSERT_STRETTO_OK(stretto_comm_free(comm));
+        create();
+      }
   }
 }
 

@@ -1,0 +1,74 @@
+// Calls of up to some KiB of exact values on several hosts. On each host one rank stands for it: the root of a rooted
+// call, else the first. The ranks of a host combine their operands in it, by lines; these ranks exchange messages of the
+// engine's carrier, without a plan; and the result goes round by lines.
+//
+//   allreduce, barrier   recursive doubling: log2(hosts) rounds, and two more unless hosts are a power of two
+//   reduce               binomial tree to the root's host
+//   bcast                binomial tree from the root's host
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "backend/hosts.hpp"
+
+namespace stretto::backend {
+
+// An exact allreduce, reduce, bcast or barrier of at most longest_short bytes.
+bool is_short(const Shape& shape) noexcept;
+
+class ShortCall final : public PreparedCall {
+ public:
+  // Precondition: is_short(shape). Throws std::bad_alloc.
+  ShortCall(Hosts& hosts, const Shape& shape);
+
+  // After a failure the engine has given up, and told all other ranks.
+  Status run(const void* send, void* recv, double timeout) noexcept override;
+
+  // As the engine's run `number`, which is counted. Adds what this rank sent to other hosts to *ran, unless null.
+  Status run_as(std::uint64_t number, const void* send, void* recv, double timeout, engine::Report* ran) noexcept;
+
+ private:
+  static constexpr std::size_t rooms = ShortRoom::rooms;
+
+  Status combine_all(const void* in, void* out) noexcept;
+  Status bcast(void* data) noexcept;
+  Status finish() noexcept;
+
+  // Between the hosts. The operand, and then the result, is in own().
+  Status sum_on_all() noexcept;
+  Status sum_on_root() noexcept;
+  Status send_from_root() noexcept;
+
+  // Between the ranks that stand for this host and another. A message comes into other().
+  Status swap(std::size_t with) noexcept;
+  Status send(std::size_t to) noexcept;
+  Status receive(std::size_t from) noexcept;
+  Status exchange(std::span<const engine::ShortMessage> messages) noexcept;
+  Status combine(bool other_first) noexcept;
+
+  std::byte* room(std::size_t i) const noexcept { return at_.short_room->bytes[i].data(); }
+  std::byte* own() const noexcept { return room(own_); }
+  std::byte* other() const noexcept { return room((own_ + 1) % rooms); }
+
+  Hosts& at_;
+  const Collective kind_;
+  const std::size_t count_, bytes_;
+  const payload::Type type_;
+  node::Combination inside_;
+  bool is_mean_ = false;
+  std::vector<std::byte> arrivals_;  // of a barrier, by rank of this host
+  std::vector<std::int32_t> peers_;  // the rank that stands for each host
+  const std::size_t here_;           // this rank's host
+  std::size_t root_host_ = 0;
+  int stands_ = 0;  // number of the rank that stands for this host, among its ranks
+  bool is_peer_ = false, at_root_ = false;
+  const std::uint64_t signature_;
+  engine::ShortRun run_;  // the current one
+  engine::Report* ran_ = nullptr;
+  std::size_t own_ = 0;
+};
+
+}  // namespace stretto::backend

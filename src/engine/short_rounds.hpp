@@ -1,0 +1,57 @@
+// The messages of one round of a short run (Engine::exchange).
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "carrier/carrier.hpp"
+#include "engine/engine.hpp"
+#include "engine/tags.hpp"
+
+namespace stretto::engine {
+
+class ShortRounds {
+ public:
+  // In the upper half of its transfers' ids; no run of the engine has it.
+  static constexpr std::uint32_t slot = 0xFFFFFFFFu;
+
+  // Borrowed.
+  ShortRounds(carrier::Carrier& carrier, const Tags& tags) noexcept : carrier_(carrier), tags_(tags) {}
+
+  // Precondition: !open().
+  Status begin(const ShortRun& run, std::span<const ShortMessage> messages) noexcept;
+
+  void complete(std::uint32_t index, const carrier::Completion& done) noexcept;
+
+  bool open() const noexcept { return open_ > 0; }
+
+  // The first message's that failed, with its text set.
+  Status status() const noexcept;
+
+  // incompatible: a message under the run's number came from a rank that calls differently. Asks the carrier.
+  Status compare(const ShortRun& run) noexcept;
+
+  // timeout, with a text that names the missing ranks.
+  Status overdue(const ShortRun& run) const noexcept;
+
+  void withdraw() noexcept;
+
+ private:
+  std::uint64_t tag_of(const ShortRun& run, const ShortMessage& message) const noexcept;
+
+  struct Transfer {
+    ShortMessage message;
+    bool open = false;
+  };
+
+  carrier::Carrier& carrier_;
+  const Tags& tags_;
+  std::array<Transfer, Engine::most_short_messages> transfers_{};
+  std::size_t used_ = 0, open_ = 0;
+  Status status_ = Status::ok;
+  std::array<char, 256> text_{};
+};
+
+}  // namespace stretto::engine
