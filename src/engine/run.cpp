@@ -78,7 +78,7 @@ bool Run::advance_units(int budget, Lanes taken) noexcept {
 void Run::execute(std::uint32_t u) noexcept {
   const Unit& unit = plan_.units[u];
   Status s = Status::ok;
-  if (device_ != nullptr) device_->begin_unit(u);
+  executor_->unit = u;
   switch (unit.task) {
     case Task::send: s = device_ != nullptr ? depart(u) : execute_send(u); break;
     case Task::receive_replace:
@@ -96,10 +96,7 @@ void Run::execute(std::uint32_t u) noexcept {
     case Task::receive_combine: s = execute_receive(u); break;
     case Task::copy:
     case Task::combine:
-    case Task::deliver:
-      s = execute_local(unit);
-      if (device_ != nullptr) s = close_unit(s);
-      break;
+    case Task::deliver: s = execute_local(unit); break;
   }
   if (s != Status::ok) failed(s, &unit);
   if (unit.task == Task::send) {
@@ -117,7 +114,7 @@ void Run::execute(std::uint32_t u) noexcept {
 Status Run::execute_local(const Unit& unit) noexcept {
   if (status_ != Status::ok) return Status::ok;
   for (std::uint32_t i = 0; i < unit.cells; ++i) {
-    payload::Cell& dst = touch(unit.dst + i);
+    payload::Cell& dst = at(unit.dst + i);
     if (unit.task == Task::deliver) {
       if (const Status s = load(dst, plan_.cell(unit.dst + i)); s != Status::ok) return s;
       const std::uint32_t divisor = reduces_ && spec_.op == payload::Op::mean ? contributions_ : 1;
@@ -125,9 +122,6 @@ Status Run::execute_local(const Unit& unit) noexcept {
       continue;
     }
     payload::Cell& src = at(unit.src + i);
-    if (device_ != nullptr) {
-      if (const Status s = same_lane(unit.src + i, unit.dst + i); s != Status::ok) return s;
-    }
     if (const Status s = load(src, plan_.cell(unit.src + i)); s != Status::ok) return s;
     if (unit.task == Task::copy) {
       if (&dst != &src) unloaded_[plan_.cell(unit.dst + i)] = 0;

@@ -168,7 +168,7 @@ class Run {
   };
 
   struct Part {
-    std::uint32_t segment = 0;
+    const payload::Lane* lane = nullptr;
     const std::byte* data = nullptr;  // null: an absent contribution
     payload::Buffer keeps;
     std::size_t bytes = 0;
@@ -219,14 +219,14 @@ class Run {
   Status begin_on_device(const Work& call);
   Status share_homes() noexcept;
   Status quantise_ahead() noexcept;
-  void enter_lane(std::uint32_t cell) noexcept;
-  Status same_lane(std::uint32_t a, std::uint32_t b) const noexcept;
+  Status enter_lanes() noexcept;
+  std::uint32_t lanes_of(const Unit& unit) const noexcept;
   Status collect(const Unit& unit, Departure* departure) noexcept;
   Status depart(std::uint32_t unit) noexcept;
   Status stage(Departure& departure) noexcept;
   bool advance_departure(Departure& departure) noexcept;
-  Status close_unit(Status so_far, const payload::Buffer& arrived = {},
-                    device::LanePositions* after = nullptr) noexcept;
+  Status close_unit(Status so_far, const Unit& unit, const payload::Buffer& arrived,
+                    device::LanePositions* after) noexcept;
   Status bring(payload::Stream* stream) noexcept;
   Status take_raw(payload::Cell& cell, const std::byte* arrived, const Unit& unit) noexcept;
   bool advance_device() noexcept;
@@ -245,12 +245,7 @@ class Run {
   std::uint64_t id_of(std::uint32_t unit) const noexcept { return std::uint64_t{slot_} << 32 | unit; }
   std::uint64_t tag_of(const Unit& unit) const noexcept;
   payload::Cell& at(std::uint32_t cell) noexcept { return cells_[plan_.cell(cell)]; }
-  // Also enters the cell's lane for the worker's next operations.
-  payload::Cell& touch(std::uint32_t cell) noexcept {
-    if (device_ != nullptr) enter_lane(cell);
-    return at(cell);
-  }
-  payload::Pool& homes() noexcept { return device_ != nullptr ? device_->device().pool(0) : *pool_; }
+  payload::Pool& homes() noexcept { return executor_->pool(); }
   std::size_t elements(const Unit& unit) const noexcept;
   std::size_t room_for(const Unit& unit) const noexcept;
   bool lands_in_place(const Unit& unit) const noexcept;

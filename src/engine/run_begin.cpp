@@ -125,6 +125,7 @@ Status Run::bind_memory(const Work& call) {
     const Block& block = blocks_[b];
     payload::Cell& cell = cells_[i];
     cell.count = place.count;
+    cell.lane = &executor_->lane();
     const std::size_t offset = worker_.raw_bytes(place.first);
     const bool merged = merged_[b] != 0;
     switch (place.buffer) {
@@ -208,7 +209,7 @@ Status Run::prepare(const Work& call) {
   }
   host_.begin(spec_, pool_, parallel_);
   executor_ = device_ != nullptr ? static_cast<payload::Executor*>(device_.get()) : &host_;
-  worker_.begin(spec_, reduces_, &homes(), executor_);
+  worker_.begin(spec_, reduces_, executor_);
 
   if (const Status s = separate_inputs(call); s != Status::ok) return s;
   if (const Status s = plan_.make(
@@ -220,6 +221,7 @@ Status Run::prepare(const Work& call) {
   signature_ = signature();
   if (const Status s = bind_memory(call); s != Status::ok) return s;
   if (device_ != nullptr) {
+    if (const Status s = enter_lanes(); s != Status::ok) return s;
     if (const Status s = share_homes(); s != Status::ok) return s;
     if (const Status s = quantise_ahead(); s != Status::ok) return s;
   }

@@ -87,12 +87,12 @@ Status Run::take_landing(std::uint32_t u) noexcept {
     const std::uint32_t cell = plan_.cell(unit.dst + i);
     const std::size_t count = plan_.places[cell].count;
     Part& part = c.parts[i];
-    part.segment = plan_.segment(cell);
+    part.lane = cells_[cell].lane;
     if (c.borrows) continue;
-    device_->enter(part.segment);
+    device_->enter(*part.lane);
     s = device_->pool().take(unit.raw ? worker_.raw_bytes(count) : worker_.message_bound(count), &part.keeps);
   }
-  const Status marked = device_->end_unit(&c.free);
+  const Status marked = c.borrows ? Status::ok : device_->mark(lanes_of(unit), &c.free);
   if (s == Status::ok) s = marked;
   if (s == Status::ok || !between_->drops()) return s;
   failed(s, &unit);
@@ -157,7 +157,7 @@ Status Run::read_announcement(std::uint32_t u) noexcept {
     if (c.drops || c.borrows) continue;
     if (part.bytes > part.keeps.capacity()) {
       longer = true;
-      device_->enter(part.segment);
+      device_->enter(*part.lane);
       if (const Status s = device_->pool().take(part.bytes, &part.keeps); s != Status::ok) {
         if (!between_->drops()) return s;
         failed(s, &unit);
@@ -169,7 +169,7 @@ Status Run::read_announcement(std::uint32_t u) noexcept {
   }
   if (!longer) return Status::ok;
   device::LanePositions free;
-  const Status s = device_->end_unit(&free);
+  const Status s = device_->mark(lanes_of(unit), &free);
   for (std::size_t i = 0; i < device::most_lanes; ++i) c.free.at[i] = std::max(c.free.at[i], free.at[i]);
   return s;
 }
@@ -295,7 +295,7 @@ Status Run::consume_crossed(std::uint32_t u, const Hold& hold) noexcept {
   Crossing& c = crossings_[live_[u].crossing];
   if (live_[u].bytes <= 1) return failed_peer(unit.peer, live_[u].bytes == 1 ? hold.buffer.data()[0] : std::byte{0});
   for (std::uint32_t i = 0; i < unit.cells; ++i) {
-    payload::Cell& cell = touch(unit.dst + i);
+    payload::Cell& cell = at(unit.dst + i);
     Status s = Status::ok;
     if (unit.task == Task::receive_combine)
       s = load(cell, plan_.cell(unit.dst + i));
@@ -314,6 +314,7 @@ Status Run::borrow(const payload::Cell& cell, Part* part) noexcept {
   if (const Status s = between_->borrow(part->loan); s != Status::ok) return s;
   part->data = data;
   if (!cell.value.absent) return payload::Buffer::of(data, part->bytes, &part->keeps);
+  device_->enter(*cell.lane);
   if (const Status s = device_->pool().take(part->bytes, &part->keeps); s != Status::ok) return s;
   part->data = part->keeps.data();
   return device_->copy(part->keeps.data(), data, part->bytes);
@@ -358,6 +359,7 @@ Status Run::consume_part(const Unit& unit, payload::Cell& cell, const Part& part
                     : worker_.replace(cell, std::move(stream));
   }
   if (!combines && cell.home != nullptr) {
+    device_->enter(*cell.lane);
     if (const Status s = device_->copy(cell.home, part.data, part.bytes); s != Status::ok) return s;
     worker_.landed(cell);
     return Status::ok;

@@ -38,47 +38,48 @@ Status Run::begin_on_device(const Work& call) {
 
 // Blocks without a home and copied inputs are in the first lane's memory.
 Status Run::share_homes() noexcept {
-  device::LanePositions copied;
-  const Status s = device_->end_unit(&copied);
-  if (s != Status::ok || (!scratch_ && !inputs_copy_)) return s;
-  return device_->device().join(0, device_->lanes());
+  return scratch_ || inputs_copy_ ? device_->device().join(0, device_->lanes()) : Status::ok;
 }
 
 Status Run::quantise_ahead() noexcept {
   if (!reduces_ || spec_.codes != payload::Codes::ahead) return Status::ok;
-  device_->begin_unit(0);
-  Status s = Status::ok;
-  for (std::uint32_t c = 0; c < cells_.size() && s == Status::ok; ++c) {
+  executor_->unit = 0;
+  for (std::uint32_t c = 0; c < cells_.size(); ++c) {
     if (cells_[c].value.raw == nullptr || unloaded_[c] != 0) continue;
-    enter_lane(c);
-    s = worker_.quantise(cells_[c]);
+    if (const Status s = worker_.quantise(cells_[c]); s != Status::ok) return s;
   }
-  device::LanePositions found;
-  const Status marked = device_->end_unit(&found);
-  return s == Status::ok ? marked : s;
+  return Status::ok;
 }
 
 // Blocks that meet are cut alike, so segments have one lane.
-Status Run::same_lane(std::uint32_t a, std::uint32_t b) const noexcept {
-  const auto lane = [this](std::uint32_t c) { return device_->lane_of(plan_.segment(plan_.cell(c))); };
-  if (lane(a) == lane(b)) return Status::ok;
-  return fail(Status::internal, "a step names segments of two lanes of a device");
+Status Run::enter_lanes() noexcept {
+  for (std::uint32_t c = 0; c < cells_.size(); ++c) cells_[c].lane = &device_->lane_of(plan_.segment(c));
+  for (const Unit& unit : plan_.units) {
+    if (unit.task != Task::copy && unit.task != Task::combine) continue;
+    for (std::uint32_t i = 0; i < unit.cells; ++i) {
+      if (at(unit.src + i).lane != at(unit.dst + i).lane)
+        return fail(Status::internal, "a step names segments of two lanes of a device");
+    }
+  }
+  return Status::ok;
 }
 
-void Run::enter_lane(std::uint32_t cell) noexcept {
-  device_->enter(plan_.segment(plan_.cell(cell)));
-  worker_.take_from(device_->pool());
+std::uint32_t Run::lanes_of(const Unit& unit) const noexcept {
+  std::uint32_t lanes = 0;
+  const std::uint32_t first = unit.task == Task::send ? unit.src : unit.dst;
+  for (std::uint32_t i = 0; i < unit.cells; ++i) lanes |= 1u << cells_[plan_.cell(first + i)].lane->number;
+  return lanes;
 }
 
 Status Run::collect(const Unit& unit, Departure* departure) noexcept {
   for (std::uint32_t i = 0; i < unit.cells; ++i) {
-    payload::Cell& cell = touch(unit.src + i);
+    payload::Cell& cell = at(unit.src + i);
     Status s = load(cell, plan_.cell(unit.src + i));
     if (s == Status::ok)
       s = unit.raw ? worker_.pack_raw(cell, from_stream_ && plan_.is_final(unit, unit.src + i)) : worker_.pack(cell);
     if (s != Status::ok) return s;
     Part part;
-    part.segment = plan_.segment(plan_.cell(unit.src + i));
+    part.lane = cell.lane;
     departure->fixed = departure->fixed && (!unit.raw || cell.value.raw_fixed);
     if (unit.raw) {
       part.data = cell.value.raw;
@@ -107,7 +108,7 @@ Status Run::depart(std::uint32_t u) noexcept {
     Departure departure;
     departure.unit = u;
     Status s = collect(unit, &departure);
-    const Status marked = device_->end_unit(&departure.staged);
+    const Status marked = device_->mark(lanes_of(unit), &departure.staged);
     if (s == Status::ok) s = marked;
     try {
       if (s == Status::ok) departures_.push_back(std::move(departure));
@@ -136,12 +137,12 @@ Status Run::stage(Departure& d) noexcept {
     if (p.data == nullptr) {
       *to = absent_mark;
     } else if (s == Status::ok) {
-      device_->enter(p.segment);
+      device_->enter(*p.lane);
       s = device_->copy(to, p.data, p.bytes);
     }
     to += p.bytes;
   }
-  const Status marked = device_->end_unit(&d.staged);
+  const Status marked = device_->mark(lanes_of(plan_.units[d.unit]), &d.staged);
   d.bytes = total;
   return s == Status::ok ? marked : s;
 }
@@ -178,11 +179,10 @@ bool Run::advance_departure(Departure& d) noexcept {
 }
 
 // The device uses `arrived` for some time after.
-Status Run::close_unit(Status so_far, const payload::Buffer& arrived, device::LanePositions* after) noexcept {
-  device::LanePositions taken;
-  Status s = device_->end_unit(&taken);
-  if (after != nullptr) *after = taken;
-  if (s == Status::ok) s = device_->device().keep(arrived, taken);
+Status Run::close_unit(Status so_far, const Unit& unit, const payload::Buffer& arrived,
+                       device::LanePositions* after) noexcept {
+  Status s = device_->mark(lanes_of(unit), after);
+  if (s == Status::ok) s = device_->device().keep(arrived, *after);
   return so_far != Status::ok ? so_far : s;
 }
 
@@ -215,7 +215,8 @@ bool Run::advance_device() noexcept {
   const Clock::time_point now = Clock::now();
   if (open > 0) codec_seconds_ += std::chrono::duration<double>(now - looked_).count();
   looked_ = now;
-  Status lost = device_->poll();
+  Status lost = device_->mark_rest();
+  if (lost == Status::ok) lost = device_->poll();
   if (lost != Status::ok) failed(lost, nullptr);
   std::uint32_t unit = 0;
   if (const Status s = device_->failed(&unit); s != Status::ok) failed(s, &plan_.units[unit]);

@@ -148,14 +148,15 @@ Status Run::execute_receive(std::uint32_t u) noexcept {
   post_receives(unit.peer);
   if (live.crossing != none) {
     device::LanePositions read;
-    const Status s = status_ == Status::ok ? close_unit(consume_crossed(u, hold), {}, &read) : Status::ok;
+    const Status s = status_ == Status::ok ? close_unit(consume_crossed(u, hold), unit, {}, &read) : Status::ok;
     crossings_[live.crossing].free = read;
     keep_loans(u);
     return s;
   }
   if (status_ != Status::ok) return Status::ok;
   const Status s = consume(u, hold);
-  return device_ == nullptr ? s : close_unit(s, hold.buffer);
+  device::LanePositions read;
+  return device_ == nullptr ? s : close_unit(s, unit, hold.buffer, &read);
 }
 
 Status Run::consume(std::uint32_t u, const Hold& hold) noexcept {
@@ -165,7 +166,7 @@ Status Run::consume(std::uint32_t u, const Hold& hold) noexcept {
   if (const Status s = check_arrival(unit, data, live.bytes); s != Status::ok) return s;
   std::size_t offset = 0;
   for (std::uint32_t i = 0; i < unit.cells; ++i) {
-    payload::Cell& cell = touch(unit.dst + i);
+    payload::Cell& cell = at(unit.dst + i);
     const bool combines = unit.task == Task::receive_combine;
     Status s = Status::ok;
     if (combines) {
@@ -174,6 +175,7 @@ Status Run::consume(std::uint32_t u, const Hold& hold) noexcept {
       unloaded_[plan_.cell(unit.dst + i)] = 0;
     }
     if (s != Status::ok) return s;
+    executor_->enter(*cell.lane);
     if (!unit.raw) {
       payload::Stream stream;
       s = parse(unit, hold.buffer, live.bytes, &offset, i, &stream);
