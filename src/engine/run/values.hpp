@@ -52,7 +52,7 @@ class Values {
   const payload::Cell& at(std::uint32_t cell) const noexcept { return cells_[plan_.cell(cell)]; }
   std::span<payload::Cell> cells() noexcept { return cells_; }
 
-  // Of a unit's message: raw, and at most, but for sums of many values off the grid.
+  // Bytes of a unit's message: raw, and the most of streams (sums of many values off the grid may take more).
   std::size_t raw_bytes(const Unit& unit) const noexcept;
   std::size_t message_bound(const Unit& unit) const noexcept;
 
