@@ -17,14 +17,11 @@ Status no_memory() noexcept { return fail(Status::out_of_memory, "no memory to u
 
 }  // namespace
 
-Device::Visit::Visit(const Device& device) noexcept : plugin_(device.plugin_) {
+void Device::Visit::enter(const Device& device) noexcept {
+  device_ = &device;
   int now = -1;
-  if (plugin_.current_device(&now) != 0 || now == device.number_) return;
-  if (plugin_.use_device(device.number_) == 0) before_ = now;
-}
-
-Device::Visit::~Visit() {
-  if (before_ >= 0) static_cast<void>(plugin_.use_device(before_));
+  if (device.plugin_.current_device(&now) != 0 || now == device.number_) return;
+  if (device.plugin_.use_device(device.number_) == 0) before_ = now;
 }
 
 Device::Device(const Plugin& plugin, int number)

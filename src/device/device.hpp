@@ -59,13 +59,20 @@ class Device {
 
   class Visit {
    public:
-    explicit Visit(const Device& device) noexcept;
-    ~Visit();
+    explicit Visit(const Device& device) noexcept { enter(device); }
+    explicit Visit(const Device* device) noexcept {  // null: none
+      if (device != nullptr) enter(*device);
+    }
+    ~Visit() {
+      if (before_ >= 0) static_cast<void>(device_->plugin_.use_device(before_));
+    }
     Visit(const Visit&) = delete;
     Visit& operator=(const Visit&) = delete;
 
    private:
-    const Plugin& plugin_;
+    void enter(const Device& device) noexcept;
+
+    const Device* device_ = nullptr;
     int before_ = -1;
   };
 

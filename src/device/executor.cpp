@@ -57,21 +57,28 @@ Status check(const payload::Spec& spec, bool reduces) noexcept {
 void Executor::begin(const payload::Spec& spec, std::size_t lanes) noexcept {
   spec_ = spec;
   lanes_ = lanes;
-  lane_ = 0;
+  for (std::uint32_t i = 0; i < lanes; ++i) all_[i] = {&device_.pool(i), i};
+  enter(all_[0]);
   type_ = payload::codec_type(spec.type).value_or(codec::Type::f32);
   open_ = 0;
   used_ = 0;
   failure_ = Status::ok;
 }
 
-void Executor::enter(std::uint32_t segment) noexcept {
-  lane_ = lane_of(segment);
-  used_ |= 1u << lane_;
+std::size_t Executor::use_lane() noexcept {
+  if (std::exchange(last_unit_, unit) != unit) static_cast<void>(mark_rest());  // an error has lost the device
+  used_ |= 1u << lane_->number;
+  return lane_->number;
 }
 
-Status Executor::end_unit(LanePositions* after) noexcept {
-  const std::uint32_t used = std::exchange(used_, 0);
-  return device_.mark(used, after);
+Status Executor::mark(std::uint32_t lanes, LanePositions* after) noexcept {
+  used_ &= ~lanes;
+  return device_.mark(lanes, after);
+}
+
+Status Executor::mark_rest() noexcept {
+  LanePositions ignored;
+  return mark(used_, &ignored);
 }
 
 void Executor::ended(std::uint32_t unit, Status status, std::size_t) noexcept {
@@ -99,7 +106,7 @@ Status Executor::upload(const std::byte* from, std::size_t bytes, Buffer* to) no
 
 Status Executor::launch(Arguments* a, const Buffer& out) noexcept {
   a->type = static_cast<codec::cuda::Type>(type_);
-  const Status s = device_.launch(lane_, a, out, this, unit_);
+  const Status s = device_.launch(use_lane(), a, out, this, unit);
   open_ += s == Status::ok;
   return s;
 }
@@ -179,7 +186,7 @@ Values Executor::values(payload::Type type, std::size_t count) noexcept {
   v.type = static_cast<u32>(type);
   v.count = count;
   v.divisor = 1;
-  v.stream = device_.stream(lane_);
+  v.stream = device_.stream(use_lane());
   return v;
 }
 
@@ -208,11 +215,11 @@ Status Executor::divide_values(payload::Type type, void* y, std::size_t count, s
 }
 
 Status Executor::copy(void* to, const void* from, std::size_t bytes) noexcept {
-  return device_.check(device_.plugin().copy(to, from, bytes, device_.stream(lane_)), "a copy");
+  return device_.check(device_.plugin().copy(to, from, bytes, device_.stream(use_lane())), "a copy");
 }
 
 Status Executor::clear(void* to, std::size_t bytes) noexcept {
-  return device_.check(device_.plugin().clear(to, bytes, device_.stream(lane_)), "a clearing");
+  return device_.check(device_.plugin().clear(to, bytes, device_.stream(use_lane())), "a clearing");
 }
 
 }  // namespace stretto::device

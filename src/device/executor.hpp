@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 
@@ -19,20 +20,17 @@ class Executor final : public payload::Executor, private Owner {
 
   void begin(const payload::Spec& spec, std::size_t lanes) noexcept;
   std::size_t lanes() const noexcept { return lanes_; }
-  std::size_t lane_of(std::uint32_t segment) const noexcept { return segment % lanes_; }
+  const payload::Lane& lane_of(std::uint32_t segment) const noexcept { return all_[segment % lanes_]; }
 
   Device& device() noexcept { return device_; }
 
-  // Later operations belong to this unit and, after enter(), to a segment.
-  void begin_unit(std::uint32_t unit) noexcept { unit_ = unit; }
-  void enter(std::uint32_t segment) noexcept;
-  std::size_t lane() const noexcept { return lane_; }
-  payload::Pool& pool() noexcept { return device_.pool(lane_); }
+  // *after: the end of all work so far on the lanes whose bits are set.
+  Status mark(std::uint32_t lanes, LanePositions* after) noexcept;
 
-  // *after: the unit's end. Also needed after a failure to enqueue.
-  Status end_unit(LanePositions* after) noexcept;
+  // Marks the last unit's work, so that poll() learns of its end. Done for earlier units as the next one begins.
+  Status mark_rest() noexcept;
 
-  // The host must not reuse `from`, which is pinned, before the unit's end.
+  // The host must not reuse `from`, which is pinned, before the work's end.
   Status upload(const std::byte* from, std::size_t bytes, payload::Buffer* to) noexcept;
 
   // open(): operations that have not ended, as far as poll() knows. failed(): the first failure, with its unit.
@@ -60,13 +58,14 @@ class Executor final : public payload::Executor, private Owner {
   Status write(codec::cuda::Arguments* arguments, std::size_t capacity, payload::Stream* made) noexcept;
   Status launch(codec::cuda::Arguments* arguments, const payload::Buffer& out) noexcept;
   Values values(payload::Type type, std::size_t count) noexcept;
+  std::size_t use_lane() noexcept;
 
   Device& device_;
   payload::Spec spec_{};
   codec::Type type_{};
-  std::uint32_t unit_ = 0;
-  std::size_t lane_ = 0, lanes_ = usual_lanes;
-  std::uint32_t used_ = 0;
+  std::array<payload::Lane, most_lanes> all_;
+  std::size_t lanes_ = usual_lanes;
+  std::uint32_t used_ = 0, last_unit_ = ~std::uint32_t{0};
   std::uint64_t open_ = 0;
   Status failure_ = Status::ok;
   std::uint32_t failed_unit_ = 0;

@@ -36,15 +36,15 @@ constexpr std::uint64_t none_ends = ~std::uint64_t{0};
 
 double seconds_since(Clock::time_point t) noexcept { return std::chrono::duration<double>(Clock::now() - t).count(); }
 
-struct RetainedHolds {
-  std::vector<Hold> holds;
-  RetainedHolds* next = nullptr;
+struct RetainedBuffers {
+  std::vector<payload::Buffer> buffers;
+  RetainedBuffers* next = nullptr;
 };
 
-void leave_for_ever(std::vector<Hold> holds) noexcept {
-  std::unique_ptr<RetainedHolds> left(new (std::nothrow) RetainedHolds);
+void leave_for_ever(std::vector<payload::Buffer> buffers) noexcept {
+  std::unique_ptr<RetainedBuffers> left(new (std::nothrow) RetainedBuffers);
   if (!left) return;
-  left->holds = std::move(holds);
+  left->buffers = std::move(buffers);
   retain(std::move(left));
 }
 
@@ -65,7 +65,7 @@ struct Engine::Impl {
   carrier::Carrier& carrier;
   const Tags tags;
   payload::Pool pool;
-  std::vector<Hold> lost;
+  std::vector<payload::Buffer> lost;
   std::vector<std::unique_ptr<Run>> runs;
   std::uint64_t sequence = 0;
   Clock::time_point left = Clock::now();

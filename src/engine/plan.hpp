@@ -19,6 +19,8 @@ constexpr std::uint32_t none = 0xFFFFFFFFu;
 
 enum class Task : std::uint8_t { send, receive_replace, receive_combine, copy, combine, deliver };
 
+constexpr bool receives(Task task) noexcept { return task == Task::receive_replace || task == Task::receive_combine; }
+
 struct Unit {
   Task task{};
   bool incoming_first = false;
@@ -33,6 +35,8 @@ struct Unit {
   std::uint32_t src = 0;      // first cell read
   std::uint32_t waits_for = 0;
   std::uint32_t followers = none;
+
+  std::uint32_t first_cell() const noexcept { return task == Task::send ? src : dst; }
 };
 
 struct Edge {

@@ -1,9 +1,15 @@
-#include <algorithm>
-
 #include "engine/run.hpp"
+
+#include <algorithm>
+#include <new>
+
+#include "engine/device/staged.hpp"
+#include "schedule/names.hpp"
 
 namespace stretto::engine {
 namespace {
+
+using device::Device;
 
 double seconds_between(Clock::time_point a, Clock::time_point b) noexcept {
   return std::chrono::duration<double>(b - a).count();
@@ -11,228 +17,194 @@ double seconds_between(Clock::time_point a, Clock::time_point b) noexcept {
 
 }  // namespace
 
-std::size_t Run::elements(const Unit& unit) const noexcept {
-  std::size_t sum = 0;
-  const std::uint32_t first = unit.task == Task::send ? unit.src : unit.dst;
-  for (std::uint32_t i = 0; i < unit.cells; ++i) sum += plan_.places[first + i].count;
-  return sum;
+Status Run::prepare(const Work& call, carrier::Carrier& carrier, const codec::Parallel* parallel, std::uint32_t slot,
+                    std::uint64_t sequence) {
+  state_.options = call.options;
+  payload::Spec spec = call.payload;
+  if (spec.nodes == 1) spec.kind = payload::Kind::raw;
+  state_.traffic = choose_traffic(call, state_, outbox_, host_, &of_device_);
+  const Device::Visit visit(state_.traffic->device);
+  Status s = state_.traffic->begin(call, spec, parallel);
+  if (s == Status::ok) s = state_.values.begin(call, spec, state_.traffic->executor());
+  if (s == Status::ok) s = state_.values.make_plan(call.options, &state_.plan);
+  if (s == Status::ok) s = state_.channel.begin(carrier, slot, sequence, call.options.segment_bytes);
+  if (s == Status::ok) s = state_.values.bind();
+  if (s != Status::ok) return s;
+  state_.units.begin();
+  s = state_.traffic->route();
+  if (s == Status::ok) inbox_.begin();
+  return s;
 }
 
-Status Run::load(payload::Cell& cell, std::uint32_t index) noexcept {
-  if (unloaded_[index] == 0) return Status::ok;
-  unloaded_[index] = 0;
-  const Place& place = plan_.places[index];
-  if (several_) {
-    for (std::size_t j = 0; j < inputs_.size(); ++j) {
-      parts_[j] = static_cast<const std::byte*>(inputs_[j]) + worker_.raw_bytes(place.before);
-    }
-    return worker_.load(cell, parts_.data(), parts_.size(), false);
+Status Run::begin(const Work& call, carrier::Carrier& carrier, payload::Pool& pool, const codec::Parallel* parallel,
+                  std::uint32_t slot, std::uint64_t sequence) noexcept {
+  begun_ = moved_ = Clock::now();
+  going_ = false;
+  state_.pool = &pool;
+  state_.traffic = &host_;
+  state_.failure.clear();
+  state_.raw_bytes = state_.bytes_sent = state_.messages = 0;
+  wait_seconds_ = 0;
+  Status s = Status::ok;
+  try {
+    s = prepare(call, carrier, parallel, slot, sequence);
+  } catch (const std::bad_alloc&) {
+    s = fail(Status::out_of_memory, "no memory to plan a collective of {} blocks", call.blocks.size());
   }
-  const std::byte* input = cell.value.raw;
-  return worker_.load(cell, &input, 1, negates_);
+  active_ = s == Status::ok;
+  if (!active_) end();
+  return s;
 }
 
-void Run::make_ready(std::uint32_t u) noexcept {
-  const Unit& unit = plan_.units[u];
-  Live& live = live_[u];
-  if (unit.task == Task::deliver) {
-    live.state = State::ready;
-    deliveries_.add(u);
-    return;
-  }
-  if (receives(unit.task) && !lands_in_place(unit)) {
-    if (live.state != State::arrived) return;
-  } else {
-    live.state = State::ready;
-  }
-  if (unit.task == Task::send)
-    send_in_turn(u);
-  else
-    push_ready(u);
+void Run::go() noexcept {
+  going_ = true;
+  moved_ = Clock::now();
+  const Device::Visit visit(state_.traffic->device);
+  inbox_.post_all();
+  state_.units.start();
 }
 
 bool Run::advance(int budget, Lanes taken) noexcept {
-  if (device_ == nullptr) return advance_units(budget, taken);
-  const device::Device::Visit visit(device_->device());
-  const bool some = advance_device();
-  return advance_units(budget, taken) || some;
-}
-
-bool Run::advance_units(int budget, Lanes taken) noexcept {
-  auto& [before, beside, after] = ready_;
-  bool some = false;
-  for (; going_ && budget > 0; --budget) {
-    Ready* const from = taken.before && before.some()        ? &before
-                        : taken.beside && beside.some()      ? &beside
-                        : taken.after && after.some()        ? &after
-                        : taken.beside && deliveries_.some() ? &deliveries_
-                                                             : nullptr;
-    if (from == nullptr) break;
-    execute(from->take());
-    some = true;
+  const Device::Visit visit(state_.traffic->device);
+  const bool some = state_.traffic->progress();
+  bool executed = false;
+  for (; going_ && budget > 0; --budget, executed = true) {
+    const std::uint32_t u = state_.units.take(taken);
+    if (u == none) break;
+    execute(u);
   }
-  if (some) moved_ = Clock::now();
-  return some;
+  if (executed) moved_ = Clock::now();
+  return some || executed;
 }
 
 void Run::execute(std::uint32_t u) noexcept {
-  const Unit& unit = plan_.units[u];
-  Status s = Status::ok;
-  if (device_ != nullptr) device_->begin_unit(u);
-  switch (unit.task) {
-    case Task::send: s = device_ != nullptr ? depart(u) : execute_send(u); break;
-    case Task::receive_replace:
-      if (lands_in_place(unit)) {
-        s = carrier_->start_recv(unit.peer, tag_of(unit), at(unit.dst).home, worker_.raw_bytes(elements(unit)),
-                                 id_of(u));
-        if (s == Status::ok) {
-          live_[u].state = State::moving;
-          return;
-        }
-        strand(s, &unit);
-        break;
-      }
-      [[fallthrough]];
-    case Task::receive_combine: s = execute_receive(u); break;
-    case Task::copy:
-    case Task::combine:
-    case Task::deliver:
-      s = execute_local(unit);
-      if (device_ != nullptr) s = close_unit(s);
-      break;
-  }
-  if (s != Status::ok) failed(s, &unit);
+  const Unit& unit = state_.plan.units[u];
+  state_.values.executor().unit = u;
   if (unit.task == Task::send) {
-    if (s != Status::ok) strand(s, &unit);
-    if (s != Status::ok && live_[u].state != State::moving) {
-      if (!live_[u].early) release(u);
-      done(u);
-    }
-    return;
+    outbox_.send(u);
+  } else if (receives(unit.task)) {
+    inbox_.receive(u);
+  } else {
+    const Status s = state_.failure.any() ? Status::ok : state_.values.execute(unit);
+    if (s != Status::ok) state_.failure.record(s, &unit);
+    state_.units.release(u);
+    state_.units.finish(u);
   }
-  release(u);
-  if (live_[u].state != State::returns) done(u);
-}
-
-Status Run::execute_local(const Unit& unit) noexcept {
-  if (status_ != Status::ok) return Status::ok;
-  for (std::uint32_t i = 0; i < unit.cells; ++i) {
-    payload::Cell& dst = touch(unit.dst + i);
-    if (unit.task == Task::deliver) {
-      if (const Status s = load(dst, plan_.cell(unit.dst + i)); s != Status::ok) return s;
-      const std::uint32_t divisor = reduces_ && spec_.op == payload::Op::mean ? contributions_ : 1;
-      if (const Status s = worker_.finish(dst, from_stream_, divisor); s != Status::ok) return s;
-      continue;
-    }
-    payload::Cell& src = at(unit.src + i);
-    if (device_ != nullptr) {
-      if (const Status s = same_lane(unit.src + i, unit.dst + i); s != Status::ok) return s;
-    }
-    if (const Status s = load(src, plan_.cell(unit.src + i)); s != Status::ok) return s;
-    if (unit.task == Task::copy) {
-      if (&dst != &src) unloaded_[plan_.cell(unit.dst + i)] = 0;
-      if (const Status s = worker_.copy(dst, src); s != Status::ok) return s;
-      continue;
-    }
-    if (const Status s = load(dst, plan_.cell(unit.dst + i)); s != Status::ok) return s;
-    if (const Status s = worker_.meet(dst, src, unit.incoming_first); s != Status::ok) return s;
-  }
-  return Status::ok;
 }
 
 void Run::complete(std::uint32_t id, const carrier::Completion& completion) noexcept {
   const std::uint32_t u = id & ~(notice_bit | crossing_bit);
-  if ((id & crossing_bit) != 0) {
-    crossed(u, completion);
-    return;
-  }
-  const Unit& unit = plan_.units[u];
-  Live& live = live_[u];
+  const Unit& unit = state_.plan.units[u];
   moved_ = Clock::now();
-  if (live.crossing != none) crossings_[live.crossing].announced = true;
-  if (completion.status != Status::ok) {
-    if (completion.status == Status::incompatible && receives(unit.task)) {
-      failed(fail(Status::incompatible, "a message of {} bytes from rank {} is longer than the {} expected",
-                  completion.bytes, unit.peer, room_for(unit)),
-             &unit);
-    } else {
-      failed(completion.status, &unit);
-    }
-  }
-  if (receives(unit.task) && !lands_in_place(unit)) {
-    live.bytes = completion.bytes;
-    live.state = State::arrived;
-    if (live.crossing != none ? land(u) : completion.status == Status::ok && expect_long(u)) return;
-    if (live.waits_for == 0) make_ready(u);
+  if ((id & crossing_bit) != 0) {
+    state_.traffic->crossed(u, completion);
     return;
   }
-  if (unit.task == Task::receive_replace && status_ == Status::ok) {
-    const Status s = check_arrival(unit, at(unit.dst).home, completion.bytes);
-    if (s != Status::ok) failed(s, &unit);
-    for (std::uint32_t i = 0; i < unit.cells; ++i) {
-      worker_.landed(at(unit.dst + i));
-    }
+  --state_.units[u].transfers;
+  if (receives(unit.task)) {
+    inbox_.arrived(u, completion);
+    return;
   }
-  if (unit.task == Task::send && --live.transfers > 0) return;
-  sent(u);
-}
-
-void Run::sent(std::uint32_t u) noexcept {
-  live_[u].hold = {};
-  if (!live_[u].early) release(u);
-  done(u);
-}
-
-void Run::release(std::uint32_t u) noexcept {
-  for (std::uint32_t e = plan_.units[u].followers; e != none; e = plan_.edges[e].next) {
-    const std::uint32_t follower = plan_.edges[e].unit;
-    if (--live_[follower].waits_for == 0) make_ready(follower);
-  }
-}
-
-void Run::done(std::uint32_t u) noexcept {
-  live_[u].state = State::done;
-  --left_;
-  if (plan_.units[u].lane == schedule::Lane::before) --left_before_;
+  if (completion.status != Status::ok) state_.failure.record(completion.status, &unit);
+  outbox_.completed(u);
 }
 
 bool Run::overdue(Clock::time_point now) const noexcept {
-  return options_.timeout > 0 && seconds_between(moved_, now) > options_.timeout;
+  return timeout() > 0 && seconds_between(moved_, now) > timeout();
 }
 
 void Run::pause(Clock::duration time) noexcept {
-  if (std::chrono::duration<double>(time).count() > options_.timeout / 8) moved_ += time;
+  if (std::chrono::duration<double>(time).count() > timeout() / 8) moved_ += time;
+}
+
+Status Run::compare_calls() noexcept {
+  std::int32_t looked = -1;
+  for (std::uint32_t u = 0; u < state_.units.count(); ++u) {
+    const std::int32_t peer = state_.plan.units[u].peer;
+    if (!state_.units[u].is_under_way() || peer == looked) continue;
+    looked = peer;
+    if (const Status s = state_.channel.compare_calls(peer, state_.failure); s != Status::ok) return s;
+  }
+  return Status::ok;
+}
+
+std::string Run::diagnosis(double seconds) const {
+  constexpr std::size_t most_lines = 4;
+  const schedule::Schedule& schedule = state_.values.schedule();
+  std::string text = fmt::format(
+      "{} {} ({}), rank {}: nothing came for {:.3g} s;{}", schedule::name(schedule.collective), schedule.algorithm,
+      payload::name(state_.values.spec().kind), schedule.rank, seconds, state_.traffic->diagnosis());
+  std::size_t missing = 0;
+  for (std::uint32_t u = 0; u < state_.units.count(); ++u) {
+    const Unit& unit = state_.plan.units[u];
+    if (!state_.units[u].is_under_way()) continue;
+    if (++missing > most_lines) continue;
+    text += fmt::format("{} step {} is missing rank {} ({}", missing > 1 ? "," : "", unit.step, unit.peer,
+                        receives(unit.task) ? "its message" : "to take a message");
+    if (unit.cells > 0) {
+      const Place& place = state_.plan.places[unit.first_cell()];
+      text += fmt::format(", block {} from element {}", place.block, place.first);
+    }
+    text += ")";
+  }
+  if (!going_) text += " it waits for an earlier collective of the communicator, which has not ended";
+  if (missing > most_lines) text += fmt::format(", and {} more", missing - most_lines);
+  return text;
+}
+
+void Run::give_up(Status status, const char* text, std::vector<payload::Buffer>* lost) noexcept {
+  for (std::uint32_t u = 0; u < state_.units.count(); ++u) {
+    UnitState& unit = state_.units[u];
+    if (unit.transfers > 0) {
+      const bool notice = unit.transfers > 1 && unit.notice.bytes > 0;
+      if (notice) static_cast<void>(state_.channel.cancel(u, notice_bit));
+      if (!state_.channel.cancel(u)) give_away(unit.hold, lost);
+    }
+    unit.hold = {};
+    unit.phase = Units::Phase::done;
+  }
+  state_.traffic->abort(lost);
+  state_.units.end_all();
+  state_.failure.end(status, text);
+}
+
+void Run::fill(Report* report) const noexcept {
+  const Values& values = state_.values;
+  const payload::Spec& spec = values.spec();
+  const payload::Seconds& spent = values.worker().seconds();
+  const std::string& name = values.schedule().algorithm;
+  report->algorithm = {};
+  std::copy_n(name.begin(), std::min(name.size(), report->algorithm.size() - 1), report->algorithm.begin());
+  report->payload = spec.kind;
+  report->raw_bytes = state_.raw_bytes;
+  report->bytes_sent = state_.bytes_sent;
+  report->messages_sent = state_.messages;
+  report->segments = state_.plan.segments;
+  report->compress_seconds = spent.compress;
+  report->decompress_seconds = spent.decompress;
+  report->combine_seconds = spent.combine;
+  report->wait_seconds = wait_seconds_;
+  report->total_seconds = seconds_between(begun_, Clock::now());
+  report->contributions = values.contributions();
+  const int contributions = static_cast<int>(values.contributions());
+  report->promised_error = payload::error_factor(spec, values.reduces(), contributions) * spec.eps;
+  if (spec.kind == payload::Kind::raw) report->promised_error = 0;
 }
 
 Status Run::finish(Report* report) noexcept {
-  if (report != nullptr && status_ == Status::ok) {
-    const payload::Seconds& spent = worker_.seconds();
-    const std::string& name = schedule_->algorithm;
-    report->algorithm = {};
-    std::copy_n(name.begin(), std::min(name.size(), report->algorithm.size() - 1), report->algorithm.begin());
-    report->payload = spec_.kind;
-    report->raw_bytes = raw_bytes_;
-    report->bytes_sent = bytes_sent_;
-    report->messages_sent = messages_;
-    report->segments = plan_.segments;
-    report->compress_seconds = spent.compress;
-    report->decompress_seconds = spent.decompress;
-    report->combine_seconds = spent.combine;
-    if (device_ != nullptr) report->compress_seconds += codec_seconds_;
-    report->wait_seconds = wait_seconds_;
-    report->total_seconds = seconds_between(begun_, Clock::now());
-    report->contributions = contributions_;
-    report->promised_error = payload::error_factor(spec_, reduces_, static_cast<int>(contributions_)) * spec_.eps;
-    if (spec_.kind == payload::Kind::raw) report->promised_error = 0;
-  }
-  for (payload::Cell& cell : cells_) cell.value.clear();
-  crossings_.clear();
-  if (device_ != nullptr) leave_device();
-  scratch_ = {};
-  inputs_copy_ = {};
-  schedule_.reset();
+  if (report != nullptr && !state_.failure.any()) fill(report);
+  end();
+  return state_.failure.any() ? fail(status(), std::string_view(text())) : Status::ok;
+}
+
+// Returns memory.
+void Run::end() noexcept {
+  const Device::Visit visit(state_.traffic->device);
+  state_.traffic->end();
+  state_.values.end();
+  state_.traffic = &host_;
+  of_device_.reset();
   active_ = false;
-  return status_ == Status::ok ? Status::ok : fail(status_, std::string_view(text_.data()));
 }
 
 }  // namespace stretto::engine

@@ -14,9 +14,20 @@
 
 namespace stretto::payload {
 
+// Where an executor works on a cell: on a device a stream, with the memory of that stream's work.
+struct Lane {
+  Pool* pool = nullptr;
+  std::uint32_t number = 0;
+};
+
 class Executor {
  public:
   virtual ~Executor() = default;
+
+  // Later operations work in this lane, which outlives them.
+  void enter(const Lane& lane) noexcept { lane_ = &lane; }
+  const Lane& lane() const noexcept { return *lane_; }
+  Pool& pool() const noexcept { return *lane_->pool; }
 
   virtual Status compress(const std::byte* x, std::size_t count, Stream* made) noexcept = 0;
   virtual Status decompress(const Stream& stream, std::byte* y, std::size_t count, std::uint32_t divisor) noexcept = 0;
@@ -36,7 +47,11 @@ class Executor {
   virtual Status copy(void* to, const void* from, std::size_t bytes) noexcept = 0;
   virtual Status clear(void* to, std::size_t bytes) noexcept = 0;
 
-  Seconds seconds{};  // at work on the caller's core
+  std::uint32_t unit = 0;  // later operations belong to it: failures on a device name their unit
+  Seconds seconds{};       // at work on the caller's core
+
+ protected:
+  const Lane* lane_ = nullptr;
 };
 
 }  // namespace stretto::payload

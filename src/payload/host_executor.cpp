@@ -20,13 +20,14 @@ void HostExecutor::begin(const Spec& spec, Pool* pool, const codec::Parallel* pa
   options_.coding = spec.coding;
   options_.magnitude = spec.magnitude;
   options_.parallel = parallel;
-  pool_ = pool;
+  only_.pool = pool;
+  enter(only_);
   seconds = {};
 }
 
 Status HostExecutor::compress(const std::byte* x, std::size_t count, Stream* made) noexcept {
   Stream stream;
-  if (const Status s = pool_->take(codec::compress_bound(type_, count), &stream.buffer); s != Status::ok) return s;
+  if (const Status s = pool().take(codec::compress_bound(type_, count), &stream.buffer); s != Status::ok) return s;
   Stopwatch watch(seconds.compress);
   const Status s = codec::compress(type_, x, count, eps_, room(stream.buffer), &stream.size, options_);
   if (s == Status::ok) *made = std::move(stream);
@@ -47,7 +48,7 @@ Status HostExecutor::sum(const codec::Info& a, const codec::Info& b, const Sum& 
   Status s = Status::buffer_too_small;
   for (const std::size_t bytes : {codec::combine_bound(a, b), codec::combine_bound(type_, a.count)}) {
     if (s != Status::buffer_too_small) break;
-    if (const Status taken = pool_->take(bytes, &stream.buffer); taken != Status::ok) return taken;
+    if (const Status taken = pool().take(bytes, &stream.buffer); taken != Status::ok) return taken;
     s = sum(room(stream.buffer), &stream.size);
   }
   if (s == Status::ok) *made = std::move(stream);

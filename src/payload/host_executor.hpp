@@ -7,7 +7,7 @@ namespace stretto::payload {
 
 class HostExecutor final : public Executor {
  public:
-  // The pool outlives the executor and its streams.
+  // In one lane. The pool outlives the executor and its streams.
   void begin(const Spec& spec, Pool* pool, const codec::Parallel* parallel) noexcept;
 
   Status compress(const std::byte* x, std::size_t count, Stream* made) noexcept override;
@@ -31,7 +31,7 @@ class HostExecutor final : public Executor {
   codec::Type type_{};
   double eps_ = 0;
   codec::Options options_{};
-  Pool* pool_ = nullptr;
+  Lane only_;
 };
 
 }  // namespace stretto::payload

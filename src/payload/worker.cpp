@@ -13,14 +13,13 @@ codec::Combine combine_of(Op op) noexcept {
 
 }  // namespace
 
-void Worker::begin(const Spec& spec, bool reduces, Pool* pool, Executor* executor) noexcept {
+void Worker::begin(const Spec& spec, bool reduces, Executor* executor) noexcept {
   spec_ = spec;
   reduces_ = reduces;
   sums_ = spec.op != Op::min && spec.op != Op::max;
   type_ = codec_type(spec.type).value_or(codec::Type::f32);
   combine_ = combine_of(spec.op);
   size_ = size_of(spec.type);
-  pool_ = pool;
   executor_ = executor;
 }
 
@@ -43,7 +42,7 @@ Status Worker::make_stream(Value& value, std::size_t count) noexcept {
 Status Worker::home(Cell& cell, std::byte** at, Buffer* store) noexcept {
   *at = cell.home;
   if (cell.home != nullptr) return Status::ok;
-  const Status s = pool_->take(raw_bytes(cell.count), store);
+  const Status s = executor_->pool().take(raw_bytes(cell.count), store);
   *at = store->data();
   return s;
 }
@@ -65,6 +64,7 @@ Status Worker::make_raw(Cell& cell) noexcept {
 }
 
 Status Worker::pack(Cell& cell) noexcept {
+  enter(cell);
   Value& value = cell.value;
   switch (spec_.kind) {
     case Kind::raw:
@@ -82,10 +82,11 @@ Status Worker::pack(Cell& cell) noexcept {
 
 // Keeps the stream for other sends.
 Status Worker::pack_raw(Cell& cell, bool settle) noexcept {
+  enter(cell);
   Value& value = cell.value;
   if (value.absent) {
     Buffer zeros;
-    if (const Status s = pool_->take(raw_bytes(cell.count), &zeros); s != Status::ok) return s;
+    if (const Status s = executor_->pool().take(raw_bytes(cell.count), &zeros); s != Status::ok) return s;
     if (const Status s = executor_->clear(zeros.data(), raw_bytes(cell.count)); s != Status::ok) return s;
     set_raw(value, zeros.data(), true);
     value.raw_store = std::move(zeros);
@@ -102,6 +103,7 @@ Status Worker::pack_raw(Cell& cell, bool settle) noexcept {
 }
 
 Status Worker::finish(Cell& cell, bool from_stream, std::uint32_t divisor) noexcept {
+  enter(cell);
   Value& value = cell.value;
   const std::size_t bytes = raw_bytes(cell.count);
   if (divisor > 1 && mixes(spec_)) {

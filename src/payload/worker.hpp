@@ -19,14 +19,13 @@ struct Cell {
   Value value;
   std::size_t count = 0;
   std::byte* home = nullptr;
+  const Lane* lane = nullptr;  // of the executor
 };
 
 class Worker {
  public:
-  // `reduces`: the collective combines. The pool outlives the worker and its values; `executor` operates on its memory.
-  void begin(const Spec& spec, bool reduces, Pool* pool, Executor* executor) noexcept;
-
-  void take_from(Pool& pool) noexcept { pool_ = &pool; }
+  // `reduces`: the collective combines. `executor` outlives the worker, and its lanes' pools the values.
+  void begin(const Spec& spec, bool reduces, Executor* executor) noexcept;
 
   const Spec& spec() const noexcept { return spec_; }
   const Seconds& seconds() const noexcept { return executor_->seconds; }
@@ -73,6 +72,7 @@ class Worker {
   Status finish(Cell& cell, bool from_stream, std::uint32_t divisor) noexcept;
 
  private:
+  void enter(const Cell& cell) noexcept { executor_->enter(*cell.lane); }
   Status make_stream(Value& value, std::size_t count) noexcept;
   Status make_raw(Cell& cell) noexcept;
   Status home(Cell& cell, std::byte** at, Buffer* store) noexcept;
@@ -85,7 +85,6 @@ class Worker {
   codec::Type type_{};
   codec::Combine combine_{};
   std::size_t size_ = 0;
-  Pool* pool_ = nullptr;
   Executor* executor_ = nullptr;
 };
 

@@ -12,6 +12,7 @@ void Worker::landed(Cell& dst) noexcept {
 }
 
 Status Worker::replace(Cell& dst, std::byte* arrived, const Buffer& store) noexcept {
+  enter(dst);
   if (dst.home != nullptr) {
     if (const Status s = executor_->copy(dst.home, arrived, raw_bytes(dst.count)); s != Status::ok) return s;
     landed(dst);
@@ -25,6 +26,7 @@ Status Worker::replace(Cell& dst, std::byte* arrived, const Buffer& store) noexc
 }
 
 Status Worker::replace(Cell& dst, Stream arrived) noexcept {
+  enter(dst);
   dst.value.clear();
   if (!arrived) {
     dst.value.absent = true;
@@ -45,6 +47,7 @@ Status Worker::add_stream(Value& value, std::size_t count, const Stream& other) 
 }
 
 Status Worker::meet(Cell& dst, Stream arrived, bool arrived_first) noexcept {
+  enter(dst);
   Value& value = dst.value;
   if (!arrived) return Status::ok;
   if (value.absent) return replace(dst, std::move(arrived));
@@ -54,7 +57,7 @@ Status Worker::meet(Cell& dst, Stream arrived, bool arrived_first) noexcept {
     case Kind::recompress: {
       if (const Status s = make_raw(dst); s != Status::ok) return s;
       Buffer decoded;
-      if (const Status s = pool_->take(raw_bytes(dst.count), &decoded); s != Status::ok) return s;
+      if (const Status s = executor_->pool().take(raw_bytes(dst.count), &decoded); s != Status::ok) return s;
       if (const Status s = executor_->decompress(arrived, decoded.data(), dst.count, 1); s != Status::ok) return s;
       return meet(dst, decoded.data(), decoded, arrived_first);
     }
@@ -78,6 +81,7 @@ Status Worker::meet(Cell& dst, Stream arrived, bool arrived_first) noexcept {
 }
 
 Status Worker::meet(Cell& dst, std::byte* arrived, const Buffer& store, bool arrived_first) noexcept {
+  enter(dst);
   Value& value = dst.value;
   if (value.absent) {
     const Status s = replace(dst, arrived, store);
@@ -111,6 +115,7 @@ Status Worker::meet(Cell& dst, std::byte* arrived, const Buffer& store, bool arr
 }
 
 Status Worker::meet(Cell& dst, Cell& src, bool src_first) noexcept {
+  enter(dst);
   if (src.value.absent) return Status::ok;
   if (dst.value.absent) return copy(dst, src);
   const bool both_raw = dst.value.raw != nullptr && src.value.raw != nullptr && !dst.value.stream && !src.value.stream;
@@ -133,7 +138,7 @@ Status Worker::meet(Cell& dst, Cell& src, bool src_first) noexcept {
   if (spec_.op == Op::user && !src_first) {
     // The function writes its right operand; src must not change.
     Buffer right;
-    if (const Status s = pool_->take(raw_bytes(src.count), &right); s != Status::ok) return s;
+    if (const Status s = executor_->pool().take(raw_bytes(src.count), &right); s != Status::ok) return s;
     std::memcpy(right.data(), src.value.raw, raw_bytes(src.count));
     return meet(dst, right.data(), right, false);
   }
@@ -141,6 +146,7 @@ Status Worker::meet(Cell& dst, Cell& src, bool src_first) noexcept {
 }
 
 Status Worker::copy(Cell& dst, Cell& src) noexcept {
+  enter(dst);
   if (&dst == &src) return Status::ok;
   dst.value.clear();
   dst.value.stream = src.value.stream;
@@ -166,6 +172,7 @@ Status Worker::copy(Cell& dst, Cell& src) noexcept {
 }
 
 Status Worker::quantise(Cell& cell) noexcept {
+  enter(cell);
   Value& value = cell.value;
   const bool wanted = spec_.kind == Kind::fused && sums_;
   if (!wanted || value.raw == nullptr || value.stream || value.codes) return Status::ok;
@@ -173,6 +180,7 @@ Status Worker::quantise(Cell& cell) noexcept {
 }
 
 Status Worker::load(Cell& cell, const std::byte* const* inputs, std::size_t n, bool negate) noexcept {
+  enter(cell);
   Value& value = cell.value;
   value.clear();
   const bool codes = spec_.kind == Kind::homomorphic || spec_.kind == Kind::fused;
@@ -197,7 +205,7 @@ Status Worker::load(Cell& cell, const std::byte* const* inputs, std::size_t n, b
     return Status::ok;
   }
   Buffer own;
-  if (const Status s = pool_->take(raw_bytes(cell.count), &own); s != Status::ok) return s;
+  if (const Status s = executor_->pool().take(raw_bytes(cell.count), &own); s != Status::ok) return s;
   Stopwatch watch(executor_->seconds.combine);
   Status s = Status::ok;
   if (n == 0) s = executor_->clear(own.data(), raw_bytes(cell.count));

@@ -7,7 +7,7 @@
 #include <set>
 
 #include "cases/calls.hpp"
-#include "engine/run.hpp"
+#include "engine/run/units.hpp"
 #include "forwarding.hpp"
 #include "ranks.hpp"
 

@@ -96,7 +96,7 @@ TEST(Dependencies, TheTransitiveClosureIsTheRule) {
   }
 }
 
-// Messages that move level by level, in one order on all ranks, never wait in a cycle (engine/run_crossings.cpp).
+// Messages that move level by level, in one order on all ranks, never wait in a cycle (engine/device/direct.cpp).
 TEST(Dependencies, MessagesWaitForMessagesOfLowerLevelsAlone) {
   for (const Algorithm& a : algorithms()) {
     for (const int ranks : {2, 3, 5, 8, 9}) {

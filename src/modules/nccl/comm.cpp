@@ -1,6 +1,6 @@
 // One communicator and one stream for all messages: NCCL serialises a communicator's operations on any stream. Several
 // communicators on a device may deadlock, unless all ranks begin their operations in one order, as the engine does
-// (engine/run_crossings.cpp); lanes go on coding.
+// (engine/device/direct.cpp); lanes go on coding.
 //
 // Functions may return in_progress, above all where ranks first meet. A group waits here until the previous one is
 // enqueued.

@@ -1,0 +1,51 @@
+// Receives of a run: posts them in the order of the schedule, a window of them per peer, and takes in what arrives.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "engine/run/traffic.hpp"
+
+namespace stretto::engine {
+
+// A failed peer's status, from its mark; a mark of no byte (where messages have one) does not tell which.
+Status failed_peer(std::int32_t peer, const std::byte* mark, std::size_t bytes) noexcept;
+
+class Inbox {
+ public:
+  explicit Inbox(RunState& run) noexcept : run_(run) {}
+
+  // Throws std::bad_alloc.
+  void begin();
+
+  void post_all() noexcept;
+
+  // The carrier has received a unit's message, or its notice or announcement.
+  void arrived(std::uint32_t u, const carrier::Completion& completion) noexcept;
+
+  // Executes a receive: takes in its message, or posts one that lands in its place.
+  void receive(std::uint32_t u) noexcept;
+
+ private:
+  struct Queue {  // receives from a peer that need a buffer
+    std::uint32_t next = 0;
+    std::uint32_t end = 0;
+    int open = 0;
+  };
+
+  bool needs_buffer(std::uint32_t u) const noexcept;
+  std::size_t room_for(std::uint32_t u) const noexcept;
+  void post_receives(Queue& queue) noexcept;
+  Status post(std::uint32_t u, std::size_t bytes) noexcept;
+  bool expect_long(std::uint32_t u) noexcept;
+  Status check(const Unit& unit, const std::byte* data, std::size_t bytes) const noexcept;
+  Status consume(std::uint32_t u, const payload::Buffer& hold) noexcept;
+  Status parse(const Unit& unit, std::uint32_t i, codec::Bytes rest, std::size_t* bytes) const noexcept;
+
+  RunState& run_;
+  std::vector<Queue> queues_;  // by peer
+  std::vector<std::uint32_t> receives_;
+};
+
+}  // namespace stretto::engine

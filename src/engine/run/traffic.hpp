@@ -1,0 +1,100 @@
+// How messages travel between a run's blocks and its carrier. This class is for blocks in memory of the host, where
+// messages need nothing beside the carrier: most of its functions do nothing. Blocks on a device have their own
+// (device/staged.hpp, device/direct.hpp).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "carrier/carrier.hpp"
+#include "device/device.hpp"
+#include "engine/run/channel.hpp"
+#include "engine/run/units.hpp"
+#include "payload/host_executor.hpp"
+
+namespace stretto::engine {
+
+// Precedes a message between devices: this word and each part's length (0: absent), or a failed rank's mark, after
+// which nothing crosses.
+constexpr std::uint64_t announcement_mark = 0xFD;
+constexpr std::size_t announcement_bytes(std::uint32_t parts) noexcept { return sizeof(std::uint64_t) * (1 + parts); }
+
+// Keeps memory that others may still access; needs no memory.
+void give_away(const payload::Buffer& buffer, std::vector<payload::Buffer>* lost) noexcept;
+
+class Traffic;
+
+// The state that a run's parts share.
+struct RunState {
+  Plan plan;
+  Units units{plan};
+  Values values{plan};
+  Failure failure{plan, values};
+  Channel channel{plan, values};
+  Traffic* traffic = nullptr;
+  payload::Pool* pool = nullptr;  // memory for the carrier's messages
+  Options options;
+
+  std::uint64_t raw_bytes = 0;  // of messages that were sent
+  std::uint64_t bytes_sent = 0;
+  std::uint64_t messages = 0;
+};
+
+class Traffic {
+ public:
+  explicit Traffic(RunState& run, device::Device* device = nullptr) noexcept : device(device), run_(run) {}
+  virtual ~Traffic() = default;
+  Traffic(const Traffic&) = delete;
+  Traffic& operator=(const Traffic&) = delete;
+
+  device::Device* const device;  // visited by the run (Device::Visit); null: none
+
+  // Before blocks have values: makes the executor ready.
+  virtual Status begin(const Work& call, const payload::Spec& spec, const codec::Parallel* parallel) noexcept;
+  virtual payload::Executor& executor() noexcept { return host_; }
+
+  // After that: decides the ways of messages.
+  virtual Status route();
+
+  // Called before units are executed. True: something has moved.
+  virtual bool progress() noexcept { return false; }
+
+  // The run is over. Keeps the values' memory as long as a device uses it.
+  virtual void end() noexcept {}
+
+  virtual bool polls() const noexcept { return false; }  // nothing wakes a host that waits for a device
+  virtual bool codes() const noexcept { return false; }  // the device's codec is at work
+  virtual std::string diagnosis() const { return {}; }   // of a run without progress
+
+  // Units of Way::staged and Way::direct. depart() starts a send's work on the device, and sends the message later.
+  virtual Status depart(std::uint32_t) noexcept { return Status::internal; }
+  // Replaces part of an arrived message by a copy on the device, where the cell's lane needs one.
+  virtual Status bring(const Unit&, const payload::Cell&, payload::Stream*) noexcept { return Status::internal; }
+  // The device reads a receive's message for some time after.
+  virtual Status keep(const Unit&, const payload::Buffer&) noexcept { return Status::internal; }
+
+  // Units of Way::direct. prepare(): before a receive is posted. land(): its announcement has come; false: nothing
+  // follows. consume(): its message has come. skip(): a mark goes in place of a send.
+  virtual Status prepare(std::uint32_t) noexcept { return Status::internal; }
+  virtual bool land(std::uint32_t) noexcept { return false; }
+  virtual Status consume(std::uint32_t, const payload::Buffer&) noexcept { return Status::internal; }
+  virtual void skip(std::uint32_t) noexcept {}
+  virtual void crossed(std::uint32_t, const carrier::Completion&) noexcept {}
+  virtual void poll(std::span<carrier::Completion>, std::size_t* n) noexcept { *n = 0; }
+  virtual void abort(std::vector<payload::Buffer>* /*lost*/) noexcept {}
+
+  // Messages between devices are to begin, and may: earlier runs' come first.
+  bool crosses = false;
+  bool may_cross = true;
+
+ protected:
+  RunState& run_;
+
+ private:
+  payload::HostExecutor host_;
+};
+
+}  // namespace stretto::engine
