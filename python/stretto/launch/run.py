@@ -26,8 +26,7 @@ def settings(flavour, bound=None, bound_moves=False, ignore_above=None, rules=No
     if ignore_above is not None and not positive(ignore_above):
         raise Failure(f"--ignore-above {ignore_above!r} is neither a positive number nor inf")
     check_rules(rules, bound is not None)
-    if profile is not None:
-        check_profile(profile)
+    check_profile(profile)
     if comm_cores is not None and not CORES.fullmatch(comm_cores):
         raise Failure(f"--comm-cores {comm_cores!r} names no cores; it takes auto, or numbers as in 14,15 or 8-11")
     preload = [programs.library("libstretto_mpi.so", flavour)]
@@ -63,12 +62,15 @@ def check_rules(given, bounded):
         print(f"stretto: {what} {file}, {remark}", file=sys.stderr)
 
 
-def check_profile(name):
-    """That it is a shipped name, or a file that can be read: the library leaves all calls to the MPI else."""
+def check_profile(given):
+    """That --profile, or else STRETTO_PROFILE, is a shipped name or a readable file: the library leaves all calls to the MPI else."""
+    name, what = (os.environ.get("STRETTO_PROFILE") or None, "STRETTO_PROFILE") if given is None else (given, "--profile")
+    if name is None:
+        return
     try:
         model.run(["profiles", name])
     except Failure as failure:
-        raise Failure(f"--profile {name}: {failure}") from None
+        raise Failure(f"{what} {name}: {failure}") from None
 
 
 def unread_variables(carrier):

@@ -266,6 +266,15 @@ def test_a_profile_that_is_none_is_refused_with_those_there_are(stretto, librari
     assert said == "stretto: --profile nope: machine 'nope' is neither a file nor one of a100-hdr, built-in\n"
 
 
+def test_a_profile_of_the_environment_is_refused_as_the_options_is(stretto, libraries):
+    run = ("run", "--mpirun", stretto.executable("mpirun", OPENMPI), "--print", "./app")
+    stretto.set("STRETTO_PROFILE", "nope")
+    assert stretto.refused(*run) == "stretto: STRETTO_PROFILE nope: machine 'nope' is neither a file nor one of a100-hdr, built-in\n"
+    assert "STRETTO_PROFILE=a100-hdr" in printed(stretto, OPENMPI, "--profile", "a100-hdr", "./app")
+    stretto.set("STRETTO_PROFILE", "")
+    stretto.succeeds(*run)
+
+
 def test_what_is_said_of_a_file_has_no_control_characters(stretto, libraries):
     said = stretto.refused("run", "--mpirun", stretto.executable("mpirun", OPENMPI), "--rules", "\x1b[2J\u009b", "./app")
     assert "--rules \\x1b[2J\\x9b: No such file" in said
