@@ -41,7 +41,7 @@ Status parse_range(std::string_view text, Rule* rule) {
 }
 
 Status parse_payload(std::string_view text, stretto_payload* payload) {
-  constexpr std::array<std::pair<std::string_view, stretto_payload>, 9> all = {
+  constexpr std::array<std::pair<std::string_view, stretto_payload>, 7> all = {
       {{"raw", STRETTO_PAYLOAD_RAW},
        {"recompress", STRETTO_PAYLOAD_RECOMPRESS},
        {"doc", STRETTO_PAYLOAD_RECOMPRESS},  // the name in predictions
@@ -54,7 +54,8 @@ Status parse_payload(std::string_view text, stretto_payload* payload) {
     *payload = value;
     return Status::ok;
   }
-  return fail(Status::invalid_argument, "'{}' is no payload", text);
+  return fail(Status::invalid_argument, "'{}' is no payload: raw, recompress, homomorphic, fused, cprp2p or mixed",
+              text);
 }
 
 Status parse_coding(std::string_view text, stretto_coding* coding) {
