@@ -215,23 +215,30 @@ TYPED_TEST(EveryIsa, AgreesAtTheEndsOf16Bits) {
   const double width = info_of(compressed(std::vector<TypeParam>{1}, 1, at(Isa::reference))).width;
   std::vector<std::vector<TypeParam>> values;
   std::vector<Stream> streams;
+  const auto include = [&](int range, int least, int period, bool gaps) {
+    std::vector<TypeParam> x(1024);
+    int code = least;
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      if (period == 0)
+        code = least + static_cast<int>(range * (0.5 + 0.5 * std::sin(static_cast<double>(i) * 0.3)));
+      else if (r.below(static_cast<std::uint64_t>(period)) == 0)
+        code = least + (r.below(2) ? range : 0);
+      x[i] = static_cast<TypeParam>(gaps && i % 90 > 70 ? 1e20 : code * width);
+    }
+    streams.push_back(compressed(x, 1, at(Isa::reference)));
+    values.push_back(x);
+    for (const Isa isa : isas())
+      ASSERT_TRUE(compressed(x, 1, at(isa)) == streams.back()) << range << ", " << least << ", " << name(isa);
+  };
   for (const int range : {63, 127, 4095, 8191, 16382, 16383, 16384, 32766, 65535})
     for (const int least : {0, -32768, -range / 2, 32767 - range})
-      for (const int period : {1, 40, 400, 0}) {  // noise, steps, long stretches between steps, and waves
-        std::vector<TypeParam> x(1024);
-        int code = least;
-        for (std::size_t i = 0; i < x.size(); ++i) {
-          if (period == 0)
-            code = least + static_cast<int>(range * (0.5 + 0.5 * std::sin(static_cast<double>(i) * 0.3)));
-          else if (r.below(static_cast<std::uint64_t>(period)) == 0)
-            code = least + (r.below(2) ? range : 0);
-          x[i] = static_cast<TypeParam>(code * width);
-        }
-        streams.push_back(compressed(x, 1, at(Isa::reference)));
-        values.push_back(x);
-        for (const Isa isa : isas())
-          ASSERT_TRUE(compressed(x, 1, at(isa)) == streams.back()) << range << ", " << least << ", " << name(isa);
-      }
+      for (const int period : {1, 40, 400, 0})  // noise, steps, long stretches between steps, and waves
+        ASSERT_NO_FATAL_FAILURE(include(range, least, period, false));
+  // All codes beyond 16 bits, and some of them; with missing data too.
+  for (const int range : {63, 16383, 16384})
+    for (const int least : {32767, 32768, 50000, -32768 - range, -32769 - range})
+      for (const int period : {1, 40})
+        for (const bool gaps : {false, true}) ASSERT_NO_FATAL_FAILURE(include(range, least, period, gaps));
   // Sums that leave 16 bits in single places, by differences that seem to fit; the spikes avoid the sampled places.
   std::vector<TypeParam> noise(1024), spikes(1024, static_cast<TypeParam>(16384 * width));
   for (auto& v : noise) v = static_cast<TypeParam>((r.below(2) ? 16383 : -16383) * width);
@@ -289,6 +296,45 @@ TYPED_TEST(EveryIsa, ReadsHandMadeGroupsAsTheReference) {
     }
     EXPECT_GT(taken, 3000) << name(isa);
   }
+}
+
+// Runs of missing places in bytes that an encoder may not have written.
+TYPED_TEST(EveryIsa, ReadsHandMadeMapsAsTheReference) {
+  using T = TypeParam;
+  const Type type = type_of<T>();
+  const Grid<T> grid = make_grid<T>(type, 1e-3, grid_width(type, 1e-3, 0));
+  Random r(36);
+  int taken = 0;
+  for (int trial = 0; trial < 20000; ++trial) {
+    const std::size_t n = r.below(trial % 2 ? 12 : 140);
+    std::vector<std::uint8_t> bytes(4 + (2 + n + 3) / 4 * 4);
+    bytes[0] = 0x80;  // no prediction, no planes, an exceptions section
+    bytes[4] = kRunsBit | kUniformBit | kQuietNanBit;
+    bytes[5] = static_cast<std::uint8_t>(n);
+    const std::uint64_t longest = trial % 3 ? 2048 / (n + 1) + 1 : 20;
+    for (std::size_t i = 0; i < n; ++i)
+      bytes[6 + i] = static_cast<std::uint8_t>(r.below(30) == 0 ? 255 * r.below(2)
+                                                                : 1 + r.below(std::min<std::uint64_t>(longest, 255)));
+    if (trial % 16 == 0) bytes.back() = static_cast<std::uint8_t>(r.below(3));
+    const std::size_t words = bytes.size() / 4;
+    bytes.resize(bytes.size() + kReadSlack);
+    GroupView view;
+    const bool valid = parse_group(bytes.data(), words, kGroup, type, &view);
+    taken += valid;
+    std::vector<T> got(kGroup), wanted(kGroup);
+    Info info;
+    info.type = type;
+    info.width = grid.width;
+    ASSERT_TRUE(!valid || decode_group(view, info, 1, wanted.data()));
+    for (const Isa isa : isas()) {
+      const auto kernel = float_kernels<T>(*find_kernels(isa)).decompress;
+      if (!kernel) continue;
+      ASSERT_EQ(kernel(bytes.data(), words, grid, 1000, 1, false, got.data()), valid) << trial << ", " << name(isa);
+      ASSERT_TRUE(!valid || std::memcmp(got.data(), wanted.data(), sizeof(T) * kGroup) == 0) << trial;
+    }
+  }
+  EXPECT_GT(taken, 2000);
+  EXPECT_LT(taken, 18000);
 }
 
 TEST(EveryIsa, IsNamed) {

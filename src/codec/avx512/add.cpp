@@ -191,15 +191,16 @@ std::uint8_t* add_orders(const NarrowGroup& a, const NarrowGroup& b, bool negate
                                    : add_raised<2>(low, high, sign, p, widths);
 }
 
-template <class Between>
+template <bool kFilled, class Between>
 STRETTO_INLINE std::size_t add_groups(const NarrowGroup& ga, const NarrowGroup& gb, bool negate_b, std::uint8_t* out,
                                       Between between) noexcept {
   Predictor predictor = ga.predictor > gb.predictor ? ga.predictor : gb.predictor;
   if (negate_b && predictor == Predictor::none_unsigned) predictor = Predictor::none_signed;
   std::uint8_t* p =
       between(write_head(predictor, plus(ga.base, gb.base, negate_b), plus(ga.slope, gb.slope, negate_b), out));
-  __m256i widths;
-  p = add_orders(ga, gb, negate_b, p, &widths);
+  __m256i widths = _mm256_or_si256(ga.widths, gb.widths);
+  // Groups of missing data and zeros; few others have no planes.
+  if (!kFilled || !_mm256_testz_si256(widths, widths)) p = add_orders(ga, gb, negate_b, p, &widths);
   return finish_group(widths, out, p);
 }
 
@@ -211,18 +212,42 @@ std::size_t add_alike(const std::uint8_t* a, std::size_t a_words, const std::uin
   NarrowGroup ga, gb;
   GroupView va, vb;
   if (!read_filled(a, a_words, type, &ga, &va) || !read_filled(b, b_words, type, &gb, &vb, &va)) return kDeclined;
-  if (!va.uniform || !vb.uniform || std::memcmp(va.lanes, vb.lanes, sizeof va.lanes) != 0) return kDeclined;
-  ExactSum<T> sum;
-  ExceptionReader<T>(va).add_to(sum, false);
-  ExceptionReader<T>(vb).add_to(sum, negate_b);
+  if (!va.uniform || !vb.uniform || !equal_places(va.lanes, vb.lanes)) return kDeclined;
   tally->exceptions += static_cast<std::uint64_t>(va.exception_count);
-  return add_groups(ga, gb, negate_b, out, [&](std::uint8_t* p) { return write_alike_sum(va, sum, out, p); });
+  return add_groups<true>(ga, gb, negate_b, out, [&](std::uint8_t* p) {
+    std::uint8_t* const kind = p;
+    p += write_missing_map(_mm512_loadu_si512(va.lanes), _mm512_loadu_si512(va.lanes + 16), p);
+    *kind |= kSumsBit | kUniformBit;
+    store(out, load<std::uint32_t>(out) | kExceptionsBit);
+    return p + write_sum<T>(value_of(va), value_of(vb), negate_b, p);
+  });
+}
+
+// add_alike() for equal and short maps of runs, which need not become places.
+template <class T>
+std::size_t add_alike_runs(const std::uint8_t* a, std::size_t a_words, const std::uint8_t* b, std::size_t b_words,
+                           bool negate_b, std::uint8_t* out, Tally* tally) noexcept {
+  constexpr Type type = sizeof(T) == 4 ? Type::f32 : Type::f64;
+  NarrowGroup ga, gb;
+  AlikeRuns ra, rb;
+  if (!read_group_to(a, a_words, &ga, AlikeRunsInto{type, &ra, nullptr}) ||
+      !read_group_to(b, b_words, &gb, AlikeRunsInto{type, &rb, &ra}))
+    return kDeclined;
+  tally->exceptions += ra.count;
+  return add_groups<true>(ga, gb, negate_b, out, [&](std::uint8_t* p) {
+    _mm512_storeu_si512(p, _mm512_loadu_si512(ra.map));
+    *p = kRunsBit | kSumsBit | kUniformBit;
+    store(out, load<std::uint32_t>(out) | kExceptionsBit);
+    p += ra.bytes;
+    return p + write_sum<T>(ra.value, rb.value, negate_b, p);
+  });
 }
 
 template <class T>
 std::size_t add_filled(const std::uint8_t* a, std::size_t a_words, const std::uint8_t* b, std::size_t b_words,
                        bool negate_b, double width, std::uint8_t* out, std::size_t room, Tally* tally) noexcept {
-  const std::size_t words = add_alike<T>(a, a_words, b, b_words, negate_b, out, tally);
+  std::size_t words = add_alike_runs<T>(a, a_words, b, b_words, negate_b, out, tally);
+  if (words == kDeclined) words = add_alike<T>(a, a_words, b, b_words, negate_b, out, tally);
   const auto others = portable<T>().add_filled;
   if (words != kDeclined || !others) return words;
   return others(a, a_words, b, b_words, negate_b, width, out, room, tally);
@@ -235,7 +260,7 @@ std::size_t add(const std::uint8_t* a, std::size_t a_words, const std::uint8_t* 
   if (a_words == 0 && b_words == 0 && !negate_b) return 0;
   NarrowGroup ga, gb;
   if (!read_group(a, a_words, &ga) || !read_group(b, b_words, &gb)) return kDeclined;
-  return add_groups(ga, gb, negate_b, out, [](std::uint8_t* p) { return p; });
+  return add_groups<false>(ga, gb, negate_b, out, [](std::uint8_t* p) { return p; });
 }
 
 std::size_t add_filled_f32(const std::uint8_t* a, std::size_t a_words, const std::uint8_t* b, std::size_t b_words,

@@ -13,10 +13,6 @@ STRETTO_AVX512_BEGIN
 
 namespace {
 
-STRETTO_INLINE std::int32_t wrapping_sum(std::int32_t u, std::int32_t v) noexcept {
-  return static_cast<std::int32_t>(static_cast<std::uint32_t>(u) + static_cast<std::uint32_t>(v));
-}
-
 // *lost collects bits of v + w or v - w beyond 16 bits.
 STRETTO_INLINE __m512i with_lost(__m512i lost, __m512i wrapped, __m512i saturated) noexcept {
   return _mm512_ternarylogic_epi32(lost, wrapped, saturated, 0xf6);  // lost | (wrapped ^ saturated)
@@ -221,28 +217,61 @@ std::size_t add_values32(const std::uint8_t* a, std::size_t words, const NarrowG
   return add_codes(group, q, predictor_of(choose_order32(q), found.least < 0), ahead_of(x), Missed(), out);
 }
 
+// Section of the stream's group as the summand of x: the map that is written for x's missing places must be its map.
+struct SameMapInto {
+  static constexpr bool kSome = true;
+  Type type;
+  const std::uint8_t* map;
+  std::size_t map_bytes;
+  AlikeValue* value;
+  STRETTO_MEMBER std::size_t read(const std::uint8_t* p, std::size_t left) const noexcept {
+    if (left < map_bytes || !is_exception_kind(p[0]) || !(p[0] & kUniformBit) || (p[0] & kRunsBit) != map[0] ||
+        std::memcmp(p + 1, map + 1, map_bytes - 1) != 0)
+      return 0;
+    return read_alike_value(p, left, map_bytes, type, value);
+  }
+};
+
 // Equal missing places in the group and in x, and one value for them in each; declines all others.
 template <class T>
 std::size_t add_alike_values(const std::uint8_t* a, std::size_t words, const T* x, const Grid<T>& grid,
                              std::uint8_t* out, Tally* tally) noexcept {
-  NarrowGroup group;
-  GroupView view;
-  if (!read_filled(a, words, sizeof(T) == 4 ? Type::f32 : Type::f64, &group, &view) || !view.uniform) return kDeclined;
   Row16 row;
   std::int16_t* const q = row.at();
-  MissingPlaces missing;
-  const Quantised found = quantise_filled16(x, grid, Blocks16<T>{no_sums<T>(), 0}, q, &missing);
-  if (!fits16(found) || !missing.alike || std::memcmp(missing.lanes, view.lanes, sizeof view.lanes) != 0)
+  MissingPlaces<T> missing;
+  Blocks16<T> good;
+  if (quantise16(x, grid, q, &good).safe) return kDeclined;
+  const Quantised found = quantise_filled16(x, grid, good, q, &missing);
+  const bool far = lies_far(found);
+  if (!fits16(found) && !far) return kDeclined;
+  std::uint8_t map[kMapRoom];
+  const std::size_t map_bytes =
+      write_missing_map(_mm512_loadu_si512(missing.lanes), _mm512_loadu_si512(missing.lanes + 16), map);
+  NarrowGroup group;
+  AlikeValue value;
+  if (!read_group_to(a, words, &group, SameMapInto{sizeof(T) == 4 ? Type::f32 : Type::f64, map, map_bytes, &value}))
     return kDeclined;
-  fill16(missing.lanes, q);
-  const Predictor own = predictor_of(choose_order16(q), found.least < 0);
-  if (!stays_within16(found, own, group.predictor < own ? own : group.predictor, group)) return kDeclined;
   const auto write = [&](std::uint8_t* head, std::uint8_t* p) noexcept {
-    ExactSum<T> sum;
-    ExceptionReader<T>(view).add_to(sum, false);
-    sum.add(x[first_missing(missing.lanes)], false);
-    return write_alike_sum(view, sum, head, p);
+    std::memcpy(p, map, kMapRoom / 2);
+    *p |= kSumsBit | kUniformBit;
+    store(head, load<std::uint32_t>(head) | kExceptionsBit);
+    p += map_bytes;
+    return p + write_sum<T>(value, {reinterpret_cast<const std::uint8_t*>(&missing.value), sizeof(T), false}, false, p);
   };
+  if (found.least == 0 && found.most == 0) {
+    if (_mm256_testz_si256(group.widths, group.widths)) {
+      tally->exceptions += missing.count;
+      return finish_group(group.widths, out, write(out, write_head(group.predictor, group.base, group.slope, out)));
+    }
+    std::memset(q, 0, kGroup * sizeof *q);
+  } else {
+    fill16(missing, q);
+  }
+  if (far) group.base = wrapping_sum(group.base, found.least);
+  const Quantised near = far ? from_least(found, q) : found;
+  const Predictor own =
+      far ? predictor_of(choose_far_order16(q), false) : predictor_of(choose_order16(q), found.least < 0);
+  if (!stays_within16(near, own, group.predictor < own ? own : group.predictor, group)) return kDeclined;
   const std::size_t n = add_codes(group, q, own, ahead_of(x), Missed(write), out);
   if (n == kDeclined) return kDeclined;
   note_bound(tally, code_bound(found));
@@ -256,6 +285,30 @@ __attribute__((noinline)) std::size_t add_filled_values(const std::uint8_t* a, s
                                                         Tally* tally) noexcept {
   const std::size_t n = add_alike_values(a, words, x, grid, out, tally);
   return n != kDeclined ? n : add_in_steps(a, words, x, grid, out, room, tally);
+}
+
+template <class T>
+std::size_t add_far_values(NarrowGroup group, const Quantised& found, std::int16_t* q, const T* x, std::uint8_t* out,
+                           Tally* tally) noexcept {
+  group.base = wrapping_sum(group.base, found.least);
+  const Quantised near = from_least(found, q);
+  const Predictor own = predictor_of(choose_far_order16(q), false);
+  if (!stays_within16(near, own, group.predictor < own ? own : group.predictor, group)) return kDeclined;
+  const std::size_t n = add_codes(group, q, own, ahead_of(x), Missed(), out);
+  if (n != kDeclined) note_bound(tally, code_bound(found));
+  return n;
+}
+
+template <class T>
+__attribute__((noinline)) std::size_t add_beyond16(const std::uint8_t* a, std::size_t words, const NarrowGroup& group,
+                                                   const Quantised& found, std::int16_t* q, const T* x,
+                                                   const Grid<T>& grid, std::uint8_t* out, std::size_t room,
+                                                   Tally* tally) noexcept {
+  if (lies_far(found)) {
+    const std::size_t n = add_far_values(group, found, q, x, out, tally);
+    if (n != kDeclined) return n;
+  }
+  return add_values32(a, words, group, x, grid, out, room, tally);
 }
 
 template <class T>
@@ -277,7 +330,7 @@ STRETTO_INLINE std::size_t add_values(const std::uint8_t* a, std::size_t words, 
       }
     }
   }
-  return add_values32(a, words, group, x, grid, out, room, tally);
+  return add_beyond16(a, words, group, found, q, x, grid, out, room, tally);
 }
 
 }  // namespace

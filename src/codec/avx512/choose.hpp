@@ -28,7 +28,10 @@ STRETTO_INLINE int least_cost(int c0, int c1, int c2) noexcept {
   return order;
 }
 
-static inline int choose_order16(const std::int16_t* q) noexcept {
+struct Costs {
+  int order0, order1, order2;
+};
+STRETTO_INLINE Costs costs16(const std::int16_t* q) noexcept {
   __m512i m[9];
   __m512i any_negative = _mm512_setzero_si512();
   for (int k = 0; k < 3; ++k) {
@@ -61,9 +64,17 @@ static inline int choose_order16(const std::int16_t* q) noexcept {
   const __mmask16 plus = static_cast<__mmask16>(negative ? 0xffff : 0xf8f8);
   const __m512i cost_low = _mm512_mask_add_epi32(bits_low, _mm512_test_epi32_mask(low, low) & plus, bits_low, one);
   const __m512i cost_high = _mm512_mask_add_epi32(bits_high, _mm512_test_epi32_mask(high, high), bits_high, one);
-  const int c0 = _mm512_mask_reduce_add_epi32(0x0707, cost_low), c1 = _mm512_mask_reduce_add_epi32(0x3838, cost_low);
-  const int c2 = _mm512_mask_reduce_add_epi32(0xc0c0, cost_low) + _mm512_reduce_add_epi32(cost_high);
-  return least_cost(c0, c1, c2);
+  return {_mm512_mask_reduce_add_epi32(0x0707, cost_low), _mm512_mask_reduce_add_epi32(0x3838, cost_low),
+          _mm512_mask_reduce_add_epi32(0xc0c0, cost_low) + _mm512_reduce_add_epi32(cost_high)};
+}
+static inline int choose_order16(const std::int16_t* q) noexcept {
+  const Costs c = costs16(q);
+  return least_cost(c.order0, c.order1, c.order2);
+}
+// Codes are distances from a number so large that order 0 costs most.
+static inline int choose_far_order16(const std::int16_t* q) noexcept {
+  const Costs c = costs16(q);
+  return c.order2 < c.order1 ? 2 : 1;
 }
 
 STRETTO_INLINE __m128i or_each(__m512i a, __m512i b, __m512i c, __m512i d) noexcept {

@@ -1,5 +1,5 @@
-// Groups of unchecked 16-bit codes (quantise.hpp), with one value for all missing places. compress_wide.cpp takes
-// others.
+// Groups of unchecked codes of a range of 14 bits (quantise.hpp), with one value for all missing places.
+// compress_wide.cpp takes others.
 #include "codec/avx512/encode.hpp"
 #include "codec/avx512/filled.hpp"
 #include "codec/avx512/kernels.hpp"
@@ -11,19 +11,40 @@ STRETTO_AVX512_BEGIN
 
 namespace {
 
+template <class Between>
+STRETTO_INLINE std::size_t encode_far(const Quantised& found, std::int16_t* q, PrefetchCursor ahead, std::uint8_t* out,
+                                      Between between) noexcept {
+  from_least(found, q);
+  return choose_far_order16(q) == 1 ? encode<Predictor::first>(q, ahead, out, between, found.least)
+                                    : encode<Predictor::second>(q, ahead, out, between, found.least);
+}
+
+template <class T>
+__attribute__((noinline)) std::size_t compress_beyond16(const T* x, const Grid<T>& grid, const Quantised& found,
+                                                        std::int16_t* q, std::uint8_t* out, Tally* tally) noexcept {
+  if (!lies_far(found)) return compress_wide(x, grid, out, tally);
+  note_bound(tally, code_bound(found));
+  return encode_far(found, q, ahead_of(x), out, [](std::uint8_t* p) { return p; });
+}
+
 template <class T>
 __attribute__((noinline)) std::size_t compress_filled(const T* x, const Grid<T>& grid, const Blocks16<T>& good,
                                                       std::int16_t* q, std::uint8_t* out, Tally* tally) noexcept {
-  MissingPlaces missing;
+  MissingPlaces<T> missing;
   const Quantised found = quantise_filled16(x, grid, good, q, &missing);
-  if (!fits16(found) || missing.count == 0 || !missing.alike) return compress_wide(x, grid, out, tally);
-  fill16(missing.lanes, q);
-  note_bound(tally, code_bound(found));
+  const bool far = lies_far(found);
+  if (!fits16(found) && !far) return compress_wide(x, grid, out, tally);
   tally->exceptions += missing.count;
-  return encode(predictor_of(choose_order16(q), found.least < 0), q, ahead_of(x), out, [&](std::uint8_t* p) {
+  const auto section = [&](std::uint8_t* p) {
     store(out, load<std::uint32_t>(out) | kExceptionsBit);
-    return write_alike(x, missing, p);
-  });
+    return write_alike(missing, p);
+  };
+  if (found.least == 0 && found.most == 0)
+    return finish_group(_mm256_setzero_si256(), out, section(write_head(Predictor::none_unsigned, 0, 0, out)));
+  fill16(missing, q);
+  note_bound(tally, code_bound(found));
+  if (far) return encode_far(found, q, ahead_of(x), out, section);
+  return encode(predictor_of(choose_order16(q), found.least < 0), q, ahead_of(x), out, section);
 }
 
 template <class T>
@@ -33,7 +54,7 @@ STRETTO_INLINE std::size_t compress(const T* x, const Grid<T>& grid, std::uint8_
   Blocks16<T> good;
   const Quantised found = quantise16(x, grid, q, &good);
   if (!found.safe) return compress_filled(x, grid, good, q, out, tally);
-  if (!fits16(found)) return compress_wide(x, grid, out, tally);
+  if (!fits16(found)) return compress_beyond16(x, grid, found, q, out, tally);
   if (found.least == 0 && found.most == 0) return 0;
   note_bound(tally, code_bound(found));
   return encode(predictor_of(choose_order16(q), found.least < 0), q, ahead_of(x), out,

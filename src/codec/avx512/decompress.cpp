@@ -34,6 +34,37 @@ STRETTO_INLINE void put(double* y, __m512d v) noexcept {
   else
     _mm512_storeu_pd(y, v);
 }
+STRETTO_INLINE __m512 vector_of(float v) noexcept { return _mm512_set1_ps(v); }
+STRETTO_INLINE __m512d vector_of(double v) noexcept { return _mm512_set1_pd(v); }
+
+// Where decoded values go.
+template <bool kStream, class T>
+struct Output {
+  T* y;
+  template <class V>
+  STRETTO_MEMBER void put_at(int i, V v) const noexcept {
+    put<kStream>(y + i, v);
+  }
+  STRETTO_MEMBER void advance(int n) noexcept { y += n; }
+};
+
+// One value in all missing places. A vector's lanes are a whole number of bytes.
+template <bool kStream, class T>
+struct FilledOutput {
+  T* y;
+  const std::uint8_t* missing;
+  decltype(vector_of(T{})) value;
+  STRETTO_MEMBER void put_at(int i, __m512 v) const noexcept {
+    put<kStream>(y + i, _mm512_mask_mov_ps(v, load<std::uint16_t>(missing + i / 8), value));
+  }
+  STRETTO_MEMBER void put_at(int i, __m512d v) const noexcept {
+    put<kStream>(y + i, _mm512_mask_mov_pd(v, missing[i / 8], value));
+  }
+  STRETTO_MEMBER void advance(int n) noexcept {
+    y += n;
+    missing += n / 8;
+  }
+};
 
 template <bool kMean, class T>
 STRETTO_INLINE __m512d value64(__m256i q, const Scale& s) noexcept {
@@ -48,30 +79,30 @@ STRETTO_INLINE __m512d value64(__m256i q, const Scale& s) noexcept {
   return _mm512_add_pd(near, _mm512_fmadd_pd(_mm512_fnmadd_pd(part, n, rest), inverse, part));
 }
 
-template <Product kProduct, bool kMean, bool kStream>
-STRETTO_INLINE void put_codes(__m512i q, const Scale& s, float* y) noexcept {
+template <Product kProduct, bool kMean, class Out>
+STRETTO_INLINE void put_codes(__m512i q, const Scale& s, const Out& out, int at, float*) noexcept {
   if constexpr (kProduct == Product::single) {
-    put<kStream>(y, _mm512_mul_ps(_mm512_cvtepi32_ps(q), _mm512_set1_ps(s.width32)));
+    out.put_at(at, _mm512_mul_ps(_mm512_cvtepi32_ps(q), _mm512_set1_ps(s.width32)));
   } else {
     const __m256 a = _mm512_cvtpd_ps(value64<kMean, float>(_mm512_castsi512_si256(q), s));
     const __m256 b = _mm512_cvtpd_ps(value64<kMean, float>(_mm512_extracti64x4_epi64(q, 1), s));
-    put<kStream>(y, _mm512_insertf32x8(_mm512_castps256_ps512(a), b, 1));
+    out.put_at(at, _mm512_insertf32x8(_mm512_castps256_ps512(a), b, 1));
   }
 }
-template <Product kProduct, bool kMean, bool kStream>
-STRETTO_INLINE void put_codes(__m512i q, const Scale& s, double* y) noexcept {
-  put<kStream>(y, value64<kMean, double>(_mm512_castsi512_si256(q), s));
-  put<kStream>(y + 8, value64<kMean, double>(_mm512_extracti64x4_epi64(q, 1), s));
+template <Product kProduct, bool kMean, class Out>
+STRETTO_INLINE void put_codes(__m512i q, const Scale& s, const Out& out, int at, double*) noexcept {
+  out.put_at(at, value64<kMean, double>(_mm512_castsi512_si256(q), s));
+  out.put_at(at + 8, value64<kMean, double>(_mm512_extracti64x4_epi64(q, 1), s));
 }
 
-template <Product kProduct, bool kMean, bool kStream, class T>
-STRETTO_INLINE void put_four(const FourVectors& q, const Scale& s, T* y) noexcept {
-  for (int k = 0; k < 4; ++k) put_codes<kProduct, kMean, kStream>(q.v[k], s, y + 16 * k);
+template <Product kProduct, bool kMean, class Out>
+STRETTO_INLINE void put_four(const FourVectors& q, const Scale& s, const Out& out) noexcept {
+  for (int k = 0; k < 4; ++k) put_codes<kProduct, kMean>(q.v[k], s, out, 16 * k, out.y);
 }
 
 // Each step is a dependency chain, so the first step of two blocks overlaps the second of the previous two.
-template <Product kProduct, bool kMean, bool kStream, bool kZeros, class T, class Blocks>
-STRETTO_INLINE void decode_narrow(const NarrowGroup& g, const Scale& s, Blocks blocks, T* y) noexcept {
+template <Product kProduct, bool kMean, bool kZeros, class Out, class Blocks>
+STRETTO_INLINE void decode_narrow(const NarrowGroup& g, const Scale& s, Blocks blocks, Out out) noexcept {
   const std::uint8_t* p = g.planes;
   WidthReader widths{_mm256_slli_epi16(g.widths, 2)};  // lengths: four times the widths
   std::uint64_t lengths = next8(widths);
@@ -82,21 +113,21 @@ STRETTO_INLINE void decode_narrow(const NarrowGroup& g, const Scale& s, Blocks b
     return words;
   };
   Words words = next();
-  for (int i = 2; i < kBlocks; i += 2, y += 64) {
+  for (int i = 2; i < kBlocks; i += 2, out.advance(64)) {
     lengths = i % 8 ? lengths >> 16 : next8(widths);
     const Words after = next();
-    put_four<kProduct, kMean, kStream>(codes_of_two(blocks, words), s, y);
+    put_four<kProduct, kMean>(codes_of_two(blocks, words), s, out);
     words = after;
   }
-  put_four<kProduct, kMean, kStream>(codes_of_two(blocks, words), s, y);
+  put_four<kProduct, kMean>(codes_of_two(blocks, words), s, out);
 }
 
-template <Product kProduct, bool kMean, bool kStream, bool kZeros, class T, class Blocks>
-STRETTO_INLINE void decode_pairs(const NarrowGroup& g, const Scale& s, Blocks blocks, T* y) noexcept {
+template <Product kProduct, bool kMean, bool kZeros, class Out, class Blocks>
+STRETTO_INLINE void decode_pairs(const NarrowGroup& g, const Scale& s, Blocks blocks, Out out) noexcept {
   constexpr bool kPairs = !std::is_same_v<Blocks, PlainBlocks<true>> && !std::is_same_v<Blocks, PlainBlocks<false>>;
   if constexpr (kPairs) {
     if (_mm256_cmpgt_epu8_mask(g.widths, _mm256_set1_epi8(8)) == 0)
-      return decode_narrow<kProduct, kMean, kStream, kZeros>(g, s, blocks, y);
+      return decode_narrow<kProduct, kMean, kZeros>(g, s, blocks, out);
   }
   const std::uint8_t* p = g.planes;
   WidthReader widths{g.widths};
@@ -106,59 +137,40 @@ STRETTO_INLINE void decode_pairs(const NarrowGroup& g, const Scale& s, Blocks bl
       const unsigned w0 = w8 & 0xff, w1 = w8 >> 8 & 0xff;
       if constexpr (kPairs) {
         if (j % 2 == 0 && __builtin_expect(w0 <= 8 && w1 <= 8, 1)) {
-          put_four<kProduct, kMean, kStream>(codes_of_two(blocks, words_of_two<kZeros>(blocks, p, 4 * w0, 4 * w1)), s,
-                                             y);
+          put_four<kProduct, kMean>(codes_of_two(blocks, words_of_two<kZeros>(blocks, p, 4 * w0, 4 * w1)), s, out);
           p += 4 * (w0 + w1);
-          y += 64;
+          out.advance(64);
           w8 >>= 16;
           j += 2;
           continue;
         }
       }
       const Pair q = one(blocks, p, w0);
-      put_codes<kProduct, kMean, kStream>(q.v0, s, y);
-      put_codes<kProduct, kMean, kStream>(q.v1, s, y + 16);
+      put_codes<kProduct, kMean>(q.v0, s, out, 0, out.y);
+      put_codes<kProduct, kMean>(q.v1, s, out, 16, out.y);
       p += 4 * w0;
-      y += 32;
+      out.advance(32);
       w8 >>= 8;
       ++j;
     }
   }
 }
 
-template <Product kProduct, bool kMean, bool kStream, class T, class Blocks>
-STRETTO_INLINE void decode_blocks(const NarrowGroup& g, const Scale& s, Blocks blocks, T* y) noexcept {
+template <Product kProduct, bool kMean, class Out, class Blocks>
+STRETTO_INLINE void decode_blocks(const NarrowGroup& g, const Scale& s, Blocks blocks, Out out) noexcept {
   if (has_zeros(g.widths))
-    decode_pairs<kProduct, kMean, kStream, true>(g, s, blocks, y);
+    decode_pairs<kProduct, kMean, true>(g, s, blocks, out);
   else
-    decode_pairs<kProduct, kMean, kStream, false>(g, s, blocks, y);
+    decode_pairs<kProduct, kMean, false>(g, s, blocks, out);
 }
 
-template <Product kProduct, bool kMean, bool kStream, class T>
-STRETTO_INLINE void decode(const NarrowGroup& g, const Scale& s, T* y) noexcept {
+template <Product kProduct, bool kMean, class Out>
+STRETTO_INLINE void decode(const NarrowGroup& g, const Scale& s, Out out) noexcept {
   switch (g.predictor) {
-    case Predictor::none_unsigned: return decode_blocks<kProduct, kMean, kStream>(g, s, PlainBlocks<true>{}, y);
-    case Predictor::none_signed: return decode_blocks<kProduct, kMean, kStream>(g, s, PlainBlocks<false>{}, y);
-    case Predictor::first: return decode_blocks<kProduct, kMean, kStream>(g, s, first_state(g.base), y);
-    case Predictor::second: return decode_blocks<kProduct, kMean, kStream>(g, s, second_state(g.slope, g.base), y);
-  }
-}
-
-// One value for all missing places, from the group's codes at `from`, which may be y.
-template <bool kStream, class T>
-void put_filled(const T* from, const Lanes lanes, T value, T* y) noexcept {
-  if constexpr (sizeof(T) == 4) {
-    const __m512 fill = _mm512_set1_ps(value);
-    for (int b = 0; b < kBlocks; ++b, from += 32, y += 32) {
-      const std::uint32_t missing = lanes[b];
-      put<kStream>(y, _mm512_mask_mov_ps(_mm512_loadu_ps(from), static_cast<__mmask16>(missing), fill));
-      put<kStream>(y + 16, _mm512_mask_mov_ps(_mm512_loadu_ps(from + 16), static_cast<__mmask16>(missing >> 16), fill));
-    }
-  } else {
-    const __m512d fill = _mm512_set1_pd(value);
-    for (int b = 0; b < kBlocks; ++b)
-      for (int k = 0; k < 4; ++k, from += 8, y += 8)
-        put<kStream>(y, _mm512_mask_mov_pd(_mm512_loadu_pd(from), static_cast<__mmask8>(lanes[b] >> (8 * k)), fill));
+    case Predictor::none_unsigned: return decode_blocks<kProduct, kMean>(g, s, PlainBlocks<true>{}, out);
+    case Predictor::none_signed: return decode_blocks<kProduct, kMean>(g, s, PlainBlocks<false>{}, out);
+    case Predictor::first: return decode_blocks<kProduct, kMean>(g, s, first_state(g.base), out);
+    case Predictor::second: return decode_blocks<kProduct, kMean>(g, s, second_state(g.slope, g.base), out);
   }
 }
 
@@ -175,11 +187,40 @@ void stream_group(const T* from, T* y) noexcept {
   std::memcpy(dst + i, src + i, bytes - i);
 }
 
+template <class Out>
+void decode_scaled(const NarrowGroup& g, const Scale& s, bool single, Out out) noexcept {
+  if (s.divisor != 1) return decode<Product::through_double, true>(g, s, out);
+  if (single) return decode<Product::single, false>(g, s, out);
+  decode<Product::through_double, false>(g, s, out);
+}
+
+// Codes of a group without planes, and without a slope, are equal.
+STRETTO_INLINE bool has_equal_codes(const NarrowGroup& g) noexcept {
+  return _mm256_testz_si256(g.widths, g.widths) && (g.predictor != Predictor::second || g.slope == 0);
+}
+
+template <class T, class Out>
+void decode_equal(const NarrowGroup& g, const Scale& s, bool single, Out out) noexcept {
+  alignas(64) T all[16];
+  const Output<false, T> to{all};
+  const __m512i code = _mm512_set1_epi32(g.base);
+  if (s.divisor != 1)
+    put_codes<Product::through_double, true>(code, s, to, 0, all);
+  else if (single)
+    put_codes<Product::single, false>(code, s, to, 0, all);
+  else
+    put_codes<Product::through_double, false>(code, s, to, 0, all);
+  const auto v = vector_of(all[0]);
+  constexpr int kLanes = 64 / sizeof(T);
+  for (int i = 0; i < kGroup; i += 64, out.advance(64))
+    for (int k = 0; k < 64; k += kLanes) out.put_at(k, v);
+}
+
 template <bool kStream, class T>
-void decode_scaled(const NarrowGroup& g, const Scale& s, bool single, T* y) noexcept {
-  if (s.divisor != 1) return decode<Product::through_double, true, kStream>(g, s, y);
-  if (single) return decode<Product::single, false, kStream>(g, s, y);
-  decode<Product::through_double, false, kStream>(g, s, y);
+void decode_filled(const NarrowGroup& g, const Scale& s, bool single, const GroupView& view, T value, T* y) noexcept {
+  const FilledOutput<kStream, T> out{y, reinterpret_cast<const std::uint8_t*>(view.lanes), vector_of(value)};
+  if (has_equal_codes(g)) return decode_equal<T>(g, s, single, out);
+  decode_scaled(g, s, single, out);
 }
 
 template <class T>
@@ -188,27 +229,21 @@ __attribute__((noinline)) bool decompress_filled(const std::uint8_t* p, std::siz
   NarrowGroup g;
   GroupView view;
   if (!read_filled(p, words, type, &g, &view)) return false;
-  const ExceptionReader<T> reader(view);
-  const auto value = [&] { return divisor > 1 ? reader.mean(divisor) : reader.value(); };
-  if (!stream) {
-    decode_scaled<false>(g, s, single, y);
-    if (view.uniform)
-      put_filled<false>(y, view.lanes, value(), y);
-    else
-      decode_exceptions(view, divisor, y);
-    return true;
-  }
   alignas(64) T buffer[kGroup];
-  decode_scaled<false>(g, s, single, buffer);
-  if (view.uniform && reinterpret_cast<std::uintptr_t>(y) % 64 == 0) {
-    put_filled<true>(buffer, view.lanes, value(), y);
-    return true;
+  const bool aligned = reinterpret_cast<std::uintptr_t>(y) % 64 == 0;
+  T* const to = stream && !(view.uniform && aligned) ? buffer : y;
+  if (view.uniform) {
+    const ExceptionReader<T> reader(view);
+    const T value = divisor > 1 ? reader.mean(divisor) : reader.value();
+    if (stream && aligned)
+      decode_filled<true>(g, s, single, view, value, to);
+    else
+      decode_filled<false>(g, s, single, view, value, to);
+  } else {
+    decode_scaled(g, s, single, Output<false, T>{to});
+    decode_exceptions(view, divisor, to);
   }
-  if (view.uniform)
-    put_filled<false>(buffer, view.lanes, value(), buffer);
-  else
-    decode_exceptions(view, divisor, buffer);
-  stream_group(buffer, y);
+  if (to == buffer) stream_group(buffer, y);
   return true;
 }
 
@@ -218,15 +253,15 @@ bool decompress(const std::uint8_t* p, std::size_t words, Type type, const Scale
   NarrowGroup g;
   if (!read_group(p, words, &g)) return decompress_filled(p, words, type, s, single, divisor, stream, y);
   if (!stream) {
-    decode_scaled<false>(g, s, single, y);
+    decode_scaled(g, s, single, Output<false, T>{y});
     return true;
   }
   if (reinterpret_cast<std::uintptr_t>(y) % 64 == 0) {
-    decode_scaled<true>(g, s, single, y);
+    decode_scaled(g, s, single, Output<true, T>{y});
     return true;
   }
   alignas(64) T buffer[kGroup];
-  decode_scaled<false>(g, s, single, buffer);
+  decode_scaled(g, s, single, Output<false, T>{buffer});
   stream_group(buffer, y);
   return true;
 }

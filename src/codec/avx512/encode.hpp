@@ -130,12 +130,17 @@ STRETTO_INLINE std::uint8_t* write_planes(const std::int32_t* q, std::int32_t ba
   return p;
 }
 
-// between(p) writes the section between slope and planes, and returns its end.
+STRETTO_INLINE std::int32_t wrapping_sum(std::int32_t u, std::int32_t v) noexcept {
+  return static_cast<std::int32_t>(static_cast<std::uint32_t>(u) + static_cast<std::uint32_t>(v));
+}
+
+// between(p) writes the section between slope and planes, and returns its end. Codes are the sums of `origin` and q.
 template <Predictor kPredictor, class Code, class Between>
-STRETTO_INLINE std::size_t encode(Code* q, PrefetchCursor ahead, std::uint8_t* out, Between between) noexcept {
+STRETTO_INLINE std::size_t encode(Code* q, PrefetchCursor ahead, std::uint8_t* out, Between between,
+                                  std::int32_t origin = 0) noexcept {
   std::int32_t base = 0, slope = 0;
   fresh<kPredictor>(q, &base, &slope);
-  std::uint8_t* p = between(write_head(kPredictor, base, slope, out));
+  std::uint8_t* p = between(write_head(kPredictor, wrapping_sum(base, origin), slope, out));
   __m256i widths;
   p = write_planes<kPredictor>(q, base, slope, ahead, p, &widths);
   return finish_group(widths, out, p);

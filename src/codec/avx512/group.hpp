@@ -1,6 +1,7 @@
 // A narrow group with the checks of parse_group().
 #pragma once
 
+#include "codec/avx512/missing_map.hpp"
 #include "codec/avx512/planes.hpp"
 #include "codec/stream/group.hpp"
 
@@ -26,6 +27,18 @@ struct ExceptionsInto {
   Type type;
   GroupView* view;
   const GroupView* like;
+  STRETTO_MEMBER std::size_t read(const std::uint8_t* p, std::size_t left) const noexcept {
+    return like ? parse_exceptions(p, left, type, view, like) : read_missing(p, left, type, view);
+  }
+};
+struct AlikeRunsInto {
+  static constexpr bool kSome = true;
+  Type type;
+  AlikeRuns* runs;
+  const AlikeRuns* like;
+  STRETTO_MEMBER std::size_t read(const std::uint8_t* p, std::size_t left) const noexcept {
+    return read_alike_runs(p, left, type, runs, like);
+  }
 };
 
 // False unless the words are a well-formed narrow group, without exceptions or, as `to` says, with them.
@@ -61,7 +74,7 @@ STRETTO_INLINE bool read_group_to(const std::uint8_t* p, std::size_t words, Narr
     at += 4;
   }
   if constexpr (To::kSome) {
-    const std::size_t n = parse_exceptions(at, static_cast<std::size_t>(end - at), to.type, to.view, to.like);
+    const std::size_t n = to.read(at, static_cast<std::size_t>(end - at));
     if (n == 0) return false;
     at += n;
   }

@@ -18,6 +18,17 @@ STRETTO_INLINE bool fits16(const Quantised& q) noexcept {
   return q.safe && q.least >= -32768 && q.most <= 32767 && std::int64_t{q.most} - q.least <= 16383;
 }
 
+// Codes beyond 16 bits, whose first differences cost less: 14 bits and a sign.
+STRETTO_INLINE bool lies_far(const Quantised& q) noexcept {
+  return q.safe && (q.least >= 32768 || q.most < -32768) && std::int64_t{q.most} - q.least <= 16383;
+}
+// From the codes' last 16 bits to their distances from the least.
+STRETTO_INLINE Quantised from_least(const Quantised& found, std::int16_t* q) noexcept {
+  const __m512i least = _mm512_set1_epi16(static_cast<short>(found.least));
+  for (int i = 0; i < kGroup; i += 32) _mm512_store_si512(q + i, _mm512_sub_epi16(_mm512_load_si512(q + i), least));
+  return {true, 0, found.most - found.least};
+}
+
 STRETTO_INLINE __m512i pack16(__m512i a, __m512i b) noexcept {
   alignas(64) static constexpr std::uint16_t kEven[32] = {0,  2,  4,  6,  8,  10, 12, 14, 16, 18, 20,
                                                           22, 24, 26, 28, 30, 32, 34, 36, 38, 40, 42,
@@ -42,6 +53,10 @@ struct SumRange<float> {
     least = _mm512_min_epu32(least, _mm512_min_epu32(s0, s1));
     most = _mm512_max_epu32(most, _mm512_max_epu32(s0, s1));
   }
+  STRETTO_MEMBER void take(__mmask16 some, __m512i s) noexcept {
+    least = _mm512_mask_min_epu32(least, some, least, s);
+    most = _mm512_mask_max_epu32(most, some, most, s);
+  }
   STRETTO_MEMBER bool within(std::uint32_t bound) const noexcept {
     const auto low = static_cast<int>(kZero - bound), high = static_cast<int>(kZero + bound);
     return !(_mm512_cmplt_epu32_mask(least, _mm512_set1_epi32(low)) |
@@ -61,6 +76,10 @@ struct SumRange<double> {
   STRETTO_MEMBER void take(__m512i s0, __m512i s1) noexcept {
     least = _mm512_min_epu64(least, _mm512_min_epu64(s0, s1));
     most = _mm512_max_epu64(most, _mm512_max_epu64(s0, s1));
+  }
+  STRETTO_MEMBER void take(__mmask8 some, __m512i s) noexcept {
+    least = _mm512_mask_min_epu64(least, some, least, s);
+    most = _mm512_mask_max_epu64(most, some, most, s);
   }
   STRETTO_MEMBER bool within(std::uint32_t bound) const noexcept {
     const auto low = static_cast<long long>(kZero - bound), high = static_cast<long long>(kZero + bound);

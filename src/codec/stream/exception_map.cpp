@@ -80,6 +80,13 @@ bool parse_lanes(const std::uint8_t* p, std::size_t left, int m, Lanes lanes, st
   return true;
 }
 
+// Places that differ from the place before them, or, of place 0, from no exception: at[1] to at[count]. at[0] is 0.
+// After more than 255 the search may end.
+struct ExceptionChanges {
+  std::uint16_t at[1 + kGroup + kBlock];
+  std::size_t count;
+};
+
 // Lanes take at most 140 bytes, so longer runs are never chosen.
 constexpr std::size_t kMostRuns = 255;
 
@@ -181,11 +188,6 @@ std::size_t write_exception_map(const Lanes lanes, int m, std::uint8_t* out, std
   ExceptionChanges changes;
   find_changes(lanes, m, &changes);
   return write_map(lanes, m, changes, out, room);
-}
-
-std::size_t write_exception_map(const Lanes lanes, const ExceptionChanges& changes, std::uint8_t* out,
-                                std::size_t room) noexcept {
-  return write_map(lanes, kGroup, changes, out, room);
 }
 
 std::size_t copy_exception_runs(const GroupView& from, std::uint8_t* out, std::size_t room) noexcept {

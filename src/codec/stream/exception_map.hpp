@@ -24,17 +24,6 @@ std::size_t parse_exception_map(const std::uint8_t* p, std::size_t left, int m, 
 // Writes `kind` with its runs bit only. Bytes written; 0 if they do not fit.
 std::size_t write_exception_map(const Lanes lanes, int m, std::uint8_t* out, std::size_t room) noexcept;
 
-// Places that differ from the place before them, or, of place 0, from no exception: at[1] to at[count]. at[0] is 0.
-// After more than 255 the search may end.
-struct ExceptionChanges {
-  std::uint16_t at[1 + kGroup + kBlock];
-  std::size_t count;
-};
-
-// Of a full group whose changes are known.
-std::size_t write_exception_map(const Lanes lanes, const ExceptionChanges& changes, std::uint8_t* out,
-                                std::size_t room) noexcept;
-
 // 0 unless write_exception_map() would write these bytes and they fit.
 std::size_t copy_exception_runs(const GroupView& from, std::uint8_t* out, std::size_t room) noexcept;
 

@@ -38,6 +38,10 @@ bool parse_group(const std::uint8_t* p, std::size_t words, int m, Type type, Gro
 std::size_t parse_exceptions(const std::uint8_t* p, std::size_t left, Type type, GroupView* g,
                              const GroupView* like = nullptr) noexcept;
 
+// Reads what follows the section's map of `map` bytes, whose places g has. Bytes of the section; 0 if malformed.
+std::size_t parse_exception_values(const std::uint8_t* p, std::size_t left, std::size_t map, Type type,
+                                   GroupView* g) noexcept;
+
 // Sign extended, modulo 2^32 or 2^64.
 void read_residuals(const GroupView& g, Codes e) noexcept;
 

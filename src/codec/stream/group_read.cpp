@@ -98,7 +98,6 @@ std::size_t parse_exceptions(const std::uint8_t* p, std::size_t left, Type type,
   std::uint8_t kind = 0;
   std::size_t map = 0;
   if (like && same_runs(p, left, *like)) {
-    kind = p[0];
     map = like->runs_bytes;
     std::memcpy(g->lanes, like->lanes, sizeof g->lanes);
     g->exception_count = like->exception_count;
@@ -107,6 +106,12 @@ std::size_t parse_exceptions(const std::uint8_t* p, std::size_t left, Type type,
     if (map == 0) return 0;
     g->exception_count = places(g->lanes);
   }
+  return parse_exception_values(p, left, map, type, g);
+}
+
+std::size_t parse_exception_values(const std::uint8_t* p, std::size_t left, std::size_t map, Type type,
+                                   GroupView* g) noexcept {
+  const std::uint8_t kind = p[0];
   if (kind & kRunsBit) {
     g->runs = p;
     g->runs_bytes = map;

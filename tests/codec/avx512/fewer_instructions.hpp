@@ -166,6 +166,7 @@ STRETTO_AVX512_END
 #define _mm512_gf2p8affine_epi64_epi8 fewer_gf2p8affine_epi64_epi8
 #define _mm256_gf2p8affine_epi64_epi8 fewer_gf2p8affine_epi64_epi8
 #define _mm256_maskz_compress_epi8 fewer_maskz_compress_epi8
+#define _mm512_maskz_compress_epi8 fewer_maskz_compress_epi8
 #define _mm256_maskz_expand_epi8 fewer_maskz_expand_epi8
 #define _mm512_shldi_epi32 fewer_shldi_epi32
 #define _mm512_shrdi_epi64 fewer_shrdi_epi64

@@ -48,6 +48,9 @@ const char* first_difference(std::mt19937_64& random) noexcept {
   if (!same(_mm512_gf2p8affine_epi64_epi8(a, b, 0x5a), fewer_gf2p8affine_epi64_epi8(a, b, 0x5a))) return "gf2p8affine";
   if (!same(_mm256_gf2p8affine_epi64_epi8(d, e, 0), fewer_gf2p8affine_epi64_epi8(d, e, 0))) return "gf2p8affine of 32";
   if (!same(_mm256_maskz_compress_epi8(mask, d), fewer_maskz_compress_epi8(mask, d))) return "maskz_compress_epi8";
+  const __mmask64 places = random();
+  if (!same(_mm512_maskz_compress_epi8(places, a), fewer_maskz_compress_epi8(places, a)))
+    return "maskz_compress_epi8 of 64 bytes";
   if (!same(_mm256_maskz_expand_epi8(mask, d), fewer_maskz_expand_epi8(mask, d))) return "maskz_expand_epi8";
   if (!same(_mm512_shldi_epi32(a, b, 9), fewer_shldi_epi32(a, b, 9))) return "shldi_epi32";
   if (!same(_mm512_shrdi_epi64(a, b, 8), fewer_shrdi_epi64(a, b, 8))) return "shrdi_epi64";

@@ -28,6 +28,8 @@ constexpr Gaps kGaps[] = {
     {"whole blocks", [](std::size_t i, Random&) { return i / kBlock % 3 == 1; }},
     {"first of a group", [](std::size_t i, Random&) { return i % kGroup == 0; }},
     {"last of a group", [](std::size_t i, Random&) { return i % kGroup == kGroup - 1; }},
+    {"long runs", [](std::size_t i, Random&) { return i / 300 % 3 == 1; }},
+    {"single places", [](std::size_t i, Random&) { return i % 16 == 5; }},
     {"tail", [](std::size_t i, Random&) { return i >= 3 * kGroup; }},
 };
 constexpr std::size_t kPatterns = std::size(kGaps);
