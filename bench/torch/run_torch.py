@@ -34,7 +34,8 @@ LIMIT = 3600  # seconds after which a run counts as hung
 LOSS_CASES = ("gloo fp32", "gloo bf16", "PowerSGD 1", "PowerSGD 4", "int8 a tensor", "int8 a row", "stretto bf16", "stretto rms 0.05", "stretto rms 0.2", "stretto rms 1",
               "stretto rms 0.05, feedback", "stretto rms 0.1, feedback", "stretto rms 0.2, feedback", "stretto rms 0.5, feedback", "stretto rms 1, feedback")
 DENSE_CASES = ("stretto rms 0.1, feedback, dense", "stretto rms 0.2, feedback, dense", "stretto rms 0.5, feedback, dense")  # the losses are those of fixed streams
-ANY_CASES = tuple(f"stretto rms {bound}{feedback}{coding}" for bound in (0.05, 0.1, 0.2, 0.5, 1) for feedback in ("", ", feedback") for coding in ("", ", fixed", ", dense"))
+ANY_CASES = tuple(f"stretto rms {bound}{form}" for bound in (0.05, 0.1, 0.2, 0.3, 0.5, 1)
+                  for form in (*(f"{form}{coding}" for form in ("", ", feedback", ", feedback, per parameter") for coding in ("", ", fixed", ", dense")), ", feedback, warmup 50"))
 COMMUNICATION_CASES = (*LOSS_CASES[:6], "stretto exact", *LOSS_CASES[6:], *DENSE_CASES)
 STEPS_CASES = (*LOSS_CASES[:6], "stretto exact", *LOSS_CASES[6:], "FSDP2 gloo", "FSDP2 stretto exact", "FSDP2 stretto rms 0.05", "FSDP2 stretto rms 0.2", "FSDP2 stretto rms 1")
 SHOWN = {"communication": (("ms", "ms"), ("bytes", "B")), "steps": (("ms", "ms"), ("wait", "ms"), ("bytes", "B")), "error": (("nmse", "1"), ("nmse_mean", "1"), ("bits", "bit"))}
@@ -97,7 +98,7 @@ def loss(options, rows):
     if not missing:
         return
     print(f"loss: {len(missing)} runs of {steps} steps", flush=True)
-    settings = {"size": options.size, "steps": steps, "every": max(steps // 10, 1), "save": [steps // 4, steps - 1], "gradients": str(GRADIENTS), "batch": options.batch, "cases": missing}
+    settings = {"size": options.size, "steps": steps, "every": max(steps // 10, 1), "save": [steps // 4, steps - 1], "gradients": str(GRADIENTS / options.size), "batch": options.batch, "cases": missing}
     launch([["env", *environment(rank, RANKS, "127.0.0.1"), *map(str, program("loss", rows, settings))] for rank in range(RANKS)])
 
 
@@ -118,11 +119,11 @@ def over_hosts(part, options, rows, cases, settings):
     return True
 
 
-def error(rows):
+def error(rows, gradients):
     if rows.of("error"):
         return
     print("error", flush=True)
-    subprocess.run([sys.executable, ROOT / "bench" / "torch" / "gradients.py", "--json", rows.path, GRADIENTS], check=True,
+    subprocess.run([sys.executable, ROOT / "bench" / "torch" / "gradients.py", "--json", rows.path, gradients], check=True,
                    env={**os.environ, "PYTHONPATH": str(ROOT / "python"), "STRETTO_LIBEXEC": f"{os.environ['BUILD']}/python/core"})
 
 
@@ -168,15 +169,16 @@ def main():
     try:
         if "loss" in parts:
             loss(options, rows)
-        if not list(GRADIENTS.glob("*.pt")) and {"communication", "error"} & set(parts):
-            print("no saved gradients: the part loss saves them", file=sys.stderr)
+        gradients = GRADIENTS / options.size
+        if not list(gradients.glob("*.pt")) and {"communication", "error"} & set(parts):
+            print(f"no saved gradients of the size {options.size}: the part loss saves them", file=sys.stderr)
             return 1
         if "communication" in parts:
-            permitted = over_hosts("communication", options, rows, COMMUNICATION_CASES, {"gradients": str(GRADIENTS), "turns": options.turns})
+            permitted = over_hosts("communication", options, rows, COMMUNICATION_CASES, {"gradients": str(gradients), "turns": options.turns})
         if "steps" in parts and permitted:
             over_hosts("steps", options, rows, STEPS_CASES, {"size": options.size, "turns": options.turns, "rounds": options.rounds})
         if "error" in parts:
-            error(rows)
+            error(rows, gradients)
     except subprocess.SubprocessError as failed:
         print(f"bench torch: {failed}", file=sys.stderr)
         return 1

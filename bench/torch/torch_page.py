@@ -1,5 +1,6 @@
 """The page and the picture of run_torch.py: what a step's communication takes, and what training and gradients lose by it."""
 
+import collections
 import statistics
 
 from stretto import files
@@ -15,6 +16,13 @@ def colour_of(name):
 
 def of(rows, part):
     return [row for row in rows if row["part"] == part]
+
+
+def of_one_course(rows):
+    """The rows, of those of the part loss only the model and number of steps that most have: others have other losses."""
+    courses = collections.Counter((row["size"], row["steps"]) for row in of(rows, "loss"))
+    chosen = courses.most_common(1)
+    return [row for row in rows if row["part"] != "loss" or (row["size"], row["steps"]) == chosen[0][0]]
 
 
 def finals(rows):
@@ -35,7 +43,7 @@ def summary(rows, place):
     for at, name in enumerate(names):
         left.text(times[name]["ms"], at, f" {times[name]['ms']:.0f}", va="center", fontsize=7)
     left.set_xlabel("ms: communication of a step")
-    left.set_title(f"{place}: {times[names[0]]['values'] * 4 / 1e6:.0f} MB of gradients a step")
+    left.set_title(f"{place}: {times[names[0]]['values'] * 4 / 1e6:.0f} MB of gradients", fontsize=9)
     base = losses.get("gloo fp32")
     if base:
         right.axvspan(min(base), max(base), color=plots.GREY, alpha=0.25, lw=0)
@@ -45,7 +53,8 @@ def summary(rows, place):
             right.plot([min(mine), max(mine)], [at, at], color=colour_of(name), lw=1)
             right.plot(mine, [at] * len(mine), "o", ms=3, color=colour_of(name))
     right.set_xlabel("validation loss at the end, nats a byte")
-    right.set_title("a point a seed; grey: fp32's spread")
+    right.set_title("a point a seed; grey: fp32's spread", fontsize=9)
+    right.locator_params(axis="x", nbins=4)
     return figure
 
 
@@ -99,6 +108,7 @@ def times_table(rows, part, place):
 
 def write(rows, html, png):
     """Writes the page, and the picture where communication was measured."""
+    rows = of_one_course(rows)
     with plots.style():
         pieces = [page.element("h1", "Training over a network: time, and what is lost")]
         places = sorted({row["place"] for row in of(rows, "communication")}, reverse=True)  # most hosts first

@@ -23,7 +23,7 @@ import training  # noqa: E402
 import stretto.torch  # noqa: E402
 
 # name: backend, options of Training. Bounds are fractions of the root mean square of a bucket's gradients.
-BOUNDS = (0.05, 0.1, 0.2, 0.5, 1.0)
+BOUNDS = (0.05, 0.1, 0.2, 0.3, 0.5, 1.0)
 CASES = {
     "gloo fp32": ("gloo", {}),
     "gloo bf16": ("gloo", {"hook": "bf16"}),
@@ -39,7 +39,11 @@ CASES = {
     "FSDP2 stretto exact": ("stretto", {"sharded": True}),
     **{f"FSDP2 stretto rms {bound:g}": ("gloo", {"sharded": True, "hook": "stretto", "rms": bound}) for bound in BOUNDS},
 }
-for name in [name for name in CASES if name.startswith("stretto rms")]:
+FEEDBACK = {name: case for name, case in CASES.items() if name.endswith(", feedback")}
+for name, (backend, how) in FEEDBACK.items():
+    CASES[f"{name}, per parameter"] = (backend, {**how, "per_parameter": True})
+    CASES[f"{name}, warmup 50"] = (backend, {**how, "warmup_steps": 50})
+for name in [name for name in CASES if name.startswith("stretto rms") and "warmup" not in name]:
     for coding in ("fixed", "dense"):
         CASES[f"{name}, {coding}"] = (CASES[name][0], {**CASES[name][1], "coding": coding})
 
@@ -112,9 +116,9 @@ def codings_of(state):
     """The codings of the State's calls from now on, a set that fills."""
     seen, add = set(), state.totals.add
 
-    def note(report):
+    def note(report, **how):
         seen.add(report.coding or report.payload)
-        add(report)
+        add(report, **how)
 
     state.totals.add = note
     return seen

@@ -93,12 +93,14 @@ Status open_directory_store(std::string_view url, std::unique_ptr<Store>* store)
   try {
     const std::string_view path = url.substr(std::min(scheme.size(), url.size()));
     if (url.substr(0, scheme.size()) != scheme || path.empty() || path.front() != '/')
-      return fail(Status::invalid_argument, "the store '{}' is no file:///DIRECTORY", url);
+      return fail(Status::invalid_argument, "STRETTO_STORE is '{}'; it takes file:///DIRECTORY", url);
     std::string directory(path);
     if (mkdir(directory.c_str(), 0700) != 0 && errno != EEXIST)
-      return fail(Status::invalid_argument, "the store {} cannot be made: {}", directory, std::strerror(errno));
+      return fail(Status::invalid_argument, "STRETTO_STORE: the directory {} cannot be made: {}", directory,
+                  std::strerror(errno));
     if (access(directory.c_str(), W_OK | X_OK) != 0)
-      return fail(Status::invalid_argument, "the store {} cannot be used: {}", directory, std::strerror(errno));
+      return fail(Status::invalid_argument, "STRETTO_STORE: the directory {} cannot be used: {}", directory,
+                  std::strerror(errno));
     *store = std::make_unique<DirectoryStore>(std::move(directory));
     return Status::ok;
   } catch (...) {

@@ -21,7 +21,7 @@ from stretto.torch.lane import Lane
 _numbers = itertools.count()
 HINT = "is the hook registered on all ranks, with equal States, for all models in one order?"
 LANES = 2  # buckets that travel at once: while one ends, and its last messages are awaited, another uses the network
-SMALL = 256  # values: a parameter with fewer is exact where parameters have bounds of their own
+SMALL = 2000  # values: a parameter with fewer is exact where parameters have bounds of their own: a part of a call costs more than these bytes
 
 
 @dataclasses.dataclass
@@ -79,7 +79,7 @@ class State:
 
     abs=, rel= or rms=: the bound of a mean of gradients. rms is a fraction of the root mean square of all ranks' gradients. Without one the mean is exact.
     scope: "result", so that the bound is of the mean; "contribution": of each rank's gradients.
-    per_parameter: each parameter has the bound by its own range or root mean square; else a bucket has. Parameters of fewer than 256 values are exact then.
+    per_parameter: each parameter has the bound by its own range or root mean square; else a bucket has. Parameters of fewer than 2000 values are exact then.
     error_feedback: what the bound leaves out of this rank's gradients is added to those of the next step.
     deterministic: the same bits for any schedule, segment and order of arrival.
     warmup_steps: so many first steps are exact. exclude: parameters (tensors) that are always exact.
