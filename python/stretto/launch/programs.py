@@ -141,7 +141,7 @@ def library(name, flavour=None):
     names = [name]
     if name == "libstretto_mpi.so" and flavour in MPIS:
         names.append(f"libstretto_mpi_{flavour}.so")
-    places = [*given(), *(prefix / part / below for prefix in prefixes() for part in LIBRARIES for below in ("", "stretto/hdf5")),
+    places = [*given(), *(prefix / part / below for prefix in prefixes() for part in LIBRARIES for below in ("", "stretto", "stretto/hdf5")),
               *(build / DIRECTORIES[name] for build in builds(flavour)),
               *(pathlib.Path(place) for place in os.environ.get("LD_LIBRARY_PATH", "").split(os.pathsep) if place)]
     for place in places:
