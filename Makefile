@@ -9,7 +9,7 @@ ifeq ($(origin ARCH),environment)
 unexport ARCH
 endif
 
-.PHONY: gpu gpu-test gpu-bench gpu-all help demo figures test test-all fuzz soak torture test-conformance test-exhaustive test-xpmem test-peers test-wheel bench setup build install uninstall wheel asan asan-mpi tsan format tidy clean
+.PHONY: gpu gpu-test gpu-bench gpu-all help demo figures test test-all fuzz soak torture test-conformance test-exhaustive test-xpmem test-peers test-wheel test-site test-recipes test-deb deb site bench setup build install uninstall wheel asan asan-mpi tsan format tidy clean
 
 help: ## this list
 	@echo "make TARGET [MPI=auto|openmpi|mpich|none|DIR] [ARGS='...']   (ARGS go to the program of demo and bench-NAME)"
@@ -79,6 +79,21 @@ uninstall: ## PREFIX=DIR: delete what `make install` put there, and nothing else
 
 test-wheel: ## the wheel in empty environments, with and without mpi4py: the package's tests
 	@TEST_PARTS=wheel scripts/test
+
+test-site: ## the documentation's site: every link, and a reference that lacks nothing
+	@TEST_PARTS=site scripts/test
+
+test-recipes: ## conda-forge's recipe, Spack's package and CITATION.cff: rendered, compiled, validated
+	@TEST_PARTS=recipes scripts/test
+
+test-deb: ## the Debian packages in a new chroot of Debian: autopkgtest
+	@TEST_PARTS=deb scripts/test
+
+deb: ## Debian packages in build/deb, built and checked by lintian in a new chroot of Debian (mmdebstrap)
+	@scripts/deb
+
+site: ## the documentation as a site: build/site/html
+	@scripts/site
 
 wheel: ## the Python package as one wheel in build/wheel, with every library that it needs but an MPI's and UCX's
 	@scripts/wheel

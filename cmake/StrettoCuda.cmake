@@ -2,7 +2,7 @@
 # `make gpu` (targets stretto_cuda, gpu_check, bench_gpu), not by default: no machine needs CUDA to build stretto. nvcc is called
 # directly, since CMake's own support of CUDA does not know the wheels.
 include(GNUInstallDirs)
-file(GLOB _wheels ${CMAKE_SOURCE_DIR}/.venv/lib/python3*/site-packages/nvidia/cu*/bin)
+file(GLOB _wheels ${PROJECT_SOURCE_DIR}/.venv/lib/python3*/site-packages/nvidia/cu*/bin)
 find_program(STRETTO_NVCC nvcc HINTS ${_wheels} PATHS /usr/local/cuda/bin DOC "The CUDA compiler")
 set(STRETTO_CUDA_ARCHITECTURES 80 90 100 CACHE STRING "Architectures of the plugin's machine code; PTX is that of the first")
 set(STRETTO_CUDA_TESTED 90)  # the one that tests compile for where there is no GPU
@@ -14,18 +14,18 @@ list(GET STRETTO_CUDA_ARCHITECTURES 0 architecture)
 list(APPEND STRETTO_CUDA_CODE -gencode arch=compute_${architecture},code=compute_${architecture})
 
 # Nothing may change a bit: no contraction; denormals, division and square roots are exact by default.
-set(STRETTO_NVCC_FLAGS -std=c++20 -O3 -fmad=false --expt-relaxed-constexpr -I${CMAKE_SOURCE_DIR}/src -I${CMAKE_SOURCE_DIR}/include)
+set(STRETTO_NVCC_FLAGS -std=c++20 -O3 -fmad=false --expt-relaxed-constexpr -I${PROJECT_SOURCE_DIR}/src -I${PROJECT_SOURCE_DIR}/include)
 
 # stretto_nvcc_object(RESULT DIRECTORY file.cu [FLAGS ...]): a variable RESULT with the object that nvcc makes of it, in a directory of the build.
 # What the compiler says of registers and stacks goes to OBJECT.report, which tests/codec/cuda/registers.py reads.
 function(stretto_nvcc_object result directory file)
   get_filename_component(name ${file} NAME_WE)
   get_filename_component(file ${file} ABSOLUTE)
-  set(directory ${CMAKE_BINARY_DIR}/${directory})
+  set(directory ${PROJECT_BINARY_DIR}/${directory})
   set(object ${directory}/${name}.o)
   add_custom_command(OUTPUT ${object} BYPRODUCTS ${object}.report DEPENDS ${file}
     COMMAND ${CMAKE_COMMAND} -E make_directory ${directory}
-    COMMAND sh ${CMAKE_SOURCE_DIR}/cmake/with_report.sh ${object}.report
+    COMMAND sh ${PROJECT_SOURCE_DIR}/cmake/with_report.sh ${object}.report
             ${STRETTO_NVCC} ${STRETTO_NVCC_FLAGS} ${ARGN} -Xptxas -v -Xcompiler -fPIC,-Wall,-Wextra,-fvisibility=hidden
             -MD -MF ${object}.d -MT ${object} -c ${file} -o ${object}
     DEPFILE ${object}.d COMMENT "nvcc ${name}.cu" VERBATIM)
@@ -43,7 +43,7 @@ function(stretto_cuda_plugin target)
   endforeach()
   set_property(GLOBAL PROPERTY STRETTO_CUDA_OBJECTS_FOR_TESTS ${objects_for_tests})
   add_custom_target(${target}_for_tests DEPENDS ${objects_for_tests})
-  set(library ${CMAKE_BINARY_DIR}/cuda/lib${target}.so)
+  set(library ${PROJECT_BINARY_DIR}/cuda/lib${target}.so)
   add_custom_command(OUTPUT ${library} DEPENDS ${objects}
     COMMAND ${STRETTO_NVCC} -shared -cudart static ${objects} -o ${library} COMMENT "link lib${target}.so" VERBATIM)
   add_custom_target(${target} DEPENDS ${library})
@@ -59,7 +59,7 @@ function(stretto_cuda_program target file)
     set_target_properties(stretto_api_archive PROPERTIES LINKER_LANGUAGE CXX)  # its objects may be of another build
   endif()
   stretto_nvcc_object(object cuda ${file} ${arg_FLAGS})
-  set(program ${CMAKE_BINARY_DIR}/cuda/${target})
+  set(program ${PROJECT_BINARY_DIR}/cuda/${target})
   set(libraries $<TARGET_FILE:stretto_api_archive> $<TARGET_FILE:stretto_call> $<TARGET_FILE:stretto_device> $<TARGET_FILE:stretto_payload>
     $<TARGET_FILE:stretto_codec> $<TARGET_FILE:stretto_base>)
   foreach(name IN ITEMS fmt hwy)  # as archives too, where there are such

@@ -17,7 +17,7 @@ function(stretto_export_libraries)
       list(APPEND targets stretto_module_${flavour} stretto_over_${flavour} stretto_mpi_${flavour})
     endif()
   endforeach()
-  export(TARGETS ${targets} FILE ${CMAKE_BINARY_DIR}/libraries.cmake)
+  export(TARGETS ${targets} FILE ${PROJECT_BINARY_DIR}/libraries.cmake)
   add_custom_target(stretto_exported DEPENDS ${targets})
 endfunction()
 

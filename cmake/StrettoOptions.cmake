@@ -1,17 +1,22 @@
-# Options of the build, and what holds for every file of it.
-option(STRETTO_TESTS "Build the tests" ON)
-option(STRETTO_BENCH "Build the benchmarks" ON)
+# Options of the build, and what holds for every file of it. A part of another project (add_subdirectory, FetchContent) is the libraries alone.
+option(STRETTO_TESTS "Build the tests" ${PROJECT_IS_TOP_LEVEL})
+option(STRETTO_BENCH "Build the benchmarks" ${PROJECT_IS_TOP_LEVEL})
+option(STRETTO_APPS "Build the programs, which the command `stretto` starts" ${PROJECT_IS_TOP_LEVEL})
 option(STRETTO_WERROR "Warnings are errors" OFF)
 set(STRETTO_SANITIZE "" CACHE STRING "Sanitizers of the build: empty, 'address' (with undefined) or 'thread'")
 set_property(CACHE STRETTO_SANITIZE PROPERTY STRINGS "" address thread)
 set(STRETTO_TEST_PARTS house base codec schedule topology payload device model carrier node engine call select backend api modules mpi boundary soak fuzz apps hosts filters python bench
     CACHE STRING "Directories of tests/ to build")
 set(STRETTO_LIBRARIES "" CACHE PATH "Build directory whose libraries are taken; programs and tests alone are built here, for another MPI than its own")
-set(STRETTO_DATA_DIR ${CMAKE_SOURCE_DIR}/../shared/data CACHE PATH "Real fields for tests and benchmarks; need not exist")
+set(STRETTO_DATA_DIR ${PROJECT_SOURCE_DIR}/../shared/data CACHE PATH "Real fields for tests and benchmarks; need not exist")
 set(STRETTO_FUZZ_SECONDS 60 CACHE STRING "Seconds of fuzzing in one run of ctest, for each fuzz target")
 
 if(NOT CMAKE_BUILD_TYPE)
-  set(CMAKE_BUILD_TYPE Release CACHE STRING "Type of the build" FORCE)
+  if(PROJECT_IS_TOP_LEVEL)
+    set(CMAKE_BUILD_TYPE Release CACHE STRING "Type of the build" FORCE)
+  else()
+    set(CMAKE_BUILD_TYPE Release)  # of this directory and those below; another project's own files keep none
+  endif()
 endif()
 
 set(CMAKE_CXX_STANDARD 20)
@@ -87,7 +92,7 @@ endfunction()
 
 # Adds a directory when it is there. Under a sanitizer the libraries and programs are built only where a test needs them.
 function(stretto_add_directory directory)
-  if(NOT EXISTS ${CMAKE_SOURCE_DIR}/${directory}/CMakeLists.txt)
+  if(NOT EXISTS ${PROJECT_SOURCE_DIR}/${directory}/CMakeLists.txt)
     return()
   endif()
   if(STRETTO_SANITIZE AND NOT directory MATCHES "^tests/")

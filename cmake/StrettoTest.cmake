@@ -8,7 +8,7 @@ set(STRETTO_TEST_FLAGS $<$<CONFIG:Release>:-O1>)
 if(STRETTO_SANITIZE STREQUAL "address")
   set(STRETTO_TEST_FLAGS -O0)
 endif()
-set_property(DIRECTORY ${CMAKE_SOURCE_DIR} PROPERTY STRETTO_TEST_FLAGS "${STRETTO_TEST_FLAGS}")
+set_property(DIRECTORY ${PROJECT_SOURCE_DIR} PROPERTY STRETTO_TEST_FLAGS "${STRETTO_TEST_FLAGS}")
 
 add_custom_target(mpi_tests)  # every program that stretto_mpi_test runs; without an MPI, none
 
@@ -30,7 +30,7 @@ function(stretto_test_program name)
   if(count GREATER 5)
     stretto_compile_together(${name})
   endif()
-  get_property(flags DIRECTORY ${CMAKE_SOURCE_DIR} PROPERTY STRETTO_TEST_FLAGS)
+  get_property(flags DIRECTORY ${PROJECT_SOURCE_DIR} PROPERTY STRETTO_TEST_FLAGS)
   if(STRETTO_TEST_FLAGS STREQUAL flags)  # headers are precompiled for one set of flags
     if("MPI::MPI_C" IN_LIST arg_LIBS)
       stretto_test_headers(${name} MPI)
@@ -80,7 +80,7 @@ function(stretto_mpi_test name)
   add_dependencies(mpi_tests ${arg_TARGET})
   foreach(ranks IN LISTS arg_RANKS arg_WIDE)
     add_test(NAME ${name}.p${ranks}
-      COMMAND ${CMAKE_SOURCE_DIR}/scripts/launch ${MPIEXEC_EXECUTABLE} ${ranks} $<TARGET_FILE:${arg_TARGET}> ${arg_ARGS})
+      COMMAND ${PROJECT_SOURCE_DIR}/scripts/launch ${MPIEXEC_EXECUTABLE} ${ranks} $<TARGET_FILE:${arg_TARGET}> ${arg_ARGS})
     stretto_processors_of(${ranks} processors)
     set_tests_properties(${name}.p${ranks} PROPERTIES LABELS ${arg_LABEL} TIMEOUT ${arg_TIMEOUT} PROCESSORS ${processors})
   endforeach()
@@ -103,7 +103,7 @@ function(stretto_ucx_test name)
   _stretto_test_defaults()
   foreach(ranks IN LISTS arg_RANKS arg_WIDE)
     add_test(NAME ${name}.p${ranks}
-      COMMAND ${Python3_EXECUTABLE} ${CMAKE_SOURCE_DIR}/tests/modules/ranks.py ${ranks} $<TARGET_FILE:${arg_TARGET}>)
+      COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tests/modules/ranks.py ${ranks} $<TARGET_FILE:${arg_TARGET}>)
     stretto_processors_of(${ranks} processors)
     set_tests_properties(${name}.p${ranks} PROPERTIES
       LABELS ${arg_LABEL} TIMEOUT ${arg_TIMEOUT} PROCESSORS ${processors} SKIP_RETURN_CODE 77
@@ -133,7 +133,7 @@ function(stretto_hosts_test name)
   endif()
   _stretto_test_defaults()
   add_test(NAME ${name}
-    COMMAND ${Python3_EXECUTABLE} ${CMAKE_SOURCE_DIR}/tests/hosts/hosts.py run --mpirun ${MPIEXEC_EXECUTABLE}
+    COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tests/hosts/hosts.py run --mpirun ${MPIEXEC_EXECUTABLE}
             --hosts ${arg_HOSTS} --slots ${arg_SLOTS} ${placed} --rate ${arg_RATE} -- $<TARGET_FILE:${arg_TARGET}> ${arg_ARGS})
   set_tests_properties(${name} PROPERTIES
     LABELS ${arg_LABEL} TIMEOUT ${arg_TIMEOUT} PROCESSORS 2 SKIP_RETURN_CODE 77)

@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
-"""What the options STRETTO_MPI and STRETTO_UCX make of what is there. usage: options_test.py CMAKE"""
+"""What the options STRETTO_MPI and STRETTO_UCX make of what is there, and what a project gets that has stretto as a part. usage: options_test.py CMAKE"""
 
+import json
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -40,6 +42,51 @@ class Options(unittest.TestCase):
             status, text = self.configured(f"-D{option}=maybe")
             self.assertNotEqual(status, 0)
             self.assertIn(f"{option} is 'maybe'; it takes AUTO, ON or OFF", text)
+
+
+PARTS = {
+    "add_subdirectory": f"add_subdirectory({ROOT} stretto)",
+    "FetchContent": f"include(FetchContent)\nFetchContent_Declare(stretto SOURCE_DIR {ROOT})\nFetchContent_MakeAvailable(stretto)",
+}
+CONSUMER = """cmake_minimum_required(VERSION 3.22)
+project(consumer C CXX)
+%s
+add_executable(consumer main.c)
+target_link_libraries(consumer PRIVATE stretto::stretto)
+function(show directory)
+  get_property(targets DIRECTORY ${directory} PROPERTY BUILDSYSTEM_TARGETS)
+  message(STATUS "targets: ${targets}")
+  get_property(tests DIRECTORY ${directory} PROPERTY TESTS)
+  message(STATUS "tests: ${tests}")
+  get_property(below DIRECTORY ${directory} PROPERTY SUBDIRECTORIES)
+  foreach(one IN LISTS below)
+    show(${one})
+  endforeach()
+endfunction()
+show(${CMAKE_CURRENT_SOURCE_DIR})
+"""
+
+
+class PartOfAnotherProject(unittest.TestCase):
+    def test_it_gets_the_libraries_and_its_own_files_keep_their_flags(self):
+        for name, text in PARTS.items():
+            with tempfile.TemporaryDirectory() as directory:
+                pathlib.Path(directory, "CMakeLists.txt").write_text(CONSUMER % text, encoding="utf-8")
+                pathlib.Path(directory, "main.c").write_text("int main(void) { return 0; }\n", encoding="utf-8")
+                done = subprocess.run([CMAKE, "-S", directory, "-B", f"{directory}/b", NO_MPI, "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON"], capture_output=True,
+                                      text=True, check=False)
+                self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+                commands = {one["file"]: one["command"] for one in json.loads(pathlib.Path(directory, "b/compile_commands.json").read_text(encoding="utf-8"))}
+                cache = pathlib.Path(directory, "b/CMakeCache.txt").read_text(encoding="utf-8")
+            targets = {one for line in re.findall("targets: (.*)", done.stdout) for one in line.split(";") if one}
+            self.assertIn("stretto", targets, name)
+            self.assertEqual({one for one in targets if not one.startswith("stretto")}, {"consumer"}, name)
+            self.assertFalse({one for one in targets if one.endswith("_test")}, name)
+            self.assertNotIn("stretto-model", targets, name)
+            self.assertEqual(set(re.findall("tests: *(.*)", done.stdout)), {""}, name)
+            self.assertNotRegex(commands[f"{directory}/main.c"], r" -(O|W|std|f|D)", name)
+            self.assertIn(" -O3 ", commands[f"{ROOT}/src/base/file.cpp"], name)
+            self.assertIn("CMAKE_BUILD_TYPE:STRING=\n", cache, name)
 
 
 if __name__ == "__main__":

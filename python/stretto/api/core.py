@@ -12,7 +12,7 @@ NAME = "stretto._core"
 
 
 def places():
-    installed = (prefix / part / "stretto" for prefix in programs.prefixes() for part in ("lib", "lib64"))
+    installed = (prefix / part / "stretto" for prefix in programs.prefixes() for part in programs.LIBRARIES)
     return [*programs.given(), *installed, *(build / "python" / "core" for build in programs.builds())]
 
 

@@ -1,7 +1,7 @@
 """Where the C++ programs and the MPI launcher are.
 
 Programs (stretto-measure, ...) and libraries to preload are looked for in, in this order: the directories of STRETTO_LIBEXEC;
-libexec/stretto and bin (lib, lib64) of a wheel's package and of the prefix that it is installed in; the builds of the checkout that this package belongs to;
+libexec/stretto and bin (LIBRARIES) of a wheel's package and of the prefix that it is installed in; the builds of the checkout that this package belongs to;
 the PATH (LD_LIBRARY_PATH). A checkout may have been built with several MPIs: what belongs to another MPI than the launcher is never
 taken, and the launcher is that of the program's MPI where that can be told (a script's cannot): the one beside the libmpi that it is linked to
 before those on the PATH.
@@ -15,10 +15,12 @@ import shlex
 import shutil
 import subprocess
 import sys
+import sysconfig
 
 from stretto.errors import Failure
 
 CHECKOUT = pathlib.Path(__file__).resolve().parents[3]
+LIBRARIES = ("lib", "lib64", *(f"lib/{machine}" for machine in (sysconfig.get_config_var("MULTIARCH"),) if machine))  # of a prefix; the last is Debian's
 INSTALLED = ("libexec", "stretto", "python")  # where scripts/install puts the command's Python, below the prefix
 LAUNCHERS = ("mpirun", "mpiexec.hydra", "mpiexec")
 MPIS = {"openmpi": "Open MPI", "mpich": "MPICH"}  # the flavours whose programs can be told apart
@@ -139,7 +141,7 @@ def library(name, flavour=None):
     names = [name]
     if name == "libstretto_mpi.so" and flavour in MPIS:
         names.append(f"libstretto_mpi_{flavour}.so")
-    places = [*given(), *(prefix / part for prefix in prefixes() for part in ("lib", "lib64", "lib/stretto/hdf5", "lib64/stretto/hdf5")),
+    places = [*given(), *(prefix / part / below for prefix in prefixes() for part in LIBRARIES for below in ("", "stretto", "stretto/hdf5")),
               *(build / DIRECTORIES[name] for build in builds(flavour)),
               *(pathlib.Path(place) for place in os.environ.get("LD_LIBRARY_PATH", "").split(os.pathsep) if place)]
     for place in places:

@@ -3,6 +3,7 @@
 import os
 import shutil
 import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -57,6 +58,14 @@ def test_formats_that_are_not_written_are_refused(stretto, suffix):
     package.save(stretto.home / "x.stretto", wave(), abs=1)
     assert f"y{suffix} has no ending of a file that is written" in stretto.refused("decompress", "x.stretto", "-o", f"y{suffix}")
     assert not (stretto.home / f"y{suffix}").exists()
+
+
+def test_one_import_makes_the_filter_known(tmp_path):
+    with h5py.File(tmp_path / "x.h5", "w") as file:
+        file.create_dataset("x", data=wave(), chunks=(30, 50), **Stretto(abs=1e-2))
+    reader = "import h5py, stretto.hdf5; print(h5py.h5z.filter_avail(stretto.hdf5.FILTER), h5py.File('x.h5')['x'].shape)"
+    done = subprocess.run([sys.executable, "-c", reader], cwd=tmp_path, check=True, capture_output=True, text=True)
+    assert done.stdout.split(maxsplit=1) == ["True", f"{wave().shape}\n"]
 
 
 @pytest.mark.skipif(not shutil.which("h5repack"), reason="h5repack (hdf5-tools) is not installed")
