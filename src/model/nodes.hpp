@@ -1,4 +1,4 @@
-// Collectives of several hosts with shared memory (src/backend/nodes.hpp): sums and copies in memory, and between hosts
+// Collectives of several hosts with shared memory (src/backend/hosts/nodes.hpp): sums and copies in memory, and between hosts
 // a schedule in each lane, the ranks with one number on every host.
 #pragma once
 
@@ -18,7 +18,7 @@ std::uint64_t piece_of(schedule::Collective collective, std::uint64_t bytes,
 std::uint64_t least_in_memory(schedule::Collective collective) noexcept;
 
 // Bytes of the longest call that can go by lines of memory, and by one message a round between hosts
-// (backend/hosts_short.hpp).
+// (backend/hosts/hosts_short.hpp).
 inline constexpr std::uint64_t most_in_lines = 4096;
 
 // Exact calls that were measured to gain by lines (docs/node.md).

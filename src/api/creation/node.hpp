@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "backend/nodes.hpp"
+#include "backend/hosts/nodes.hpp"
 #include "backend/transport.hpp"
 #include "base/status.hpp"
 #include "model/profile/profile.hpp"

@@ -1,4 +1,4 @@
-#include "backend/hosts_short.hpp"
+#include "backend/hosts/hosts_short.hpp"
 
 #include <array>
 #include <bit>

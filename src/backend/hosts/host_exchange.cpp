@@ -1,4 +1,4 @@
-#include "backend/host_exchange.hpp"
+#include "backend/hosts/host_exchange.hpp"
 
 #include <algorithm>
 #include <array>

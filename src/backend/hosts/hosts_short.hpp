@@ -12,7 +12,7 @@
 #include <span>
 #include <vector>
 
-#include "backend/hosts.hpp"
+#include "backend/hosts/hosts.hpp"
 
 namespace stretto::backend {
 

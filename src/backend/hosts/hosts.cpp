@@ -1,11 +1,11 @@
-#include "backend/hosts.hpp"
+#include "backend/hosts/hosts.hpp"
 
 #include <algorithm>
 #include <cstring>
 #include <limits>
 #include <utility>
 
-#include "backend/host_exchange.hpp"
+#include "backend/hosts/host_exchange.hpp"
 #include "base/retained.hpp"
 #include "call/enums.hpp"
 #include "call/inputs.hpp"

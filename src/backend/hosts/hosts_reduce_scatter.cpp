@@ -7,7 +7,7 @@
 #include <cstring>
 #include <numeric>
 
-#include "backend/hosts_calls.hpp"
+#include "backend/hosts/hosts_calls.hpp"
 #include "call/enums.hpp"
 #include "call/inputs.hpp"
 #include "codec/stream/format.hpp"

@@ -1,7 +1,7 @@
 // Calls of several hosts, in pieces (nodes.hpp).
 #pragma once
 
-#include "backend/hosts.hpp"
+#include "backend/hosts/hosts.hpp"
 
 namespace stretto::backend {
 

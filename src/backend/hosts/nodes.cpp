@@ -1,4 +1,4 @@
-#include "backend/nodes.hpp"
+#include "backend/hosts/nodes.hpp"
 
 #include <array>
 #include <memory>
@@ -9,9 +9,9 @@
 #include <utility>
 #include <vector>
 
-#include "backend/host_exchange.hpp"
-#include "backend/hosts_calls.hpp"
-#include "backend/hosts_short.hpp"
+#include "backend/hosts/host_exchange.hpp"
+#include "backend/hosts/hosts_calls.hpp"
+#include "backend/hosts/hosts_short.hpp"
 #include "base/progress/communication_cores.hpp"
 #include "call/enums.hpp"
 #include "call/inputs.hpp"

@@ -3,7 +3,7 @@
 #include <array>
 #include <cstring>
 
-#include "backend/hosts_calls.hpp"
+#include "backend/hosts/hosts_calls.hpp"
 #include "call/enums.hpp"
 #include "call/inputs.hpp"
 #include "codec/stream/format.hpp"
