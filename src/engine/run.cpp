@@ -73,7 +73,10 @@ bool Run::advance(int budget, Lanes taken) noexcept {
     if (u == none) break;
     execute(u);
   }
-  if (executed) moved_ = Clock::now();
+  if (executed) {
+    state_.traffic->executed();
+    moved_ = Clock::now();
+  }
   return some || executed;
 }
 

@@ -27,11 +27,16 @@ struct Bench {
     spec.op = op;
     spec.eps = eps;
     host.begin(spec, &pool, nullptr);
-    worker.begin(spec, reduces, &pool, &host);
+    worker.begin(spec, reduces, &host);
   }
-  Cell cell(const std::vector<float>& x, std::vector<float>& home) {
+  Cell empty() {
     Cell c;
     c.count = n;
+    c.lane = &host.lane();
+    return c;
+  }
+  Cell cell(const std::vector<float>& x, std::vector<float>& home) {
+    Cell c = empty();
     c.home = reinterpret_cast<std::byte*>(home.data());
     c.value.raw = reinterpret_cast<const std::byte*>(x.data());
     c.value.raw_fixed = true;
@@ -76,8 +81,7 @@ TEST(Worker, WhatArrivedCompressedIsForwardedAsItIsExceptUnderCprp2p) {
   for (const Kind kind : {Kind::cprp2p, Kind::recompress, Kind::homomorphic, Kind::fused}) {
     Bench b(kind, Op::sum, false);
     std::vector<float> out(n);
-    Cell c;
-    c.count = n;
+    Cell c = b.empty();
     c.home = reinterpret_cast<std::byte*>(out.data());
     const Stream arrived = b.sent(x);
     const std::byte* at = arrived.bytes().data();
@@ -156,8 +160,7 @@ TEST(Worker, AnAbsentContributionIsTheNeutralElement) {
     std::vector<float> out(n), want(n);
     const Stream arrived = b.sent(x);
     ASSERT_EQ(codec::decompress(arrived.bytes(), want.data(), n), Status::ok);
-    Cell c;
-    c.count = n;
+    Cell c = b.empty();
     c.home = reinterpret_cast<std::byte*>(out.data());
     ASSERT_EQ(b.worker.load(c, nullptr, 0, false), Status::ok);
     EXPECT_TRUE(c.value.absent);
@@ -172,8 +175,7 @@ TEST(Worker, AnAbsentContributionIsTheNeutralElement) {
 TEST(Worker, ABlockThatNothingWasPutIntoIsAnError) {
   for (const Kind kind : {Kind::raw, Kind::fused}) {
     Bench b(kind);
-    Cell c;
-    c.count = n;
+    Cell c = b.empty();
     EXPECT_EQ(b.worker.pack(c), Status::internal);
   }
 }

@@ -149,6 +149,10 @@ bool Staged::progress() noexcept {
   return began || run_.units.left() != left || departures_.size() != departing || executor_.open() != open;
 }
 
+void Staged::executed() noexcept {
+  if (const Status s = executor_.mark_rest(); s != Status::ok) run_.failure.record(s, nullptr);
+}
+
 // All units are done; the device may still be at work.
 void Staged::advance_end(Status usable) noexcept {
   if (!ending_ && usable == Status::ok) {
@@ -162,6 +166,7 @@ void Staged::advance_end(Status usable) noexcept {
 }
 
 void Staged::end() noexcept {
+  static_cast<void>(executor_.mark_rest());  // a run that ends early may have started work since the last turn
   for (const Departure& d : departures_) static_cast<void>(device_.keep(d.staging, d.packed));
   static_cast<void>(device_.keep(run_.values.scratch, last_));
   static_cast<void>(device_.keep(run_.values.inputs_copy, last_));

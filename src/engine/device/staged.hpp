@@ -26,6 +26,7 @@ class Staged : public Traffic {
   payload::Executor& executor() noexcept override { return executor_; }
   Status route() override;
   bool progress() noexcept override;
+  void executed() noexcept override;
   void end() noexcept override;
   bool polls() const noexcept override { return true; }
   bool codes() const noexcept override { return executor_.open() > 0; }

@@ -62,6 +62,9 @@ class Traffic {
   // Called before units are executed. True: something has moved.
   virtual bool progress() noexcept { return false; }
 
+  // Called after units were executed: the device's work is to be marked, so that its end can be seen.
+  virtual void executed() noexcept {}
+
   // The run is over. Keeps the values' memory as long as a device uses it.
   virtual void end() noexcept {}
 
