@@ -37,7 +37,19 @@ struct CoreDemand {
   double sign = 0;
   double until = 0;
   double last = least_wanted;
+  double looked = 0, ran = 0;  // the latest long look, and the thread's processor time then
   SchedulerSample sample;
+
+  // Between two long looks the thread had its core for less than half of the time. In the rest the MPI was at work.
+  bool was_away(double now) noexcept {
+    timespec t{};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    const double had = static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
+    const bool away = now - looked <= together && had - ran < (now - looked) / 2;
+    looked = now;
+    ran = had;
+    return away;
+  }
 
   void note(double now) noexcept {
     const bool second = now - sign <= together;
@@ -155,7 +167,7 @@ double Waiting::next(double now) noexcept {
   if (mode == WaitMode::sleep || (mode == WaitMode::automatic && (waited >= spins || now < demand.until)))
     return wakes_ == Wakes::by_all ? longest_ : std::clamp(waited * share, shortest, longest_);
   if (check_yields_) {
-    if (now - yielded_ > long_slice) demand.note(now);
+    if (now - yielded_ > long_slice && demand.was_away(now)) demand.note(now);
     yielded_ = now;
   } else if (shares_ || now - yielded_ >= between_yields)
     give_away(now);

@@ -381,13 +381,19 @@ Status Engine::Impl::exchange(const ShortRun& run, std::span<const ShortMessage>
   Status s = rounds.begin(run, messages);
   const Clock::time_point begun = Clock::now();
   double longest = others != nullptr ? first_beside : look_every;
-  const auto goes_on = [&] { return s == Status::ok && run.number < end && rounds.open(); };
+  bool fetched = false, moves_runs = false;  // started runs move meanwhile
+  const auto goes_on = [&] { return s == Status::ok && run.number < end && rounds.open() && !rounds.failed(); };
   while (goes_on()) {
-    if (fetch(run.timeout > 0 ? std::min(longest, run.timeout) : longest) > 0) continue;
-    static_cast<void>(turn_all({}));
+    const double most = moves_runs ? 0 : longest;
+    if (fetch(run.timeout > 0 ? std::min(most, run.timeout) : most) > 0) {
+      fetched = true;
+      continue;
+    }
+    moves_runs = turn_all({}, std::exchange(fetched, false));
     if (others != nullptr) longest = others->drive() ? 0 : std::clamp(2 * longest, first_beside, look_every);
     const bool late = run.timeout > 0 && seconds_since(begun) >= run.timeout;
     if (late || seconds_since(listened) >= look_every) {
+      if (late) listen();  // another rank may know the cause
       look_at_limits();
       s = compare(run);
     }

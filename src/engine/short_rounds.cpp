@@ -35,8 +35,13 @@ void ShortRounds::complete(std::uint32_t index, const carrier::Completion& done)
   if (index >= used_ || !transfers_[index].open) return;
   transfers_[index].open = false;
   --open_;
-  if (done.status == Status::ok || status_ != Status::ok) return;
+  if (status_ != Status::ok) return;
+  const ShortMessage& m = transfers_[index].message;
   status_ = done.status;
+  if (done.status == Status::ok && !m.sends && done.bytes != m.bytes)  // signatures of few bits may be equal by chance
+    status_ = fail(Status::incompatible, "rank {} calls differently: it sent {} bytes where this rank expects {}",
+                   m.peer, done.bytes, m.bytes);
+  if (status_ == Status::ok) return;
   std::strncpy(text_.data(), message(), text_.size() - 1);
 }
 

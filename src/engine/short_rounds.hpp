@@ -26,6 +26,7 @@ class ShortRounds {
   void complete(std::uint32_t index, const carrier::Completion& done) noexcept;
 
   bool open() const noexcept { return open_ > 0; }
+  bool failed() const noexcept { return status_ != Status::ok; }
 
   // The first message's that failed, with its text set.
   Status status() const noexcept;

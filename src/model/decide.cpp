@@ -70,7 +70,10 @@ Status decide(Chooser& chooser, const Question& question, ModelChoice* decided, 
   const bool trusted = best.native || q.bytes > longest_short;
   const bool enough = trusted && best.seconds < longest_worthwhile(own.seconds);
   decided->taken = !own.native || enough ? best : own;
-  if (Candidate lines; gain_lines(chooser, q, &lines)) decided->taken = std::move(lines);
+  if (Candidate lines; gain_lines(chooser, q, &lines)) {
+    decided->taken = std::move(lines);
+    return Status::ok;
+  }
   if (!predicts || !own.native || decided->taken.seconds > 0) return Status::ok;
   q.natives = q.contest = false;
   Candidate told;

@@ -3,8 +3,11 @@
 
 #include <array>
 #include <string>
+#include <vector>
 
 #include "engine/binding.hpp"
+#include "engine/tags.hpp"
+#include "forwarding.hpp"
 #include "ranks.hpp"
 #include "schedule/registry.hpp"
 
@@ -93,6 +96,30 @@ TEST(ShortRun, RanksThatCallDifferentlyAreTold) {
       EXPECT_EQ(pass_round(engine, run, &got), Status::incompatible) << message();
     });
   }
+}
+
+// The tags of two lengths may be equal where signatures have few bits.
+TEST(ShortRun, AShorterMessageUnderAnEqualTagIsADifferentCall) {
+  const auto body = [](int rank, engine::Engine& engine) {
+    const engine::Tags tags(engine.carrier().tags());
+    const ShortRun run = next(engine);
+    const auto tag = [&](std::size_t bytes) {
+      return tags.tag(run.number, 0, engine::mix(engine::mix(run.signature, run.number), bytes));
+    };
+    std::size_t longer = 5;
+    while (tag(longer) != tag(4)) ++longer;
+    std::vector<std::byte> memory(longer);
+    const ShortMessage message{1 - rank, rank == 0, memory.data(), rank == 0 ? std::size_t{4} : longer};
+    const Status s = engine.exchange(run, {&message, 1});
+    if (rank == 0) return;
+    EXPECT_EQ(s, Status::incompatible);
+    EXPECT_NE(std::string(stretto::message()).find("it sent 4 bytes where this rank expects"), std::string::npos)
+        << stretto::message();
+  };
+  on_ranks(2, body, [](int, std::unique_ptr<carrier::Carrier> c) -> std::unique_ptr<carrier::Carrier> {
+    return std::make_unique<Refusing>(
+        std::move(c), [] { return false; }, std::uint64_t{1} << 15);
+  });
 }
 
 TEST(ShortRun, ARoundHasAtMostSixteenMessages) {

@@ -77,7 +77,7 @@ class Nodes final : public NodesBackend {
     try {
       if (!made_) s = meet(timeout_of(c.settings.options));
       if (const Shape shape = shape_of(c); s == Status::ok && !d.streams() && is_short(shape))
-        return ShortCall(hosts_, shape).run_as(number, c.send, c.recv, c.settings.options.timeout, ran);
+        return ShortCall(hosts_, shape).run_as(engine_.pass(), c.send, c.recv, c.settings.options.timeout, ran);
       const bool scatters = schedule::family(c.collective) == Collective::reduce_scatter;
       if (s == Status::ok) s = (scatters ? run_reduce_scatter : run_vector)(hosts_, c, d, ran);
     } catch (const std::bad_alloc&) {
