@@ -1,7 +1,10 @@
 #include "base/waiting.hpp"
 
+#include <time.h>
+
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <string>
 #include <thread>
 
@@ -54,20 +57,38 @@ TEST(Waiting, DelaysByAFiftiethAtMostWhereNothingWakesIt) {
 }
 
 // Two checks of more than 0.4 ms: the core was another program's. Time between two waits is the caller's own.
+// Checks come every 0.5 ms. What a thread has found stays its own.
+void expect_sleep(bool sleeps, const std::function<void(Waiting&, double)>& before) {
+  std::thread([&] {
+    Waiting waiting(true);
+    waiting.check_yields();
+    for (int check = 0; check < 4; ++check) {
+      const double now = 100 + 0.5e-3 * check;
+      before(waiting, now);
+      EXPECT_EQ(waiting.next(now), 0);
+    }
+    EXPECT_EQ(waiting.next(100 + 1.6e-3) > 0, sleeps);
+  }).join();
+}
+
 TEST(Waiting, FindsLongAbsencesInChecksThatYield) {
-  for (const bool resumes : {false, true}) {
-    std::thread([resumes] {  // what a thread has found stays its own
-      Waiting waiting(true);
-      waiting.check_yields();
-      for (int check = 0; check < 3; ++check) {
-        const double now = 100 + 0.5e-3 * check;
-        if (resumes) waiting.resume(now);
-        EXPECT_EQ(waiting.next(now), 0);
-      }
-      EXPECT_EQ(waiting.next(100 + 1.1e-3) > 0, !resumes);
-    })
-        .join();
-  }
+  expect_sleep(true, [](Waiting&, double) {});
+}
+
+TEST(Waiting, DoesNotTakeOtherWorkForAnAbsence) {
+  expect_sleep(false, [](Waiting& waiting, double now) { waiting.resume(now); });
+}
+
+TEST(Waiting, DoesNotTakeAnMpiAtWorkForAnAbsence) {
+  const auto ran = [] {
+    timespec t{};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
+  };
+  expect_sleep(false, [&](Waiting&, double) {
+    for (const double begun = ran(); ran() - begun < 0.5e-3;) {
+    }
+  });
 }
 
 TEST(CoreWasTaken, ByALongAbsenceAlone) {
