@@ -62,9 +62,7 @@ class MpiCarrier final : public Carrier {
         size_(size),
         tags_(tags),
         chunk_(chunk),
-        alarms_(std::in_place, comm, size, static_cast<int>(tags - 1)) {
-    if (mpi_yields()) waiting_.check_yields();
-  }
+        alarms_(std::in_place, comm, size, static_cast<int>(tags - 1)) {}
 
   ~MpiCarrier() override {
     int over = 0;
@@ -98,6 +96,7 @@ class MpiCarrier final : public Carrier {
     Status status = look(done, n);
     if (*n > 0) waiting_.reset();
     if (status != Status::ok || *n > 0 || seconds <= 0) return status;
+    if (mpi_yields()) waiting_.check_yields();
     for (LimitedWait wait(seconds, waiting_); !requests_.empty() && *n == 0 && status == Status::ok && wait.next();)
       status = look(done, n);
     if (*n > 0) waiting_.reset();

@@ -3,10 +3,16 @@
 #include <mpi.h>
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstring>
 
 namespace stretto::modules {
+namespace {
+
+std::atomic<bool> yields{false};
+
+}  // namespace
 
 // Open MPI makes this level the process': request the current one.
 MpiVariables::MpiVariables() noexcept {
@@ -43,12 +49,11 @@ bool MpiVariables::read(const char* name, std::uint64_t* value) const noexcept {
   return true;
 }
 
-bool mpi_yields() noexcept {
-  static const bool once = [] {
-    std::uint64_t yields = 0;
-    return MpiVariables().read("mpi_yield_when_idle", &yields) && yields != 0;
-  }();
-  return once;
+bool mpi_yields() noexcept { return yields.load(std::memory_order_relaxed); }
+
+void learn_whether_mpi_yields(const MpiVariables& variables) noexcept {
+  std::uint64_t value = 0;
+  yields.store(variables.read("mpi_yield_when_idle", &value) && value != 0, std::memory_order_relaxed);
 }
 
 }  // namespace stretto::modules

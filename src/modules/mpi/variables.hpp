@@ -20,7 +20,9 @@ class MpiVariables {
   bool open_ = false;
 };
 
-// A test of requests gives the core away if nothing has come, as Open MPI's does where ranks share cores. Asked once.
+// A test of requests gives the core away if nothing has come, as Open MPI's does where ranks share cores. False until
+// learn_whether_mpi_yields(): to ask takes Open MPI 4.1 tens of milliseconds, which ranks of one host do not spend.
 bool mpi_yields() noexcept;
+void learn_whether_mpi_yields(const MpiVariables& variables) noexcept;
 
 }  // namespace stretto::modules

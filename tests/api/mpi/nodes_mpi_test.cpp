@@ -564,7 +564,7 @@ TEST_F(Nodes, UncheckedCallsThatDifferAreAnErrorOnAllRanks) {
   std::vector<float> y(n);
   const auto each = static_cast<std::size_t>(ranks);
   // Counts of most ranks, and of the other.
-  const std::array<std::function<stretto_status(std::size_t, const stretto_options*)>, 6> calls{
+  const std::array<std::function<stretto_status(std::size_t, const stretto_options*)>, 7> calls{
       [&](std::size_t count, const stretto_options* o) {
         return stretto_allreduce(x.data(), y.data(), count, STRETTO_F32, STRETTO_SUM, comm, o);
       },
@@ -583,14 +583,19 @@ TEST_F(Nodes, UncheckedCallsThatDifferAreAnErrorOnAllRanks) {
       [&](std::size_t count, const stretto_options* o) {
         return count == n ? stretto_barrier(comm, o)
                           : stretto_allreduce(x.data(), y.data(), 1, STRETTO_U8, STRETTO_MAX, comm, o);
+      },
+      [&](std::size_t count, const stretto_options* o) {
+        return stretto_allreduce(x.data(), y.data(), count == n ? 20 * few : few, STRETTO_F32, STRETTO_SUM, comm, o);
       }};
   for (std::size_t call = 0; call < calls.size(); ++call)
     for (const int other : {0, ranks - 1}) {  // on a host of its own in some layouts
       SCOPED_TRACE(testing::Message() << call << " on " << other);
       stretto_options o = in_memory();
       o.check = 0;
-      o.timeout = 0.5;
-      int failed = calls[call](rank == other ? n - 60000 : n, &o) != STRETTO_OK ? 1 : 0;
+      o.timeout = call == 6 ? 60 : 0.5;  // a short call and a longer one are told, without a wait
+      const stretto_status status = calls[call](rank == other ? n - 60000 : n, &o);
+      int failed = status != STRETTO_OK ? 1 : 0;
+      EXPECT_TRUE(call != 6 || status != STRETTO_TIMEOUT) << stretto_message();
       // Ranks that only sent to the other host return before it compares.
       if (call == 2) MPI_Allreduce(MPI_IN_PLACE, &failed, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
       EXPECT_EQ(failed, 1);
