@@ -112,8 +112,7 @@ TEST(Worker, SharesValuesThatNobodyWritesAndCopiesOthers) {
   const auto x = wave(0);
   Bench b(Kind::raw);
   std::vector<float> out(n), more(n);
-  Cell in = b.cell(x, out), dst, third;
-  dst.count = third.count = n;
+  Cell in = b.cell(x, out), dst = b.empty(), third = b.empty();
   dst.home = reinterpret_cast<std::byte*>(out.data());
   third.home = reinterpret_cast<std::byte*>(more.data());
   ASSERT_EQ(b.worker.copy(dst, in), Status::ok);
