@@ -44,10 +44,14 @@ def _library():
 def register():
     """Makes the filter known to h5py's HDF5, if it is not yet. UnsupportedError where the filter's library is missing."""
     global _loaded  # noqa: PLW0603  HDF5 keeps pointers into it
-    if not h5py.h5z.filter_avail(FILTER):
+    if h5py.h5z.filter_avail(FILTER):
+        return
+    if hasattr(h5py.h5z, "register_filter"):
         _loaded = ctypes.CDLL(_library())
         _loaded.H5PLget_plugin_info.restype = ctypes.c_void_p
         h5py.h5z.register_filter(_loaded.H5PLget_plugin_info())
+    else:  # h5py 3.7, as in Debian 12: HDF5 looks for the library itself
+        h5py.h5pl.prepend(plugin_path().encode())
 
 
 _loaded = None

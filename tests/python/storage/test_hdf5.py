@@ -210,3 +210,19 @@ def test_datasets_of_both_codings_are_read_and_told_apart(tmp_path):
         assert Stretto.of(file["x"]) == ("abs", 0.05)
     with pytest.raises(stretto.ArgumentError, match="coding is 'packed'"):
         Stretto(abs=0.05, coding="packed")
+
+
+def test_an_h5py_that_registers_no_filter_finds_the_library(tmp_path):
+    program = """
+import sys
+import h5py, numpy as np
+if hasattr(h5py.h5z, "register_filter"):
+    del h5py.h5z.register_filter
+from stretto.storage.hdf5 import Stretto
+x = np.linspace(0, 1, 5000, dtype=np.float32)
+with h5py.File(sys.argv[1], "w") as file:
+    file.create_dataset("x", data=x, **Stretto(abs=1e-3))
+with h5py.File(sys.argv[1]) as file:
+    assert 0 < abs(file["x"][:] - x).max() <= 1e-3
+"""
+    subprocess.run([sys.executable, "-c", program, str(tmp_path / "x.h5")], check=True)
