@@ -46,6 +46,11 @@ class Transport : public node::Exchange {
   // Longest message in bytes that travels to another host as soon as it is sent. 0: no limit, or unknown.
   virtual std::size_t eager_limit() noexcept = 0;
 
+  // A look for messages gives the core away if none has come. To ask takes some MPIs tens of milliseconds, so rank 0
+  // does, and others set its answer.
+  virtual bool yields() noexcept { return false; }
+  virtual void set_yields(bool) noexcept {}
+
   // The ranks' numbers in the program; negative: not of this program. Throws std::bad_alloc.
   virtual std::vector<int> numbers() const = 0;
 

@@ -135,17 +135,19 @@ Status topology_of(const std::vector<Here>& all, topology::Topology* topology) {
 // Facts that rank 0 finds for all, beside the profile.
 struct RankZeroFacts {
   std::size_t eager_limit = 0;
-  bool named = false;  // the user named the profile
+  bool named = false;   // the user named the profile
+  bool yields = false;  // looks for messages give the core away
 };
 
 // The text and the rest of rank 0 on all ranks; where it has a failure to tell, its message is the text.
 Status share(backend::Transport& transport, Status found, const std::string& given, std::string* text,
              RankZeroFacts* rest) noexcept {
-  std::array<std::uint64_t, 3> words{static_cast<std::uint64_t>(found), rest->eager_limit, rest->named ? 1U : 0U};
+  std::array<std::uint64_t, 4> words{static_cast<std::uint64_t>(found), rest->eager_limit, rest->named ? 1U : 0U,
+                                     rest->yields ? 1U : 0U};
   const Status passed = transport.broadcast(words.data(), sizeof words);
   const Status shared = share_text(transport, found == Status::ok ? std::string_view(given) : message(), text);
   if (passed != Status::ok) return passed;
-  *rest = {static_cast<std::size_t>(words[1]), words[2] != 0};
+  *rest = {static_cast<std::size_t>(words[1]), words[2] != 0, words[3] != 0};
   const auto s = static_cast<Status>(words[0]);
   return shared != Status::ok || s == Status::ok ? shared : fail(s, "{}", *text);
 }
@@ -305,9 +307,10 @@ Status find_machine(backend::Transport& transport, model::Carrier carrier, carri
     if (transport.rank() == 0) {
       s = profile_here(transport, &given);
       first.named = secure_getenv("STRETTO_PROFILE") != nullptr;
-      if (between) first.eager_limit = transport.eager_limit();
+      if (between) first.eager_limit = transport.eager_limit(), first.yields = transport.yields();
     }
     s = share(transport, s, given, &text, &first);
+    if (between) transport.set_yields(first.yields);
     model::Profile profile;
     topology::Topology topology;
     std::string of_messages;

@@ -15,7 +15,6 @@ constexpr std::size_t worth_it = 32768;  // below, messages would be too many to
 std::size_t query_eager_limit() noexcept {
   std::uint64_t selected = 0, limit = 0;
   const MpiVariables variables;
-  learn_whether_mpi_yields(variables);
   const bool known = variables.read("pml_ob1_verbose", &selected) && variables.read("btl_tcp_eager_limit", &limit);
   return known && limit >= worth_it + header ? static_cast<std::size_t>(limit - header) : 0;
 }

@@ -16,6 +16,7 @@
 #include "modules/mpi/eager_limit.hpp"
 #include "modules/mpi/limit.hpp"
 #include "modules/mpi/native/native.hpp"
+#include "modules/mpi/variables.hpp"
 
 namespace stretto::modules {
 namespace {
@@ -130,6 +131,8 @@ class MpiTransport final : public backend::Transport {
   }
 
   std::size_t eager_limit() noexcept override { return mpi_eager_limit(); }
+  bool yields() noexcept override { return query_mpi_yields(); }
+  void set_yields(bool yields) noexcept override { set_mpi_yields(yields); }
 
   bool any_thread() const noexcept override {
     int level = MPI_THREAD_SINGLE;

@@ -49,11 +49,15 @@ bool MpiVariables::read(const char* name, std::uint64_t* value) const noexcept {
   return true;
 }
 
-bool mpi_yields() noexcept { return yields.load(std::memory_order_relaxed); }
-
-void learn_whether_mpi_yields(const MpiVariables& variables) noexcept {
-  std::uint64_t value = 0;
-  yields.store(variables.read("mpi_yield_when_idle", &value) && value != 0, std::memory_order_relaxed);
+bool query_mpi_yields() noexcept {
+  static const bool once = [] {
+    std::uint64_t value = 0;
+    return MpiVariables().read("mpi_yield_when_idle", &value) && value != 0;
+  }();
+  return once;
 }
+
+void set_mpi_yields(bool value) noexcept { yields.store(value, std::memory_order_relaxed); }
+bool mpi_yields() noexcept { return yields.load(std::memory_order_relaxed); }
 
 }  // namespace stretto::modules

@@ -20,9 +20,11 @@ class MpiVariables {
   bool open_ = false;
 };
 
-// A test of requests gives the core away if nothing has come, as Open MPI's does where ranks share cores. False until
-// learn_whether_mpi_yields(): to ask takes Open MPI 4.1 tens of milliseconds, which ranks of one host do not spend.
+// A test of requests gives the core away if nothing has come, as Open MPI's does where ranks share cores.
+bool query_mpi_yields() noexcept;
+
+// What the carriers of this process are told; false before.
+void set_mpi_yields(bool yields) noexcept;
 bool mpi_yields() noexcept;
-void learn_whether_mpi_yields(const MpiVariables& variables) noexcept;
 
 }  // namespace stretto::modules
