@@ -4,7 +4,7 @@ import os
 import pathlib
 import subprocess
 
-PROGRAMS = ("hpcc", "lammps", "openmpi-bin", "quantum-espresso", "quantum-espresso-data", "scalapack-mpi-test", "scalapack-test-common")
+PROGRAMS = ("lammps", "openmpi-bin", "quantum-espresso", "quantum-espresso-data", "scalapack-mpi-test", "scalapack-test-common")
 # Dependencies of these that a small system may lack. Fetched even if the system has them.
 LIBRARIES = ("libblas3", "libevent-core-2.1-7", "libevent-pthreads-2.1-7", "libfftw3-double3", "libgfortran5", "libhwloc15", "libibverbs1",
              "libjpeg62-turbo", "libkim-api2", "liblammps0", "liblapack3", "libltdl7", "libmunge2", "libnl-3-200", "libnl-route-3-200", "libnuma1",

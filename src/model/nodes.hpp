@@ -1,5 +1,5 @@
-// Collectives of several hosts with shared memory (src/backend/hosts/nodes.hpp): sums and copies in memory, and between hosts
-// a schedule in each lane, the ranks with one number on every host.
+// Collectives of several hosts with shared memory (src/backend/hosts/nodes.hpp): sums and copies in memory, and between
+// hosts a schedule in each lane, the ranks with one number on every host.
 #pragma once
 
 #include "model/choose.hpp"

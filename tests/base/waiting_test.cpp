@@ -57,7 +57,7 @@ TEST(Waiting, DelaysByAFiftiethAtMostWhereNothingWakesIt) {
 }
 
 // Two checks of more than 0.4 ms: the core was another program's. Time between two waits is the caller's own.
-// Checks come every 0.5 ms. What a thread has found stays its own.
+// Checks come every 0.5 ms. Each case has a thread of its own, since a thread keeps the signs that it has found.
 void expect_sleep(bool sleeps, const std::function<void(Waiting&, double)>& before) {
   std::thread([&] {
     Waiting waiting(true);

@@ -23,7 +23,7 @@ class MpiVariables {
 // A test of requests gives the core away if nothing has come, as Open MPI's does where ranks share cores.
 bool query_mpi_yields() noexcept;
 
-// What the carriers of this process are told; false before.
+// The carriers of this process ask mpi_yields(), which is false before set_mpi_yields().
 void set_mpi_yields(bool yields) noexcept;
 bool mpi_yields() noexcept;
 
