@@ -142,12 +142,14 @@ Status Chooser::Impl::table(const Question& q, bool all_of_them, std::vector<Can
   // The first call of most communicators on one host needs no search.
   std::optional<Search> made;
   const auto search = [&]() -> Search& { return made ? *made : made.emplace(programs, profile, q); };
-  const double whole = native && q.native && q.started && topology.hosts() > 1 ? search().whole_vectors_of_mpi() : 0;
-  const double measured = native ? std::max(own_seconds(), whole) : INFINITY;
+  const bool is_known = native && known_of_mpi(profile.mpi, q, topology.ranks(), topology.hosts()) != nullptr;
+  const double known = is_known ? search().known_seconds_of_mpi() : 0;
+  // Natives of a profile are those of blocking calls.
+  const double measured = native ? std::max(own_seconds(), q.started ? known : 0) : INFINITY;
   const std::optional<double> node_measured = measured_by(Provider::node);
   const bool guessed = native && !q.device && !std::isfinite(measured);
   // The node's guess is a fixed part of the MPI's.
-  const bool too_short = q.contest && q.native && longest_worthwhile(measured) <= 0;
+  const bool too_short = q.contest && q.native && longest_worthwhile(measured, is_known) <= 0;
   const bool natives_alone = (q.natives || too_short) && native && !q.device && !(guessed && node_measured);
   std::vector<Option> options = natives_alone ? std::vector<Option>() : options_for(q, topology, &why);
   // Dense streams gain nothing inside one host.
@@ -155,21 +157,21 @@ Status Chooser::Impl::table(const Question& q, bool all_of_them, std::vector<Can
   const std::vector<Option> dense_options = dense ? ways_of(options, true) : std::vector<Option>();
   if (!q.fixed) options = ways_of(std::move(options), false);
   // If no schedule is worthwhile, a bound of the time is enough.
-  const double enough = q.contest && q.native && !q.node ? longest_unbeaten : -1;
+  const double enough = q.contest && q.native && !q.node && !is_known ? longest_unbeaten : -1;
   if (guessed && !natives_alone)
     native_seconds =
-        std::max(whole, all_of_them ? search().least_of_mpi(options) : search().guess_of_mpi(options, enough));
+        std::max(known, all_of_them ? search().least_of_mpi(options) : search().guess_of_mpi(options, enough));
   const bool unknown = guessed && (natives_alone || native_seconds <= enough);
   native_seconds = std::min(native_seconds, measured);
   const bool beside_mpi = native && q.native;
-  double least = !beside_mpi ? INFINITY : q.contest ? longest_worthwhile(native_seconds) : native_seconds;
+  double least = !beside_mpi ? INFINITY : q.contest ? longest_worthwhile(native_seconds, is_known) : native_seconds;
   const bool wanted = all_of_them || least > 0 || !q.contest;
   if (all_of_them) {
     *all = search().all(options);
   } else if (!options.empty() && wanted) {
     // An MPI has this raw path: it does not undercut the guess of the MPI, unless the MPI is known to take a slower
     // one.
-    const bool beyond_mpis = guessed && beside_mpi && whole == 0 && !search().takes_turns();
+    const bool beyond_mpis = guessed && beside_mpi && !is_known && !search().takes_turns();
     *all = search().cheapest(options, least, beyond_mpis);
   }
   if (!dense_options.empty() && wanted) {

@@ -24,8 +24,11 @@ double seconds_in_memory(const Profile& profile, const Question& q) {
   return profile.device.launch + 2 * static_cast<double>(q.bytes) * profile.copy;
 }
 
-// Also in one host's shared memory, which beats messages, and for exact values beats streams.
-bool natives_suffice(const Question& q, int hosts) noexcept { return is_short(q) || stays_in_memory(q, hosts); }
+// Between hosts the profile's MPI has one schedule for the question, which the model can compare with others.
+bool knows_mpi(const Chooser& chooser, const Question& q) {
+  const topology::Topology& t = chooser.topology();
+  return known_of_mpi(chooser.profile().mpi, q, t.ranks(), t.hosts()) != nullptr;
+}
 
 // Needs no comparison: nothing was measured, and memory takes a part of the MPI's time. This shortens a communicator's
 // first call by a tenth.
@@ -49,7 +52,11 @@ bool gain_lines(const Chooser& chooser, const Question& q, Candidate* lines) {
 
 Status decide(Chooser& chooser, const Question& question, ModelChoice* decided, bool predicts) {
   Question q = on_grid(question);
-  q.natives = natives_suffice(q, chooser.topology().hosts());
+  const bool is_known = knows_mpi(chooser, q);
+  // The predicted gain of a stream is less than a stream of so few values may cost.
+  if (is_known && q.bytes <= longest_short && q.payload < 0) q.payload = static_cast<int>(payload::Kind::raw);
+  // A native collective serves. In one host's shared memory it beats messages, and for exact values streams.
+  q.natives = (is_short(q) && !is_known) || stays_in_memory(q, chooser.topology().hosts());
   q.contest = true;
   Candidate best;
   Candidate& own = decided->own;
@@ -67,8 +74,8 @@ Status decide(Chooser& chooser, const Question& question, ModelChoice* decided, 
     const double part = own.provider == Provider::node ? unmeasured_node(chooser.topology().ranks()) : 1;
     if (q.native) decided->mpi_seconds = own.seconds / part;
   }
-  const bool trusted = best.native || q.bytes > longest_short;
-  const bool enough = trusted && best.seconds < longest_worthwhile(own.seconds);
+  const bool trusted = best.native || q.bytes > longest_short || is_known;
+  const bool enough = trusted && best.seconds < longest_worthwhile(own.seconds, is_known);
   decided->taken = !own.native || enough ? best : own;
   if (Candidate lines; gain_lines(chooser, q, &lines)) {
     decided->taken = std::move(lines);

@@ -9,7 +9,7 @@
 
 namespace stretto::model {
 
-// In bytes: a native collective serves, if possible.
+// In bytes: a native collective serves, if possible, unless the MPI is known to take more rounds than it must.
 inline constexpr std::uint64_t longest_short = 1024;
 
 struct ModelChoice {

@@ -1,13 +1,29 @@
 #include "model/native.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 
 namespace stretto::model {
 
-double longest_worthwhile(double native) noexcept {
-  constexpr double part = 0.75;
-  return std::min(part * native, native - longest_unbeaten);
+double longest_worthwhile(double native, bool known) noexcept {
+  const double part = known ? 0.9 : 0.75, gain = known ? 2e-6 : longest_unbeaten;
+  return std::min(part * native, native - gain);
+}
+
+const schedule::Algorithm* known_of_mpi(std::string_view mpi, const Question& q, int ranks, int hosts) {
+  using schedule::Collective;
+  if (q.device || !q.native || hosts < 2) return nullptr;
+  if (q.started && mpi.starts_with("Open MPI")) {
+    if (q.collective == Collective::allreduce && ranks < 4) return schedule::find(q.collective, "binomial");
+    if (q.collective == Collective::reduce_scatter) return schedule::find(Collective::reduce, "binomial");
+  }
+  const bool recent = mpi.starts_with("MPICH 4") || mpi.starts_with("MPICH 5");
+  const std::uint64_t values = q.bytes / std::max(q.element, 1u);
+  if (recent && !q.started && q.collective == Collective::allreduce && q.bytes > 8 &&
+      values >= std::bit_floor(static_cast<unsigned>(ranks)))
+    return schedule::find(q.collective, "rabenseifner");
+  return nullptr;
 }
 
 std::optional<double> measured_native(const Profile& profile, Provider provider, schedule::Collective collective,

@@ -1,18 +1,29 @@
 #pragma once
 
 #include <optional>
+#include <string_view>
 
 #include "model/choose.hpp"
 #include "model/profile/machine.hpp"
+#include "schedule/registry.hpp"
 #include "topology/topology.hpp"
 
 namespace stretto::model {
 
 // A schedule replaces a native collective below this time: a fraction, and a minimum gain, since predictions are rough.
-// Not positive: never.
-double longest_worthwhile(double native) noexcept;
+// Not positive: never. Both are smaller where the MPI's schedule is known, since links' errors then act on both times.
+double longest_worthwhile(double native, bool known = false) noexcept;
 
-inline constexpr double longest_unbeaten = 20e-6;
+inline constexpr double longest_unbeaten = 20e-6;  // not known
+
+// The schedule that the MPI of this name and version has for the question between hosts, whatever the length; null: it
+// may have several. A measured time of the blocking call counts more.
+//
+//   Open MPI 4 and 5 (coll/libnbc)   iallreduce of fewer than 4 ranks: a binomial tree up and down; ireduce_scatter: a
+//                                    binomial reduce, and a scatter that is left out
+//   MPICH 4 and 5                    allreduce of more than 8 bytes, and a value a rank: Rabenseifner's, in twice the
+//   (coll/mpir/generic.json)         rounds of recursive doubling
+const schedule::Algorithm* known_of_mpi(std::string_view mpi, const Question& question, int ranks, int hosts);
 
 // Interpolates points of these ranks and hosts on logarithmic scales; proportional beyond the last, constant below the
 // first. Empty without points.

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 
+#include "model/native.hpp"
 #include "model/walk/clock.hpp"
 #include "model/walk/system.hpp"
 
@@ -320,15 +321,14 @@ double Search::guess_of_mpi(const std::vector<Option>& options, double enough) {
   return found.empty() ? INFINITY : found.back().seconds;
 }
 
-double Search::whole_vectors_of_mpi() {
-  using schedule::Collective;
-  const Collective c = question_.collective;
-  if (question_.device || !profile_.mpi.starts_with("Open MPI")) return 0;
-  const bool tree = (c == Collective::allreduce && kept_.ranks() < 4) || c == Collective::reduce_scatter;
-  if (!tree) return 0;
-  const Option option{schedule::find(c == Collective::allreduce ? c : Collective::reduce, "binomial"), 0, 0, {}};
-  const Programs* programs = kept_.of(option, 0);
-  return programs ? predict(*programs, {}, stepless_, run_of(question_, *programs, whole(), 0, INFINITY)).seconds : 0;
+double Search::known_seconds_of_mpi() {
+  const schedule::Algorithm* known = known_of_mpi(profile_.mpi, question_, kept_.ranks(), kept_.hosts());
+  if (known == nullptr) return 0;
+  const Programs* programs = kept_.of({known, 0, 0, {}}, 0);
+  if (programs == nullptr) return 0;
+  Run run = run_of(question_, *programs, whole(), 0, INFINITY);
+  run.grain = 0;  // an MPI cuts short vectors as well
+  return predict(*programs, {}, stepless_, run).seconds;
 }
 
 }  // namespace stretto::model

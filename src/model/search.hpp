@@ -55,10 +55,8 @@ class Search {
   // are longer. guess_of_mpi() and least_of_mpi() count such exchanges one after the other.
   bool takes_turns() const noexcept;
 
-  // Least seconds of a started sum that the profile's MPI runs on whole vectors; 0: unknown. Open MPI 4 and 5
-  // (coll/libnbc): iallreduce of fewer than 4 ranks is a binomial tree up and down, ireduce_scatter a binomial reduce
-  // and a scatter, which is not counted.
-  double whole_vectors_of_mpi();
+  // Least seconds of the one schedule that the profile's MPI has for the question (known_of_mpi()); 0: it may have more.
+  double known_seconds_of_mpi();
 
  private:
   struct Line {

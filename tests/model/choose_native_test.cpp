@@ -273,6 +273,38 @@ TEST(Choose, AStartedSumAvoidsWholeVectorsOfTheMpi) {
   EXPECT_FALSE(taken(3, Collective::allreduce, open, true, measured).taken.native);
 }
 
+// MPICH's allreduce beyond 8 bytes: Rabenseifner's, whose rounds are twice those of recursive doubling.
+TEST(Choose, AShortSumAvoidsTheRoundsOfMpich) {
+  const auto taken = [](int ranks, std::uint64_t bytes, const char* mpi, bool started = false, Profile p = profile()) {
+    p.mpi = mpi;
+    Chooser chooser(std::move(p), topology::Topology::regular(ranks, 1));
+    Question q = allreduce(bytes);
+    q.native = true;
+    q.started = started;
+    ModelChoice decided;
+    EXPECT_EQ(decide(chooser, q, &decided), Status::ok) << message();
+    return decided;
+  };
+  for (const char* const recent : {"MPICH 4.2.1", "MPICH 5.0.2"}) {
+    for (const int ranks : {2, 3, 4, 7}) {
+      for (const std::uint64_t bytes : {64u, 1024u, 4096u}) {
+        const ModelChoice sum = taken(ranks, bytes, recent);
+        EXPECT_EQ(sum.taken.provider, Provider::schedules) << ranks << " " << bytes;
+        EXPECT_LT(sum.taken.seconds, 0.9 * sum.mpi_seconds) << ranks << " " << bytes;
+        EXPECT_TRUE(taken(ranks, bytes, recent, true).taken.native) << "started: of other schedules";
+      }
+      EXPECT_TRUE(taken(ranks, 8, recent).taken.native) << ranks;
+    }
+    EXPECT_TRUE(taken(9, 28, recent).taken.native) << "fewer values than ranks";
+    EXPECT_TRUE(taken(2, 1 << 24, recent).taken.native) << "the rounds no longer count";
+  }
+  for (const char* const other : {"Open MPI 5.0.11", "MPICH 3.4", "MPICH 8.1", ""})
+    EXPECT_TRUE(taken(4, 1024, other).taken.native) << other;
+  Profile measured = profile();
+  measured.natives = {{Collective::allreduce, 4, 4, {{8, 1e-6}, {65536, 2e-6}}}};
+  EXPECT_TRUE(taken(4, 1024, "MPICH 5.0.2", false, measured).taken.native);
+}
+
 // Open MPI over TCP: a rendezvous waits behind the data of the other direction.
 TEST(Choose, ExchangesBeyondTheEagerLimitOfAnMpiTakeTurns) {
   const auto decided_by = [](int ranks, Collective collective, std::uint64_t bytes, std::size_t eager_limit) {
