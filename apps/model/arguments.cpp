@@ -137,6 +137,7 @@ model::Profile profile_of(const Arguments& arguments, std::string* from, std::st
     for (model::Span& s : profile.links[static_cast<std::size_t>(topology::Distance::network)])
       s.beta = 8 / (arguments.gigabits * 1e9);
   }
+  if (!arguments.mpi.empty()) profile.mpi = arguments.mpi;
   profile.eager_limit = carrier_of(arguments) == model::Carrier::mpi ? arguments.eager_limit : 0;
   if (arguments.codec_threads < 1 || arguments.codec_threads > 256)
     throw Problem(fmt::format("{} threads of the codec; 1 to 256", arguments.codec_threads));

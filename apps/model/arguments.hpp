@@ -31,6 +31,7 @@ struct Arguments {
   double growth = model::kIndependentGrowth;
   std::string machine;            // empty: the profile that the library would use on this host
   std::string carrier = "mpi";    // or ucx
+  std::string mpi;                // name and version; empty: the profile's
   double gigabits = 0;            // of the network; 0: from the profile
   std::uint64_t eager_limit = 0;  // of the MPI between hosts (model::Profile); 0: none
   int codec_threads = 1;          // of a rank

@@ -10,6 +10,7 @@ import functools
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -20,6 +21,7 @@ from hosts import Hosts, NotPermitted  # noqa: E402
 
 LAUNCH, MPIRUN, MODEL, LIBRARY, PROGRAM = sys.argv[1:6]
 VERSION = subprocess.run([MPIRUN, "--version"], capture_output=True, text=True, check=True).stdout
+NAME = f"{'Open MPI' if 'Open MPI' in VERSION else 'MPICH'} {re.search(r'[0-9]+[.][0-9.]*[0-9]', VERSION)[0]}"
 PLACES = ((1, 2), (1, 3), (3, 1), (2, 2))  # hosts, ranks a host
 BOUND = 1e-3
 CELLS = 20  # collectives and lengths of the program
@@ -71,6 +73,8 @@ def told(collective, nbytes, hosts, slots, machine_file, bound, ratio):
     question = [collective, "-n", hosts * slots, "--per-node", slots, "--bytes", nbytes, "--machine", machine_file]
     if hosts > 1 and "Open MPI" in VERSION:
         question += ["--eager-limit", "64K"]  # that of TCP
+    if hosts > 1:
+        question += ["--mpi", NAME]
     if bound:
         question += ["--bound", f"abs:{bound}", *(["--ratio", ratio] if ratio > 1 else [])]
     choice = ask("choose", *question)["choice"]
