@@ -90,7 +90,7 @@ Status Device::check(int error, const char* what) noexcept {
   if (error == 0) return Status::ok;
   const Status s =
       fail(Status::internal, "device {}, {}: CUDA error {}: {}", number_, what, error, plugin_.error_text(error));
-  if (!lost_) std::strncpy(why_lost_.data(), message(), why_lost_.size() - 1);
+  if (!lost_) copy_message(why_lost_);
   lost_ = true;
   return s;
 }

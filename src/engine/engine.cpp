@@ -49,6 +49,16 @@ void leave_for_ever(std::vector<payload::Buffer> buffers) noexcept {
 }
 
 }  // namespace
+// A copy of message(), which later failures replace.
+class Cause {
+ public:
+  Cause() noexcept { copy_message(text_); }
+  const char* text() const noexcept { return text_.data(); }
+
+ private:
+  std::array<char, sizeof(carrier::Alarm::text)> text_{};
+};
+
 
 struct Engine::Impl {
   explicit Impl(carrier::Carrier& c) : carrier(c), tags(c.tags()) {}
@@ -200,9 +210,7 @@ void Engine::Impl::listen() noexcept {
   while (carrier.hear(&alarm)) {
     told = std::min(told, alarm.from);
     static_cast<void>(fail(alarm.status, "rank {} gave up: {}{}", alarm.rank, alarm.text.data(), own_call(alarm)));
-    std::array<char, sizeof(alarm.text)> text{};
-    std::strncpy(text.data(), message(), text.size() - 1);
-    end_from(alarm.from, alarm.status, text.data());
+    end_from(alarm.from, alarm.status, Cause().text());
   }
 }
 
@@ -225,9 +233,7 @@ void Engine::Impl::compare_calls() noexcept {
     }
     const Status s = run->ended() ? Status::ok : run->compare_calls();
     if (s == Status::ok) continue;
-    std::array<char, sizeof(carrier::Alarm::text)> cause{};
-    std::strncpy(cause.data(), message(), cause.size() - 1);
-    tell(run->sequence(), s, cause.data());
+    tell(run->sequence(), s, Cause().text());
   }
 }
 
@@ -244,10 +250,9 @@ std::size_t Engine::Impl::fetch(double seconds) noexcept {
   std::size_t n = 0;
   if (crossed > 0) seconds = 0;
   if (const Status s = carrier.wait_any(done, &n, seconds); s != Status::ok) {
-    std::array<char, sizeof(carrier::Alarm::text)> cause{};
-    std::strncpy(cause.data(), message(), cause.size() - 1);
+    const Cause cause;
     listen_for_cause();
-    tell(0, s, cause.data());
+    tell(0, s, cause.text());
     return 0;
   }
   const auto fails = [](const carrier::Completion& c) { return c.status == Status::mpi_error; };
@@ -405,11 +410,7 @@ Status Engine::Impl::exchange(const ShortRun& run, std::span<const ShortMessage>
     }
   }
   if (s == Status::ok) s = rounds.status();
-  if (s != Status::ok) {
-    std::array<char, sizeof(carrier::Alarm::text)> cause{};
-    std::strncpy(cause.data(), message(), cause.size() - 1);
-    tell(run.number, s, cause.data());
-  }
+  if (s != Status::ok) tell(run.number, s, Cause().text());
   if (run.number < end) return Status::ok;
   rounds.withdraw();
   return fail(end_status, "{}", why.data());

@@ -1,7 +1,6 @@
 #include "api/operation/operation.hpp"
 
 #include <algorithm>
-#include <cstring>
 
 #include "api/device/placement.hpp"
 #include "api/report.hpp"
@@ -334,7 +333,7 @@ Status Operation::no_memory() noexcept {
   return fail(Status::out_of_memory, std::string_view("no memory to run a collective"));
 }
 
-void Operation::keep_message() noexcept { std::strncpy(message_.data(), message(), message_.size() - 1); }
+void Operation::keep_message() noexcept { copy_message(message_); }
 
 void Operation::finish(Status s) noexcept {
   status_ = s;

@@ -158,7 +158,7 @@ class NcclComm final : public backend::DeviceComm {
   }
 
   void keep_message() noexcept {
-    if (!broken_) std::strncpy(why_.data(), message(), why_.size() - 1);
+    if (!broken_) copy_message(why_);
     broken_ = true;
   }
   Status broken() const noexcept { return fail(Status::internal, std::string_view(why_.data())); }
