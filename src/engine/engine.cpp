@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "base/guarded.hpp"
 #include "base/interrupt.hpp"
 #include "base/retained.hpp"
 #include "base/waiting.hpp"
@@ -48,7 +49,6 @@ void leave_for_ever(std::vector<payload::Buffer> buffers) noexcept {
   retain(std::move(left));
 }
 
-}  // namespace
 // A copy of message(), which later failures replace.
 class Cause {
  public:
@@ -59,6 +59,7 @@ class Cause {
   std::array<char, sizeof(carrier::Alarm::text)> text_{};
 };
 
+}  // namespace
 
 struct Engine::Impl {
   explicit Impl(carrier::Carrier& c) : carrier(c), tags(c.tags()) {}
@@ -145,7 +146,7 @@ Status Engine::Impl::start(const Work& call, Run** started) noexcept {
 }
 
 Status Engine::Impl::begin(const Work& call, std::uint64_t mine, Run** started) noexcept {
-  try {
+  return guarded({"to plan a collective of {} blocks", call.blocks.size()}, [&] {
     std::size_t slot = 0;
     while (slot < runs.size() && runs[slot]->active()) ++slot;
     if (slot == runs.size()) runs.push_back(std::make_unique<Run>());
@@ -156,9 +157,7 @@ Status Engine::Impl::begin(const Work& call, std::uint64_t mine, Run** started) 
     if (s != Status::ok || !run.stranded()) return s;
     run.give_up(run.status(), "", &lost);
     return run.finish(nullptr);
-  } catch (const std::bad_alloc&) {
-    return fail(Status::out_of_memory, "no memory to plan a collective of {} blocks", call.blocks.size());
-  }
+  });
 }
 
 // Ends runs in flight from number `from` on, and prevents later ones.
@@ -313,20 +312,14 @@ bool Engine::Impl::turn_all(Lanes taken, bool fetched) noexcept {
 
 void Engine::Impl::overdue(Run& run) noexcept {
   const std::uint64_t from = run.sequence();
-  try {
-    end_from(from, Status::timeout, run.diagnosis(run.timeout()).c_str());
-  } catch (const std::bad_alloc&) {
+  if (!attempt([&] { end_from(from, Status::timeout, run.diagnosis(run.timeout()).c_str()); }))
     end_from(from, Status::timeout, "a peer is silent (no memory to say which)");
-  }
 }
 
 // Tells other ranks, which would wait in vain.
 void Engine::Impl::interrupt(const Run& run) noexcept {
-  try {
-    tell(run.sequence(), Status::timeout, ("interrupted in " + run.what_runs()).c_str());
-  } catch (const std::bad_alloc&) {
+  if (!attempt([&] { tell(run.sequence(), Status::timeout, ("interrupted in " + run.what_runs()).c_str()); }))
     tell(run.sequence(), Status::timeout, "interrupted");
-  }
 }
 
 void Engine::Impl::look_at_limits() noexcept {
