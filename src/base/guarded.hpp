@@ -1,5 +1,5 @@
-// The standard library throws where memory or threads lack. These functions turn that into values, so that no function
-// below them catches.
+// The standard library throws where memory or threads lack. These functions turn that into values. A function that tells
+// the exception's own text catches by itself.
 #pragma once
 
 #include <concepts>

@@ -143,10 +143,12 @@ Status parse_cached(const std::string& json, Profile* profile) noexcept {
 }
 
 Status load(const std::string& path, Profile* profile) noexcept {
-  return described("a profile cannot be read", [&] {
+  try {
     std::string text;
     return load_text(path, &text, profile);
-  });
+  } catch (const std::exception& e) {
+    return fail(Status::out_of_memory, "profile {} cannot be read: {}", path, e.what());
+  }
 }
 
 Status find_text(const std::string& host, const std::string& library, std::string* json) noexcept {
