@@ -83,6 +83,14 @@ function(stretto_quick_to_build)
   set_source_files_properties(${ARGN} PROPERTIES COMPILE_OPTIONS $<$<CONFIG:Release>:-O1>)
 endfunction()
 
+# stretto_quick_program(TARGET [FAST file...]): a program or its parts, whose time goes into our library, and into arguments and JSON. The files
+# after FAST hold loops of its own, and know neither: the functions of CLI11's headers alone cost a compilation seconds.
+function(stretto_quick_program target)
+  cmake_parse_arguments(arg "" "" "FAST" ${ARGN})
+  target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
+  set_source_files_properties(${arg_FAST} PROPERTIES COMPILE_OPTIONS $<$<CONFIG:Release>:-O3> SKIP_PRECOMPILE_HEADERS ON)
+endfunction()
+
 # stretto_install(TARGET ...): install(TARGETS TARGET ...). The target stretto_installed builds all that is installed, and no test.
 add_custom_target(stretto_installed)
 function(stretto_install target)

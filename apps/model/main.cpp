@@ -5,13 +5,13 @@
 #include <fmt/core.h>
 #include <CLI/CLI.hpp>
 
+#include "answers/explain.hpp"
+#include "answers/overlap.hpp"
+#include "answers/plan.hpp"
+#include "answers/rules.hpp"
+#include "answers/simulate.hpp"
 #include "apps/command_line.hpp"
-#include "explain.hpp"
 #include "help.hpp"
-#include "overlap.hpp"
-#include "plan.hpp"
-#include "rules.hpp"
-#include "simulate.hpp"
 
 namespace stretto::app {
 namespace {

@@ -10,6 +10,8 @@
 #include <span>
 
 #include <fmt/core.h>
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
 
 #include "grid.hpp"
 #include "program.hpp"
@@ -45,14 +47,6 @@ class Vector {
   std::size_t plane_;
   std::vector<double> all_;
 };
-
-// y = x + factor y, and y += factor x.
-void scale_add(std::span<double> y, double factor, std::span<const double> x) {
-  for (std::size_t i = 0; i < y.size(); ++i) y[i] = x[i] + factor * y[i];
-}
-void add_scaled(std::span<double> y, double factor, std::span<const double> x) {
-  for (std::size_t i = 0; i < y.size(); ++i) y[i] += factor * x[i];
-}
 
 class Solver {
  public:

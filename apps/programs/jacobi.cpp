@@ -12,6 +12,8 @@
 #include <optional>
 
 #include <fmt/core.h>
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
 
 #include "bounded_halo.hpp"
 #include "program.hpp"

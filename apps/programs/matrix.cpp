@@ -10,6 +10,8 @@
 #include <vector>
 
 #include <fmt/core.h>
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
 
 #include "grid.hpp"
 #include "halo.hpp"

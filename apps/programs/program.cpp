@@ -7,6 +7,8 @@
 #include <cstdio>
 
 #include <fmt/core.h>
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
 
 #include "apps/mpi_main.hpp"
 

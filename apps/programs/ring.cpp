@@ -8,6 +8,8 @@
 #include <span>
 
 #include <fmt/core.h>
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
 
 #include "program.hpp"
 

@@ -45,4 +45,12 @@ void multiply(const Sparse& matrix, const double* in, double* out) {
   }
 }
 
+void scale_add(std::span<double> y, double factor, std::span<const double> x) {
+  for (std::size_t i = 0; i < y.size(); ++i) y[i] = x[i] + factor * y[i];
+}
+
+void add_scaled(std::span<double> y, double factor, std::span<const double> x) {
+  for (std::size_t i = 0; i < y.size(); ++i) y[i] += factor * x[i];
+}
+
 }  // namespace stretto::programs

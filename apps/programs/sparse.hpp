@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 namespace stretto::programs {
@@ -30,5 +31,11 @@ Sparse make_matrix(const Slab& slab, int stencil);
 
 // out = A in. A row's sum has the order of its columns, so its bits are equal for any number of ranks.
 void multiply(const Sparse& matrix, const double* in, double* out);
+
+// y = x + factor y
+void scale_add(std::span<double> y, double factor, std::span<const double> x);
+
+// y += factor x
+void add_scaled(std::span<double> y, double factor, std::span<const double> x);
 
 }  // namespace stretto::programs

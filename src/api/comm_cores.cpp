@@ -4,11 +4,11 @@
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
-#include <new>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/guarded.hpp"
 #include "base/progress/communication_cores.hpp"
 #include "call/enums.hpp"
 #include "stretto/stretto_nonblocking.h"
@@ -56,21 +56,21 @@ Status ask_comm_cores() noexcept {
   return said ? s : fail(s, "STRETTO_COMM_CORES={}: {}", text, message());
 }
 
-Status use_free_core(std::span<const topology::Cpus> bound, std::size_t rank) noexcept try {
-  std::vector<int> cores;
-  int serving = 0;
-  if (const Status s = topology::free_core(bound, rank, &cores, &serving); s != Status::ok) return s;
-  if (cores.empty())
-    return fail(
-        Status::unsupported,
-        std::string_view("no core is free: ranks that are bound to cores leave none, and those that are not may "
-                         "run on all (--bind-to core)"));
-  const std::lock_guard lock(saying);
-  const Status s = CommunicationCores::mine().use(std::move(cores), serving);
-  said = said || s == Status::ok;
-  return s;
-} catch (const std::bad_alloc&) {
-  return fail(Status::out_of_memory, std::string_view("no memory to find a free core"));
+Status use_free_core(std::span<const topology::Cpus> bound, std::size_t rank) noexcept {
+  return guarded("to find a free core", [&] {
+    std::vector<int> cores;
+    int serving = 0;
+    if (const Status s = topology::free_core(bound, rank, &cores, &serving); s != Status::ok) return s;
+    if (cores.empty())
+      return fail(
+          Status::unsupported,
+          std::string_view("no core is free: ranks that are bound to cores leave none, and those that are not may "
+                           "run on all (--bind-to core)"));
+    const std::lock_guard lock(saying);
+    const Status s = CommunicationCores::mine().use(std::move(cores), serving);
+    said = said || s == Status::ok;
+    return s;
+  });
 }
 
 }  // namespace stretto::api
@@ -80,11 +80,8 @@ extern "C" stretto_status stretto_comm_cores(const int* cores, int n) {
   if (n < 0) return call::to_c(fail(Status::invalid_argument, "{} cores", n));
   if (n > 0 && !cores) return call::to_c(fail(Status::invalid_argument, "cores is NULL, and n is {}", n));
   const std::lock_guard lock(api::saying);
-  try {
-    const Status s = CommunicationCores::mine().use(std::vector<int>(cores, cores + n));
-    api::said = api::said || s == Status::ok;
-    return call::to_c(s);
-  } catch (const std::bad_alloc&) {
-    return call::to_c(fail(Status::out_of_memory, "no memory for a list of {} cores", n));
-  }
+  const Status s = guarded({"for a list of {} cores", n},
+                           [&] { return CommunicationCores::mine().use(std::vector<int>(cores, cores + n)); });
+  api::said = api::said || s == Status::ok;
+  return call::to_c(s);
 }

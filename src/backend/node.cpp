@@ -6,6 +6,7 @@
 #include <new>
 
 #include "backend/buffers.hpp"
+#include "base/guarded.hpp"
 #include "base/progress/communication_cores.hpp"
 #include "base/waiting.hpp"
 #include "call/enums.hpp"
@@ -108,15 +109,15 @@ class Node final : public NodeBackend {
   }
 
   Status begin(const Call& c, std::optional<std::uint64_t> word, bool runs,
-               std::unique_ptr<Meeting>* meeting) noexcept override try {
-    if (!lane_) lane_ = std::make_unique<Lane>(*node_);
-    auto made = std::make_unique<StartedCall>(*lane_, c, word, runs);
-    lane_->started.start(*made);
-    CommunicationCores::mine().wake();
-    *meeting = std::move(made);
-    return Status::ok;
-  } catch (const std::bad_alloc&) {
-    return fail(Status::out_of_memory, "no memory to start a collective in a host's memory");
+               std::unique_ptr<Meeting>* meeting) noexcept override {
+    return guarded("to start a collective in a host's memory", [&] {
+      if (!lane_) lane_ = std::make_unique<Lane>(*node_);
+      auto made = std::make_unique<StartedCall>(*lane_, c, word, runs);
+      lane_->started.start(*made);
+      CommunicationCores::mine().wake();
+      *meeting = std::move(made);
+      return Status::ok;
+    });
   }
 
   std::unique_ptr<PreparedCall> prepare(const Shape& s) noexcept override {

@@ -1,9 +1,8 @@
 #include "backend/schedules.hpp"
 
-#include <new>
-
 #include "backend/buffers.hpp"
 #include "backend/schedule_cache.hpp"
+#include "base/guarded.hpp"
 #include "schedule/registry.hpp"
 
 namespace stretto::backend {
@@ -22,16 +21,14 @@ class Schedules final : public Backend {
   bool starts(const Call&) const noexcept override { return true; }
 
   Status start(const Call& c, const Decision& d, std::unique_ptr<Pending>* pending) noexcept override {
-    try {
+    return guarded("to prepare the collective", [&] {
       engine::Work run;
       if (const Status s = bind(c, d, &run); s != Status::ok) return s;
       auto made = std::make_unique<Running>();
       if (const Status s = engine_.start(run, &made->request); s != Status::ok) return s;
       *pending = std::move(made);
       return Status::ok;
-    } catch (...) {
-      return fail(Status::out_of_memory, std::string_view("no memory to prepare the collective"));
-    }
+    });
   }
 
   // Each run is bound anew: binding costs little beside the engine's work.

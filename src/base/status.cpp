@@ -1,6 +1,7 @@
 #include "base/status.hpp"
 
 #include <array>
+#include <cstring>
 
 #include <fmt/format.h>
 
@@ -31,6 +32,12 @@ const char* name(Status s) noexcept {
 }
 
 const char* message() noexcept { return last.data(); }
+
+void copy_message(std::span<char> text) noexcept {
+  if (text.empty()) return;
+  std::strncpy(text.data(), message(), text.size() - 1);
+  text.back() = 0;
+}
 
 Status fail(Status s, std::string_view text) noexcept {
   last[printable(text, last.data(), last.size() - 1)] = 0;

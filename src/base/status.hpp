@@ -3,6 +3,7 @@
 // limit inside the MPI (modules/mpi/limit.hpp).
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -32,6 +33,9 @@ const char* name(Status s) noexcept;
 
 // This thread's last failure; "" if there was none.
 const char* message() noexcept;
+
+// Keeps message() in `text`, terminated, and cut to fit.
+void copy_message(std::span<char> text) noexcept;
 
 // Stores printable `text` (base/printable.hpp) as this thread's message, and returns `s`.
 Status fail(Status s, std::string_view text) noexcept;

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "base/float_environment.hpp"
+#include "base/guarded.hpp"
 #include "call/enums.hpp"
 #include "call/inputs.hpp"
 
@@ -174,26 +175,22 @@ Status check_own_pair(const Call& c, int rank) {
 }  // namespace
 
 Status check_values(const Call& call, int ranks) noexcept {
-  try {
+  return guarded("to check the arguments", [&] {
     if (call.collective == Collective::barrier) return check_options(call);
     Status s = check_kind(call, ranks);
     if (s == Status::ok) s = check_bound(call);
     if (s == Status::ok) s = check_raw_below(call);
     return s == Status::ok ? check_options(call) : s;
-  } catch (...) {
-    return fail(Status::out_of_memory, std::string_view("no memory to check the arguments"));
-  }
+  });
 }
 
 Status check_buffers(const Call& call, int rank, int ranks) noexcept {
-  try {
+  return guarded("to check the arguments", [&] {
     if (call.collective == Collective::barrier) return Status::ok;
     Status s = check_addresses(call, rank, ranks);
     if (s == Status::ok) s = check_overlap(call, rank);
     return s == Status::ok ? check_own_pair(call, rank) : s;
-  } catch (...) {
-    return fail(Status::out_of_memory, std::string_view("no memory to check the arguments"));
-  }
+  });
 }
 
 }  // namespace stretto::call

@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "base/file.hpp"
+#include "base/guarded.hpp"
 
 namespace stretto::carrier {
 namespace {
@@ -90,7 +91,7 @@ class DirectoryStore final : public Store {
 }  // namespace
 
 Status open_directory_store(std::string_view url, std::unique_ptr<Store>* store) noexcept {
-  try {
+  return guarded("for a store", [&] {
     const std::string_view path = url.substr(std::min(scheme.size(), url.size()));
     if (url.substr(0, scheme.size()) != scheme || path.empty() || path.front() != '/')
       return fail(Status::invalid_argument, "STRETTO_STORE is '{}'; it takes file:///DIRECTORY", url);
@@ -103,9 +104,7 @@ Status open_directory_store(std::string_view url, std::unique_ptr<Store>* store)
                   std::strerror(errno));
     *store = std::make_unique<DirectoryStore>(std::move(directory));
     return Status::ok;
-  } catch (...) {
-    return fail(Status::out_of_memory, std::string_view("no memory for a store"));
-  }
+  });
 }
 
 }  // namespace stretto::carrier

@@ -4,9 +4,9 @@
 #include <chrono>
 #include <cstdlib>
 #include <deque>
-#include <new>
 #include <utility>
 
+#include "base/guarded.hpp"
 #include "base/positive.hpp"
 #include "base/waiting.hpp"
 
@@ -26,14 +26,12 @@ class Paced final : public Carrier {
                     std::uint64_t id) noexcept override {
     const bool outside = peer >= 0 && peer < size() && peer != rank();
     if (!outside || (waiting_.empty() && bytes == 0)) return to_->start_send(peer, tag, data, bytes, id);
-    try {
+    return guarded("to list a message", [&] {
       const Seconds after = std::max(free_, now()) + Seconds(seconds_per_byte_ * double(bytes));
       waiting_.push_back({peer, tag, data, bytes, id, after});
       free_ = after;
       return Status::ok;
-    } catch (const std::bad_alloc&) {
-      return fail(Status::out_of_memory, "no memory to list a message");
-    }
+    });
   }
 
   Status start_recv(int peer, std::uint64_t tag, void* data, std::size_t capacity, std::uint64_t id) noexcept override {
@@ -111,12 +109,10 @@ Status pace(std::unique_ptr<Carrier>* carrier) noexcept {
   double gbit = 0;
   if (!read_positive(text, &gbit))
     return fail(Status::invalid_argument, "{} is '{}', which is no positive number", pace_setting, text);
-  try {
+  return guarded("for a carrier", [&] {
     *carrier = make_paced(std::move(*carrier), gbit);
     return Status::ok;
-  } catch (const std::bad_alloc&) {
-    return fail(Status::out_of_memory, "no memory for a carrier");
-  }
+  });
 }
 
 }  // namespace stretto::carrier

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <thread>
 
+#include "base/guarded.hpp"
 #include "base/interrupt.hpp"
 #include "carrier/rendezvous_text.hpp"
 
@@ -318,11 +319,10 @@ Status meet_in(Store& store, const Participant& me, double seconds, Session* ses
 }
 
 void clean_up(Store& store, const Session& session) noexcept {
-  try {
+  static_cast<void>(attempt([&] {  // nonces tell what is left from fresh keys
     static_cast<void>(store.remove(session.name + "session"));
     static_cast<void>(store.remove(session.name + "go/" + session.id));
-  } catch (...) {  // nonces tell the rest from fresh keys
-  }
+  }));
 }
 
 }  // namespace stretto::carrier

@@ -8,6 +8,8 @@
 #include <mutex>
 #include <utility>
 
+#include "base/guarded.hpp"
+
 namespace stretto::carrier {
 namespace {
 
@@ -188,15 +190,13 @@ class ThreadCarrier final : public Carrier {
   Status begin(const Queue& queue) noexcept {
     Mailbox& mine = group_->box(rank_);
     bool room = false;
-    try {
+    const Status s = guarded("to queue a message", [&] {
       make_room(mine);
       room = true;
       queue();
-      return Status::ok;
-    } catch (const std::bad_alloc&) {
-      if (room) give_room_back(mine);
-      return fail(Status::out_of_memory, "no memory to queue a message");
-    }
+    });
+    if (s != Status::ok && room) give_room_back(mine);
+    return s;
   }
 
   // True: `side`, from rank `from` to rank `to`, has found its other side.

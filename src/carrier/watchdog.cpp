@@ -12,6 +12,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/guarded.hpp"
+
 namespace stretto::carrier {
 namespace {
 
@@ -126,11 +128,7 @@ void Watchdog::set_late(LateHandler late) {
 }
 
 void Watchdog::join() noexcept {
-  try {
-    Watchdogs::mine().add(this);
-    joined_ = true;
-  } catch (...) {  // no thread or memory: the next call tries again
-  }
+  joined_ = attempt([&] { Watchdogs::mine().add(this); });  // else the next call tries again
 }
 
 // An unchanged number: call and limit belong together.

@@ -1,8 +1,8 @@
 #include "device/device.hpp"
 
 #include <algorithm>
-#include <cstring>
-#include <new>
+
+#include "base/guarded.hpp"
 
 namespace stretto::device {
 namespace {
@@ -13,7 +13,7 @@ using codec::cuda::Result;
 constexpr std::size_t results_at_once = 256;
 constexpr u32 pending = ~u32{0};
 
-Status no_memory() noexcept { return fail(Status::out_of_memory, "no memory to use a device"); }
+constexpr Purpose to_use("to use a device");
 
 }  // namespace
 
@@ -34,15 +34,13 @@ Device::Device(const Plugin& plugin, int number)
 }
 
 Status Device::open(const Plugin& plugin, int number, std::unique_ptr<Device>* made) noexcept {
-  try {
+  return guarded(to_use, [&] {
     std::unique_ptr<Device> device(new Device(plugin, number));
     const Visit visit(*device);
     if (const Status s = device->make(); s != Status::ok) return s;
     *made = std::move(device);
     return Status::ok;
-  } catch (const std::bad_alloc&) {
-    return no_memory();
-  }
+  });
 }
 
 Status Device::make() noexcept {
@@ -90,7 +88,7 @@ Status Device::check(int error, const char* what) noexcept {
   if (error == 0) return Status::ok;
   const Status s =
       fail(Status::internal, "device {}, {}: CUDA error {}: {}", number_, what, error, plugin_.error_text(error));
-  if (!lost_) std::strncpy(why_lost_.data(), message(), why_lost_.size() - 1);
+  if (!lost_) copy_message(why_lost_);
   lost_ = true;
   return s;
 }
@@ -212,12 +210,7 @@ bool Device::idle() const noexcept {
 
 Status Device::keep(payload::Buffer buffer, const LanePositions& until) noexcept {
   if (!buffer || passed(until)) return Status::ok;
-  try {
-    kept_.push_back({until, std::move(buffer)});
-    return Status::ok;
-  } catch (const std::bad_alloc&) {
-    return no_memory();
-  }
+  return guarded(to_use, [&] { kept_.push_back({until, std::move(buffer)}); });
 }
 
 Status Device::poll() noexcept {
@@ -286,12 +279,11 @@ Status Device::take_result(Result** result) noexcept {
   if (results_.empty()) {
     payload::Buffer chunk;
     if (const Status s = pinned_.take(results_at_once * sizeof(Result), &chunk); s != Status::ok) return s;
-    try {
+    const Status s = guarded(to_use, [&] {
       results_.reserve((result_chunks_.size() + 1) * results_at_once);
       result_chunks_.push_back(chunk);
-    } catch (const std::bad_alloc&) {
-      return no_memory();
-    }
+    });
+    if (s != Status::ok) return s;
     for (std::size_t i = 0; i < results_at_once; ++i) results_.push_back(reinterpret_cast<Result*>(chunk.data()) + i);
   }
   *result = results_.back();
@@ -308,11 +300,10 @@ Status Device::launch(std::size_t index, codec::cuda::Arguments* a, const payloa
   Result* result = nullptr;
   if (s == Status::ok) s = take_result(&result);
   if (s != Status::ok) return s;
-  try {
-    lane.operations.push_back({result, out, owner, unit, lane.marked + 1});
-  } catch (const std::bad_alloc&) {
+  s = guarded(to_use, [&] { lane.operations.push_back({result, out, owner, unit, lane.marked + 1}); });
+  if (s != Status::ok) {
     results_.push_back(result);
-    return no_memory();
+    return s;
   }
   if (out) out.set_content(payload::Buffer::unknown);
   result->outcome = pending;

@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "base/guarded.hpp"
+
 namespace stretto::device {
 namespace {
 
@@ -72,14 +74,12 @@ PluginSearch search() {
 
 Status find_plugin(const Plugin** plugin) noexcept {
   *plugin = nullptr;
-  try {
+  return guarded("to look for the CUDA plugin", [&] {
     static const PluginSearch found = search();
     if (!found.plugin) return fail(Status::unsupported, found.problem);
     *plugin = found.plugin;
     return Status::ok;
-  } catch (...) {
-    return fail(Status::out_of_memory, "no memory to look for the CUDA plugin");
-  }
+  });
 }
 
 bool may_be_addressed() noexcept {

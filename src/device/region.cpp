@@ -2,7 +2,8 @@
 
 #include <algorithm>
 #include <functional>
-#include <new>
+
+#include "base/guarded.hpp"
 
 namespace stretto::device {
 namespace {
@@ -41,11 +42,8 @@ void Region::free_all() noexcept {
 }
 
 Status Region::add(std::size_t bytes) noexcept {
-  try {
-    pieces_.reserve(pieces_.size() + 1);
-  } catch (const std::bad_alloc&) {
+  if (!attempt([&] { pieces_.reserve(pieces_.size() + 1); }))
     return fail(Status::out_of_memory, "no memory to keep {} memory", what_);
-  }
   void* data = nullptr;
   if (const int e = plugin_.allocate(kind_, bytes, &data))
     return fail(e == memory_allocation ? Status::out_of_memory : Status::internal,
@@ -61,11 +59,7 @@ std::byte* Region::share(const void* p) noexcept {
   const std::less<> before;
   for (Piece& piece : pieces_) {
     if (before(at, piece.data) || !before(at, piece.data + piece.bytes)) continue;
-    try {
-      retired_.reserve(retired_.size() + pieces_.size());
-    } catch (const std::bad_alloc&) {
-      return nullptr;
-    }
+    if (!attempt([&] { retired_.reserve(retired_.size() + pieces_.size()); })) return nullptr;
     piece.shared = true;
     return piece.data;
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "base/guarded.hpp"
 #include "schedule/names.hpp"
 
 namespace stretto::engine {
@@ -134,11 +135,7 @@ Status bind(const schedule::Schedule& schedule, payload::Type type, const Argume
             std::vector<Block>* blocks) noexcept {
   const std::size_t size = payload::size_of(type);
   if (size == 0) return fail(Status::invalid_argument, "{} is no element type", static_cast<int>(type));
-  try {
-    return fill(schedule, size, arguments, blocks);
-  } catch (const std::bad_alloc&) {
-    return fail(Status::out_of_memory, "no memory for {} blocks", schedule.blocks);
-  }
+  return guarded({"for {} blocks", schedule.blocks}, [&] { return fill(schedule, size, arguments, blocks); });
 }
 
 }  // namespace stretto::engine

@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "base/guarded.hpp"
 #include "base/interrupt.hpp"
 #include "base/retained.hpp"
 #include "base/waiting.hpp"
@@ -47,6 +48,16 @@ void leave_for_ever(std::vector<payload::Buffer> buffers) noexcept {
   left->buffers = std::move(buffers);
   retain(std::move(left));
 }
+
+// A copy of message(), which later failures replace.
+class Cause {
+ public:
+  Cause() noexcept { copy_message(text_); }
+  const char* text() const noexcept { return text_.data(); }
+
+ private:
+  std::array<char, sizeof(carrier::Alarm::text)> text_{};
+};
 
 }  // namespace
 
@@ -135,7 +146,7 @@ Status Engine::Impl::start(const Work& call, Run** started) noexcept {
 }
 
 Status Engine::Impl::begin(const Work& call, std::uint64_t mine, Run** started) noexcept {
-  try {
+  return guarded({"to plan a collective of {} blocks", call.blocks.size()}, [&] {
     std::size_t slot = 0;
     while (slot < runs.size() && runs[slot]->active()) ++slot;
     if (slot == runs.size()) runs.push_back(std::make_unique<Run>());
@@ -146,9 +157,7 @@ Status Engine::Impl::begin(const Work& call, std::uint64_t mine, Run** started) 
     if (s != Status::ok || !run.stranded()) return s;
     run.give_up(run.status(), "", &lost);
     return run.finish(nullptr);
-  } catch (const std::bad_alloc&) {
-    return fail(Status::out_of_memory, "no memory to plan a collective of {} blocks", call.blocks.size());
-  }
+  });
 }
 
 // Ends runs in flight from number `from` on, and prevents later ones.
@@ -200,9 +209,7 @@ void Engine::Impl::listen() noexcept {
   while (carrier.hear(&alarm)) {
     told = std::min(told, alarm.from);
     static_cast<void>(fail(alarm.status, "rank {} gave up: {}{}", alarm.rank, alarm.text.data(), own_call(alarm)));
-    std::array<char, sizeof(alarm.text)> text{};
-    std::strncpy(text.data(), message(), text.size() - 1);
-    end_from(alarm.from, alarm.status, text.data());
+    end_from(alarm.from, alarm.status, Cause().text());
   }
 }
 
@@ -225,9 +232,7 @@ void Engine::Impl::compare_calls() noexcept {
     }
     const Status s = run->ended() ? Status::ok : run->compare_calls();
     if (s == Status::ok) continue;
-    std::array<char, sizeof(carrier::Alarm::text)> cause{};
-    std::strncpy(cause.data(), message(), cause.size() - 1);
-    tell(run->sequence(), s, cause.data());
+    tell(run->sequence(), s, Cause().text());
   }
 }
 
@@ -244,10 +249,9 @@ std::size_t Engine::Impl::fetch(double seconds) noexcept {
   std::size_t n = 0;
   if (crossed > 0) seconds = 0;
   if (const Status s = carrier.wait_any(done, &n, seconds); s != Status::ok) {
-    std::array<char, sizeof(carrier::Alarm::text)> cause{};
-    std::strncpy(cause.data(), message(), cause.size() - 1);
+    const Cause cause;
     listen_for_cause();
-    tell(0, s, cause.data());
+    tell(0, s, cause.text());
     return 0;
   }
   const auto fails = [](const carrier::Completion& c) { return c.status == Status::mpi_error; };
@@ -308,20 +312,14 @@ bool Engine::Impl::turn_all(Lanes taken, bool fetched) noexcept {
 
 void Engine::Impl::overdue(Run& run) noexcept {
   const std::uint64_t from = run.sequence();
-  try {
-    end_from(from, Status::timeout, run.diagnosis(run.timeout()).c_str());
-  } catch (const std::bad_alloc&) {
+  if (!attempt([&] { end_from(from, Status::timeout, run.diagnosis(run.timeout()).c_str()); }))
     end_from(from, Status::timeout, "a peer is silent (no memory to say which)");
-  }
 }
 
 // Tells other ranks, which would wait in vain.
 void Engine::Impl::interrupt(const Run& run) noexcept {
-  try {
-    tell(run.sequence(), Status::timeout, ("interrupted in " + run.what_runs()).c_str());
-  } catch (const std::bad_alloc&) {
+  if (!attempt([&] { tell(run.sequence(), Status::timeout, ("interrupted in " + run.what_runs()).c_str()); }))
     tell(run.sequence(), Status::timeout, "interrupted");
-  }
 }
 
 void Engine::Impl::look_at_limits() noexcept {
@@ -405,11 +403,7 @@ Status Engine::Impl::exchange(const ShortRun& run, std::span<const ShortMessage>
     }
   }
   if (s == Status::ok) s = rounds.status();
-  if (s != Status::ok) {
-    std::array<char, sizeof(carrier::Alarm::text)> cause{};
-    std::strncpy(cause.data(), message(), cause.size() - 1);
-    tell(run.number, s, cause.data());
-  }
+  if (s != Status::ok) tell(run.number, s, Cause().text());
   if (run.number < end) return Status::ok;
   rounds.withdraw();
   return fail(end_status, "{}", why.data());

@@ -1,8 +1,8 @@
 #include "engine/run.hpp"
 
 #include <algorithm>
-#include <new>
 
+#include "base/guarded.hpp"
 #include "engine/device/staged.hpp"
 #include "schedule/names.hpp"
 
@@ -45,12 +45,8 @@ Status Run::begin(const Work& call, carrier::Carrier& carrier, payload::Pool& po
   state_.failure.clear();
   state_.raw_bytes = state_.bytes_sent = state_.messages = 0;
   wait_seconds_ = 0;
-  Status s = Status::ok;
-  try {
-    s = prepare(call, carrier, parallel, slot, sequence);
-  } catch (const std::bad_alloc&) {
-    s = fail(Status::out_of_memory, "no memory to plan a collective of {} blocks", call.blocks.size());
-  }
+  const Status s = guarded({"to plan a collective of {} blocks", call.blocks.size()},
+                           [&] { return prepare(call, carrier, parallel, slot, sequence); });
   active_ = s == Status::ok;
   if (!active_) end();
   return s;

@@ -1,7 +1,5 @@
 #include "engine/short_rounds.hpp"
 
-#include <cstring>
-#include <new>
 #include <string>
 
 #include <fmt/format.h>
@@ -42,7 +40,7 @@ void ShortRounds::complete(std::uint32_t index, const carrier::Completion& done)
     status_ = fail(Status::incompatible, "rank {} calls differently: it sent {} bytes where this rank expects {}",
                    m.peer, done.bytes, m.bytes);
   if (status_ == Status::ok) return;
-  std::strncpy(text_.data(), message(), text_.size() - 1);
+  copy_message(text_);
 }
 
 Status ShortRounds::status() const noexcept {

@@ -242,7 +242,7 @@ Status Chooser::Impl::table(const Question& q, bool all_of_them, std::vector<Can
 bool Chooser::Impl::by_lines(const Question& q, Candidate* found) const {
   if (!lane || !go_by_lines(q) || lane->choose(between_hosts_by_lines(q, topology), found) != Status::ok) return false;
   *found = through_memory(*found, q, machine_of(profile, q.element, 1), topology);
-  found->piece = most_in_lines;
+  found->piece = schedule::longest_short_call;
   return true;
 }
 

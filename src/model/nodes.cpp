@@ -73,8 +73,8 @@ bool gains_by_lines(schedule::Collective collective, std::uint64_t bytes) noexce
   constexpr std::uint64_t least_broadcast = 512;
   switch (collective) {
     case schedule::Collective::allreduce:
-    case schedule::Collective::reduce: return bytes > 0 && bytes <= most_in_lines;
-    case schedule::Collective::bcast: return bytes >= least_broadcast && bytes <= most_in_lines;
+    case schedule::Collective::reduce: return bytes > 0 && bytes <= schedule::longest_short_call;
+    case schedule::Collective::bcast: return bytes >= least_broadcast && bytes <= schedule::longest_short_call;
     default: return false;
   }
 }

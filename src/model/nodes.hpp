@@ -17,10 +17,6 @@ std::uint64_t piece_of(schedule::Collective collective, std::uint64_t bytes,
 // Bytes of the vector from which memory was measured to gain (docs/node.md); the largest number where it does not.
 std::uint64_t least_in_memory(schedule::Collective collective) noexcept;
 
-// Bytes of the longest call that can go by lines of memory, and by one message a round between hosts
-// (backend/hosts/hosts_short.hpp).
-inline constexpr std::uint64_t most_in_lines = 4096;
-
 // Exact calls that were measured to gain by lines (docs/node.md).
 bool gains_by_lines(schedule::Collective collective, std::uint64_t bytes) noexcept;
 

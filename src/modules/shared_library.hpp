@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/guarded.hpp"
 #include "base/status.hpp"
 
 namespace stretto::modules {
@@ -50,7 +51,7 @@ Status find_once(Status (*find)(Table*), const Table** table) noexcept {
   static std::mutex mutex;
   static Table found;
   static bool there = false;
-  try {
+  return guarded("to load a library", [&] {
     const std::lock_guard lock(mutex);
     if (!there) {
       if (const Status s = find(&found); s != Status::ok) return s;
@@ -58,9 +59,7 @@ Status find_once(Status (*find)(Table*), const Table** table) noexcept {
     }
     *table = &found;
     return Status::ok;
-  } catch (...) {
-    return fail(Status::out_of_memory, std::string_view("no memory to load a library"));
-  }
+  });
 }
 
 }  // namespace stretto::modules

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/float_environment.hpp"
+#include "base/guarded.hpp"
 #include "call/enums.hpp"
 #include "call/inputs.hpp"
 #include "call/schedule_names.hpp"
@@ -90,7 +91,7 @@ Decision Selector::decide(const Call& call, Support support) noexcept {
   d.ratio = streams ? usual_ratio : 1;
   d.shrinks = {usual_ratio, 0};  // a forced payload takes no sample, so the gain of dense streams is unknown
   if (open_counts || !fit_to_choose(call, ranks_)) return d;
-  try {
+  d.known = attempt([&] {
     const std::size_t bytes = vector_bytes(call, ranks_);
     if (streams && o.payload == STRETTO_PAYLOAD_AUTO && !multi) {
       const auto may_stream = [&](const Shrinks& ratios) {
@@ -111,9 +112,7 @@ Decision Selector::decide(const Call& call, Support support) noexcept {
     }
     d.made = !needs.values();
     if (d.made) choose(call, bytes, {streams}, support, &d);
-  } catch (...) {
-    d.known = false;
-  }
+  });
   return d;
 }
 
@@ -146,7 +145,7 @@ void Selector::choose(const Call& call, std::size_t bytes, Streaming streaming, 
 
 Status Selector::complete(const Call& call, const Agreement& agreed, Support support, Decision* d) noexcept {
   const FloatEnvironment environment;
-  try {
+  return guarded("to choose how the collective runs", [&] {
     const bool multi = call.collective == Collective::allreduce_multi;
     if (reduces(call.collective)) d->inputs = multi ? agreed.contributions : static_cast<std::uint64_t>(ranks_);
     if (d->inputs == 0)
@@ -169,9 +168,7 @@ Status Selector::complete(const Call& call, const Agreement& agreed, Support sup
     d->made = true;
     suit_counts(call, bytes, &d->choice);
     return settle(call, agreed, support, bytes, d);
-  } catch (...) {
-    return fail(Status::out_of_memory, std::string_view("no memory to choose how the collective runs"));
-  }
+  });
 }
 
 Status Selector::settle(const Call& call, const Agreement& agreed, Support support, std::size_t bytes, Decision* d) {

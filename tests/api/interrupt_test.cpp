@@ -11,7 +11,7 @@ namespace {
 
 int says_yes(void*) { return 1; }
 
-int counts(void* context) {
+int count_question(void* context) {
   ++*static_cast<std::atomic<int>*>(context);
   return 0;
 }
@@ -46,7 +46,7 @@ TEST(Interrupt, AnAnswerOfZeroLetsTheWaitGoOn) {
   on_ranks(2, [&](stretto_comm comm, int rank, int) {
     double x = 1, y = 0;
     if (rank == 0) {
-      ASSERT_STRETTO_OK(stretto_interrupt_by(&counts, &asked));
+      ASSERT_STRETTO_OK(stretto_interrupt_by(&count_question, &asked));
     } else {
       while (asked < 2) std::this_thread::yield();  // it waits meanwhile
     }

@@ -12,14 +12,14 @@ using namespace api_test;
 
 namespace {
 
-double sum_of_ranks(int ranks, std::size_t i) {
+double expected_sum(int ranks, std::size_t i) {
   double s = 0;
   for (int r = 0; r < ranks; ++r) s += sample(r, i);
   return s;
 }
 
 void expect_sum(const std::vector<double>& y, int ranks) {
-  for (std::size_t i = 0; i < y.size(); ++i) ASSERT_EQ(y[i], sum_of_ranks(ranks, i)) << i;
+  for (std::size_t i = 0; i < y.size(); ++i) ASSERT_EQ(y[i], expected_sum(ranks, i)) << i;
 }
 
 }  // namespace
@@ -93,7 +93,7 @@ TEST(Requests, EveryCollectiveHasItsForm) {
     std::vector<double> y(n), all(n * p), expected_all;
     for (int r = 0; r < ranks; ++r)
       for (std::size_t i = 0; i < n; ++i) expected_all.push_back(sample(r, i));
-    const auto slice = [&](std::size_t i) { return sum_of_ranks(ranks, static_cast<std::size_t>(rank) * n + i); };
+    const auto slice = [&](std::size_t i) { return expected_sum(ranks, static_cast<std::size_t>(rank) * n + i); };
     stretto_request r = nullptr;
 
     finish(stretto_iallreduce_multi(one, 1, y.data(), n, STRETTO_F64, STRETTO_SUM, comm, nullptr, &r), r);

@@ -7,7 +7,7 @@
 namespace stretto::measure {
 namespace {
 
-constexpr int kPasses = 3;
+constexpr int kSweepPasses = 3;
 
 // Two ranks and their placement.
 struct Pair {
@@ -99,7 +99,7 @@ void sweep(const Job& job, const Pair& pair, const std::vector<std::size_t>& siz
   for (const Buffers buffers : kinds) {
     // Several passes over the sizes, so that a short disturbance affects only one of them.
     std::vector<std::vector<Timing>> all(sizes.size());
-    for (int pass = 0; pass < kPasses; ++pass) {
+    for (int pass = 0; pass < kSweepPasses; ++pass) {
       for (std::size_t i = 0; i < sizes.size(); ++i) {
         Timing t;
         ranks.while_quiet(active, [&] { t = pingpong->measure(sizes[i], buffers, budget); });
@@ -176,8 +176,8 @@ void pingpong(const Job& job) {
   constexpr Buffers kinds[] = {Buffers::reused, Buffers::rotated};
   const auto all = pairs(job);
   const auto grid = sizes(job.largest, job.quick ? job.largest : 64);
-  job.report.begin(Part::pingpong, static_cast<int>(all.size() * grid.size() * std::size(kinds)) * kPasses);
-  for (const Pair& pair : all) sweep(job, pair, grid, kinds, {job.seconds(0.12) / kPasses, 3, 20000});
+  job.report.begin(Part::pingpong, static_cast<int>(all.size() * grid.size() * std::size(kinds)) * kSweepPasses);
+  for (const Pair& pair : all) sweep(job, pair, grid, kinds, {job.seconds(0.12) / kSweepPasses, 3, 20000});
 }
 
 void links(const Job& job) {
@@ -185,9 +185,9 @@ void links(const Job& job) {
   const auto all = pairs(job);
   const auto grid = sizes(std::size_t{16} << 20, job.quick ? std::size_t{1} << 30 : 512);
   const bool crowded = job.ranks.hosts > 1 && job.ranks.of_host(0).size() > 1 && job.ranks.of_host(1).size() > 1;
-  job.report.begin(Part::links, static_cast<int>(all.size() * (kPasses * grid.size() + 1)) + (crowded ? 1 : 0));
+  job.report.begin(Part::links, static_cast<int>(all.size() * (kSweepPasses * grid.size() + 1)) + (crowded ? 1 : 0));
   for (const Pair& pair : all) {
-    sweep(job, pair, grid, kinds, {job.seconds(0.12) / kPasses, 3, 4000});
+    sweep(job, pair, grid, kinds, {job.seconds(0.12) / kSweepPasses, 3, 4000});
     duplex(job, pair);
   }
   if (crowded) concurrent(job);

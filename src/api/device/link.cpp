@@ -14,6 +14,7 @@
 #include "api/device/native.hpp"
 #include "api/device/placement.hpp"
 #include "api/operation/exchanges.hpp"
+#include "base/guarded.hpp"
 #include "call/enums.hpp"
 #include "call/schedule_names.hpp"
 #include "carrier/paced.hpp"
@@ -214,11 +215,7 @@ class LinkMaker {
 
 Status link_devices(stretto_comm_s& comm, double timeout) noexcept {
   if (comm.device_link.made || comm.size == 1) return Status::ok;
-  try {
-    return LinkMaker(comm, timeout).run();
-  } catch (...) {
-    return fail(Status::out_of_memory, std::string_view("no memory to let devices exchange messages"));
-  }
+  return guarded("to let devices exchange messages", [&] { return LinkMaker(comm, timeout).run(); });
 }
 
 namespace {

@@ -2,6 +2,7 @@
 
 #include <new>
 
+#include "base/guarded.hpp"
 #include "call/inputs.hpp"
 #include "device/loader.hpp"
 #include "device/memory_kind.hpp"
@@ -134,7 +135,7 @@ bool are_together(stretto_comm_s& comm, const void* send, const void* recv) noex
 }
 
 Status place(stretto_comm_s& comm, Call* call) noexcept {
-  try {
+  return guarded("to place a call", [&] {
     const device::Plugin* plugin = nullptr;
     if (const Status s = device::find_plugin(&plugin); s != Status::ok) return call->stream ? s : Status::ok;
     Buffers buffers(*plugin);
@@ -146,9 +147,7 @@ Status place(stretto_comm_s& comm, Call* call) noexcept {
     s = use(comm, *plugin, buffers.where().device);
     if (s == Status::ok) call->device = comm.device.get();
     return s;
-  } catch (const std::bad_alloc&) {
-    return fail(Status::out_of_memory, std::string_view("no memory to place a call"));
-  }
+  });
 }
 
 }  // namespace stretto::api

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "api/device/placement.hpp"
+#include "base/guarded.hpp"
 #include "call/check.hpp"
 #include "select/forced.hpp"
 
@@ -39,16 +40,17 @@ Status read(stretto_comm_s& comm, const stretto_options* options, const stretto_
 
 Status form(stretto_comm_s& comm, const stretto_options* options, const stretto_call& record, Call* call,
             select::Decision* decision) noexcept {
-  try {
+  bool done = false;
+  const Status formed = guarded("for the arguments", [&] {
     const Status s = read(comm, options, record, call);
     const std::string why = s == Status::ok ? "" : message();
     // Also after a failure: this rank must take part in whatever the others exchange.
     *decision = comm.selector.decide(*call, comm.backends.serve(*call));
+    done = true;
     return s == Status::ok ? s : fail(s, "{}", why);
-  } catch (...) {
-    decision->known = false;
-    return fail(Status::out_of_memory, std::string_view("no memory for the arguments"));
-  }
+  });
+  if (!done) decision->known = false;
+  return formed;
 }
 
 }  // namespace stretto::api

@@ -1,10 +1,10 @@
 #include "api/operation/operation.hpp"
 
 #include <algorithm>
-#include <cstring>
 
 #include "api/device/placement.hpp"
 #include "api/report.hpp"
+#include "base/guarded.hpp"
 #include "base/progress/communication_cores.hpp"
 #include "call/enums.hpp"
 
@@ -42,11 +42,12 @@ void Operation::start(Call&& call, select::Decision&& decision, Status own, bool
   const bool later = call_.nonblocking && driven && !meets && exchanges && own == Status::ok && comm_.size > 1;
   if (!later) exchanges_.sign(comm_, call_, decision_.needs, own);
   if (own != Status::ok) keep_message();
-  try {
+  const Status listed = guarded("to start a collective", [&] {
     comm_.live.push_back(this);
     comm_.count_live();
-  } catch (...) {
-    lose(fail(Status::out_of_memory, std::string_view("no memory to start a collective")));
+  });
+  if (listed != Status::ok) {
+    lose(listed);
     return;
   }
   // Ranks may have different splits: the steps are equal, only their cores differ.
@@ -334,7 +335,7 @@ Status Operation::no_memory() noexcept {
   return fail(Status::out_of_memory, std::string_view("no memory to run a collective"));
 }
 
-void Operation::keep_message() noexcept { std::strncpy(message_.data(), message(), message_.size() - 1); }
+void Operation::keep_message() noexcept { copy_message(message_); }
 
 void Operation::finish(Status s) noexcept {
   status_ = s;

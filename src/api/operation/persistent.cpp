@@ -1,9 +1,9 @@
 // Each record is read once and runs at each start.
-#include <cstring>
 #include <new>
 
 #include "api/operation/form.hpp"
 #include "api/operation/operation.hpp"
+#include "base/guarded.hpp"
 #include "base/progress/communication_cores.hpp"
 #include "call/enums.hpp"
 #include "stretto/stretto_persistent.h"
@@ -21,13 +21,11 @@ stretto_status prepare(stretto_comm comm, const stretto_options* options, strett
   auto* r = new (std::nothrow) stretto_request_s(*comm);
   if (!r) return to_c(fail(Status::out_of_memory, "no memory for a request"));
   const Guard guard = comm->guard();
-  try {
+  r->own = guarded("for the arguments", [&] {
     r->call.emplace().nonblocking = true;
-    r->own = read(*comm, options, record, &*r->call);
-  } catch (...) {
-    r->own = fail(Status::out_of_memory, std::string_view("no memory for the arguments"));
-  }
-  if (r->own != Status::ok) std::strncpy(r->wrong.data(), message(), r->wrong.size() - 1);
+    return read(*comm, options, record, &*r->call);
+  });
+  if (r->own != Status::ok) copy_message(r->wrong);
   ++comm->requests;
   *request = r;
   return STRETTO_OK;
@@ -46,15 +44,14 @@ stretto_status stretto_start(stretto_request request) {
   if (request->runs()) return to_c(fail(Status::invalid_argument, "the request was started, and is not complete"));
   Call call;
   select::Decision decision;
-  Status own = request->own;
-  try {
+  bool done = false;
+  const Status own = guarded("to start a collective", [&] {
     call = *request->call;
     decision = comm.selector.decide(call, comm.backends.serve(call));
-    if (own != Status::ok) own = fail(own, std::string_view(request->wrong.data()));
-  } catch (...) {
-    decision.known = false;
-    own = fail(Status::out_of_memory, std::string_view("no memory to start a collective"));
-  }
+    done = true;
+    return request->own == Status::ok ? Status::ok : fail(request->own, std::string_view(request->wrong.data()));
+  });
+  if (!done) decision.known = false;
   request->operation.emplace(comm).start(std::move(call), std::move(decision), own);
   CommunicationCores::mine().wake();
   request->operation->lead(guard);

@@ -28,13 +28,10 @@ struct Room {
   Room* next = nullptr;
 };
 
-// Longest vector of a short call (hosts_short.hpp), in bytes.
-inline constexpr std::size_t longest_short = 4096;
-
-// Messages of short calls.
+// Messages of short calls (hosts_short.hpp).
 struct ShortRoom {
   static constexpr std::size_t rooms = 3;
-  alignas(64) std::array<std::array<std::byte, longest_short>, rooms> bytes;
+  alignas(64) std::array<std::array<std::byte, schedule::longest_short_call>, rooms> bytes;
   ShortRoom* next = nullptr;
 };
 

@@ -37,8 +37,9 @@ bool is_short(const Shape& s) noexcept {
   switch (s.collective) {
     case Collective::allreduce:
     case Collective::reduce:
-      return s.op != STRETTO_USER && s.op != STRETTO_DIFFERENCE && s.count > 0 && bytes_of(s) <= longest_short;
-    case Collective::bcast: return s.count > 0 && bytes_of(s) <= longest_short;
+      return s.op != STRETTO_USER && s.op != STRETTO_DIFFERENCE && s.count > 0 &&
+             bytes_of(s) <= schedule::longest_short_call;
+    case Collective::bcast: return s.count > 0 && bytes_of(s) <= schedule::longest_short_call;
     case Collective::barrier: return true;
     default: return false;
   }

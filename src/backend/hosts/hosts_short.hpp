@@ -16,7 +16,7 @@
 
 namespace stretto::backend {
 
-// An exact allreduce, reduce, bcast or barrier of at most longest_short bytes.
+// An exact allreduce, reduce, bcast or barrier of at most schedule::longest_short_call bytes.
 bool is_short(const Shape& shape) noexcept;
 
 class ShortCall final : public PreparedCall {

@@ -1,13 +1,11 @@
 #include "backend/peer/memory.hpp"
 
-#include <new>
+#include "base/guarded.hpp"
 
 namespace stretto::backend {
 namespace {
 
-Status no_memory_to_reach() noexcept {
-  return fail(Status::out_of_memory, std::string_view("no memory to reach that of other processes' devices"));
-}
+constexpr Purpose to_reach("to reach that of other processes' devices");
 
 }  // namespace
 
@@ -26,16 +24,11 @@ Status PeerMemory::lend(const void* p, device::MemoryHandle* handle, std::uint64
   }
   if (const int e = device_.plugin().export_memory(base, handle); e != 0)
     return refused(e, "memory for another process");
-  try {
-    lent_.emplace(base, *handle);
-    return Status::ok;
-  } catch (const std::bad_alloc&) {
-    return no_memory_to_reach();
-  }
+  return guarded(to_reach, [&] { lent_.emplace(base, *handle); });
 }
 
 Status PeerMemory::open(const device::MemoryHandle& handle, std::byte** base) noexcept {
-  try {
+  return guarded(to_reach, [&] {
     const std::string key(reinterpret_cast<const char*>(handle.bytes), sizeof handle.bytes);
     const auto [at, fresh] = opened_.emplace(key, nullptr);
     const int e = fresh ? device_.plugin().import_memory(handle, &at->second) : 0;
@@ -43,9 +36,7 @@ Status PeerMemory::open(const device::MemoryHandle& handle, std::byte** base) no
     if (e != 0) return refused(e, "memory of another process");
     *base = static_cast<std::byte*>(at->second);
     return Status::ok;
-  } catch (const std::bad_alloc&) {
-    return no_memory_to_reach();
-  }
+  });
 }
 
 void PeerMemory::close_all() noexcept {

@@ -9,13 +9,13 @@
 #include <fstream>
 #include <functional>
 #include <list>
-#include <new>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "backend/peer/memory.hpp"
 #include "backend/peer/notes.hpp"
+#include "base/guarded.hpp"
 #include "base/waiting.hpp"
 
 namespace stretto::backend {
@@ -46,9 +46,7 @@ struct Offer {
   Note note;
 };
 
-Status no_memory() noexcept {
-  return fail(Status::out_of_memory, std::string_view("no memory for messages between devices"));
-}
+constexpr Purpose for_messages("for messages between devices");
 
 class Peers final : public PeerMessages, PeerNotes::Reader {
  public:
@@ -203,13 +201,11 @@ class Peers final : public PeerMessages, PeerNotes::Reader {
       free_events_.pop_back();
       return Status::ok;
     }
-    try {
+    Status s = guarded(for_messages, [&] {
       free_events_.reserve(events_.size() + 1);
       events_.reserve(events_.size() + 1);
-    } catch (const std::bad_alloc&) {
-      return no_memory();
-    }
-    const Status s = check(plugin().create_event(event), "an event");
+    });
+    if (s == Status::ok) s = check(plugin().create_event(event), "an event");
     if (s == Status::ok) events_.push_back(*event);
     return s;
   }
@@ -217,11 +213,7 @@ class Peers final : public PeerMessages, PeerNotes::Reader {
   template <class T>
   static Status append(std::list<T>* to, std::list<T>* spare) noexcept {
     if (spare->empty()) {
-      try {
-        spare->emplace_back();
-      } catch (const std::bad_alloc&) {
-        return no_memory();
-      }
+      if (const Status s = guarded(for_messages, [&] { spare->emplace_back(); }); s != Status::ok) return s;
     }
     spare->front() = T{};
     to->splice(to->end(), *spare, spare->begin());
@@ -247,11 +239,7 @@ class Peers final : public PeerMessages, PeerNotes::Reader {
     t.state = State::moves;
     if (s != Status::ok) return s;
     if (const Status e = take_event(&t.event); e != Status::ok) return e;
-    try {
-      moving_.push_back(&t);
-    } catch (const std::bad_alloc&) {
-      return no_memory();
-    }
+    if (const Status e = guarded(for_messages, [&] { moving_.push_back(&t); }); e != Status::ok) return e;
     return check(plugin().record(t.event, stream_), "an event");
   }
 
@@ -429,27 +417,24 @@ std::uint64_t process_number() noexcept {
 
 PeerCard peer_card(int device) noexcept {
   PeerCard card{process_number() ^ static_cast<std::uint64_t>(getpid()), 0, static_cast<std::uint64_t>(device)};
-  try {
+  static_cast<void>(attempt([&] {  // else no rank uses peer messages
     std::string boot;
     std::ifstream file("/proc/sys/kernel/random/boot_id");
     std::getline(file, boot);
     if (!boot.empty() && process_number() != 0) card.host = std::hash<std::string>{}(boot);
-  } catch (...) {  // no rank uses peer messages then
-  }
+  }));
   return card;
 }
 
 Status make_peer_messages(device::Device& device, std::span<const PeerCard> cards,
                           std::unique_ptr<carrier::Carrier>* carrier, std::unique_ptr<PeerMessages>* made) noexcept {
-  try {
+  return guarded(for_messages, [&] {
     const int rank = *carrier ? (*carrier)->rank() : 0;
     auto peers = std::make_unique<Peers>(device, cards, rank);
     if (const Status s = peers->open(carrier); s != Status::ok) return s;
     *made = std::move(peers);
     return Status::ok;
-  } catch (const std::bad_alloc&) {
-    return no_memory();
-  }
+  });
 }
 
 }  // namespace stretto::backend

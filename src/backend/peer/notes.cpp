@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <array>
-#include <new>
 #include <utility>
 
+#include "base/guarded.hpp"
 #include "base/retained.hpp"
 #include "base/waiting.hpp"
 
@@ -34,11 +34,8 @@ void PeerNotes::begin(std::unique_ptr<carrier::Carrier> carrier) noexcept {
 
 Status PeerNotes::tell(int peer, const Note& note, std::uint64_t transfer) noexcept {
   if (spare_letters_.empty()) {
-    try {
-      spare_letters_.emplace_back();
-    } catch (const std::bad_alloc&) {
-      return fail(Status::out_of_memory, std::string_view("no memory for messages between devices"));
-    }
+    const Status s = guarded("for messages between devices", [&] { spare_letters_.emplace_back(); });
+    if (s != Status::ok) return s;
   }
   mail_->letters.splice(mail_->letters.end(), spare_letters_, spare_letters_.begin());
   Letter& letter = mail_->letters.back();

@@ -13,6 +13,8 @@
 #include <optional>
 #include <thread>
 
+#include "base/guarded.hpp"
+
 namespace stretto {
 namespace {
 
@@ -62,27 +64,27 @@ Status check(const std::vector<int>& cores) noexcept {
 
 }  // namespace
 
-Status parse_cores(std::string_view text, std::vector<int>* cores) noexcept try {
-  cores->clear();
-  for (std::string_view rest = text; !rest.empty();) {
-    int first = 0;
-    if (!number(&rest, &first))
-      return fail(Status::invalid_argument, "cores '{}': '{}' is no core's number", text, rest);
-    int last = first;
-    if (rest.starts_with('-')) {
+Status parse_cores(std::string_view text, std::vector<int>* cores) noexcept {
+  return guarded("for a list of cores", [&] {
+    cores->clear();
+    for (std::string_view rest = text; !rest.empty();) {
+      int first = 0;
+      if (!number(&rest, &first))
+        return fail(Status::invalid_argument, "cores '{}': '{}' is no core's number", text, rest);
+      int last = first;
+      if (rest.starts_with('-')) {
+        rest.remove_prefix(1);
+        if (!number(&rest, &last) || last < first || last - first > most_cpus)
+          return fail(Status::invalid_argument, "cores '{}': a range is two numbers, the smaller one first", text);
+      }
+      for (int cpu = first; cpu <= last; ++cpu) cores->push_back(cpu);
+      if (rest.empty()) break;
+      if (!rest.starts_with(',') || rest.size() == 1)
+        return fail(Status::invalid_argument, "cores '{}': '{}' where a comma and a number belong", text, rest);
       rest.remove_prefix(1);
-      if (!number(&rest, &last) || last < first || last - first > most_cpus)
-        return fail(Status::invalid_argument, "cores '{}': a range is two numbers, the smaller one first", text);
     }
-    for (int cpu = first; cpu <= last; ++cpu) cores->push_back(cpu);
-    if (rest.empty()) break;
-    if (!rest.starts_with(',') || rest.size() == 1)
-      return fail(Status::invalid_argument, "cores '{}': '{}' where a comma and a number belong", text, rest);
-    rest.remove_prefix(1);
-  }
-  return Status::ok;
-} catch (const std::bad_alloc&) {
-  return fail(Status::out_of_memory, std::string_view("no memory for a list of cores"));
+    return Status::ok;
+  });
 }
 
 struct CommunicationCores::Thread {

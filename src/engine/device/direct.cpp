@@ -4,6 +4,7 @@
 #include <cstring>
 #include <tuple>
 
+#include "base/guarded.hpp"
 #include "engine/run/inbox.hpp"
 
 namespace stretto::engine {
@@ -211,7 +212,7 @@ bool Direct::begin_in_order() noexcept {
 
 void Direct::begin_group(std::size_t first, std::size_t end) noexcept {
   group_.clear();
-  try {
+  const Status listed = guarded("to begin messages between devices", [&] {
     for (std::size_t i = first; i < end; ++i) {
       Crossing& c = crossings_[i];
       if (c.state != Crossing::State::ready) continue;
@@ -224,8 +225,9 @@ void Direct::begin_group(std::size_t first, std::size_t end) noexcept {
                           run_.channel.id(c.unit, crossing_bit), c.borrows && !c.drops ? &p.loan : nullptr});
       }
     }
-  } catch (const std::bad_alloc&) {
-    run_.failure.strand(fail(Status::out_of_memory, "no memory to begin messages between devices"), nullptr);
+  });
+  if (listed != Status::ok) {
+    run_.failure.strand(listed, nullptr);
     return;
   }
   if (group_.empty()) return;

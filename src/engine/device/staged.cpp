@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/guarded.hpp"
+
 namespace stretto::engine {
 
 using Clock = std::chrono::steady_clock;
@@ -56,19 +58,18 @@ Status Staged::depart(std::uint32_t u) noexcept {
   const Unit& unit = run_.plan.units[u];
   Departure d;
   d.unit = u;
-  Status s = run_.values.pack(unit, &d.fixed);
-  try {
-    for (std::uint32_t i = 0; i < unit.cells && s == Status::ok; ++i) {
+  const Status packed = run_.values.pack(unit, &d.fixed);
+  const Status s = guarded({"for a message of {} blocks", unit.cells}, [&] {
+    for (std::uint32_t i = 0; i < unit.cells && packed == Status::ok; ++i) {
       d.parts.push_back({run_.values.packed(unit, i), {}});
       Part& part = d.parts.back();
       if (!unit.raw && part.data != nullptr) part.bytes = payload::Buffer::unknown;
     }
     const Status marked = executor_.mark(lanes_of(unit), &d.packed);
-    if (s == Status::ok) s = marked;
-    if (s == Status::ok) departures_.push_back(std::move(d));
-  } catch (const std::bad_alloc&) {
-    s = fail(Status::out_of_memory, "no memory for a message of {} blocks", unit.cells);
-  }
+    const Status all = packed == Status::ok ? marked : packed;
+    if (all == Status::ok) departures_.push_back(std::move(d));
+    return all;
+  });
   if (s == Status::ok) run_.units[u].phase = Units::Phase::moving;
   return s;
 }

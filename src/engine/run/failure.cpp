@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/guarded.hpp"
 #include "schedule/names.hpp"
 
 namespace stretto::engine {
@@ -44,10 +45,7 @@ void Failure::record(Status status, const Unit* unit) noexcept {
   status_ = status;
   say(message());
   if (unit == nullptr) return;
-  try {
-    say(where(*unit) + ": " + message());
-  } catch (const std::bad_alloc&) {  // the cause alone
-  }
+  static_cast<void>(attempt([&] { say(where(*unit) + ": " + message()); }));  // else the cause alone
 }
 
 void Failure::strand(Status status, const Unit* unit) noexcept {

@@ -109,6 +109,16 @@ std::vector<fs::path> tuned(const std::string& host) {
   return paths;
 }
 
+// What `work` returns, or out_of_memory with the reason, where it throws.
+template <class Work>
+Status described(const char* what, Work&& work) noexcept {
+  try {
+    return work();
+  } catch (const std::exception& e) {
+    return fail(Status::out_of_memory, "{}: {}", what, e.what());
+  }
+}
+
 // A hand-written file may lack links, and counts as an MPI's.
 bool was_measured(const Profile& profile, Carrier carrier) noexcept {
   return carrier == Carrier::ucx ? profile.ucx.has_value() : profile.known() || !profile.ucx;
@@ -120,61 +130,63 @@ std::string user_path(const std::string& host, const std::string& library) {
   return (fs::path(configuration_directory()) / (as_file_name(host) + "_" + as_file_name(library) + ".json")).string();
 }
 
-Status parse_cached(const std::string& json, Profile* profile) noexcept try {
-  if (const auto known = latest().get(); known && known->text == json) {
-    *profile = known->profile;
-    return Status::ok;
-  }
-  if (const Status s = parse(json, profile); s != Status::ok) return s;
-  latest().set(std::make_shared<const ParsedProfile>(ParsedProfile{json, *profile}));
-  return Status::ok;
-} catch (const std::exception& e) {
-  return fail(Status::out_of_memory, "the profile cannot be read: {}", e.what());
-}
-
-Status load(const std::string& path, Profile* profile) noexcept try {
-  std::string text;
-  return load_text(path, &text, profile);
-} catch (const std::exception& e) {
-  return fail(Status::out_of_memory, "profile {} cannot be read: {}", path, e.what());
-}
-
-Status find_text(const std::string& host, const std::string& library, std::string* json) noexcept try {
-  Status status{};
-  std::string from;
-  if (named(&status, json, &from)) return status;
-  std::error_code error;
-  Profile read;
-  const std::string path = user_path(host, library);
-  if (fs::exists(path, error) && load_text(path, json, &read) == Status::ok && read.doubts.empty()) return Status::ok;
-  find_shipped(built_in().name, json);
-  return Status::ok;
-} catch (const std::exception& e) {
-  return fail(Status::out_of_memory, "no profile can be found: {}", e.what());
-}
-
-Status find(const std::string& host, const std::string& library, Profile* profile) noexcept try {
-  std::string json;
-  const Status s = find_text(host, library, &json);
-  return s == Status::ok ? parse_cached(json, profile) : s;
-} catch (const std::exception& e) {
-  return fail(Status::out_of_memory, "no profile can be found: {}", e.what());
-}
-
-Status find_of_host(const std::string& host, Carrier carrier, Profile* profile, std::string* from) noexcept try {
-  Status status{};
-  std::string json;
-  if (named(&status, &json, from)) return status == Status::ok ? parse_cached(json, profile) : status;
-  for (const fs::path& path : tuned(host)) {
-    *from = printable(path.string());
-    if (load(path.string(), profile) == Status::ok && profile->doubts.empty() && was_measured(*profile, carrier))
+Status parse_cached(const std::string& json, Profile* profile) noexcept {
+  return described("the profile cannot be read", [&] {
+    if (const auto known = latest().get(); known && known->text == json) {
+      *profile = known->profile;
       return Status::ok;
+    }
+    if (const Status s = parse(json, profile); s != Status::ok) return s;
+    latest().set(std::make_shared<const ParsedProfile>(ParsedProfile{json, *profile}));
+    return Status::ok;
+  });
+}
+
+Status load(const std::string& path, Profile* profile) noexcept {
+  try {
+    std::string text;
+    return load_text(path, &text, profile);
+  } catch (const std::exception& e) {
+    return fail(Status::out_of_memory, "profile {} cannot be read: {}", path, e.what());
   }
-  *profile = built_in();
-  *from = "built-in";
-  return Status::ok;
-} catch (const std::exception& e) {
-  return fail(Status::out_of_memory, "no profile can be found: {}", e.what());
+}
+
+Status find_text(const std::string& host, const std::string& library, std::string* json) noexcept {
+  return described("no profile can be found", [&] {
+    Status status{};
+    std::string from;
+    if (named(&status, json, &from)) return status;
+    std::error_code error;
+    Profile read;
+    const std::string path = user_path(host, library);
+    if (fs::exists(path, error) && load_text(path, json, &read) == Status::ok && read.doubts.empty()) return Status::ok;
+    find_shipped(built_in().name, json);
+    return Status::ok;
+  });
+}
+
+Status find(const std::string& host, const std::string& library, Profile* profile) noexcept {
+  return described("no profile can be found", [&] {
+    std::string json;
+    const Status s = find_text(host, library, &json);
+    return s == Status::ok ? parse_cached(json, profile) : s;
+  });
+}
+
+Status find_of_host(const std::string& host, Carrier carrier, Profile* profile, std::string* from) noexcept {
+  return described("no profile can be found", [&] {
+    Status status{};
+    std::string json;
+    if (named(&status, &json, from)) return status == Status::ok ? parse_cached(json, profile) : status;
+    for (const fs::path& path : tuned(host)) {
+      *from = printable(path.string());
+      if (load(path.string(), profile) == Status::ok && profile->doubts.empty() && was_measured(*profile, carrier))
+        return Status::ok;
+    }
+    *profile = built_in();
+    *from = "built-in";
+    return Status::ok;
+  });
 }
 
 }  // namespace stretto::model

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/guarded.hpp"
 #include "carrier/limited_wait.hpp"
 #include "modules/mpi/alarm.hpp"
 #include "modules/mpi/quiet.hpp"
@@ -139,16 +140,15 @@ class MpiCarrier final : public Carrier {
     if (transfer.peer < 0 || transfer.peer >= size_) {
       return fail(Status::invalid_argument, "a message with rank {} of {}", transfer.peer, size_);
     }
-    try {
+    const Status listed = guarded("to list a message", [&] {
       if (requests_.size() == requests_.capacity()) requests_.reserve(2 * requests_.size() + 64);
       transfers_.reserve(requests_.capacity());
       indices_.resize(requests_.capacity());
       statuses_.resize(requests_.capacity());
       // Abandoned requests find room here without an allocation.
       if (lost_.capacity() < lost_.size() + requests_.capacity()) lost_.reserve(lost_.size() + requests_.capacity());
-    } catch (const std::bad_alloc&) {
-      return fail(Status::out_of_memory, "no memory to list a message");
-    }
+    });
+    if (listed != Status::ok) return listed;
     MPI_Request request = MPI_REQUEST_NULL;
     if (const Status s = post(transfer, &request); s != Status::ok) return s;
     waiting_.reset();
@@ -260,13 +260,10 @@ Status make_mpi_carrier(MPI_Comm comm, const MpiOptions& options, std::unique_pt
   const std::uint64_t most = tags_of(own);
   std::uint64_t tags = 1;
   while (tags * 2 <= most) tags *= 2;
-  try {
-    *made = std::make_unique<MpiCarrier>(own, rank, size, tags, options.chunk);
-  } catch (const std::bad_alloc&) {
-    MPI_Comm_free(&own);
-    return fail(Status::out_of_memory, "no memory for the carrier of rank {}", rank);
-  }
-  return Status::ok;
+  const Status s = guarded({"for the carrier of rank {}", rank},
+                           [&] { *made = std::make_unique<MpiCarrier>(own, rank, size, tags, options.chunk); });
+  if (s != Status::ok) MPI_Comm_free(&own);
+  return s;
 }
 
 }  // namespace stretto::modules

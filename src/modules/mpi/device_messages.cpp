@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/guarded.hpp"
 #include "base/waiting.hpp"
 #include "modules/mpi/carrier.hpp"
 #include "modules/mpi/quiet.hpp"
@@ -55,15 +56,14 @@ class MpiDeviceMessages final : public DeviceMessages {
     if (broken_) return fail(Status::internal, "messages between devices over MPI have been ended");
     std::size_t chunks = 0;
     for (const DeviceTransfer& t : group) chunks += (t.bytes + chunk_ - 1) / chunk_;
-    try {
+    const Status listed = guarded({"to list {} messages between devices", group.size()}, [&] {
       requests_.reserve(requests_.size() + chunks);
       parts_.reserve(requests_.capacity());
       indices_.resize(requests_.capacity());
       statuses_.resize(requests_.capacity());
       transfers_.reserve(transfers_.size() + group.size());
-    } catch (const std::bad_alloc&) {
-      return fail(Status::out_of_memory, "no memory to list {} messages between devices", group.size());
-    }
+    });
+    if (listed != Status::ok) return listed;
     for (const DeviceTransfer& t : group) {
       if (const Status s = start(t); s != Status::ok) {
         broken_ = true;

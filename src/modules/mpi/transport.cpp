@@ -8,6 +8,7 @@
 #include <optional>
 #include <string_view>
 
+#include "base/guarded.hpp"
 #include "base/interrupt.hpp"
 #include "base/positive.hpp"
 #include "base/waiting.hpp"
@@ -171,10 +172,8 @@ class MpiTransport final : public backend::Transport {
   void created(std::function<std::string()> ended) noexcept override {
     creation_.reset();
     watchdog_.reset();
-    if (native_ && ended) try {
-        native_->set_late(abort_program(comm_, std::move(ended)));
-      } catch (...) {  // missing in the diagnosis
-      }
+    if (native_ && ended)  // without memory, missing in the diagnosis
+      static_cast<void>(attempt([&] { native_->set_late(abort_program(comm_, std::move(ended))); }));
   }
 
  private:

@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/guarded.hpp"
 #include "base/waiting.hpp"
 #include "call/inputs.hpp"
 #include "modules/nccl/collectives.hpp"
@@ -50,11 +51,10 @@ class NcclComm final : public backend::DeviceComm {
 
   Status start(std::span<const DeviceTransfer> group) noexcept override {
     if (broken_) return broken();
-    try {
+    const Status listed = guarded("for messages over NCCL", [&] {
       groups_.push_back({{group.begin(), group.end()}, nullptr, State::waits});
-    } catch (const std::bad_alloc&) {
-      return fail(Status::out_of_memory, std::string_view("no memory for messages over NCCL"));
-    }
+    });
+    if (listed != Status::ok) return listed;
     return go_on();
   }
 
@@ -158,7 +158,7 @@ class NcclComm final : public backend::DeviceComm {
   }
 
   void keep_message() noexcept {
-    if (!broken_) std::strncpy(why_.data(), message(), why_.size() - 1);
+    if (!broken_) copy_message(why_);
     broken_ = true;
   }
   Status broken() const noexcept { return fail(Status::internal, std::string_view(why_.data())); }
@@ -214,11 +214,8 @@ class NcclComm final : public backend::DeviceComm {
 
   Status take_event(void** event) noexcept {
     if (free_events_.empty()) {
-      try {
-        free_events_.reserve(++events_);
-      } catch (const std::bad_alloc&) {
-        return fail(Status::out_of_memory, std::string_view("no memory for an event"));
-      }
+      const Status listed = guarded("for an event", [&] { free_events_.reserve(++events_); });
+      if (listed != Status::ok) return listed;
       return device(plugin().create_event(event), "an event");
     }
     *event = free_events_.back();

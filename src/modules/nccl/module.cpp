@@ -1,5 +1,6 @@
 #include "backend/module.hpp"
 #include "backend/build.hpp"
+#include "base/guarded.hpp"
 #include "modules/nccl/comm.hpp"
 #include "modules/nccl/library.hpp"
 
@@ -10,12 +11,10 @@ namespace {
 Status finds(std::string* found) noexcept {
   const modules::nccl::Library* nccl = nullptr;
   if (const Status s = modules::nccl::find_library(&nccl); s != Status::ok) return s;
-  try {
+  return guarded("to describe NCCL", [&] {
     *found = nccl->name + " of " + nccl->where;
     return Status::ok;
-  } catch (...) {
-    return fail(Status::out_of_memory, std::string_view("no memory to describe NCCL"));
-  }
+  });
 }
 
 }  // namespace

@@ -8,9 +8,9 @@
 #include <cstring>
 #include <deque>
 #include <memory>
-#include <new>
 #include <utility>
 
+#include "base/guarded.hpp"
 #include "carrier/limited_wait.hpp"
 
 namespace stretto::modules {
@@ -231,12 +231,11 @@ class UcxCarrier final : public Carrier {
                unsigned connection = 0) noexcept {
     if (peer < 0 || peer >= size()) return fail(Status::invalid_argument, "a message with rank {} of {}", peer, size());
     if (free_.empty()) {
-      try {
+      const Status listed = guarded("to list a message", [&] {
         free_.reserve(transfers_->size() + 1);
         transfers_->emplace_back();
-      } catch (const std::bad_alloc&) {
-        return fail(Status::out_of_memory, "no memory to list a message");
-      }
+      });
+      if (listed != Status::ok) return listed;
       free_.push_back(&transfers_->back());
     }
     Transfer* const t = free_.back();
@@ -415,12 +414,10 @@ class UcxCarrier final : public Carrier {
 
 Status make_ucx_carrier(UcxWorker& worker, unsigned channel, unsigned connections,
                         std::unique_ptr<Carrier>* made) noexcept {
-  try {
+  return guarded({"for the carrier of rank {}", worker.rank()}, [&] {
     *made = std::make_unique<UcxCarrier>(worker, channel, connections);
     return Status::ok;
-  } catch (const std::bad_alloc&) {
-    return fail(Status::out_of_memory, "no memory for the carrier of rank {}", worker.rank());
-  }
+  });
 }
 
 }  // namespace stretto::modules

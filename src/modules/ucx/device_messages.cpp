@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/guarded.hpp"
+
 namespace stretto::modules {
 
 using namespace carrier;
@@ -49,11 +51,9 @@ class UcxDeviceMessages final : public DeviceMessages {
 
   Status start(std::span<const DeviceTransfer> group) noexcept override {
     if (aborted_) return fail(Status::internal, "messages between devices over UCX have been ended");
-    try {
-      transfers_.reserve(transfers_.size() + group.size());
-    } catch (const std::bad_alloc&) {
-      return fail(Status::out_of_memory, "no memory to list {} messages between devices", group.size());
-    }
+    const Status listed = guarded({"to list {} messages between devices", group.size()},
+                                  [&] { transfers_.reserve(transfers_.size() + group.size()); });
+    if (listed != Status::ok) return listed;
     for (const DeviceTransfer& t : group) begin(t);
     return Status::ok;
   }

@@ -1,5 +1,6 @@
 #include "backend/module.hpp"
 #include "backend/build.hpp"
+#include "base/guarded.hpp"
 #include "modules/ucx/library.hpp"
 #include "modules/ucx/transport.hpp"
 
@@ -10,12 +11,10 @@ namespace {
 Status finds(std::string* found) noexcept {
   const modules::Ucp* ucp = nullptr;
   if (const Status s = modules::find_ucp(&ucp); s != Status::ok) return s;
-  try {
+  return guarded("to describe UCX", [&] {
     *found = fmt::format("UCX {} of {}", ucp->get_version_string(), ucp->where);
     return Status::ok;
-  } catch (...) {
-    return fail(Status::out_of_memory, std::string_view("no memory to describe UCX"));
-  }
+  });
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/guarded.hpp"
 #include "carrier/rendezvous.hpp"
 #include "modules/ucx/carrier.hpp"
 #include "modules/ucx/device_messages.hpp"
@@ -26,14 +27,13 @@ class UcxTransport final : public backend::Transport {
   ~UcxTransport() override {
     if (!created_ || worker_->losses() > 0) return;
     char mine = 0;
-    try {
+    static_cast<void>(attempt([&] {
       const std::string told = message();
       std::vector<char> all(static_cast<std::size_t>(size()));
       node::CarrierExchange farewell(*messages_, tag_of_farewells, longest_farewell);
       static_cast<void>(farewell.allgather(&mine, 1, all.data()));
       static_cast<void>(fail(Status::ok, std::string_view(told)));
-    } catch (...) {  // without the farewell
-    }
+    }));
   }
   UcxTransport(const UcxTransport&) = delete;
   UcxTransport& operator=(const UcxTransport&) = delete;
@@ -140,7 +140,7 @@ Status make_ucx_transport(carrier::Store& store, const backend::Place& place,
                           std::unique_ptr<backend::Transport>* transport) noexcept {
   if (place.size > most_ranks)
     return fail(Status::unsupported, "{} ranks; a communicator over UCX has at most {}", place.size, most_ranks);
-  try {
+  return guarded("for a communicator over UCX", [&] {
     std::unique_ptr<UcxWorker> worker;
     carrier::Participant me{place.name, place.rank, place.size, STRETTO_VERSION, {}, {}};
     Status own = UcxWorker::make(place.transports, &worker);
@@ -157,9 +157,7 @@ Status make_ucx_transport(carrier::Store& store, const backend::Place& place,
     if (place.rank == 0) carrier::clean_up(store, session);
     *transport = std::move(made);
     return Status::ok;
-  } catch (...) {
-    return fail(Status::out_of_memory, std::string_view("no memory for a communicator over UCX"));
-  }
+  });
 }
 
 }  // namespace stretto::modules

@@ -1,9 +1,9 @@
 #include "node/collectives/bounded.hpp"
 
 #include <algorithm>
-#include <new>
 #include <vector>
 
+#include "base/guarded.hpp"
 #include "node/collectives/bounded_reduction.hpp"
 #include "node/collectives/coder.hpp"
 
@@ -103,13 +103,10 @@ Status Bounded::run(const BoundedCall& call, StreamCounts* streamed) noexcept {
                                      coder.bytes(call.count), call.spec.eps, call.spec.magnitude});
       s != Status::ok)
     return s;
-  Status s = Status::ok;
-  try {
-    if (call.count > 0)
-      s = reduces(call.kind) ? BoundedReduction(group_, coder, call).run() : move(group_, coder, call);
-  } catch (const std::bad_alloc&) {
-    s = group_.give_up_all(fail(Status::out_of_memory, "no memory for streams of {} ranks", group_.size()));
-  }
+  const Status s = group_.guarded_for_all({"for streams of {} ranks", group_.size()}, [&] {
+    if (call.count == 0) return Status::ok;
+    return reduces(call.kind) ? BoundedReduction(group_, coder, call).run() : move(group_, coder, call);
+  });
   if (s == Status::ok) group_.leave();
   return s;
 }

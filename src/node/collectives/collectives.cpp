@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <cstring>
-#include <new>
 #include <utility>
 
+#include "base/guarded.hpp"
 #include "node/collectives/reduction.hpp"
 
 namespace stretto::node {
@@ -19,13 +19,10 @@ constexpr std::size_t kKib = 1024;
 
 Status Collectives::create(Exchange& exchange, const Options& options, std::unique_ptr<Collectives>* made) noexcept {
   std::unique_ptr<Collectives> c;
-  Status status = Status::ok;
-  try {
+  Status status = guarded({"for the collectives of {} ranks", exchange.size()}, [&] {
     c.reset(new Collectives);
-    status = c->prepare(exchange, options);
-  } catch (const std::bad_alloc&) {
-    status = fail(Status::out_of_memory, "no memory for the collectives of {} ranks", exchange.size());
-  }
+    return c->prepare(exchange, options);
+  });
   if (status = node::agree(exchange, status); status != Status::ok) return status;
   if (status = Group::create(exchange, options.group, &c->group_); status != Status::ok) return status;
   if (status = Memory::create(exchange, *c->group_, options.memory, &c->memory_); status != Status::ok) return status;
@@ -132,7 +129,7 @@ Status Collectives::reduction(CallRecord call, const void* in, void* out, std::s
     if (const Use use = Reduction::use(call.kind); use != Use::moves)
       if (const Status s = try_when_due(use, bytes); s != Status::ok) return s;
   }
-  try {
+  return group_->guarded_for_all({"for a reduction over {} ranks", size()}, [&] {
     const bool all = call.kind == Collective::barrier || call.kind == Collective::agreement;
     const Collective kind = all ? Collective::allreduce : call.kind;
     Reduction r(
@@ -140,9 +137,7 @@ Status Collectives::reduction(CallRecord call, const void* in, void* out, std::s
         {kind, static_cast<const std::byte*>(in), static_cast<std::byte*>(out), count, type, operation, call.root},
         one_level ? one_level_ : hierarchy(call.kind));
     return finish_call(r.run());
-  } catch (const std::bad_alloc&) {
-    return group_->give_up_all(fail(Status::out_of_memory, "no memory for a reduction over {} ranks", size()));
-  }
+  });
 }
 
 std::size_t Collectives::eager_limit(Collective kind) const noexcept {
@@ -179,11 +174,8 @@ Status Collectives::eager(const CallRecord& call, const void* in, void* out, std
       return Status::ok;
     }
     std::byte* sum = nullptr;
-    try {
-      sum = scratch(std::max<std::size_t>(bytes, 1));
-    } catch (const std::bad_alloc&) {
-      return g.give_up_all(fail(Status::out_of_memory, "no memory for {} bytes", bytes));
-    }
+    if (!attempt([&] { sum = scratch(std::max<std::size_t>(bytes, 1)); }))
+      return g.give_up_all(Purpose("for {} bytes", bytes).fail());
     const std::byte* left = nullptr;
     for (int r = 0; r < size(); ++r) {
       const std::byte* next = static_cast<const std::byte*>(in) + mine;

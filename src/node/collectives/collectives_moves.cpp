@@ -1,6 +1,6 @@
 #include <cstring>
-#include <new>
 
+#include "base/guarded.hpp"
 #include "node/collectives/collectives.hpp"
 #include "node/collectives/transfer.hpp"
 
@@ -26,17 +26,18 @@ Status Collectives::move(const CallRecord& call, const Describe& describe) noexc
     if (call.bytes > 0) describe(nullptr);
     return finish_call(Status::ok);
   }
-  try {
+  Status s = Status::ok;
+  const bool done = attempt([&] {
     moves_.clear();
     moves_.bytes = call.bytes;
     if (call.bytes >= options_.direct) {
-      if (const Status s = try_when_due(Use::moves, call.bytes); s != Status::ok) return s;
+      if (s = try_when_due(Use::moves, call.bytes); s != Status::ok) return;
     }
     describe(&moves_);
-    return finish_call(Transfer(*this, moves_).run());
-  } catch (const std::bad_alloc&) {
-    return group_->give_up_all(fail(Status::out_of_memory, "no memory to describe {}", call.text()));
-  }
+    s = finish_call(Transfer(*this, moves_).run());
+  });
+  if (done) return s;
+  return group_->give_up_all(fail(Status::out_of_memory, "no memory to describe {}", call.text()));
 }
 
 Status Collectives::bcast(void* data, std::size_t bytes, int root) noexcept {

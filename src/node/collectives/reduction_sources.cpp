@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/guarded.hpp"
 #include "node/collectives/reduction.hpp"
 
 namespace stretto::node {
@@ -9,7 +10,7 @@ Status Reduction::gather_sources(int level, std::uint64_t k, const Range& mine) 
   const Chunk c = chunk(k);
   const std::uint64_t round = first_ + k + static_cast<std::uint64_t>(level) - 1;
   const std::size_t bytes = (mine.end - mine.first) * size_;
-  try {
+  return g_.guarded_for_all("for the sources of a reduction", [&] {
     const auto children = h_.children(level, me_);
     sources_.resize(children.size());
     // A reduce stores only into the root's output.
@@ -70,9 +71,7 @@ Status Reduction::gather_sources(int level, std::uint64_t k, const Range& mine) 
     if (level == 1) find_destination(all_mapped);
     if (level == 1) find_lent(round);
     return Status::ok;
-  } catch (const std::bad_alloc&) {
-    return g_.give_up_all(fail(Status::out_of_memory, "no memory for the sources of a reduction"));
-  }
+  });
 }
 
 // Also finds if later chunks have their sources at equal relative addresses.

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/guarded.hpp"
+
 namespace stretto::node {
 namespace {
 
@@ -44,11 +46,8 @@ Status Transfer::run() noexcept {
   const bool for_each = m_.indices > 1 && g.oversubscribed();
   const bool by_kernel = m_.by_kernel && m_.bytes >= c_.options_.kernel / (for_each ? 4 : 1);
   if (large_ && !m_.offsets.empty()) exposure_ = c_.memory_->expose(m_.exposed, m_.span, by_kernel);
-  try {
-    m_.states.assign(m_.pulls.size(), PullState::pending);
-  } catch (const std::bad_alloc&) {
-    return g.give_up_all(fail(Status::out_of_memory, "no memory for {} transfers", m_.pulls.size()));
-  }
+  if (!attempt([&] { m_.states.assign(m_.pulls.size(), PullState::pending); }))
+    return g.give_up_all(Purpose("for {} transfers", m_.pulls.size()).fail());
   Counters& n = c_.counters_;
   ++(inlined_ ? n.inlined : chunks_ > 1 || large_ ? n.pipelined : n.eager);
   if (large_) {

@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
-#include <new>
 #include <vector>
 
+#include "base/guarded.hpp"
 #include "node/collectives/collectives.hpp"
 #include "node/collectives/reduction.hpp"
 
@@ -27,11 +27,7 @@ Status Collectives::try_moves() noexcept {
   Group& g = *group_;
   const std::size_t bytes = std::min(trial_bytes, g.slot_bytes());
   std::byte* buffer = nullptr;
-  try {
-    buffer = scratch(2 * bytes);
-  } catch (const std::bad_alloc&) {
-    return g.give_up_all(fail(Status::out_of_memory, "no memory to try {} bytes", bytes));
-  }
+  if (!attempt([&] { buffer = scratch(2 * bytes); })) return g.give_up_all(Purpose("to try {} bytes", bytes).fail());
   const int after = (rank() + 1) % size(), before = (rank() + size() - 1) % size();
   const std::uint64_t first = g.rounds(2 * trials);
   TrialTimes best;
@@ -59,7 +55,7 @@ Status Collectives::try_reductions(Use use) noexcept {
   const Counters counted = counters_;
   const bool reduce = use == Use::reduce;
   TrialTimes best;
-  try {
+  const Status tried = group_->guarded_for_all({"to try {} bytes", trial_summed}, [&] {
     std::vector<std::byte> buffer(2 * trial_summed);  // not scratch(), which reductions use
     Reduction::Task task{.kind = reduce ? Collective::reduce : Collective::allreduce,
                          .in = buffer.data(),
@@ -77,9 +73,9 @@ Status Collectives::try_reductions(Use use) noexcept {
       if (const Status s = r.run(); s != Status::ok) return s;
       best.least(stores, microseconds_since(begin));
     }
-  } catch (const std::bad_alloc&) {
-    return group_->give_up_all(fail(Status::out_of_memory, "no memory to try {} bytes", trial_summed));
-  }
+    return Status::ok;
+  });
+  if (tried != Status::ok) return tried;
   counters_ = counted;
   return agree_on_stores(best, use);
 }

@@ -5,6 +5,8 @@
 #include <cstring>
 #include <new>
 
+#include "base/guarded.hpp"
+
 namespace stretto::node {
 
 Status CarrierExchange::round(int to, int from, const std::byte* sent, std::size_t bytes, std::byte* received,
@@ -34,9 +36,7 @@ Status CarrierExchange::round(int to, int from, const std::byte* sent, std::size
 Status CarrierExchange::allgather(const void* mine, std::size_t bytes, void* all) noexcept {
   if (broken_) return fail(Status::timeout, std::string_view("the ranks have parted in an earlier exchange"));
   const auto p = static_cast<std::size_t>(size()), me = static_cast<std::size_t>(rank());
-  try {
-    blocks_.resize(p * bytes);
-  } catch (const std::bad_alloc&) {
+  if (!attempt([&] { blocks_.resize(p * bytes); })) {
     broken_ = true;
     return fail(Status::out_of_memory, "no memory for {} blocks of {} bytes", p, bytes);
   }

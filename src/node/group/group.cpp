@@ -8,8 +8,8 @@
 #include <bit>
 #include <cerrno>
 #include <cstring>
-#include <new>
 
+#include "base/guarded.hpp"
 #include "node/group/watched.hpp"
 
 namespace stretto::node {
@@ -72,13 +72,12 @@ Status Group::create(Exchange& exchange, const GroupOptions& options, std::uniqu
                   options.slot, kLine, least, exchange.size());
   std::unique_ptr<Group> made;
   GatherBuffer gathering;
-  try {
-    gathering.reserve(exchange.size());
-    made.reset(new Group);
-    made->reserve(exchange);
-  } catch (const std::bad_alloc&) {
-    status = fail(Status::out_of_memory, "no memory for a group of {} ranks", exchange.size());
-  }
+  if (status == Status::ok)
+    status = guarded({"for a group of {} ranks", exchange.size()}, [&] {
+      gathering.reserve(exchange.size());
+      made.reset(new Group);
+      made->reserve(exchange);
+    });
   Introduction me;
   if (status == Status::ok) status = me.fill(options);
   if (status = agree(exchange, status); status != Status::ok) return status;

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/forks.hpp"
+#include "base/guarded.hpp"
 #include "base/status.hpp"
 #include "node/group/call.hpp"
 #include "node/group/exchange.hpp"
@@ -157,6 +158,13 @@ class Group final : private Watch {
 
   // Ends this group on every rank with `why` and this thread's message. Returns `why`.
   Status give_up_all(Status why) noexcept;
+
+  // What `work` returns. Where memory lacks, this group ends on every rank.
+  template <class Work>
+  Status guarded_for_all(const Purpose& purpose, Work&& work) noexcept {
+    Status s = Status::ok;
+    return attempt([&] { s = work(); }) ? s : give_up_all(purpose.fail());
+  }
 
  private:
   struct Member {

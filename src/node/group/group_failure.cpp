@@ -66,7 +66,7 @@ Status Group::give_up_all(Status why) noexcept {
   if (h.broken.compare_exchange_strong(none, 1, std::memory_order_acq_rel)) {
     h.status = static_cast<std::uint32_t>(why);
     h.differed = differed_ ? 1 : 0;
-    std::strncpy(h.text, message(), sizeof h.text - 1);
+    copy_message(h.text);
     h.broken.store(2, std::memory_order_release);
     for (int r = 0; r < size_; ++r) state(r).bell.wake();
   }

@@ -1,7 +1,6 @@
 #include "node/group/started.hpp"
 
 #include <algorithm>
-#include <cstring>
 
 #include "base/progress/communication_cores.hpp"
 
@@ -40,7 +39,7 @@ void Started::run_front(void* self) noexcept {
   auto* const s = static_cast<Started*>(self);
   Task* const task = s->front();
   task->status_ = task->run();
-  if (task->status_ != Status::ok) std::strncpy(task->text_.data(), message(), task->text_.size() - 1);
+  if (task->status_ != Status::ok) copy_message(task->text_);
 }
 
 void Started::suspend(void* self, bool anew) noexcept {

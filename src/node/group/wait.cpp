@@ -1,7 +1,6 @@
 #include "node/group/wait.hpp"
 
 #include <array>
-#include <cstring>
 
 #include "base/interrupt.hpp"
 
@@ -43,7 +42,7 @@ double Backoff::suspend(double t, bool anew) noexcept {
 Status Backoff::interrupt(double waited) noexcept {
   static_cast<void>(watch_.give_up(waited));
   std::array<char, 512> diagnosis{};
-  std::strncpy(diagnosis.data(), message(), diagnosis.size() - 1);
+  copy_message(diagnosis);
   return fail(Status::timeout, "interrupted: {}", diagnosis.data());
 }
 

@@ -19,6 +19,7 @@
 
 #include <fmt/format.h>
 
+#include "base/guarded.hpp"
 #include "node/arena/anonymous.hpp"
 
 namespace stretto::node {
@@ -261,12 +262,8 @@ Status agree(Exchange& exchange, Status mine) noexcept {
 Status pass_descriptors(Exchange& exchange, int offered, const std::vector<char>& skip, Passing passing,
                         std::vector<Descriptor>* all) noexcept {
   DescriptorExchange state;
-  Status status = Status::ok;
-  try {
-    reserve(static_cast<std::size_t>(exchange.size()), &state, all);
-  } catch (const std::bad_alloc&) {
-    status = fail(Status::out_of_memory, "no memory to pass descriptors between {} ranks", exchange.size());
-  }
+  Status status = guarded({"to pass descriptors between {} ranks", exchange.size()},
+                          [&] { reserve(static_cast<std::size_t>(exchange.size()), &state, all); });
   if (status == Status::ok) status = describe(offered, &state.mine);
   if (status = agree(exchange, status); status != Status::ok) return status;
   return pass(exchange, offered, skip, passing, state, all);

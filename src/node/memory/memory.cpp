@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <new>
 
+#include "base/guarded.hpp"
 #include "node/arena/arena.hpp"
 #include "node/memory/memory_setup.hpp"
 #include "node/memory/xpmem.hpp"
@@ -48,15 +48,12 @@ Status Memory::create(Exchange& exchange, const Group& group, const MemoryOption
   const auto p = static_cast<std::size_t>(exchange.size());
   std::unique_ptr<Memory> made;
   Setup setup{exchange, {}, {}, {}};
-  Status status = Status::ok;
-  try {
+  Status status = guarded({"for {} peers", p}, [&] {
     made.reset(new Memory);
     made->peers_.resize(p);
     setup.gathering.reserve(exchange.size());
     setup.skip.resize(p);
-  } catch (const std::bad_alloc&) {
-    status = fail(Status::out_of_memory, "no memory for {} peers", p);
-  }
+  });
   if (status = agree(exchange, status); status != Status::ok) return status;
   if (status = made->build(setup, group, options); status != Status::ok) return status;
   *memory = std::move(made);
@@ -106,33 +103,30 @@ Status Memory::settle(Setup& setup, Access a, bool mine, std::string_view why) n
   const auto cannot = std::find_if(all.begin(), all.end(), [](const Vote& v) { return v.can == 0; });
   usable_[static_cast<std::size_t>(a)] = cannot == all.end();
   auto& reason = reason_[static_cast<std::size_t>(a)];
-  try {
+  const bool told = attempt([&] {
     reason =
         cannot == all.end() ? std::string("in use") : fmt::format("{} (rank {})", cannot->why, cannot - all.begin());
-  } catch (const std::bad_alloc&) {
-    reason.clear();
-  }
+  });
+  if (!told) reason.clear();
   return Status::ok;
 }
 
 Status Memory::build_xpmem(Setup& setup, const MemoryOptions& options) noexcept {
   std::string why = "switched off";
-  try {
+  const auto load = [&] {
     if (options.xpmem) xpmem_ = Xpmem::load(options.xpmem_library, &why);
-  } catch (const std::bad_alloc&) {
-    why = "no memory";
-  }
+  };
+  if (!attempt(load)) why = "no memory";
   std::span<const std::int64_t> segments;
   if (const Status s = setup.gathering(setup.exchange, xpmem_ ? xpmem_->segment() : std::int64_t{-1}, &segments);
       s != Status::ok)
     return s;
   bool can = xpmem_ != nullptr;
-  try {
+  const auto open = [&] {
     if (can && std::count(segments.begin(), segments.end(), -1) > 0) can = false, why = "another rank has none";
     if (can) can = xpmem_->open({segments.begin(), segments.end()}, &why);
-  } catch (const std::bad_alloc&) {
-    can = false, why = "no memory";
-  }
+  };
+  if (!attempt(open)) can = false, why = "no memory";
   return settle(setup, Access::xpmem, can, why);
 }
 

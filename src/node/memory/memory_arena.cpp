@@ -3,8 +3,8 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <new>
 
+#include "base/guarded.hpp"
 #include "node/arena/arena.hpp"
 #include "node/memory/memory_setup.hpp"
 #include "node/memory/shared.hpp"
@@ -96,12 +96,11 @@ Status Memory::build_arenas(Setup& setup, const MemoryOptions& options) noexcept
       fmt::format_to_n(why, sizeof why - 1, "the program of rank {} closed the descriptor of its arena", r);
       break;
     }
-    try {
+    static_cast<void>(attempt([&] {
       if (!peer.mapping)
         peer.mapping = Arenas::mine().get(
             offers[r].origin, [&](std::size_t) { return reserve(setup.passed[r].get(), peer.arena_bytes); });
-    } catch (const std::bad_alloc&) {
-    }
+    }));
     can = peer.mapping != nullptr;
     if (can)
       peer.arena = peer.mapping->data();
@@ -111,13 +110,12 @@ Status Memory::build_arenas(Setup& setup, const MemoryOptions& options) noexcept
   setup.passed.clear();
   const Status s = settle(setup, Access::arena, can, why);
   if (usable(Access::arena)) {
-    try {
+    static_cast<void>(attempt([&] {
       if (const char* remark = arena::remark(); *remark != '\0') {
         auto& reason = reason_[static_cast<std::size_t>(Access::arena)];
         reason = fmt::format("{} ({})", reason, remark);
       }
-    } catch (const std::bad_alloc&) {
-    }
+    }));
     return s;
   }
   for (Peer& peer : peers_) peer.arena = nullptr, peer.arena_bytes = 0, peer.mapping.reset();

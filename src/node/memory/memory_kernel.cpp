@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <fstream>
 
+#include "base/guarded.hpp"
 #include "node/memory/memory_setup.hpp"
 
 namespace stretto::node {
@@ -49,11 +50,7 @@ Outcome read_all(std::span<const Probe> probes, const Pid& pid) noexcept {
 void let_siblings_read(const char* yama_scope) noexcept {
 #ifdef PR_SET_PTRACER_ANY
   int scope = 0;
-  try {
-    std::ifstream(yama_scope) >> scope;
-  } catch (...) {
-    return;
-  }
+  if (!attempt([&] { std::ifstream(yama_scope) >> scope; })) return;
   if (scope == 1) prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
 #else
   static_cast<void>(yama_scope);

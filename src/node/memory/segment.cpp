@@ -9,6 +9,7 @@
 #include <cstring>
 #include <new>
 
+#include "base/guarded.hpp"
 #include "node/arena/anonymous.hpp"
 
 namespace stretto::node {
@@ -107,11 +108,8 @@ Status make_segment(Exchange& exchange, std::size_t bytes, Passing passing,
   GatherBuffer gathering;
   Token mine{};
   Status status = process_token(&mine);
-  try {
-    gathering.reserve(exchange.size());
-  } catch (const std::bad_alloc&) {
-    status = fail(Status::out_of_memory, "no memory for {} ranks to make a segment", exchange.size());
-  }
+  if (status == Status::ok)
+    status = guarded({"for {} ranks to make a segment", exchange.size()}, [&] { gathering.reserve(exchange.size()); });
   if (status = agree(exchange, status); status != Status::ok) return status;
   std::span<const Token> tokens;
   if (const Status s = gathering(exchange, mine, &tokens); s != Status::ok) return s;

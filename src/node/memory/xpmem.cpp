@@ -8,6 +8,8 @@
 
 #include <fmt/core.h>
 
+#include "base/guarded.hpp"
+
 namespace stretto::node {
 namespace {
 
@@ -102,9 +104,7 @@ std::byte* Xpmem::reach(int peer, std::uint64_t address, std::size_t bytes) noex
   void* at = calls_->attach({permits_[static_cast<std::size_t>(peer)], static_cast<std::int64_t>(first)}, end - first,
                             nullptr);
   if (at == reinterpret_cast<void*>(std::intptr_t{-1})) return nullptr;
-  try {
-    attachments_.push_front({peer, first, end, static_cast<std::byte*>(at)});
-  } catch (const std::bad_alloc&) {
+  if (!attempt([&] { attachments_.push_front({peer, first, end, static_cast<std::byte*>(at)}); })) {
     calls_->detach(at);
     return nullptr;
   }

@@ -10,7 +10,7 @@ using namespace api_test;
 
 namespace {
 
-constexpr std::size_t n = 20000;
+constexpr std::size_t count = 20000;
 constexpr int images = 11;
 
 // Which images each rank has.
@@ -26,13 +26,13 @@ std::vector<float> stack(const Shares& shares, stretto_op op, const stretto_opti
   std::vector<float> result;
   on_ranks(static_cast<int>(shares.size()), [&](stretto_comm comm, int rank, int) {
     std::vector<std::vector<float>> own;
-    for (int i : shares[static_cast<std::size_t>(rank)]) own.push_back(wave(i, n));
+    for (int i : shares[static_cast<std::size_t>(rank)]) own.push_back(wave(i, count));
     std::vector<const void*> pointers;
     for (const auto& x : own) pointers.push_back(x.data());
     stretto_options o = given;
     o.report = rank == 0 ? report : nullptr;
-    std::vector<float> y(n);
-    ASSERT_STRETTO_OK(stretto_allreduce_multi(pointers.data(), static_cast<int>(pointers.size()), y.data(), n,
+    std::vector<float> y(count);
+    ASSERT_STRETTO_OK(stretto_allreduce_multi(pointers.data(), static_cast<int>(pointers.size()), y.data(), count,
                                               STRETTO_F32, op, comm, &o));
     if (rank == 0) result = y;
   });
@@ -40,10 +40,10 @@ std::vector<float> stack(const Shares& shares, stretto_op op, const stretto_opti
 }
 
 std::vector<double> exact(stretto_op op) {
-  std::vector<double> s(n, 0.0);
+  std::vector<double> s(count, 0.0);
   for (int k = 0; k < images; ++k) {
-    const auto x = wave(k, n);
-    for (std::size_t i = 0; i < n; ++i) {
+    const auto x = wave(k, count);
+    for (std::size_t i = 0; i < count; ++i) {
       const double v = x[i];
       s[i] = k == 0 ? v : op == STRETTO_MIN ? std::min(s[i], v) : op == STRETTO_MAX ? std::max(s[i], v) : s[i] + v;
     }
@@ -55,7 +55,7 @@ std::vector<double> exact(stretto_op op) {
 
 void expect_within(const std::vector<float>& y, const std::vector<double>& x, double promised) {
   ASSERT_EQ(y.size(), x.size());
-  for (std::size_t i = 0; i < n; ++i) ASSERT_LE(std::fabs(double{y[i]} - x[i]), promised + half_ulp(y[i])) << i;
+  for (std::size_t i = 0; i < count; ++i) ASSERT_LE(std::fabs(double{y[i]} - x[i]), promised + half_ulp(y[i])) << i;
 }
 
 }  // namespace
@@ -73,8 +73,8 @@ TEST(Multi, ResultIsTheSameBitsHoweverContributionsAreShared) {
           stretto_report report = STRETTO_REPORT_INIT;
           const auto y = stack(dealt(ranks, ranks % 2 == 0), op, o, &report);
           if (first.empty()) first = y;
-          ASSERT_EQ(y.size(), n);
-          EXPECT_EQ(std::memcmp(y.data(), first.data(), n * sizeof(float)), 0)
+          ASSERT_EQ(y.size(), count);
+          EXPECT_EQ(std::memcmp(y.data(), first.data(), count * sizeof(float)), 0)
               << ranks << " ranks, " << schedule << ", payload " << payload << ", operation " << op;
           EXPECT_EQ(report.contributions, static_cast<std::uint64_t>(images));
           EXPECT_EQ(report.promised_error, op == STRETTO_SUM ? images * 1e-3 : 1e-3);
@@ -90,7 +90,7 @@ TEST(Multi, ARankWithoutContributionsAddsNothing) {
   std::iota(lopsided[1].begin(), lopsided[1].end(), 0);
   stretto_report report = STRETTO_REPORT_INIT;
   const auto y = stack(lopsided, STRETTO_SUM, bounded(1e-3), &report);
-  EXPECT_EQ(std::memcmp(y.data(), all.data(), n * sizeof(float)), 0);
+  EXPECT_EQ(std::memcmp(y.data(), all.data(), count * sizeof(float)), 0);
   EXPECT_EQ(report.contributions, static_cast<std::uint64_t>(images));
 }
 
@@ -106,7 +106,7 @@ TEST(Multi, ForTheResultTheWholeStackKeepsTheBound) {
 TEST(Multi, RelativeBoundTakesTheRangeOverAllContributions) {
   double lo = INFINITY, hi = -INFINITY;
   for (int k = 0; k < images; ++k)
-    for (float v : wave(k, n)) lo = std::min(lo, double{v}), hi = std::max(hi, double{v});
+    for (float v : wave(k, count)) lo = std::min(lo, double{v}), hi = std::max(hi, double{v});
   stretto_report report = STRETTO_REPORT_INIT;
   stack(dealt(5, false), STRETTO_SUM, bounded(1e-4, STRETTO_BOUND_RELATIVE), &report);
   EXPECT_NEAR(report.eps, 1e-4 * (hi - lo), 1e-15);

@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/guarded.hpp"
 #include "call/enums.hpp"
 #include "call/schedule_names.hpp"
 #include "modules/mpi/handles.hpp"
@@ -49,13 +50,11 @@ class MpiBackend final : public Backend {
   bool starts(const Call& c) const noexcept override { return c.nonblocking; }
 
   Status run(const Call& c, const Decision&, engine::Report*) noexcept override {
-    try {
+    return guarded("for the arguments of the MPI's collective", [&] {
       Staged p;
       prepare(c, false, &p);
       return ended(block(p.arguments, c.settings.options.timeout), p);
-    } catch (...) {
-      return fail(Status::out_of_memory, std::string_view("no memory for the arguments of the MPI's collective"));
-    }
+    });
   }
 
   std::unique_ptr<PreparedCall> prepare(const Shape& shape) noexcept override {
@@ -64,15 +63,13 @@ class MpiBackend final : public Backend {
   }
 
   Status start(const Call& c, const Decision&, std::unique_ptr<Pending>* pending) noexcept override {
-    try {
+    return guarded("for the arguments of the MPI's collective", [&] {
       auto made = std::make_unique<MpiPending>(*this);
       prepare(c, true, &made->prepared);
       const Status s = status_of(invoke(made->prepared.arguments, &made->request));
       if (s == Status::ok) *pending = std::move(made);
       return s;
-    } catch (...) {
-      return fail(Status::out_of_memory, std::string_view("no memory for the arguments of the MPI's collective"));
-    }
+    });
   }
 
  private:

@@ -1,8 +1,8 @@
 // Many ranks: systems side by side, over numbers of ranks and sizes.
 #pragma once
 
-#include "arguments.hpp"
-#include "write.hpp"
+#include "../arguments.hpp"
+#include "../write.hpp"
 
 namespace stretto::app {
 

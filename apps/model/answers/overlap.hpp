@@ -1,8 +1,8 @@
 // Work that hides a split tree, over numbers of ranks of a node.
 #pragma once
 
+#include "../write.hpp"
 #include "simulate.hpp"
-#include "write.hpp"
 
 namespace stretto::app {
 

@@ -7,9 +7,9 @@
 
 #include <fmt/core.h>
 
+#include "../systems.hpp"
 #include "schedule/names.hpp"
 #include "schedule/registry.hpp"
-#include "systems.hpp"
 
 namespace stretto::app {
 namespace {

@@ -6,13 +6,13 @@
 
 #include <fmt/core.h>
 
+#include "../systems.hpp"
+#include "../work.hpp"
 #include "model/candidates.hpp"
 #include "model/decide.hpp"
 #include "model/split_tree.hpp"
 #include "schedule/names.hpp"
 #include "schedule/registry.hpp"
-#include "systems.hpp"
-#include "work.hpp"
 
 namespace stretto::app {
 namespace {

@@ -1,8 +1,8 @@
 // The table behind a choice, and the choice by size.
 #pragma once
 
-#include "arguments.hpp"
-#include "write.hpp"
+#include "../arguments.hpp"
+#include "../write.hpp"
 
 namespace stretto::app {
 

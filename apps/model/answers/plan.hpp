@@ -1,8 +1,8 @@
 // Suitable numbers of ranks and communication cores of a program on a node, by split trees in seconds.
 #pragma once
 
-#include "work.hpp"
-#include "write.hpp"
+#include "../work.hpp"
+#include "../write.hpp"
 
 namespace stretto::app {
 

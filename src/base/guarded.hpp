@@ -1,0 +1,60 @@
+// The standard library throws where memory or threads lack. These functions turn that into values. A function that tells
+// the exception's own text catches by itself.
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <string_view>
+#include <type_traits>
+
+#include <fmt/core.h>
+
+#include "base/status.hpp"
+
+namespace stretto {
+
+// What memory was wanted for, as "for a list of cores" or "to list {} messages", with the number. The text must outlive
+// the object.
+class Purpose {
+ public:
+  constexpr Purpose(const char* text) noexcept : text_(text) {}  // NOLINT: literals convert
+  template <std::integral Number>
+  Purpose(fmt::format_string<const std::uint64_t&> text, Number number) noexcept
+      : text_(text), number_(static_cast<std::uint64_t>(number)), is_format_(true) {}
+
+  // out_of_memory, with the message "no memory " and the text.
+  Status fail() const noexcept;
+
+ private:
+  fmt::string_view text_;
+  std::uint64_t number_ = 0;
+  bool is_format_ = false;
+};
+
+// What `work` returns (a Status, or nothing: ok), or where it throws, Purpose::fail().
+template <class Work>
+Status guarded(const Purpose& purpose, Work&& work) noexcept {
+  try {
+    if constexpr (std::is_void_v<std::invoke_result_t<Work&>>) {
+      work();
+      return Status::ok;
+    } else {
+      return work();
+    }
+  } catch (...) {
+    return purpose.fail();
+  }
+}
+
+// False: memory or threads lack, and `work` did not come to its end. For what goes on without it.
+template <class Work>
+bool attempt(Work&& work) noexcept {
+  try {
+    work();
+    return true;
+  } catch (...) {
+    return false;
+  }
+}
+
+}  // namespace stretto
