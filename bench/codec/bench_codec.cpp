@@ -260,7 +260,7 @@ class Bench {
       ours->enter(&contest, who, operation, o);
       peer->enter(&contest, peer_name, operation, peer_options);
     }
-    contest.run(clock, std::min(s_.rounds, 5));
+    contest.run(clock, s_.rounds);
     for (const std::string operation : kOperations) {
       row(operation, suffix, contest.time(who + " " + operation), peer_name, contest.time(peer_name + " " + operation),
           fields, ours->bytes());
@@ -319,16 +319,17 @@ int main(int argc, char** argv) {
   app.add_option("--data", s.data, "Directory of the real fields; without them computed ones are used")
       ->envname("STRETTO_DATA_DIR");
   app.add_option("--json", s.json, "Append rows to this file instead of printing them");
-  app.add_option("--bounds", s.bounds, "Bounds relative to the range")->delimiter(',');
+  const auto* const bounds = app.add_option("--bounds", s.bounds, "Bounds relative to the range")->delimiter(',');
   app.add_option("--threads", s.threads, "Numbers of threads")->delimiter(',')->check(CLI::PositiveNumber);
-  app.add_option("--rounds", s.rounds, "Rounds whose median counts")->check(CLI::PositiveNumber);
+  const auto* const rounds =
+      app.add_option("--rounds", s.rounds, "Rounds whose median counts")->check(CLI::PositiveNumber);
   app.add_option("--only", s.only, "Measure these alone")->delimiter(',')->check(CLI::IsMember(measurements));
-  app.add_flag("--quick", s.quick, "A quarter of the values, three rounds, one bound");
+  app.add_flag("--quick", s.quick, "A quarter of the values; unless they are given, three rounds and one bound");
   CLI11_PARSE(app, argc, argv);
   if (s.quick) {
     s.count = 16'384'000;
-    s.rounds = 3;
-    s.bounds.resize(1);
+    if (rounds->count() == 0) s.rounds = 3;
+    if (bounds->count() == 0) s.bounds.resize(1);
   }
   try {
     run(s);
