@@ -11,6 +11,7 @@
 #include <fmt/core.h>
 
 #include "model/nodes.hpp"
+#include "model/profile/shipped.hpp"
 #include "schedule/names.hpp"
 
 namespace stretto::app {
@@ -118,11 +119,8 @@ model::Profile profile_named(const Arguments& arguments, std::string* from) {
   } else if (is_shipped) {
     check(model::shipped(arguments.machine, &profile));
   } else {
-    if (access(arguments.machine.c_str(), F_OK) != 0) {
-      std::string names;
-      for (const std::string& name : model::shipped()) names += (names.empty() ? "" : ", ") + name;
-      throw Problem(fmt::format("machine '{}' is neither a file nor one of {}", arguments.machine, names));
-    }
+    if (access(arguments.machine.c_str(), F_OK) != 0)
+      throw Problem(fmt::format("machine {}", model::no_profile(arguments.machine)));
     check(model::load(arguments.machine, &profile));
   }
   if (from != nullptr) *from = found;

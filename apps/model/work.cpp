@@ -139,10 +139,10 @@ Work parse_work(const std::string& text) {
 }
 
 Work read_report(const std::string& path, double seconds, int cores) {
+  const Json report = load_report(path);
   if (!std::isfinite(seconds) || seconds <= 0)
     throw Problem(
         fmt::format("{} seconds of the run of {}: --seconds says how long the whole run took, above 0", seconds, path));
-  const Json report = load_report(path);
   const int ranks = report["ranks"];
   Work work;
   double inside = 0;

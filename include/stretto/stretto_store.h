@@ -53,6 +53,7 @@ STRETTO_API stretto_status stretto_comm_create_store(const stretto_store* store,
  *    OMPI_COMM_WORLD_RANK and OMPI_COMM_WORLD_SIZE, PMI_RANK and PMI_SIZE, SLURM_PROCID and SLURM_STEP_NUM_TASKS or
  *    SLURM_NTASKS.
  *  - STRETTO_NAME, if it is there, is options.name.
+ *  - STRETTO_TIMEOUT, if it is there and options is NULL, is options.timeout.
  * STRETTO_INVALID_ARGUMENT names what is missing or cannot be read. */
 STRETTO_API stretto_status stretto_comm_create_environment(const stretto_store_options* options, stretto_comm* comm);
 

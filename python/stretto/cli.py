@@ -167,6 +167,8 @@ def run(command: List[str] = typer.Argument(..., metavar="PROGRAM [ARGUMENT]..."
     if carrier == "ucx":
         run_.check_over_ucx(bound=bound, bound_moves=bound_moves, ignore_above=ignore_above, rules=rules, report=report or report_to, profile=profile, arena=arena,
                              comm_cores=comm_cores)
+        if remark := run_.unserved(command[0]):
+            err.print(f"stretto: {remark}", markup=False, soft_wrap=True)
         raise typer.Exit(over_ucx.run(mpirun, ranks, hosts, command, show))
     wanted = dict(bound=bound, bound_moves=bound_moves, ignore_above=ignore_above, rules=rules, report=report_to or ("1" if report else None), profile=profile, arena=arena,
                   comm_cores=comm_cores)

@@ -4,6 +4,7 @@ import dataclasses
 import math
 import pathlib
 import re
+import sys
 import time
 
 import numpy as np
@@ -158,6 +159,8 @@ def bounds(text, kind):
             number = math.nan
         if not 0 < number < math.inf:
             raise Failure(f"--{kind} {word!r} is no positive number; it takes 1e-3, or several with commas")
+        if kind == "rel" and number >= 1:
+            print(units.remark_on_relative(f"--rel {word}", number), file=sys.stderr)
         yield f"{kind}:{word}", number
 
 

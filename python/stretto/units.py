@@ -15,6 +15,11 @@ def parse_size(text):
     return round(float(found[1]) * FACTORS[found[2]])
 
 
+def remark_on_relative(given, value):
+    """What is said of a relative bound of the whole range and more, which is hardly meant; else None. given: as the user wrote it."""
+    return f"{given} allows errors of {value:g} times the whole range of the values; 1e-4 is usual" if value >= 1 else None
+
+
 def size(bytes_):
     """"64 KiB": powers of 1024, without a fraction where there is none."""
     value, unit = float(bytes_), "B"

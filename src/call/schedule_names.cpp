@@ -1,5 +1,6 @@
 #include "call/schedule_names.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstring>
 
@@ -22,6 +23,15 @@ const char* schedule_name(int index) noexcept {
   if (index == static_cast<int>(all.size()) + 1) return native_name;
   if (index == static_cast<int>(all.size()) + 2) return node_name;
   return index > 0 && static_cast<std::size_t>(index) <= all.size() ? all[index - 1].name.data() : "?";
+}
+
+std::vector<std::string> schedule_names() {
+  std::vector<std::string> names;
+  for (const schedule::Algorithm& a : schedule::algorithms())
+    if (std::find(names.begin(), names.end(), a.name) == names.end()) names.emplace_back(a.name);
+  names.emplace_back(native_name);
+  names.emplace_back(node_name);
+  return names;
 }
 
 }  // namespace stretto::call

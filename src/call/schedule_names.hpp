@@ -1,5 +1,8 @@
 #pragma once
 
+#include <string>
+#include <vector>
+
 namespace stretto::call {
 
 inline constexpr const char* native_name = "native";
@@ -8,5 +11,8 @@ inline constexpr const char* node_name = "node";
 // 0 is "chosen", -1 an unknown name.
 int schedule_index(const char* name) noexcept;
 const char* schedule_name(int index) noexcept;
+
+// All names that schedule_index knows, each once.
+std::vector<std::string> schedule_names();
 
 }  // namespace stretto::call

@@ -48,7 +48,7 @@ class Errors(unittest.TestCase):
             file.write_text("# all\nallreduce 1M.. rel:1e-5 schedule:ring\n* off\n", encoding="utf-8")
             self.assertEqual(run("rules", file), (0, "2 rules\n", ""))
             file.write_text("* off\nallreduce schedule:spiral\n", encoding="utf-8")
-            self.refused(f"{file}, line 2: 'spiral' is no schedule", "rules", file)
+            self.refused(f"{file}, line 2: 'spiral' is no schedule; there are ring, rabenseifner, ", "rules", file)
             file.write_text("allreduce rel:-1\n", encoding="utf-8")
             self.refused(f"{file}, line 1: 'rel:-1' is no bound: '-1' is not finite and positive", "rules", file)
         self.refused("no-such-file", "rules", "no-such-file")
@@ -128,6 +128,7 @@ class Errors(unittest.TestCase):
             path = pathlib.Path(directory, "report.json")
             question = ("plan", "--cores", 8, "--from", path)
             self.refused(f"report {path}: no such file", *question, "--seconds", 1)
+            self.refused(f"report {path}: no such file", *question)
             row = {"operation": "reduce", "calls": 4, "bytes": 4096, "seconds": 2}
             for text, word in (("x", "it is not what"), ('{"ranks": 2}', "it is not what"), ('{"ranks": 0, "calls": []}', "0 ranks"),
                                ('{"ranks": 2, "calls": []}', "has no reduce"), ('{"ranks": 2, "calls": [3]}', "a row has no operation"),

@@ -386,8 +386,12 @@ TEST(Profile, ThatIsNamedIsTakenOrAnError) {
   around.set("STRETTO_PROFILE", old);
   EXPECT_EQ(find("h", "m", &p), Status::invalid_argument);
   EXPECT_NE(std::string(message()).find(old), std::string::npos);
-  around.set("STRETTO_PROFILE", around.directory() + "/none.json");
+  const std::string none = around.directory() + "/none.json";
+  around.set("STRETTO_PROFILE", none);
   EXPECT_EQ(find("h", "m", &p), Status::invalid_argument);
+  const std::string refused = message();
+  EXPECT_TRUE(refused.starts_with("profile '" + none + "' is neither a file nor one of ")) << refused;
+  for (const std::string& name : shipped()) EXPECT_NE(refused.find(name), std::string::npos) << refused;
   EXPECT_NE(std::string(message()).find("none.json"), std::string::npos);
 }
 

@@ -146,9 +146,10 @@ int main(int argc, char** argv) {
   if (const char* each = std::getenv("RANKS_A_HOST"))
     setenv("STRETTO_HOST", ("host" + std::to_string(std::atoi(std::getenv("STRETTO_RANK")) / std::atoi(each))).c_str(),
            1);
-  if (const char* limit = std::getenv("LIMIT")) o.timeout = std::atof(limit);
+  const char* const limit = std::getenv("LIMIT");
+  if (limit) o.timeout = std::atof(limit);
   stretto_comm comm = nullptr;
-  stretto_status s = stretto_comm_create_environment(&o, &comm);
+  stretto_status s = stretto_comm_create_environment(limit ? &o : nullptr, &comm);
   if (s != STRETTO_OK) return complain("no communicator", s);
   const int rank = stretto_comm_rank(comm), ranks = stretto_comm_size(comm);
   std::printf("rank %d of %d\n", rank, ranks);

@@ -114,18 +114,27 @@ class Jobs(unittest.TestCase):
         self.assertEqual(started[0].returncode, 1)
         self.assertIn("timeout: ranks that did not come within 0.3 s: 1, 2", text)
 
+    def test_the_limit_may_be_in_the_environment(self):
+        for limits, within in (({"STRETTO_TIMEOUT": "0.4"}, "0.4 s"), ({"STRETTO_TIMEOUT": "200", "LIMIT": "0.3"}, "0.3 s")):
+            with self.subTest(limits=limits):
+                status, text = self.one({**MESSAGES, "STRETTO_RANK": "0", "STRETTO_SIZE": "2", **limits})
+                self.assertEqual(status, 1, text)
+                self.assertIn(f"timeout: ranks that did not come within {within}: 1", text)
+
     def test_bad_input_is_named(self):
         for environment, said in (
+                ({"STRETTO_RANK": "0", "STRETTO_SIZE": "1", "STRETTO_TIMEOUT": "soon"}, "STRETTO_TIMEOUT is 'soon', no positive number of seconds"),
+                ({"STRETTO_RANK": "0", "STRETTO_SIZE": "1", "STRETTO_TIMEOUT": "inf"}, "STRETTO_TIMEOUT is 'inf'"),
                 ({"STRETTO_RANK": "0", "STRETTO_SIZE": "0"}, "STRETTO_RANK is 0 and STRETTO_SIZE is 0: ranks count from 0"),
                 ({"STRETTO_RANK": "-1", "STRETTO_SIZE": "2"}, "STRETTO_RANK is '-1', which is no number"),
                 ({"STRETTO_RANK": "x1", "STRETTO_SIZE": "2"}, "STRETTO_RANK is 'x1', which is no number"),
-                ({"STRETTO_RANK": "0"}, "which rank this is, and of how many: set STRETTO_RANK and STRETTO_SIZE"),
+                ({"STRETTO_RANK": "0"}, "which rank this is, and of how many: start the program by stretto run --carrier ucx, torchrun or srun, or set STRETTO_RANK and"),
                 ({"RANK": "0", "SLURM_NTASKS": "1"}, "which rank this is"),
                 ({"STRETTO_RANK": "0", "STRETTO_SIZE": "1", "STRETTO_STORE": "tcp://host:1"}, "STRETTO_STORE is 'tcp://host:1'; it takes file:///DIRECTORY"),
                 ({"STRETTO_RANK": "0", "STRETTO_SIZE": "1", "STRETTO_STORE": "/tmp/store"}, "STRETTO_STORE is '/tmp/store'; it takes file:///DIRECTORY"),
                 ({"STRETTO_RANK": "0", "STRETTO_SIZE": "1", "STRETTO_STORE": "file:///no/such/place"},
                  "STRETTO_STORE: the directory /no/such/place cannot be made: No such file or directory"),
-                ({"STRETTO_RANK": "0", "STRETTO_SIZE": "1", "STRETTO_STORE": ""}, "STRETTO_STORE names no store"),
+                ({"STRETTO_RANK": "0", "STRETTO_SIZE": "1", "STRETTO_STORE": ""}, "STRETTO_STORE names no store, in which the ranks meet: start the program by stretto run --carrier ucx"),
                 ({"STRETTO_RANK": "0", "STRETTO_SIZE": "1", "STRETTO_NAME": "a/b"}, "STRETTO_NAME is 'a/b'"),
                 ({"STRETTO_RANK": "0", "STRETTO_SIZE": "1", "STRETTO_MODULES": "/nowhere"}, "/nowhere/libstretto_ucx.so"),
                 ({"STRETTO_RANK": "0", "STRETTO_SIZE": "1", "UCX_TLS": "no_such"}, "UCX_TLS=no_such"),

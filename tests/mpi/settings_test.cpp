@@ -136,11 +136,28 @@ TEST(Settings, RulesThatAreNoRegularFileAreNamedWithWhatTheyAre) {
 TEST(Settings, RulesThatCannotBeMeantAreNamedWithFileAndLine) {
   const std::string file = testing::TempDir() + "settings_test.rules";
   std::ofstream(file) << "* off\nallreduce schedule:rong\n";
+  const ScheduleNames schedules = {"ring", "chain"};
   const Settings s = read_settings(
-      [&](const char* name) { return std::string_view(name) == "STRETTO_RULES" ? file.c_str() : nullptr; },
-      [](const std::string&) { return false; });
+      [&](const char* name) { return std::string_view(name) == "STRETTO_RULES" ? file.c_str() : nullptr; }, &schedules);
   ASSERT_EQ(s.complaints.size(), 1u);
-  EXPECT_EQ(s.complaints[0], "STRETTO_RULES: '" + file + "', line 2: 'rong' is no schedule; it counts as not set");
+  EXPECT_EQ(s.complaints[0], "STRETTO_RULES: '" + file +
+                                 "', line 2: 'rong' is no schedule; there are ring, chain; it counts as not set");
+}
+
+TEST(Settings, ARelativeBoundOfTheWholeRangeIsRemarkedAndHolds) {
+  const std::string file = testing::TempDir() + "settings_test_range.rules";
+  std::ofstream(file) << "allreduce rel:1e-4\nreduce rel:1.5:contribution\n";
+  const Settings s = settings({{"STRETTO_BOUND", "rel:2"}, {"STRETTO_RULES", file}});
+  ASSERT_EQ(s.complaints.size(), 2u);
+  EXPECT_EQ(s.complaints[0],
+            "STRETTO_BOUND: rel:2 allows errors of 2 times the whole range of the values; rel:1e-4 is usual");
+  EXPECT_EQ(s.complaints[1],
+            "STRETTO_RULES: '" + file +
+                "', line 2: rel:1.5 allows errors of 1.5 times the whole range of the values; rel:1e-4 is usual");
+  ASSERT_TRUE(s.bound);
+  EXPECT_EQ(s.bound->value, 2);
+  EXPECT_EQ(s.rules.size(), 2u);
+  for (const char* bound : {"rel:0.99", "abs:2"}) EXPECT_TRUE(settings({{"STRETTO_BOUND", bound}}).complaints.empty());
 }
 
 TEST(Settings, ABoundWithUnreadableRulesIsLeftOut) {

@@ -91,3 +91,18 @@ def test_a_type_checker_accepts_and_refuses_calls_by_their_keywords(tmp_path):
 def test_avg_is_the_mean():
     for out, _ in stretto.threads(3)(lambda comm: comm.allreduce(np.full(4, comm.rank, np.float32), op="avg"))():
         assert out.tolist() == [1, 1, 1, 1]
+
+
+@pytest.mark.parametrize("call", (
+    lambda x: stretto.compress(x, rel=2), lambda x: stretto.threads(1)(lambda comm: comm.allreduce(x, rel=1.5))(),
+    lambda x: options.options({"rel": np.float32(1)})))
+def test_a_relative_bound_of_the_whole_range_is_warned_of_at_the_callers_line(call):
+    with pytest.warns(UserWarning, match=r"rel=[\d.]+ allows errors of [\d.]+ times the whole range of the values; 1e-4 is usual") as told:
+        call(np.arange(9, dtype=np.float32))
+    assert {one.filename for one in told} == {__file__}
+
+
+def test_other_bounds_are_not_warned_of(recwarn):
+    for how in ({"rel": 0.99}, {"abs": 2}, {}):
+        options.options(how)
+    assert not recwarn.list

@@ -14,8 +14,8 @@ std::string rules_text(const std::string& file, bool bounded) {
   std::string text;
   if (read_file(file, &text) != Status::ok) throw std::runtime_error(message());
   mpi::Rules rules;
-  const auto is_schedule = [](const std::string& name) { return call::schedule_index(name.c_str()) >= 0; };
-  if (rules.parse(text, is_schedule) != Status::ok) throw std::runtime_error(fmt::format("{}, {}", file, message()));
+  const mpi::ScheduleNames schedules = call::schedule_names();
+  if (rules.parse(text, &schedules) != Status::ok) throw std::runtime_error(fmt::format("{}, {}", file, message()));
   std::string counted = fmt::format("{} {}\n", rules.size(), rules.size() == 1 ? "rule" : "rules");
   if (const int line = bounded ? 0 : rules.line_without_bound(); line > 0)
     counted += fmt::format(

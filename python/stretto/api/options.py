@@ -7,8 +7,10 @@ import inspect
 import math
 import numbers
 import sys
+import warnings
 from typing import Literal, SupportsFloat, TypedDict
 
+from stretto import units
 from stretto.api.core import _core
 from stretto.errors import ArgumentError, BoundError
 
@@ -44,6 +46,7 @@ class CallOptions(TypedDict, total=False):
     coding: Coding  # how streams in messages store their codes; "auto": chosen; no result depends on it
 
 
+RELATIVE = ("rel", "weights_rel")  # bounds of which 1 is the whole range
 NAMES = tuple(CallOptions.__annotations__)
 
 
@@ -96,7 +99,17 @@ def positive(value, what):
     bound = number(value, what)
     if not (math.isfinite(bound) and bound > 0):
         raise BoundError(f"{what} is {bound}; a bound is finite and positive")
+    if what in RELATIVE and bound >= 1:
+        _warn(units.remark_on_relative(f"{what}={bound:g}", bound))
     return bound
+
+
+def _warn(text):
+    """A warning at the line of the caller outside of this package."""
+    depth, frame = 1, sys._getframe()
+    while frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] == "stretto":
+        depth, frame = depth + 1, frame.f_back
+    warnings.warn(text, stacklevel=depth)
 
 
 def number(value, what):

@@ -92,6 +92,14 @@ def check_over_ucx(**options):
             raise Failure(f"--{name.replace('_', '-')} is for unchanged MPI programs; with --carrier ucx the program's own options hold")
 
 
+def unserved(program):
+    """What is said of a program that --carrier ucx would start, and that calls an MPI alone; else None."""
+    path = shutil.which(program)
+    if path and programs.over_mpi(path) and not re.search(r"\blibstretto\.so", programs.linked(path)):
+        return f"{program} is linked to an MPI, and not to stretto: with --carrier ucx it runs as without stretto. Without --carrier its MPI calls are served"
+    return None
+
+
 def check_emulated(carrier, printed):
     """Refuses what has no meaning between hosts that are made for the run."""
     if printed:

@@ -117,7 +117,7 @@ class Source:
 def kind_of(path, shape=None, dtype=None):
     """npy, npz, container, stream, hdf5, netcdf, zarr or raw."""
     if not path.exists():
-        raise Failure(f"{path} is no file")
+        raise Failure(f"{path}: no such file or directory")
     if path.is_dir():
         return _kind_of_directory(path, shape is not None or dtype is not None)
     if not path.is_file():

@@ -78,7 +78,7 @@ def must_be_written(path, variables):
     """Failure for an ending under which nothing is written, or which names another dtype than the array has."""
     if path.suffix not in (".npy", *SEVERAL, *RAW_VALUES):
         raise Failure(f"{path} has no ending of a file that is written: .npy, {', '.join(SEVERAL)}; or values without shape and dtype: {', '.join(RAW_VALUES)}")
-    if path.suffix in RAW and variables[0].dtype != RAW[path.suffix]:
+    if len(variables) == 1 and path.suffix in RAW and variables[0].dtype != RAW[path.suffix]:
         raise Failure(f"{path.suffix} is the ending of {np.dtype(RAW[path.suffix]).name}, and {variables[0].name!r} is of {variables[0].dtype}; take .raw")
 
 

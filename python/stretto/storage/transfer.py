@@ -58,6 +58,9 @@ class Bounds:
         for kind, value in (self.all,) if self.all else ():
             check(f"--{kind}", value)
         self.exact, self.named = exact, dict(map(self._parsed, named))
+        asked = [("", self.all), *((f"{name}=", bound) for name, bound in self.named.items())]
+        self.remarks = [units.remark_on_relative(f"{'--bound ' + name + 'rel:' if name else '--rel '}{bound[1]:g}", bound[1])
+                        for name, bound in asked if bound and bound[0] == "rel" and bound[1] >= 1]
 
     @staticmethod
     def _parsed(text):
@@ -100,7 +103,8 @@ def must_keep(path, output):
     """Failure where writing the output would replace the input: a lossy form, or a file without attributes, in the place of the original."""
     here, there = os.path.realpath(path), os.path.realpath(output)
     if os.path.exists(output) and (os.path.samefile(path, output) or here.startswith(os.path.join(there, ""))):
-        raise Failure(f"{output} {'is' if here == there or os.path.isfile(output) else 'holds'} {path}, which is never replaced; name another file by --output")
+        what = f"holds {path}, which" if here != there and not os.path.isfile(output) else f"is the input{f' {path},' if str(output) != str(path) else ','} which"
+        raise Failure(f"{output} {what} is never replaced; name another file by --output")
 
 
 def compress(console, path, output, bounds, names=(), shape=None, dtype=None, ignore_above=None, force=False, threads=1, marks=(),
@@ -113,6 +117,8 @@ def compress(console, path, output, bounds, names=(), shape=None, dtype=None, ig
         raise Failure(f"--coding is {coding!r}; it takes fixed, dense or shaped")
     if no_marks and marks:
         raise Failure("--mark and --no-marks exclude each other")
+    for remark in bounds.remarks:
+        console.print(remark, markup=False, highlight=False, soft_wrap=True)
     with failures(output), opened(path, shape, dtype) as source:
         must_keep(path, output)
         variables = source.chosen(names)
@@ -174,9 +180,9 @@ def decompress(console, path, output, names=(), force=False, threads=1):
             raise Failure(f"{path} is no .stretto file")
         variables = source.chosen(names)
         output = pathlib.Path(output or pathlib.Path(path).with_suffix(".npy" if len(variables) == 1 else ".npz"))
+        targets.must_be_written(output, variables)
         if len(variables) > 1 and output.suffix not in targets.SEVERAL:
             raise Failure(f"{output} holds one array, and {path} has {len(variables)}; name one by --array, or write {', '.join(targets.SEVERAL)}")
-        targets.must_be_written(output, variables)
         must_keep(path, output)
         total = sum(one.nbytes for one in variables)
         with progress(console, f"decompressing {source.path.name}", total) as tell, targets.new_output(output, force) as made:
@@ -195,6 +201,8 @@ def decompress(console, path, output, names=(), force=False, threads=1):
         if output.suffix in targets.RAW_VALUES:
             shape = "x".join(map(str, variables[0].shape))
             left_out["shape, dtype and all else but the values"] = f"which{f' --shape {shape}' * bool(shape)} --dtype {elements.name_of(variables[0].dtype)} reads again"
+        if output.suffix in (".npy", ".npz") and (source.attributes or any(one.attributes or one.axes for one in variables)):
+            left_out["attributes and dimensions"] = "which .nc, .h5 and .zarr keep"
         return output, left_out
 
 

@@ -42,9 +42,10 @@ Status read_rank(int* rank, int* ranks) noexcept {
   const auto* const launcher = std::find_if(std::begin(launchers), std::end(launchers),
                                             [](const Launcher& l) { return is_set(l.rank) && is_set(l.size); });
   if (launcher == std::end(launchers))
-    return fail(Status::invalid_argument,
-                std::string_view("the environment does not say which rank this is, and of how many: set STRETTO_RANK "
-                                 "and STRETTO_SIZE"));
+    return fail(
+        Status::invalid_argument,
+        std::string_view("the environment does not say which rank this is, and of how many: start the program "
+                         "by stretto run --carrier ucx, torchrun or srun, or set STRETTO_RANK and STRETTO_SIZE"));
   if (const Status s = read_number(launcher->rank, rank); s != Status::ok) return s;
   if (const Status s = read_number(launcher->size, ranks); s != Status::ok) return s;
   if (*rank < *ranks) return Status::ok;
@@ -55,7 +56,9 @@ Status read_rank(int* rank, int* ranks) noexcept {
 Status open_job_store(std::unique_ptr<carrier::Store>* store) noexcept {
   const char* const url = secure_getenv("STRETTO_STORE");
   if (!url || !*url)
-    return fail(Status::invalid_argument, std::string_view("STRETTO_STORE names no store: set file:///DIRECTORY"));
+    return fail(Status::invalid_argument,
+                std::string_view("STRETTO_STORE names no store, in which the ranks meet: start the program by stretto "
+                                 "run --carrier ucx, or set file:///DIRECTORY"));
   return carrier::open_directory_store(url, store);
 }
 

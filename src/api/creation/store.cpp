@@ -9,6 +9,7 @@
 #include "api/creation/create.hpp"
 #include "api/creation/environment.hpp"
 #include "api/creation/modules.hpp"
+#include "base/positive.hpp"
 #include "call/enums.hpp"
 #include "carrier/rendezvous.hpp"
 
@@ -97,6 +98,9 @@ Status create(carrier::Store& store, int rank, int ranks, const stretto_store_op
 Status create_by_environment(const stretto_store_options* given, stretto_comm* comm) noexcept {
   stretto_store_options options;
   if (const Status s = read_options(given, &options); s != Status::ok) return s;
+  if (const char* limit = secure_getenv("STRETTO_TIMEOUT");
+      !given && limit && *limit && !(read_positive(limit, &options.timeout) && std::isfinite(options.timeout)))
+    return fail(Status::invalid_argument, "STRETTO_TIMEOUT is '{}', no positive number of seconds", limit);
   if (const char* name = secure_getenv("STRETTO_NAME"); name && *name) {
     if (!is_name(name))
       return fail(Status::invalid_argument, "STRETTO_NAME is '{}'; it takes letters, digits, '_' and '-'", name);

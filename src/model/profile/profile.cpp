@@ -23,6 +23,12 @@ std::optional<Carrier> find_carrier(std::string_view text) noexcept {
 
 namespace {
 
+std::string all_shipped() {
+  std::string all;
+  for (const Shipped& s : shipped_texts()) all += (all.empty() ? "" : ", ") + std::string(s.name);
+  return all;
+}
+
 // Unmeasured farther links inside a host take the farthest measured one, not the network's.
 void add_network(const Messages& others, Profile* profile) {
   constexpr auto network = static_cast<std::size_t>(topology::Distance::network);
@@ -104,12 +110,14 @@ std::vector<std::string> shipped() {
   return names;
 }
 
+std::string no_profile(const std::string& name) {
+  return "'" + name + "' is neither a file nor one of " + all_shipped();
+}
+
 Status shipped(const std::string& name, Profile* profile) noexcept {
   for (const Shipped& s : shipped_texts())
     if (s.name == name) return parse(std::string(s.json), profile);
-  std::string all;
-  for (const Shipped& s : shipped_texts()) all += (all.empty() ? "" : ", ") + std::string(s.name);
-  return fail(Status::invalid_argument, "no profile '{}' is shipped; there are {}", name, all);
+  return fail(Status::invalid_argument, "no profile '{}' is shipped; there are {}", name, all_shipped());
 }
 
 }  // namespace stretto::model

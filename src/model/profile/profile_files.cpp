@@ -1,5 +1,8 @@
+#include <unistd.h>
+
 #include <algorithm>
 #include <cctype>
+#include <cerrno>
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
@@ -83,7 +86,12 @@ bool named(Status* status, std::string* text, std::string* from) {
   const char* name = secure_getenv("STRETTO_PROFILE");
   if (name == nullptr || *name == '\0') return false;
   Profile read;
-  *status = find_shipped(name, text) ? Status::ok : load_text(name, text, &read);
+  if (find_shipped(name, text))
+    *status = Status::ok;
+  else if (access(name, F_OK) != 0 && errno == ENOENT)
+    *status = fail(Status::invalid_argument, "profile {}", no_profile(name));
+  else
+    *status = load_text(name, text, &read);
   *from = printable(std::string("STRETTO_PROFILE=") + name);
   return true;
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <span>
+#include <string>
 #include <string_view>
 
 namespace stretto::model {
@@ -11,5 +12,8 @@ struct Shipped {
 };
 
 std::span<const Shipped> shipped_texts() noexcept;
+
+// Said of a name that is no profile: "'x' is neither a file nor one of a100-hdr, ...".
+std::string no_profile(const std::string& name);
 
 }  // namespace stretto::model

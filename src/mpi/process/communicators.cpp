@@ -17,6 +17,7 @@
 #include "mpi/calls/device.hpp"
 #include "mpi/calls/recursion_guard.hpp"
 #include "mpi/process/inherited_bound.hpp"
+#include "mpi/process/runtime.hpp"
 
 namespace stretto::mpi {
 namespace {
@@ -233,7 +234,10 @@ std::optional<std::optional<Bound>> bound_in(MPI_Info info, std::string* complai
   if (PMPI_Info_get(info, bound_key, MPI_MAX_INFO_VAL, text, &given) != MPI_SUCCESS || !given) return std::nullopt;
   if (std::string_view(text) == "none") return std::optional<Bound>();
   Bound bound;
-  if (parse_bound(text, &bound) == Status::ok) return std::optional(bound);
+  if (parse_bound(text, &bound) == Status::ok) {
+    if (const std::string remark = remark_on(bound); !remark.empty()) tell_once(std::string(bound_key) + ": " + remark);
+    return std::optional(bound);
+  }
   *complaint = std::string(bound_key) + ": " + message();
   return std::nullopt;
 }

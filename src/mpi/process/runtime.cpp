@@ -39,9 +39,9 @@ void activate(Runtime* r) noexcept {
 Runtime* whole() noexcept {
   static Runtime* const made = []() noexcept -> Runtime* {
     try {
-      const auto is_schedule = [](const std::string& name) { return call::schedule_index(name.c_str()) >= 0; };
+      const ScheduleNames schedules = call::schedule_names();
       const auto environment = [](const char* name) { return secure_getenv(name); };
-      auto* fresh = new Runtime{read_settings(environment, is_schedule), {}, false};
+      auto* fresh = new Runtime{read_settings(environment, &schedules), {}, false};
       for (const std::string& c : fresh->settings.complaints) tell_once(c);
       for (char** v = environ; v && *v; ++v)
         if (const std::string slip = slip_in(std::string_view(*v).substr(0, std::string_view(*v).find('=')));

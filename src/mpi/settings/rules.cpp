@@ -2,10 +2,13 @@
 
 #include <fnmatch.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
 #include <sstream>
+
+#include <fmt/core.h>
 
 namespace stretto::mpi {
 namespace {
@@ -127,8 +130,14 @@ bool asks_for_streams(const Action& a) noexcept {
   return a.payload != STRETTO_PAYLOAD_AUTO && a.payload != STRETTO_PAYLOAD_RAW;
 }
 
+std::string listed(const ScheduleNames& names) {
+  std::string all;
+  for (const std::string& name : names) all += (all.empty() ? "" : ", ") + name;
+  return all;
+}
+
 Status check(const Rule& rule, const std::vector<std::string>& words, const std::string& decided, bool acts,
-             const IsSchedule& is_schedule) {
+             const ScheduleNames* schedules) {
   const Action& a = rule.action;
   const bool streams = asks_for_streams(a);
   const bool leaves = a.kind == Action::Kind::off || a.kind == Action::Kind::native;
@@ -152,12 +161,13 @@ Status check(const Rule& rule, const std::vector<std::string>& words, const std:
   const bool may_stream = !rule.operation || sums(*rule.operation) || moves(*rule.operation);
   if (!may_stream && (a.kind == Action::Kind::bounded || streams || a.coding != STRETTO_CODING_AUTO))
     return fail(Status::invalid_argument, "bounds, payloads of streams and codings do not act on '{}'", words.front());
-  if (!a.schedule.empty() && is_schedule && !is_schedule(a.schedule))
-    return fail(Status::invalid_argument, "'{}' is no schedule", a.schedule);
+  if (!a.schedule.empty() && schedules &&
+      std::find(schedules->begin(), schedules->end(), a.schedule) == schedules->end())
+    return fail(Status::invalid_argument, "'{}' is no schedule; there are {}", a.schedule, listed(*schedules));
   return Status::ok;
 }
 
-Status parse_rule(const std::vector<std::string>& words, const IsSchedule& is_schedule, Rule* rule) {
+Status parse_rule(const std::vector<std::string>& words, const ScheduleNames* schedules, Rule* rule) {
   bool acts = false;
   std::string decided;
   Status s = parse_operation(words.front(), &rule->operation);
@@ -165,7 +175,7 @@ Status parse_rule(const std::vector<std::string>& words, const IsSchedule& is_sc
   Action& a = rule->action;
   a.moves = rule->operation && moves(*rule->operation) &&
             (a.kind == Action::Kind::bounded || a.payload > STRETTO_PAYLOAD_RAW);
-  return s == Status::ok ? check(*rule, words, decided, acts, is_schedule) : s;
+  return s == Status::ok ? check(*rule, words, decided, acts, schedules) : s;
 }
 
 bool fits(const std::string& pattern, const std::string& name) noexcept {
@@ -216,7 +226,13 @@ Status parse_bound(std::string_view text, Bound* bound) {
   return Status::ok;
 }
 
-Status Rules::parse(std::string_view text, const IsSchedule& is_schedule) {
+std::string remark_on(const Bound& bound) {
+  if (bound.kind != STRETTO_BOUND_RELATIVE || bound.value < 1) return {};
+  return fmt::format("rel:{0} allows errors of {0} times the whole range of the values; rel:1e-4 is usual",
+                     bound.value);
+}
+
+Status Rules::parse(std::string_view text, const ScheduleNames* schedules) {
   *this = Rules();
   std::istringstream lines{std::string(text)};
   std::string line;
@@ -226,7 +242,7 @@ Status Rules::parse(std::string_view text, const IsSchedule& is_schedule) {
     for (std::string word; in >> word;) words.push_back(word);
     if (words.empty()) continue;
     Rule rule;
-    if (const Status s = parse_rule(words, is_schedule, &rule); s != Status::ok) {
+    if (const Status s = parse_rule(words, schedules, &rule); s != Status::ok) {
       const std::string why = message();
       *this = Rules();
       return fail(s, "line {}: {}", number, why);
@@ -236,6 +252,14 @@ Status Rules::parse(std::string_view text, const IsSchedule& is_schedule) {
     rules_.push_back(std::move(rule));
   }
   return Status::ok;
+}
+
+std::vector<std::string> Rules::remarks() const {
+  std::vector<std::string> all;
+  for (const Rule& r : rules_)
+    if (const std::string remark = remark_on(r.action.bound); !remark.empty())
+      all.push_back(fmt::format("line {}: {}", r.action.line, remark));
+  return all;
 }
 
 int Rules::line_without_bound() const noexcept {

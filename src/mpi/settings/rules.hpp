@@ -25,6 +25,9 @@ struct Bound {
 // "rel:1e-4", "abs:0.5", and ":contribution" or ":result" (the default).
 Status parse_bound(std::string_view text, Bound* bound);
 
+// Said of a relative bound of 1 and more, which is hardly meant; else empty.
+std::string remark_on(const Bound& bound);
+
 // With an optional K, M or G (powers of 1024).
 Status parse_bytes(std::string_view text, std::int64_t* bytes);
 
@@ -53,12 +56,13 @@ struct Rule {
   Action action;
 };
 
-using IsSchedule = std::function<bool(const std::string& name)>;
+// The names that a rule may force; null accepts any.
+using ScheduleNames = std::vector<std::string>;
 
 class Rules {
  public:
-  // None after a failure. A null `is_schedule` accepts any name.
-  Status parse(std::string_view text, const IsSchedule& is_schedule = nullptr);
+  // None after a failure.
+  Status parse(std::string_view text, const ScheduleNames* schedules = nullptr);
 
   // Null: no line matches. Calls `site` and `comm` only for lines with names.
   const Action* find(Function operation, std::int64_t bytes, const std::function<std::string()>& site,
@@ -70,6 +74,8 @@ class Rules {
   int line_without_bound() const noexcept;
   // Names may differ between ranks.
   bool looks_at_names() const noexcept { return looks_at_names_; }
+  // Of lines whose bound is hardly meant: "line 3: rel:2 ...".
+  std::vector<std::string> remarks() const;
 
  private:
   std::vector<Rule> rules_;

@@ -13,13 +13,13 @@ void complain(Settings& s, fmt::format_string<Args...> f, Args&&... args) {
   s.complaints.push_back(fmt::format(f, std::forward<Args>(args)...) + "; it counts as not set");
 }
 
-std::string read_rules(const char* file, const IsSchedule& is_schedule, Settings& s) {
+std::string read_rules(const char* file, const ScheduleNames* schedules, Settings& s) {
   std::string text;
   if (read_file(file, &text) != Status::ok) {
     complain(s, "STRETTO_RULES: {}", message());
     return {};
   }
-  if (s.rules.parse(text, is_schedule) == Status::ok) return text;
+  if (s.rules.parse(text, schedules) == Status::ok) return text;
   complain(s, "STRETTO_RULES: '{}', {}", file, message());
   return {};
 }
@@ -28,7 +28,7 @@ std::string shown(std::string_view given) { return given.empty() ? "not set" : f
 
 }  // namespace
 
-Settings read_settings(const Environment& environment, const IsSchedule& is_schedule) {
+Settings read_settings(const Environment& environment, const ScheduleNames* schedules) {
   Settings s;
   const auto given = [&](const char* name) {
     const char* value = environment(name);
@@ -44,10 +44,13 @@ Settings read_settings(const Environment& environment, const IsSchedule& is_sche
   add_common("STRETTO", s.on ? "1" : "0");
   if (const std::string_view text = given("STRETTO_BOUND"); !text.empty()) {
     Bound bound;
-    if (parse_bound(text, &bound) == Status::ok)
-      s.bound = bound;
-    else
+    if (parse_bound(text, &bound) != Status::ok) {
       complain(s, "STRETTO_BOUND: {}", message());
+    } else {
+      s.bound = bound;
+      if (const std::string remark = remark_on(bound); !remark.empty())
+        s.complaints.push_back("STRETTO_BOUND: " + remark);
+    }
   }
   if (const std::string_view text = given("STRETTO_IGNORE_ABOVE");
       !text.empty() && !read_positive(text, &s.ignore_above)) {
@@ -57,11 +60,13 @@ Settings read_settings(const Environment& environment, const IsSchedule& is_sche
   add_common("STRETTO_IGNORE_ABOVE", s.ignore_above > 0 ? fmt::format("{}", s.ignore_above) : "");
   const std::string_view file = given("STRETTO_RULES");
   const std::size_t before = s.complaints.size();
-  add_common("STRETTO_RULES", file.empty() ? "" : read_rules(file.data(), is_schedule, s));
+  add_common("STRETTO_RULES", file.empty() ? "" : read_rules(file.data(), schedules, s));
   if (s.bound && s.complaints.size() > before) {
     s.bound.reset();
     complain(s, "STRETTO_BOUND: a call that the unreadable rules keep exact would be bounded");
   }
+  for (const std::string& remark : s.rules.remarks())
+    s.complaints.push_back(fmt::format("STRETTO_RULES: '{}', {}", file, remark));
   add_common("STRETTO_BOUND",
              s.bound ? fmt::format("{} {} {}", int(s.bound->kind), s.bound->value, int(s.bound->scope)) : "");
   const std::string_view moves = given("STRETTO_BOUND_MOVES");

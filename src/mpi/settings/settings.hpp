@@ -37,7 +37,7 @@ struct Settings {
 
 using Environment = std::function<const char*(const char* name)>;
 
-Settings read_settings(const Environment& environment, const IsSchedule& is_schedule = nullptr);
+Settings read_settings(const Environment& environment, const ScheduleNames* schedules = nullptr);
 
 struct Difference {
   std::string_view variable, there, first;

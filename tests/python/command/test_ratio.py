@@ -107,10 +107,10 @@ def test_the_synthetic_field_is_the_same_each_time():
 
 @pytest.mark.parametrize(("arguments", "said"), [
     ((), "a FILE or --synthetic"), (("x.npy", "--synthetic"), "a FILE or --synthetic"), (("x.npy", "--rel", "0"), "--rel '0' is no positive number"),
-    (("x.npy", "--abs", "much"), "--abs 'much'"), (("none.f32",), "none.f32 is no file"), (("odd.f32",), "5 bytes, no multiple of the 4 of f32"),
+    (("x.npy", "--abs", "much"), "--abs 'much'"), (("none.f32",), "none.f32: no such file or directory"), (("odd.f32",), "5 bytes, no multiple of the 4 of f32"),
     (("flat.f32",), "all values are alike"), (("flat.f32", "--shape", "3x3"), "shape 3x3 has 9 values"), (("whole.npy",), "no array of float32 or float64: whole of int64"),
     (("notes.txt",), "a file of nothing but values takes --dtype"),
-    (("none.npy",), "none.npy is no file"), (("x.npy", "--type", "f64"), "says its own shape and dtype"), (("void.npy",), "holds no value"),
+    (("none.npy",), "none.npy: no such file or directory"), (("x.npy", "--type", "f64"), "says its own shape and dtype"), (("void.npy",), "holds no value"),
     (("flat.f32", "--type", "f16"), "--type 'f16' is none of f32, f64"), (("flat.f32", "--shape", "3y3"), "--shape '3y3' is no shape"),
 ])
 def test_what_cannot_be_measured_is_named(answering, arguments, said):

@@ -453,3 +453,12 @@ def test_a_prefixs_own_python_finds_its_installed_packages(monkeypatch):
     assert pathlib.Path("/opt/stretto") in programs.prefixes()
     monkeypatch.setattr("sys.prefix", "/home/a/python")
     assert programs.prefixes()[1:] == (pathlib.Path("/home/a/python"),)
+
+
+@pytest.mark.parametrize(("linked", "told"), (("", False), ("\tlibstretto.so.0 => /p/lib/libstretto.so.0 (0x7f)\n", False), (None, True)))
+def test_an_mpi_program_under_the_carrier_ucx_is_told_of(stretto, libraries, linked, told):
+    of_libmpi = "\tlibmpi.so.40 => /mpi/lib/libmpi.so.40 (0x7f)\n"
+    app = of_mpi(stretto, of_libmpi if linked is None else linked and of_libmpi + linked)
+    done = stretto.run("run", "--print", "--mpirun", stretto.executable("mpirun", OPENMPI), "--carrier", "ucx", app)
+    said = f"{app} is linked to an MPI, and not to stretto: with --carrier ucx it runs as without stretto."
+    assert done.returncode == 0 and (said in done.stderr) == told, done.stderr

@@ -264,14 +264,15 @@ def test_the_input_is_never_replaced(stretto, name):
     os.symlink(stretto.home / "x.npy", stretto.home / "symbolic.npy")
     os.link(stretto.home / "x.npy", stretto.home / "hard.npy")
     before = (stretto.home / "x.npy").read_bytes()
-    assert f"{name} is x.npy, which is never replaced" in stretto.refused("compress", "x.npy", "--abs", "1", "-o", name, "--force")
+    said = f"{name} is the input{' x.npy' if name != 'x.npy' else ''}, which is never replaced"
+    assert said in stretto.refused("compress", "x.npy", "--abs", "1", "-o", name, "--force")
     assert (stretto.home / "x.npy").read_bytes() == before and (stretto.home / name).exists()
 
 
 def test_decompressing_never_replaces_its_input(stretto):
     (stretto.home / "d.zarr").mkdir()
     (stretto.home / "d.zarr" / "zarr.json").write_text("{}")
-    for name, target, said in (("x.npy", "x.npy", "x.npy is x.npy"), ("d.zarr/x.stretto", "d.zarr", "d.zarr holds d.zarr/x.stretto")):
+    for name, target, said in (("x.npy", "x.npy", "x.npy is the input"), ("d.zarr/x.stretto", "d.zarr", "d.zarr holds d.zarr/x.stretto")):
         library.save(stretto.home / name, field(50))
         before = (stretto.home / name).read_bytes()
         assert f"{said}, which is never replaced" in stretto.refused("decompress", name, "-o", target, "--force")
@@ -279,7 +280,7 @@ def test_decompressing_never_replaces_its_input(stretto):
 
 
 @pytest.mark.parametrize(("make", "arguments", "said", "status"), [
-    (None, ("compress", "none.npy", "--abs", "1"), "none.npy is no file", 2),
+    (None, ("compress", "none.npy", "--abs", "1"), "none.npy: no such file or directory", 2),
     (None, ("compress", ".", "--abs", "1"), "is no regular file", 2),
     (lambda p: np.save(p / "x.npy", field(9)), ("compress", "x.npy"), "give --abs or --rel, or --exact", 2),
     (lambda p: np.save(p / "x.npy", field(9)), ("compress", "x.npy", "--abs", "nan"), "--abs is nan", 2),
@@ -440,3 +441,24 @@ def test_real_fields_keep_their_bound(stretto, path):
         there = np.isfinite(x)
         assert np.abs(y[there].astype(np.longdouble) - x[there]).max() <= one.eps and np.array_equal(np.isnan(x), np.isnan(y))
         assert one.ratio > 3
+
+
+@pytest.mark.parametrize("given, said", ((("--rel", "2"), "--rel 2 allows errors of 2 times"), (("--abs", "1", "--bound", "x=rel:1"), "--bound x=rel:1 allows errors of 1 times")))
+def test_a_relative_bound_of_the_whole_range_is_told_of(stretto, given, said):
+    np.save(stretto.home / "x.npy", field(50))
+    assert said in stretto.run("compress", "x.npy", *given).stderr
+    assert "allows errors" not in stretto.run("compress", "x.npy", "--rel", "0.5", "--force").stderr
+
+
+def test_what_files_of_numpy_do_not_keep_is_named(stretto):
+    library.save(stretto.home / "x.stretto", {"a": field(50), "b": field(50)}, abs=1, attributes={"title": "t"})
+    said = "left out: attributes and dimensions, which .nc, .h5 and .zarr keep"
+    assert said in stretto.run("decompress", "x.stretto").stderr
+    library.save(stretto.home / "y.stretto", field(50), abs=1)
+    assert stretto.run("decompress", "y.stretto").stderr == ""
+
+
+def test_an_unknown_ending_is_named_before_the_number_of_arrays(stretto):
+    library.save(stretto.home / "x.stretto", {"a": field(50), "b": field(50)}, abs=1)
+    assert "out.foo has no ending of a file that is written: .npy" in stretto.refused("decompress", "x.stretto", "-o", "out.foo")
+    assert "out.f32 holds one array, and x.stretto has 2" in stretto.refused("decompress", "x.stretto", "-o", "out.f32")
