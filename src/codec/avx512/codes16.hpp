@@ -98,8 +98,8 @@ STRETTO_INLINE FirstWordsOfTwo words_of_two(FirstWords& s, const WordSums& v) no
 }
 STRETTO_INLINE FourVectors codes_of_two(const FirstWords& s, const FirstWordsOfTwo& v) noexcept {
   const __m512i q1 = _mm512_dpwssd_epi32(v.code, s.ones, v.e.low);
-  const __m512i q[4] = {_mm512_dpwssd_epi32(v.code, s.one, v.e.low), q1,
-                        _mm512_dpwssd_epi32(q1, s.one, v.e.high), _mm512_dpwssd_epi32(q1, s.ones, v.e.high)};
+  const __m512i q[4] = {_mm512_dpwssd_epi32(v.code, s.one, v.e.low), q1, _mm512_dpwssd_epi32(q1, s.one, v.e.high),
+                        _mm512_dpwssd_epi32(q1, s.ones, v.e.high)};
   return in_order(q, s.low, s.high);
 }
 
@@ -118,7 +118,7 @@ STRETTO_INLINE SecondWords in_words(const SecondBlocks& s) noexcept {
 }
 template <bool kZeros>
 STRETTO_INLINE WordSumsAndMoments sums_of_two(const SecondWords& s, const std::uint8_t* p, std::size_t n0,
-                                    std::size_t n1) noexcept {
+                                              std::size_t n1) noexcept {
   const WordPair e = read_words_of_two(p, n0, n1);
   return {e, dot16(s.ones, s.ones, e), dot16(s.place[0], s.place[1], e)};
 }

@@ -17,7 +17,7 @@
 #include "mpi/calls/device.hpp"
 #include "mpi/calls/recursion_guard.hpp"
 #include "mpi/process/inherited_bound.hpp"
-#include "mpi/process/runtime.hpp"
+#include "mpi/process/tell.hpp"
 
 namespace stretto::mpi {
 namespace {

@@ -10,6 +10,7 @@
 #include "mpi/process/inherited_bound.hpp"
 #include "mpi/process/own_mpi.hpp"
 #include "mpi/process/runtime.hpp"
+#include "mpi/process/tell.hpp"
 #include "mpi/report/unreported.hpp"
 #include "mpi/requests/cores.hpp"
 #include "stretto/stretto.h"

@@ -1,13 +1,12 @@
 #include "mpi/process/runtime.hpp"
+#include "mpi/process/tell.hpp"
 
 #include <unistd.h>
 
 #include <atomic>
-#include <cstdio>
 #include <cstdlib>
 #include <mutex>
 
-#include "base/printable.hpp"
 #include "call/schedule_names.hpp"
 #include "mpi/process/communicators.hpp"
 #include "mpi/report/report.hpp"
@@ -105,14 +104,6 @@ void open_up() noexcept {
   } catch (...) {
     tell_once("ranks are set differently; all go on without stretto");
   }
-}
-
-void tell_once(std::string_view text) noexcept {
-  int rank = 0;
-  PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  if (rank != 0) return;
-  char shown[8192];
-  std::fprintf(stderr, "stretto: %.*s\n", static_cast<int>(printable(text, shown, sizeof shown)), shown);
 }
 
 void close_down() noexcept {

@@ -2,8 +2,6 @@
 
 #include <mpi.h>
 
-#include <string_view>
-
 #include "mpi/report/statistics.hpp"
 #include "mpi/settings/settings.hpp"
 
@@ -32,8 +30,6 @@ inline bool serves() noexcept {
 // After MPI_Init: compares settings. Collective over MPI_COMM_WORLD. Settings count as equal if the library did not see
 // MPI_Init.
 void open_up() noexcept;
-
-void tell_once(std::string_view text) noexcept;
 
 // Before MPI_Finalize: prints a requested report. Collective over MPI_COMM_WORLD.
 void close_down() noexcept;

@@ -9,6 +9,7 @@
 
 #include "api/comm_cores.hpp"
 #include "base/status.hpp"
+#include "mpi/process/tell.hpp"
 #include "mpi/requests/persistent.hpp"
 #include "mpi/requests/started.hpp"
 #include "stretto/stretto_nonblocking.h"
