@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <climits>
 #include <cstdio>
 #include <functional>
 #include <memory>
@@ -39,8 +40,20 @@ std::atomic<int> reserved{0};
 std::atomic<int> short_lives{0};
 // shortest; others include waits for late ranks
 std::atomic<Clock::rep> making{Clock::rep{1} << 60};
+std::atomic<int> made{0};
+
+// Expected time of making a stretto_comm. A process's first one probes the network and the codec.
+Clock::duration price() noexcept {
+  constexpr std::chrono::milliseconds first{60}, second{10};
+  switch (made.load()) {
+    case 0: return first;
+    case 1: return second;
+    default: return Clock::duration(making.load());
+  }
+}
 
 void count_making(Clock::duration took) noexcept {
+  ++made;
   Clock::rep least = making.load();
   while (took.count() < least && !making.compare_exchange_weak(least, took.count())) {
   }
@@ -118,6 +131,23 @@ bool within_world(MPI_Comm comm, int ranks) noexcept {
   return within;
 }
 
+struct MakingAgreement {
+  int use = use_before_making;
+  bool affordable = true;  // by the rank with most time in calls
+};
+
+// Collective over `comm`.
+MakingAgreement agree_on_making(MPI_Comm comm, Communicator* c, double limit) noexcept {
+  const carrier::Limited limited(&c->watchdog, "stretto_comm_create", limit);
+  const bool spare = reserved.load() < most_reserved;
+  std::array<long long, 3> most{use_before_making << (spare ? short_lives.load() : most_short_lives),
+                                std::chrono::nanoseconds(c->early.affordable()).count(),
+                                std::chrono::nanoseconds(price()).count()};
+  if (PMPI_Allreduce(MPI_IN_PLACE, most.data(), int{most.size()}, MPI_LONG_LONG, MPI_MAX, comm) != MPI_SUCCESS)
+    return {};
+  return {static_cast<int>(most[0]), most[1] >= most[2]};
+}
+
 // Bypasses all wrappers.
 stretto_status create(MPI_Comm comm, modules::Duplicates ready, stretto_comm* made) noexcept {
   std::unique_ptr<backend::Transport> transport;
@@ -159,13 +189,21 @@ Communicator* find_communicator(MPI_Comm comm) noexcept {
 
 int use_wanted(MPI_Comm comm, Communicator* c, double limit) noexcept {
   if (c->wanted > 0) return c->wanted;
-  constexpr int least = use_before_making;
-  if (!within_world(comm, c->size)) return least;
-  const carrier::Limited limited(&c->watchdog, "stretto_comm_create", limit);
-  const bool spare = reserved.load() < most_reserved;
-  int mine = least << (spare ? short_lives.load() : most_short_lives), most = least;
-  c->wanted = PMPI_Allreduce(&mine, &most, 1, MPI_INT, MPI_MAX, comm) == MPI_SUCCESS ? most : least;
+  if (!within_world(comm, c->size)) return use_before_making;
+  c->wanted = agree_on_making(comm, c, limit).use;
   return c->wanted;
+}
+
+bool is_due(MPI_Comm comm, Communicator* c, bool budgeted, double limit) noexcept {
+  if (c->use < std::max(c->wanted, use_before_making)) return false;
+  if (c->wanted > 0 && !budgeted) return true;
+  if (!within_world(comm, c->size)) return true;  // refused by make()
+  const MakingAgreement agreed = agree_on_making(comm, c, limit);
+  c->wanted = agreed.use;
+  if (c->use < agreed.use) return false;
+  if (!budgeted || agreed.affordable) return true;
+  c->wanted = 2 * std::min(c->use, INT_MAX / 2);
+  return false;
 }
 
 void reserve(MPI_Comm comm, Communicator* c, double limit) noexcept {

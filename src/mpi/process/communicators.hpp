@@ -10,6 +10,7 @@
 
 #include "carrier/watchdog.hpp"
 #include "modules/mpi/duplicates.hpp"
+#include "mpi/process/early_time.hpp"
 #include "mpi/settings/rules.hpp"
 #include "stretto/stretto.h"
 
@@ -37,7 +38,8 @@ struct Communicator {
   std::optional<Bound> bound;
   Memory memory = Memory::host;
   int use = 0;     // eligible calls in which this rank met the others
-  int wanted = 0;  // `use` at which ranks make `comm`; 0: not agreed yet
+  int wanted = 0;  // `use` at which ranks make `comm`, or agree on it again; 0: not agreed yet
+  EarlyTime early;
   std::chrono::steady_clock::time_point made_at{};
   std::chrono::steady_clock::duration reserving{};
   const char* made_by = nullptr;  // MPI function; null: unknown
@@ -51,7 +53,8 @@ inline constexpr const char* outside_reason = "processes outside MPI_COMM_WORLD"
 inline constexpr const char* bound_key = "stretto_bound";
 
 // Making a stretto_comm takes as long as hundreds of short calls: it waits for 64 calls below 1 KiB or 3 long ones, and
-// longer in programs that free communicators early. A bound makes it at once.
+// longer in programs that free communicators early. A bound makes it at once. In programs of several hosts it waits, too,
+// until the calls have taken many times as long.
 inline constexpr int use_before_making = 64;
 
 // Null if the MPI does not know it. Valid until the program frees it.
@@ -60,6 +63,9 @@ Communicator* find_communicator(MPI_Comm comm) noexcept;
 // Use at which the stretto_comm is made: doubled per communicator freed early, by the rank with most of them. The first
 // call per communicator is collective.
 int use_wanted(MPI_Comm comm, Communicator* c, double limit) noexcept;
+
+// Equal on all ranks. Collective at 64 units of use; where `budgeted`, again each time that the use has doubled.
+bool is_due(MPI_Comm comm, Communicator* c, bool budgeted, double limit) noexcept;
 
 // With MPI_THREAD_MULTIPLE only functions that make communicators may make duplicates. Does nothing after several early
 // frees, or beyond a number of communicators, since an MPI's ids are limited. Collective over `comm`.
