@@ -24,12 +24,13 @@ Status no_memory() noexcept { return fail(Status::out_of_memory, std::string_vie
 // Collective, also where it fails.
 Status meet(backend::Transport& transport, model::Carrier carrier, Carriers* c,
             std::unique_ptr<backend::Backend>* native, std::shared_ptr<select::SharedChooser>* chooser,
-            std::vector<Introduction>* all) noexcept {
+            std::vector<Introduction>* all, bool* several_hosts) noexcept {
   Status s = transport.make_carrier(&c->agreement);
   const Status t = transport.make_carrier(&c->data);
   if (s == Status::ok) s = t;
   if (s == Status::ok) s = carrier::pace(&c->data);
-  const Status m = find_machine(transport, carrier, s == Status::ok ? c->data.get() : nullptr, chooser, all);
+  const Status m =
+      find_machine(transport, carrier, s == Status::ok ? c->data.get() : nullptr, chooser, all, several_hosts);
   if (s == Status::ok) s = m;
   if (s == Status::ok) s = ask_comm_cores();
   if (s == Status::ok) s = check_wait_mode();
@@ -49,8 +50,11 @@ Status make(std::unique_ptr<backend::Transport>* transport, model::Carrier carri
   std::unique_ptr<node::Collectives> node;
   std::shared_ptr<select::SharedChooser> chooser;
   std::vector<Introduction> all;
-  // All ranks go on to meet in the node's memory, or none does.
-  if (const Status s = node::agree(t, meet(t, carrier, &c, &native, &chooser, &all)); s != Status::ok) return s;
+  bool several_hosts = false;
+  Status met = meet(t, carrier, &c, &native, &chooser, &all, &several_hosts);
+  // All ranks go on to meet in the node's memory, or none does. On several hosts that follows later, and create() agrees.
+  if (!several_hosts) met = node::agree(t, met);
+  if (met != Status::ok) return met;
   const topology::Topology& topology = chooser->chooser.topology();
   const model::Profile& profile = chooser->chooser.profile();
   const int hosts = topology.hosts();
