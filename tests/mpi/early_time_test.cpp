@@ -5,18 +5,35 @@
 using std::chrono::microseconds;
 using stretto::mpi::EarlyTime;
 
-TEST(EarlyTime, making_takes_a_fiftieth_of_short_calls) {
+namespace {
+
+void take(EarlyTime* t, int calls, std::int64_t bytes, microseconds each) {
+  for (int k = 0; k < calls; ++k)
+    if (t->samples(bytes)) t->add(bytes, each);
+}
+
+}  // namespace
+
+TEST(EarlyTime, MakingTakesAFiftiethOfShortCalls) {
   EarlyTime t;
-  for (int k = 0; k < 1000; ++k) t.add(k % 2 == 0 ? 0 : EarlyTime::longest_short, microseconds(50));
+  take(&t, 800, 0, microseconds(50));
+  take(&t, 200, EarlyTime::longest_short, microseconds(50));
   EXPECT_EQ(t.affordable(), microseconds(1000));
 }
 
-TEST(EarlyTime, making_takes_a_fifth_of_long_calls) {
+TEST(EarlyTime, MakingTakesAFifthOfLongCalls) {
   EarlyTime t;
-  t.add(EarlyTime::longest_short + 1, microseconds(500));
+  take(&t, 1, EarlyTime::longest_short + 1, microseconds(500));
   EXPECT_EQ(t.affordable(), microseconds(100));
-  t.add(8, microseconds(500));
-  EXPECT_EQ(t.affordable(), microseconds(110));
+  take(&t, 8, 8, microseconds(50));
+  EXPECT_EQ(t.affordable(), microseconds(108));
 }
 
-TEST(EarlyTime, nothing_is_affordable_before_a_call) { EXPECT_EQ(EarlyTime().affordable(), microseconds(0)); }
+TEST(EarlyTime, OneShortCallInEightIsTimed) {
+  EarlyTime t;
+  int timed = 0;
+  for (int k = 0; k < 80; ++k) timed += t.samples(8);
+  EXPECT_EQ(timed, 10);
+}
+
+TEST(EarlyTime, NothingIsAffordableBeforeACall) { EXPECT_EQ(EarlyTime().affordable(), microseconds(0)); }

@@ -1,5 +1,6 @@
 #include "mpi/calls/decide.hpp"
 
+#include <algorithm>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -21,6 +22,7 @@ bool made(MPI_Comm comm, Communicator* c, const Settings& settings) {
 
 // A rule that names a way to serve the call needs no proof that serving it pays.
 bool used_enough(MPI_Comm comm, Communicator* c, const Decision& d, const Runtime& runtime) noexcept {
+  if (c->use < std::max(c->wanted, use_before_making)) return false;
   const RecursionGuard guard;
   return is_due(comm, c, runtime.several_hosts && !d.ruled, runtime.settings.timeout);
 }

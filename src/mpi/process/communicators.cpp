@@ -195,7 +195,6 @@ int use_wanted(MPI_Comm comm, Communicator* c, double limit) noexcept {
 }
 
 bool is_due(MPI_Comm comm, Communicator* c, bool budgeted, double limit) noexcept {
-  if (c->use < std::max(c->wanted, use_before_making)) return false;
   if (c->wanted > 0 && !budgeted) return true;
   if (!within_world(comm, c->size)) return true;  // refused by make()
   const MakingAgreement agreed = agree_on_making(comm, c, limit);
