@@ -28,6 +28,9 @@ std::atomic<unsigned> generation{0};  // changes when a communicator goes: a han
 
 using Clock = std::chrono::steady_clock;
 
+// An agreement makes ranks wait for each other, which pipelined broadcasts else do not.
+constexpr int most_times_between_agreements = 8;
+
 // A stretto_comm must live this many times as long as its making.
 constexpr int worth = 20;
 constexpr int most_short_lives = 10;
@@ -133,7 +136,7 @@ bool within_world(MPI_Comm comm, int ranks) noexcept {
 
 struct MakingAgreement {
   int use = use_before_making;
-  bool affordable = true;  // by the rank with most time in calls
+  double lacks = 1;  // price over the time that making may take, of the rank with most; at most 1: it is due
 };
 
 // Collective over `comm`.
@@ -145,7 +148,7 @@ MakingAgreement agree_on_making(MPI_Comm comm, Communicator* c, double limit) no
                                 std::chrono::nanoseconds(price()).count()};
   if (PMPI_Allreduce(MPI_IN_PLACE, most.data(), int{most.size()}, MPI_LONG_LONG, MPI_MAX, comm) != MPI_SUCCESS)
     return {};
-  return {static_cast<int>(most[0]), most[1] >= most[2]};
+  return {static_cast<int>(most[0]), static_cast<double>(most[2]) / static_cast<double>(std::max(most[1], 1LL))};
 }
 
 // Bypasses all wrappers.
@@ -200,8 +203,9 @@ bool is_due(MPI_Comm comm, Communicator* c, bool budgeted, double limit) noexcep
   const MakingAgreement agreed = agree_on_making(comm, c, limit);
   c->wanted = agreed.use;
   if (c->use < agreed.use) return false;
-  if (!budgeted || agreed.affordable) return true;
-  c->wanted = 2 * std::min(c->use, INT_MAX / 2);
+  if (!budgeted || agreed.lacks <= 1) return true;
+  const double next = c->use * std::clamp(agreed.lacks / 2, 2.0, static_cast<double>(most_times_between_agreements));
+  c->wanted = static_cast<int>(std::min(next, static_cast<double>(INT_MAX)));
   return false;
 }
 

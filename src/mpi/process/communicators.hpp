@@ -64,8 +64,8 @@ Communicator* find_communicator(MPI_Comm comm) noexcept;
 // call per communicator is collective.
 int use_wanted(MPI_Comm comm, Communicator* c, double limit) noexcept;
 
-// Equal on all ranks. Collective; where `budgeted`, again each time that the use has doubled. Precondition: `use` is at
-// least `wanted` and use_before_making.
+// Equal on all ranks. Collective; where `budgeted`, again when the use has grown to between two and eight times as much.
+// Precondition: `use` is at least `wanted` and use_before_making.
 bool is_due(MPI_Comm comm, Communicator* c, bool budgeted, double limit) noexcept;
 
 // With MPI_THREAD_MULTIPLE only functions that make communicators may make duplicates. Does nothing after several early
