@@ -42,11 +42,15 @@ Status meet(backend::Transport& transport, model::Carrier carrier, Carriers* c,
   return s;
 }
 
-Status make(std::unique_ptr<backend::Transport>* transport, model::Carrier carrier,
-            std::unique_ptr<stretto_comm_s>* made) noexcept {
-  backend::Transport& t = **transport;
-  Carriers c;
+// A rank may fail alone, with its status: all parts whose release others take part in are the caller's.
+struct Parts {
+  Carriers carriers;
   std::unique_ptr<backend::Backend> native;
+  std::unique_ptr<stretto_comm_s> comm;
+};
+
+Status make(backend::Transport& t, model::Carrier carrier, Parts* parts) noexcept {
+  auto& [c, native, made] = *parts;
   std::unique_ptr<node::Collectives> node;
   std::shared_ptr<select::SharedChooser> chooser;
   std::vector<Introduction> all;
@@ -64,27 +68,28 @@ Status make(std::unique_ptr<backend::Transport>* transport, model::Carrier carri
   try {
     backend::MakeHost make_host;
     if (hosts > 1) make_host = later_node(t, all, topology, profile, &no_node);
-    *made = std::make_unique<stretto_comm_s>(std::move(c), std::move(chooser), std::move(no_node));
-    backend::Backends& backends = (*made)->backends;
+    made = std::make_unique<stretto_comm_s>(std::move(c), std::move(chooser), std::move(no_node));
+    backend::Backends& backends = made->backends;
     if (node) backends.node = backend::make_node_backend(std::move(node));
     if (make_host)
       backends.nodes =
-          backend::make_nodes_backend(std::move(make_host), (*made)->data, (*made)->selector.choices().groups(), t);
+          backend::make_nodes_backend(std::move(make_host), made->data, made->selector.choices().groups(), t);
   } catch (...) {
     return no_memory();
   }
-  (*made)->backends.mpi = std::move(native);
+  made->backends.mpi = std::move(native);
   return Status::ok;
 }
 
 }  // namespace
 
 Status create(std::unique_ptr<backend::Transport> transport, model::Carrier carrier, stretto_comm* comm) noexcept {
-  std::unique_ptr<stretto_comm_s> made;
-  Status s = make(&transport, carrier, &made);
+  Parts parts;  // released after the agreement: an MPI may wait for all ranks in it
+  Status s = make(*transport, carrier, &parts);
   if (!comm) s = fail(Status::invalid_argument, "comm is NULL");
   s = node::agree(*transport, s);
   if (s != Status::ok) return s;
+  std::unique_ptr<stretto_comm_s>& made = parts.comm;
   std::function<std::string()> ended;
   try {
     if (made->backends.node) ended = made->backends.node->ended();

@@ -64,6 +64,19 @@ std::string host_name() {
   return name.data();
 }
 
+// STRETTO_HOST or the kernel's name, once for all communicators.
+const std::array<char, 64>& own_host() noexcept {
+  static const std::array<char, 64> once = [] {
+    std::array<char, 256> name{};
+    const char* text = secure_getenv("STRETTO_HOST");
+    if (text == nullptr || *text == 0) text = gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "unknown";
+    std::array<char, 64> host{};
+    std::copy_n(text, std::min(std::strlen(text), host.size()), host.begin());
+    return host;
+  }();
+  return once;
+}
+
 std::array<char, 40> boot_of_machine() {
   std::array<char, 40> boot{};
   std::string text;
@@ -77,9 +90,7 @@ std::array<char, 40> boot_of_machine() {
 Here look() {
   static const Here once = [] {
     Here h;
-    const char* given = secure_getenv("STRETTO_HOST");
-    const std::string name = given != nullptr && *given != 0 ? given : host_name();
-    std::copy_n(name.begin(), std::min(name.size(), h.host.size()), h.host.begin());
+    h.host = own_host();
     h.boot = boot_of_machine();
     h.machine_cores = static_cast<std::int32_t>(sysconf(_SC_NPROCESSORS_ONLN));
     topology::Place place;
@@ -164,43 +175,42 @@ std::uint64_t hash_of(std::string_view text) noexcept {
 }
 
 // The profile and the facts that this process last shared: communicators of ranks that all have them exchange neither.
-class SharedProfile {
+struct Shared {
+  std::string text;
+  std::uint64_t hash = 0;               // of the text; 0: there is none
+  std::array<MessageFacts, 2> facts{};  // of each carrier
+
+  const MessageFacts& of(model::Carrier carrier) const noexcept { return facts.at(static_cast<std::size_t>(carrier)); }
+};
+
+// Threads may make communicators at the same time: each goes by the snapshot whose hash it announced.
+class KeptShared {
  public:
-  // Throws std::bad_alloc.
-  std::string text() {
-    const std::lock_guard lock(mutex_);
-    return text_;
+  // Throws std::bad_alloc, also on its first use.
+  static KeptShared& here() {
+    static KeptShared& all = *new KeptShared;  // threads may make communicators while the process ends
+    return all;
   }
-  std::uint64_t profile() noexcept {
+
+  std::shared_ptr<const Shared> snapshot() noexcept {
     const std::lock_guard lock(mutex_);
-    return profile_;
+    return kept_;
   }
-  MessageFacts facts(model::Carrier carrier) noexcept {
-    const std::lock_guard lock(mutex_);
-    return facts_.at(static_cast<std::size_t>(carrier));
-  }
+
   void keep(const std::string& text, model::Carrier carrier, const MessageFacts& facts) noexcept {
     const std::lock_guard lock(mutex_);
-    if (facts.known) facts_.at(static_cast<std::size_t>(carrier)) = facts;
     try {
-      profile_ = 0;
-      text_ = text;
-      profile_ = hash_of(text);
-    } catch (...) {  // it is shared again
+      auto made = std::make_shared<Shared>(Shared{text, hash_of(text), kept_->facts});
+      if (facts.known) made->facts.at(static_cast<std::size_t>(carrier)) = facts;
+      kept_ = std::move(made);
+    } catch (...) {  // the next communicator shares them again
     }
   }
 
  private:
   std::mutex mutex_;
-  std::string text_;
-  std::uint64_t profile_ = 0;
-  std::array<MessageFacts, 2> facts_;
+  std::shared_ptr<const Shared> kept_ = std::make_shared<const Shared>();
 };
-
-SharedProfile& shared_before() {
-  static SharedProfile& all = *new SharedProfile;  // threads may make communicators while the process ends
-  return all;
-}
 
 Status profile_here(const backend::Transport& transport, std::string* text) noexcept {
   try {
@@ -228,8 +238,12 @@ Status take_network(backend::Transport& transport, const topology::Topology& top
   if (!speed.known() && !can) return Status::ok;  // the communicator is not made
   if (!speed.known())
     if (const Status s = probe_network(transport, topology, over, *messages, &speed); s != Status::ok) return s;
-  profile->links[static_cast<std::size_t>(topology::Distance::network)] = {
-      {0, speed.latency, speed.byte, speed.core_byte, speed.core_message}};
+  try {
+    profile->links[static_cast<std::size_t>(topology::Distance::network)] = {
+        {0, speed.latency, speed.byte, speed.core_byte, speed.core_message}};
+  } catch (...) {
+    return fail(Status::out_of_memory, std::string_view("no memory for the speed of the network"));
+  }
   return Status::ok;
 }
 
@@ -251,10 +265,11 @@ model::CodecProbe slowest(const model::CodecProbe& a, const model::CodecProbe& b
 }
 
 // Scales the built-in profile's costs of the codec, which are another processor's, to the slowest rank's. Collective.
-Status take_codec(backend::Transport& transport, const std::vector<Here>& all, model::Profile* profile) {
+// `before`: this rank's status until now.
+Status take_codec(backend::Transport& transport, const std::vector<Here>& all, Status before, model::Profile* profile) {
   const bool measured = std::all_of(all.begin(), all.end(), [](const Here& h) { return h.probed; });
   std::vector<Probes> probes;
-  Status room = Status::ok;
+  Status room = before;
   try {
     for (const Here& h : all) probes.push_back({h.codec, h.dense});
   } catch (...) {
@@ -308,9 +323,11 @@ std::string key_of(const std::string& text, model::Carrier carrier, const std::v
   return key;
 }
 
-Status describe(int ranks, Here* own, std::vector<Here>* all, std::vector<Introduction>* introductions) noexcept {
+Status describe(int ranks, Here* own, std::vector<Here>* all, std::vector<Introduction>* introductions,
+                std::shared_ptr<const Shared>* before) noexcept {
   try {
     *own = look();
+    *before = KeptShared::here().snapshot();
     if (const Status s = asked_codec_threads(&own->codec_threads); s != Status::ok) return s;
     own->introduction = introduce();
     const char* given = secure_getenv("STRETTO_LEVELS");
@@ -330,15 +347,9 @@ Status read_profile(const std::string& text, const std::vector<Here>& all, model
   try {
     if (const Status s = model::parse_cached(text, profile); s != Status::ok) return s;
     *profile = model::over(carrier, std::move(*profile), of_messages);
-    return topology_of(all, topology);
-  } catch (...) {
-    return fail(Status::out_of_memory, std::string_view("no memory for the machine's profile"));
-  }
-}
-
-Status copy_shared(std::string* text) noexcept {
-  try {
-    *text = shared_before().text();
+    if (const Status s = topology_of(all, topology); s != Status::ok) return s;
+    // A profile that the user names says what hosts are. Commands then answer as programs choose.
+    if (!all.front().named) topology->share_cores(core_part(all));
     return Status::ok;
   } catch (...) {
     return fail(Status::out_of_memory, std::string_view("no memory for the machine's profile"));
@@ -353,15 +364,17 @@ Status find_machine(backend::Transport& transport, model::Carrier carrier, carri
   try {
     Here own;
     std::vector<Here> all;
-    Status s = node::agree(transport, describe(transport.size(), &own, &all, introductions));
+    std::shared_ptr<const Shared> before;
+    Status s = node::agree(transport, describe(transport.size(), &own, &all, introductions, &before));
     if (s != Status::ok) return s;
-    std::string given, text;
+    // Until the ranks have told each other what they know, a rank that fails goes on.
+    std::string given, received;
     own.network = known_speed(carrier);
     own.messages = messages != nullptr;
     own.probed = probed.load(std::memory_order_acquire);
     if (own.probed) own.codec = probes_here().fixed, own.dense = probes_here().dense;
-    own.profile = shared_before().profile();
-    own.facts = shared_before().facts(carrier);
+    own.profile = before->hash;
+    own.facts = before->of(carrier);
     if (transport.rank() == 0) {
       s = profile_here(transport, &given);
       own.named = secure_getenv("STRETTO_PROFILE") != nullptr;
@@ -375,12 +388,13 @@ Status find_machine(backend::Transport& transport, model::Carrier carrier, carri
     *several_hosts = between;
     MessageFacts facts = first.facts;
     const bool had = first.taken != 0 && every([&](const Here& h) { return h.profile == first.taken; });
-    if (had && (facts.known || !between)) {
-      s = copy_shared(&text);
-    } else {
+    const bool shares = !had || (between && !facts.known);
+    if (shares) {
       if (transport.rank() == 0 && between && !facts.known) facts = {transport.eager_limit(), transport.yields(), true};
-      if (s = share(transport, s, given, &text, &facts); s == Status::ok) shared_before().keep(text, carrier, facts);
+      s = share(transport, s, given, &received, &facts);
+      if (s == Status::ok) KeptShared::here().keep(received, carrier, facts);
     }
+    const std::string& text = shares ? received : before->text;
     if (!between) facts = {};
     if (between) transport.set_yields(facts.yields);
     model::Profile profile;
@@ -391,12 +405,10 @@ Status find_machine(backend::Transport& transport, model::Carrier carrier, carri
     const bool probed_before = every([](const Here& h) { return h.probed && h.network.known(); });
     if (between && !probed_before) s = node::agree(transport, s);
     if (s != Status::ok) return s;
-    // A profile that the user names says what hosts are. Commands then answer as programs choose.
-    if (!first.named) topology.share_cores(core_part(all));
     if (between && lacks_network(profile, of_messages, first.named))
-      if (s = take_network(transport, topology, carrier, messages, all, &profile); s != Status::ok) return s;
-    if (between && profile.name == model::built_in().name && !first.named)
-      if (s = take_codec(transport, all, &profile); s != Status::ok) return s;
+      s = take_network(transport, topology, carrier, messages, all, &profile);
+    if (between && profile.name == model::built_in().name && !first.named) s = take_codec(transport, all, s, &profile);
+    if (s != Status::ok) return s;
     profile.codec_threads = codec_threads_of(all, topology);
     profile.mpi = transport.name();  // of this communicator, whoever measured
     profile.eager_limit = static_cast<std::size_t>(facts.eager_limit);
@@ -407,5 +419,7 @@ Status find_machine(backend::Transport& transport, model::Carrier carrier, carri
     return fail(Status::out_of_memory, std::string_view("no memory to describe the machine"));
   }
 }
+
+std::uint64_t host_hash() noexcept { return hash_of({own_host().data(), own_host().size()}); }
 
 }  // namespace stretto::api

@@ -1,9 +1,11 @@
-// What a process learnt while it made a communicator between hosts is not exchanged again for its next.
+// What a process learnt while it made a communicator between hosts is not exchanged again for its next. There a rank may
+// fail alone, and none waits for it.
 #include <cstdlib>
 #include <string>
 
 #include "../../launched.hpp"
 #include "../ranks.hpp"
+#include "scarce.hpp"
 #include "stretto/stretto_mpi.h"
 
 namespace {
@@ -67,6 +69,67 @@ TEST(LaterCommunicator, TakesAProfileThatTheUserNamesMeanwhile) {
   if (rank == 0) unsetenv("STRETTO_PROFILE");
   ASSERT_STRETTO_OK(create(MPI_COMM_WORLD));
   EXPECT_EQ(broadcasts, 0);
+}
+
+TEST(LaterCommunicator, FailsOnAllRanksWhereOneIsSetWrong) {
+  int rank = 0, ranks = 1;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  for (int wrong = 0; wrong < ranks; ++wrong) {
+    std::string message;
+    if (rank == wrong) setenv("STRETTO_WAIT", "wrong", 1);
+    EXPECT_EQ(create(MPI_COMM_WORLD, &message), STRETTO_INVALID_ARGUMENT);
+    EXPECT_NE(message.find(rank == wrong ? "wrong" : "rank " + std::to_string(wrong)), std::string::npos) << message;
+    if (rank == wrong) unsetenv("STRETTO_WAIT");
+  }
+  ASSERT_STRETTO_OK(create(MPI_COMM_WORLD));
+}
+
+bool anywhere(bool here) { return failed_anywhere(here ? 1 : 0) != 0; }
+
+// The n-th allocation of one rank fails. False: it made fewer.
+bool fails_together(int lacking, long n) {
+  SCOPED_TRACE(testing::Message() << "allocation " << n << " of rank " << lacking);
+  int rank = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  stretto_comm comm = nullptr;
+  stretto_status s = STRETTO_OK;
+  bool struck = false;
+  if (rank == lacking) {
+    const stretto::tests::Scarce scarce(n);
+    s = stretto_comm_create(MPI_COMM_WORLD, &comm);
+    const stretto::tests::Plenty plenty;
+    struck = scarce.struck();
+  } else {
+    s = stretto_comm_create(MPI_COMM_WORLD, &comm);
+  }
+  EXPECT_EQ(s != STRETTO_OK, anywhere(s != STRETTO_OK)) << stretto_message();
+  EXPECT_TRUE(s == STRETTO_OK || s == STRETTO_OUT_OF_MEMORY) << stretto_message();
+  EXPECT_EQ(comm != nullptr, s == STRETTO_OK);
+  EXPECT_EQ(stretto_comm_free(comm), STRETTO_OK);
+  return anywhere(struck);
+}
+
+void fails_together_anywhere(int lacking, bool another_profile) {
+  constexpr long most = 100000;
+  long n = 0;
+  bool more = true;
+  for (int turn = 0; more && n < most && !anywhere(testing::Test::HasFailure()); n += 1 + n / 8) {
+    // Profiles by turns: the process's latest is another one.
+    if (another_profile) setenv("STRETTO_PROFILE", ++turn % 2 != 0 ? "zen4-2core" : "a100-100g", 1);
+    more = fails_together(lacking, n);
+  }
+  if (another_profile) unsetenv("STRETTO_PROFILE");
+  EXPECT_FALSE(more);
+  EXPECT_GT(n, 10);
+}
+
+TEST(LaterCommunicator, FailsOnAllRanksWhereOneLacksMemory) {
+  for (const int lacking : {0, 1}) fails_together_anywhere(lacking, false);
+}
+
+TEST(CommunicatorBetweenHosts, FailsOnAllRanksWhereOneLacksMemoryForAnotherProfile) {
+  for (const int lacking : {0, 1}) fails_together_anywhere(lacking, true);
 }
 
 }  // namespace
