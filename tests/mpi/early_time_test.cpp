@@ -16,23 +16,25 @@ void take(EarlyTime* t, int calls, std::int64_t bytes, microseconds each) {
 
 TEST(EarlyTime, MakingTakesAFiftiethOfShortCalls) {
   EarlyTime t;
-  take(&t, 800, 0, microseconds(50));
-  take(&t, 200, EarlyTime::longest_short, microseconds(50));
-  EXPECT_EQ(t.affordable(), microseconds(1000));
+  take(&t, 770, 0, microseconds(50));
+  take(&t, 230, EarlyTime::longest_short, microseconds(50));
+  take(&t, 1, 0, microseconds(50));
+  EXPECT_EQ(t.affordable(), microseconds(1001));
 }
 
 TEST(EarlyTime, MakingTakesAFifthOfLongCalls) {
   EarlyTime t;
   take(&t, 1, EarlyTime::longest_short + 1, microseconds(500));
   EXPECT_EQ(t.affordable(), microseconds(100));
-  take(&t, 8, 8, microseconds(50));
-  EXPECT_EQ(t.affordable(), microseconds(108));
+  take(&t, 7, 8, microseconds(50));
+  EXPECT_EQ(t.affordable(), microseconds(107));
 }
 
-TEST(EarlyTime, OneShortCallInEightIsTimed) {
+TEST(EarlyTime, OneShortCallInSevenIsTimedAndNotTheFirst) {
   EarlyTime t;
+  EXPECT_FALSE(t.samples(8));
   int timed = 0;
-  for (int k = 0; k < 80; ++k) timed += t.samples(8);
+  for (int k = 1; k < 70; ++k) timed += t.samples(8);
   EXPECT_EQ(timed, 10);
 }
 

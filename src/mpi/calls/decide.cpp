@@ -21,10 +21,10 @@ bool made(MPI_Comm comm, Communicator* c, const Settings& settings) {
 }
 
 // A rule that names a way to serve the call needs no proof that serving it pays.
-bool used_enough(MPI_Comm comm, Communicator* c, const Decision& d, const Runtime& runtime) noexcept {
-  if (c->use < std::max(c->wanted, use_before_making)) return false;
+bool used_enough(MPI_Comm comm, Communicator* c, const Decision& d, const Settings& settings) noexcept {
+  if (c->use < use_before_making) return false;
   const RecursionGuard guard;
-  return is_due(comm, c, runtime.several_hosts && !d.ruled, runtime.settings.timeout);
+  return is_due(comm, c, !d.ruled, settings.timeout);
 }
 
 // Streams make no shorter vector faster, and the MPI's sum needs no agreement on the magnitude of values.
@@ -153,7 +153,7 @@ Decision decide(const WrappedCall& call, Communicator* communicator, const Runti
   // Rules with names may differ between ranks, which compare them at the first call.
   const bool at_once =
       d.kind == Action::Kind::bounded || d.schedule || d.fixed || d.compares || settings.rules.looks_at_names();
-  d.early = !c.comm && c.refused.empty() && !at_once && !used_enough(call.comm, &c, d, runtime);
+  d.early = !c.comm && c.refused.empty() && !at_once && !used_enough(call.comm, &c, d, settings);
   if (d.early) {
     d.why = "the first calls of a communicator";
   } else if (!made(call.comm, &c, settings)) {

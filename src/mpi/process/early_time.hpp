@@ -10,9 +10,9 @@ class EarlyTime {
  public:
   using Duration = std::chrono::steady_clock::duration;
 
-  // True if the next call is to be timed: a clock costs a short call inside a host a quarter of its time, so that one in
-  // `every` of these stands for all.
-  bool samples(std::int64_t bytes) noexcept { return bytes > longest_short || calls_++ % every == 0; }
+  // True if the next call is to be timed: a clock costs a short call inside a host a quarter of its time, so that the last
+  // of each `every` stands for all of them. The very first call makes connections and waits for late ranks.
+  bool samples(std::int64_t bytes) noexcept { return bytes > longest_short || calls_++ % every == every - 1; }
 
   // Precondition: samples() chose the call.
   void add(std::int64_t bytes, Duration took) noexcept {
@@ -27,7 +27,7 @@ class EarlyTime {
   Duration affordable() const noexcept { return short_ / 50 + long_ / 5; }
 
   static constexpr std::int64_t longest_short = 4096;  // bytes
-  static constexpr unsigned every = 8;
+  static constexpr unsigned every = 7;                 // odd: programs repeat calls in even periods
 
  private:
   Duration short_{}, long_{};

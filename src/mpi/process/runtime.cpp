@@ -89,7 +89,6 @@ void open_up() noexcept {
     expect_report(r->settings.report_file);
   if (uniform.yes && r && r->settings.on) {
     r->threads = uniform.thread_level == MPI_THREAD_MULTIPLE;
-    r->several_hosts = uniform.several_hosts;
     if (Communicator* const world = r->threads ? find_communicator(MPI_COMM_WORLD) : nullptr)
       reserve(MPI_COMM_WORLD, world, r->settings.timeout);
     open_cores(r);

@@ -17,7 +17,6 @@ struct Runtime {
   bool cores = false;
   bool any_thread = false;  // cores, and the MPI accepts calls from any thread
   bool threads = false;     // some rank has MPI_THREAD_MULTIPLE
-  bool several_hosts = false;
   // settings differ between ranks: the MPI gets all calls
   bool apart = false;
 };

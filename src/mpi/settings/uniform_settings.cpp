@@ -1,13 +1,11 @@
 #include "mpi/settings/uniform_settings.hpp"
 
 #include <mpi.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <climits>
 #include <cstdint>
-#include <cstdlib>
 #include <cstring>
 
 namespace stretto::mpi {
@@ -25,18 +23,6 @@ struct Hash {
   }
   void add(char c) noexcept { value = (value ^ static_cast<unsigned char>(c)) * 0x100000001B3u; }
 };
-
-// Of this rank's host, as communicators know it (api/creation/machine.cpp).
-std::uint64_t hash_of_host() noexcept {
-  Hash h;
-  if (const char* const given = secure_getenv("STRETTO_HOST"); given != nullptr && *given != 0) {
-    h.add(given);
-  } else {
-    std::array<char, 256> name{};
-    if (gethostname(name.data(), name.size() - 1) == 0) h.add(name.data());
-  }
-  return h.value;
-}
 
 using Hashes = std::array<std::uint64_t, most_common>;
 
@@ -120,13 +106,10 @@ UniformSettings compare(const Settings& own) noexcept {
   Hash mine;
   for (const CommonSetting& d : own.common) mine.add(d.meaning);
   PMPI_Query_thread(&uniform.thread_level);
-  const std::uint64_t host = hash_of_host();
-  std::array<std::uint64_t, 5> extremes{mine.value, ~mine.value, static_cast<std::uint64_t>(uniform.thread_level), host,
-                                        ~host};
-  uniform.yes = PMPI_Allreduce(MPI_IN_PLACE, extremes.data(), int{extremes.size()}, MPI_UINT64_T, MPI_MAX,
-                               MPI_COMM_WORLD) == MPI_SUCCESS &&
-                extremes[0] == ~extremes[1];
-  uniform.several_hosts = extremes[3] != ~extremes[4];
+  std::array<std::uint64_t, 3> extremes{mine.value, ~mine.value, static_cast<std::uint64_t>(uniform.thread_level)};
+  uniform.yes =
+      PMPI_Allreduce(MPI_IN_PLACE, extremes.data(), 3, MPI_UINT64_T, MPI_MAX, MPI_COMM_WORLD) == MPI_SUCCESS &&
+      extremes[0] == ~extremes[1];
   uniform.thread_level = static_cast<int>(extremes[2]);
   if (!uniform.yes) ask(own, &uniform);
   return uniform;

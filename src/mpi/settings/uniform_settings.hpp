@@ -10,14 +10,13 @@ namespace stretto::mpi {
 struct UniformSettings {
   bool yes = true;
   int thread_level = 0;
-  bool several_hosts = false;
   // If not uniform; equal on every rank:
   std::string difference;
   bool report = false;
   std::string report_file;
 };
 
-// Collective over MPI_COMM_WORLD, and equal on every rank: one allreduce of five words, and more if settings differ.
+// Collective over MPI_COMM_WORLD, and equal on every rank: one allreduce of three words, and more if settings differ.
 // Ranks without memory take part.
 UniformSettings compare(const Settings& own) noexcept;
 
