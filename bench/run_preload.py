@@ -9,6 +9,7 @@ import os
 import pathlib
 import subprocess
 import sys
+import tempfile
 
 from places import SKIPPED, NotPermitted, place, skip
 
@@ -23,8 +24,11 @@ def main():
     library = build / "src" / "mpi" / "libstretto_mpi.so"
     ranks = options.ranks or (2 if options.hosts == 1 else 1)
     try:
-        with place(options.hosts, options.gbps, ranks) as command:
-            program = ["env", f"LD_PRELOAD={library}", str(build / "bench" / "bench_preload"), *rest]
+        with place(options.hosts, options.gbps, ranks) as command, tempfile.NamedTemporaryFile("w") as rules:
+            # Between hosts exact calls are served soon only where a rule says so.
+            rules.write("* exact\n" if options.hosts > 1 else "")
+            rules.flush()
+            program = ["env", f"LD_PRELOAD={library}", f"STRETTO_RULES={rules.name}", str(build / "bench" / "bench_preload"), *rest]
             sys.exit(subprocess.run(command(program), check=False).returncode)
     except NotPermitted as reason:
         skip(reason)

@@ -9,21 +9,21 @@
 #include "base/progress/communication_cores.hpp"
 #include "device/loader.hpp"
 
-stretto_comm_s::stretto_comm_s(stretto::api::Carriers c, std::shared_ptr<stretto::select::SharedChooser> chooser,
+stretto_comm_s::stretto_comm_s(stretto::api::Carriers&& c, std::shared_ptr<stretto::select::SharedChooser> chooser,
                                std::string no_node)
-    : carriers(std::move(c)),
-      codec_threads(stretto::codec::ThreadPool::shared(chooser->chooser.profile().codec_threads)),
-      agreement(*carriers.agreement),
-      data(*carriers.data),
-      selector(std::move(chooser), carriers.data->size(), stretto::engine::most_messages(*carriers.data)),
-      rank(carriers.data->rank()),
-      size(carriers.data->size()) {
+    : codec_threads(stretto::codec::ThreadPool::shared(chooser->chooser.profile().codec_threads)),
+      agreement(*c.agreement),
+      data(*c.data),
+      selector(std::move(chooser), c.data->size(), stretto::engine::most_messages(*c.data)),
+      rank(c.data->rank()),
+      size(c.data->size()) {
   backends.schedules = stretto::backend::make_schedules_backend(data, selector.choices().groups());
   backends.no_node = std::move(no_node);
   agreement.drive_beside(others);
   data.drive_beside(others);
   if (codec_threads) data.share_codec(&codec_threads->parallel());
   if (stretto::device::may_be_addressed()) prepared.ask_for_devices();
+  carriers = std::move(c);
 }
 
 stretto::Status stretto::api::usable(const stretto_comm_s* comm) noexcept {

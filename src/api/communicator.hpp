@@ -68,8 +68,8 @@ struct Carriers {
 }  // namespace stretto::api
 
 struct stretto_comm_s {
-  // Throws std::bad_alloc. `no_node`: why ranks of a host share no memory.
-  stretto_comm_s(stretto::api::Carriers c, std::shared_ptr<stretto::select::SharedChooser> chooser,
+  // Throws std::bad_alloc, and then leaves `c` to the caller. `no_node`: why ranks of a host share no memory.
+  stretto_comm_s(stretto::api::Carriers&& c, std::shared_ptr<stretto::select::SharedChooser> chooser,
                  std::string no_node);
 
   ~stretto_comm_s();

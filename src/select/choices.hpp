@@ -54,6 +54,7 @@ class Choices {
   explicit Choices(std::shared_ptr<SharedChooser> shared);
 
   const schedule::Groups& groups() const noexcept { return groups_; }
+  int hosts() const noexcept { return shared_->chooser.topology().hosts(); }
   std::size_t eager_limit() const noexcept { return shared_->eager_limit; }
   const char* messages() const noexcept { return shared_->messages.c_str(); }
 

@@ -24,12 +24,13 @@ Status no_memory() noexcept { return fail(Status::out_of_memory, std::string_vie
 // Collective, also where it fails.
 Status meet(backend::Transport& transport, model::Carrier carrier, Carriers* c,
             std::unique_ptr<backend::Backend>* native, std::shared_ptr<select::SharedChooser>* chooser,
-            std::vector<Introduction>* all) noexcept {
+            std::vector<Introduction>* all, bool* several_hosts) noexcept {
   Status s = transport.make_carrier(&c->agreement);
   const Status t = transport.make_carrier(&c->data);
   if (s == Status::ok) s = t;
   if (s == Status::ok) s = carrier::pace(&c->data);
-  const Status m = find_machine(transport, carrier, s == Status::ok ? c->data.get() : nullptr, chooser, all);
+  const Status m =
+      find_machine(transport, carrier, s == Status::ok ? c->data.get() : nullptr, chooser, all, several_hosts);
   if (s == Status::ok) s = m;
   if (s == Status::ok) s = ask_comm_cores();
   if (s == Status::ok) s = check_wait_mode();
@@ -41,16 +42,23 @@ Status meet(backend::Transport& transport, model::Carrier carrier, Carriers* c,
   return s;
 }
 
-Status make(std::unique_ptr<backend::Transport>* transport, model::Carrier carrier,
-            std::unique_ptr<stretto_comm_s>* made) noexcept {
-  backend::Transport& t = **transport;
-  Carriers c;
+// A rank may fail alone, with its status: all parts whose release others take part in are the caller's.
+struct Parts {
+  Carriers carriers;
   std::unique_ptr<backend::Backend> native;
+  std::unique_ptr<stretto_comm_s> comm;
+};
+
+Status make(backend::Transport& t, model::Carrier carrier, Parts* parts) noexcept {
+  auto& [c, native, made] = *parts;
   std::unique_ptr<node::Collectives> node;
   std::shared_ptr<select::SharedChooser> chooser;
   std::vector<Introduction> all;
-  // All ranks go on to meet in the node's memory, or none does.
-  if (const Status s = node::agree(t, meet(t, carrier, &c, &native, &chooser, &all)); s != Status::ok) return s;
+  bool several_hosts = false;
+  Status met = meet(t, carrier, &c, &native, &chooser, &all, &several_hosts);
+  // All ranks go on to meet in the node's memory, or none does. On several hosts that follows later, and create() agrees.
+  if (!several_hosts) met = node::agree(t, met);
+  if (met != Status::ok) return met;
   const topology::Topology& topology = chooser->chooser.topology();
   const model::Profile& profile = chooser->chooser.profile();
   const int hosts = topology.hosts();
@@ -60,27 +68,28 @@ Status make(std::unique_ptr<backend::Transport>* transport, model::Carrier carri
   try {
     backend::MakeHost make_host;
     if (hosts > 1) make_host = later_node(t, all, topology, profile, &no_node);
-    *made = std::make_unique<stretto_comm_s>(std::move(c), std::move(chooser), std::move(no_node));
-    backend::Backends& backends = (*made)->backends;
+    made = std::make_unique<stretto_comm_s>(std::move(c), std::move(chooser), std::move(no_node));
+    backend::Backends& backends = made->backends;
     if (node) backends.node = backend::make_node_backend(std::move(node));
     if (make_host)
       backends.nodes =
-          backend::make_nodes_backend(std::move(make_host), (*made)->data, (*made)->selector.choices().groups(), t);
+          backend::make_nodes_backend(std::move(make_host), made->data, made->selector.choices().groups(), t);
   } catch (...) {
     return no_memory();
   }
-  (*made)->backends.mpi = std::move(native);
+  made->backends.mpi = std::move(native);
   return Status::ok;
 }
 
 }  // namespace
 
 Status create(std::unique_ptr<backend::Transport> transport, model::Carrier carrier, stretto_comm* comm) noexcept {
-  std::unique_ptr<stretto_comm_s> made;
-  Status s = make(&transport, carrier, &made);
+  Parts parts;  // released after the agreement: an MPI may wait for all ranks in it
+  Status s = make(*transport, carrier, &parts);
   if (!comm) s = fail(Status::invalid_argument, "comm is NULL");
   s = node::agree(*transport, s);
   if (s != Status::ok) return s;
+  std::unique_ptr<stretto_comm_s>& made = parts.comm;
   std::function<std::string()> ended;
   try {
     if (made->backends.node) ended = made->backends.node->ended();

@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <map>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -31,6 +32,13 @@
 namespace stretto::api {
 namespace {
 
+// Facts of the transport's messages, which rank 0 finds for all: to ask an MPI takes milliseconds.
+struct MessageFacts {
+  std::uint64_t eager_limit = 0;
+  bool yields = false;  // looks for messages give the core away
+  bool known = false;
+};
+
 // One rank's entry: what tells its host from others, and where on it it is.
 struct Here {
   std::array<char, 64> host{};
@@ -44,12 +52,29 @@ struct Here {
   bool messages = false;           // whether it has any to probe it with
   bool probed = false;             // whether it measured its core
   Introduction introduction;
+  // Of profiles: that of earlier communicators, and on rank 0 the one to take now. 0: none.
+  std::uint64_t profile = 0, taken = 0;
+  bool named = false;  // the user named the profile
+  MessageFacts facts;
 };
 
 std::string host_name() {
   std::array<char, 256> name{};
   if (gethostname(name.data(), name.size() - 1) != 0) return "unknown";
   return name.data();
+}
+
+// STRETTO_HOST or the kernel's name, once for all communicators.
+const std::array<char, 64>& own_host() noexcept {
+  static const std::array<char, 64> once = [] {
+    std::array<char, 256> name{};
+    const char* text = secure_getenv("STRETTO_HOST");
+    if (text == nullptr || *text == 0) text = gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "unknown";
+    std::array<char, 64> host{};
+    std::copy_n(text, std::min(std::strlen(text), host.size()), host.begin());
+    return host;
+  }();
+  return once;
 }
 
 std::array<char, 40> boot_of_machine() {
@@ -65,9 +90,7 @@ std::array<char, 40> boot_of_machine() {
 Here look() {
   static const Here once = [] {
     Here h;
-    const char* given = secure_getenv("STRETTO_HOST");
-    const std::string name = given != nullptr && *given != 0 ? given : host_name();
-    std::copy_n(name.begin(), std::min(name.size(), h.host.size()), h.host.begin());
+    h.host = own_host();
     h.boot = boot_of_machine();
     h.machine_cores = static_cast<std::int32_t>(sysconf(_SC_NPROCESSORS_ONLN));
     topology::Place place;
@@ -132,25 +155,62 @@ Status topology_of(const std::vector<Here>& all, topology::Topology* topology) {
   return s == Status::ok ? s : fail(s, "STRETTO_LEVELS: {}", message());
 }
 
-// Facts that rank 0 finds for all, beside the profile.
-struct RankZeroFacts {
-  std::size_t eager_limit = 0;
-  bool named = false;   // the user named the profile
-  bool yields = false;  // looks for messages give the core away
-};
-
-// The text and the rest of rank 0 on all ranks; where it has a failure to tell, its message is the text.
+// The text and the facts of rank 0 on all ranks; where it has a failure to tell, its message is the text.
 Status share(backend::Transport& transport, Status found, const std::string& given, std::string* text,
-             RankZeroFacts* rest) noexcept {
-  std::array<std::uint64_t, 4> words{static_cast<std::uint64_t>(found), rest->eager_limit, rest->named ? 1U : 0U,
-                                     rest->yields ? 1U : 0U};
+             MessageFacts* facts) noexcept {
+  std::array<std::uint64_t, 4> words{static_cast<std::uint64_t>(found), facts->eager_limit, facts->yields ? 1U : 0U,
+                                     facts->known ? 1U : 0U};
   const Status passed = transport.broadcast(words.data(), sizeof words);
   const Status shared = share_text(transport, found == Status::ok ? std::string_view(given) : message(), text);
   if (passed != Status::ok) return passed;
-  *rest = {static_cast<std::size_t>(words[1]), words[2] != 0, words[3] != 0};
+  *facts = {words[1], words[2] != 0, words[3] != 0};
   const auto s = static_cast<Status>(words[0]);
   return shared != Status::ok || s == Status::ok ? shared : fail(s, "{}", *text);
 }
+
+std::uint64_t hash_of(std::string_view text) noexcept {
+  std::uint64_t h = 0xCBF29CE484222325u;  // FNV-1a, equal in every process
+  for (const char c : text) h = (h ^ static_cast<unsigned char>(c)) * 0x100000001B3u;
+  return std::max<std::uint64_t>(h, 1);
+}
+
+// The profile and the facts that this process last shared: communicators of ranks that all have them exchange neither.
+struct Shared {
+  std::string text;
+  std::uint64_t hash = 0;               // of the text; 0: there is none
+  std::array<MessageFacts, 2> facts{};  // of each carrier
+
+  const MessageFacts& of(model::Carrier carrier) const noexcept { return facts.at(static_cast<std::size_t>(carrier)); }
+};
+
+// Threads may make communicators at the same time: each goes by the snapshot whose hash it announced.
+class KeptShared {
+ public:
+  // Throws std::bad_alloc, also on its first use.
+  static KeptShared& here() {
+    static KeptShared& all = *new KeptShared;  // threads may make communicators while the process ends
+    return all;
+  }
+
+  std::shared_ptr<const Shared> snapshot() noexcept {
+    const std::lock_guard lock(mutex_);
+    return kept_;
+  }
+
+  void keep(const std::string& text, model::Carrier carrier, const MessageFacts& facts) noexcept {
+    const std::lock_guard lock(mutex_);
+    try {
+      auto made = std::make_shared<Shared>(Shared{text, hash_of(text), kept_->facts});
+      if (facts.known) made->facts.at(static_cast<std::size_t>(carrier)) = facts;
+      kept_ = std::move(made);
+    } catch (...) {  // the next communicator shares them again
+    }
+  }
+
+ private:
+  std::mutex mutex_;
+  std::shared_ptr<const Shared> kept_ = std::make_shared<const Shared>();
+};
 
 Status profile_here(const backend::Transport& transport, std::string* text) noexcept {
   try {
@@ -161,9 +221,9 @@ Status profile_here(const backend::Transport& transport, std::string* text) noex
 }
 
 // True if no profile has network times for these messages. A user who names the built-in profile gets its own times.
-bool lacks_network(const model::Profile& profile, const std::string& messages, const RankZeroFacts& first) {
+bool lacks_network(const model::Profile& profile, const std::string& messages, bool named) {
   const std::string& built_in = model::built_in().name;
-  return profile.network_of == built_in || (messages == built_in && !first.named);
+  return profile.network_of == built_in || (messages == built_in && !named);
 }
 
 // Puts the network's times into the profile, from an earlier probe of all ranks' processes or from one now. Collective.
@@ -178,8 +238,12 @@ Status take_network(backend::Transport& transport, const topology::Topology& top
   if (!speed.known() && !can) return Status::ok;  // the communicator is not made
   if (!speed.known())
     if (const Status s = probe_network(transport, topology, over, *messages, &speed); s != Status::ok) return s;
-  profile->links[static_cast<std::size_t>(topology::Distance::network)] = {
-      {0, speed.latency, speed.byte, speed.core_byte, speed.core_message}};
+  try {
+    profile->links[static_cast<std::size_t>(topology::Distance::network)] = {
+        {0, speed.latency, speed.byte, speed.core_byte, speed.core_message}};
+  } catch (...) {
+    return fail(Status::out_of_memory, std::string_view("no memory for the speed of the network"));
+  }
   return Status::ok;
 }
 
@@ -201,16 +265,19 @@ model::CodecProbe slowest(const model::CodecProbe& a, const model::CodecProbe& b
 }
 
 // Scales the built-in profile's costs of the codec, which are another processor's, to the slowest rank's. Collective.
-Status take_codec(backend::Transport& transport, const std::vector<Here>& all, model::Profile* profile) {
+// `before`: this rank's status until now.
+Status take_codec(backend::Transport& transport, const std::vector<Here>& all, Status before, model::Profile* profile) {
+  const bool measured = std::all_of(all.begin(), all.end(), [](const Here& h) { return h.probed; });
   std::vector<Probes> probes;
-  Status room = Status::ok;
+  Status room = before;
   try {
     for (const Here& h : all) probes.push_back({h.codec, h.dense});
   } catch (...) {
     room = fail(Status::out_of_memory, std::string_view("no memory for the speed of the codec"));
   }
-  if (room = node::agree(transport, room); room != Status::ok) return room;
-  if (!std::all_of(all.begin(), all.end(), [](const Here& h) { return h.probed; })) {
+  if (!measured) room = node::agree(transport, room);
+  if (room != Status::ok) return room;
+  if (!measured) {
     const Probes own = probes_here();
     probed.store(true, std::memory_order_release);
     if (const Status s = transport.allgather(&own, sizeof own, probes.data()); s != Status::ok) return s;
@@ -256,9 +323,11 @@ std::string key_of(const std::string& text, model::Carrier carrier, const std::v
   return key;
 }
 
-Status describe(int ranks, Here* own, std::vector<Here>* all, std::vector<Introduction>* introductions) noexcept {
+Status describe(int ranks, Here* own, std::vector<Here>* all, std::vector<Introduction>* introductions,
+                std::shared_ptr<const Shared>* before) noexcept {
   try {
     *own = look();
+    *before = KeptShared::here().snapshot();
     if (const Status s = asked_codec_threads(&own->codec_threads); s != Status::ok) return s;
     own->introduction = introduce();
     const char* given = secure_getenv("STRETTO_LEVELS");
@@ -278,7 +347,10 @@ Status read_profile(const std::string& text, const std::vector<Here>& all, model
   try {
     if (const Status s = model::parse_cached(text, profile); s != Status::ok) return s;
     *profile = model::over(carrier, std::move(*profile), of_messages);
-    return topology_of(all, topology);
+    if (const Status s = topology_of(all, topology); s != Status::ok) return s;
+    // A profile that the user names says what hosts are. Commands then answer as programs choose.
+    if (!all.front().named) topology->share_cores(core_part(all));
+    return Status::ok;
   } catch (...) {
     return fail(Status::out_of_memory, std::string_view("no memory for the machine's profile"));
   }
@@ -287,46 +359,59 @@ Status read_profile(const std::string& text, const std::vector<Here>& all, model
 }  // namespace
 
 Status find_machine(backend::Transport& transport, model::Carrier carrier, carrier::Carrier* messages,
-                    std::shared_ptr<select::SharedChooser>* chooser,
-                    std::vector<Introduction>* introductions) noexcept {
+                    std::shared_ptr<select::SharedChooser>* chooser, std::vector<Introduction>* introductions,
+                    bool* several_hosts) noexcept {
   try {
     Here own;
     std::vector<Here> all;
-    Status s = node::agree(transport, describe(transport.size(), &own, &all, introductions));
+    std::shared_ptr<const Shared> before;
+    Status s = node::agree(transport, describe(transport.size(), &own, &all, introductions, &before));
     if (s != Status::ok) return s;
+    // Until the ranks have told each other what they know, a rank that fails goes on.
+    std::string given, received;
     own.network = known_speed(carrier);
     own.messages = messages != nullptr;
     own.probed = probed.load(std::memory_order_acquire);
     if (own.probed) own.codec = probes_here().fixed, own.dense = probes_here().dense;
-    if (s = transport.allgather(&own, sizeof own, all.data()); s != Status::ok) return s;
-    std::transform(all.begin(), all.end(), introductions->begin(), [](const Here& h) { return h.introduction; });
-    const auto elsewhere = [&](const Here& h) { return h.host != all.front().host; };
-    const bool between = std::any_of(all.begin(), all.end(), elsewhere);
-    std::string given, text;
-    RankZeroFacts first;
+    own.profile = before->hash;
+    own.facts = before->of(carrier);
     if (transport.rank() == 0) {
       s = profile_here(transport, &given);
-      first.named = secure_getenv("STRETTO_PROFILE") != nullptr;
-      if (between) first.eager_limit = transport.eager_limit(), first.yields = transport.yields();
+      own.named = secure_getenv("STRETTO_PROFILE") != nullptr;
+      if (s == Status::ok) own.taken = hash_of(given);
     }
-    s = share(transport, s, given, &text, &first);
-    if (between) transport.set_yields(first.yields);
+    if (const Status passed = transport.allgather(&own, sizeof own, all.data()); passed != Status::ok) return passed;
+    std::transform(all.begin(), all.end(), introductions->begin(), [](const Here& h) { return h.introduction; });
+    const Here& first = all.front();
+    const auto every = [&](const auto& holds) { return std::all_of(all.begin(), all.end(), holds); };
+    const bool between = !every([&](const Here& h) { return h.host == first.host; });
+    *several_hosts = between;
+    MessageFacts facts = first.facts;
+    const bool had = first.taken != 0 && every([&](const Here& h) { return h.profile == first.taken; });
+    const bool shares = !had || (between && !facts.known);
+    if (shares) {
+      if (transport.rank() == 0 && between && !facts.known) facts = {transport.eager_limit(), transport.yields(), true};
+      s = share(transport, s, given, &received, &facts);
+      if (s == Status::ok) KeptShared::here().keep(received, carrier, facts);
+    }
+    const std::string& text = shares ? received : before->text;
+    if (!between) facts = {};
+    if (between) transport.set_yields(facts.yields);
     model::Profile profile;
     topology::Topology topology;
     std::string of_messages;
     if (s == Status::ok) s = read_profile(text, all, carrier, &profile, &topology, &of_messages);
-    // Probes between hosts are collective.
-    if (between) s = node::agree(transport, s);
+    // Probes between hosts are collective. Without any, the caller's next agreement tells a failure.
+    const bool probed_before = every([](const Here& h) { return h.probed && h.network.known(); });
+    if (between && !probed_before) s = node::agree(transport, s);
     if (s != Status::ok) return s;
-    // A profile that the user names says what hosts are. Commands then answer as programs choose.
-    if (!first.named) topology.share_cores(core_part(all));
-    if (between && lacks_network(profile, of_messages, first))
-      if (s = take_network(transport, topology, carrier, messages, all, &profile); s != Status::ok) return s;
-    if (between && profile.name == model::built_in().name && !first.named)
-      if (s = take_codec(transport, all, &profile); s != Status::ok) return s;
+    if (between && lacks_network(profile, of_messages, first.named))
+      s = take_network(transport, topology, carrier, messages, all, &profile);
+    if (between && profile.name == model::built_in().name && !first.named) s = take_codec(transport, all, s, &profile);
+    if (s != Status::ok) return s;
     profile.codec_threads = codec_threads_of(all, topology);
     profile.mpi = transport.name();  // of this communicator, whoever measured
-    profile.eager_limit = first.eager_limit;
+    profile.eager_limit = static_cast<std::size_t>(facts.eager_limit);
     const std::string key = key_of(text, carrier, all, profile, topology);
     *chooser = Choosers::here().of(key, std::move(profile), std::move(topology), std::move(of_messages));
     return s;
@@ -334,5 +419,7 @@ Status find_machine(backend::Transport& transport, model::Carrier carrier, carri
     return fail(Status::out_of_memory, std::string_view("no memory to describe the machine"));
   }
 }
+
+std::uint64_t host_hash() noexcept { return hash_of({own_host().data(), own_host().size()}); }
 
 }  // namespace stretto::api

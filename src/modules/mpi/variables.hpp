@@ -2,23 +2,17 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 namespace stretto::modules {
 
-// Between MPI_Init and MPI_Finalize.
-class MpiVariables {
- public:
-  MpiVariables() noexcept;
-  ~MpiVariables();
-  MpiVariables(const MpiVariables&) = delete;
-  MpiVariables& operator=(const MpiVariables&) = delete;
-
-  // An integer or boolean. False: the MPI lacks it, or has closed its component.
-  bool read(const char* name, std::uint64_t* value) const noexcept;
-
- private:
-  bool open_ = false;
+// Integers and booleans. None: the MPI lacks the variable, or has closed its component.
+struct MpiVariables {
+  std::optional<std::uint64_t> pml_ob1_verbose, btl_tcp_eager_limit, mpi_yield_when_idle;
 };
+
+// Read once, since Open MPI takes milliseconds to open the interface. Between MPI_Init and MPI_Finalize.
+const MpiVariables& mpi_variables() noexcept;
 
 // A test of requests gives the core away if nothing has come, as Open MPI's does where ranks share cores.
 bool query_mpi_yields() noexcept;

@@ -1,5 +1,6 @@
 #include "mpi/calls/decide.hpp"
 
+#include <algorithm>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -19,10 +20,11 @@ bool made(MPI_Comm comm, Communicator* c, const Settings& settings) {
   return make(comm, c, settings.timeout);
 }
 
-bool used_enough(MPI_Comm comm, Communicator* c, const Settings& settings) noexcept {
+// A rule that names a way to serve the call needs no proof that serving it pays.
+bool used_enough(MPI_Comm comm, Communicator* c, const Decision& d, const Settings& settings) noexcept {
   if (c->use < use_before_making) return false;
   const RecursionGuard guard;
-  return c->use >= use_wanted(comm, c, settings.timeout);
+  return is_due(comm, c, !d.ruled, settings.timeout);
 }
 
 // Streams make no shorter vector faster, and the MPI's sum needs no agreement on the magnitude of values.
@@ -48,6 +50,7 @@ void ask_rules(const WrappedCall& call, const Settings& settings, Decision* d) {
       settings.rules.empty() ? nullptr : settings.rules.find(call.operation, d->shape.bytes, site, comm);
   if (rule) {
     d->kind = rule->kind;
+    d->ruled = d->kind == Action::Kind::exact || d->kind == Action::Kind::native;
     d->line = rule->line;
     d->bound = rule->bound;
     d->payload = rule->payload;
@@ -150,7 +153,7 @@ Decision decide(const WrappedCall& call, Communicator* communicator, const Runti
   // Rules with names may differ between ranks, which compare them at the first call.
   const bool at_once =
       d.kind == Action::Kind::bounded || d.schedule || d.fixed || d.compares || settings.rules.looks_at_names();
-  d.early = !c.comm && c.refused.empty() && !at_once && !used_enough(call.comm, &c, settings);
+  d.early = !c.comm && c.refused.empty() && !at_once && !used_enough(call.comm, &c, d, settings);
   if (d.early) {
     d.why = "the first calls of a communicator";
   } else if (!made(call.comm, &c, settings)) {

@@ -13,8 +13,9 @@ namespace stretto::mpi {
 
 struct Decision {
   const char* why = nullptr;  // the MPI gets the call; null: stretto does
-  bool by_rule = false;
-  bool early = false;  // before stretto's communicator is made
+  bool by_rule = false;       // a rule leaves it to the MPI
+  bool early = false;         // before stretto's communicator is made
+  bool ruled = false;         // a rule says how to serve the call
   int line = 0;
   bool fixed = false;  // STRETTO_REPRODUCIBLE applies
   bool compares = false;

@@ -102,8 +102,13 @@ int dispatch(Runtime& r, const WrappedCall& call, Communicator* communicator, Na
   if (!d.why && call.form == Form::nonblocking) return start_driven(call, d, r.settings, call.request);
   if (!d.why && call.form == Form::persistent) d.why = "made; its starts are rows of their own";
   if (d.why) {
+    const bool timed = d.early && d.communicator->early.samples(d.shape.bytes);
+    const Clock::time_point begun = timed ? Clock::now() : Clock::time_point();
     const int code = run(call, d.communicator, r.settings, native);
-    if (d.early && took_part(code)) d.communicator->use += use_of(d.shape.bytes);
+    if (d.early && took_part(code)) {
+      d.communicator->use += use_of(d.shape.bytes);
+      if (timed) d.communicator->early.add(d.shape.bytes, Clock::now() - begun);
+    }
     account.passed_on(d, d.why);
     return code;
   }

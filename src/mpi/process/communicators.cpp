@@ -3,14 +3,17 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <climits>
 #include <cstdio>
 #include <functional>
 #include <memory>
 #include <numeric>
+#include <optional>
 #include <utility>
 
 #include "api/communicator.hpp"
 #include "api/creation/create.hpp"
+#include "api/creation/machine.hpp"
 #include "call/enums.hpp"
 #include "modules/mpi/limit.hpp"
 #include "modules/mpi/transport.hpp"
@@ -28,6 +31,9 @@ std::atomic<unsigned> generation{0};  // changes when a communicator goes: a han
 
 using Clock = std::chrono::steady_clock;
 
+// An agreement makes ranks wait for each other, which pipelined broadcasts else do not.
+constexpr int most_times_between_agreements = 8;
+
 // A stretto_comm must live this many times as long as its making.
 constexpr int worth = 20;
 constexpr int most_short_lives = 10;
@@ -38,13 +44,32 @@ std::atomic<int> reserved{0};
 
 // Per process: lives are expected to be like earlier ones.
 std::atomic<int> short_lives{0};
+constexpr Clock::rep never = Clock::rep{1} << 60;
 // shortest; others include waits for late ranks
-std::atomic<Clock::rep> making{Clock::rep{1} << 60};
+std::atomic<Clock::rep> making{never}, making_between_hosts{never};
+std::atomic<int> made_between_hosts{0};
 
-void count_making(Clock::duration took) noexcept {
-  Clock::rep least = making.load();
-  while (took.count() < least && !making.compare_exchange_weak(least, took.count())) {
+// Expected time of making a stretto_comm that spans hosts. A process's first one probes the network and the codec.
+Clock::duration price() noexcept {
+  constexpr std::chrono::milliseconds first{60}, second{10};
+  switch (made_between_hosts.load()) {
+    case 0: return first;
+    case 1: return second;
+    default: return Clock::duration(making_between_hosts.load());
   }
+}
+
+void lower(std::atomic<Clock::rep>* least, Clock::duration took) noexcept {
+  Clock::rep so_far = least->load();
+  while (took.count() < so_far && !least->compare_exchange_weak(so_far, took.count())) {
+  }
+}
+
+void count_making(Clock::duration took, bool between_hosts) noexcept {
+  lower(&making, took);
+  if (!between_hosts) return;
+  lower(&making_between_hosts, took);
+  ++made_between_hosts;  // last: price() then reads a time
 }
 
 void count_life(Clock::duration lived, Clock::rep cost) noexcept {
@@ -119,6 +144,33 @@ bool within_world(MPI_Comm comm, int ranks) noexcept {
   return within;
 }
 
+struct MakingAgreement {
+  int use = use_before_making;
+  double lacks = 1;  // price over the time that making may take, of the rank with most; at most 1: it pays
+  bool spans_hosts = false;
+};
+
+// Collective over `comm`.
+MakingAgreement agree_on_making(MPI_Comm comm, Communicator* c, double limit) noexcept {
+  const carrier::Limited limited(&c->watchdog, "stretto_comm_create", limit);
+  const bool spare = reserved.load() < most_reserved;
+  const auto host = static_cast<long long>(api::host_hash());
+  std::array<long long, 5> most{use_before_making << (spare ? short_lives.load() : most_short_lives),
+                                std::chrono::nanoseconds(c->early.affordable()).count(),
+                                std::chrono::nanoseconds(price()).count(), host, ~host};
+  if (PMPI_Allreduce(MPI_IN_PLACE, most.data(), int{most.size()}, MPI_LONG_LONG, MPI_MAX, comm) != MPI_SUCCESS)
+    return {};
+  return {static_cast<int>(most[0]), static_cast<double>(most[2]) / static_cast<double>(std::max(most[1], 1LL)),
+          most[3] != ~most[4]};
+}
+
+MakingAgreement first_agreement(MPI_Comm comm, Communicator* c, double limit) noexcept {
+  const MakingAgreement agreed = agree_on_making(comm, c, limit);
+  c->wanted = agreed.use;
+  c->spans_hosts = agreed.spans_hosts;
+  return agreed;
+}
+
 // Bypasses all wrappers.
 stretto_status create(MPI_Comm comm, modules::Duplicates ready, stretto_comm* made) noexcept {
   std::unique_ptr<backend::Transport> transport;
@@ -160,13 +212,24 @@ Communicator* find_communicator(MPI_Comm comm) noexcept {
 
 int use_wanted(MPI_Comm comm, Communicator* c, double limit) noexcept {
   if (c->wanted > 0) return c->wanted;
-  constexpr int least = use_before_making;
-  if (!within_world(comm, c->size)) return least;
-  const carrier::Limited limited(&c->watchdog, "stretto_comm_create", limit);
-  const bool spare = reserved.load() < most_reserved;
-  int mine = least << (spare ? short_lives.load() : most_short_lives), most = least;
-  c->wanted = PMPI_Allreduce(&mine, &most, 1, MPI_INT, MPI_MAX, comm) == MPI_SUCCESS ? most : least;
-  return c->wanted;
+  if (!within_world(comm, c->size)) return use_before_making;
+  return first_agreement(comm, c, limit).use;
+}
+
+bool is_due(MPI_Comm comm, Communicator* c, bool must_pay, double limit) noexcept {
+  std::optional<MakingAgreement> agreed;
+  if (c->wanted == 0) {
+    if (!within_world(comm, c->size)) return true;  // refused by make()
+    agreed = first_agreement(comm, c, limit);
+  }
+  if (c->use < c->wanted) return false;
+  if (!must_pay || !c->spans_hosts) return true;
+  if (c->use < c->ask_again_at) return false;
+  if (!agreed) agreed = agree_on_making(comm, c, limit);
+  if (agreed->lacks <= 1) return true;
+  const double next = c->use * std::clamp(agreed->lacks / 2, 2.0, static_cast<double>(most_times_between_agreements));
+  c->ask_again_at = static_cast<int>(std::min(next, static_cast<double>(INT_MAX)));
+  return false;
 }
 
 void reserve(MPI_Comm comm, Communicator* c, double limit) noexcept {
@@ -191,7 +254,7 @@ bool make(MPI_Comm comm, Communicator* c, double limit) noexcept {
   if (made == STRETTO_OK) {
     c->made_at = Clock::now();
     c->comm->starts_or_exact = true;
-    count_making(c->made_at - begun);
+    count_making(c->made_at - begun, c->comm->selector.choices().hosts() > 1);
     if (const auto& node = c->comm->backends.node) try {
         c->watchdog.set_late(modules::abort_program(comm, node->ended()));
       } catch (...) {  // missing in the diagnosis

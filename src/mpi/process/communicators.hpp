@@ -10,6 +10,7 @@
 
 #include "carrier/watchdog.hpp"
 #include "modules/mpi/duplicates.hpp"
+#include "mpi/process/early_time.hpp"
 #include "mpi/settings/rules.hpp"
 #include "stretto/stretto.h"
 
@@ -36,8 +37,11 @@ struct Communicator {
   std::string refused;
   std::optional<Bound> bound;
   Memory memory = Memory::host;
-  int use = 0;     // eligible calls in which this rank met the others
-  int wanted = 0;  // `use` at which ranks make `comm`; 0: not agreed yet
+  int use = 0;               // eligible calls in which this rank met the others
+  int wanted = 0;            // least `use` at which ranks make `comm`; 0: not agreed on yet
+  int ask_again_at = 0;      // `use` at which ranks see again if a making pays that did not
+  bool spans_hosts = false;  // known once `wanted` is
+  EarlyTime early;
   std::chrono::steady_clock::time_point made_at{};
   std::chrono::steady_clock::duration reserving{};
   const char* made_by = nullptr;  // MPI function; null: unknown
@@ -51,7 +55,8 @@ inline constexpr const char* outside_reason = "processes outside MPI_COMM_WORLD"
 inline constexpr const char* bound_key = "stretto_bound";
 
 // Making a stretto_comm takes as long as hundreds of short calls: it waits for 64 calls below 1 KiB or 3 long ones, and
-// longer in programs that free communicators early. A bound makes it at once.
+// longer in programs that free communicators early. A bound makes it at once. A communicator that spans hosts waits, too,
+// until its calls have taken many times as long.
 inline constexpr int use_before_making = 64;
 
 // Null if the MPI does not know it. Valid until the program frees it.
@@ -60,6 +65,11 @@ Communicator* find_communicator(MPI_Comm comm) noexcept;
 // Use at which the stretto_comm is made: doubled per communicator freed early, by the rank with most of them. The first
 // call per communicator is collective.
 int use_wanted(MPI_Comm comm, Communicator* c, double limit) noexcept;
+
+// Equal on all ranks. `must_pay`, and the communicator spans hosts: its calls must have taken long enough. The first call
+// is collective, and one that must pay when the use has grown to between two and eight times as much. Precondition:
+// `use` is at least use_before_making.
+bool is_due(MPI_Comm comm, Communicator* c, bool must_pay, double limit) noexcept;
 
 // With MPI_THREAD_MULTIPLE only functions that make communicators may make duplicates. Does nothing after several early
 // frees, or beyond a number of communicators, since an MPI's ids are limited. Collective over `comm`.

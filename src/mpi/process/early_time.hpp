@@ -1,0 +1,37 @@
+// The time of a communicator's calls before it has a stretto_comm, and the part of it that making one may take.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+
+namespace stretto::mpi {
+
+class EarlyTime {
+ public:
+  using Duration = std::chrono::steady_clock::duration;
+
+  // True if the next call is to be timed: a clock costs a short call inside a host a quarter of its time, so that the last
+  // of each `every` stands for all of them. The very first call makes connections and waits for late ranks.
+  bool samples(std::int64_t bytes) noexcept { return bytes > longest_short || calls_++ % every == every - 1; }
+
+  // Precondition: samples() chose the call.
+  void add(std::int64_t bytes, Duration took) noexcept {
+    if (bytes > longest_short)
+      long_ += took;
+    else
+      short_ += every * took;
+  }
+
+  // Between hosts short calls gain little over the MPI's own, and many gain nothing: making takes a fiftieth of the time
+  // that they have taken, so that a program is no slower by more. Long exact calls gain more than a fifth.
+  Duration affordable() const noexcept { return short_ / 50 + long_ / 5; }
+
+  static constexpr std::int64_t longest_short = 4096;  // bytes
+  static constexpr unsigned every = 7;                 // odd: programs repeat calls in even periods
+
+ private:
+  Duration short_{}, long_{};
+  unsigned calls_ = 0;
+};
+
+}  // namespace stretto::mpi
