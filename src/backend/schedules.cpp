@@ -70,6 +70,12 @@ class Schedules final : public Backend {
     run->messages = c.messages;
     run->stream = c.stream;
     run->leaves_early = c.stream.has_value();
+    if (d.streams()) {
+      const double largest = c.settings.options.bound;
+      for (const stretto_part& p : c.settings.parts)
+        run->parts.push_back(
+            {p.count, p.bound < largest ? d.bound.eps * (p.bound / largest) * (1 - 0x1p-50) : d.bound.eps});
+    }
     if (c.collective == Collective::allreduce_multi) {
       run->several = true;
       run->inputs = c.inputs;

@@ -46,6 +46,10 @@ Status read_options(const stretto_options* given, Settings* settings) {
   o.size = sizeof o;
   if (o.schedule) settings->schedule = o.schedule;
   o.schedule = nullptr;
+  if (!o.parts && o.part_count)
+    return fail(Status::invalid_argument, "options.parts is NULL with part_count {}", o.part_count);
+  if (o.parts) settings->parts.assign(o.parts, o.parts + o.part_count);
+  o.parts = nullptr;
   return Status::ok;
 }
 

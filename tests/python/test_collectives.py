@@ -318,6 +318,51 @@ def test_segments_have_bounds_of_their_own():
     on_ranks(body)
 
 
+@pytest.mark.parametrize("ranks", (2, 3))
+@pytest.mark.parametrize("dtype", (np.float32, np.float64))
+@pytest.mark.parametrize("in_place", (False, True))
+def test_parts_keep_their_bounds_in_one_call_and_have_residuals(ranks, dtype, in_place):
+    parts = ((700, 1e-1), (0, 1.0e-3), (1301, 1e-4), (1000, 1e-2))
+    x = [np.random.default_rng(r).standard_normal(3001).astype(dtype) for r in range(ranks)]
+
+    def body(comm):
+        mine, left = x[comm.rank].copy(), np.full(3001, 7, dtype)
+        out, report = comm.allreduce(mine, out=mine if in_place else None, op="mean", parts=parts, payload="fused", residual=left)
+        again = np.full(3001, 7, dtype)
+        other, _ = comm.iallreduce(x[comm.rank], op="mean", parts=list(parts), payload="homomorphic", residual=again).wait()
+        assert np.array_equal(out, other) and np.array_equal(left, again)
+        return out, left, report
+
+    results = stretto.threads(ranks)(body)()
+    report, mean, at = results[0][2], np.mean(np.asarray(x, np.float64), axis=0), 0
+    assert report.eps == 1e-1 and report.promised_error == 1e-1 and all(np.array_equal(out, results[0][0]) for out, _, _ in results)
+    entered = np.mean([np.asarray(one, np.float64) - left for one, (_, left, _) in zip(x, results)], axis=0)
+    rounding = 1e-6 if dtype is np.float32 else 1e-14
+    for count, bound in parts:
+        here = slice(at, at + count)
+        if count:
+            assert bound / 2 < np.abs(results[0][0][here] - mean[here]).max() <= bound * (1 + 1e-6) + rounding
+            assert all(bound / 2 < np.abs(left[here]).max() <= bound for _, left, _ in results)
+        assert np.allclose(results[0][0][here], entered[here], rtol=0, atol=rounding)
+        at += count
+
+
+def test_parts_that_say_nothing_are_refused():
+    def body(comm):
+        x = np.ones(6)
+        for how, error, words in (({"parts": [(6, 1)], "abs": 1, "payload": "fused"}, stretto.BoundError, "given twice: abs=1 and parts"),
+                                  ({"parts": [(6, 0)], "payload": "fused"}, stretto.BoundError, "the bound of a part is 0"), ({"parts": [6], "payload": "fused"}, TypeError, "parts has 6"),
+                                  ({"parts": [(-1, 1)], "payload": "fused"}, stretto.ArgumentError, "parts has -1 elements"),
+                                  ({"parts": [(5, 1)], "payload": "fused"}, stretto.ArgumentError, "parts have 5 elements, the vector 6"),
+                                  ({"parts": [(6, 1)]}, stretto.UnsupportedError, "payload auto")):
+            with pytest.raises(error, match=words):
+                comm.allreduce(x, **how)
+        with pytest.raises(stretto.UnsupportedError, match="parts with bcast"):
+            comm.bcast(x, parts=[(6, 1)], payload="fused")
+
+    on_ranks(body)
+
+
 def test_ranks_that_differ_each_raise_what_differs():
     def body(comm, call):
         with pytest.raises(stretto.IncompatibleError) as told:

@@ -10,7 +10,7 @@ import numpy as np
 
 from stretto.api import arrays
 from stretto.api.core import _core
-from stretto.api.options import number, options, positive
+from stretto.api.options import number, options, part_bounds, positive
 from stretto.errors import ArgumentError, UnsupportedError
 
 SMALLEST = float(np.nextafter(0.0, 1.0))
@@ -37,7 +37,7 @@ def residual_of(values, recv, residual, op):
 def prepared(comm, values, in_place, left, how):
     """(options, finish) of a call with a residual; finish(report) fills it in once the call is complete."""
     options(how)
-    if how.get("abs") is None and how.get("rel") is None:
+    if how.get("abs") is None and how.get("rel") is None and not how.get("parts"):
         return how, lambda report: _clear(left)
     payload = how.get("payload", "auto")
     check_payload(payload)
@@ -61,7 +61,11 @@ def prepared(comm, values, in_place, left, how):
             _device_streams().residual(kept, left, report.eps)
         else:
             kind, parts = arrays.type_of(kept.dtype)
-            _core.residual(kind, kept.ctypes.data, left.ctypes.data, kept.size * parts, report.eps)
+            at = 0
+            for count, eps in part_bounds(how["parts"], report.eps) if how.get("parts") else [(kept.size * parts, report.eps)]:
+                here = at * kept.itemsize // parts
+                _core.residual(kind, kept.ctypes.data + here, left.ctypes.data + here, count, eps)
+                at += count
 
     return how, finish
 

@@ -7,6 +7,7 @@ import inspect
 import math
 import numbers
 import sys
+from collections.abc import Sequence
 from typing import Literal, SupportsFloat, TypedDict
 
 from stretto.api.core import _core
@@ -42,6 +43,7 @@ class CallOptions(TypedDict, total=False):
     ignore_above: Number  # magnitudes from here on are left out of the range of `rel`; 0: 1e15
     raw_below: int  # bytes: shorter messages travel raw beside streams; 0: chosen
     coding: Coding  # how streams in messages store their codes; "auto": chosen; no result depends on it
+    parts: Sequence[tuple[int, Number]]  # of allreduce with payload "fused" or "homomorphic", in the place of `abs`: (elements, absolute bound) of parts of the vector
 
 
 NAMES = tuple(CallOptions.__annotations__)
@@ -68,10 +70,15 @@ def options(given):
 
 @functools.lru_cache(maxsize=256, typed=True)
 def _options(abs=None, rel=None, scope="result", schedule=None, payload="auto", segment=0, timeout=0.0, check=True, reproducible=False,
-             ignore_above=0.0, raw_below=0, coding="auto"):
+             ignore_above=0.0, raw_below=0, coding="auto", parts=()):
     kind, bound = _core.Bound.none, 0.0
     if abs is not None and rel is not None:
         raise BoundError(f"the bound is given twice: abs={abs} and rel={rel}")
+    parts = parts_of(parts)
+    if parts:
+        if abs is not None or rel is not None:
+            raise BoundError(f"the bound is given twice: {'rel' if abs is None else 'abs'}={rel if abs is None else abs} and parts")
+        abs = max(bound for _, bound in parts)  # noqa: A001
     for name, value, its in (("abs", abs, _core.Bound.absolute), ("rel", rel, _core.Bound.relative)):
         if value is not None:
             kind, bound = its, positive(value, name)
@@ -83,7 +90,28 @@ def _options(abs=None, rel=None, scope="result", schedule=None, payload="auto", 
     return _core.Options(bound_kind=kind, bound=bound, scope=member(_core.Scope, scope, "scope"), schedule=schedule,
                          payload=member(_core.Payload, payload, "payload"), segment=int(segment), timeout=number(timeout, "timeout"), check=bool(check),
                          reproducible=bool(reproducible), ignore_above=number(ignore_above, "ignore_above"), raw_below=int(raw_below),
-                         coding=member(_core.Coding, coding, "coding"))
+                         coding=member(_core.Coding, coding, "coding"), parts=parts)
+
+
+def parts_of(given):
+    """[(elements, bound)] of parts of a vector, checked."""
+    found = []
+    for one in given:
+        try:
+            count, bound = one
+        except (TypeError, ValueError):
+            raise TypeError(f"parts has {one!r}; it takes pairs of a number of elements and a bound") from None
+        if not isinstance(count, numbers.Integral) or count < 0:
+            raise ArgumentError(f"parts has {count!r} elements; it takes numbers of elements")
+        found.append((int(count), positive(bound, "the bound of a part")))
+    return found
+
+
+def part_bounds(given, eps):
+    """[(elements, eps)] of a call with these parts, whose report has this eps: that of the largest bound."""
+    parts = parts_of(given)
+    largest = max(bound for _, bound in parts)
+    return [(count, eps * (bound / largest) * (1 - 2**-50) if bound < largest else eps) for count, bound in parts]
 
 
 def defaults():
