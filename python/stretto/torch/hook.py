@@ -13,6 +13,7 @@ import torch
 
 from stretto.api import arrays, feedback
 from stretto.api.core import _core
+from stretto.api.options import part_bounds
 from stretto.errors import UnsupportedError
 from stretto.torch import wire
 from stretto.torch.dtypes import NUMBERS
@@ -134,6 +135,9 @@ class Average:
             self.segments = [(size, feedback.absolute(comm, arrays.array(values), how) if "rel" in how else how)
                              for (size, how), (values, _) in zip(self.segments, self.parts(self.values))]
         residual = {} if self.left is None or buffer.is_cpu else {"residual": self.left}
+        if len(self.segments) > 1 and buffer.is_cpu and adds_codes(state.bound.how) and not any("rel" in how for _, how in self.segments):
+            self.send_parts(comm)
+            return
         if len(self.segments) == 1:
             how = self.segments[0][1]
             if self.chosen and how.keys() & {"abs", "rel"}:
@@ -144,18 +148,55 @@ class Average:
         if state.chooses and not self.chosen and len(self.segments) == 1:
             state.choices.note(self.key, self.report)
         totals.add(self.report)
+        self.eps = [report.eps for report in self.report.segments or [self.report]]
+
+    def send_parts(self, comm):
+        """One call for all parts with a bound, in which exact ones are zero, and one for the exact ones, end to end."""
+        state, totals = self.state, self.state.totals
+        parts, exact, at, waiting = [], [], 0, 0  # exact values join a part beside them
+        for size, how in self.segments:
+            if "abs" in how:
+                parts.append((waiting + size, how["abs"]))
+                waiting = 0
+            else:
+                exact.append(self.values[at:at + size])
+                waiting += size
+            at += size
+        self.eps = [0.0] * len(self.segments)
+        if exact:
+            sums = torch.cat(exact)
+            totals.add(comm.allreduce(sums, out=sums, op="mean", **state.exact.how)[1])
+        if parts:
+            for one in exact:
+                one.zero_()
+            parts[-1] = parts[-1][0] + waiting, parts[-1][1]
+            report = comm.allreduce(self.values, out=self.buffer, op="mean", parts=tuple(parts), **state.bound.how)[1]
+            totals.add(report)
+            bounds = iter(part_bounds(parts, report.eps))
+            self.eps = [next(bounds)[1] if "abs" in how else 0.0 for _, how in self.segments]
+        at = first = 0
+        for size, how in self.segments:
+            if "abs" not in how:
+                self.buffer[at:at + size] = sums[first:first + size]
+                first += size
+            at += size
 
     def keep(self):
         """The residual, which holds the contribution, becomes what the bound left out of it."""
         try:
-            for (left, _), report in zip(self.parts(self.left), self.report.segments or [self.report]):
-                if report.eps == 0:
+            for (left, _), eps in zip(self.parts(self.left), self.eps):
+                if eps == 0:
                     left.zero_()
                 else:
-                    _core.residual(NUMBERS[left.dtype][0], left.data_ptr(), left.data_ptr(), left.numel(), report.eps)
+                    _core.residual(NUMBERS[left.dtype][0], left.data_ptr(), left.data_ptr(), left.numel(), eps)
         except BaseException as error:
             self.state.failure = error
             raise
+
+
+def adds_codes(how):
+    """Whether calls with these options send streams whose codes are added, so that one call takes several bounds."""
+    return (how.get("payload") in ("fused", "homomorphic") or (how.get("reproducible") and how.get("payload", "auto") == "auto")) and not how.get("raw_below")
 
 
 def parts_of(state, parameters, gradients):

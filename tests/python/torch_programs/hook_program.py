@@ -1,5 +1,6 @@
 """A rank of test_torch.py: DistributedDataParallel with stretto.torch.hook, compared with training without it. Says `fine`."""
 
+import copy
 import hashlib
 import os
 import sys
@@ -63,8 +64,9 @@ dist.init_process_group("stretto" if deterministic else sys.argv[1])
 rank, size = dist.get_rank(), dist.get_world_size()
 if deterministic:
     said = []
-    for how in ({"schedule": "ring", "segment": 4096}, {"schedule": "recursive_doubling"}):
-        weights, _ = train(stretto.torch.State(rms=0.02, error_feedback=True, deterministic=True, **how))
+    per_parameter = len(sys.argv) > 2  # small ones are exact then, for which such schedules are refused
+    for how in ({"segment": 4096}, {"coding": "dense"}) if per_parameter else ({"schedule": "ring", "segment": 4096}, {"schedule": "recursive_doubling"}):
+        weights, _ = train(stretto.torch.State(rms=0.02, error_feedback=True, per_parameter=per_parameter, deterministic=True, **how))
         said.append(f"hash {hashlib.sha256(weights.numpy().tobytes()).hexdigest()}")
     print("\n".join([*said, "fine"]), flush=True)
     dist.destroy_process_group()
@@ -98,6 +100,37 @@ assert (train(stretto.torch.State(rms=0.05, error_feedback=True), compiled=True)
 # A NaN of one rank is seen by all, whatever the bound; zero gradients stay zero.
 for how in ({"rms": 0.01}, {"rel": 1e-3}, {"wire": "bf16"}, {"rms": 0.01, "error_feedback": True, "per_parameter": True}):
     assert train(stretto.torch.State(**how), steps=1, poison=True)[1].isnan().any(), how
+
+# Parameters of a bucket have bounds of their own in one call, and residuals; small ones are exact in another.
+state, seen = stretto.torch.State(rms=0.3, per_parameter=True, error_feedback=True), []
+torch.manual_seed(0)
+model = Model()
+with torch.no_grad():
+    model.two.weight.mul_(100)
+alone = copy.deepcopy(model)  # gradients of this rank
+parallel = torch.nn.parallel.DistributedDataParallel(model, find_unused_parameters=True)
+parallel.register_comm_hook(state, lambda state, bucket: seen.extend(bucket.parameters()) or stretto.torch.hook(state, bucket))
+x = torch.randn(32, SIZES[0], generator=torch.Generator().manual_seed(rank + 1))
+for one in (parallel, alone):
+    ((one(x) - x) ** 2).mean().backward()
+assert state.totals.calls == 2, state.totals
+own, bounds = dict(zip(map(id, model.parameters()), alone.parameters())), []
+for parameter, left in zip(seen, state.state_dict()["residuals"]):
+    gradient = own[id(parameter)].grad
+    if gradient is None:
+        assert not left.any()
+        continue
+    squares, entered = gradient.square().mean() / size, (gradient - left.view_as(gradient)) / size
+    for one in (squares, entered):
+        dist.all_reduce(one)
+    torch.testing.assert_close(parameter.grad, entered, rtol=1e-5, atol=1e-6 * squares.sqrt().item())
+    if gradient.numel() < 2000:
+        assert not left.any()
+        continue
+    bounds.append(0.3 * squares.sqrt().item())
+    assert bounds[-1] / 2 < left.abs().max() <= bounds[-1] * (1 + 1e-6), (left.abs().max(), bounds)
+assert len(bounds) == 2 and max(bounds) > 10 * min(bounds), bounds
+state.free()
 
 # The residuals survive a checkpoint: two steps and two steps equal four steps, bit for bit.
 feedback = {"abs": 1e-3, "error_feedback": True, "deterministic": True}
