@@ -81,7 +81,9 @@ class Schedules final : public Backend {
       run->inputs = c.inputs;
       run->contributions = static_cast<std::uint32_t>(d.inputs);
     }
-    return engine::bind(*run->schedule, run->payload.type, engine_arguments(c, rank_), &run->blocks);
+    engine::Arguments arguments = engine_arguments(c, rank_);
+    arguments.parts = run->parts;
+    return engine::bind(*run->schedule, run->payload.type, arguments, &run->blocks);
   }
 
   engine::Engine& engine_;

@@ -65,8 +65,8 @@ struct Work {
   std::vector<Block> blocks;  // schedule->blocks many (binding.hpp)
   Options options;
 
-  // Of an allreduce with streams: parts of the vector, one after the other, of all of its elements. None: payload.eps
-  // is that of all.
+  // Of an allreduce with streams: parts of the vector, one after the other, of all of its elements; `blocks` are cut with
+  // them (Arguments::parts). None: payload.eps is that of all.
   std::vector<Part> parts;
 
   // With `several` this rank contributes the combination (sum, mean, min, max) of `inputs`, each a whole vector,
