@@ -108,7 +108,8 @@ typedef struct stretto_options {
    * largest of the parts' bounds, else STRETTO_INVALID_BOUND. Counts have the sum `count`, else
    * STRETTO_INVALID_ARGUMENT.
    *  - report.eps and report.promised_error are those of `bound`. A part with a smaller bound b has
-   *    eps = report.eps * (b / bound) * (1 - 2^-50).
+   *    eps = (report.eps / bound) * b * (1 - 2^-50), or where that is subnormal the next smaller number. A b that leaves
+   *    nothing for eps gives STRETTO_INVALID_BOUND before anything moves.
    *  - Taken by ALLREDUCE of floating types with FUSED and HOMOMORPHIC, and with AUTO where reproducible is set.
    *  - STRETTO_UNSUPPORTED: other calls, "native", "node", raw_below, and memory of a device. */
   const stretto_part* parts;

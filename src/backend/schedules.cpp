@@ -5,6 +5,7 @@
 #include "backend/buffers.hpp"
 #include "backend/schedule_cache.hpp"
 #include "schedule/registry.hpp"
+#include "select/part_eps.hpp"
 
 namespace stretto::backend {
 
@@ -71,10 +72,8 @@ class Schedules final : public Backend {
     run->stream = c.stream;
     run->leaves_early = c.stream.has_value();
     if (d.streams()) {
-      const double largest = c.settings.options.bound;
       for (const stretto_part& p : c.settings.parts)
-        run->parts.push_back(
-            {p.count, p.bound < largest ? d.bound.eps * (p.bound / largest) * (1 - 0x1p-50) : d.bound.eps});
+        run->parts.push_back({p.count, select::eps_of_part(d.bound.eps, c.settings.options.bound, p.bound)});
     }
     if (c.collective == Collective::allreduce_multi) {
       run->several = true;

@@ -99,12 +99,12 @@ Status check_raw_below(const Call& c) {
     return refuse(fmt::format("with payload {}; it takes fused, homomorphic and auto", payload_name(o.payload)));
   if (c.collective == Collective::allreduce_multi) return refuse("by allreduce_multi, which adds codes alone");
   if (o.reproducible && reduces(c.collective)) return refuse("where options.reproducible is set");
-  if (c.device) return refuse("in memory of a device");
   return Status::ok;
 }
 
 Status check_parts(const Call& c) {
   const stretto_options& o = c.settings.options;
+  const FloatEnvironment environment;
   const std::vector<stretto_part>& parts = c.settings.parts;
   if (parts.empty()) return Status::ok;
   const auto refuse = [](std::string_view what) { return fail(Status::unsupported, "options.parts with {}", what); };
@@ -113,7 +113,6 @@ Status check_parts(const Call& c) {
   if (o.payload != STRETTO_PAYLOAD_FUSED && o.payload != STRETTO_PAYLOAD_HOMOMORPHIC)
     return refuse(fmt::format("payload {}; fused and homomorphic are served", payload_name(o.payload)));
   if (o.raw_below != 0) return refuse("raw_below");
-  if (c.device) return refuse("memory of a device");
   if (const std::string& its = c.settings.schedule; its == native_name || its == node_name)
     return refuse(fmt::format("schedule {}", its));
   if (o.bound_kind != STRETTO_BOUND_ABSOLUTE)
@@ -208,7 +207,10 @@ Status check_own_pair(const Call& c, int rank) {
 
 Status check_values(const Call& call, int ranks) noexcept {
   try {
-    if (call.collective == Collective::barrier) return check_options(call);
+    if (call.collective == Collective::barrier) {
+      const Status s = check_parts(call);
+      return s == Status::ok ? check_options(call) : s;
+    }
     Status s = check_kind(call, ranks);
     if (s == Status::ok) s = check_bound(call);
     if (s == Status::ok) s = check_raw_below(call);

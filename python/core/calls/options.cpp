@@ -6,6 +6,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "parts.hpp"
+#include "select/part_eps.hpp"
 
 namespace nb = nanobind;
 
@@ -51,6 +52,7 @@ nb::tuple fields(const stretto_report& r) {
 }
 
 void add_options(nb::module_& m) {
+  m.def("eps_of_part", &select::eps_of_part, nb::arg("eps"), nb::arg("largest"), nb::arg("bound"));
   nb::class_<Options>(m, "Options")
       .def(nb::init<stretto_bound, double, stretto_scope, std::optional<std::string>, stretto_payload, std::size_t,
                     double, bool, bool, double, std::size_t, stretto_coding,

@@ -43,7 +43,7 @@ class CallOptions(TypedDict, total=False):
     ignore_above: Number  # magnitudes from here on are left out of the range of `rel`; 0: 1e15
     raw_below: int  # bytes: shorter messages travel raw beside streams; 0: chosen
     coding: Coding  # how streams in messages store their codes; "auto": chosen; no result depends on it
-    parts: Sequence[tuple[int, Number]]  # of allreduce with payload "fused" or "homomorphic", in the place of `abs`: (elements, absolute bound) of parts of the vector
+    parts: Sequence[tuple[int, Number]] | None  # of allreduce with payload "fused" or "homomorphic", in the place of `abs`: (elements, absolute bound) of parts of the vector
 
 
 NAMES = tuple(CallOptions.__annotations__)
@@ -58,9 +58,9 @@ def member(enum, word, what, also=()):
 
 
 def options(given):
-    """The options of a call from its keywords, which are checked; those of equal calls are one object."""
+    """The options of a call from its keywords, which are checked; those of equal calls are one object, but for parts, whose bounds differ call by call."""
     try:
-        return _options(**given)
+        return (_options if given.get("parts") is None else _options.__wrapped__)(**given)
     except TypeError:
         unknown = [name for name in given if name not in NAMES]
         if unknown:
@@ -70,7 +70,7 @@ def options(given):
 
 @functools.lru_cache(maxsize=256, typed=True)
 def _options(abs=None, rel=None, scope="result", schedule=None, payload="auto", segment=0, timeout=0.0, check=True, reproducible=False,
-             ignore_above=0.0, raw_below=0, coding="auto", parts=()):
+             ignore_above=0.0, raw_below=0, coding="auto", parts=None):
     kind, bound = _core.Bound.none, 0.0
     if abs is not None and rel is not None:
         raise BoundError(f"the bound is given twice: abs={abs} and rel={rel}")
@@ -94,9 +94,9 @@ def _options(abs=None, rel=None, scope="result", schedule=None, payload="auto", 
 
 
 def parts_of(given):
-    """[(elements, bound)] of parts of a vector, checked."""
+    """((elements, bound), ...) of parts of a vector, checked; None has none."""
     found = []
-    for one in given:
+    for one in () if given is None else given:
         try:
             count, bound = one
         except (TypeError, ValueError):
@@ -104,14 +104,22 @@ def parts_of(given):
         if not isinstance(count, numbers.Integral) or count < 0:
             raise ArgumentError(f"parts has {count!r} elements; it takes numbers of elements")
         found.append((int(count), positive(bound, "the bound of a part")))
-    return found
+    return tuple(found)
 
 
-def part_bounds(given, eps):
-    """[(elements, eps)] of a call with these parts, whose report has this eps: that of the largest bound."""
-    parts = parts_of(given)
-    largest = max(bound for _, bound in parts)
-    return [(count, eps * (bound / largest) * (1 - 2**-50) if bound < largest else eps) for count, bound in parts]
+def in_numbers(how, numbers_of_one):
+    """The options with parts as a tuple that counts real numbers, of which an element has so many; without parts if there are none."""
+    if "parts" not in how:
+        return how
+    parts = tuple((count * numbers_of_one, bound) for count, bound in parts_of(how["parts"]))
+    how = {name: value for name, value in how.items() if name != "parts"}
+    return {**how, "parts": parts} if parts else how
+
+
+def part_bounds(parts, eps):
+    """[(elements, eps)] of a call with these parts, as of parts_of(), whose report has this eps: that of the largest bound."""
+    largest = max((bound for _, bound in parts), default=0.0)
+    return [(count, _core.eps_of_part(eps, largest, bound)) for count, bound in parts]
 
 
 def defaults():
