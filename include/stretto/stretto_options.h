@@ -52,10 +52,16 @@ typedef enum stretto_payload {
   STRETTO_PAYLOAD_MIXED = 6        /* raw sums inside a host, fused between hosts; the schedule groups ranks by host */
 } stretto_payload;
 
+/* Elements of a vector, and the bound of this part. */
+typedef struct stretto_part {
+  size_t count;
+  double bound; /* > 0 and finite, else STRETTO_INVALID_BOUND */
+} stretto_part;
+
 /* How a collective runs. NULL means STRETTO_OPTIONS_INIT: exact, everything chosen. The call copies the struct. All
- * ranks pass equal bound_kind, bound, scope, ignore_above, schedule, payload, segment, raw_below, reproducible and coding
- * (with USER also user_commutes), else every rank returns STRETTO_INCOMPATIBLE. Ranks with different check wait for different
- * exchanges until the timeout, or get STRETTO_INCOMPATIBLE sooner. */
+ * ranks pass equal bound_kind, bound, scope, ignore_above, schedule, payload, segment, raw_below, reproducible, coding
+ * and parts (with USER also user_commutes), else every rank returns STRETTO_INCOMPATIBLE. Ranks with different check
+ * wait for different exchanges until the timeout, or get STRETTO_INCOMPATIBLE sooner. */
 typedef struct stretto_options {
   size_t size; /* sizeof(stretto_options), set by the initialiser: older callers keep working */
   stretto_bound bound_kind;
@@ -97,12 +103,23 @@ typedef struct stretto_options {
    * memory of a device, and beside it are fixed; DENSE gives STRETTO_UNSUPPORTED for memory of a device. No result
    * depends on the coding. */
   stretto_coding coding;
+  /* NULL, or no parts: `bound` holds for the whole vector. Otherwise `part_count` parts of it, one after another, each
+   * with an absolute bound of its own; copied. All parts travel in one call. bound_kind is ABSOLUTE, and `bound` the
+   * largest of the parts' bounds, else STRETTO_INVALID_BOUND. Counts have the sum `count`, else
+   * STRETTO_INVALID_ARGUMENT.
+   *  - report.eps and report.promised_error are those of `bound`. A part with a smaller bound b has
+   *    eps = (report.eps / bound) * b * (1 - 2^-50), or where that is subnormal the next smaller number. A b that leaves
+   *    nothing for eps gives STRETTO_INVALID_BOUND before anything moves.
+   *  - Taken by ALLREDUCE of floating types with FUSED and HOMOMORPHIC, and with AUTO where reproducible is set.
+   *  - STRETTO_UNSUPPORTED: other calls, "native", "node", raw_below, and memory of a device. */
+  const stretto_part* parts;
+  size_t part_count;
 } stretto_options;
 
 #define STRETTO_OPTIONS_INIT                                                                                       \
   {                                                                                                                \
     sizeof(stretto_options), STRETTO_BOUND_NONE, 0.0, STRETTO_SCOPE_RESULT, NULL, STRETTO_PAYLOAD_AUTO, 0, 0.0, 1, \
-        NULL, NULL, 0, NULL, 0, 0.0, 0, STRETTO_CODING_AUTO                                                        \
+        NULL, NULL, 0, NULL, 0, 0.0, 0, STRETTO_CODING_AUTO, NULL, 0                                               \
   }
 
 /* check = 1: before data move, ranks agree by exchanging a signature of their call. The exchange takes ceil(log2 p)

@@ -97,8 +97,8 @@ class Node final : public NodeBackend {
 
   bool streams(const Call& c) const noexcept override {
     const stretto_options& o = c.settings.options;
-    return serves(c) && !c.nonblocking && o.bound_kind != STRETTO_BOUND_NONE && adds_codes(o.payload) &&
-           is_floating(c.type) && has_streams_of(c);
+    return serves(c) && !c.nonblocking && c.settings.parts.empty() && o.bound_kind != STRETTO_BOUND_NONE &&
+           adds_codes(o.payload) && is_floating(c.type) && has_streams_of(c);
   }
 
   Status run(const Call& c, const Decision& d, engine::Report* ran) noexcept override {

@@ -4,6 +4,7 @@
 #include "backend/schedule_cache.hpp"
 #include "base/guarded.hpp"
 #include "schedule/registry.hpp"
+#include "select/part_eps.hpp"
 
 namespace stretto::backend {
 
@@ -67,12 +68,18 @@ class Schedules final : public Backend {
     run->messages = c.messages;
     run->stream = c.stream;
     run->leaves_early = c.stream.has_value();
+    if (d.streams()) {
+      for (const stretto_part& p : c.settings.parts)
+        run->parts.push_back({p.count, select::eps_of_part(d.bound.eps, c.settings.options.bound, p.bound)});
+    }
     if (c.collective == Collective::allreduce_multi) {
       run->several = true;
       run->inputs = c.inputs;
       run->contributions = static_cast<std::uint32_t>(d.inputs);
     }
-    return engine::bind(*run->schedule, run->payload.type, engine_arguments(c, rank_), &run->blocks);
+    engine::Arguments arguments = engine_arguments(c, rank_);
+    arguments.parts = run->parts;
+    return engine::bind(*run->schedule, run->payload.type, arguments, &run->blocks);
   }
 
   engine::Engine& engine_;

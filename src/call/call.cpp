@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
+#include <limits>
 
 #include "call/enums.hpp"
 
@@ -46,6 +47,13 @@ Status read_options(const stretto_options* given, Settings* settings) {
   o.size = sizeof o;
   if (o.schedule) settings->schedule = o.schedule;
   o.schedule = nullptr;
+  if (!o.parts && o.part_count)
+    return fail(Status::invalid_argument, "options.parts is NULL with part_count {}", o.part_count);
+  constexpr std::size_t most_parts = std::numeric_limits<std::ptrdiff_t>::max() / sizeof(stretto_part);
+  if (o.part_count > most_parts)
+    return fail(Status::invalid_argument, "options.part_count is {}; at most {}", o.part_count, most_parts);
+  if (o.parts) settings->parts.assign(o.parts, o.parts + o.part_count);
+  o.parts = nullptr;
   return Status::ok;
 }
 

@@ -35,6 +35,7 @@ constexpr bool counts_by_pair(Collective c) noexcept { return schedule::properti
 struct Settings {
   stretto_options options = STRETTO_OPTIONS_INIT;
   std::string schedule;
+  std::vector<stretto_part> parts;
 };
 
 // <= 0: never.

@@ -9,6 +9,7 @@
 #include "base/guarded.hpp"
 #include "call/enums.hpp"
 #include "call/inputs.hpp"
+#include "call/schedule_names.hpp"
 
 namespace stretto::call {
 
@@ -99,7 +100,38 @@ Status check_raw_below(const Call& c) {
     return refuse(fmt::format("with payload {}; it takes fused, homomorphic and auto", payload_name(o.payload)));
   if (c.collective == Collective::allreduce_multi) return refuse("by allreduce_multi, which adds codes alone");
   if (o.reproducible && reduces(c.collective)) return refuse("where options.reproducible is set");
-  if (c.device) return refuse("in memory of a device");
+  return Status::ok;
+}
+
+Status check_parts(const Call& c) {
+  const stretto_options& o = c.settings.options;
+  const FloatEnvironment environment;
+  const std::vector<stretto_part>& parts = c.settings.parts;
+  if (parts.empty()) return Status::ok;
+  const auto refuse = [](std::string_view what) { return fail(Status::unsupported, "options.parts with {}", what); };
+  if (c.collective != Collective::allreduce) return refuse(name(c.collective));
+  if (!is_floating(c.type)) return refuse(type_name(c.type));
+  if (o.payload != STRETTO_PAYLOAD_FUSED && o.payload != STRETTO_PAYLOAD_HOMOMORPHIC)
+    return refuse(fmt::format("payload {}; fused and homomorphic are served", payload_name(o.payload)));
+  if (o.raw_below != 0) return refuse("raw_below");
+  if (const std::string& its = c.settings.schedule; its == native_name || its == node_name)
+    return refuse(fmt::format("schedule {}", its));
+  if (o.bound_kind != STRETTO_BOUND_ABSOLUTE)
+    return fail(Status::invalid_bound, "bound_kind is {}; options.parts have absolute bounds",
+                bound_name(o.bound_kind));
+  std::size_t sum = 0;
+  double largest = 0;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    if (!(parts[i].bound > 0) || !std::isfinite(parts[i].bound))
+      return fail(Status::invalid_bound, "bound {} of part {} is not finite and positive", parts[i].bound, i);
+    if (parts[i].count > c.count - sum)
+      return fail(Status::invalid_argument, "parts 0 to {} have more than the {} elements of the vector", i, c.count);
+    sum += parts[i].count;
+    largest = std::max(largest, parts[i].bound);
+  }
+  if (sum != c.count) return fail(Status::invalid_argument, "parts have {} elements, the vector {}", sum, c.count);
+  if (largest != o.bound)
+    return fail(Status::invalid_bound, "bound is {}, and the largest of the parts {}", o.bound, largest);
   return Status::ok;
 }
 
@@ -176,10 +208,14 @@ Status check_own_pair(const Call& c, int rank) {
 
 Status check_values(const Call& call, int ranks) noexcept {
   return guarded("to check the arguments", [&] {
-    if (call.collective == Collective::barrier) return check_options(call);
+    if (call.collective == Collective::barrier) {
+      const Status s = check_parts(call);
+      return s == Status::ok ? check_options(call) : s;
+    }
     Status s = check_kind(call, ranks);
     if (s == Status::ok) s = check_bound(call);
     if (s == Status::ok) s = check_raw_below(call);
+    if (s == Status::ok) s = check_parts(call);
     return s == Status::ok ? check_options(call) : s;
   });
 }

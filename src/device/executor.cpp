@@ -121,13 +121,13 @@ Status Executor::write(Arguments* a, std::size_t capacity, Stream* made) noexcep
   return Status::ok;
 }
 
-Status Executor::compress(const std::byte* x, std::size_t count, Stream* made) noexcept {
+Status Executor::compress(const std::byte* x, std::size_t count, double eps, Stream* made) noexcept {
   Arguments a{};
   a.operation = StreamOperation::compress;
   a.count = count;
   a.x = x;
-  a.eps = spec_.eps;
-  a.width = codec::grid_width(type_, spec_.eps, spec_.magnitude);
+  a.eps = eps;
+  a.width = codec::grid_width(type_, eps, spec_.magnitude);
   return write(&a, codec::compress_bound(type_, count), made);
 }
 

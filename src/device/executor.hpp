@@ -38,7 +38,7 @@ class Executor final : public payload::Executor, private Owner {
   std::uint64_t open() const noexcept { return open_; }
   Status failed(std::uint32_t* unit) const noexcept;
 
-  Status compress(const std::byte* x, std::size_t count, payload::Stream* made) noexcept override;
+  Status compress(const std::byte* x, std::size_t count, double eps, payload::Stream* made) noexcept override;
   Status decompress(const payload::Stream& stream, std::byte* y, std::size_t count,
                     std::uint32_t divisor) noexcept override;
   Status add_values(const payload::Stream& a, const payload::Buffer& codes, const std::byte* x, std::size_t count,

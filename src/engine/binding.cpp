@@ -67,8 +67,8 @@ Status fill(const schedule::Schedule& s, std::size_t size, const Arguments& a, s
       case Collective::bcast:
       case Collective::scan:
       case Collective::exscan: {
-        const std::size_t first = first_of(a.count, s.blocks, static_cast<int>(b), a.grain);
-        block.count = first_of(a.count, s.blocks, static_cast<int>(b) + 1, a.grain) - first;
+        const std::size_t first = first_of(a.count, s.blocks, static_cast<int>(b), a.grain, a.parts);
+        block.count = first_of(a.count, s.blocks, static_cast<int>(b) + 1, a.grain, a.parts) - first;
         if (s.collective == Collective::bcast) {
           if (at_root) block.in = shifted(in != nullptr ? in : a.out, first, size);
           block.out = shifted(a.out, first, size);
@@ -122,13 +122,19 @@ Status fill(const schedule::Schedule& s, std::size_t size, const Arguments& a, s
 
 }  // namespace
 
-std::size_t first_of(std::size_t count, int blocks, int b, std::size_t grain) noexcept {
+std::size_t first_of(std::size_t count, int blocks, int b, std::size_t grain, std::span<const Part> parts) noexcept {
   const auto n = static_cast<std::size_t>(blocks);
   const auto i = static_cast<std::size_t>(b);
   if (i >= n) return count;
   const std::size_t unit = grain > 0 ? grain : 1;
   const std::size_t grains = (count + unit - 1) / unit;
-  return std::min(count, (i * (grains / n) + std::min(i, grains % n)) * unit);
+  const std::size_t even = std::min(count, (i * (grains / n) + std::min(i, grains % n)) * unit);
+  std::size_t start = 0;
+  for (const Part& part : parts) {
+    if (even - start < part.count) return even - (even - start) % unit;
+    start += part.count;
+  }
+  return even;
 }
 
 Status bind(const schedule::Schedule& schedule, payload::Type type, const Arguments& arguments,

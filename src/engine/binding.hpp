@@ -37,10 +37,14 @@ struct Arguments {
   // Blocks of allreduce, reduce and broadcast are cut at multiples of this. The codec decides per group of 1024 values
   // whether to store them raw, so with whole groups the bits of compressed sums do not depend on the number of blocks.
   std::size_t grain = 1024;
+
+  std::span<const Part> parts{};  // of an allreduce: groups begin with each part
 };
 
-// Start of block b of `blocks` nearly even ones (b == blocks: count).
-std::size_t first_of(std::size_t count, int blocks, int b, std::size_t grain) noexcept;
+// Start of block b of `blocks` nearly even ones (b == blocks: count). With parts, which have `count` elements together,
+// it lies a multiple of `grain` after the start of its part.
+std::size_t first_of(std::size_t count, int blocks, int b, std::size_t grain,
+                     std::span<const Part> parts = {}) noexcept;
 
 // invalid_argument: a needed buffer is null, or counts do not fit the schedule.
 Status bind(const schedule::Schedule& schedule, payload::Type type, const Arguments& arguments,

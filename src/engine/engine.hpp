@@ -52,12 +52,22 @@ struct Block {
   void* out = nullptr;
 };
 
+// Elements of the vector with an eps of their own.
+struct Part {
+  std::size_t count = 0;
+  double eps = 0;
+};
+
 // `blocks` and `schedule` are copied; the caller's buffers must live until the run's end.
 struct Work {
   std::shared_ptr<const schedule::Schedule> schedule;
   payload::Spec payload;
   std::vector<Block> blocks;  // schedule->blocks many (binding.hpp)
   Options options;
+
+  // Of an allreduce with streams: parts of the vector, one after the other, of all of its elements; `blocks` are cut with
+  // them (Arguments::parts). None: payload.eps is that of all.
+  std::vector<Part> parts;
 
   // With `several` this rank contributes the combination (sum, mean, min, max) of `inputs`, each a whole vector,
   // perhaps none for sum and mean; Block::in is ignored. Compressed payloads combine them as codes, so the result does

@@ -17,11 +17,39 @@ std::size_t segment_of(std::size_t count, std::size_t most, std::size_t grain) n
   return round_up(even, grain);
 }
 
+// Cuts blocks, in their order in the vector, into segments that end with its parts.
+class Cutter {
+ public:
+  explicit Cutter(std::span<const Part> parts) noexcept : parts_(parts) {}
+
+  // Calls add(elements before it in the block, elements, part) for each segment of the next block.
+  template <class Add>
+  void cut(std::size_t count, std::size_t most, std::size_t grain, const Add& add) {
+    for (std::size_t at = 0; at < count;) {
+      while (part_ + 1 < parts_.size() && taken_ == parts_[part_].count) {
+        ++part_;
+        taken_ = 0;
+      }
+      const bool last = part_ + 1 >= parts_.size();
+      const std::size_t some = last ? count - at : std::min(count - at, parts_[part_].count - taken_);
+      const std::size_t length = segment_of(some, most, grain);
+      for (std::size_t first = 0; first < some; first += length)
+        add(at + first, std::min(length, some - first), static_cast<std::uint32_t>(part_));
+      at += some;
+      taken_ += some;
+    }
+  }
+
+ private:
+  std::span<const Part> parts_;
+  std::size_t part_ = 0, taken_ = 0;
+};
+
 }  // namespace
 
 Status Plan::make(const schedule::Schedule& schedule, std::span<const Block> blocks, std::size_t element_bytes,
                   std::size_t segment_bytes, std::size_t grain, std::span<const std::uint8_t> merged,
-                  const Travel& travel) {
+                  const Travel& travel, std::span<const Part> parts) {
   units.clear();
   edges.clear();
   readers_.clear();
@@ -34,7 +62,7 @@ Status Plan::make(const schedule::Schedule& schedule, std::span<const Block> blo
   travel_ = travel;
   all_final_ = false;
   written_.clear();
-  lay_out(schedule, blocks, element_bytes, segment_bytes, grain, merged);
+  lay_out(schedule, blocks, element_bytes, segment_bytes, grain, merged, parts);
   if (travel.streams && (travel.raw_inside || travel.raw_below > 0)) {
     block_elements_.resize(blocks.size());
     std::transform(blocks.begin(), blocks.end(), block_elements_.begin(), [](const Block& b) { return b.count; });
@@ -48,16 +76,17 @@ Status Plan::make(const schedule::Schedule& schedule, std::span<const Block> blo
 }
 
 void Plan::lay_out(const schedule::Schedule& schedule, std::span<const Block> blocks, std::size_t element_bytes,
-                   std::size_t segment_bytes, std::size_t grain, std::span<const std::uint8_t> merged) {
+                   std::size_t segment_bytes, std::size_t grain, std::span<const std::uint8_t> merged,
+                   std::span<const Part> parts) {
   const std::size_t elements = segment_bytes / element_bytes;
   const std::size_t most = segment_bytes == 0 ? SIZE_MAX : std::max(elements - elements % grain, grain);
   group_ = most;
 
   first_.assign(blocks.size() + 1, 0);
+  Cutter counted(parts);
   for (std::size_t b = 0; b < blocks.size(); ++b) {
-    const std::size_t n = blocks[b].count;
-    const std::size_t length = segment_of(n, most, grain);
-    first_[b + 1] = first_[b] + static_cast<std::uint32_t>(n == 0 ? 0 : (n + length - 1) / length);
+    first_[b + 1] = first_[b];
+    counted.cut(blocks[b].count, most, grain, [&](std::size_t, std::size_t, std::uint32_t) { ++first_[b + 1]; });
   }
   const std::uint32_t a_buffer = first_.back();
   segments = a_buffer;
@@ -72,20 +101,20 @@ void Plan::lay_out(const schedule::Schedule& schedule, std::span<const Block> bl
   same_.resize(places.size());
   touched_.assign(places.size(), Touch{});
   std::size_t before = 0;
+  std::uint32_t s = 0;
+  Cutter placed(parts);
   for (std::size_t b = 0; b < blocks.size(); ++b) {
-    const std::size_t n = blocks[b].count;
-    const std::size_t length = segment_of(n, most, grain);
-    for (std::uint32_t s = first_[b]; s < first_[b + 1]; ++s) {
-      const std::size_t first = (s - first_[b]) * length;
+    placed.cut(blocks[b].count, most, grain, [&](std::size_t first, std::size_t count, std::uint32_t part) {
       for (std::uint32_t k = 0; k < buffers; ++k) {
         const std::uint32_t cell = k * a_buffer + s;
-        places[cell] = {static_cast<schedule::Buffer>(k), static_cast<std::int32_t>(b), first,
-                        std::min(length, n - first), before + first};
+        places[cell] = {
+            static_cast<schedule::Buffer>(k), static_cast<std::int32_t>(b), first, count, before + first, part};
         same_[cell] = cell;
       }
       if (merged[b] != 0) same_[s] = a_buffer + s;
-    }
-    before += n;
+      ++s;
+    });
+    before += blocks[b].count;
   }
 }
 

@@ -56,14 +56,16 @@ struct Place {
   std::size_t first = 0;  // elements before it in the block
   std::size_t count = 0;
   std::size_t before = 0;  // elements before it in the vector
+  std::uint32_t part = 0;
 };
 
 class Plan {
  public:
-  // `merged[b]`: in and out of block b share memory and cells. Segments are multiples of `grain` elements. `travel` is
-  // equal on all ranks. Throws std::bad_alloc.
+  // `merged[b]`: in and out of block b share memory and cells. Segments are multiples of `grain` elements, or end with
+  // one of the `parts`. `travel` is equal on all ranks. Throws std::bad_alloc.
   Status make(const schedule::Schedule& schedule, std::span<const Block> blocks, std::size_t element_bytes,
-              std::size_t segment_bytes, std::size_t grain, std::span<const std::uint8_t> merged, const Travel& travel);
+              std::size_t segment_bytes, std::size_t grain, std::span<const std::uint8_t> merged, const Travel& travel,
+              std::span<const Part> parts = {});
 
   // `unit` sends this cell's final result.
   bool is_final(const Unit& unit, std::uint32_t cell) const noexcept;
@@ -100,7 +102,8 @@ class Plan {
   };
 
   void lay_out(const schedule::Schedule& schedule, std::span<const Block> blocks, std::size_t element_bytes,
-               std::size_t segment_bytes, std::size_t grain, std::span<const std::uint8_t> merged);
+               std::size_t segment_bytes, std::size_t grain, std::span<const std::uint8_t> merged,
+               std::span<const Part> parts);
   Status add_step(const schedule::Schedule& schedule, std::uint32_t step);
   void add_deliveries(const schedule::Schedule& schedule);
   bool travels_raw(const schedule::Step& step) const noexcept;

@@ -29,7 +29,7 @@ class Executor {
   const Lane& lane() const noexcept { return *lane_; }
   Pool& pool() const noexcept { return *lane_->pool; }
 
-  virtual Status compress(const std::byte* x, std::size_t count, Stream* made) noexcept = 0;
+  virtual Status compress(const std::byte* x, std::size_t count, double eps, Stream* made) noexcept = 0;
   virtual Status decompress(const Stream& stream, std::byte* y, std::size_t count, std::uint32_t divisor) noexcept = 0;
   // `codes` of x, or none; x is also read where codes are missing.
   virtual Status add_values(const Stream& a, const Buffer& codes, const std::byte* x, std::size_t count,

@@ -14,7 +14,6 @@ codec::MutableBytes room(const Buffer& buffer) noexcept { return {buffer.data(),
 
 void HostExecutor::begin(const Spec& spec, Pool* pool, const codec::Parallel* parallel) noexcept {
   type_ = codec_type(spec.type).value_or(codec::Type::f32);
-  eps_ = spec.eps;
   options_ = {};
   options_.checksum = spec.checksum;
   options_.coding = spec.coding;
@@ -25,11 +24,11 @@ void HostExecutor::begin(const Spec& spec, Pool* pool, const codec::Parallel* pa
   seconds = {};
 }
 
-Status HostExecutor::compress(const std::byte* x, std::size_t count, Stream* made) noexcept {
+Status HostExecutor::compress(const std::byte* x, std::size_t count, double eps, Stream* made) noexcept {
   Stream stream;
   if (const Status s = pool().take(codec::compress_bound(type_, count), &stream.buffer); s != Status::ok) return s;
   Stopwatch watch(seconds.compress);
-  const Status s = codec::compress(type_, x, count, eps_, room(stream.buffer), &stream.size, options_);
+  const Status s = codec::compress(type_, x, count, eps, room(stream.buffer), &stream.size, options_);
   if (s == Status::ok) *made = std::move(stream);
   return s;
 }

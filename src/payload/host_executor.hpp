@@ -10,7 +10,7 @@ class HostExecutor final : public Executor {
   // In one lane. The pool outlives the executor and its streams.
   void begin(const Spec& spec, Pool* pool, const codec::Parallel* parallel) noexcept;
 
-  Status compress(const std::byte* x, std::size_t count, Stream* made) noexcept override;
+  Status compress(const std::byte* x, std::size_t count, double eps, Stream* made) noexcept override;
   Status decompress(const Stream& stream, std::byte* y, std::size_t count, std::uint32_t divisor) noexcept override;
   Status add_values(const Stream& a, const Buffer& codes, const std::byte* x, std::size_t count,
                     Stream* made) noexcept override;
@@ -29,7 +29,6 @@ class HostExecutor final : public Executor {
   Status sum(const codec::Info& a, const codec::Info& b, const Sum& sum, Stream* made) noexcept;
 
   codec::Type type_{};
-  double eps_ = 0;
   codec::Options options_{};
   Lane only_;
 };

@@ -32,10 +32,10 @@ std::size_t Worker::longest(std::size_t count) const noexcept {
   return compressed() ? codec::combine_bound(type_, count) : raw_bytes(count);
 }
 
-Status Worker::make_stream(Value& value, std::size_t count) noexcept {
+Status Worker::make_stream(Value& value, std::size_t count, double eps) noexcept {
   if (value.stream || value.absent) return Status::ok;
   if (value.raw == nullptr) return fail(Status::internal, "a step reads a block that nothing was put into");
-  return executor_->compress(value.raw, count, &value.stream);
+  return executor_->compress(value.raw, count, eps, &value.stream);
 }
 
 // A pool's buffer is nobody else's: fixed once written.
@@ -72,10 +72,10 @@ Status Worker::pack(Cell& cell) noexcept {
       return Status::ok;
     case Kind::cprp2p:
       if (value.raw != nullptr) value.stream = {};
-      return make_stream(value, cell.count);
+      return make_stream(value, cell.count, cell.eps);
     case Kind::recompress:
     case Kind::homomorphic:
-    case Kind::fused: return make_stream(value, cell.count);
+    case Kind::fused: return make_stream(value, cell.count, cell.eps);
   }
   return Status::internal;
 }
@@ -95,7 +95,7 @@ Status Worker::pack_raw(Cell& cell, bool settle) noexcept {
   if (value.raw != nullptr && (value.settled || !settle || !compressed())) return Status::ok;
   if (value.raw == nullptr && !value.stream)
     return fail(Status::internal, "a step sends a block that nothing was put into");
-  if (const Status s = make_stream(value, cell.count); s != Status::ok) return s;
+  if (const Status s = make_stream(value, cell.count, cell.eps); s != Status::ok) return s;
   const Stream stream = value.stream;
   if (const Status s = make_raw(cell); s != Status::ok) return s;
   value.stream = stream;
@@ -114,7 +114,7 @@ Status Worker::finish(Cell& cell, bool from_stream, std::uint32_t divisor) noexc
   // Under cprp2p forwarded values are decoded already; the codec divides means, to round once.
   const bool done = value.raw != nullptr && value.settled && divisor <= 1;
   if (compressed() && !done && (from_stream || value.raw == nullptr)) {
-    if (const Status s = make_stream(value, cell.count); s != Status::ok) return s;
+    if (const Status s = make_stream(value, cell.count, cell.eps); s != Status::ok) return s;
     return executor_->decompress(value.stream, cell.home, cell.count, divisor);
   }
   if (value.raw == nullptr) return fail(Status::internal, "a result block that nothing was put into");

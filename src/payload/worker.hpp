@@ -18,6 +18,7 @@ namespace stretto::payload {
 struct Cell {
   Value value;
   std::size_t count = 0;
+  double eps = 0;  // of its streams
   std::byte* home = nullptr;
   const Lane* lane = nullptr;  // of the executor
 };
@@ -73,7 +74,7 @@ class Worker {
 
  private:
   void enter(const Cell& cell) noexcept { executor_->enter(*cell.lane); }
-  Status make_stream(Value& value, std::size_t count) noexcept;
+  Status make_stream(Value& value, std::size_t count, double eps) noexcept;
   Status make_raw(Cell& cell) noexcept;
   Status home(Cell& cell, std::byte** at, Buffer* store) noexcept;
   Status add_raw(Value& value, const std::byte* x, std::size_t count, const Buffer& codes) noexcept;

@@ -71,7 +71,7 @@ Status Worker::meet(Cell& dst, Stream arrived, bool arrived_first) noexcept {
       }
       [[fallthrough]];
     case Kind::homomorphic: {
-      if (const Status s = make_stream(value, dst.count); s != Status::ok) return s;
+      if (const Status s = make_stream(value, dst.count, dst.eps); s != Status::ok) return s;
       value.raw = nullptr;
       value.raw_store = {};
       return add_stream(value, dst.count, arrived);
@@ -127,7 +127,7 @@ Status Worker::meet(Cell& dst, Cell& src, bool src_first) noexcept {
       dst.value.raw_store = {};
       return add_raw(dst.value, src.value.raw, dst.count, src.value.codes);
     }
-    if (const Status s = make_stream(src.value, src.count); s != Status::ok) return s;
+    if (const Status s = make_stream(src.value, src.count, src.eps); s != Status::ok) return s;
     return meet(dst, src.value.stream, src_first);
   }
   if (compressed() && !codes) {
@@ -190,7 +190,7 @@ Status Worker::load(Cell& cell, const std::byte* const* inputs, std::size_t n, b
   }
   if (codes && !negate) {
     set_raw(value, inputs[0], true);
-    if (const Status s = n > 1 ? make_stream(value, cell.count) : Status::ok; s != Status::ok) return s;
+    if (const Status s = n > 1 ? make_stream(value, cell.count, cell.eps) : Status::ok; s != Status::ok) return s;
     for (std::size_t j = 1; j < n; ++j) {
       value.raw = nullptr;
       if (sums_ && spec_.kind == Kind::fused) {
@@ -199,7 +199,7 @@ Status Worker::load(Cell& cell, const std::byte* const* inputs, std::size_t n, b
       }
       Value next;
       set_raw(next, inputs[j], true);
-      if (const Status s = make_stream(next, cell.count); s != Status::ok) return s;
+      if (const Status s = make_stream(next, cell.count, cell.eps); s != Status::ok) return s;
       if (const Status s = add_stream(value, cell.count, next.stream); s != Status::ok) return s;
     }
     return Status::ok;

@@ -11,6 +11,7 @@
 #include "codec/stream/format.hpp"
 #include "select/error_bound.hpp"
 #include "select/forced.hpp"
+#include "select/part_eps.hpp"
 
 namespace stretto::select {
 
@@ -177,6 +178,14 @@ Status Selector::settle(const Call& call, const Agreement& agreed, Support suppo
   if (const Status s = divide(call, terms, agreed, d->needs.range, &d->bound); s != Status::ok) return s;
   c.payload = terms.kind;
   const bool raw = !d->streams();
+  if (!raw) {
+    const std::vector<stretto_part>& parts = call.settings.parts;
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      if (!(eps_of_part(d->bound.eps, call.settings.options.bound, parts[i].bound) > 0))
+        return fail(Status::invalid_bound, "bound {} of part {} leaves nothing for each of {} contributions",
+                    parts[i].bound, i, terms.contributions);
+    }
+  }
   if (raw) {
     d->ratio = 1;
     c.raw_below = 0;

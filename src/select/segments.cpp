@@ -30,7 +30,9 @@ std::size_t segment_for(const Call& call, const Choice& choice, std::size_t byte
 
 Status fit_segment(const Call& call, std::size_t bytes, std::size_t grain, std::uint32_t messages,
                    std::size_t* segment) noexcept {
-  const std::size_t most = messages / most_passes;
+  // Each part's end may begin a message more. Short segments share messages: any two in a row exceed one segment.
+  const std::size_t all = messages / most_passes;
+  const std::size_t most = std::max(all - std::min(all, call.settings.parts.size()), all / 2);
   const std::size_t piece = std::max(*segment - *segment % grain, grain);
   if (*segment == 0 || bytes / piece < most) return Status::ok;
   const std::size_t least = (bytes / most / grain + 1) * grain;

@@ -1,5 +1,6 @@
 #include "select/signature.hpp"
 
+#include <bit>
 #include <vector>
 
 #include "base/float_environment.hpp"
@@ -21,6 +22,15 @@ std::uint64_t checksum(const std::vector<std::size_t>& v) noexcept {
   for (std::size_t x : v)
     for (int i = 0; i < 8; ++i) h = (h ^ ((std::uint64_t{x} >> (8 * i)) & 0xff)) * 0x100000001b3u;
   return h;
+}
+
+// Counts and bounds of parts; 0: none.
+std::uint64_t checksum(const std::vector<stretto_part>& parts) noexcept {
+  std::uint64_t h = 0xcbf29ce484222325u;
+  for (const stretto_part& p : parts)
+    for (const std::uint64_t x : {std::uint64_t{p.count}, std::bit_cast<std::uint64_t>(p.bound)})
+      for (int i = 0; i < 8; ++i) h = (h ^ ((x >> (8 * i)) & 0xff)) * 0x100000001b3u;
+  return parts.empty() ? 0 : h;
 }
 
 }  // namespace
@@ -60,6 +70,7 @@ Signature signature_of(const Call& c, const Needs& needs, Status own, int rank, 
     else
       s.set(Field::count, std::uint64_t{c.count}, rank);
   }
+  if (!c.settings.parts.empty()) s.set(Field::counts, checksum(c.settings.parts), rank);
   if (rooted(c.collective)) s.set(Field::root, unsigned_value(c.root), rank);
   s.set(Field::bound_kind, unsigned_value(o.bound_kind), rank);
   if (o.bound_kind != STRETTO_BOUND_NONE) {

@@ -60,6 +60,31 @@ TEST(DeviceApi, PrefixSumsGiveTheHostsBitsBySchedule) {
       }
 }
 
+TEST(DeviceApi, OptionsOfTheHostsStreamsAloneAreRefusedOnAllRanks) {
+  emulation().reset(4);
+  on_ranks(2, [&](stretto_comm comm, int rank, int) {
+    const std::size_t n = 4000;
+    const DeviceVector<float> from(rank, api_test::wave(rank, n)), to(rank, n);
+    static_cast<void>(plugin().use_device(rank));
+    const auto refused = [&](const stretto_options& o, const char* words) {
+      EXPECT_EQ(stretto_allreduce(from.data(), to.data(), n, STRETTO_F32, STRETTO_SUM, comm, &o), STRETTO_UNSUPPORTED);
+      EXPECT_NE(std::string(stretto_message()).find(words), std::string::npos) << stretto_message();
+    };
+    const stretto_part parts[] = {{1000, 1e-2}, {3000, 1e-3}};
+    stretto_options o = timed(bounded(1e-2));
+    o.payload = STRETTO_PAYLOAD_FUSED;
+    o.parts = parts;
+    o.part_count = 2;
+    refused(o, "options.parts with memory of a device");
+    o.parts = nullptr;
+    o.part_count = 0;
+    o.raw_below = 1000;
+    refused(o, "raw_below 1000 is not offered in memory of a device");
+    o.raw_below = 0;
+    ASSERT_STRETTO_OK(stretto_allreduce(from.data(), to.data(), n, STRETTO_F32, STRETTO_SUM, comm, &o));
+  });
+}
+
 TEST(DeviceApi, AWaitForAStreamWaitsForItsWork) {
   emulation().reset(4);
   on_ranks(2, [&](stretto_comm comm, int rank, int) {

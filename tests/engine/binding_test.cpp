@@ -38,6 +38,31 @@ TEST(Binding, CutsAreEvenOnTheGrainAndCoverTheVector) {
   }
 }
 
+TEST(Binding, CutsLieWholeGrainsAfterTheStartOfTheirPart) {
+  const std::vector<Part> given[] = {{{1020, 1}, {7172, 2}},
+                                     {{0, 1}, {1, 2}, {3, 3}, {0, 4}, {1025, 5}, {7163, 6}, {0, 7}}};
+  for (const std::vector<Part>& parts : given) {
+    for (const int blocks : {1, 2, 3, 5, 8, 13, 9000}) {
+      std::size_t before = 0;
+      for (int b = 0; b <= blocks; ++b) {
+        const std::size_t first = first_of(8192, blocks, b, 1024, parts), even = first_of(8192, blocks, b, 1024);
+        ASSERT_LE(before, first);
+        ASSERT_LE(first, even);
+        EXPECT_LT(even - first, 1024u);
+        std::size_t start = 0, of_part = 0;
+        for (const Part& part : parts) {
+          if (start <= even) of_part = start;
+          start += part.count;
+        }
+        EXPECT_TRUE(first == 8192 || (first >= of_part && (first - of_part) % 1024 == 0)) << first;
+        before = first;
+      }
+      EXPECT_EQ(before, 8192u);
+    }
+  }
+  EXPECT_EQ(first_of(8192, 2, 1, 1024, given[0]), 1020u + 3 * 1024u);
+}
+
 TEST(Binding, DisplacedBlocksLieWhereTheyAreSaidTo) {
   float in[10] = {}, out[30] = {};
   const std::size_t counts[] = {2, 0, 3}, places[] = {20, 5, 1};

@@ -50,6 +50,26 @@ std::vector<std::vector<std::size_t>> messages(const Plan& plan, bool sends, int
   return all;
 }
 
+// Elements of each part within each segment of a block, in order: (block, first, count, part).
+TEST(Plan, SegmentsEndWithPartsAndCoverThem) {
+  const schedule::Schedule s = build(Collective::allreduce, "ring", 2, 0);
+  const std::vector<Part> parts = {{5, 1}, {0, 2}, {3000, 3}, {4000, 4}, {995, 5}};
+  const std::vector<Block> blocks = blocks_of({4000, 4000});
+  Plan plan;
+  const std::vector<std::uint8_t> merged(blocks.size(), 0);
+  ASSERT_EQ(plan.make(s, blocks, 4, 8192, 1024, merged, {}, parts), Status::ok);
+  const std::vector<std::vector<std::size_t>> expected = {{0, 0, 5, 0},      {0, 5, 2048, 2}, {0, 2053, 952, 2},
+                                                          {0, 3005, 995, 3}, {1, 0, 2048, 3}, {1, 2048, 957, 3},
+                                                          {1, 3005, 995, 4}};
+  ASSERT_EQ(plan.segments, expected.size());
+  for (std::size_t i = 0; i < plan.places.size(); ++i) {
+    const Place& p = plan.places[i];
+    const std::vector<std::size_t> found = {static_cast<std::size_t>(p.block), p.first, p.count, p.part};
+    EXPECT_EQ(found, expected[i % plan.segments]) << i;
+    EXPECT_EQ(p.before, std::size_t{4000} * static_cast<std::size_t>(p.block) + p.first);
+  }
+}
+
 TEST(Plan, SenderAndReceiverCutAlike) {
   for (const auto& algorithm : schedule::algorithms()) {
     if (algorithm.collective == Collective::alltoall) continue;  // its blocks are p * p; the same code

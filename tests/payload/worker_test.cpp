@@ -31,6 +31,7 @@ struct Bench {
   }
   Cell empty() {
     Cell c;
+    c.eps = eps;
     c.count = n;
     c.lane = &host.lane();
     return c;

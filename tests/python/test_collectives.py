@@ -15,6 +15,7 @@ from hypothesis import given, settings, strategies as some  # noqa: E402
 from hypothesis.extra import numpy as some_numpy  # noqa: E402
 
 import stretto  # noqa: E402
+from stretto.api import options  # noqa: E402
 
 try:
     stretto.threads(1)(lambda comm: None)()
@@ -314,6 +315,98 @@ def test_segments_have_bounds_of_their_own():
         buffer, left = x[comm.rank].copy(), np.empty_like(x[comm.rank])
         same = comm.iallreduce(buffer, out=buffer, residual=left, segments=segments, abs=1e-2).get_future().result()[0]
         assert same is buffer and np.abs(buffer.reshape(-1)[1024:2000] - out.reshape(-1)[1024:2000]).max() <= 1e-5 and left[0].any() and not left.reshape(-1)[1024:2000].any()
+
+    on_ranks(body)
+
+
+@pytest.mark.parametrize("ranks", (2, 3))
+@pytest.mark.parametrize("dtype", (np.float32, np.float64))
+@pytest.mark.parametrize("in_place", (False, True))
+def test_parts_keep_their_bounds_in_one_call_and_have_residuals(ranks, dtype, in_place):
+    parts = ((700, 1e-1), (0, 1.0e-3), (1301, 1e-4), (1000, 1e-2))
+    x = [np.random.default_rng(r).standard_normal(3001).astype(dtype) for r in range(ranks)]
+
+    def body(comm):
+        mine, left = x[comm.rank].copy(), np.full(3001, 7, dtype)
+        out, report = comm.allreduce(mine, out=mine if in_place else None, op="mean", parts=parts, payload="fused", residual=left)
+        again = np.full(3001, 7, dtype)
+        other, _ = comm.iallreduce(x[comm.rank], op="mean", parts=list(parts), payload="homomorphic", residual=again).wait()
+        assert np.array_equal(out, other) and np.array_equal(left, again)
+        return out, left, report
+
+    results = stretto.threads(ranks)(body)()
+    report, mean, at = results[0][2], np.mean(np.asarray(x, np.float64), axis=0), 0
+    assert report.eps == 1e-1 and report.promised_error == 1e-1 and all(np.array_equal(out, results[0][0]) for out, _, _ in results)
+    entered = np.mean([np.asarray(one, np.float64) - left for one, (_, left, _) in zip(x, results)], axis=0)
+    rounding = 1e-6 if dtype is np.float32 else 1e-14
+    for count, bound in parts:
+        here = slice(at, at + count)
+        if count:
+            assert bound / 2 < np.abs(results[0][0][here] - mean[here]).max() <= bound * (1 + 1e-6) + rounding
+            assert all(bound / 2 < np.abs(left[here]).max() <= bound for _, left, _ in results)
+        assert np.allclose(results[0][0][here], entered[here], rtol=0, atol=rounding)
+        at += count
+
+
+@pytest.mark.parametrize("ranks", (2, 3, 5))
+@pytest.mark.parametrize("dtype", (np.float32, np.float64))
+def test_residuals_of_parts_of_odd_lengths_are_what_no_schedule_sends(ranks, dtype):
+    parts = ((1020, 1e-1), (7172, 1e-2), (4100, 1e-3), (1, 1e-1), (3, 1e-2), (1025, 1e-1))
+    x = [np.random.default_rng(r).standard_normal(sum(count for count, _ in parts)).astype(dtype) for r in range(ranks)]
+
+    def body(comm):
+        found = []
+        for schedule in ("ring", "recursive_doubling", "rabenseifner"):
+            left = np.full_like(x[0], 7)
+            out, _ = comm.allreduce(x[comm.rank], parts=parts, payload="fused", schedule=schedule, residual=left)
+            found.append((out, left))
+        assert all(np.array_equal(out, found[0][0]) and np.array_equal(left, found[0][1]) for out, left in found)
+        return found[0]
+
+    results = stretto.threads(ranks)(body)()
+    entered = np.sum([np.asarray(one, np.float64) - left for one, (_, left) in zip(x, results)], axis=0)
+    np.testing.assert_allclose(results[0][0], entered, rtol=0, atol=ranks * (1e-6 if dtype is np.float32 else 1e-14))
+
+
+@pytest.mark.parametrize("dtype", (np.complex64, np.complex128))
+def test_parts_of_complex_arrays_count_elements(dtype):
+    x = (np.random.default_rng(5).standard_normal(3000) * (1 + 2j)).astype(dtype)
+
+    def body(comm):
+        left = np.empty_like(x)
+        out, _ = comm.allreduce(x, parts=[(1000, 1e-1), (2000, 1e-3)], payload="fused", residual=left)
+        assert np.array_equal(out, comm.iallreduce(x, parts=[(1000, 1e-1), (2000, 1e-3)], payload="fused").wait()[0])
+        error = np.maximum(np.abs((out - comm.size * x).real), np.abs((out - comm.size * x).imag))
+        assert 1e-2 < error[:1000].max() <= 1.01e-1 and error[1000:].max() <= 1.01e-3
+        np.testing.assert_allclose(out, comm.size * (x - left), rtol=0, atol=1e-5)
+
+    on_ranks(body)
+
+
+def test_parts_may_be_none_and_are_not_remembered():
+    def body(comm):
+        x = np.arange(6.0)
+        assert np.array_equal(comm.allreduce(x, parts=None)[0], comm.allreduce(x)[0])
+        before = options._options.cache_info().currsize
+        for bound in (1e-3, 2e-3, 3e-3):
+            comm.allreduce(x, parts=iter([(6, bound)]), payload="fused")
+        return options._options.cache_info().currsize - before
+
+    assert stretto.threads(1)(body)() == [0]
+
+
+def test_parts_that_say_nothing_are_refused():
+    def body(comm):
+        x = np.ones(6)
+        for how, error, words in (({"parts": [(6, 1)], "abs": 1, "payload": "fused"}, stretto.BoundError, "given twice: abs=1 and parts"),
+                                  ({"parts": [(6, 0)], "payload": "fused"}, stretto.BoundError, "the bound of a part is 0"), ({"parts": [6], "payload": "fused"}, TypeError, "parts has 6"),
+                                  ({"parts": [(-1, 1)], "payload": "fused"}, stretto.ArgumentError, "parts has -1 elements"),
+                                  ({"parts": [(5, 1)], "payload": "fused"}, stretto.ArgumentError, "parts have 5 elements, the vector 6"),
+                                  ({"parts": [(6, 1)]}, stretto.UnsupportedError, "payload auto")):
+            with pytest.raises(error, match=words):
+                comm.allreduce(x, **how)
+        with pytest.raises(stretto.UnsupportedError, match="parts with bcast"):
+            comm.bcast(x, parts=[(6, 1)], payload="fused")
 
     on_ranks(body)
 

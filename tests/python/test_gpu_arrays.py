@@ -248,6 +248,9 @@ def test_bounds_residuals_and_segments_are_those_of_the_host(kind):
             comm.allreduce(host, out=host, residual=left, segments=parts)
             np.testing.assert_array_equal(gpu.numpy(a), host)
             np.testing.assert_array_equal(gpu.numpy(l), left)
+        for left in ({}, {"residual": l}):
+            with pytest.raises(stretto.UnsupportedError, match="parts with memory of a device"):
+                comm.allreduce(a, parts=[(1000, 0.1), (2000, 1e-3)], payload="fused", **left)
 
     of_ranks(3, body)
 

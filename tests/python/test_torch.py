@@ -110,9 +110,15 @@ def test_hook_keeps_its_bound_over_any_backend(tmp_path, backend):
     ranks(3, tmp_path, "hook_program.py", backend)
 
 
-@pytest.mark.parametrize("size", (3, 4))
-def test_deterministic_hook_gives_equal_bits(tmp_path, size):
-    hashes = re.findall("[0-9a-f]{64}", ranks(size, tmp_path, "hook_program.py", "deterministic"))
+@pytest.mark.parametrize("size", (2, 3))
+def test_bounds_of_parameters_travel_in_one_call_between_hosts(tmp_path, size):
+    ranks(size, tmp_path, "hook_program.py", "gloo", "parts")
+
+
+@pytest.mark.parametrize(("size", "bounds"), ((3, ()), (4, ()), (2, ("per_parameter",)), (3, ("per_parameter",))))
+def test_deterministic_hook_gives_equal_bits(tmp_path, size, bounds):
+    one_host = {"STRETTO_NODE": "0"} if bounds else {}  # without which bounds of a bucket's parameters travel in one call
+    hashes = re.findall("[0-9a-f]{64}", ranks(size, tmp_path, "hook_program.py", "deterministic", *bounds, **one_host))
     assert len(hashes) == 2 * size and len(set(hashes)) == 1, hashes
 
 

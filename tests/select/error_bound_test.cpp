@@ -3,10 +3,17 @@
 
 #include <gtest/gtest.h>
 
+#if defined(__x86_64__)
+#include <xmmintrin.h>
+#endif
+
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 #include <string>
+
+#include "select/part_eps.hpp"
 
 using namespace stretto;
 using namespace stretto::call;
@@ -49,6 +56,36 @@ TEST(ErrorBound, GuaranteedScopeNeverPromisesMoreThanTheBound) {
             EXPECT_GT(eps * error_factor(c, {kind, K, 5}), 0.999 * bound);
           }
         }
+}
+
+TEST(ErrorBound, PartsNeverPromiseMoreThanTheirBound) {
+  const double least = std::numeric_limits<double>::denorm_min();
+  for (const int ranks : {1, 2, 3, 5, 7, 1000}) {
+    for (const double largest : {1e-320, 1e-300, 0.3, 1e300}) {
+      Call c = allreduce(largest, STRETTO_SCOPE_RESULT);
+      const Terms t{Kind::fused, static_cast<std::uint64_t>(ranks), ranks};
+      double eps = 0;
+      if (eps_of(c, t, none, largest, &eps) != Status::ok) continue;
+      EXPECT_EQ(eps_of_part(eps, largest, largest), eps);
+      for (const double bound : {least, 2 * least, 3 * least, 1000 * least, 1e-320, 0x1p-1022, 1e-307, 1e-3, 0.1}) {
+        if (bound >= largest) continue;
+        const double e = eps_of_part(eps, largest, bound);
+        EXPECT_LE(error_of(c, t, none, e), bound) << ranks << " " << largest << " " << bound;
+        EXPECT_TRUE(bound < 1e-300 || e > bound / ranks * (1 - 1e-14)) << e;
+        EXPECT_TRUE(bound < 10 * ranks * least || e > 0) << bound;
+      }
+    }
+  }
+  EXPECT_EQ(eps_of_part(1.0 / 3, 1, least), 0);
+#if defined(__x86_64__)
+  const unsigned before = _mm_getcsr();
+  const double usual = eps_of_part(1e-3 / 3, 1e-3, 3e-310);
+  _mm_setcsr(before | 0x8040 | 0x4000);  // no subnormal numbers, and rounding upwards
+  const double other = eps_of_part(1e-3 / 3, 1e-3, 3e-310);
+  _mm_setcsr(before);
+  EXPECT_EQ(std::bit_cast<std::uint64_t>(usual), std::bit_cast<std::uint64_t>(other));
+  EXPECT_GT(usual, 0);
+#endif
 }
 
 TEST(ErrorBound, HostsThatAddRawCountOnceEach) {

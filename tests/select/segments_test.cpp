@@ -74,6 +74,20 @@ TEST(Segments, OfTheCallersAreRefusedWhereTheyAreTooShortAndChosenOnesGrow) {
   EXPECT_EQ(segment, 0u);
 }
 
+TEST(Segments, PartsThatBeginMessagesCount) {
+  std::size_t segment = 1000;
+  Call few = with_segment(1000), many = with_segment(1000);
+  few.settings.parts.assign(10, {1, 1});
+  many.settings.parts.assign(1000000, {1, 1});
+  EXPECT_EQ(fit_segment(few, 24989 * 1000, 4, 100000, &segment), Status::ok);
+  EXPECT_EQ(fit_segment(few, 24990 * 1000, 4, 100000, &segment), Status::invalid_argument);
+  EXPECT_EQ(fit_segment(many, 12499 * 1000, 4, 100000, &segment), Status::ok);
+  EXPECT_EQ(fit_segment(many, 12500 * 1000, 4, 100000, &segment), Status::invalid_argument);
+  many.settings.options.segment = 0;
+  EXPECT_EQ(fit_segment(many, 12500 * 1000, 4, 100000, &segment), Status::ok);
+  EXPECT_EQ(segment, 1004u);
+}
+
 TEST(Segments, RawValuesBetweenHostsTravelInMessagesThatAreNotAnnounced) {
   constexpr std::size_t kib = 1024;
   const std::size_t eager = 63 * kib, bytes = 1024 * kib;

@@ -1,9 +1,12 @@
 #include "calls/options.hpp"
 
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
 
 #include "parts.hpp"
+#include "select/part_eps.hpp"
 
 namespace nb = nanobind;
 
@@ -11,7 +14,8 @@ namespace stretto::python {
 
 Options::Options(stretto_bound bound_kind, double bound, stretto_scope scope, std::optional<std::string> schedule,
                  stretto_payload payload, std::size_t segment, double timeout, bool check, bool reproducible,
-                 double ignore_above, std::size_t raw_below, stretto_coding coding)
+                 double ignore_above, std::size_t raw_below, stretto_coding coding,
+                 const std::vector<std::pair<std::size_t, double>>& parts)
     : schedule_(std::move(schedule)) {
   options_.bound_kind = bound_kind;
   options_.bound = bound;
@@ -24,12 +28,15 @@ Options::Options(stretto_bound bound_kind, double bound, stretto_scope scope, st
   options_.ignore_above = ignore_above;
   options_.raw_below = raw_below;
   options_.coding = coding;
+  for (const auto& [count, its] : parts) parts_.push_back({count, its});
 }
 
 stretto_options Options::with(stretto_report* report) const noexcept {
   stretto_options o = options_;
   o.schedule = schedule_ ? schedule_->c_str() : nullptr;
   o.report = report;
+  if (!parts_.empty()) o.parts = parts_.data();
+  o.part_count = parts_.size();
   return o;
 }
 
@@ -45,12 +52,14 @@ nb::tuple fields(const stretto_report& r) {
 }
 
 void add_options(nb::module_& m) {
+  m.def("eps_of_part", &select::eps_of_part, nb::arg("eps"), nb::arg("largest"), nb::arg("bound"));
   nb::class_<Options>(m, "Options")
       .def(nb::init<stretto_bound, double, stretto_scope, std::optional<std::string>, stretto_payload, std::size_t,
-                    double, bool, bool, double, std::size_t, stretto_coding>(),
+                    double, bool, bool, double, std::size_t, stretto_coding,
+                    const std::vector<std::pair<std::size_t, double>>&>(),
            nb::arg("bound_kind"), nb::arg("bound"), nb::arg("scope"), nb::arg("schedule").none(), nb::arg("payload"),
            nb::arg("segment"), nb::arg("timeout"), nb::arg("check"), nb::arg("reproducible"), nb::arg("ignore_above"),
-           nb::arg("raw_below"), nb::arg("coding"));
+           nb::arg("raw_below"), nb::arg("coding"), nb::arg("parts"));
 }
 
 }  // namespace stretto::python

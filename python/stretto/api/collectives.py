@@ -13,7 +13,7 @@ import numpy as np
 
 from stretto.api import arrays, feedback
 from stretto.api.core import _core
-from stretto.api.options import CallOptions, Operation, Unpack, member, options
+from stretto.api.options import CallOptions, Operation, Unpack, in_numbers, member, options
 from stretto.api.report import Report
 from stretto.api.requests import Batch, Request, Started
 from stretto.errors import ArgumentError, UnsupportedError
@@ -122,7 +122,7 @@ class Comm:
           call. They are equal on all ranks. Each part is a call of its own, one after the other; iallreduce has all under way at once. report.segments has
           a report of each.
         """
-        if residual is None and segments is None:
+        if residual is None and segments is None and "parts" not in how:
             return self._run(*self._allreduce(x, out, op), how)
         result, parts = self._parts(x, out, op, residual, segments, how)
         reports = []
@@ -134,7 +134,7 @@ class Comm:
 
     def iallreduce(self, x, out=None, op: Operation = "sum", *, residual=None, segments: Segments | None = None, **how: Unpack[CallOptions]) -> Request:
         """Starts allreduce."""
-        if residual is None and segments is None:
+        if residual is None and segments is None and "parts" not in how:
             return self._start(*self._allreduce(x, out, op), how)
         result, parts = self._parts(x, out, op, residual, segments, how)
         with self._lock:
@@ -153,6 +153,7 @@ class Comm:
             for count, how_of_part in sizes:
                 part = slice(at, at + count)
                 finish = None
+                how_of_part = in_numbers(how_of_part, arrays.type_of(values.dtype)[1])
                 if left is not None:
                     how_of_part, finish = feedback.prepared(self, values[part], send is IN_PLACE, left[part], how_of_part)
                 given = IN_PLACE if send is IN_PLACE else values[part]

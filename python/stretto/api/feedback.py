@@ -10,7 +10,7 @@ import numpy as np
 
 from stretto.api import arrays
 from stretto.api.core import _core
-from stretto.api.options import number, options, positive
+from stretto.api.options import number, options, part_bounds, positive
 from stretto.errors import ArgumentError, UnsupportedError
 
 SMALLEST = float(np.nextafter(0.0, 1.0))
@@ -35,9 +35,9 @@ def residual_of(values, recv, residual, op):
 
 
 def prepared(comm, values, in_place, left, how):
-    """(options, finish) of a call with a residual; finish(report) fills it in once the call is complete."""
+    """(options, finish) of a call with a residual; finish(report) fills it in once the call is complete. Options are as of in_numbers()."""
     options(how)
-    if how.get("abs") is None and how.get("rel") is None:
+    if how.get("abs") is None and how.get("rel") is None and "parts" not in how:
         return how, lambda report: _clear(left)
     payload = how.get("payload", "auto")
     check_payload(payload)
@@ -46,6 +46,8 @@ def prepared(comm, values, in_place, left, how):
     if how.get("rel") is not None:
         how = absolute(comm, values, how)
     on_device = arrays.on_device(values)
+    if on_device and "parts" in how:
+        raise UnsupportedError("options.parts with memory of a device")
     if not in_place:
         kept = values
     elif on_device:
@@ -61,7 +63,11 @@ def prepared(comm, values, in_place, left, how):
             _device_streams().residual(kept, left, report.eps)
         else:
             kind, parts = arrays.type_of(kept.dtype)
-            _core.residual(kind, kept.ctypes.data, left.ctypes.data, kept.size * parts, report.eps)
+            at = 0
+            for count, eps in part_bounds(how["parts"], report.eps) if "parts" in how else [(kept.size * parts, report.eps)]:
+                here = at * kept.itemsize // parts
+                _core.residual(kind, kept.ctypes.data + here, left.ctypes.data + here, count, eps)
+                at += count
 
     return how, finish
 

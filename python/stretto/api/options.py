@@ -8,6 +8,7 @@ import math
 import numbers
 import sys
 import warnings
+from collections.abc import Sequence
 from typing import Literal, SupportsFloat, TypedDict
 
 from stretto import units
@@ -44,6 +45,7 @@ class CallOptions(TypedDict, total=False):
     ignore_above: Number  # magnitudes from here on are left out of the range of `rel`; 0: 1e15
     raw_below: int  # bytes: shorter messages travel raw beside streams; 0: chosen
     coding: Coding  # how streams in messages store their codes; "auto": chosen; no result depends on it
+    parts: Sequence[tuple[int, Number]] | None  # of allreduce with payload "fused" or "homomorphic", in the place of `abs`: (elements, absolute bound) of parts of the vector
 
 
 RELATIVE = ("rel", "weights_rel")  # bounds of which 1 is the whole range
@@ -59,9 +61,9 @@ def member(enum, word, what, also=()):
 
 
 def options(given):
-    """The options of a call from its keywords, which are checked; those of equal calls are one object."""
+    """The options of a call from its keywords, which are checked; those of equal calls are one object, but for parts, whose bounds differ call by call."""
     try:
-        return _options(**given)
+        return (_options if given.get("parts") is None else _options.__wrapped__)(**given)
     except TypeError:
         unknown = [name for name in given if name not in NAMES]
         if unknown:
@@ -71,10 +73,15 @@ def options(given):
 
 @functools.lru_cache(maxsize=256, typed=True)
 def _options(abs=None, rel=None, scope="result", schedule=None, payload="auto", segment=0, timeout=0.0, check=True, reproducible=False,
-             ignore_above=0.0, raw_below=0, coding="auto"):
+             ignore_above=0.0, raw_below=0, coding="auto", parts=None):
     kind, bound = _core.Bound.none, 0.0
     if abs is not None and rel is not None:
         raise BoundError(f"the bound is given twice: abs={abs} and rel={rel}")
+    parts = parts_of(parts)
+    if parts:
+        if abs is not None or rel is not None:
+            raise BoundError(f"the bound is given twice: {'rel' if abs is None else 'abs'}={rel if abs is None else abs} and parts")
+        abs = max(bound for _, bound in parts)  # noqa: A001
     for name, value, its in (("abs", abs, _core.Bound.absolute), ("rel", rel, _core.Bound.relative)):
         if value is not None:
             kind, bound = its, positive(value, name)
@@ -86,7 +93,36 @@ def _options(abs=None, rel=None, scope="result", schedule=None, payload="auto", 
     return _core.Options(bound_kind=kind, bound=bound, scope=member(_core.Scope, scope, "scope"), schedule=schedule,
                          payload=member(_core.Payload, payload, "payload"), segment=int(segment), timeout=number(timeout, "timeout"), check=bool(check),
                          reproducible=bool(reproducible), ignore_above=number(ignore_above, "ignore_above"), raw_below=int(raw_below),
-                         coding=member(_core.Coding, coding, "coding"))
+                         coding=member(_core.Coding, coding, "coding"), parts=parts)
+
+
+def parts_of(given):
+    """((elements, bound), ...) of parts of a vector, checked; None has none."""
+    found = []
+    for one in () if given is None else given:
+        try:
+            count, bound = one
+        except (TypeError, ValueError):
+            raise TypeError(f"parts has {one!r}; it takes pairs of a number of elements and a bound") from None
+        if not isinstance(count, numbers.Integral) or count < 0:
+            raise ArgumentError(f"parts has {count!r} elements; it takes numbers of elements")
+        found.append((int(count), positive(bound, "the bound of a part")))
+    return tuple(found)
+
+
+def in_numbers(how, numbers_of_one):
+    """The options with parts as a tuple that counts real numbers, of which an element has so many; without parts if there are none."""
+    if "parts" not in how:
+        return how
+    parts = tuple((count * numbers_of_one, bound) for count, bound in parts_of(how["parts"]))
+    how = {name: value for name, value in how.items() if name != "parts"}
+    return {**how, "parts": parts} if parts else how
+
+
+def part_bounds(parts, eps):
+    """[(elements, eps)] of a call with these parts, as of parts_of(), whose report has this eps: that of the largest bound."""
+    largest = max((bound for _, bound in parts), default=0.0)
+    return [(count, _core.eps_of_part(eps, largest, bound)) for count, bound in parts]
 
 
 def defaults():

@@ -9,15 +9,20 @@ it travels:
 
 A bucket of CUDA passes them in one call, in the order of a stream."""
 
+import dataclasses
+
 import torch
 
 from stretto.api import arrays, feedback
 from stretto.api.core import _core
+from stretto.api.options import part_bounds
 from stretto.errors import UnsupportedError
 from stretto.torch import wire
 from stretto.torch.dtypes import NUMBERS
 from stretto.torch.state import SMALL, State
 from stretto.torch.work import result_of, untraced
+
+MOST_ZEROS = 0.25  # of a bucket's values are exact, from which those with a bound are copied end to end
 
 
 @untraced
@@ -134,6 +139,9 @@ class Average:
             self.segments = [(size, feedback.absolute(comm, arrays.array(values), how) if "rel" in how else how)
                              for (size, how), (values, _) in zip(self.segments, self.parts(self.values))]
         residual = {} if self.left is None or buffer.is_cpu else {"residual": self.left}
+        if len(self.segments) > 1 and buffer.is_cpu and state.sends_parts and not any("rel" in how for _, how in self.segments):
+            self.send_parts(comm)
+            return
         if len(self.segments) == 1:
             how = self.segments[0][1]
             if self.chosen and how.keys() & {"abs", "rel"}:
@@ -144,15 +152,63 @@ class Average:
         if state.chooses and not self.chosen and len(self.segments) == 1:
             state.choices.note(self.key, self.report)
         totals.add(self.report)
+        self.kept = [(size, report.eps) for (size, _), report in zip(self.segments, self.report.segments or [self.report], strict=True)]
+
+    def send_parts(self, comm):
+        """One call for all values with a bound, and one for the exact ones, end to end."""
+        values, exact = self.values.split([size for size, _ in self.segments]), ["abs" not in how for _, how in self.segments]
+        self.kept = [(size, 0.0) for size, _ in self.segments]
+        if any(exact):
+            sums = torch.cat([one for one, is_exact in zip(values, exact) if is_exact])
+            self.state.totals.add(comm.allreduce(sums, out=sums, op="mean", **self.state.exact.how)[1])
+        if any(exact) and sums.numel() > self.values.numel() * MOST_ZEROS:
+            self.send_compact(comm, values, exact)
+        else:
+            self.send_joined(comm, values, exact)
+        if any(exact):
+            exact_sums = iter(sums.split([len(one) for one, is_exact in zip(values, exact) if is_exact]))
+            for out, is_exact in zip(self.buffer.split([size for size, _ in self.segments]), exact):
+                if is_exact:
+                    out.copy_(next(exact_sums))
+
+    def send_joined(self, comm, values, exact):
+        """Exact values travel as zeros of the part beside them, so that others need no copy."""
+        parts, waiting, zeros = [], 0, 0
+        for (size, how), one, is_exact in zip(self.segments, values, exact):
+            if is_exact:
+                one.zero_()
+                waiting, zeros = waiting + size, zeros + size
+            else:
+                parts.append((waiting + size, how["abs"]))
+                waiting = 0
+        parts[-1] = parts[-1][0] + waiting, parts[-1][1]
+        report = comm.allreduce(self.values, out=self.buffer, op="mean", parts=parts, **self.state.bound.how)[1]
+        raw = report.raw_bytes - report.raw_bytes * zeros // self.values.numel()  # zeros were counted with the exact values
+        self.state.totals.add(dataclasses.replace(report, raw_bytes=raw))
+        self.kept = part_bounds(parts, report.eps)  # a residual is that of the parts that travelled: groups of values begin with them
+
+    def send_compact(self, comm, values, exact):
+        """Values with a bound travel end to end."""
+        parts = [(size, how["abs"]) for (size, how), is_exact in zip(self.segments, exact) if not is_exact]
+        if not parts:
+            return
+        sums = torch.cat([one for one, is_exact in zip(values, exact) if not is_exact])
+        report = comm.allreduce(sums, out=sums, op="mean", parts=parts, **self.state.bound.how)[1]
+        self.state.totals.add(report)
+        bounds, means = iter(part_bounds(parts, report.eps)), iter(sums.split([size for size, _ in parts]))
+        self.kept = [(size, 0.0) if is_exact else next(bounds) for (size, _), is_exact in zip(self.segments, exact)]
+        for out, is_exact in zip(self.buffer.split([size for size, _ in self.segments]), exact):
+            if not is_exact:
+                out.copy_(next(means))
 
     def keep(self):
         """The residual, which holds the contribution, becomes what the bound left out of it."""
         try:
-            for (left, _), report in zip(self.parts(self.left), self.report.segments or [self.report]):
-                if report.eps == 0:
+            for left, (_, eps) in zip(self.left.split([size for size, _ in self.kept]), self.kept):
+                if eps == 0:
                     left.zero_()
                 else:
-                    _core.residual(NUMBERS[left.dtype][0], left.data_ptr(), left.data_ptr(), left.numel(), report.eps)
+                    _core.residual(NUMBERS[left.dtype][0], left.data_ptr(), left.data_ptr(), left.numel(), eps)
         except BaseException as error:
             self.state.failure = error
             raise

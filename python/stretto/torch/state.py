@@ -7,11 +7,12 @@ import itertools
 import logging
 import threading
 
+import numpy as np
 import torch
 import torch.distributed as dist
 
 from stretto.api.feedback import check_payload
-from stretto.errors import ArgumentError, StrettoError
+from stretto.errors import ArgumentError, StrettoError, UnsupportedError
 from stretto.torch.bounds import Bound, check_keywords, check_wire
 from stretto.torch.choices import Choices
 from stretto.torch.feedback import Residuals
@@ -74,6 +75,22 @@ def parameters_of(exclude):
     return found
 
 
+def adds_codes(how):
+    """Whether calls with these options send streams whose codes are added by a schedule, so that one call may take several bounds."""
+    payload = how.get("payload", "auto")
+    adds = payload in ("fused", "homomorphic") or (payload == "auto" and how.get("reproducible"))
+    return adds and not how.get("raw_below") and how.get("schedule") not in ("node", "native")
+
+
+def streams_in_one_host(comm, seconds):
+    """Whether streams of all ranks meet in one host's memory, which takes a bound a call. Collective."""
+    try:
+        comm.allreduce(np.zeros(1, np.float32), abs=1.0, payload="fused", schedule="node", timeout=seconds)
+    except UnsupportedError:
+        return False
+    return True
+
+
 class State:
     """Options of stretto.torch.hook, the same on all ranks.
 
@@ -116,6 +133,7 @@ class State:
         self.choices, self.scratch = Choices(keeps_raw=scope == "contribution"), {}
         self.unkept = []  # passes that make the residuals of this step's buckets
         self.failure = None  # of a residual that could not be kept: no call goes on without it
+        self.sends_parts = False  # several bounds travel in one call; known once there are communicators
         self.totals = Totals()
         self._group, self._comms, self._place, self._settings, self._lost = group, None, None, None, None  # _place: among the States that the group uses
         number = next(_numbers)
@@ -136,6 +154,8 @@ class State:
                 names = [f"stretto-hook-{self._place}-{lane}" for lane in range(LANES)]
                 try:
                     self._comms = communicators(group, names, seconds, settings=self._settings, what="States", hint=HINT)
+                    several = bool(self.bound) and (self.per_parameter or bool(self.exclude))
+                    self.sends_parts = several and adds_codes(self.bound.how) and not streams_in_one_host(self._comms[0], seconds)
                 except StrettoError as error:
                     self._lost = error
                     raise

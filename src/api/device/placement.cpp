@@ -144,6 +144,10 @@ Status place(stretto_comm_s& comm, Call* call) noexcept {
     if (s != Status::ok || buffers.first() == nullptr || host_reads(buffers.where().kind)) return s;
     if (call->settings.options.coding == STRETTO_CODING_DENSE)
       return fail(Status::unsupported, "coding dense is not offered in memory of a device, whose streams are fixed");
+    if (!call->settings.parts.empty())
+      return fail(Status::unsupported, std::string_view("options.parts with memory of a device"));
+    if (const std::size_t raw = call->settings.options.raw_below; raw != 0 && call->collective != Collective::barrier)
+      return fail(Status::unsupported, "raw_below {} is not offered in memory of a device", raw);
     s = use(comm, *plugin, buffers.where().device);
     if (s == Status::ok) call->device = comm.device.get();
     return s;

@@ -27,8 +27,8 @@ double seconds_since(Clock::time_point t) noexcept { return std::chrono::duratio
   const std::uint64_t type = number(s.type), op = number(s.op), bound = number(o.bound_kind), scope = number(o.scope),
                       payload = number(o.payload);
   if (o.size != sizeof o || std::isnan(o.timeout) || o.ignore_above != 0 || o.raw_below != 0 ||
-      o.coding != STRETTO_CODING_AUTO || (o.report && o.report->size < sizeof o.report->size) ||
-      (type | op | bound | scope | payload) > 0xFF)
+      o.coding != STRETTO_CODING_AUTO || o.parts != nullptr || o.part_count != 0 ||
+      (o.report && o.report->size < sizeof o.report->size) || (type | op | bound | scope | payload) > 0xFF)
     return false;
   const auto bit = [](bool b, int at) { return std::uint64_t{b} << at; };
   const std::uint64_t kinds = PreparedKey::of_options | bit(rank_by_rank(s.collective, s.type, s.op, o), 2) |

@@ -49,7 +49,10 @@ std::uint64_t Channel::signature() const noexcept {
   hash = fold(hash, word(static_cast<unsigned>(spec.kind) << 16 | static_cast<unsigned>(spec.type) << 8 |
                              (values_.reduces() ? static_cast<unsigned>(spec.op) : 0),
                          values_.contributions()));
-  return streams ? fold(hash, std::bit_cast<std::uint64_t>(spec.eps)) : hash;
+  if (!streams) return hash;
+  hash = fold(hash, std::bit_cast<std::uint64_t>(spec.eps));
+  for (const Part& part : values_.parts()) hash = fold(fold(hash, part.count), std::bit_cast<std::uint64_t>(part.eps));
+  return hash;
 }
 
 std::uint64_t Channel::tag(const Unit& unit) const noexcept {

@@ -47,6 +47,7 @@ class Values {
   bool reduces() const noexcept { return reduces_; }
   std::uint32_t contributions() const noexcept { return contributions_; }
   std::size_t total_bytes() const noexcept;
+  std::span<const Part> parts() const noexcept { return parts_of_vector_; }
 
   payload::Cell& at(std::uint32_t cell) noexcept { return cells_[plan_.cell(cell)]; }
   const payload::Cell& at(std::uint32_t cell) const noexcept { return cells_[plan_.cell(cell)]; }
@@ -87,6 +88,7 @@ class Values {
   bool from_stream_ = false;
   std::uint32_t contributions_ = 1;
   std::vector<Block> blocks_;
+  std::vector<Part> parts_of_vector_;
   std::vector<const void*> inputs_;
   std::vector<const std::byte*> parts_;
   std::vector<std::uint8_t> merged_;

@@ -31,6 +31,7 @@ Status Values::begin(const Work& call, const payload::Spec& spec, payload::Execu
   schedule_ = call.schedule;
   executor_ = &executor;
   blocks_ = call.blocks;
+  parts_of_vector_ = call.parts;
   several_ = call.several;
   inputs_ = call.inputs;
   parts_.resize(inputs_.size());
@@ -86,7 +87,7 @@ Status Values::begin(const Work& call, const payload::Spec& spec, payload::Execu
 Status Values::make_plan(const Options& options, Plan* plan) const {
   const std::size_t size = worker_.raw_bytes(1);
   return plan->make(*schedule_, blocks_, size, options.segment_bytes, worker_.grain(), merged_,
-                    {worker_.compressed(), spec().nodes > 0, (spec().raw_below + size - 1) / size});
+                    {worker_.compressed(), spec().nodes > 0, (spec().raw_below + size - 1) / size}, parts_of_vector_);
 }
 
 Status Values::bind() {
@@ -99,6 +100,7 @@ Status Values::bind() {
     const Block& block = blocks_[b];
     payload::Cell& cell = cells_[i];
     cell.count = place.count;
+    cell.eps = parts_of_vector_.empty() ? spec().eps : parts_of_vector_[place.part].eps;
     cell.lane = &executor_->lane();
     const std::size_t offset = worker_.raw_bytes(place.first);
     const bool merged = merged_[b] != 0;

@@ -1,5 +1,6 @@
 """A rank of test_torch.py: DistributedDataParallel with stretto.torch.hook, compared with training without it. Says `fine`."""
 
+import copy
 import hashlib
 import os
 import sys
@@ -58,17 +59,65 @@ def same_on_all_ranks(values):
     return all(torch.equal(one, values) for one in every)
 
 
+def own_bounds(calls, schedule=None, excluded=()):
+    """Parameters of a bucket have bounds of their own, and residuals; small ones are exact, which counts as one call with others or as one more."""
+    torch.manual_seed(0)
+    # 4 exact values at the beginning join 65536 others, whose last group then has 4 values, which are sent as they are.
+    model = torch.nn.Sequential(torch.nn.Linear(1, 2), torch.nn.Linear(64, 1024), torch.nn.ReLU(), torch.nn.Linear(1024, 4))
+    model[0].forward = lambda x: x
+    with torch.no_grad():
+        model[3].weight.mul_(100)
+    alone = copy.deepcopy(model)  # gradients of this rank
+    left_out = [model[at].weight for at in excluded]
+    state, seen = stretto.torch.State(rms=0.05, per_parameter=True, error_feedback=True, schedule=schedule, exclude=left_out), []
+    parallel = torch.nn.parallel.DistributedDataParallel(model, find_unused_parameters=True)
+    parallel.register_comm_hook(state, lambda state, bucket: seen.extend(bucket.parameters()) or stretto.torch.hook(state, bucket))
+    x = torch.randn(32, 64, generator=torch.Generator().manual_seed(rank + 1))
+    for one in (parallel, alone):
+        ((one(x) - 1) ** 2).mean().backward()
+    assert state.totals.calls == calls, state.totals
+    own, bounds = dict(zip(map(id, model.parameters()), alone.parameters())), []
+    for parameter, left in zip(seen, state.state_dict()["residuals"], strict=True):
+        gradient = own[id(parameter)].grad
+        if gradient is None:
+            assert not left.any()
+            continue
+        squares, entered = gradient.square().mean() / size, (gradient - left.view_as(gradient)) / size
+        for one in (squares, entered):
+            dist.all_reduce(one)
+        torch.testing.assert_close(parameter.grad, entered, rtol=1e-5, atol=2e-6 * squares.sqrt().item())
+        if gradient.numel() < 2000 or any(parameter is one for one in left_out):
+            assert not left.any()
+            continue
+        bounds.append(0.05 * squares.sqrt().item())
+        assert bounds[-1] / 2 < left.abs().max() <= bounds[-1] * (1 + 1e-6), (left.abs().max(), bounds)
+    assert len(bounds) == 2 - len(excluded), bounds
+    state.free()
+    return state.totals
+
+
 deterministic = sys.argv[1] == "deterministic"
 dist.init_process_group("stretto" if deterministic else sys.argv[1])
 rank, size = dist.get_rank(), dist.get_world_size()
 if deterministic:
     said = []
-    for how in ({"schedule": "ring", "segment": 4096}, {"schedule": "recursive_doubling"}):
-        weights, _ = train(stretto.torch.State(rms=0.02, error_feedback=True, deterministic=True, **how))
+    per_parameter = len(sys.argv) > 2  # small ones are exact then, for which such schedules are refused
+    for how in ({"segment": 4096}, {"coding": "dense"}) if per_parameter else ({"schedule": "ring", "segment": 4096}, {"schedule": "recursive_doubling"}):
+        weights, _ = train(stretto.torch.State(rms=0.02, error_feedback=True, per_parameter=per_parameter, deterministic=True, **how))
         said.append(f"hash {hashlib.sha256(weights.numpy().tobytes()).hexdigest()}")
     print("\n".join([*said, "fine"]), flush=True)
     dist.destroy_process_group()
     sys.exit()
+
+if sys.argv[2:] == ["parts"]:  # between hosts several bounds travel in one call, and exact values in another
+    os.environ["STRETTO_HOST"] = f"host{rank % 2}"
+    bucket = 4 * (64 * 1024 + 1024 + 4 * 1024 + 4 + 4)  # bytes, which each of two ranks sends once
+    for excluded in ((), (1,)):
+        totals = own_bounds(2, excluded=excluded)
+        assert totals.raw_bytes == bucket if size == 2 else 0 < totals.raw_bytes <= 2 * bucket, totals
+    print("fine", flush=True)
+    dist.barrier()
+    os._exit(0)
 
 exact, gradients = train(None)
 for how in ({}, {"rel": 1e-3}, {"abs": 1e-5}, {"rms": 0.01}, {"rms": 0.05, "error_feedback": True}, {"rms": 0.05, "per_parameter": True, "error_feedback": True},
@@ -98,6 +147,9 @@ assert (train(stretto.torch.State(rms=0.05, error_feedback=True), compiled=True)
 # A NaN of one rank is seen by all, whatever the bound; zero gradients stay zero.
 for how in ({"rms": 0.01}, {"rel": 1e-3}, {"wire": "bf16"}, {"rms": 0.01, "error_feedback": True, "per_parameter": True}):
     assert train(stretto.torch.State(**how), steps=1, poison=True)[1].isnan().any(), how
+
+own_bounds(1)
+own_bounds(1, "node")
 
 # The residuals survive a checkpoint: two steps and two steps equal four steps, bit for bit.
 feedback = {"abs": 1e-3, "error_feedback": True, "deterministic": True}
