@@ -31,7 +31,7 @@ struct Core {
 enum class Form { blocking, started, persistent };
 constexpr const char* kinds[] = {"allreduce", "reduce", "bcast", "gather", "scatter"};
 
-void end(stretto_request* r) {
+void finish(stretto_request* r) {
   ASSERT_STRETTO_OK(stretto_wait(*r));
   ASSERT_STRETTO_OK(stretto_request_free(r));
 }
@@ -82,7 +82,7 @@ void run(int kind, Form form, stretto_comm comm, int rank, int ranks, const stre
       ASSERT_STRETTO_OK(stretto_wait(r));
     }
   }
-  if (form != Form::blocking) end(&r);
+  if (form != Form::blocking) finish(&r);
 }
 
 }  // namespace
@@ -140,7 +140,7 @@ TEST(Split, ManyInFlightEndInAnyOrder) {
         ASSERT_STRETTO_OK(
             stretto_iallreduce(x[k].data(), y[k].data(), y[k].size(), STRETTO_F64, STRETTO_SUM, comm, &o, &r[k]));
       }
-      for (std::size_t k = 0; k < flights; ++k) end(&r[rank % 2 ? flights - 1 - k : k]);
+      for (std::size_t k = 0; k < flights; ++k) finish(&r[rank % 2 ? flights - 1 - k : k]);
       for (const auto& v : y) {
         double sum = 0;
         for (int other = 0; other < ranks; ++other) sum += sample(other, v.size() - 1);
@@ -166,7 +166,7 @@ TEST(Split, ACallThatStartsReturnsThoughAnotherRankHasNotCome) {
       while (rank == 1 && !back) std::this_thread::yield();
       ASSERT_STRETTO_OK(stretto_ireduce(&x, &y, 1, STRETTO_F64, STRETTO_SUM, 0, comm, &o, &r));
       if (rank == 0) back = true;
-      end(&r);
+      finish(&r);
       if (rank == 0) {
         EXPECT_EQ(y, 3);
       }
@@ -188,7 +188,7 @@ TEST(Split, WhatIsLeftForAfterTheWorkComesThoughTheCallerDoesNot) {
     stretto_request r = nullptr;
     ASSERT_STRETTO_OK(stretto_ibcast(&y, 1, STRETTO_F64, 1, comm, &o, &r));
     while (rank == 1 && through < 2) std::this_thread::yield();
-    end(&r);
+    finish(&r);
     ++through;
     EXPECT_EQ(y, 7);
   });
