@@ -144,12 +144,13 @@ Status Chooser::Impl::table(const Question& q, bool all_of_them, std::vector<Can
   const auto search = [&]() -> Search& { return made ? *made : made.emplace(programs, profile, q); };
   const bool is_known = native && known_of_mpi(profile.mpi, q, topology.ranks(), topology.hosts()) != nullptr;
   const double known = is_known ? search().known_seconds_of_mpi() : 0;
+  const bool compares = is_known && !q.started;  // a started sum takes at least as long as what is known of it
   // Natives of a profile are those of blocking calls.
   const double measured = native ? std::max(own_seconds(), q.started ? known : 0) : INFINITY;
   const std::optional<double> node_measured = measured_by(Provider::node);
   const bool guessed = native && !q.device && !std::isfinite(measured);
   // The node's guess is a fixed part of the MPI's.
-  const bool too_short = q.contest && q.native && longest_worthwhile(measured, is_known) <= 0;
+  const bool too_short = q.contest && q.native && longest_worthwhile(measured, compares) <= 0;
   const bool natives_alone = (q.natives || too_short) && native && !q.device && !(guessed && node_measured);
   std::vector<Option> options = natives_alone ? std::vector<Option>() : options_for(q, topology, &why);
   // Dense streams gain nothing inside one host.
@@ -157,14 +158,14 @@ Status Chooser::Impl::table(const Question& q, bool all_of_them, std::vector<Can
   const std::vector<Option> dense_options = dense ? ways_of(options, true) : std::vector<Option>();
   if (!q.fixed) options = ways_of(std::move(options), false);
   // If no schedule is worthwhile, a bound of the time is enough.
-  const double enough = q.contest && q.native && !q.node && !is_known ? longest_unbeaten : -1;
+  const double enough = q.contest && q.native && !q.node && !compares ? longest_unbeaten : -1;
   if (guessed && !natives_alone)
     native_seconds =
         std::max(known, all_of_them ? search().least_of_mpi(options) : search().guess_of_mpi(options, enough));
   const bool unknown = guessed && (natives_alone || native_seconds <= enough);
   native_seconds = std::min(native_seconds, measured);
   const bool beside_mpi = native && q.native;
-  double least = !beside_mpi ? INFINITY : q.contest ? longest_worthwhile(native_seconds, is_known) : native_seconds;
+  double least = !beside_mpi ? INFINITY : q.contest ? longest_worthwhile(native_seconds, compares) : native_seconds;
   const bool wanted = all_of_them || least > 0 || !q.contest;
   if (all_of_them) {
     *all = search().all(options);

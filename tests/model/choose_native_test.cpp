@@ -240,10 +240,11 @@ TEST(Choose, NativeThatWasNotMeasuredWinsOverTheSameOnRawValues) {
 
 // Open MPI's started sums: a tree of whole vectors up and down for 2 and 3 ranks, a reduce of them before each scatter.
 TEST(Choose, AStartedSumAvoidsWholeVectorsOfTheMpi) {
-  const auto taken = [](int ranks, Collective collective, const char* mpi, bool started, Profile p = profile()) {
+  const auto taken = [](int ranks, Collective collective, const char* mpi, bool started, Profile p = profile(),
+                        std::uint64_t bytes = 32 << 20) {
     p.mpi = mpi;
     Chooser chooser(std::move(p), topology::Topology::regular(ranks, 1));
-    Question q = allreduce(32 << 20);
+    Question q = allreduce(bytes);
     q.collective = collective;
     q.native = true;
     q.started = started;
@@ -262,6 +263,8 @@ TEST(Choose, AStartedSumAvoidsWholeVectorsOfTheMpi) {
     EXPECT_TRUE(taken(ranks, Collective::allreduce, "", true).taken.native) << ranks;
   }
   EXPECT_TRUE(taken(4, Collective::allreduce, open, true).taken.native);
+  for (const std::uint64_t bytes : {64u, 1024u, 4096u})
+    EXPECT_TRUE(taken(2, Collective::allreduce, open, true, profile(), bytes).taken.native) << bytes;
   for (const int ranks : {2, 3, 5}) {
     EXPECT_FALSE(taken(ranks, Collective::reduce_scatter, open, true).taken.native) << ranks;
     EXPECT_TRUE(taken(ranks, Collective::bcast, open, true).taken.native) << ranks;
