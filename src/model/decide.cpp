@@ -24,11 +24,11 @@ double seconds_in_memory(const Profile& profile, const Question& q) {
   return profile.device.launch + 2 * static_cast<double>(q.bytes) * profile.copy;
 }
 
-// Between hosts the profile's MPI has one schedule for the question, which the model can compare with others. A started
-// sum takes at least as long as what is known of it.
+// Between hosts the profile's MPI may serve, by one schedule, which the model can compare with others. A started sum
+// takes at least as long as what is known of it.
 bool knows_mpi(const Chooser& chooser, const Question& q) {
   const topology::Topology& t = chooser.topology();
-  return !q.started && known_of_mpi(chooser.profile().mpi, q, t.ranks(), t.hosts()) != nullptr;
+  return !q.started && own_may_serve(q) && known_of_mpi(chooser.profile().mpi, q, t.ranks(), t.hosts()) != nullptr;
 }
 
 // Needs no comparison: nothing was measured, and memory takes a part of the MPI's time. This shortens a communicator's

@@ -238,18 +238,24 @@ TEST(Choose, NativeThatWasNotMeasuredWinsOverTheSameOnRawValues) {
   }
 }
 
+// What is decided on so many hosts of one rank.
+ModelChoice decided_between(int hosts, Profile p, const Question& q) {
+  Chooser chooser(std::move(p), topology::Topology::regular(hosts, 1));
+  ModelChoice decided;
+  EXPECT_EQ(decide(chooser, q, &decided), Status::ok) << message();
+  return decided;
+}
+
 // Open MPI's started sums: a tree of whole vectors up and down for 2 and 3 ranks, a reduce of them before each scatter.
 TEST(Choose, AStartedSumAvoidsWholeVectorsOfTheMpi) {
   const auto taken = [](int ranks, Collective collective, const char* mpi, bool started, Profile p = profile(),
                         std::uint64_t bytes = 32 << 20) {
     p.mpi = mpi;
-    Chooser chooser(std::move(p), topology::Topology::regular(ranks, 1));
     Question q = allreduce(bytes);
     q.collective = collective;
     q.native = true;
     q.started = started;
-    ModelChoice decided;
-    EXPECT_EQ(decide(chooser, q, &decided), Status::ok) << message();
+    const ModelChoice decided = decided_between(ranks, std::move(p), q);
     EXPECT_EQ(decided.taken.payload, Kind::raw);
     return decided;
   };
@@ -280,13 +286,10 @@ TEST(Choose, AStartedSumAvoidsWholeVectorsOfTheMpi) {
 TEST(Choose, AShortSumAvoidsTheRoundsOfMpich) {
   const auto taken = [](int ranks, std::uint64_t bytes, const char* mpi, bool started = false, Profile p = profile()) {
     p.mpi = mpi;
-    Chooser chooser(std::move(p), topology::Topology::regular(ranks, 1));
     Question q = allreduce(bytes);
     q.native = true;
     q.started = started;
-    ModelChoice decided;
-    EXPECT_EQ(decide(chooser, q, &decided), Status::ok) << message();
-    return decided;
+    return decided_between(ranks, std::move(p), q);
   };
   for (const char* const recent : {"MPICH 4.2.1", "MPICH 5.0.2"}) {
     for (const int ranks : {2, 3, 4, 7}) {
@@ -308,18 +311,32 @@ TEST(Choose, AShortSumAvoidsTheRoundsOfMpich) {
   EXPECT_TRUE(taken(4, 1024, "MPICH 5.0.2", false, measured).taken.native);
 }
 
+// A bound that needs codes, or a schedule that is asked for, leaves MPICH no choice to compare with.
+TEST(Choose, AShortSumOverMpichKeepsWhatIsAskedFor) {
+  Profile p = profile();
+  p.mpi = "MPICH 5.0.2";
+  Question codes = allreduce(512);
+  codes.native = codes.compress = codes.code_space = true;
+  codes.ratio = 8;
+  EXPECT_NE(decided_between(4, p, codes).taken.payload, Kind::raw);
+  Question ring = allreduce(512);
+  ring.native = ring.compress = true;
+  ring.ratio = 8;
+  ring.schedule = "ring";
+  Profile other = p;
+  other.mpi = "Open MPI 5.0.11";
+  EXPECT_EQ(decided_between(4, p, ring).taken.payload, decided_between(4, other, ring).taken.payload);
+}
+
 // Open MPI over TCP: a rendezvous waits behind the data of the other direction.
 TEST(Choose, ExchangesBeyondTheEagerLimitOfAnMpiTakeTurns) {
   const auto decided_by = [](int ranks, Collective collective, std::uint64_t bytes, std::size_t eager_limit) {
     Profile p = profile();
     p.eager_limit = eager_limit;
-    Chooser chooser(std::move(p), topology::Topology::regular(ranks, 1));
     Question q = allreduce(bytes);
     q.collective = collective;
     q.native = true;
-    ModelChoice decided;
-    EXPECT_EQ(decide(chooser, q, &decided), Status::ok) << message();
-    return decided;
+    return decided_between(ranks, std::move(p), q);
   };
   constexpr std::uint64_t long_vector = 32 << 20, limit = 64 << 10;
   for (const int ranks : {2, 3, 5})
