@@ -1,5 +1,4 @@
 #include "mpi/process/runtime.hpp"
-#include "mpi/process/tell.hpp"
 
 #include <unistd.h>
 
@@ -9,6 +8,7 @@
 
 #include "call/schedule_names.hpp"
 #include "mpi/process/communicators.hpp"
+#include "mpi/process/tell.hpp"
 #include "mpi/report/report.hpp"
 #include "mpi/report/unreported.hpp"
 #include "mpi/requests/cores.hpp"
