@@ -112,21 +112,38 @@ double Calls::sample(const std::function<void()>& call, int calls, std::uint64_t
 
 int Calls::calls_for(double ms) { return std::clamp(static_cast<int>(0.5 / std::max(ms, 1e-6)), 1, 500); }
 
-double Calls::ping(int peer, int bytes, int times) {
+template <class Once>
+double Calls::between(int peer, int times, const Once& once) {
   std::vector<double> samples;
   for (int k = 0; k < times; ++k) {
     MPI_Barrier(MPI_COMM_WORLD);
     const double begun = MPI_Wtime();
-    if (rank_ == 0) {
-      MPI_Send(x_.data(), bytes, MPI_BYTE, peer, 1, MPI_COMM_WORLD);
-      MPI_Recv(y_.data(), bytes, MPI_BYTE, peer, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-    } else if (rank_ == peer) {
-      MPI_Recv(y_.data(), bytes, MPI_BYTE, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-      MPI_Send(x_.data(), bytes, MPI_BYTE, 0, 1, MPI_COMM_WORLD);
-    }
-    samples.push_back((MPI_Wtime() - begun) / 2);
+    if (rank_ == 0) once(peer, true);
+    if (rank_ == peer) once(0, false);
+    samples.push_back(MPI_Wtime() - begun);
   }
   return median(samples);
+}
+
+double Calls::ping(int peer, int bytes, int times) {
+  const auto send = [&](int to) { MPI_Send(x_.data(), bytes, MPI_BYTE, to, 1, MPI_COMM_WORLD); };
+  const auto receive = [&](int from) {
+    MPI_Recv(y_.data(), bytes, MPI_BYTE, from, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  };
+  return between(peer, times,
+                 [&](int other, bool first) {
+                   if (first) send(other);
+                   receive(other);
+                   if (!first) send(other);
+                 }) /
+         2;
+}
+
+double Calls::cross(int peer, int bytes, int times) {
+  return between(peer, times, [&](int other, bool) {
+    MPI_Sendrecv(x_.data(), bytes, MPI_BYTE, other, 1, y_.data(), bytes, MPI_BYTE, other, 1, MPI_COMM_WORLD,
+                 MPI_STATUS_IGNORE);
+  });
 }
 
 }  // namespace stretto::bench

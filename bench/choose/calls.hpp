@@ -45,7 +45,14 @@ class Calls {
   // Half a round trip of `bytes` between rank 0 and `peer`, in seconds: median of `times`.
   double ping(int peer, int bytes, int times);
 
+  // A message each way at once, likewise.
+  double cross(int peer, int bytes, int times);
+
  private:
+  // Median seconds of once(the other of the two ranks, whether this one is rank 0).
+  template <class Once>
+  double between(int peer, int times, const Once& once);
+
   int rank_ = 0, ranks_ = 1;
   std::vector<float> x_, y_, master_;
 };
