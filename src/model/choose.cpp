@@ -107,6 +107,8 @@ struct Chooser::Impl {
       : profile(std::move(from)),
         topology(on_network(profile, std::move(where))),
         programs(topology, topology.cores_per_host() > 0 ? topology.cores_per_host() : profile.cores) {
+    // Measured on one host, it tells of memory: whether a core copies both ways at once.
+    if (topology.hosts() > 1 && profile.hosts == 1) profile.full_duplex = true;
     if (topology.hosts() > 1 && topology.ranks() > topology.hosts())
       lane = std::make_unique<Chooser>(profile, lane_of(topology));
   }

@@ -37,6 +37,18 @@ TEST(Choose, DoesNotCompressWhereTheNetworkIsFasterThanTheCodec) {
   EXPECT_EQ(best(chooser, allreduce(64 << 20, 8)).payload, Kind::raw);
 }
 
+TEST(Choose, ANetworkIsFullDuplexUnlessMeasuredOtherwise) {
+  const auto seconds = [](bool full_duplex, int hosts) {
+    Profile p = profile();
+    p.full_duplex = full_duplex;
+    p.hosts = hosts;
+    Chooser chooser(p, topology::Topology::regular(2, 1));
+    return best(chooser, allreduce(1 << 20)).seconds;
+  };
+  EXPECT_EQ(seconds(false, 1), seconds(true, 2));  // memory of one host, where a core copies one way at a time
+  EXPECT_GT(seconds(false, 2), 1.5 * seconds(true, 2));
+}
+
 TEST(Choose, TableIsSortedAndItsFirstIsTheChoiceOfACellsMiddle) {
   Chooser chooser(profile(), topology::Topology::regular(6, 2));
   const Question q = allreduce(1 << 20, 8);
