@@ -13,6 +13,7 @@ namespace {
 
 constexpr std::size_t group = 1024;  // values that the codec encodes together
 constexpr std::size_t samples = 4, most_samples = 16;
+constexpr std::size_t sampled_part = 4;                // groups of a short input for each one that is sampled
 constexpr std::size_t apart = std::size_t{256} << 10;  // values between samples of a long input
 
 std::size_t sum(const std::vector<std::size_t>& v) { return std::accumulate(v.begin(), v.end(), std::size_t{0}); }
@@ -135,12 +136,12 @@ Shrinks sampled_ratios(const Call& call, int rank, int ranks, double eps) noexce
   Piece piece;
   for (std::size_t i = 0; i < samples && input_piece(call, rank, ranks, i, &piece); ++i) {
     const std::size_t wanted = std::clamp(piece.count / apart, samples, most_samples);
-    const std::size_t places = i == 0 ? std::clamp(piece.count / group, std::size_t{1}, wanted) : 1;
+    const std::size_t places = i == 0 ? std::clamp(piece.count / (sampled_part * group), std::size_t{1}, wanted) : 1;
     // A sample is a stream of one group. Messages have many groups after a header: at least a rank's block.
     const double groups = static_cast<double>(piece.count) / (static_cast<double>(group) * ranks);
     for (std::size_t k = 0; k < places && piece.count > 0; ++k) {
       const std::size_t n = std::min(piece.count, group);
-      const std::size_t first = places > 1 ? (piece.count - n) / (places - 1) * k : 0;
+      const std::size_t first = places > 1 ? (piece.count - n) / (places - 1) * k : (piece.count - n) / 2;
       std::size_t bytes = 0;
       if (codec::compress(type, at(piece.first, first, call.type), n, eps, out, &bytes, {}) != Status::ok) return {};
       double of_fixed = 0, of_dense = 0;
