@@ -1,5 +1,4 @@
-// The standard library throws where memory or threads lack. These functions turn that into values. A function that tells
-// the exception's own text catches by itself.
+// The standard library throws where memory or threads lack. These functions turn exceptions into values.
 #pragma once
 
 #include <concepts>
@@ -25,13 +24,16 @@ class Purpose {
   // out_of_memory, with the message "no memory " and the text.
   Status fail() const noexcept;
 
+  // Inside a catch block: fail() where memory or threads lack; for any other exception `internal`, with its text.
+  Status fail_caught() const noexcept;
+
  private:
   fmt::string_view text_;
   std::uint64_t number_ = 0;
   bool is_format_ = false;
 };
 
-// What `work` returns (a Status, or nothing: ok), or where it throws, Purpose::fail().
+// What `work` returns (a Status, or nothing: ok), or where it throws, Purpose::fail_caught().
 template <class Work>
 Status guarded(const Purpose& purpose, Work&& work) noexcept {
   try {
@@ -42,13 +44,13 @@ Status guarded(const Purpose& purpose, Work&& work) noexcept {
       return work();
     }
   } catch (...) {
-    return purpose.fail();
+    return purpose.fail_caught();
   }
 }
 
-// False: memory or threads lack, and `work` did not come to its end. For what goes on without it.
+// False: `work` threw, and did not come to its end. For what goes on without it.
 template <class Work>
-bool attempt(Work&& work) noexcept {
+[[nodiscard]] bool attempt(Work&& work) noexcept {
   try {
     work();
     return true;

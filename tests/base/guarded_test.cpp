@@ -2,6 +2,7 @@
 
 #include <array>
 #include <new>
+#include <stdexcept>
 #include <string>
 #include <system_error>
 
@@ -26,6 +27,18 @@ TEST(Guarded, WithoutMemoryTheMessageNamesThePurpose) {
   EXPECT_STREQ(message(), "no memory to list 3 messages");
   const auto no_threads = []() -> Status { throw std::system_error(EAGAIN, std::generic_category()); };
   EXPECT_EQ(guarded("for a thread", no_threads), Status::out_of_memory);
+}
+
+TEST(Guarded, OtherExceptionsAreInternalAndTellTheirText) {
+  const auto fails = [] { throw std::invalid_argument("stoi"); };
+  EXPECT_EQ(guarded({"to list {} messages", 3}, fails), Status::internal);
+  EXPECT_STREQ(message(), "an exception where memory was wanted to list 3 messages: stoi");
+  const auto no_file = []() -> Status { throw std::system_error(ENOENT, std::generic_category(), "open"); };
+  EXPECT_EQ(guarded("for a file", no_file), Status::internal);
+  EXPECT_NE(std::string(message()).find("for a file: open: No such file"), std::string::npos) << message();
+  EXPECT_EQ(guarded("for a list", [] { throw 7; }), Status::internal);
+  EXPECT_STREQ(message(), "an exception where memory was wanted for a list: of an unknown type");
+  EXPECT_EQ(guarded("for a list", [] { throw std::length_error("vector::reserve"); }), Status::out_of_memory);
 }
 
 TEST(Guarded, AttemptTellsWhetherWorkCameToItsEnd) {

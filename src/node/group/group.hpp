@@ -159,11 +159,12 @@ class Group final : private Watch {
   // Ends this group on every rank with `why` and this thread's message. Returns `why`.
   Status give_up_all(Status why) noexcept;
 
-  // What `work` returns. Where memory lacks, this group ends on every rank.
+  // What `work` returns. Where it throws, as for want of memory, this group ends on every rank.
   template <class Work>
   Status guarded_for_all(const Purpose& purpose, Work&& work) noexcept {
     Status s = Status::ok;
-    return attempt([&] { s = work(); }) ? s : give_up_all(purpose.fail());
+    const Status thrown = guarded(purpose, [&] { s = work(); });
+    return thrown == Status::ok ? s : give_up_all(thrown);
   }
 
  private:
