@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes the tables of the codec and of its ratios in docs/measurements.md from the rows of `make bench-codec bench-ratio`.
+"""Writes the table of ratios in docs/measurements.md, and prints those of the codec, from the rows of `make bench-codec bench-ratio`.
 
 usage: report.py [CODEC.jsonl RATIO.jsonl]    default: build/bench/codec.jsonl build/bench/ratio.jsonl
        report.py --narrow CODEC.jsonl         the tables of a processor without VBMI and GFNI

@@ -14,7 +14,7 @@ struct DeviceRow {
   const char* codes = "";  // STRETTO_DEVICE_CODES
 };
 
-// docs/gpu.md has the table in words. "raw", the ring of exact values over the same carrier, is the baseline of all
+// docs/model.md has the table in words. "raw", the ring of exact values over the same carrier, is the baseline of all
 // others.
 inline constexpr DeviceRow device_rows[] = {
     {"raw", "ring", STRETTO_PAYLOAD_RAW, false},
