@@ -19,6 +19,7 @@ PROGRAMS = {
     "matrix": (["--points", "160,160,160"], ("dimensions",)),
     "jacobi": (["--side", "200", "--sweeps", "50", "--halo", "blocking,overlapped"], ("halo", "type")),
     "cg": (["--side", "512"], ("form",)),
+    "amr": (["--steps", "50"], ("phase",)),
 }
 LIMIT = 300  # seconds after which a run counts as hung
 

@@ -72,7 +72,7 @@ interrupted. `run` ends with its launcher's. The words are in docs/glossary.md."
 
 app = App(name="stretto", no_args_is_help=False, add_completion=False, pretty_exceptions_enable=False, context_settings={"help_option_names": ["-h", "--help"]}, epilog=STATUS,
                   help="Speed up an MPI program as it is; measure a machine, predict collectives on it, choose among them, and see why.")
-bench = App(help="Programs that measure: pingpong, ring, jacobi, cg, matrix.")
+bench = App(help="Programs that measure: pingpong, ring, jacobi, cg, matrix, amr.")
 app.add_typer(bench, name="bench")
 
 # A file or a pipe has no width to wrap at.

@@ -126,6 +126,55 @@ class ConjugateGradients(Programs):
         self.refused("3 ranks are more than 2 planes", "cg", 3, "--side", 2)
 
 
+class AdaptiveMesh(Programs):
+    MOVING = ("--roots", 2, "--levels", 3, "--cells", 4, "--variables", 3, "--steps", 60, "--every", 4, "--speed", 0.03)
+
+    def mesh(self, ranks, *args):
+        """Of a run, which itself checks that its blocks fill the cube, neighbours differ by a level, and sums stay."""
+        found = {row["phase"]: row for row in rows("amr", ranks, *args)}
+        self.assertEqual(set(found) - {"balance"}, {"step", "refinement", "collectives", "stencil", "ghosts", "change", "marks", "rebuild", "sums"})
+        return found["step"]["mesh"]
+
+    def test_blocks_and_values_have_equal_bits_on_any_rank_count(self):
+        alone = self.mesh(1, *self.MOVING)
+        self.assertEqual(len(alone["blocks"]), 16)
+        self.assertGreater(len(set(map(tuple, alone["blocks"]))), 8)  # they refine and coarsen
+        for blocks in alone["blocks"]:
+            self.assertEqual(sum(n * 8 ** (3 - level) for level, n in enumerate(blocks)), 2**3 * 8**3)
+        for ranks in (2, 3, 5, 7):
+            mesh = self.mesh(ranks, *self.MOVING)
+            self.assertEqual({**mesh, "sums": None}, {**alone, "sums": None}, ranks)
+            for one, other in zip(mesh["sums"], alone["sums"]):
+                self.assertAlmostEqual(one, other, delta=1e-12)
+
+    def test_a_wave_on_equal_blocks_decays_as_the_stencil_says(self):
+        for ranks, roots, cells, steps in ((1, 3, 4, 10), (2, 1, 6, 5), (3, 3, 2, 15)):
+            mesh = self.mesh(ranks, "--roots", roots, "--levels", 0, "--cells", cells, "--variables", 1, "--steps", steps)
+            side = roots * cells
+            factor = (1 + 6 * math.cos(math.pi / side)) / 7
+            top = 0.5 * math.cos(math.pi / 2 / side) ** 3
+            self.assertAlmostEqual(mesh["change"], top * (1 - factor) * factor ** (steps - 1), delta=1e-13)
+            self.assertAlmostEqual(mesh["sums"][0], 1, delta=1e-13)
+
+    def test_ranks_without_blocks_and_spheres_that_cut_none_are_no_fault(self):
+        few = ("--roots", 1, "--levels", 1, "--cells", 2, "--radius", 2, "--steps", 5)
+        self.assertEqual(self.mesh(1, *few), self.mesh(3, *few))
+        self.assertEqual(self.mesh(3, *few)["blocks"], [[1, 0], [1, 0]])
+        within = self.mesh(2, "--roots", 3, "--levels", 2, "--cells", 2, "--radius", 0.001, "--speed", 1, "--steps", 40)  # far in one step
+        self.assertTrue(all(blocks[2] >= 8 for blocks in within["blocks"]), within["blocks"])
+        grown = ("--roots", 1, "--levels", 3, "--cells", 2, "--radius", 0.7, "--steps", 10)  # from fewer blocks than ranks
+        self.assertEqual(self.mesh(5, *grown)["checksum"], self.mesh(1, *grown)["checksum"])
+
+    def test_sizes_that_cannot_be_are_refused(self):
+        self.refused("--cells 7 is odd", "amr", 2, "--cells", 7)
+        self.refused("--steps 7 is no multiple of the 5 steps", "amr", 2, "--steps", 7)
+        self.refused("--roots 1024 and --levels 11 give 2097152 of the finest blocks", "amr", 2, "--roots", 1024, "--levels", 11)
+        self.refused("of 1 variables needs counts of 16106127360", "amr", 2, "--roots", 1024, "--cells", 2, "--variables", 1)
+        self.refused("a mesh of 134217728 blocks of 2^3 cells of 1 variables takes", "amr", 2, "--roots", 512, "--cells", 2, "--variables", 1)
+        self.refused("--radius and --speed cannot be nan", "amr", 2, "--radius", "nan")
+        self.refused("--levels", "amr", 2, "--levels", 17)
+
+
 class Matrix(Programs):
     def test_sums_are_right_and_exchanges_have_the_volume_of_faces(self):
         """The program checks every value of the sum."""

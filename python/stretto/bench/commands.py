@@ -1,4 +1,4 @@
-"""The commands `stretto bench ring|matrix|jacobi|cg` and their options."""
+"""The commands `stretto bench ring|matrix|jacobi|cg|amr` and their options."""
 
 import pathlib
 import sys
@@ -7,7 +7,7 @@ from typing import List, Optional
 import typer
 
 from stretto import units
-from stretto.bench import cg as cg_, jacobi as jacobi_, matrix as matrix_, ring as ring_, running
+from stretto.bench import amr as amr_, cg as cg_, jacobi as jacobi_, matrix as matrix_, ring as ring_, running
 from stretto.errors import Failure
 
 MPIRUN = typer.Option(None, "--mpirun", metavar="COMMAND", help="The launcher and its options. Without it: the launcher of stretto's MPI.")
@@ -163,6 +163,33 @@ stretto bench cg --ranks 2 --side 64 --compare 9""")
         result = cg_.measure(settings(mpirun, hosts, ranks, by, compare, profile, emulate), err, cg_.forms_of(form), side=side,
                              weak=is_weak(weak, strong), stencil=stencil, steps=steps, tolerance=tolerance)
         finish(cg_, result, plot, json_, out, earlier)
+
+    @bench.command("amr", epilog="""Examples:
+
+stretto bench amr --ranks 1,2,4 --plot amr.png
+
+stretto bench amr --ranks 4 --cells 4 --variables 1 --compare 9
+
+stretto bench amr --ranks 8 --roots 8 --levels 3 --radius 0.4 --json > amr.json""")
+    def amr(mpirun: Optional[str] = MPIRUN, hosts: Optional[str] = HOSTS, ranks: Optional[str] = RANKS, by: Optional[str] = MAP, emulate: Optional[str] = EMULATE,
+            roots: int = typer.Option(4, "--roots", min=1, max=1024, help="Blocks along each side of the cube at level 0."),
+            levels: int = typer.Option(2, "--levels", min=0, max=16, help="Levels of refinement; a block of one level has eight of the next."),
+            cells: int = typer.Option(8, "--cells", min=2, max=128, help="Along each side of a block, an even number."),
+            variables: int = typer.Option(4, "--variables", min=1, max=1000, help="Values of a cell."),
+            steps: int = typer.Option(200, "--steps", min=1, max=100000, help="A multiple of --every."),
+            every: int = typer.Option(5, "--every", min=1, max=100000, help="Steps from one refinement to the next."),
+            radius: float = typer.Option(0.25, "--radius", min=0.001, max=2, help="Of the sphere, in sides of the cube."),
+            speed: float = typer.Option(0.01, "--speed", min=0, max=1, help="Sides of the cube that the sphere moves in a step."),
+            compare: int = COMPARE, profile: Optional[str] = PROFILE, plot: Optional[List[str]] = PLOT, overlay: Optional[List[str]] = OVERLAY, json_: bool = JSON):
+        """An adaptive mesh of blocks, as miniAMR has it: those that a moving sphere's surface cuts are refined, others coarsened.
+
+        A step is a stencil, ghost cells of the neighbours, and an allreduce. A refinement agrees on the new blocks by allreduces, and balances them by
+        an alltoallv. The table has each phase, and the collectives' share. Blocks and values have the same bits on any number of ranks.
+        """
+        earlier = check(plot, overlay, "amr")
+        result = amr_.measure(settings(mpirun, hosts, ranks, by, compare, profile, emulate), err, roots=roots, levels=levels, cells=cells,
+                              variables=variables, steps=steps, every=every, radius=radius, speed=speed)
+        finish(amr_, result, plot, json_, out, earlier)
 
     @bench.command("matrix", epilog="""Examples:
 

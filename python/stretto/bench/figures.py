@@ -74,4 +74,12 @@ def matrix(result, overlay=()):
                     lambda row, seconds: 1e3 * seconds, "scatter, addition and gather, ms")
 
 
-DRAW = {"ring": ring, "jacobi": jacobi, "cg": cg, "matrix": matrix}
+def amr(result, overlay=()):
+    def totals(run):
+        return {**run, "rows": [row for row in run["rows"] if row["phase"] in ("step", "refinement", "collectives")]}
+
+    return by_ranks(totals(result), [(name, totals(run)) for name, run in overlay], "Adaptive mesh", lambda row: row["phase"],
+                    lambda row, seconds: 1e3 * seconds, "time of a step, ms")
+
+
+DRAW = {"ring": ring, "jacobi": jacobi, "cg": cg, "matrix": matrix, "amr": amr}

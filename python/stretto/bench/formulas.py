@@ -97,7 +97,7 @@ def penalty(processes, alone, together):
     return processes * alone / together
 
 
-# ---- conjugate gradients
+# ---- collectives
 
 
 def reduction_seconds(ranks, latency):
@@ -106,6 +106,14 @@ def reduction_seconds(ranks, latency):
         return 0.0
     steps = int(math.log2(ranks))
     return (steps + 2 * (ranks != 1 << steps)) * latency
+
+
+def alltoallv_seconds(ranks, calls, size, latency, bandwidth):
+    """`calls` of them, in which a rank sends `size` bytes in all, and receives as many."""
+    return calls * (ranks - 1) * latency + 2 * size / bandwidth
+
+
+# ---- conjugate gradients
 
 
 def cg_seconds(alone, ranks, size, neighbours, reductions, latency, bandwidth):

@@ -26,12 +26,12 @@ LAUNCHERS = ("mpirun", "mpiexec.hydra", "mpiexec")
 MPIS = {"openmpi": "Open MPI", "mpich": "MPICH"}  # the flavours whose programs can be told apart
 DIRECTORIES = {"stretto-doctor": "apps/doctor", "stretto-measure": "apps/measure", "stretto-measure-ucx": "apps/measure",
                "stretto-model": "apps/model",
-               **dict.fromkeys(("stretto-ring", "stretto-matrix", "stretto-jacobi", "stretto-cg"), "apps/programs"),
+               **dict.fromkeys(("stretto-ring", "stretto-matrix", "stretto-jacobi", "stretto-cg", "stretto-amr"), "apps/programs"),
                "libstretto.so": "src/api", "libstretto_arena.so": "src/node", "libstretto_mpi.so": "src/mpi",
                "libstretto_hdf5.so": "filters/hdf5"}
 ROOT = ("OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM")  # without which Open MPI's launcher refuses root
 SANDBOXES = ("/.dockerenv", "/run/.containerenv")  # files of a container
-OVER_MPI = ("stretto-measure", "stretto-ring", "stretto-matrix", "stretto-jacobi", "stretto-cg", "libstretto_mpi.so")  # which a build without an MPI has not
+OVER_MPI = ("stretto-measure", "stretto-ring", "stretto-matrix", "stretto-jacobi", "stretto-cg", "stretto-amr", "libstretto_mpi.so")  # which a build without an MPI has not
 
 
 # UCX's own 8 and 64 KiB keep four hosts of 1 Gb/s a tenth below the rate of the link. UCX reads them where it opens TCP; 1.13 (Debian's) takes

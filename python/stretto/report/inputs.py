@@ -6,13 +6,13 @@ import math
 from typing import Optional
 
 from stretto import files, model
-from stretto.bench import cg, jacobi, matrix, ring
+from stretto.bench import amr, cg, jacobi, matrix, ring
 from stretto.errors import Failure
 from stretto.machine import doctor
 
-PROGRAMS = {"ring": ring, "jacobi": jacobi, "cg": cg, "matrix": matrix}
+PROGRAMS = {"ring": ring, "jacobi": jacobi, "cg": cg, "matrix": matrix, "amr": amr}
 COMMANDS = {"run": "stretto run --report-to FILE", "doctor": "stretto doctor --json", "pingpong": "stretto bench pingpong --json",
-            "program": "stretto bench ring|jacobi|cg|matrix --json", "profile": "stretto tune --json"}
+            "program": "stretto bench ring|jacobi|cg|matrix|amr --json", "profile": "stretto tune --json"}
 QUESTIONS = 4  # collectives whose choice is drawn
 LEAST_COMPRESSED = 1.01  # ratio from which a call counts as compressed
 

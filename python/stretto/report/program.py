@@ -171,7 +171,7 @@ def measured(found):
     for number, result in enumerate(found.programs):
         name, machine = result["program"], result["machine"]
         drawn = page.drawn(figures.DRAW[name](result), f"{name}: measurement and model", f"program{number}")
-        keys = [key for key in ("ranks", "library", "variant", "form", "halo", "dimensions") if key in result["rows"][0]]
+        keys = [key for key in ("ranks", "library", "variant", "form", "halo", "dimensions", "phase") if key in result["rows"][0]]
         grid = ["grid"] if result["rows"][0].get("dims") else []
         table = page.table(None, [*keys, *grid, "time, with its interval", "model"],
                            [[*(row[key] for key in keys), *([" x ".join(map(str, row["dims"]))] if grid else []), with_interval(row),

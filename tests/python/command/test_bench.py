@@ -6,7 +6,7 @@ import json
 import pytest
 from rich.console import Console
 
-from stretto.bench import cg, figures, formulas, jacobi, matrix, ring, running
+from stretto.bench import amr, cg, figures, formulas, jacobi, matrix, ring, running
 from stretto.errors import Failure
 from stretto.pictures import plots
 
@@ -86,7 +86,7 @@ def result(program, module, rows):
     rows = [{**fixed, **row, "grid": "x".join(map(str, row.get("dims", [])))} for row in rows]
     module.complete(rows, LINK)
     return {"program": program, "machine": {"host": "made-up", "library": "An MPI"}, "link": {"profile": "p", "distance": "cache"}, "rows": rows,
-            "comparison": []}
+            "comparison": [], **(MESH if program == "amr" else {})}
 
 
 RESULTS = {
@@ -99,10 +99,14 @@ RESULTS = {
     "cg": (cg, [{"side": 64, "planes": 64 * p, "stencil": 5, "form": form, "plane_bytes": 512, "halo_time": 1e-5, "reduction_time": 1e-6, "ranks": p, "steps": 2,
                  "residuals": [2.0, 1.0, 0.5 + (p - 1) * (form == "blocking")], "error": 1e-4, "converged": True}
                 for p in (1, 2, 3) for form in ("blocking", "reproducible")]),
+    "amr": (amr, [{"phase": phase, "cells": 8, "variables": 4, "calls": calls, "bytes": 64 * calls, "blocks": 60, "largest_share": 60 / p, "ranks": p,
+                   "seconds": 1e-3 / calls if calls else 4e-3 / p} for p in (2, 3, 4)
+                  for phase, calls in (("step", 5), ("refinement", 1), ("collectives", 3), ("stencil", 0), ("ghosts", 2), ("marks", 1), ("balance", 0.2))]),
 }
+MESH = {"mesh": {"every": 5, "blocks": [[60 - n, 8 * n] for n in range(41)]}, "same_mesh": True}  # of the result of amr
 
 
-LABELS = {"ring": "<!-- blocking -->", "jacobi": "<!-- bounded 1e-06 -->", "matrix": "<!-- 1-D grid -->", "cg": "<!-- reproducible -->"}
+LABELS = {"ring": "<!-- blocking -->", "jacobi": "<!-- bounded 1e-06 -->", "matrix": "<!-- 1-D grid -->", "cg": "<!-- reproducible -->", "amr": "<!-- refinement -->"}
 
 
 @pytest.mark.parametrize("program", RESULTS)
@@ -149,6 +153,18 @@ def test_histories_are_the_same_where_all_bits_are():
     assert formulas.reduction_seconds(1, 1e-6) == 0
 
 
+def test_an_adaptive_mesh_is_modelled_by_its_fullest_rank_and_its_calls():
+    rows = {(row["ranks"], row["phase"]): row for row in result("amr", amr, RESULTS["amr"][1])["rows"]}
+    assert rows[4, "stencil"]["model"] == pytest.approx(rows[2, "stencil"]["seconds"] / 2)
+    copies = rows[2, "ghosts"]["seconds"] - formulas.halo_seconds(256, 2, 1e-6, 1e9)
+    assert rows[4, "ghosts"]["model"] == pytest.approx(copies / 2 + formulas.halo_seconds(256, 2, 1e-6, 1e9))
+    assert rows[3, "marks"]["model"] == pytest.approx(3 * (1e-6 + 64e-9))  # of three ranks, the third folds and unfolds
+    assert rows[3, "balance"]["model"] == pytest.approx(0.2 * 2 * 1e-6 + 2 * 12.8e-9)
+    for ranks in (2, 3, 4):
+        assert rows[ranks, "refinement"]["model"] == pytest.approx(rows[ranks, "marks"]["model"] + rows[ranks, "balance"]["model"])
+        assert rows[ranks, "step"]["share"] == 1
+
+
 def test_the_root_sends_two_blocks_per_rank_and_receives_one():
     assert formulas.matrix_seconds(4000, 4, 1e-6, 1e9) == pytest.approx(3 * (3e-6 + 3e-6))
     assert formulas.matrix_seconds(4000, 1, 1e-6, 1e9) == 0
@@ -161,6 +177,9 @@ def test_the_root_sends_two_blocks_per_rank_and_receives_one():
     (("jacobi", "--halo", "bounded"), "--halo bounded takes --bound"),
     (("cg", "--stencil", "7"), "--stencil 7 is none"),
     (("cg", "--form", "lazy"), "--form 'lazy' is none"),
+    (("amr", "--cells", "7"), "--cells 7 is odd"),
+    (("amr", "--steps", "7"), "--steps 7 is no multiple of the 5 steps"),
+    (("amr", "--levels", "-1"), "-1"),
     (("cg", "--weak", "--strong"), "--weak and --strong exclude each other"),
     (("matrix", "--weak", "--strong"), "--weak and --strong exclude each other"),
     (("ring", "--emulate", "4"), "--emulate '4' is no network"),
@@ -172,7 +191,7 @@ def test_what_cannot_be_is_refused_before_anything_starts(stretto, words, said):
     assert said in stretto.refused("bench", *words)
 
 
-@pytest.mark.parametrize("program", ["ring", "matrix", "jacobi", "cg"])
+@pytest.mark.parametrize("program", ["ring", "matrix", "jacobi", "cg", "amr"])
 def test_every_command_has_help_with_examples(stretto, program):
     assert f"stretto bench {program} --ranks" in stretto.succeeds("bench", program, "--help")
 

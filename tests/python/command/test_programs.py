@@ -161,7 +161,7 @@ def test_programs_measure_between_emulated_hosts(stretto):
 
 @pytest.mark.parametrize(("program", "arguments"), [
     ("ring", ("--bytes", 8000, "--repeats", 1)), ("matrix", ("--points", "6,5", "--repeats", 1)), ("jacobi", ("--side", 6, "--sweeps", 2, "--check", 1)),
-    ("cg", ("--side", 6, "--steps", 2, "--form", "blocking")),
+    ("cg", ("--side", 6, "--steps", 2, "--form", "blocking")), ("amr", ("--roots", 2, "--levels", 1, "--cells", 2, "--steps", 10)),
 ])
 def test_json_has_the_fields_of_its_page_and_no_others(stretto, program, arguments):
     page = (pathlib.Path(__file__).resolve().parents[3] / "docs" / "command.md").read_text(encoding="utf-8")
@@ -172,6 +172,7 @@ def test_json_has_the_fields_of_its_page_and_no_others(stretto, program, argumen
     found = json.loads(stretto.succeeds("bench", program, "--mpirun", launched(2), *arguments, "--compare", 1, "--profile", "built-in", "--json"))
     assert set(found) <= set(re.findall(r"^\| `(\w+)`", section, re.MULTILINE))
     assert all(set(one) == words for one in found["rows"]), words ^ set(found["rows"][0])
+    assert found.get("same_mesh", True)  # as without stretto
     keys = set(re.findall(r"`(\w+)`", row.split("|")[2])) | {"ranks", "alone", "stretto", "ratio", "ratio_low", "ratio_high", "turns"}
     assert set(found["comparison"][0]) == keys
 
