@@ -43,6 +43,7 @@ FEEDBACK = {name: case for name, case in CASES.items() if name.endswith(", feedb
 for name, (backend, how) in FEEDBACK.items():
     CASES[f"{name}, per parameter"] = (backend, {**how, "per_parameter": True})
     CASES[f"{name}, warmup 50"] = (backend, {**how, "warmup_steps": 50})
+    CASES[f"{name}, per parameter, warmup 50"] = (backend, {**how, "per_parameter": True, "warmup_steps": 50})
 for name in [name for name in CASES if name.startswith("stretto rms") and "warmup" not in name]:
     for coding in ("fixed", "dense"):
         CASES[f"{name}, {coding}"] = (CASES[name][0], {**CASES[name][1], "coding": coding})

@@ -20,6 +20,14 @@ struct Scale {
   double inverse = 1 / divisor;
 };
 
+// Division takes longer than all else, so means over a power of two of contributions do without.
+template <class T>
+Scale scale_of(const Grid<T>& grid, std::uint32_t divisor) noexcept {
+  if (divisor > 1 && divides_exactly<T>(grid.width, divisor))
+    return {grid.width / divisor, static_cast<float>(grid.width / divisor), 1};
+  return {grid.width, static_cast<float>(grid.w), static_cast<double>(divisor)};
+}
+
 template <bool kStream>
 STRETTO_INLINE void put(float* y, __m512 v) noexcept {
   if constexpr (kStream)
@@ -282,13 +290,13 @@ bool decompress(const std::uint8_t* p, std::size_t words, Type type, const Scale
 
 bool decompress_f32(const std::uint8_t* p, std::size_t words, const Grid<float>& grid, std::uint64_t code_bound,
                     std::uint32_t divisor, bool stream, float* y) noexcept {
-  const Scale s{grid.width, grid.w, static_cast<double>(divisor)};
+  const Scale s = scale_of(grid, divisor);
   return decompress(p, words, Type::f32, s, code_bound <= kSingleLimit, divisor, stream, y);
 }
 
 bool decompress_f64(const std::uint8_t* p, std::size_t words, const Grid<double>& grid, std::uint64_t,
                     std::uint32_t divisor, bool stream, double* y) noexcept {
-  const Scale s{grid.width, 0, static_cast<double>(divisor)};
+  const Scale s = scale_of(grid, divisor);
   return decompress(p, words, Type::f64, s, false, divisor, stream, y);
 }
 

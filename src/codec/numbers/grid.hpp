@@ -1,6 +1,9 @@
 // A stream's grid and thresholds (docs/format.md, section 5).
 #pragma once
 
+#include <bit>
+#include <cstdint>
+
 #include "codec/codec.hpp"
 
 namespace stretto::codec {
@@ -21,6 +24,12 @@ struct Grid {
   double safe_code = 0;    // float32: at most 8,191, so that second differences fit 16 bits
   double safe_code32 = 0;  // at most 2^21 - 1 for float32, 2^31 - 1 for float64
 };
+
+// True if width / n needs no rounding in T. A mean over n contributions then has the codes of their sum on the finer grid.
+template <class T>
+bool divides_exactly(double width, std::uint32_t n) noexcept {
+  return std::has_single_bit(n) && static_cast<double>(static_cast<T>(width / n)) == width / n;
+}
 
 double grid_width(Type t, double eps, double magnitude) noexcept;
 
