@@ -56,6 +56,7 @@ class Bench {
     y_.assign(static_cast<std::size_t>(n), 0.0F);
     all.push_back({"MPI", theirs(collective, n)});
     all.push_back({"unchecked", ours(collective, &unchecked_)});
+    all.push_back({"checked", ours(collective, nullptr)});
     if (serves(collective)) {
       all.push_back({"node, unchecked", ours(collective, &in_memory_)});
       all.push_back({"node", ours(collective, &checked_in_memory_)});
