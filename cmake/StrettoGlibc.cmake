@@ -1,0 +1,31 @@
+# STRETTO_GLIBC=2.28: what is built here loads with glibc 2.28 and GCC 8's libstdc++, and needs no shared library of fmt or hwloc: for wheels. The
+# objects are compiled as ever, and linked against stubs (glibc/stubs.py).
+set(STRETTO_GLIBC "" CACHE STRING "The oldest glibc to load with: empty (this system's) or 2.28")
+set_property(CACHE STRETTO_GLIBC PROPERTY STRINGS "" 2.28)
+if(NOT STRETTO_GLIBC)
+  return()
+elseif(NOT STRETTO_GLIBC STREQUAL "2.28" OR STRETTO_SANITIZE)
+  message(FATAL_ERROR "STRETTO_GLIBC is '${STRETTO_GLIBC}'; it takes 2.28 or nothing, and under a sanitizer nothing")
+endif()
+find_package(Python3 REQUIRED COMPONENTS Interpreter)
+
+# The directory's name follows its sources, so that a change of these links everything again.
+file(GLOB _sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/cmake/glibc/*)
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${_sources})
+set(_sums "")
+foreach(source IN LISTS _sources)
+  file(SHA256 ${source} _sum)
+  string(APPEND _sums ${_sum})
+endforeach()
+string(SHA256 _sum "${_sums}")
+string(SUBSTRING ${_sum} 0 8 _sum)
+set(STRETTO_GLIBC_STUBS ${PROJECT_BINARY_DIR}/glibc/${_sum})
+
+set(_flags "")
+if(CMAKE_SYSROOT)
+  set(_flags --sysroot=${CMAKE_SYSROOT})
+endif()
+execute_process(COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/cmake/glibc/stubs.py ${STRETTO_GLIBC_STUBS} ${CMAKE_C_COMPILER} ${CMAKE_CXX_COMPILER} ${_flags}
+  COMMAND_ERROR_IS_FATAL ANY)
+add_link_options(-L${STRETTO_GLIBC_STUBS} LINKER:--wrap=__libc_start_main LINKER:--exclude-libs,libstdc++.a:libstretto_glibc.a:libhwloc.a
+  LINKER:--as-needed LINKER:--allow-shlib-undefined)

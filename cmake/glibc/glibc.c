@@ -1,0 +1,47 @@
+/* Functions that glibc 2.28 has not, for what is linked against the stubs of stubs.py. */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+/* Since 2.32 tells that a process has one thread only, so that counters need no atomic instruction. */
+char __libc_single_threaded = 0;
+
+/* Since 2.33; inline before. */
+int stat(const char* restrict path, struct stat* restrict result) {
+  return (int)syscall(SYS_newfstatat, AT_FDCWD, path, result, 0);
+}
+int lstat(const char* restrict path, struct stat* restrict result) {
+  return (int)syscall(SYS_newfstatat, AT_FDCWD, path, result, AT_SYMLINK_NOFOLLOW);
+}
+int fstat(int file, struct stat* result) { return (int)syscall(SYS_fstat, file, result); }
+int fstatat(int directory, const char* restrict path, struct stat* restrict result, int flags) {
+  return (int)syscall(SYS_newfstatat, directory, path, result, flags);
+}
+
+/* Since 2.30. An older glibc waits by the condition's own clock, the real time: where that was set forward, it woke early. */
+static int (*clockwait_here)(pthread_cond_t*, pthread_mutex_t*, clockid_t, const struct timespec*);
+static void find_clockwait(void) { *(void**)&clockwait_here = dlsym(RTLD_DEFAULT, "pthread_cond_clockwait"); }
+
+int pthread_cond_clockwait(pthread_cond_t* condition, pthread_mutex_t* mutex, clockid_t clock,
+                           const struct timespec* until) {
+  static pthread_once_t found = PTHREAD_ONCE_INIT;
+  pthread_once(&found, find_clockwait);
+  if (clockwait_here) return clockwait_here(condition, mutex, clock, until);
+  struct timespec now, real;
+  clock_gettime(clock, &now);
+  clock_gettime(CLOCK_REALTIME, &real);
+  real.tv_sec += until->tv_sec - now.tv_sec;
+  real.tv_nsec += until->tv_nsec - now.tv_nsec;
+  if (real.tv_nsec < 0) --real.tv_sec, real.tv_nsec += 1000000000;
+  if (real.tv_nsec >= 1000000000) ++real.tv_sec, real.tv_nsec -= 1000000000;
+  const int status = pthread_cond_timedwait(condition, mutex, &real);
+  if (status != ETIMEDOUT) return status;
+  clock_gettime(clock, &now);
+  return now.tv_sec > until->tv_sec || (now.tv_sec == until->tv_sec && now.tv_nsec >= until->tv_nsec) ? ETIMEDOUT : 0;
+}
