@@ -20,7 +20,6 @@ stretto_comm_s::stretto_comm_s(stretto::api::Carriers&& c, std::shared_ptr<stret
   backends.schedules = stretto::backend::make_schedules_backend(data, selector.choices().groups());
   backends.no_node = std::move(no_node);
   agreement.drive_beside(others);
-  agreement.answer_words(words);
   data.drive_beside(others);
   if (codec_threads) data.share_codec(&codec_threads->parallel());
   if (stretto::device::may_be_addressed()) prepared.ask_for_devices();

@@ -14,7 +14,6 @@
 #include "api/device/link.hpp"
 #include "api/operation/prepared.hpp"
 #include "backend/backend.hpp"
-#include "backend/hosts/words.hpp"
 #include "backend/schedule_cache.hpp"
 #include "backend/transport.hpp"
 #include "base/exclusive.hpp"
@@ -111,7 +110,6 @@ struct stretto_comm_s {
   stretto::backend::Backends backends;
   std::shared_ptr<stretto::codec::ThreadPool> codec_threads;  // null: the codec has the caller's thread alone
   stretto::engine::Engine agreement, data;
-  stretto::backend::Words words{agreement, backends};  // where ranks share no host's memory
   stretto::backend::ScheduleCache exchanges;
   stretto::select::Selector selector;
   // One cache line: the data that a prepared call reads.

@@ -129,8 +129,6 @@ class NodeBackend : public Backend {
   virtual bool look_again() noexcept = 0;
 };
 
-struct Hosts;
-
 // Memory that the ranks of each host share, and schedules between the hosts.
 class NodesBackend : public Backend {
  public:
@@ -139,15 +137,6 @@ class NodesBackend : public Backend {
 
   // Exact values of `call` are few enough to move without the engine's runs, so that it can be prepared.
   virtual bool runs_at_once(const Call& call) const noexcept = 0;
-
-  // Null: there is no memory, or none yet. Equal on all ranks at the same place among their calls.
-  virtual Hosts* hosts() noexcept = 0;
-
-  // As NodeBackend::started().
-  virtual void started() noexcept = 0;
-
-  // All ranks know that blocking and nonblocking forms met: the memory serves no more calls.
-  virtual void end() = 0;
 
   virtual void give_up(Status status) noexcept = 0;
 

@@ -232,11 +232,6 @@ Status verdict(const Signature& merged, const Signature& own, const char* messag
   }
 }
 
-bool are_mixed_forms(const Signature& merged) noexcept {
-  const Span& s = merged.span[static_cast<std::size_t>(Field::collective)];
-  return ((s.lo ^ s.hi) & nonblocking_form) != 0;
-}
-
 bool is_alike_but_for_the_way(const Signature& merged) noexcept {
   const auto failed = static_cast<Status>(merged.status);
   const auto bounds = merged.span.begin() + static_cast<std::ptrdiff_t>(Field::bound_kind);

@@ -88,9 +88,6 @@ void merge(const Signature& from, Signature& into) noexcept;
 // each. Sets this thread's message, uncut if the failure is its own (by `own`).
 Status verdict(const Signature& merged, const Signature& own, const char* message) noexcept;
 
-// Some ranks called a blocking form, others a nonblocking one.
-bool are_mixed_forms(const Signature& merged) noexcept;
-
 // Valid calls differ at most in bounds, schedules and payloads, so that they could run exactly.
 bool is_alike_but_for_the_way(const Signature& merged) noexcept;
 

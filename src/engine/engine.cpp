@@ -84,8 +84,6 @@ struct Engine::Impl {
   std::uint64_t moves = 0;
   Lanes lanes;
   Driven* others = nullptr;
-  AnswersWords* answers = nullptr;
-  bool is_answering = false;
   const codec::Parallel* parallel = nullptr;
 
   // Runs from this one on neither start nor go on. Preallocated: memory may be lacking.
@@ -120,7 +118,6 @@ struct Engine::Impl {
   void listen() noexcept;
   void listen_for_cause() noexcept;
   void compare_calls() noexcept;
-  void look_for_words() noexcept;
   bool may_go(const Run& run) const noexcept;
   bool turn_all(Lanes taken, bool fetched = false) noexcept;
   std::size_t fetch(double seconds) noexcept;
@@ -239,23 +236,6 @@ void Engine::Impl::compare_calls() noexcept {
   }
 }
 
-// Only the oldest run: the outcome of an earlier one may change who answers.
-void Engine::Impl::look_for_words() noexcept {
-  if (answers == nullptr || is_answering) return;
-  std::uint64_t oldest = none_ends;
-  for (const auto& run : runs)
-    if (run->active()) oldest = std::min(oldest, run->sequence());
-  if (oldest >= end) return;
-  for (const std::int32_t peer : answers->senders()) {
-    carrier::Arrival arrival;
-    if (!carrier.peek(peer, &arrival) || arrival.tag != tags.word(oldest)) continue;
-    is_answering = true;
-    answers->answer(oldest);
-    is_answering = false;
-    return;
-  }
-}
-
 // Concurrent runs need different tags.
 bool Engine::Impl::may_go(const Run& run) const noexcept {
   return std::none_of(runs.begin(), runs.end(), [&](const auto& other) {
@@ -348,7 +328,6 @@ void Engine::Impl::look_at_limits() noexcept {
   if (std::chrono::duration<double>(now - listened).count() >= look_every) {
     listen();
     compare_calls();
-    look_for_words();
   }
   for (auto& run : runs) {
     if (open(*run) && run->stranded()) tell(run->sequence(), run->status(), run->text());
@@ -442,10 +421,6 @@ Engine::Engine(carrier::Carrier& carrier) : impl_(std::make_unique<Impl>(carrier
 Engine::~Engine() = default;
 
 carrier::Carrier& Engine::carrier() noexcept { return impl_->carrier; }
-
-void Engine::answer_words(AnswersWords& answers) noexcept { impl_->answers = &answers; }
-
-std::uint64_t Engine::upcoming() const noexcept { return impl_->sequence; }
 
 void Engine::drive_beside(Driven& others) noexcept { impl_->others = &others; }
 

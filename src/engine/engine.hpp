@@ -116,20 +116,6 @@ struct ShortRun {
   std::uint64_t number = 0;     // of pass()
   std::uint64_t signature = 0;  // of the arguments, equal on all ranks
   double timeout = 60;          // seconds of a round; <= 0: no limit
-  // Messages are those of ranks that may call differently: a received one may be shorter than its ShortMessage, and only
-  // `number` tells which belong together. Another run of this number may follow, if none of its ranks receives
-  // Tags::word_number messages between two ranks.
-  bool words = false;
-};
-
-// Takes this rank's part in the words of a run that it has begun as a full exchange.
-class AnswersWords {
- public:
-  virtual ~AnswersWords() = default;
-  // Ranks that may send a word.
-  virtual std::span<const std::int32_t> senders() const noexcept = 0;
-  // One of them sent a word of run `number`. May call Engine::exchange().
-  virtual void answer(std::uint64_t number) noexcept = 0;
 };
 
 // At most one in each direction between two ranks in a run. `data` is read if it `sends`.
@@ -205,12 +191,6 @@ class Engine {
   // a timeout, other ranks are told. The carrier may then access the memory of the messages as long as it lives.
   static constexpr std::size_t most_short_messages = 16;
   Status exchange(const ShortRun& run, std::span<const ShortMessage> messages) noexcept;
-
-  // While this rank waits in a run, `answers` is told of words of that run from other ranks. Borrowed.
-  void answer_words(AnswersWords& answers) noexcept;
-
-  // The number that the next run or pass() takes.
-  std::uint64_t upcoming() const noexcept;
 
   // No further run starts, as far as this rank knows.
   bool broken() const noexcept;

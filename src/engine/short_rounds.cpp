@@ -8,13 +8,11 @@ namespace stretto::engine {
 
 // Rounds have different peers, so the run's number and signature are enough.
 std::uint64_t ShortRounds::tag_of(const ShortRun& run, const ShortMessage& message) const noexcept {
-  if (run.words) return tags_.word(run.number);
   return tags_.tag(run.number, 0, mix(mix(run.signature, run.number), message.bytes));
 }
 
 Status ShortRounds::begin(const ShortRun& run, std::span<const ShortMessage> messages) noexcept {
   used_ = open_ = 0;
-  words_ = run.words;
   status_ = Status::ok;
   if (messages.size() > transfers_.size())
     return fail(Status::internal, "{} messages in a round of {}", messages.size(), transfers_.size());
@@ -38,8 +36,7 @@ void ShortRounds::complete(std::uint32_t index, const carrier::Completion& done)
   if (status_ != Status::ok) return;
   const ShortMessage& m = transfers_[index].message;
   status_ = done.status;
-  const bool fits = words_ ? done.bytes <= m.bytes : done.bytes == m.bytes;
-  if (done.status == Status::ok && !m.sends && !fits)  // signatures of few bits may be equal by chance
+  if (done.status == Status::ok && !m.sends && done.bytes != m.bytes)  // signatures of few bits may be equal by chance
     status_ = fail(Status::incompatible, "rank {} calls differently: it sent {} bytes where this rank expects {}",
                    m.peer, done.bytes, m.bytes);
   if (status_ == Status::ok) return;
@@ -52,7 +49,6 @@ Status ShortRounds::status() const noexcept {
 
 // The first message without a receive that has the run's number: a rank that calls alike sends none that is not expected.
 Status ShortRounds::compare(const ShortRun& run) noexcept {
-  if (run.words) return Status::ok;
   for (std::size_t i = 0; i < used_; ++i) {
     const Transfer& t = transfers_[i];
     carrier::Arrival arrival;
@@ -79,8 +75,8 @@ Status ShortRounds::overdue(const ShortRun& run) const noexcept {
              .out;
     if (at >= text.data() + text.size() - 1) break;
   }
-  return fail(Status::timeout, "{}{}, rank {}: nothing came for {:.3g} s; missing is{}", run.what,
-              run.words ? "" : " of several hosts", carrier_.rank(), run.timeout, text.data());
+  return fail(Status::timeout, "{} of several hosts, rank {}: nothing came for {:.3g} s; missing is{}", run.what,
+              carrier_.rank(), run.timeout, text.data());
 }
 
 void ShortRounds::withdraw() noexcept {

@@ -51,7 +51,6 @@ class ShortRounds {
   const Tags& tags_;
   std::array<Transfer, Engine::most_short_messages> transfers_{};
   std::size_t used_ = 0, open_ = 0;
-  bool words_ = false;
   Status status_ = Status::ok;
   std::array<char, 256> text_{};
 };

@@ -49,10 +49,6 @@ class Tags {
     return told << rest | signature >> (64 - signature_bits) << number_bits | number;
   }
 
-  // Of a word (ShortRun::words): no other message between two ranks has this number of a run.
-  static constexpr std::uint32_t word_number = signed_messages - 1;
-  std::uint64_t word(std::uint64_t run) const noexcept { return tag(run, word_number, mix(word_number, run)); }
-
   bool may_be_of(std::uint64_t run, std::uint64_t tag) const noexcept {
     return (tag >> (bits_ - 1 - run_bits_) & (runs() - 1)) == (run & (runs() - 1));
   }

@@ -17,19 +17,7 @@ void merge_words(const void* left, void* right, std::size_t count, void*) {
   std::memcpy(right, &into, sizeof into);
 }
 
-void merge_one(const void* left, void* right) { merge_words(left, right, signature_words, nullptr); }
-
 }  // namespace
-
-backend::Load merging(const Signature& own, Signature* merged) noexcept {
-  backend::Load load;
-  load.way = backend::Load::Way::merge;
-  load.bytes = sizeof own;
-  load.in = &own;
-  load.out = merged;
-  load.merge = merge_one;
-  return load;
-}
 
 Status exchange_words(stretto_comm_s& comm, engine::Engine& engine, const void* in, void* out, std::size_t words,
                       payload::Spec spec, double timeout, engine::Request* request) {

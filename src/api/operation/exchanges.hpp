@@ -16,9 +16,6 @@ namespace stretto::api {
 Status exchange_words(stretto_comm_s& comm, engine::Engine& engine, const void* in, void* out, std::size_t words,
                       payload::Spec spec, double timeout, engine::Request* request);
 
-// What travels with the ranks' words: *merged = all ranks' signatures, of which this rank's is `own`. Both are borrowed.
-backend::Load merging(const Signature& own, Signature* merged) noexcept;
-
 struct Exchanges {
   Signature own, merged;
   bool is_signed = false;

@@ -55,7 +55,6 @@ void Operation::start(Call&& call, select::Decision&& decision, Status own, bool
       call_.nonblocking && decision_.made && comm_.is_driven && cores.on())
     decision_.choice.split = comm_.selector.split(call_, decision_.choice, cores.of_host());
   if (call_.nonblocking && comm_.backends.node) comm_.backends.node->started();
-  if (call_.nonblocking && comm_.backends.nodes) comm_.backends.nodes->started();
   if (meets) {
     meet();
   } else if (!exchanges) {
@@ -97,44 +96,9 @@ void Operation::meet() noexcept {
 
 // If all words are equal and nothing more is needed, the ranks have agreed; else they exchange signatures.
 void Operation::leave_comparing() noexcept {
-  if (!comm_.backends.node) {
-    leave_comparing_by_messages();
-    return;
-  }
   bool same = false;
   const Status s = comm_.backends.node->agree(exchanges_.word(decision_.needs), call_.settings.options.timeout, &same);
   compared(s, same);
-}
-
-// Short values, or what the ranks must know of the data, travel with the words.
-void Operation::leave_comparing_by_messages() noexcept {
-  const bool carried = travels_with_words(comm_, call_, decision_);
-  const bool fine = exchanges_.own.status == 0 && decision_.needs.check;
-  backend::Load load;
-  Signature all;
-  if (carried)
-    load = backend::load_of(shape_of(call_), call_.send, call_.recv);
-  else if (fine && decision_.needs.values())
-    load = merging(exchanges_.own, &all);
-  bool same = false;
-  const Status s =
-      comm_.words.agree(name(call_.collective), word_of(fine ? digest(exchanges_.own) : 0, decision_.needs, carried),
-                        load, call_.settings.options.timeout, &same, carried ? &ran_ : nullptr);
-  if (s != Status::ok) {
-    lose(s);
-  } else if (!same) {
-    state_ = State::signing;
-  } else if (carried) {
-    moved_ = true;
-    decision_ = carried_decision(comm_, shape_of(call_), std::move(decision_), &ran_);
-    finish(Status::ok);
-  } else {
-    if (load.bytes > 0)
-      exchanges_.merged = all;
-    else
-      exchanges_.take_equal_words(comm_.size);
-    leave_agreeing(Status::ok);
-  }
 }
 
 // Like leave_comparing(), beside started calls; the data may have moved with the agreement.
@@ -166,13 +130,6 @@ void Operation::compared(Status s, bool same) noexcept {
   }
 }
 
-// Ranks that block in the memory of hosts may have been left alone there. All ranks see the same forms.
-void Operation::end_mixed_memory() {
-  if (!comm_.backends.nodes || !are_mixed_forms(exchanges_.merged)) return;
-  comm_.backends.nodes->end();
-  comm_.prepared.forget();
-}
-
 void Operation::leave_agreeing(Status s) noexcept {
   if (s != Status::ok) {
     lose(s);
@@ -184,7 +141,6 @@ void Operation::leave_agreeing(Status s) noexcept {
     call_.largest = exchanges_.merged.largest;
     s = pairs_agree(exchanges_.merged, call_.send_counts, call_.counts, comm_.rank);
   }
-  if (s != Status::ok) end_mixed_memory();
   if (s != Status::ok && is_alike_but_for_the_way(exchanges_.merged) && goes_exact(s)) {
     state_ = State::agreed;
   } else if (s != Status::ok) {

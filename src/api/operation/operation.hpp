@@ -80,8 +80,6 @@ class Operation {
 
   // A function that is not noexcept throws std::bad_alloc, which advance() and wait_alone() catch.
   void leave_comparing() noexcept;
-  void leave_comparing_by_messages() noexcept;
-  void end_mixed_memory();
   void leave_meeting(Status s) noexcept;
   void leave_agreeing(Status s) noexcept;
   void leave_agreed();

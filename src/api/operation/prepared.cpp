@@ -10,10 +10,7 @@
 #include "api/operation/operation.hpp"
 #include "api/report.hpp"
 #include "api/rounding.hpp"
-#include "backend/hosts/hosts_short.hpp"
 #include "call/agreement.hpp"
-#include "call/schedule_names.hpp"
-#include "engine/tags.hpp"
 #include "select/signature.hpp"
 
 namespace stretto::api {
@@ -50,28 +47,6 @@ struct AtOnce {
   select::Provider provider;
   select::Rationale why;
   std::uint64_t digest;
-  bool carried;                 // by the words
-  const engine::Report* ran{};  // null: of a prepared call, whose backend counts nothing
-};
-
-select::Decision decision_of(const stretto_comm_s& comm, const AtOnce& c) noexcept {
-  select::Decision d;
-  d.choice.provider = c.provider;
-  d.choice.why = c.why;
-  // Short calls through the memory of hosts count what they send.
-  if (c.provider == Provider::node && !comm.backends.node && (c.carried || c.ran != nullptr))
-    d.choice.piece = schedule::longest_short_call;
-  if (reduces(c.shape.collective)) d.inputs = d.contributions = static_cast<std::uint64_t>(comm.size);
-  d.bound.rounding = unseen_additions(c.shape, d.inputs);
-  return d;
-}
-
-// The values of a call that only the ranks' words, and these values, pass.
-class Carried final : public backend::PreparedCall {
- public:
-  Status run(const void*, void*, double) noexcept override {
-    return fail(Status::internal, "values that travel with words were to travel alone");
-  }
 };
 
 // False: the ranks' words differ, and nothing ran; true: it ran, or the comparison failed.
@@ -81,30 +56,24 @@ class Carried final : public backend::PreparedCall {
   const Clock::time_point begun = o.report ? Clock::now() : Clock::time_point{};
   bool same = true;
   backend::NodeBackend* const node = comm.backends.node.get();
-  engine::Report sent;
-  Status s = Status::ok;
-  if (c.digest != 0 && node != nullptr) {
-    s = node->agree(c.digest, o.timeout, &same);
-    if (s == Status::incompatible && !node->differed()) return false;  // other forms
-  } else if (c.digest != 0) {
-    const backend::Load load = c.carried ? backend::load_of(c.shape, send, recv) : backend::Load{};
-    s = comm.words.agree(schedule::name(c.shape.collective), word_of(c.digest, {}, c.carried), load, o.timeout, &same,
-                         c.carried ? &sent : nullptr);
-  }
-  if (s == Status::ok && !same) return false;  // the exchange tells what differs
-  const double agree_seconds = o.report && c.digest != 0 && !c.carried ? seconds_since(begun) : 0;
+  Status s = c.digest != 0 ? node->agree(c.digest, o.timeout, &same) : Status::ok;
+  const bool other_forms = s == Status::incompatible && !node->differed();
+  if (other_forms || (s == Status::ok && !same)) return false;  // the exchange tells what differs
+  const double agree_seconds = o.report && c.digest != 0 ? seconds_since(begun) : 0;
   const bool moves = c.digest == 0 || c.shape.collective != Collective::barrier || o.schedule != nullptr;
-  if (s == Status::ok && moves && !c.carried) s = call.run(send, recv, o.timeout);
+  if (s == Status::ok && moves) s = call.run(send, recv, o.timeout);
   if (s != Status::ok) comm.give_up(s, message());  // the state of the other ranks is uncertain
   if (s == Status::ok && o.report) {
-    const select::Decision own = decision_of(comm, c);
-    const select::Decision d = c.carried ? carried_decision(comm, c.shape, own, &sent) : own;
+    select::Decision d;
+    d.choice.provider = c.provider;
+    d.choice.why = c.why;
+    if (reduces(c.shape.collective)) d.inputs = d.contributions = static_cast<std::uint64_t>(comm.size);
+    d.bound.rounding = unseen_additions(c.shape, d.inputs);
     report({.comm = comm,
             .shape = c.shape,
             .options = o,
             .decision = d,
             .moved = moves,
-            .ran = c.carried ? &sent : c.ran,
             .result = recv,
             .agree_seconds = agree_seconds,
             .seconds = seconds_since(begun)});
@@ -120,22 +89,20 @@ bool run_at_once(stretto_comm_s& comm, const Call& call, const select::Decision&
   class FirstRun final : public backend::PreparedCall {
    public:
     FirstRun(backend::Backend& b, const Call& c, const select::Decision& d) noexcept : b_(b), c_(c), d_(d) {}
-    Status run(const void*, void*, double) noexcept override { return b_.run(c_, d_, &ran); }
-
-    engine::Report ran;
+    Status run(const void*, void*, double) noexcept override {
+      engine::Report ran;
+      return b_.run(c_, d_, &ran);
+    }
 
    private:
     backend::Backend& b_;
     const Call& c_;
     const select::Decision& d_;
   };
-  const bool carried = travels_with_words(comm, call, d);
-  const bool at_once = carried                    ? true
-                       : d.choice.through_nodes() ? comm.backends.nodes->runs_at_once(call)
-                                                  : d.choice.provider != Provider::schedules;
+  const bool at_once =
+      d.choice.through_nodes() ? comm.backends.nodes->runs_at_once(call) : d.choice.provider != Provider::schedules;
   const bool decided = d.made && !d.recalled && at_once && !d.streams();
   if (!decided || !comm.is_free() || (d.needs.check && !compares_words(call, comm))) return false;
-  if (d.needs.check && d.needs.values() && !comm.backends.node) return false;
   const std::uint64_t digest =
       d.needs.check ? call::digest(select::signature_of(call, d.needs, Status::ok, comm.rank, comm.size)) : 0;
   const Shape shape = shape_of(call);
@@ -143,11 +110,10 @@ bool run_at_once(stretto_comm_s& comm, const Call& call, const select::Decision&
   o.schedule = call.settings.schedule.empty() ? nullptr : call.settings.schedule.c_str();
   PreparedName own;
   if (!as && key_of(shape, buffers_kind(call.send, call.recv), o, &own.key)) as = &own;
-  if (as) comm.prepared.keep(comm, *as, call, d, digest, carried);
+  if (as) comm.prepared.keep(comm, *as, call, d, digest);
   FirstRun run(comm.backends.of(d.choice.provider), call, d);
-  *compared = !compare_and_run(
-      comm, {shape, o, d.choice.provider, d.choice.why, digest, carried, d.choice.through_nodes() ? &run.ran : nullptr},
-      run, call.send, call.recv, ended);
+  *compared =
+      !compare_and_run(comm, {shape, o, d.choice.provider, d.choice.why, digest}, run, call.send, call.recv, ended);
   return !*compared;
 }
 
@@ -167,8 +133,8 @@ bool run_at_once(stretto_comm_s& comm, const Call& call, const select::Decision&
   if (o.bound_kind != STRETTO_BOUND_NONE && line->ratios != comm.selector.ratios().changes()) return false;
   if (o.report && line->why.lacks_prediction()) return false;
   if (line->digest != 0 || o.report) [[unlikely]] {
-    *compared = !compare_and_run(comm, {shape, o, line->provider, line->why, line->digest, line->carried}, *line->call,
-                                 send, recv, ended);
+    *compared =
+        !compare_and_run(comm, {shape, o, line->provider, line->why, line->digest}, *line->call, send, recv, ended);
     return !*compared;
   }
   *ended = line->run(comm, send, recv, o.timeout);
@@ -176,15 +142,11 @@ bool run_at_once(stretto_comm_s& comm, const Call& call, const select::Decision&
 }
 
 void PreparedCalls::keep(const stretto_comm_s& comm, const PreparedName& as, const Call& call,
-                         const select::Decision& d, std::uint64_t digest, bool carried) noexcept {
+                         const select::Decision& d, std::uint64_t digest) noexcept {
   if (!call.counts.empty() || !call.inputs.empty() || (reduces(call.collective) && call.op == STRETTO_USER)) return;
   if (!lines_) lines_.reset(new (std::nothrow) std::array<Line, lines>);
   if (!lines_) return;
-  std::unique_ptr<backend::PreparedCall> prepared;
-  if (carried)
-    prepared.reset(new (std::nothrow) Carried);
-  else
-    prepared = comm.backends.of(d.choice.provider).prepare(shape_of(call));
+  std::unique_ptr<backend::PreparedCall> prepared = comm.backends.of(d.choice.provider).prepare(shape_of(call));
   if (!prepared) return;
   const std::size_t at = as.key.hash();
   Line& first = (*lines_)[at];
@@ -194,42 +156,13 @@ void PreparedCalls::keep(const stretto_comm_s& comm, const PreparedName& as, con
            .extent = as.extent,
            .buffers = buffers_kind(call.send, call.recv),
            .provider = d.choice.provider,
-           .carried = carried,
            .digest = digest,
            .ratios = comm.selector.ratios().changes(),
            .why = d.choice.why};
 }
 
 bool compares_words(const Call& call, const stretto_comm_s& comm) noexcept {
-  return call.settings.options.check && comm.size > 1 && !call.nonblocking;
-}
-
-bool travels_with_words(const stretto_comm_s& comm, const Call& call, const select::Decision& d) noexcept {
-  const stretto_options& o = call.settings.options;
-  const std::string& schedule = call.settings.schedule;
-  const bool free = schedule.empty() || (d.choice.through_nodes() && schedule == node_name);
-  if (!compares_words(call, comm) || comm.backends.node || call.device || call.stream || !free || o.reproducible ||
-      !d.made || d.recalled || d.trial || d.streams() || d.needs.values() || call.collective == Collective::barrier)
-    return false;
-  // The first call through the memory of hosts makes it.
-  return backend::is_short(shape_of(call)) && (!d.choice.through_nodes() || comm.backends.nodes->hosts() != nullptr);
-}
-
-std::uint64_t word_of(std::uint64_t digest, const select::Needs& needs, bool carried) noexcept {
-  const auto bit = [](bool b, int at) { return std::uint64_t{b} << at; };
-  const std::uint64_t also = bit(needs.counts, 0) | bit(needs.range, 1) | bit(needs.sample, 2) | bit(carried, 3);
-  return digest == 0 ? 0 : engine::mix(digest, also) | 1;
-}
-
-select::Decision carried_decision(const stretto_comm_s& comm, const Shape& shape, select::Decision d,
-                                  engine::Report* ran) noexcept {
-  if (reduces(shape.collective)) d.inputs = d.contributions = static_cast<std::uint64_t>(comm.size);
-  d.bound.rounding = unseen_additions(shape, d.inputs);
-  if (d.choice.provider == Provider::node) return d;
-  d.choice.provider = Provider::schedules;
-  d.choice.why = {select::Reason::agreement, 0, d.choice.why.mpi};
-  std::strncpy(ran->algorithm.data(), "recursive_doubling", ran->algorithm.size() - 1);
-  return d;
+  return call.settings.options.check && comm.size > 1 && comm.backends.node && !call.nonblocking;
 }
 
 Status run_anew(stretto_comm_s* comm, const stretto_options* options, const stretto_call& record,

@@ -59,7 +59,6 @@ class PreparedCalls {
     std::uint16_t extent = 0;
     std::uint8_t buffers = 0;  // buffers_kind()
     select::Provider provider{};
-    bool carried = false;      // its values travel with the word
     std::uint64_t digest = 0;  // the word that the ranks compare first; 0: none
     std::uint64_t ratios = 0;
     select::Rationale why;
@@ -87,7 +86,7 @@ class PreparedCalls {
 
   // `call` is valid, and runs as decided while the ratio known for its data stays equal. Kept if there is memory.
   void keep(const stretto_comm_s& comm, const PreparedName& as, const call::Call& call,
-            const select::Decision& decision, std::uint64_t digest, bool carried) noexcept;
+            const select::Decision& decision, std::uint64_t digest) noexcept;
 
   // When a backend ends, or what decides a program's calls changes.
   void forget() noexcept { lines_.reset(); }
@@ -103,18 +102,8 @@ class PreparedCalls {
   bool asks_for_devices_ = false;
 };
 
-// Every blocking call with check = 1 first compares a word of each rank, in a host's memory or by messages.
+// Every blocking call with check = 1 whose ranks share a host's memory first compares a word of each.
 bool compares_words(const call::Call& call, const stretto_comm_s& comm) noexcept;
-
-// Short exact values travel with the words of messages. Equal on all ranks that call alike.
-bool travels_with_words(const stretto_comm_s& comm, const call::Call& call, const select::Decision& decision) noexcept;
-
-// What messages compare: the digest of a call's arguments, and what they know of its data. 0 stays 0.
-std::uint64_t word_of(std::uint64_t digest, const select::Needs& needs, bool carried) noexcept;
-
-// For the report of a call whose values travelled so.
-select::Decision carried_decision(const stretto_comm_s& comm, const call::Shape& shape, select::Decision decision,
-                                  engine::Report* ran) noexcept;
 
 // Runs a blocking call that no prepared call is equal to, and keeps it under the name `as`, or, where that is null,
 // by its arguments. `compared`: the ranks have compared words already. A call in the order of a `stream` is not kept.

@@ -102,16 +102,6 @@ class Nodes final : public NodesBackend {
     }
   }
 
-  Hosts* hosts() noexcept override { return made_ && !is_pointless() ? &hosts_ : nullptr; }
-
-  void started() noexcept override {
-    if (hosts_.host) hosts_.host->group().began();
-  }
-
-  void end() override {
-    if (made_) hosts_.part(std::vector<char>(hosts_.group_of.size(), 1));
-  }
-
   void give_up(Status status) noexcept override {
     if (hosts_.host) static_cast<void>(hosts_.host->group().give_up_all(status));
   }

@@ -71,9 +71,7 @@ Status Channel::receive(std::uint32_t u, void* data, std::size_t bytes) noexcept
 
 Status Channel::compare_calls(std::int32_t peer, const Failure& failure) noexcept {
   carrier::Arrival arrival;
-  if (!carrier_->peek(peer, &arrival) || !tags_.may_be_of(sequence_, arrival.tag) ||
-      arrival.tag == tags_.word(sequence_))
-    return Status::ok;
+  if (!carrier_->peek(peer, &arrival) || !tags_.may_be_of(sequence_, arrival.tag)) return Status::ok;
   const std::uint32_t number = tags_.number(arrival.tag);
   const auto expected = std::find_if(plan_.units.begin(), plan_.units.end(), [&](const Unit& unit) {
     return receives(unit.task) && unit.peer == arrival.peer && unit.message == number;
