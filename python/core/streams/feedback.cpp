@@ -3,7 +3,6 @@
 #include <nanobind/nanobind.h>
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -30,19 +29,6 @@ void check_type(stretto_type type) {
   if (!has_passes(type)) raise(STRETTO_UNSUPPORTED, "passes over values are of floating types");
 }
 
-// As codec::make_grid() has it; 0 where every value needs a check.
-CodeGrid grid_of(double width, double eps) {
-  const double h = 1 - width / eps / 2;
-  const bool usual = h > 0x1p-14 && eps > 0x1p-100 && eps < 0x1p100;
-  const double safe = usual ? std::min(8191.0, (std::min(h, 0.25) - 0x1p-14) * 0x1p22) : 0;
-  return {static_cast<float>(width), static_cast<float>(1 / width), static_cast<float>(std::floor(safe))};
-}
-
-template <class T, class B>
-T* at_value(B* bytes, std::size_t i) {
-  return reinterpret_cast<T*>(bytes) + i;
-}
-
 double squares(stretto_type type, Address values, std::size_t n) {
   check_type(type);
   const nb::gil_scoped_release others;
@@ -55,29 +41,20 @@ double add_residual(stretto_type type, Address values, Address left, std::size_t
   return passes().add(type, at<const void>(values), at<void>(left), n);
 }
 
-// Groups of a stream are independent, so the values are those of a stream of all.
+// A piece's stream and its decoded values stay in the second cache. Groups of a stream are independent, so the values
+// are those of a stream of all.
 stretto_status subtract_decoded(stretto_type type, const std::byte* kept, std::byte* left, std::size_t n, double eps) {
-  if (n == 0) return STRETTO_OK;
-  const std::size_t size = stretto_type_size(type), piece = type == STRETTO_F32 ? 1024 : 16 * 1024;  // in the caches
-  std::vector<std::byte> stream(stretto_compress_bound(type, std::min(n, piece))), decoded(std::min(n, piece) * size);
-  std::size_t bytes = 0;
-  const std::byte none[sizeof(double)] = {};
-  stretto_status s = stretto_compress(type, none, 1, eps, stream.data(), stream.size(), &bytes, STRETTO_FIXED);
-  stretto_stream_info info{};
-  if (s == STRETTO_OK) s = stretto_inspect(stream.data(), bytes, &info);
-  if (s != STRETTO_OK) return s;
-  const CodeGrid grid = grid_of(info.width, eps);
-  for (std::size_t first = 0; first < n;) {
-    if (type == STRETTO_F32)
-      first += passes().residual(at_value<const float>(kept, first), at_value<float>(left, first), n - first, grid);
+  constexpr std::size_t piece = 16 * 1024;
+  const std::size_t size = stretto_type_size(type), longest = std::min(n, piece);
+  std::vector<std::byte> stream(stretto_compress_bound(type, longest)), decoded(longest * size);
+  for (std::size_t first = 0; first < n; first += piece) {
     const std::size_t count = std::min(piece, n - first);
-    if (count == 0) break;
     const std::byte* const mine = kept + first * size;
-    s = stretto_compress(type, mine, count, eps, stream.data(), stream.size(), &bytes, STRETTO_FIXED);
+    std::size_t bytes = 0;
+    stretto_status s = stretto_compress(type, mine, count, eps, stream.data(), stream.size(), &bytes, STRETTO_FIXED);
     if (s == STRETTO_OK) s = stretto_decompress(stream.data(), bytes, decoded.data(), count, 1);
     if (s != STRETTO_OK) return s;
     passes().subtract(type, mine, decoded.data(), left + first * size, count);
-    first += count;
   }
   return STRETTO_OK;
 }

@@ -17,7 +17,6 @@
 HWY_BEFORE_NAMESPACE();
 namespace stretto::python::HWY_NAMESPACE {
 
-namespace hn = hwy::HWY_NAMESPACE;
 using payload::BF16;
 using payload::F16;
 
@@ -43,7 +42,6 @@ HWY_INLINE bool IsFinite(W x) {
 }
 
 constexpr std::size_t kLanes = 16;
-constexpr std::size_t kChunk = 1024;  // in the first cache between two passes over it
 
 template <class T>
 double Squares(const T* x, std::size_t n) {
@@ -64,7 +62,7 @@ double Squares(const T* x, std::size_t n) {
 template <class T>
 double Add(const T* HWY_RESTRICT x, T* HWY_RESTRICT left, std::size_t n) {
   using W = decltype(Wide(T{}));
-  constexpr std::size_t piece = kChunk;
+  constexpr std::size_t piece = 1024;  // in the first cache when its squares are taken
   double squares = 0;
   for (std::size_t first = 0; first < n; first += piece) {
     const std::size_t last = std::min(n, first + piece);
@@ -86,28 +84,6 @@ void Subtract(const T* kept, const T* decoded, T* left, std::size_t n) {
     const W rest = mine - Wide(decoded[i]);
     left[i] = Narrowed<T>(IsFinite(mine) ? rest : W{0});
   }
-}
-
-// The low bits of x r + magic, rounded once, hold the code.
-std::size_t Residual([[maybe_unused]] const float* kept, [[maybe_unused]] float* left, [[maybe_unused]] std::size_t n,
-                     [[maybe_unused]] const CodeGrid& grid) {
-  std::size_t first = 0;
-#if HWY_NATIVE_FMA
-  const hn::ScalableTag<float> d;
-  const std::size_t lanes = hn::Lanes(d);
-  const auto magic = hn::Set(d, 0x1.8p23f), r = hn::Set(d, grid.inverse), w = hn::Set(d, grid.width),
-             safe = hn::Set(d, grid.safe);
-  const auto code_of = [&](std::size_t i)
-                           HWY_ATTR { return hn::Sub(hn::MulAdd(hn::LoadU(d, kept + i), r, magic), magic); };
-  for (; first + kChunk <= n; first += kChunk) {
-    auto good = hn::Eq(safe, safe);
-    for (std::size_t i = first; i < first + kChunk; i += lanes) good = hn::And(good, hn::Le(hn::Abs(code_of(i)), safe));
-    if (!hn::AllTrue(d, good)) break;
-    for (std::size_t i = first; i < first + kChunk; i += lanes)
-      hn::StoreU(hn::Sub(hn::LoadU(d, kept + i), hn::Mul(code_of(i), w)), d, left + i);
-  }
-#endif
-  return first;
 }
 
 void Narrow(const float* HWY_RESTRICT x, BF16* HWY_RESTRICT out, std::size_t n) {
@@ -157,7 +133,7 @@ void SubtractOf(stretto_type type, const void* kept, const void* decoded, void* 
 }
 
 const Passes* All() {
-  static constexpr Passes all{&SquaresOf, &AddOf, &SubtractOf, &Residual, &Narrow, &Widen, &Mean<BF16>, &Mean<float>};
+  static constexpr Passes all{&SquaresOf, &AddOf, &SubtractOf, &Narrow, &Widen, &Mean<BF16>, &Mean<float>};
   return &all;
 }
 

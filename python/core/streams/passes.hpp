@@ -8,12 +8,6 @@
 
 namespace stretto::python {
 
-// The grid of a float32 stream. Codes up to `safe` in magnitude are the nearest ones, without a check by the encoder
-// (docs/codec.md, "The bound").
-struct CodeGrid {
-  float width, inverse, safe;
-};
-
 struct Passes {
   // The sum of squares, in double precision and in an order that depends on n alone.
   double (*squares)(stretto_type, const void* values, std::size_t n);
@@ -21,9 +15,6 @@ struct Passes {
   double (*add)(stretto_type, const void* values, void* left, std::size_t n);
   // left = kept - decoded; 0 where `kept` is not finite. `left` may be `kept`.
   void (*subtract)(stretto_type, const void* kept, const void* decoded, void* left, std::size_t n);
-  // left = kept - what its codes on the grid decode to. `left` may be `kept`. Stops at values without a safe code: the
-  // result is the number of values before, a multiple of 1,024.
-  std::size_t (*residual)(const float* kept, float* left, std::size_t n, const CodeGrid& grid);
   // float32 to bfloat16 and back.
   void (*narrow)(const float* values, payload::BF16* out, std::size_t n);
   void (*widen)(const payload::BF16* values, float* out, std::size_t n);
