@@ -28,7 +28,8 @@ struct Grid {
 // True if width / n needs no rounding in T. A mean over n contributions then has the codes of their sum on the finer grid.
 template <class T>
 bool divides_exactly(double width, std::uint32_t n) noexcept {
-  return std::has_single_bit(n) && static_cast<double>(static_cast<T>(width / n)) == width / n;
+  const double finer = width / n;
+  return std::has_single_bit(n) && finer * n == width && static_cast<double>(static_cast<T>(finer)) == finer;
 }
 
 double grid_width(Type t, double eps, double magnitude) noexcept;

@@ -4,6 +4,7 @@
 
 #include "../every_target.hpp"
 #include "codec/numbers/exact.hpp"
+#include "codec/numbers/grid.hpp"
 #include "exactly.hpp"
 #include "means.hpp"
 
@@ -103,6 +104,14 @@ TYPED_TEST(Means, OfExactSumsAreTheNearestNumbers) {
     if (std::isinf(y)) continue;
     ASSERT_LE(quarters_off(exact, n, y), 2) << "round " << round << ", over " << n << ": " << y;
   }
+}
+
+TEST(Mean, DividesAWidthOnlyIfTheQuotientIsExact) {
+  EXPECT_TRUE(divides_exactly<float>(0x1.8p-10, 4));
+  EXPECT_TRUE(divides_exactly<double>(0x1.0000000000001p-900, 1024));
+  EXPECT_FALSE(divides_exactly<float>(0x1.8p-10, 3));
+  EXPECT_FALSE(divides_exactly<float>(0x1.00002p-126, 1 << 8));  // subnormal numbers have fewer bits
+  EXPECT_FALSE(divides_exactly<double>(0x1.0000000000001p-1022, 2));
 }
 
 TEST(Mean, OfTheLeastNumberIsRoundedToEven) {
