@@ -1,6 +1,5 @@
 #include "node/group/group.hpp"
 
-#include <sched.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -10,22 +9,11 @@
 #include <cstring>
 
 #include "base/guarded.hpp"
+#include "base/peers.hpp"
 #include "node/group/watched.hpp"
 
 namespace stretto::node {
 namespace {
-
-// Processors of a rank. Linux allows more than the 1024 of a cpu_set_t.
-struct Cores {
-  cpu_set_t sets[8];
-
-  void find() noexcept {
-    CPU_ZERO_S(sizeof sets, sets);
-    sched_getaffinity(0, sizeof sets, sets);
-  }
-  void join(const Cores& other) noexcept { CPU_OR_S(sizeof sets, sets, sets, other.sets); }
-  int count() const noexcept { return CPU_COUNT_S(sizeof sets, sets); }
-};
 
 std::uint64_t pid_namespace() noexcept {
   char text[64] = "";
@@ -53,7 +41,7 @@ struct Group::Introduction {
   std::int32_t reserved = 0;
   std::uint64_t pid_namespace = 0;
   std::uint64_t slot = 0;
-  Cores cores;
+  CoreSet cores;
 
   Status fill(const GroupOptions& options) noexcept {
     pid_namespace = node::pid_namespace();
@@ -102,7 +90,7 @@ Status Group::build(Exchange& exchange, GatherBuffer& gathering, const Introduct
   Bell::prepare();
   std::span<const Introduction> all;
   if (const Status s = gathering(exchange, me, &all); s != Status::ok) return s;
-  Cores cores = me.cores;
+  CoreSet cores = me.cores;
   Status status = Status::ok;
   for (std::size_t r = 0; r < all.size(); ++r) {
     if (all[r].slot != me.slot)
@@ -112,6 +100,7 @@ Status Group::build(Exchange& exchange, GatherBuffer& gathering, const Introduct
     members_[r].pid = all[r].pid;
     members_[r].number = options.numbers.empty() ? static_cast<int>(r) : options.numbers[r];
     members_[r].same_process = all[r].process == me.process;
+    if (all[r].pid_namespace == me.pid_namespace) add_peer(all[r].pid);
     if (!members_[r].same_process && all[r].pid_namespace == me.pid_namespace)
       members_[r].process = watch_process(all[r].pid, all[r].process);
   }
@@ -119,6 +108,7 @@ Status Group::build(Exchange& exchange, GatherBuffer& gathering, const Introduct
   patience_ = options.patience;
   const int usable = options.cores > 0 ? options.cores : cores.count();
   oversubscribed_ = size_ > usable;
+  add_peers_cores(cores);
   if (patience_.spins == 0) {
     // Bound ranks leave the node's other cores to other processes.
     const bool bound = cores.count() > me.cores.count();

@@ -1,0 +1,67 @@
+#include "base/peers.hpp"
+
+#include <time.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <mutex>
+
+namespace stretto {
+namespace {
+
+constexpr double most_unused = 0.3;  // of a core
+
+struct Peers {
+  std::mutex mutex;  // of additions
+  std::array<std::atomic<std::int32_t>, 256> processes{};
+  std::atomic<int> count{0};
+  CoreSet set{};
+  std::atomic<int> cores{0};
+};
+
+Peers peers;
+
+// 0 for a process that ended.
+double seconds(clockid_t clock) noexcept {
+  timespec t{};
+  if (clock_gettime(clock, &t) != 0) return 0;
+  return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
+}
+
+}  // namespace
+
+void add_peer(std::int32_t process) noexcept {
+  const std::lock_guard lock(peers.mutex);
+  const int count = peers.count.load(std::memory_order_relaxed);
+  const auto end = peers.processes.begin() + count;
+  if (end == peers.processes.end() || std::find(peers.processes.begin(), end, process) != end) return;
+  end->store(process, std::memory_order_relaxed);
+  peers.count.store(count + 1, std::memory_order_release);
+}
+
+void add_peers_cores(const CoreSet& cores) noexcept {
+  const std::lock_guard lock(peers.mutex);
+  peers.set.join(cores);
+  peers.cores.store(peers.set.count(), std::memory_order_relaxed);
+}
+
+PeersTime peers_time() noexcept {
+  const int count = peers.count.load(std::memory_order_acquire);
+  const int cores = peers.cores.load(std::memory_order_relaxed);
+  if (count <= cores) return {};
+  PeersTime sample{seconds(CLOCK_MONOTONIC), 0, cores};
+  for (int i = 0; i < count; ++i) {
+    clockid_t clock{};
+    const std::int32_t process = peers.processes[static_cast<std::size_t>(i)].load(std::memory_order_relaxed);
+    if (clock_getcpuclockid(process, &clock) == 0) sample.used += seconds(clock);
+  }
+  return sample;
+}
+
+bool peers_used_cores(const PeersTime& before, const PeersTime& after) noexcept {
+  if (before.cores == 0 || after.cores == 0) return false;
+  return after.used - before.used >= (after.cores - most_unused) * (after.when - before.when);
+}
+
+}  // namespace stretto

@@ -1,0 +1,41 @@
+// Ranks that share cores take them from each other. If the processes of this host's ranks use up their cores, no other
+// program has a part of them.
+#pragma once
+
+#include <sched.h>
+
+#include <cstdint>
+
+namespace stretto {
+
+// The process of a rank of this host, in the caller's PID namespace. Twice does nothing. At most 256 are kept.
+void add_peer(std::int32_t process) noexcept;
+
+// Cores on which peers may run, by their numbers in Linux.
+struct CoreSet {
+  cpu_set_t sets[8];  // Linux allows more than the 1024 of a cpu_set_t
+
+  // The calling thread's.
+  void find() noexcept {
+    CPU_ZERO_S(sizeof sets, sets);
+    sched_getaffinity(0, sizeof sets, sets);
+  }
+  void join(const CoreSet& other) noexcept { CPU_OR_S(sizeof sets, sets, sets, other.sets); }
+  int count() const noexcept { return CPU_COUNT_S(sizeof sets, sets); }
+};
+
+void add_peers_cores(const CoreSet& cores) noexcept;
+
+struct PeersTime {
+  double when = 0;  // seconds of CLOCK_MONOTONIC
+  double used = 0;  // seconds of processor time of all peers
+  int cores = 0;    // fewer than peers, or 0: unknown, or peers have a core each
+};
+
+// Takes about a microsecond a peer.
+PeersTime peers_time() noexcept;
+
+// Between the samples the peers used all their cores but 0.3 of one, which they leave when they sleep and wake. False if either has no cores.
+bool peers_used_cores(const PeersTime& before, const PeersTime& after) noexcept;
+
+}  // namespace stretto
