@@ -114,4 +114,4 @@ tidy: ## static checks with clang-tidy
 	@scripts/tidy
 
 clean: ## remove build/ and .venv/
-	rm -rf build .venv
+	@scripts/clean
