@@ -9,7 +9,7 @@ ifeq ($(origin ARCH),environment)
 unexport ARCH
 endif
 
-.PHONY: gpu gpu-test gpu-bench gpu-all help demo figures test test-all fuzz soak torture test-conformance test-exhaustive test-xpmem test-peers test-wheel test-site test-recipes test-deb deb site bench setup build install uninstall wheel asan asan-mpi tsan format tidy clean
+.PHONY: gpu gpu-test gpu-bench gpu-all help demo figures test test-all fuzz soak torture test-conformance test-exhaustive test-xpmem test-peers test-wheel test-site test-recipes test-deb test-first-hour test-twice deb site bench setup build install uninstall wheel asan asan-mpi tsan format tidy clean
 
 help: ## this list
 	@echo "make TARGET [MPI=auto|openmpi|mpich|none|DIR] [ARGS='...']   (ARGS go to the program of demo and bench-NAME)"
@@ -89,6 +89,12 @@ test-recipes: ## conda-forge's recipe, Spack's package and CITATION.cff: rendere
 test-deb: ## the Debian packages in a new chroot of Debian: autopkgtest
 	@TEST_PARTS=deb scripts/test
 
+test-first-hour: ## make demo and make test as a newcomer does, in new chroots of Debian 12 and 13 (mmdebstrap; an hour)
+	@TEST_PARTS=first-hour-long scripts/test
+
+test-twice: ## two builds of the last commit, source distribution and wheel, have one hash
+	@TEST_PARTS=twice scripts/test
+
 deb: ## Debian packages in build/deb, built and checked by lintian in a new chroot of Debian (mmdebstrap)
 	@scripts/deb
 
@@ -114,4 +120,4 @@ tidy: ## static checks with clang-tidy
 	@scripts/tidy
 
 clean: ## remove build/ and .venv/
-	rm -rf build .venv
+	@scripts/clean

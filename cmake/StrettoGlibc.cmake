@@ -2,11 +2,17 @@
 # objects are compiled as ever, and linked against stubs (glibc/stubs.py).
 set(STRETTO_GLIBC "" CACHE STRING "The oldest glibc to load with: empty (this system's) or 2.28")
 set_property(CACHE STRETTO_GLIBC PROPERTY STRINGS "" 2.28)
+# Where an MPI's libraries were linked: paths that programs of this system may look into, and those of a wheel may not.
+set(STRETTO_RPATH_OF_LINKS ON)
 if(NOT STRETTO_GLIBC)
   return()
 elseif(NOT STRETTO_GLIBC STREQUAL "2.28" OR STRETTO_SANITIZE)
   message(FATAL_ERROR "STRETTO_GLIBC is '${STRETTO_GLIBC}'; it takes 2.28 or nothing, and under a sanitizer nothing")
 endif()
+# No path of this build, so that its place changes no byte.
+set(STRETTO_RPATH_OF_LINKS OFF)
+set(CMAKE_BUILD_WITH_INSTALL_RPATH ON)
+add_compile_options(-ffile-prefix-map=${PROJECT_SOURCE_DIR}=stretto -ffile-prefix-map=${PROJECT_BINARY_DIR}=build)
 find_package(Python3 REQUIRED COMPONENTS Interpreter)
 
 # The directory's name follows its sources, so that a change of these links everything again.

@@ -1,7 +1,6 @@
 # Sourced by the scripts beside it: paths, and the results of the setup.
 set -eu
 ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
-cd "$ROOT"
 MPI=${MPI:-auto}
 # Of another machine than this one: a build for it, without an MPI, whose tests run under qemu-user.
 ARCH=${ARCH:-}
@@ -11,6 +10,25 @@ die() {
   printf 'error: %s\n' "$*" >&2
   exit 1
 }
+
+# Neither LD_PRELOAD nor the compiler commands of MPIs take a path with a space or such a character. A checkout there is worked on through a link: in
+# the user's cache, or in /var/tmp where the cache's path has one, too.
+has_unusual_characters() { [[ $1 = *[[:space:]\"\'\`\\:\;\$\*\?\#\&\|\<\>\(\)\{\}\[\]]* ]]; }
+
+link_checkout() {
+  local links=${XDG_CACHE_HOME:-${HOME:-/}/.cache}/stretto number link
+  ! has_unusual_characters "$links" && mkdir -p "$links" 2>/dev/null && [ -w "$links" ] || links=/var/tmp
+  number=$(printf '%s' "$ROOT" | cksum)
+  link=$links/stretto-checkout-$(id -u)-${number%% *}
+  [ -L "$link" ] || ln -s "$ROOT" "$link" 2>/dev/null || true
+  # A link of somebody else in /var/tmp could lead elsewhere tomorrow.
+  [ "$(readlink "$link")" = "$ROOT" ] && [ "$(stat -c %u "$link")" = "$(id -u)" ] ||
+    die "'$ROOT' has unusual characters, and $link is no link of yours that leads there: delete it, or move the checkout"
+  ROOT=$link
+}
+is_linked_checkout() { [ -L "$ROOT" ] && [[ $ROOT = */stretto-checkout-$(id -u)-* ]]; }
+! has_unusual_characters "$ROOT" || link_checkout
+cd "$ROOT"
 
 case $ARCH in
   '' | "$(uname -m)") ARCH= ;;

@@ -34,13 +34,19 @@ use_mpicc() {
   MPI_FLAVOUR=$(flavour_of "$MPIRUN")
 }
 
-# Each wheel in a directory of its own: both bring an mpicc and a libmpi.so.
+# Each wheel in a directory of its own: both bring an mpicc and a libmpi.so. Open MPI's mpicc shows the path that it really has, so that a checkout with
+# unusual characters in its path keeps it beside the link (link_checkout).
 use_wheel() {
   local prefix="$venv/mpi-$1" wheel
   wheel=$(mpi_wheel "$1")
   if [ "$(cat "$prefix/wheel.done" 2>/dev/null)" != "$wheel" ]; then
     say "$wheel in .venv"
     rm -rf "$prefix"
+    if is_linked_checkout; then
+      rm -rf "$ROOT-mpi-$1"
+      mkdir -m 755 "$ROOT-mpi-$1"
+      ln -s "$ROOT-mpi-$1" "$prefix"
+    fi
     pip_install --prefix "$prefix" "$wheel"
     echo "$wheel" >"$prefix/wheel.done"
   fi

@@ -78,18 +78,23 @@ clang_runtime_package() {
 }
 
 install_packages() {
-  local level=$1 missing root_command
+  local level=$1 missing name root_command proxies=() told=
   missing=$(missing_packages "$level" | sort -u | tr '\n' ' ')
   [ -n "$missing" ] || return 0
   type -P apt-get >/dev/null ||
     die "missing: $missing(as Debian and Ubuntu name them). This is neither, so install them by its own means and run again."
+  # sudo forgets the variables by which apt finds a proxy.
+  for name in http_proxy https_proxy no_proxy; do
+    [ -z "${!name:-}" ] || { proxies+=("$name=${!name}") told+=" $name=\"\$$name\""; }
+  done
+  [ -z "$told" ] || told=" env$told"
   if [ "$(id -u)" = 0 ]; then
-    root_command=env
+    root_command=(env)
   elif sudo -n true 2>/dev/null; then
-    root_command="sudo -n env"
+    root_command=(sudo -n env "${proxies[@]}")
   else
     die "missing system packages, and no right to install them. Run this, then the same make again:
-  sudo apt-get update && sudo apt-get install -y --no-install-recommends $missing"
+  sudo$told apt-get update && sudo$told apt-get install -y --no-install-recommends $missing"
   fi
   say "apt-get update"
   apt_get update || true  # a stale list may still do; the install below decides
@@ -101,7 +106,7 @@ install_packages() {
 }
 
 apt_get() {
-  $root_command DEBIAN_FRONTEND=noninteractive apt-get -q -o DPkg::Lock::Timeout=300 "$@" >"$ROOT/build/setup/apt.log" 2>&1 || {
+  "${root_command[@]}" DEBIAN_FRONTEND=noninteractive apt-get -q -o DPkg::Lock::Timeout=300 "$@" >"$ROOT/build/setup/apt.log" 2>&1 || {
     local status=$?
     tail -n 15 "$ROOT/build/setup/apt.log" >&2
     return $status

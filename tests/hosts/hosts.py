@@ -29,7 +29,7 @@ import sys
 
 SKIP = 77  # what ctest takes for a skipped test
 RSH = pathlib.Path(__file__).resolve().with_name("rsh")
-SHARED = "/run/hosts"  # seen by all hosts of a world: hosts, hostfile, hostfile.hydra, hostfile.turns, pids
+SHARED = "/run/hosts"  # seen by all hosts of a world: hosts, hostfile, hostfile.hydra, hostfile.turns, pids, rsh
 TMPDIR = "/run/tmp"  # a host's own
 
 # Port buffers. A burst of 128 KiB takes one full-size segment of TCP offload; much more inflates short exchanges (the
@@ -131,15 +131,15 @@ class Hosts:
             environment = ["FI_PROVIDER=tcp", "FI_TCP_IFACE=eth0", "MPICH_CH4_NETMOD=ofi"]
             if ranks > len(os.sched_getaffinity(0)):
                 environment += ["MPIR_CVAR_CH4_PROGRESS_THROTTLE=true", "MPIR_CVAR_CH4_PROGRESS_THROTTLE_NO_PROGRESS_COUNT=1"]
-            command = [mpirun, "-launcher", "ssh", "-launcher-exec", RSH, "-iface", "eth0",
+            command = [mpirun, "-launcher", "ssh", "-launcher-exec", f"{SHARED}/rsh", "-iface", "eth0",
                        "-f", f"{SHARED}/hostfile.{'turns' if by_node else 'hydra'}", "-n", ranks]
         elif "(Open MPI)" in version or "(OpenRTE)" in version:  # the latter: orterun of Open MPI 4
             environment = ["OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1"]
             if "(Open MPI) 4" in version or "(OpenRTE) 4" in version:
-                remote = ["--mca", "plm_rsh_agent", RSH, "--mca", "oob_tcp_if_include", "eth0"]
+                remote = ["--mca", "plm_rsh_agent", f"{SHARED}/rsh", "--mca", "oob_tcp_if_include", "eth0"]
                 shared = "vader"
             else:
-                remote = ["--prtemca", "plm", "ssh", "--prtemca", "plm_ssh_agent", RSH, "--prtemca", "prte_if_include", "eth0"]
+                remote = ["--prtemca", "plm", "ssh", "--prtemca", "plm_ssh_agent", f"{SHARED}/rsh", "--prtemca", "prte_if_include", "eth0"]
                 shared = "sm"
             btl = "tcp,self" if max(self.slots) == 1 else f"tcp,self,{shared}"
             command = [mpirun, *remote, "--hostfile", f"{SHARED}/hostfile{'.turns' if by_node else ''}",
@@ -229,6 +229,8 @@ class Hosts:
         for name, lines in tables.items():
             subprocess.run(self._inside(["sh", "-c", f"cat >{SHARED}/{name}"]), input="\n".join(lines) + "\n",
                            text=True, check=True)
+        # A copy, since launchers split the path of their agent at spaces, and a checkout's may have one.
+        subprocess.run(self._inside(["sh", "-c", f"cat >{SHARED}/rsh && chmod 755 {SHARED}/rsh"]), input=RSH.read_bytes(), check=True)
 
     def _inside(self, argv):
         """The command that runs argv in the world, outside of every host."""

@@ -61,7 +61,7 @@ class Test(unittest.TestCase):
             (root / "build" / "tsan-none").mkdir()
             result = 77 if skips else 0 if passes else 1
             said = "100% tests passed, 0 tests failed out of 7" if passes else "86% tests passed, 1 tests failed out of 7"
-            for name, words in (("scripts/setup", "exit 0"), ("scripts/build", f"exit {0 if builds else 1}"), *((f"scripts/tests/test_{part}", f"exit {result}") for part in ("wheel", "torch", "site", "recipes", "deb")),
+            for name, words in (("scripts/setup", "exit 0"), ("scripts/build", f"exit {0 if builds else 1}"), *((f"scripts/tests/test_{part}", f"exit {result}") for part in ("wheel", "torch", "site", "recipes", "deb", "first_hour", "twice")),
                                 ("ctest", f"echo '{said}'; echo 'Total Test time (real) =   1.00 sec'; printf '{skipped}'; exit {0 if passes else 8}")):
                 (root / name).write_text(f"#!/bin/sh\n{words}\n")
                 (root / name).chmod(0o755)
@@ -103,7 +103,7 @@ class Test(unittest.TestCase):
         status, text = self.run_test(passes=True, parts="all", mpi="none")
         self.assertEqual(status, 0, text)
         ran = re.findall(r"^([\w-]+)(?:, none)?: (?:100% tests )?passed", text, re.MULTILINE)
-        self.assertEqual(ran, ["release", "long", "wide", "torch", "torch-next", "wheel", "site", "recipes", "deb", "asan", "asan-long", "corpora", "fuzz", "tsan",
+        self.assertEqual(ran, ["release", "long", "wide", "torch", "torch-next", "wheel", "twice", "site", "recipes", "deb", "first-hour-long", "asan", "asan-long", "corpora", "fuzz", "tsan",
                                "tsan-long"])
 
     def test_a_script_that_needs_what_is_not_there_is_skipped(self):
@@ -113,7 +113,7 @@ class Test(unittest.TestCase):
         self.assertIn("\ntests: 0 passed, 0 failed, 1 skipped\n", text)
 
     def test_a_package_or_a_version_of_torch_that_fails_is_a_failure(self):
-        for part in ("wheel", "site", "recipes", "deb", "torch-next"):
+        for part in ("wheel", "sdist", "twice", "site", "recipes", "deb", "first-hour", "first-hour-long", "torch-next"):
             self.assertEqual(self.run_test(passes=True, parts=part)[0], 0)
             status, text = self.run_test(passes=False, parts=part)
             self.assertEqual(status, 1, text)
@@ -409,6 +409,72 @@ class Sources(unittest.TestCase):
         for folder in ("src", "apps"):
             for file in (ROOT / folder).rglob("*.*"):
                 self.assertIsNone(plain.search(file.read_text(encoding="utf-8")), f"{file}: secure_getenv is meant")
+
+
+class Checkout(unittest.TestCase):
+    """scripts/common.sh in a checkout of its own, whose path no mpicc takes."""
+
+    def in_checkout(self, directory, script):
+        root = pathlib.Path(directory)
+        (root / "scripts").mkdir(parents=True, exist_ok=True)
+        for name in ("common.sh", "clean", "packages.sh"):
+            shutil.copy(ROOT / "scripts" / name, root / "scripts" / name)
+        done = subprocess.run(["bash", "-c", script], cwd=root, env={**os.environ, "XDG_CACHE_HOME": f"{self.scratch}/cache"}, capture_output=True, text=True, timeout=30, check=False)
+        return done.returncode, done.stdout + done.stderr
+
+    def setUp(self):
+        scratch = tempfile.TemporaryDirectory()
+        self.addCleanup(scratch.cleanup)
+        self.scratch = os.path.realpath(scratch.name)
+
+    def test_one_with_a_space_in_its_path_is_worked_on_through_a_link(self):
+        links = []
+        for name in ("a checkout", "a second", "with:colon", "a $HOME"):
+            status, link = self.in_checkout(f"{self.scratch}/{name}", '. scripts/common.sh; [ "$PWD" = "$ROOT" ]; . "$ROOT/scripts/common.sh"; is_linked_checkout; echo "$ROOT"')
+            self.assertEqual(status, 0, link)
+            self.assertRegex(link, rf"^{self.scratch}/cache/stretto/stretto-checkout-\d+-\d+$")
+            self.assertEqual(os.readlink(link.strip()), f"{self.scratch}/{name}")
+            links.append(link)
+        self.assertEqual(len(set(links)), len(links))
+        _, again = self.in_checkout(f"{self.scratch}/a checkout", '. scripts/common.sh; echo "$ROOT"')
+        self.assertEqual(again, links[0])
+
+    def test_one_of_a_usual_path_has_no_link(self):
+        for name in ("checkout", "käse_1.0+x@y,z=%~"):
+            status, root = self.in_checkout(f"{self.scratch}/{name}", '. scripts/common.sh; is_linked_checkout || echo "$ROOT"')
+            self.assertEqual((status, root), (0, f"{self.scratch}/{name}\n"))
+        self.assertFalse(os.path.exists(f"{self.scratch}/cache"))
+
+    def test_a_link_that_leads_elsewhere_is_refused(self):
+        _, link = self.in_checkout(f"{self.scratch}/a checkout", '. scripts/common.sh; echo "$ROOT"')
+        os.remove(link.strip())
+        os.symlink(self.scratch, link.strip())
+        status, said = self.in_checkout(f"{self.scratch}/a checkout", ". scripts/common.sh")
+        self.assertEqual(status, 1)
+        self.assertIn(f"{link.strip()} is no link of yours that leads there", said)
+
+    def test_what_clean_leaves_is_the_checkout(self):
+        for name in ("a checkout", "checkout"):
+            self.in_checkout(f"{self.scratch}/{name}", '. scripts/common.sh; mkdir build .venv; ! is_linked_checkout || mkdir "$ROOT-mpi-openmpi"')
+            os.makedirs(f"{self.scratch}/{name}-mpi-openmpi")
+            status, said = self.in_checkout(f"{self.scratch}/{name}", "scripts/clean; ls -A")
+            self.assertEqual((status, said), (0, "scripts\n"))
+        self.assertEqual(os.listdir(f"{self.scratch}/cache/stretto"), [])
+        self.assertTrue(os.path.isdir(f"{self.scratch}/checkout-mpi-openmpi"))
+
+    def test_apt_is_handed_the_proxy_that_sudo_forgets(self):
+        (bin_ := pathlib.Path(self.scratch, "bin")).mkdir()
+        for name, words in (("sudo", '[ "$*" = "-n true" ] && exit $SUDO_STATUS; echo "sudo $*" >&2; exit 1'), ("id", "echo 1000"), ("apt-get", "exit 0")):
+            (bin_ / name).write_text(f"#!/bin/sh\n{words}\n", encoding="utf-8")
+            (bin_ / name).chmod(0o755)
+        script = ('. scripts/common.sh; . scripts/packages.sh; mkdir -p build/setup; missing_packages() { echo cmake; }; unset http_proxy https_proxy no_proxy; '
+                  f'PATH="{bin_}:$PATH"; export https_proxy="http://a b:1"; ')
+        _, said = self.in_checkout(f"{self.scratch}/checkout", f"{script} export SUDO_STATUS=0; install_packages build")
+        self.assertIn("sudo -n env https_proxy=http://a b:1 DEBIAN_FRONTEND=noninteractive apt-get -q ", said)
+        _, said = self.in_checkout(f"{self.scratch}/checkout", f"{script} export SUDO_STATUS=1; install_packages build")
+        self.assertIn('\n  sudo env https_proxy="$https_proxy" apt-get update && sudo env https_proxy="$https_proxy" apt-get install -y --no-install-recommends cmake', said)
+        _, said = self.in_checkout(f"{self.scratch}/checkout", f"{script} unset https_proxy; export SUDO_STATUS=1; install_packages build")
+        self.assertIn("\n  sudo apt-get update && sudo apt-get install -y --no-install-recommends cmake", said)
 
 
 class Install(unittest.TestCase):

@@ -151,6 +151,19 @@ def library(name, flavour=None):
     raise missing("library", name, places, flavour)
 
 
+def preloaded(libraries):
+    """What the environment is given so that the loader preloads the libraries, in front of others. LD_PRELOAD is separated by spaces, which LD_LIBRARY_PATH is not."""
+    names, directories = [], []
+    for path in libraries:
+        directory, name = os.path.split(path)
+        if ":" in path or (" " in path and ";" in path):
+            raise Failure(f"{path} cannot be preloaded: the loader separates paths at a colon. Install stretto in a directory without one")
+        names.append(name if " " in path else path)
+        directories += [directory] * (" " in path)
+    paths = {"LD_PRELOAD": names, **({"LD_LIBRARY_PATH": list(dict.fromkeys(directories))} if directories else {})}
+    return {name: ":".join([*path, *filter(None, [os.environ.get(name)])]) for name, path in paths.items()}
+
+
 def configured_launchers(mpi=None):
     """The launchers that the builds of the checkout were configured with, the newest build's first."""
     for build in builds(mpi):

@@ -32,12 +32,11 @@ def settings(flavour, bound=None, bound_moves=False, ignore_above=None, rules=No
     preload = [programs.library("libstretto_mpi.so", flavour)]
     if arena:
         preload.append(programs.library("libstretto_arena.so", flavour))
-    preload += [os.environ["LD_PRELOAD"]] if os.environ.get("LD_PRELOAD") else []
     # Settings of this environment apply on all hosts; otherwise ranks would differ.
     inherited = {name: value for name, value in os.environ.items() if name.startswith("STRETTO_") and name != "STRETTO_LIBEXEC"}
     if "STRETTO" in os.environ:
         inherited["STRETTO"] = os.environ["STRETTO"]
-    wanted = {"LD_PRELOAD": ":".join(preload), "STRETTO_BOUND": bound, "STRETTO_BOUND_MOVES": "1" if bound_moves else None,
+    wanted = {**programs.preloaded(preload), "STRETTO_BOUND": bound, "STRETTO_BOUND_MOVES": "1" if bound_moves else None,
               "STRETTO_IGNORE_ABOVE": ignore_above, "STRETTO_RULES": rules and os.path.abspath(rules),
               "STRETTO_REPORT": report, "STRETTO_PROFILE": profile, "STRETTO_COMM_CORES": comm_cores}
     return {**inherited, **{name: value for name, value in wanted.items() if value is not None}}

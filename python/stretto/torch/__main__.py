@@ -12,10 +12,9 @@ from stretto.launch import programs
 
 def main():
     try:
-        library = programs.library("libstretto_arena.so")
+        os.environ.update(programs.preloaded([programs.library("libstretto_arena.so")]))
     except Failure as failure:
         sys.exit(f"python -m stretto.torch: {failure}")
-    os.environ["LD_PRELOAD"] = ":".join(filter(None, (library, os.environ.get("LD_PRELOAD"))))
     os.execv(sys.executable, [sys.executable, "-m", "torch.distributed.run", *sys.argv[1:]])
 
 

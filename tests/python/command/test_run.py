@@ -234,6 +234,26 @@ def test_a_former_preload_is_kept(stretto, libraries):
     assert "LD_PRELOAD=~/libraries/libstretto_mpi.so:libother.so" in printed(stretto, OPENMPI, "./app")
 
 
+def test_a_library_in_a_path_with_a_space_is_preloaded_by_its_name(stretto, libraries):
+    spaced = stretto.home / "my libraries"
+    spaced.symlink_to(libraries)  # which is followed: the loader is told where a library really is
+    stretto.set("STRETTO_LIBEXEC", spaced)
+    stretto.monkeypatch.delenv("LD_LIBRARY_PATH", raising=False)
+    assert "-x LD_PRELOAD=~/libraries/libstretto_mpi.so ./app" in printed(stretto, OPENMPI, "./app")
+    spaced.unlink()
+    libraries.rename(spaced)
+    line = "mpirun -x LD_PRELOAD=libstretto_mpi.so:libstretto_arena.so -x 'LD_LIBRARY_PATH=~/my libraries' ./app"
+    assert printed(stretto, OPENMPI, "--arena", "./app") == line
+    stretto.set("LD_PRELOAD", "libother.so")
+    stretto.set("LD_LIBRARY_PATH", "/there")
+    assert "LD_PRELOAD=libstretto_mpi.so:libother.so -x 'LD_LIBRARY_PATH=~/my libraries:/there' ./app" in printed(stretto, OPENMPI, "./app")
+    stretto.set("STRETTO_LIBEXEC", libraries)
+    (stretto.home / "with:colon").mkdir()
+    libraries.symlink_to(stretto.home / "with:colon")
+    (libraries / "libstretto_mpi.so").write_text("", encoding="utf-8")
+    assert "with:colon/libstretto_mpi.so cannot be preloaded" in stretto.refused("run", "--mpirun", stretto.executable("mpirun", OPENMPI), "./app")
+
+
 @pytest.mark.parametrize("bound", ["1e-4", "rel:0", "rel:-1", "abs:x", "rel:1e-4x", ""])
 def test_a_bound_that_is_none_is_refused_and_named(stretto, libraries, bound):
     assert f"--bound {bound!r} is no bound" in stretto.refused("run", "--mpirun", stretto.executable("mpirun", OPENMPI), "--bound", bound, "./app")
