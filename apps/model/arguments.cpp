@@ -170,10 +170,16 @@ model::Question question_of(const Arguments& a) {
     q.root = a.root;
   }
   if (!std::isfinite(a.ratio) || a.ratio < 1) throw Problem(fmt::format("ratio {} is below 1", a.ratio));
-  q.compress = allows_streams(a.bound);
+  const bool halves = a.payload == payload::name(payload::Kind::bfloat16);
+  q.compress = halves || allows_streams(a.bound);
+  if (halves && (allows_streams(a.bound) || a.ratio_given || a.dense_ratio != 0 || !a.raw_below.empty()))
+    throw Problem(fmt::format(
+        "payload {} keeps no bound, and halves bytes: leave --bound, the ratios and --raw-below out", a.payload));
+  if (halves && a.type != "f32") throw Problem(fmt::format("payload {} takes f32, not {}", a.payload, a.type));
+  if (halves && (a.device || a.nccl)) throw Problem(fmt::format("memory of a device has no payload {}", a.payload));
   if (a.ratio_given && !q.compress && a.system.empty())
     throw Problem(fmt::format("ratio {} is that of streams, which need a bound: --bound rel:X or abs:X", a.ratio));
-  q.ratio = q.compress ? a.ratio : 1;
+  q.ratio = halves ? 2 : q.compress ? a.ratio : 1;
   if (a.dense_ratio != 0 && !(std::isfinite(a.dense_ratio) && a.dense_ratio >= 1))
     throw Problem(fmt::format("dense ratio {} is below 1", a.dense_ratio));
   if (a.dense_ratio != 0 && !q.compress)
@@ -191,7 +197,7 @@ model::Question question_of(const Arguments& a) {
   const bool nodes = (ucx || a.native) && !q.started && !q.device && a.per_node > 1 && a.ranks > a.per_node;
   q.nodes = nodes && q.bytes >= model::least_in_memory(q.collective);
   q.lines = nodes && !q.compress && model::gains_by_lines(q.collective, q.bytes);
-  q.nodes_streams = q.nodes && q.compress && schedule::reduces(q.collective);
+  q.nodes_streams = q.nodes && q.compress && !halves && schedule::reduces(q.collective);
   q.schedule = a.schedule;
   if (!a.segment.empty()) q.segment = parse_size(a.segment);
   if (!a.raw_below.empty()) q.raw_below = parse_size(a.raw_below);
@@ -203,8 +209,8 @@ model::Question question_of(const Arguments& a) {
   if (a.payload != "auto") {
     payload::Kind kind{};
     if (!payload::find(a.payload.c_str(), &kind)) {
-      throw Problem(
-          fmt::format("payload '{}' is none of auto, raw, cprp2p, recompress (or doc), homomorphic, fused", a.payload));
+      throw Problem(fmt::format(
+          "payload '{}' is none of auto, raw, cprp2p, recompress (or doc), homomorphic, fused, bfloat16", a.payload));
     }
     if (kind != payload::Kind::raw && !q.compress)
       throw Problem(fmt::format("payload {} needs a bound: --bound rel:X or abs:X", a.payload));

@@ -62,11 +62,14 @@ Status check_bound(const Call& c) {
     return fail(Status::invalid_argument, "bound_kind {} is no stretto_bound", kind);
   if (scope < STRETTO_SCOPE_CONTRIBUTION || scope > STRETTO_SCOPE_RESULT_STATISTICAL_95_UNIFORM)
     return fail(Status::invalid_argument, "scope {} is no stretto_scope", scope);
-  if (payload < STRETTO_PAYLOAD_AUTO || payload > STRETTO_PAYLOAD_MIXED)
+  if (payload < STRETTO_PAYLOAD_AUTO || payload > STRETTO_PAYLOAD_BFLOAT16)
     return fail(Status::invalid_argument, "payload {} is no stretto_payload", payload);
-  const bool compressed = payload > STRETTO_PAYLOAD_RAW;
+  const bool compressed = payload > STRETTO_PAYLOAD_RAW, halves = o.payload == STRETTO_PAYLOAD_BFLOAT16;
+  if (halves && o.bound_kind != STRETTO_BOUND_NONE)
+    return fail(Status::invalid_argument, "payload {} keeps no bound, and bound_kind is {}", payload_name(o.payload),
+                bound_name(o.bound_kind));
   if (o.bound_kind == STRETTO_BOUND_NONE) {
-    if (compressed && is_floating(c.type))
+    if (compressed && !halves && is_floating(c.type))
       return fail(Status::invalid_argument, "payload {} needs a bound", payload_name(o.payload));
     if (!compressed) return Status::ok;
   } else if (!(o.bound > 0) || !std::isfinite(o.bound)) {
@@ -75,7 +78,12 @@ Status check_bound(const Call& c) {
   if (compressed && schedule::is_prefix(c.collective))
     return fail(Status::unsupported, "{} sends values as they are, not as payload {}", name(c.collective),
                 payload_name(o.payload));
-  if (o.payload == STRETTO_PAYLOAD_MIXED && c.collective == Collective::allreduce_multi)
+  if (halves && c.type != STRETTO_F32)
+    return fail(Status::unsupported, "payload {} takes {}, not {}", payload_name(o.payload), type_name(STRETTO_F32),
+                type_name(c.type));
+  if (halves && reduces(c.collective) && !payload::compressible(payload_op(c.op)))
+    return fail(Status::unsupported, "payload {} does not take operation {}", payload_name(o.payload), op_name(c.op));
+  if ((halves || o.payload == STRETTO_PAYLOAD_MIXED) && c.collective == Collective::allreduce_multi)
     return fail(Status::unsupported, "allreduce_multi adds its inputs as codes, not as payload {}",
                 payload_name(o.payload));
   if (o.reproducible && reduces(c.collective) && is_floating(c.type) && compressed &&
@@ -96,7 +104,7 @@ Status check_raw_below(const Call& c) {
     return fail(Status::unsupported, "raw_below {} is not offered {}", o.raw_below, what);
   };
   if (o.payload == STRETTO_PAYLOAD_RECOMPRESS || o.payload == STRETTO_PAYLOAD_CPRP2P ||
-      o.payload == STRETTO_PAYLOAD_MIXED)
+      o.payload == STRETTO_PAYLOAD_MIXED || o.payload == STRETTO_PAYLOAD_BFLOAT16)
     return refuse(fmt::format("with payload {}; it takes fused, homomorphic and auto", payload_name(o.payload)));
   if (c.collective == Collective::allreduce_multi) return refuse("by allreduce_multi, which adds codes alone");
   if (o.reproducible && reduces(c.collective)) return refuse("where options.reproducible is set");
@@ -139,6 +147,9 @@ Status check_coding(const Call& c) {
   const stretto_options& o = c.settings.options;
   if (o.coding < STRETTO_CODING_AUTO || o.coding > STRETTO_CODING_DENSE)
     return fail(Status::invalid_argument, "coding {} is no stretto_coding", int(o.coding));
+  if (o.coding != STRETTO_CODING_AUTO && o.payload == STRETTO_PAYLOAD_BFLOAT16)
+    return fail(Status::unsupported, "coding {} is of streams, and payload {} has none", coding_name(o.coding),
+                payload_name(o.payload));
   return Status::ok;
 }
 

@@ -67,6 +67,7 @@ const char* payload_name(stretto_payload p) noexcept {
     case STRETTO_PAYLOAD_FUSED: return "fused";
     case STRETTO_PAYLOAD_CPRP2P: return "cprp2p";
     case STRETTO_PAYLOAD_MIXED: return "mixed";
+    case STRETTO_PAYLOAD_BFLOAT16: return "bfloat16";
   }
   return "?";
 }
@@ -129,6 +130,7 @@ payload::Kind payload_kind(stretto_payload p) noexcept {
     case STRETTO_PAYLOAD_MIXED:
     case STRETTO_PAYLOAD_FUSED: return K::fused;
     case STRETTO_PAYLOAD_CPRP2P: return K::cprp2p;
+    case STRETTO_PAYLOAD_BFLOAT16: return K::bfloat16;
   }
   return K::raw;
 }
@@ -141,6 +143,7 @@ stretto_payload payload_of(payload::Kind k) noexcept {
     case K::recompress: return STRETTO_PAYLOAD_RECOMPRESS;
     case K::homomorphic: return STRETTO_PAYLOAD_HOMOMORPHIC;
     case K::fused: return STRETTO_PAYLOAD_FUSED;
+    case K::bfloat16: return STRETTO_PAYLOAD_BFLOAT16;
   }
   return STRETTO_PAYLOAD_RAW;
 }

@@ -34,6 +34,7 @@ std::vector<Kind> payloads_for(const Question& q) {
   // Payloads that round at every step only on request.
   if (!q.code_space && is_forced(q, Kind::recompress)) kinds.push_back(Kind::recompress);
   if (!q.code_space && is_forced(q, Kind::cprp2p)) kinds.push_back(Kind::cprp2p);
+  if (!q.code_space && is_forced(q, Kind::bfloat16)) kinds.push_back(Kind::bfloat16);
   return kinds;
 }
 
@@ -91,7 +92,8 @@ bool may_carry(const schedule::Algorithm& a, const Question& q, Kind kind) noexc
     case Kind::homomorphic:
     case Kind::fused: return true;
     case Kind::cprp2p:
-    case Kind::recompress: break;
+    case Kind::recompress:
+    case Kind::bfloat16: break;
   }
   return false;
 }

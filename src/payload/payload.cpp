@@ -8,7 +8,7 @@
 namespace stretto::payload {
 namespace {
 
-constexpr Kind kinds[] = {Kind::raw, Kind::cprp2p, Kind::recompress, Kind::homomorphic, Kind::fused};
+constexpr Kind kinds[] = {Kind::raw, Kind::cprp2p, Kind::recompress, Kind::homomorphic, Kind::fused, Kind::bfloat16};
 
 }  // namespace
 
@@ -19,6 +19,7 @@ const char* name(Kind k) noexcept {
     case Kind::recompress: return "recompress";
     case Kind::homomorphic: return "homomorphic";
     case Kind::fused: return "fused";
+    case Kind::bfloat16: return "bfloat16";
   }
   return "unknown";
 }
@@ -43,11 +44,14 @@ Status check(const Spec& spec, bool reduces) noexcept {
       return fail(Status::unsupported, "{} is not defined on {}", name(spec.op), name(spec.type));
   }
   if (spec.kind == Kind::raw) return Status::ok;
+  if (spec.kind == Kind::bfloat16 && spec.type != Type::f32)
+    return fail(Status::unsupported, "payload {} takes {}, not {}", name(spec.kind), name(Type::f32), name(spec.type));
   const auto type = codec_type(spec.type);
   if (!type) return fail(Status::unsupported, "{} cannot travel compressed ({})", name(spec.type), name(spec.kind));
   if (reduces && !compressible(spec.op)) {
     return fail(Status::unsupported, "{} is not offered on compressed payloads ({})", name(spec.op), name(spec.kind));
   }
+  if (spec.kind == Kind::bfloat16) return Status::ok;
   const FloatEnvironment environment;  // subnormal bounds count, even if the caller flushes them
   const bool lossless = *type == codec::Type::i32 || *type == codec::Type::i64;
   if (!lossless && !(std::isfinite(spec.eps) && spec.eps > 0)) {
@@ -57,7 +61,8 @@ Status check(const Spec& spec, bool reduces) noexcept {
 }
 
 double error_factor(const Spec& spec, bool reduces, int ranks) noexcept {
-  if (spec.kind == Kind::raw || spec.type == Type::i32 || spec.type == Type::i64) return 0;
+  if (spec.kind == Kind::raw || spec.kind == Kind::bfloat16 || spec.type == Type::i32 || spec.type == Type::i64)
+    return 0;
   if (!reduces || spec.op == Op::min || spec.op == Op::max) return 1;
   const bool exact_sums = spec.kind == Kind::homomorphic || spec.kind == Kind::fused;
   const double terms = spec.nodes > 0 ? spec.nodes : ranks;

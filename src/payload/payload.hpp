@@ -6,6 +6,10 @@
 //   homomorphic  every contribution is compressed first; blocks meet as stream + stream.
 //   fused        blocks meet as stream + raw local values; a contribution is compressed only if it is sent before
 //                anything met it. Min and max run as homomorphic.
+//   bfloat16     float32 rounded to bfloat16 by the source (to nearest even), widened at the end. Reductions: widen,
+//                operate in float32, round.
+//
+// A compressed block is a stream of the codec, or under bfloat16 its values in order, without a header.
 //
 // Mixed forms (Spec::nodes, Spec::raw_below). A raw message has the values that would have been compressed, and decoded
 // values are forwarded unchanged, so results agree. A sum of streams that travels raw must stay raw to the end:
@@ -15,7 +19,7 @@
 // Results. Under every payload but raw, all ranks that hold a block at the end of allreduce or allgather hold the same
 // bytes: one stream, decoded, even on the rank that computed it (and with one rank). Homomorphic and fused sums do not
 // depend on schedule, segments or order. Broadcast leaves the root its exact data; scatter, gather and alltoall leave a
-// rank's block to itself exact; reduce and reduce_scatter under recompress and cprp2p end with the raw sum.
+// rank's block to itself exact; reduce and reduce_scatter under recompress, cprp2p and bfloat16 end with the raw sum.
 #pragma once
 
 #include <cstddef>
@@ -27,7 +31,7 @@
 
 namespace stretto::payload {
 
-enum class Kind : std::uint8_t { raw, cprp2p, recompress, homomorphic, fused };
+enum class Kind : std::uint8_t { raw, cprp2p, recompress, homomorphic, fused, bfloat16 };
 
 const char* name(Kind k) noexcept;
 bool find(const char* text, Kind* kind) noexcept;
@@ -55,11 +59,15 @@ struct Spec {
 
 inline bool mixes(const Spec& s) noexcept { return s.kind != Kind::raw && (s.nodes > 0 || s.raw_below > 0); }
 
-// The operation suits the type (when `reduces`), and the bound is finite and positive.
+// Bytes of a value under bfloat16, in messages.
+inline constexpr std::size_t bfloat16_bytes = 2;
+
+// The operation suits the type (when `reduces`), and the bound is finite and positive; bfloat16 has none.
 Status check(const Spec& spec, bool reduces) noexcept;
 
 // |result - exact result| <= error_factor * eps, in exact arithmetic but for the final rounding (and, under recompress
-// and cprp2p, that of each raw sum). 0 for raw and integers. With `nodes` sums have as many terms as nodes (mean: of p
+// and cprp2p, that of each raw sum). 0 for raw, integers and bfloat16
+// (docs/semantics.md has its relative error). With `nodes` sums have as many terms as nodes (mean: of p
 // contributions still), beside the rounding of raw sums.
 //   data movement                   1
 //   homomorphic, fused: sum         p;  mean 1;  min, max 1

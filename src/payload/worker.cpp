@@ -25,11 +25,11 @@ void Worker::begin(const Spec& spec, bool reduces, Executor* executor) noexcept 
 
 std::size_t Worker::message_bound(std::size_t count) const noexcept {
   if (!compressed()) return raw_bytes(count);
-  return codec::compress_bound(type_, count);
+  return has_header() ? codec::compress_bound(type_, count) : count * bfloat16_bytes;
 }
 
 std::size_t Worker::longest(std::size_t count) const noexcept {
-  return compressed() ? codec::combine_bound(type_, count) : raw_bytes(count);
+  return compressed() && has_header() ? codec::combine_bound(type_, count) : message_bound(count);
 }
 
 Status Worker::make_stream(Value& value, std::size_t count, double eps) noexcept {
@@ -75,7 +75,8 @@ Status Worker::pack(Cell& cell) noexcept {
       return make_stream(value, cell.count, cell.eps);
     case Kind::recompress:
     case Kind::homomorphic:
-    case Kind::fused: return make_stream(value, cell.count, cell.eps);
+    case Kind::fused:
+    case Kind::bfloat16: return make_stream(value, cell.count, cell.eps);
   }
   return Status::internal;
 }

@@ -31,6 +31,8 @@ class Worker {
   const Spec& spec() const noexcept { return spec_; }
   const Seconds& seconds() const noexcept { return executor_->seconds; }
   bool compressed() const noexcept { return spec_.kind != Kind::raw; }
+  // Of compressed blocks. Without one a block may have any bytes, and its length follows from the number of values.
+  bool has_header() const noexcept { return spec_.kind != Kind::bfloat16; }
   std::size_t raw_bytes(std::size_t count) const noexcept { return count * size_; }
 
   // Values are cut on multiples of this many elements: for streams whole codec groups (docs/format.md).

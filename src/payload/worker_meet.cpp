@@ -54,7 +54,8 @@ Status Worker::meet(Cell& dst, Stream arrived, bool arrived_first) noexcept {
   switch (spec_.kind) {
     case Kind::raw: return fail(Status::internal, "a stream met raw values");
     case Kind::cprp2p:
-    case Kind::recompress: {
+    case Kind::recompress:
+    case Kind::bfloat16: {
       if (const Status s = make_raw(dst); s != Status::ok) return s;
       Buffer decoded;
       if (const Status s = executor_->pool().take(raw_bytes(dst.count), &decoded); s != Status::ok) return s;
@@ -184,7 +185,7 @@ Status Worker::load(Cell& cell, const std::byte* const* inputs, std::size_t n, b
   Value& value = cell.value;
   value.clear();
   const bool codes = spec_.kind == Kind::homomorphic || spec_.kind == Kind::fused;
-  if (n == 0 && compressed()) {
+  if (n == 0 && compressed() && has_header()) {
     value.absent = true;
     return Status::ok;
   }

@@ -56,7 +56,7 @@ bool fit_to_choose(const Call& c, int ranks) noexcept {
   const auto payload = int(c.settings.options.payload);
   return is_type(c.type) && (!reduces(c.collective) || is_op(c.op)) &&
          (!rooted(c.collective) || (c.root >= 0 && c.root < ranks)) && payload >= STRETTO_PAYLOAD_AUTO &&
-         payload <= STRETTO_PAYLOAD_MIXED && c.settings.options.coding >= STRETTO_CODING_AUTO &&
+         payload <= STRETTO_PAYLOAD_BFLOAT16 && c.settings.options.coding >= STRETTO_CODING_AUTO &&
          c.settings.options.coding <= STRETTO_CODING_DENSE;
 }
 
@@ -91,6 +91,10 @@ Decision Selector::decide(const Call& call, Support support) noexcept {
   needs.range = (streams && relative) || rounded;
   d.ratio = streams ? usual_ratio : 1;
   d.shrinks = {usual_ratio, 0};  // a forced payload takes no sample, so the gain of dense streams is unknown
+  if (streams && o.payload == STRETTO_PAYLOAD_BFLOAT16) {
+    d.ratio = 2;
+    d.shrinks.fixed = 2;
+  }
   if (open_counts || !fit_to_choose(call, ranks_)) return d;
   d.known = attempt([&] {
     const std::size_t bytes = vector_bytes(call, ranks_);
@@ -206,8 +210,9 @@ Status Selector::settle(const Call& call, const Agreement& agreed, Support suppo
   }
   if (!raw && terms.hosts > 0) {
     d->hosts = terms.hosts;
-    d->payload = STRETTO_PAYLOAD_MIXED;
-    if (reduces(call.collective)) d->contributions = static_cast<std::uint64_t>(terms.hosts);
+    if (c.payload != payload::Kind::bfloat16) d->payload = STRETTO_PAYLOAD_MIXED;
+    if (c.payload != payload::Kind::bfloat16 && reduces(call.collective))
+      d->contributions = static_cast<std::uint64_t>(terms.hosts);
   }
   d->spec.codes = codes_;
   d->spec.coding = raw || support.device ? codec::Coding::fixed : c.coding;

@@ -144,7 +144,8 @@ static double rounding_beside(const Call& call, const Terms& terms, const Agreem
 Status eps_of(const Call& call, const Terms& terms, const Agreement& agreed, double bound, double* eps) noexcept {
   *eps = 0;
   const bool raw = terms.kind == Kind::raw, within = bounds_sum(call);
-  if (!is_floating(call.type) || (raw && !(within && units(call, terms) > 0))) return Status::ok;
+  if (!is_floating(call.type) || terms.kind == Kind::bfloat16 || (raw && !(within && units(call, terms) > 0)))
+    return Status::ok;
   if (bound == 0) return Status::ok;
   const stretto_options& o = call.settings.options;
   if (!std::isfinite(bound)) {
@@ -176,7 +177,7 @@ Status eps_of(const Call& call, const Terms& terms, const Agreement& agreed, dou
 Status divide(const Call& call, const Terms& terms, const Agreement& agreed, bool magnitude, Bound* bound) noexcept {
   const Status s = eps_of(call, terms, agreed, bound->absolute, &bound->eps);
   if (s != Status::ok) return s;
-  bound->error = error_of(call, terms, agreed, bound->eps);
+  bound->error = terms.kind == Kind::bfloat16 ? HUGE_VAL : error_of(call, terms, agreed, bound->eps);
   bound->rounding = rounding_beside(call, terms, magnitude ? &agreed : nullptr, bound->eps);
   return s;
 }
@@ -194,7 +195,8 @@ bool rounds(const Call& call, int ranks) noexcept {
     case STRETTO_PAYLOAD_RAW: return several || ranks > (call.op == STRETTO_MEAN ? 1 : 2);
     case STRETTO_PAYLOAD_RECOMPRESS:
     case STRETTO_PAYLOAD_CPRP2P:
-    case STRETTO_PAYLOAD_MIXED: return several || ranks > 1;
+    case STRETTO_PAYLOAD_MIXED:
+    case STRETTO_PAYLOAD_BFLOAT16: return several || ranks > 1;
   }
   return true;
 }

@@ -40,7 +40,7 @@ TEST(Cases, CoverEveryOperationScheduleAndPayloadAndEveryCutAndType) {
     std::set<std::pair<const schedule::Algorithm*, payload::Kind>> pairs;
     for (const auto& algorithm : schedule::algorithms()) {
       for (const auto kind : {payload::Kind::raw, payload::Kind::cprp2p, payload::Kind::recompress,
-                              payload::Kind::homomorphic, payload::Kind::fused}) {
+                              payload::Kind::homomorphic, payload::Kind::fused, payload::Kind::bfloat16}) {
         pairs.insert({&algorithm, kind});
         for (const auto op :
              {payload::Op::sum, payload::Op::difference, payload::Op::min, payload::Op::max, payload::Op::mean}) {

@@ -29,6 +29,7 @@ struct System {
   int sums_after = 0;       // sums of streams before the last decoding
   bool raw_inside = false;
   double raw_below = 0;  // bytes: shorter messages are raw
+  bool halves = false;   // with_halves() of the machine
 };
 
 constexpr System system_of(payload::Kind kind, bool raw_inside = false, double raw_below = 0) noexcept {
@@ -39,6 +40,10 @@ constexpr System system_of(payload::Kind kind, bool raw_inside = false, double r
     case payload::Kind::raw: break;
     case payload::Kind::cprp2p: s.compression = Compression::every_hop; break;
     case payload::Kind::recompress: s.compression = Compression::once; break;
+    case payload::Kind::bfloat16:
+      s.compression = Compression::once;
+      s.halves = true;
+      break;
     case payload::Kind::homomorphic:
       s.compression = Compression::once;
       s.combining = Combining::streams;

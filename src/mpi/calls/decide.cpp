@@ -39,6 +39,14 @@ void bound_others(const WrappedCall& call, bool wanted, Decision* d) noexcept {
   if (!d->compares || !shape.moved) d->kind = Action::Kind::exact;
 }
 
+// Payload bfloat16 serves float32 alone. Other types of data that move count as none: ranks may name them differently,
+// and compare them.
+bool takes_halves(Shape* shape) noexcept {
+  if (shape->element) return shape->element->type == STRETTO_F32;
+  if (shape->moved && shape->moved->type != STRETTO_F32) shape->moved = nullptr;
+  return true;
+}
+
 bool is_prefix(Function f) noexcept { return f == Function::scan || f == Function::exscan; }
 
 // First rules, then the communicator's bound, then the bound for all.
@@ -64,6 +72,10 @@ void ask_rules(const WrappedCall& call, const Settings& settings, Decision* d) {
   }
   if (d->kind != Action::Kind::bounded) return;
   if (is_prefix(call.operation)) {
+    d->kind = Action::Kind::exact;
+    return;
+  }
+  if (d->payload == STRETTO_PAYLOAD_BFLOAT16 && !takes_halves(&d->shape)) {
     d->kind = Action::Kind::exact;
     return;
   }

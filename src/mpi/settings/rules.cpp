@@ -44,21 +44,22 @@ Status parse_range(std::string_view text, Rule* rule) {
 }
 
 Status parse_payload(std::string_view text, stretto_payload* payload) {
-  constexpr std::array<std::pair<std::string_view, stretto_payload>, 7> all = {
+  constexpr std::array<std::pair<std::string_view, stretto_payload>, 8> all = {
       {{"raw", STRETTO_PAYLOAD_RAW},
        {"recompress", STRETTO_PAYLOAD_RECOMPRESS},
        {"doc", STRETTO_PAYLOAD_RECOMPRESS},  // the name in predictions
        {"homomorphic", STRETTO_PAYLOAD_HOMOMORPHIC},
        {"fused", STRETTO_PAYLOAD_FUSED},
        {"cprp2p", STRETTO_PAYLOAD_CPRP2P},
-       {"mixed", STRETTO_PAYLOAD_MIXED}}};
+       {"mixed", STRETTO_PAYLOAD_MIXED},
+       {"bfloat16", STRETTO_PAYLOAD_BFLOAT16}}};
   for (const auto& [name, value] : all) {
     if (text != name) continue;
     *payload = value;
     return Status::ok;
   }
-  return fail(Status::invalid_argument, "'{}' is no payload: raw, recompress, homomorphic, fused, cprp2p or mixed",
-              text);
+  return fail(Status::invalid_argument,
+              "'{}' is no payload: raw, recompress, homomorphic, fused, cprp2p, mixed or bfloat16", text);
 }
 
 Status parse_coding(std::string_view text, stretto_coding* coding) {
@@ -149,8 +150,11 @@ Status check(const Rule& rule, const std::vector<std::string>& words, const std:
     return fail(Status::invalid_argument, "'exact' and a payload of streams contradict each other");
   if (a.coding != STRETTO_CODING_AUTO && a.kind != Action::Kind::usual && a.kind != Action::Kind::bounded)
     return fail(Status::invalid_argument, "'coding:' is of streams, and '{}' has none", decided);
-  if (a.coding != STRETTO_CODING_AUTO && a.payload == STRETTO_PAYLOAD_RAW)
-    return fail(Status::invalid_argument, std::string_view("'coding:' is of streams, and 'payload:raw' has none"));
+  if (a.payload == STRETTO_PAYLOAD_BFLOAT16 && a.bound.kind != STRETTO_BOUND_NONE)
+    return fail(Status::invalid_argument, "'payload:bfloat16' keeps no bound, and the line has '{}'", decided);
+  if (a.coding != STRETTO_CODING_AUTO && (a.payload == STRETTO_PAYLOAD_RAW || a.payload == STRETTO_PAYLOAD_BFLOAT16))
+    return fail(Status::invalid_argument, "'coding:' is of streams, and 'payload:{}' has none",
+                a.payload == STRETTO_PAYLOAD_RAW ? "raw" : "bfloat16");
   if (a.raw_below > 0 && a.kind != Action::Kind::usual && a.kind != Action::Kind::bounded)
     return fail(Status::invalid_argument, "'raw_below:' is beside streams, and '{}' has none", decided);
   if (a.raw_below > 0 && a.payload != STRETTO_PAYLOAD_AUTO && a.payload != STRETTO_PAYLOAD_FUSED &&
@@ -173,6 +177,8 @@ Status parse_rule(const std::vector<std::string>& words, const ScheduleNames* sc
   Status s = parse_operation(words.front(), &rule->operation);
   for (std::size_t i = 1; i < words.size() && s == Status::ok; ++i) s = parse_word(words[i], rule, &acts, &decided);
   Action& a = rule->action;
+  // Bounded, by no bound: sums and moved data of float32 alone (calls/decide.cpp).
+  if (a.payload == STRETTO_PAYLOAD_BFLOAT16 && a.kind == Action::Kind::usual) a.kind = Action::Kind::bounded;
   a.moves = rule->operation && moves(*rule->operation) &&
             (a.kind == Action::Kind::bounded || a.payload > STRETTO_PAYLOAD_RAW);
   return s == Status::ok ? check(*rule, words, decided, acts, schedules) : s;

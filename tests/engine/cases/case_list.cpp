@@ -9,7 +9,7 @@ namespace {
 using payload::Kind;
 using payload::Op;
 
-constexpr Kind kinds[] = {Kind::raw, Kind::cprp2p, Kind::recompress, Kind::homomorphic, Kind::fused};
+constexpr Kind kinds[] = {Kind::raw, Kind::cprp2p, Kind::recompress, Kind::homomorphic, Kind::fused, Kind::bfloat16};
 constexpr Op operations[] = {Op::sum, Op::mean, Op::min, Op::max, Op::difference};
 
 struct Shape {
@@ -65,6 +65,7 @@ std::vector<Case> all_cases(int ranks, Each each, std::size_t stride) {
         c.root = shape.root;
         c.grain = kind == Kind::raw ? 1 : 1024;
         draw(&c, ++turn);
+        if (kind == Kind::bfloat16) c.type = payload::Type::f32;
         if (i < always || turn % stride == 0) cases.push_back(c);
       }
     }
