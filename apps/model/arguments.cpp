@@ -170,7 +170,14 @@ model::Question question_of(const Arguments& a) {
     q.root = a.root;
   }
   if (!std::isfinite(a.ratio) || a.ratio < 1) throw Problem(fmt::format("ratio {} is below 1", a.ratio));
-  const bool halves = a.payload == payload::name(payload::Kind::bfloat16);
+  payload::Kind forced{};
+  const bool named = a.payload != "auto";
+  if (named && !payload::find(a.payload.c_str(), &forced)) {
+    std::string names = "auto";
+    for (const payload::Traits& t : payload::all_traits) names += std::string(", ") + t.name;
+    throw Problem(fmt::format("payload '{}' is none of {}, and doc, which is recompress", a.payload, names));
+  }
+  const bool halves = named && payload::traits(forced).form == payload::Form::halves;
   q.compress = halves || allows_streams(a.bound);
   if (halves && (allows_streams(a.bound) || a.ratio_given || a.dense_ratio != 0 || !a.raw_below.empty()))
     throw Problem(fmt::format(
@@ -206,16 +213,11 @@ model::Question question_of(const Arguments& a) {
         fmt::format("raw below {} is beside streams, which need a bound: --bound rel:X or abs:X", a.raw_below));
   if (q.raw_below > 0 && !a.system.empty())
     throw Problem(fmt::format("system {} has its own rule of what travels raw: leave --raw-below out", a.system));
-  if (a.payload != "auto") {
-    payload::Kind kind{};
-    if (!payload::find(a.payload.c_str(), &kind)) {
-      throw Problem(fmt::format(
-          "payload '{}' is none of auto, raw, cprp2p, recompress (or doc), homomorphic, fused, bfloat16", a.payload));
-    }
-    if (kind != payload::Kind::raw && !q.compress)
+  if (named) {
+    if (payload::is_compressed(forced) && !q.compress)
       throw Problem(fmt::format("payload {} needs a bound: --bound rel:X or abs:X", a.payload));
-    q.payload = static_cast<int>(kind);
-    if (q.raw_below > 0 && kind != payload::Kind::fused && kind != payload::Kind::homomorphic)
+    q.payload = static_cast<int>(forced);
+    if (q.raw_below > 0 && !payload::traits(forced).adds_codes)
       throw Problem(fmt::format("raw below {} is beside streams of payload fused or homomorphic, not {}", a.raw_below,
                                 a.payload));
   }

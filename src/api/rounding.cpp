@@ -65,7 +65,7 @@ double unseen_additions(const Shape& s, std::uint64_t contributions) noexcept {
 Status round_as_received(stretto_type type, std::size_t count, stretto_bound bound, const stretto_report& report,
                          void* values) noexcept {
   if (std::string_view(report.payload) == "raw") return Status::ok;
-  if (std::string_view(report.payload) == payload_name(STRETTO_PAYLOAD_BFLOAT16)) {
+  if (std::string_view(report.payload) == payload::name(payload::Kind::bfloat16)) {
     payload::round_to_bfloat16(values, count);
     return Status::ok;
   }

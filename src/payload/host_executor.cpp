@@ -14,7 +14,7 @@ codec::MutableBytes room(const Buffer& buffer) noexcept { return {buffer.data(),
 
 void HostExecutor::begin(const Spec& spec, Pool* pool, const codec::Parallel* parallel) noexcept {
   type_ = codec_type(spec.type).value_or(codec::Type::f32);
-  halves_ = spec.kind == Kind::bfloat16;
+  halves_ = traits(spec.kind).form == Form::halves;
   options_ = {};
   options_.checksum = spec.checksum;
   options_.coding = spec.coding;
@@ -27,7 +27,7 @@ void HostExecutor::begin(const Spec& spec, Pool* pool, const codec::Parallel* pa
 
 Status HostExecutor::compress(const std::byte* x, std::size_t count, double eps, Stream* made) noexcept {
   Stream stream;
-  const std::size_t most = halves_ ? count * bfloat16_bytes : codec::compress_bound(type_, count);
+  const std::size_t most = halves_ ? count * half_bytes : codec::compress_bound(type_, count);
   if (const Status s = pool().take(most, &stream.buffer); s != Status::ok) return s;
   Stopwatch watch(seconds.compress);
   if (halves_) {

@@ -28,12 +28,11 @@
 #include "base/status.hpp"
 #include "codec/codec.hpp"
 #include "payload/element.hpp"
+#include "payload/kinds.hpp"
 
 namespace stretto::payload {
 
-enum class Kind : std::uint8_t { raw, cprp2p, recompress, homomorphic, fused, bfloat16 };
-
-const char* name(Kind k) noexcept;
+// By name, or "doc" for recompress.
 bool find(const char* text, Kind* kind) noexcept;
 
 // Fused sums on a device find codes of local values in the pass that adds them to a stream, by an own kernel when the
@@ -57,18 +56,17 @@ struct Spec {
   codec::Coding coding = codec::Coding::fixed;  // in messages; memory has fixed streams
 };
 
-inline bool mixes(const Spec& s) noexcept { return s.kind != Kind::raw && (s.nodes > 0 || s.raw_below > 0); }
+inline bool mixes(const Spec& s) noexcept { return is_compressed(s.kind) && (s.nodes > 0 || s.raw_below > 0); }
 
-// Bytes of a value under bfloat16, in messages.
-inline constexpr std::size_t bfloat16_bytes = 2;
+// Of a value of Form::halves.
+inline constexpr std::size_t half_bytes = 2;
 
-// The operation suits the type (when `reduces`), and the bound is finite and positive; bfloat16 has none.
+// The operation suits the type (when `reduces`), and the bound is finite and positive, where the payload keeps one.
 Status check(const Spec& spec, bool reduces) noexcept;
 
 // |result - exact result| <= error_factor * eps, in exact arithmetic but for the final rounding (and, under recompress
-// and cprp2p, that of each raw sum). 0 for raw, integers and bfloat16
-// (docs/semantics.md has its relative error). With `nodes` sums have as many terms as nodes (mean: of p
-// contributions still), beside the rounding of raw sums.
+// and cprp2p, that of each raw sum). 0 for raw, integers and bfloat16, whose error is relative (docs/semantics.md). With
+// `nodes` sums have as many terms as nodes (mean: of p contributions still), beside the rounding of raw sums.
 //   data movement                   1
 //   homomorphic, fused: sum         p;  mean 1;  min, max 1
 //     with raw_below: sum           p + 1 (a raw sum is compressed again);  mean (p + 1)/p;

@@ -6,7 +6,8 @@ namespace stretto::payload {
 namespace {
 
 TEST(Payload, NamesComeBack) {
-  for (const Kind k : {Kind::raw, Kind::cprp2p, Kind::recompress, Kind::homomorphic, Kind::fused, Kind::bfloat16}) {
+  for (const Traits& t : all_traits) {
+    const Kind k = t.kind;
     Kind found{};
     EXPECT_TRUE(find(name(k), &found));
     EXPECT_EQ(found, k);

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <utility>
 
+#include "call/enums.hpp"
 #include "carrier/watchdog.hpp"
 #include "mpi/calls/device.hpp"
 #include "mpi/calls/recursion_guard.hpp"
@@ -39,7 +40,7 @@ void bound_others(const WrappedCall& call, bool wanted, Decision* d) noexcept {
   if (!d->compares || !shape.moved) d->kind = Action::Kind::exact;
 }
 
-// Payload bfloat16 serves float32 alone. Other types of data that move count as none: ranks may name them differently,
+// Payloads without a bound serve float32 alone. Other types of data that move count as none: ranks may name them differently,
 // and compare them.
 bool takes_halves(Shape* shape) noexcept {
   if (shape->element) return shape->element->type == STRETTO_F32;
@@ -75,7 +76,7 @@ void ask_rules(const WrappedCall& call, const Settings& settings, Decision* d) {
     d->kind = Action::Kind::exact;
     return;
   }
-  if (d->payload == STRETTO_PAYLOAD_BFLOAT16 && !takes_halves(&d->shape)) {
+  if (call::is_compressed(d->payload) && !call::keeps_bound(d->payload) && !takes_halves(&d->shape)) {
     d->kind = Action::Kind::exact;
     return;
   }

@@ -182,8 +182,7 @@ std::string compare(const Case& c, int p, const Arrangement<T>& a, double promis
   const bool reduces = schedule::reduces(c.algorithm->collective);
   const bool adds = reduces && c.op != Op::min && c.op != Op::max;
   const bool mixes = c.raw_below > 0 || c.groups != nullptr;
-  const bool raw_sums = adds && (mixes || c.kind == Kind::raw || c.kind == Kind::cprp2p || c.kind == Kind::recompress ||
-                                 c.kind == Kind::bfloat16);
+  const bool raw_sums = adds && (mixes || !payload::traits(c.kind).adds_codes);
   for (std::size_t i = 0; i < a.expected.size(); ++i) {
     const double error = std::abs(static_cast<double>(a.out[i]) - a.expected[i]);
     // The result's own rounding; sums of p floats round p - 1 times more, each at a magnitude of at most p.
