@@ -63,7 +63,7 @@ Machine machine_of(const Profile& profile, std::uint32_t element, double ratio);
 // profile, the entropy stage adds costs measured on one processor, scaled for profiles whose codec is slower.
 Machine machine_of_dense(const Profile& profile, std::uint32_t element, double ratio, double dense_ratio);
 
-// Every message of streams has half of its values' bytes (float32 as bfloat16), and a conversion costs what a copy does,
+// Every message of streams has half of its values' bytes (float32 as bfloat16), and a conversion counts as a copy,
 // on one thread.
 Machine with_halves(Machine machine);
 
