@@ -170,10 +170,23 @@ model::Question question_of(const Arguments& a) {
     q.root = a.root;
   }
   if (!std::isfinite(a.ratio) || a.ratio < 1) throw Problem(fmt::format("ratio {} is below 1", a.ratio));
-  q.compress = allows_streams(a.bound);
+  payload::Kind forced{};
+  const bool named = a.payload != "auto";
+  if (named && !payload::find(a.payload.c_str(), &forced)) {
+    std::string names = "auto";
+    for (const payload::Traits& t : payload::all_traits) names += std::string(", ") + t.name;
+    throw Problem(fmt::format("payload '{}' is none of {}, and doc, which is recompress", a.payload, names));
+  }
+  const bool halves = named && payload::traits(forced).form == payload::Form::halves;
+  q.compress = halves || allows_streams(a.bound);
+  if (halves && (allows_streams(a.bound) || a.ratio_given || a.dense_ratio != 0 || !a.raw_below.empty()))
+    throw Problem(fmt::format(
+        "payload {} keeps no bound, and halves bytes: leave --bound, the ratios and --raw-below out", a.payload));
+  if (halves && a.type != "f32") throw Problem(fmt::format("payload {} takes f32, not {}", a.payload, a.type));
+  if (halves && (a.device || a.nccl)) throw Problem(fmt::format("memory of a device has no payload {}", a.payload));
   if (a.ratio_given && !q.compress && a.system.empty())
     throw Problem(fmt::format("ratio {} is that of streams, which need a bound: --bound rel:X or abs:X", a.ratio));
-  q.ratio = q.compress ? a.ratio : 1;
+  q.ratio = halves ? 2 : q.compress ? a.ratio : 1;
   if (a.dense_ratio != 0 && !(std::isfinite(a.dense_ratio) && a.dense_ratio >= 1))
     throw Problem(fmt::format("dense ratio {} is below 1", a.dense_ratio));
   if (a.dense_ratio != 0 && !q.compress)
@@ -191,7 +204,7 @@ model::Question question_of(const Arguments& a) {
   const bool nodes = (ucx || a.native) && !q.started && !q.device && a.per_node > 1 && a.ranks > a.per_node;
   q.nodes = nodes && q.bytes >= model::least_in_memory(q.collective);
   q.lines = nodes && !q.compress && model::gains_by_lines(q.collective, q.bytes);
-  q.nodes_streams = q.nodes && q.compress && schedule::reduces(q.collective);
+  q.nodes_streams = q.nodes && q.compress && !halves && schedule::reduces(q.collective);
   q.schedule = a.schedule;
   if (!a.segment.empty()) q.segment = parse_size(a.segment);
   if (!a.raw_below.empty()) q.raw_below = parse_size(a.raw_below);
@@ -200,16 +213,11 @@ model::Question question_of(const Arguments& a) {
         fmt::format("raw below {} is beside streams, which need a bound: --bound rel:X or abs:X", a.raw_below));
   if (q.raw_below > 0 && !a.system.empty())
     throw Problem(fmt::format("system {} has its own rule of what travels raw: leave --raw-below out", a.system));
-  if (a.payload != "auto") {
-    payload::Kind kind{};
-    if (!payload::find(a.payload.c_str(), &kind)) {
-      throw Problem(
-          fmt::format("payload '{}' is none of auto, raw, cprp2p, recompress (or doc), homomorphic, fused", a.payload));
-    }
-    if (kind != payload::Kind::raw && !q.compress)
+  if (named) {
+    if (payload::is_compressed(forced) && !q.compress)
       throw Problem(fmt::format("payload {} needs a bound: --bound rel:X or abs:X", a.payload));
-    q.payload = static_cast<int>(kind);
-    if (q.raw_below > 0 && kind != payload::Kind::fused && kind != payload::Kind::homomorphic)
+    q.payload = static_cast<int>(forced);
+    if (q.raw_below > 0 && !payload::traits(forced).adds_codes)
       throw Problem(fmt::format("raw below {} is beside streams of payload fused or homomorphic, not {}", a.raw_below,
                                 a.payload));
   }

@@ -62,7 +62,7 @@ void add_forced(CLI::App* c, Arguments* a) {
       "--payload", a->payload,
       "only this one: raw; with a bound fused (streams, to which a rank adds its values in one pass), homomorphic "
       "(streams added as streams), recompress or doc (decompressed, added, compressed again), cprp2p (compressed "
-      "anew for every message); auto: the cheapest of the first three");
+      "anew for every message); without a bound bfloat16 (of float32); auto: the cheapest of the first three");
   c->add_option("--segment", a->segment, "only this length: 256K")->type_name("SIZE");
   c->add_option(
        "--raw-below", a->raw_below,

@@ -19,7 +19,7 @@ inline std::span<const PublishedSystem> known_systems() noexcept {
   using T = model::Compression;
   using M = model::Combining;
   constexpr std::string_view ring = "ring", doubling = "recursive_doubling", two_floors = "hierarchical_ring";
-  // name, {compression, combining, up_front, agree, own_beside, sums_after, raw_inside}, overlap, allreduce, reduce_scatter,
+  // name, {compression, combining, up_front, agree, own_beside, sums_after, raw_inside, raw_below, halves}, overlap, allreduce, reduce_scatter,
   // allgather
   static constexpr PublishedSystem all[] = {
       {"mpi-ring", {T::raw, M::raw, false, true, false, 0, false}, true, ring, ring, ring},
@@ -32,6 +32,7 @@ inline std::span<const PublishedSystem> known_systems() noexcept {
       {"homcomp", {T::once, M::quantised, true, true, true, 0, false}, false, ring, ring, ring},
       {"homcomp-ahead", {T::once, M::quantised, false, true, true, 0, false}, false, ring, ring, ring},
       {"homcomp-f", {T::once, M::fused, false, true, true, 0, false}, false, ring, ring, ring},
+      {"bfloat16", {T::once, M::raw, false, true, false, 0, false, 0, true}, true, ring, ring, ring},
       {"argm", {T::once, M::fused, false, true, true, 0, true}, false, two_floors, "", ""},
   };
   return all;

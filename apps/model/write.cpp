@@ -14,7 +14,7 @@ Json to_json(const model::Candidate& c, schedule::Collective collective) {
   if (!c.native) {
     j["schedule"] = c.schedule;
     j["payload"] = payload_name(c.payload, collective);
-    if (c.payload != payload::Kind::raw) j["coding"] = c.coding == codec::Coding::dense ? "dense" : "fixed";
+    if (payload::keeps_bound(c.payload)) j["coding"] = c.coding == codec::Coding::dense ? "dense" : "fixed";
     j["raw_inside"] = c.raw_inside;
     j["raw_below"] = c.raw_below;
     j["segment"] = c.segment;
@@ -38,8 +38,7 @@ Json to_json(const model::Question& q) {
 }
 
 std::string payload_name(payload::Kind kind, schedule::Collective collective) {
-  const bool once = !schedule::reduces(collective) && kind != payload::Kind::raw && kind != payload::Kind::cprp2p;
-  return once ? "compress_once" : payload::name(kind);
+  return payload::name(kind, schedule::reduces(collective));
 }
 
 std::string label(const model::Candidate& c, schedule::Collective collective) {

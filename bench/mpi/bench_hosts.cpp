@@ -57,8 +57,11 @@ stretto_payload payload_of(const std::string& given) {
   if (name == "homomorphic") return STRETTO_PAYLOAD_HOMOMORPHIC;
   if (name == "fused") return STRETTO_PAYLOAD_FUSED;
   if (name == "mixed") return STRETTO_PAYLOAD_MIXED;
+  if (name == "bfloat16") return STRETTO_PAYLOAD_BFLOAT16;
   throw Problem(fmt::format("there is no payload \"{}\"", name));
 }
+
+bool keeps_bounds(const std::string& payload) { return payload != "raw" && payload != "bfloat16"; }
 
 void require(stretto_status s, const std::string& doing) {
   if (s != STRETTO_OK) throw Problem(fmt::format("{}: {}: {}", doing, stretto_status_name(s), stretto_message()));
@@ -109,7 +112,8 @@ class Bench {
     for (const std::string& payload : o_.payloads) {
       for (const std::string& schedule : o_.schedules) {
         if (!fits(payload, schedule)) continue;
-        for (const std::string& bound : payload == "raw" ? std::vector<std::string>{o_.bounds.front()} : o_.bounds) {
+        for (const std::string& bound :
+             keeps_bounds(payload) ? o_.bounds : std::vector<std::string>{o_.bounds.front()}) {
           for (const std::uint64_t segment : o_.segments) ways.push_back({payload, schedule, bound, segment});
         }
       }
@@ -186,7 +190,8 @@ class Bench {
     if (!w->payload.empty()) {
       options.payload = payload_of(w->payload);
       options.coding = coding_of(w->payload);
-      options.bound_kind = STRETTO_BOUND_ABSOLUTE;
+      const bool bounded = options.payload != STRETTO_PAYLOAD_BFLOAT16;
+      options.bound_kind = bounded ? STRETTO_BOUND_ABSOLUTE : STRETTO_BOUND_NONE;
       options.scope = STRETTO_SCOPE_CONTRIBUTION;
       options.bound = std::strtod(w->bound.c_str(), nullptr) * c.range;
       options.segment = w->segment;
@@ -265,7 +270,7 @@ class Bench {
     // Cases without a bound use the first requested bound.
     if (bound != o_.bounds.front()) r.subject += " " + bound;
     if (segment > 0) r.subject += fmt::format(" segment={}", segment);
-    r.fields["bound"] = payload == "raw" ? "exact" : bound;
+    r.fields["bound"] = payload == "raw" ? "exact" : keeps_bounds(payload) ? bound : "none";
     r.fields["algorithm"] = std::string(report.algorithm);
     r.fields["coding"] = report.coding == STRETTO_CODING_DENSE ? "dense" : "fixed";
     r.fields["predicted_ms"] = report.predicted_seconds * 1e3;

@@ -49,7 +49,8 @@ typedef enum stretto_payload {
   STRETTO_PAYLOAD_HOMOMORPHIC = 3, /* every input compressed first, then stream + stream */
   STRETTO_PAYLOAD_FUSED = 4,       /* raw values added to the incoming stream in one pass; bits of HOMOMORPHIC */
   STRETTO_PAYLOAD_CPRP2P = 5,      /* every message compressed by its sender, decompressed by its receiver */
-  STRETTO_PAYLOAD_MIXED = 6        /* raw sums inside a host, fused between hosts; the schedule groups ranks by host */
+  STRETTO_PAYLOAD_MIXED = 6,       /* raw sums inside a host, fused between hosts; the schedule groups ranks by host */
+  STRETTO_PAYLOAD_BFLOAT16 = 7     /* F32 alone: bfloat16 in messages, sums in F32; without a bound, and never chosen */
 } stretto_payload;
 
 /* Elements of a vector, and the bound of this part. */
@@ -96,8 +97,8 @@ typedef struct stretto_options {
    *  - The bits of a sum depend on the schedule, also with FUSED and HOMOMORPHIC.
    *  - AUTO adds streams alone where the rounding could be more than half of the bound. FUSED and HOMOMORPHIC give
    *    STRETTO_INVALID_BOUND where it leaves nothing for eps.
-   *  - STRETTO_UNSUPPORTED: RECOMPRESS, CPRP2P and MIXED; "native", "node" and schedules that group ranks; reductions
-   *    with reproducible; stretto_allreduce_multi; memory of a device. */
+   *  - STRETTO_UNSUPPORTED: RECOMPRESS, CPRP2P, MIXED and BFLOAT16; "native", "node" and schedules that group ranks;
+   *    reductions with reproducible; stretto_allreduce_multi; memory of a device. */
   size_t raw_below;
   /* Of streams in messages. AUTO: the coding that the model expects to be faster. Streams in a host's shared memory, in
    * memory of a device, and beside it are fixed; DENSE gives STRETTO_UNSUPPORTED for memory of a device. No result
@@ -142,7 +143,8 @@ typedef struct stretto_options {
  *    run, blocking or started. Floating reductions with a bound and PAYLOAD_AUTO run as FUSED, gain or not.
  *  - Over several hosts only schedules "chain" and "line" add in this order, never "native"; they pass each piece
  *    through all ranks, one after another.
- *  - STRETTO_UNSUPPORTED: a forced schedule of another order where values may travel raw; RECOMPRESS, CPRP2P and MIXED.
+ *  - STRETTO_UNSUPPORTED: a forced schedule of another order where values may travel raw; RECOMPRESS, CPRP2P, MIXED
+ *    and BFLOAT16.
  *  - Integers, and collectives that only move data, run as always. Moved data with a bound may travel raw in one run
  *    and compressed in another.
  *
@@ -154,7 +156,17 @@ typedef struct stretto_options {
  *    results. The communicator stays usable. A raw sum wraps.
  *  - Other integers: STRETTO_UNSUPPORTED.
  *  - NaN and infinities travel bit for bit; a sum that meets one is what floating point gives.
- *  - Collectives that only move data compress once: error <= eps, whatever the scope. */
+ *  - Collectives that only move data compress once: error <= eps, whatever the scope.
+ *
+ * PAYLOAD_BFLOAT16: of F32, in SUM, DIFFERENCE, MEAN, MIN, MAX and collectives that only move data. Values are rounded
+ * to bfloat16 (to nearest even) for each message; operations are in F32.
+ *  - All ranks get equal bits from ALLREDUCE and ALLGATHER: a rank rounds its own block of the result, too. Otherwise
+ *    a rank's own data stay exact: the root's of BCAST, the block that a rank gives itself, the result of REDUCE.
+ *  - No bound is kept: report.promised_error and error_with_rounding are infinite, eps is 0. docs/semantics.md has the
+ *    relative error of each schedule. Magnitudes of 2^128 - 2^119 and more become infinite; NaN stays NaN.
+ *  - bound_kind other than NONE gives STRETTO_INVALID_ARGUMENT.
+ *  - STRETTO_UNSUPPORTED: other types and operations, SCAN, EXSCAN and stretto_allreduce_multi, reproducible reductions,
+ *    "native", "node", raw_below, parts, a coding other than AUTO, and memory of a device. */
 
 #ifdef __cplusplus
 }

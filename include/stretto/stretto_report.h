@@ -21,10 +21,10 @@ typedef struct stretto_report {
   uint64_t raw_bytes;             /* what this rank would have sent raw with this schedule */
   uint64_t bytes_sent;            /* what this rank sent, without the agreement exchange */
   double ratio;                   /* raw_bytes / bytes_sent; 1 when nothing was sent or bytes are not known */
-  double eps;                     /* bound of each contribution, absolute; 0 when exact */
-  /* |result - exact| <= promised_error, up to the half unit of stretto_scope; 0 when exact. Under a statistical scope
-   * it holds with that scope's probability. Rounding of additions in the values' own type is counted only where the
-   * bound is for the result; then also where a range of 0 made the call exact. */
+  double eps;                     /* bound of each contribution, absolute; 0 when exact, and with BFLOAT16 */
+  /* |result - exact| <= promised_error, up to the half unit of stretto_scope; 0 when exact; infinite with BFLOAT16.
+   * Under a statistical scope it holds with that scope's probability. Rounding of additions in the values' own type is
+   * counted only where the bound is for the result; then also where a range of 0 made the call exact. */
   double promised_error;
   double codec_seconds;     /* of this rank */
   double agree_seconds;     /* from the start to the end of the agreement exchange */

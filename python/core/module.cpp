@@ -54,7 +54,8 @@ NB_MODULE(_core, m) {
       .value("homomorphic", STRETTO_PAYLOAD_HOMOMORPHIC)
       .value("fused", STRETTO_PAYLOAD_FUSED)
       .value("cprp2p", STRETTO_PAYLOAD_CPRP2P)
-      .value("mixed", STRETTO_PAYLOAD_MIXED);
+      .value("mixed", STRETTO_PAYLOAD_MIXED)
+      .value("bfloat16", STRETTO_PAYLOAD_BFLOAT16);
   nb::enum_<stretto_coding>(m, "Coding")
       .value("auto", STRETTO_CODING_AUTO)
       .value("fixed", STRETTO_CODING_FIXED)

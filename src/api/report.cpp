@@ -17,11 +17,9 @@ void set_name(char (&to)[STRETTO_NAME_MAX], const char* name) noexcept {
   to[n] = 0;
 }
 
-// Streams that only move are compressed once, but for cprp2p's.
 const char* payload_of(const select::Decision& d, call::Collective collective) noexcept {
-  const bool once =
-      !call::reduces(collective) && d.payload > STRETTO_PAYLOAD_RAW && d.payload != STRETTO_PAYLOAD_CPRP2P;
-  return once ? "compress_once" : call::payload_name(d.payload);
+  const bool moves = !call::reduces(collective) && call::is_compressed(d.payload);
+  return moves ? payload::name(call::payload_kind(d.payload), false) : call::payload_name(d.payload);
 }
 
 const char* algorithm_of(const EndedCall& c) noexcept {
@@ -77,7 +75,7 @@ void report(const EndedCall& c) noexcept {
   set_name(r.profile, c.comm.selector.choices().messages());
   r.expected_ratio = d.ratio;
   r.raw_below = choice.raw_below;
-  if (d.streams()) r.coding = call::to_c(d.spec.coding);
+  if (call::keeps_bound(d.payload)) r.coding = call::to_c(d.spec.coding);
   r.split = scheduled ? choice.split : 0;
   set_name(r.device_carrier, c.device_carrier);
   if (c.ranges && d.needs.range && c.options.bound_kind == STRETTO_BOUND_RELATIVE) tell_range(*c.ranges, &r);

@@ -11,6 +11,7 @@
 #include "call/enums.hpp"
 #include "codec/codec.hpp"
 #include "codec/stream/format.hpp"
+#include "payload/arithmetic/arithmetic.hpp"
 
 namespace stretto::api {
 
@@ -64,6 +65,10 @@ double unseen_additions(const Shape& s, std::uint64_t contributions) noexcept {
 Status round_as_received(stretto_type type, std::size_t count, stretto_bound bound, const stretto_report& report,
                          void* values) noexcept {
   if (std::string_view(report.payload) == "raw") return Status::ok;
+  if (std::string_view(report.payload) == payload::name(payload::Kind::bfloat16)) {
+    payload::round_to_bfloat16(values, count);
+    return Status::ok;
+  }
   const FloatEnvironment environment;
   constexpr std::size_t part = std::size_t{256} * codec::kGroup;
   const codec::Type t = codec_type(type);

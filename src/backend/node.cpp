@@ -36,9 +36,7 @@ bool has_streams_of(const Call& c) noexcept {
   return reduces(f) ? c.op == STRETTO_SUM || c.op == STRETTO_MEAN || c.op == STRETTO_MIN || c.op == STRETTO_MAX : moves;
 }
 
-bool adds_codes(stretto_payload p) noexcept {
-  return p == STRETTO_PAYLOAD_AUTO || p == STRETTO_PAYLOAD_FUSED || p == STRETTO_PAYLOAD_HOMOMORPHIC;
-}
+bool may_add_codes(stretto_payload p) noexcept { return p == STRETTO_PAYLOAD_AUTO || adds_codes(p); }
 
 struct Lane {
   explicit Lane(node::Collectives& of)
@@ -98,7 +96,7 @@ class Node final : public NodeBackend {
   bool streams(const Call& c) const noexcept override {
     const stretto_options& o = c.settings.options;
     return serves(c) && !c.nonblocking && c.settings.parts.empty() && o.bound_kind != STRETTO_BOUND_NONE &&
-           adds_codes(o.payload) && is_floating(c.type) && has_streams_of(c);
+           may_add_codes(o.payload) && is_floating(c.type) && has_streams_of(c);
   }
 
   Status run(const Call& c, const Decision& d, engine::Report* ran) noexcept override {

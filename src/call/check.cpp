@@ -62,11 +62,13 @@ Status check_bound(const Call& c) {
     return fail(Status::invalid_argument, "bound_kind {} is no stretto_bound", kind);
   if (scope < STRETTO_SCOPE_CONTRIBUTION || scope > STRETTO_SCOPE_RESULT_STATISTICAL_95_UNIFORM)
     return fail(Status::invalid_argument, "scope {} is no stretto_scope", scope);
-  if (payload < STRETTO_PAYLOAD_AUTO || payload > STRETTO_PAYLOAD_MIXED)
-    return fail(Status::invalid_argument, "payload {} is no stretto_payload", payload);
-  const bool compressed = payload > STRETTO_PAYLOAD_RAW;
+  if (!is_payload(o.payload)) return fail(Status::invalid_argument, "payload {} is no stretto_payload", payload);
+  const bool compressed = is_compressed(o.payload), unbounded = compressed && !keeps_bound(o.payload);
+  if (unbounded && o.bound_kind != STRETTO_BOUND_NONE)
+    return fail(Status::invalid_argument, "payload {} keeps no bound, and bound_kind is {}", payload_name(o.payload),
+                bound_name(o.bound_kind));
   if (o.bound_kind == STRETTO_BOUND_NONE) {
-    if (compressed && is_floating(c.type))
+    if (keeps_bound(o.payload) && is_floating(c.type))
       return fail(Status::invalid_argument, "payload {} needs a bound", payload_name(o.payload));
     if (!compressed) return Status::ok;
   } else if (!(o.bound > 0) || !std::isfinite(o.bound)) {
@@ -75,11 +77,15 @@ Status check_bound(const Call& c) {
   if (compressed && schedule::is_prefix(c.collective))
     return fail(Status::unsupported, "{} sends values as they are, not as payload {}", name(c.collective),
                 payload_name(o.payload));
-  if (o.payload == STRETTO_PAYLOAD_MIXED && c.collective == Collective::allreduce_multi)
+  if (unbounded && c.type != STRETTO_F32)
+    return fail(Status::unsupported, "payload {} takes {}, not {}", payload_name(o.payload), type_name(STRETTO_F32),
+                type_name(c.type));
+  if (unbounded && reduces(c.collective) && !payload::compressible(payload_op(c.op)))
+    return fail(Status::unsupported, "payload {} does not take operation {}", payload_name(o.payload), op_name(c.op));
+  if ((unbounded || o.payload == STRETTO_PAYLOAD_MIXED) && c.collective == Collective::allreduce_multi)
     return fail(Status::unsupported, "allreduce_multi adds its inputs as codes, not as payload {}",
                 payload_name(o.payload));
-  if (o.reproducible && reduces(c.collective) && is_floating(c.type) && compressed &&
-      o.payload != STRETTO_PAYLOAD_FUSED && o.payload != STRETTO_PAYLOAD_HOMOMORPHIC)
+  if (o.reproducible && reduces(c.collective) && is_floating(c.type) && compressed && !adds_codes(o.payload))
     return fail(Status::unsupported, "payload {} rounds as its schedule has it, and options.reproducible is set",
                 payload_name(o.payload));
   if (!has_streams(c.type)) return fail(Status::unsupported, "type {} cannot be compressed", type_name(c.type));
@@ -95,8 +101,7 @@ Status check_raw_below(const Call& c) {
   const auto refuse = [&](std::string_view what) {
     return fail(Status::unsupported, "raw_below {} is not offered {}", o.raw_below, what);
   };
-  if (o.payload == STRETTO_PAYLOAD_RECOMPRESS || o.payload == STRETTO_PAYLOAD_CPRP2P ||
-      o.payload == STRETTO_PAYLOAD_MIXED)
+  if (is_compressed(o.payload) && !adds_codes(o.payload))
     return refuse(fmt::format("with payload {}; it takes fused, homomorphic and auto", payload_name(o.payload)));
   if (c.collective == Collective::allreduce_multi) return refuse("by allreduce_multi, which adds codes alone");
   if (o.reproducible && reduces(c.collective)) return refuse("where options.reproducible is set");
@@ -111,7 +116,7 @@ Status check_parts(const Call& c) {
   const auto refuse = [](std::string_view what) { return fail(Status::unsupported, "options.parts with {}", what); };
   if (c.collective != Collective::allreduce) return refuse(name(c.collective));
   if (!is_floating(c.type)) return refuse(type_name(c.type));
-  if (o.payload != STRETTO_PAYLOAD_FUSED && o.payload != STRETTO_PAYLOAD_HOMOMORPHIC)
+  if (!adds_codes(o.payload))
     return refuse(fmt::format("payload {}; fused and homomorphic are served", payload_name(o.payload)));
   if (o.raw_below != 0) return refuse("raw_below");
   if (const std::string& its = c.settings.schedule; its == native_name || its == node_name)
@@ -139,6 +144,9 @@ Status check_coding(const Call& c) {
   const stretto_options& o = c.settings.options;
   if (o.coding < STRETTO_CODING_AUTO || o.coding > STRETTO_CODING_DENSE)
     return fail(Status::invalid_argument, "coding {} is no stretto_coding", int(o.coding));
+  if (o.coding != STRETTO_CODING_AUTO && is_compressed(o.payload) && !keeps_bound(o.payload))
+    return fail(Status::unsupported, "coding {} is of streams, and payload {} has none", coding_name(o.coding),
+                payload_name(o.payload));
   return Status::ok;
 }
 

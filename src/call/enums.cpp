@@ -1,5 +1,7 @@
 #include "call/enums.hpp"
 
+#include <iterator>
+
 namespace stretto::call {
 
 static_assert(int(STRETTO_OK) == int(Status::ok) && int(STRETTO_INVALID_ARGUMENT) == int(Status::invalid_argument) &&
@@ -26,6 +28,25 @@ constexpr const char* type_names[] = {"f32", "f64", "i32", "i64", "f16", "bf16",
 constexpr std::size_t type_sizes[] = {4, 8, 4, 8, 2, 2, 1, 1, 2, 2, 4, 8};
 constexpr const char* op_names[] = {"sum",  "prod", "min",  "max",  "land",       "lor", "lxor",
                                     "band", "bor",  "bxor", "mean", "difference", "user"};
+
+// By stretto_payload. Of rows with one kind the first after AUTO stands for it.
+constexpr struct {
+  const char* name;
+  payload::Kind kind;
+} payloads[] = {{"auto", payload::Kind::raw},
+                {"raw", payload::Kind::raw},
+                {"recompress", payload::Kind::recompress},
+                {"homomorphic", payload::Kind::homomorphic},
+                {"fused", payload::Kind::fused},
+                {"cprp2p", payload::Kind::cprp2p},
+                {"mixed", payload::Kind::fused},
+                {"bfloat16", payload::Kind::bfloat16}};
+static_assert(payloads[STRETTO_PAYLOAD_RECOMPRESS].kind == payload::Kind::recompress &&
+              payloads[STRETTO_PAYLOAD_HOMOMORPHIC].kind == payload::Kind::homomorphic &&
+              payloads[STRETTO_PAYLOAD_FUSED].kind == payload::Kind::fused &&
+              payloads[STRETTO_PAYLOAD_CPRP2P].kind == payload::Kind::cprp2p &&
+              payloads[STRETTO_PAYLOAD_BFLOAT16].kind == payload::Kind::bfloat16 &&
+              std::size(payloads) == STRETTO_PAYLOAD_BFLOAT16 + 1);
 }  // namespace
 
 bool is_type(stretto_type t) noexcept { return int(t) >= STRETTO_F32 && int(t) <= STRETTO_U64; }
@@ -58,17 +79,27 @@ const char* scope_name(stretto_scope s) noexcept {
   return "?";
 }
 
-const char* payload_name(stretto_payload p) noexcept {
-  switch (p) {
-    case STRETTO_PAYLOAD_AUTO: return "auto";
-    case STRETTO_PAYLOAD_RAW: return "raw";
-    case STRETTO_PAYLOAD_RECOMPRESS: return "recompress";
-    case STRETTO_PAYLOAD_HOMOMORPHIC: return "homomorphic";
-    case STRETTO_PAYLOAD_FUSED: return "fused";
-    case STRETTO_PAYLOAD_CPRP2P: return "cprp2p";
-    case STRETTO_PAYLOAD_MIXED: return "mixed";
+bool is_payload(stretto_payload p) noexcept {
+  return int(p) >= STRETTO_PAYLOAD_AUTO && std::size_t(p) < std::size(payloads);
+}
+
+const char* payload_name(stretto_payload p) noexcept { return is_payload(p) ? payloads[p].name : "?"; }
+
+std::string payload_names() {
+  std::string all;
+  for (std::size_t i = STRETTO_PAYLOAD_RAW; i < std::size(payloads); ++i)
+    all += (all.empty() ? "" : i + 1 < std::size(payloads) ? ", " : " or ") + std::string(payloads[i].name);
+  return all;
+}
+
+bool find_payload(std::string_view text, stretto_payload* p) noexcept {
+  if (text == "doc") text = payloads[STRETTO_PAYLOAD_RECOMPRESS].name;
+  for (std::size_t i = STRETTO_PAYLOAD_RAW; i < std::size(payloads); ++i) {
+    if (text != payloads[i].name) continue;
+    *p = static_cast<stretto_payload>(i);
+    return true;
   }
-  return "?";
+  return false;
 }
 
 const char* coding_name(stretto_coding c) noexcept {
@@ -119,29 +150,11 @@ payload::Op payload_op(stretto_op op) noexcept {
   return O::sum;
 }
 
-payload::Kind payload_kind(stretto_payload p) noexcept {
-  using K = payload::Kind;
-  switch (p) {
-    case STRETTO_PAYLOAD_AUTO:
-    case STRETTO_PAYLOAD_RAW: return K::raw;
-    case STRETTO_PAYLOAD_RECOMPRESS: return K::recompress;
-    case STRETTO_PAYLOAD_HOMOMORPHIC: return K::homomorphic;
-    case STRETTO_PAYLOAD_MIXED:
-    case STRETTO_PAYLOAD_FUSED: return K::fused;
-    case STRETTO_PAYLOAD_CPRP2P: return K::cprp2p;
-  }
-  return K::raw;
-}
+payload::Kind payload_kind(stretto_payload p) noexcept { return is_payload(p) ? payloads[p].kind : payload::Kind::raw; }
 
 stretto_payload payload_of(payload::Kind k) noexcept {
-  using K = payload::Kind;
-  switch (k) {
-    case K::raw: return STRETTO_PAYLOAD_RAW;
-    case K::cprp2p: return STRETTO_PAYLOAD_CPRP2P;
-    case K::recompress: return STRETTO_PAYLOAD_RECOMPRESS;
-    case K::homomorphic: return STRETTO_PAYLOAD_HOMOMORPHIC;
-    case K::fused: return STRETTO_PAYLOAD_FUSED;
-  }
+  for (std::size_t i = STRETTO_PAYLOAD_RAW; i < std::size(payloads); ++i)
+    if (payloads[i].kind == k) return static_cast<stretto_payload>(i);
   return STRETTO_PAYLOAD_RAW;
 }
 

@@ -1,5 +1,8 @@
 #pragma once
 
+#include <string>
+#include <string_view>
+
 #include "base/status.hpp"
 #include "codec/codec.hpp"
 #include "payload/payload.hpp"
@@ -11,6 +14,7 @@ inline stretto_status to_c(Status s) noexcept { return static_cast<stretto_statu
 
 bool is_type(stretto_type t) noexcept;
 bool is_op(stretto_op op) noexcept;
+bool is_payload(stretto_payload p) noexcept;
 bool is_floating(stretto_type t) noexcept;
 
 bool has_streams(stretto_type t) noexcept;
@@ -18,7 +22,7 @@ bool has_streams(stretto_type t) noexcept;
 // Precondition: has_streams(t).
 inline codec::Type codec_type(stretto_type t) noexcept { return static_cast<codec::Type>(static_cast<int>(t)); }
 
-// payload_kind: not AUTO.
+// payload_kind: raw for AUTO; fused for MIXED, too.
 payload::Type payload_type(stretto_type t) noexcept;
 payload::Op payload_op(stretto_op op) noexcept;
 payload::Kind payload_kind(stretto_payload p) noexcept;
@@ -26,6 +30,17 @@ payload::Kind payload_kind(stretto_payload p) noexcept;
 inline stretto_coding to_c(codec::Coding c) noexcept { return static_cast<stretto_coding>(static_cast<int>(c)); }
 
 stretto_payload payload_of(payload::Kind k) noexcept;
+
+// Where one is forced: values travel in another form; within a bound; and sums are of codes alone.
+inline bool is_compressed(stretto_payload p) noexcept { return payload::is_compressed(payload_kind(p)); }
+inline bool keeps_bound(stretto_payload p) noexcept { return payload::keeps_bound(payload_kind(p)); }
+inline bool adds_codes(stretto_payload p) noexcept {
+  return payload::traits(payload_kind(p)).adds_codes && p != STRETTO_PAYLOAD_MIXED;
+}
+
+// A name, but "auto"; "doc" is recompress. And all that it takes, for messages.
+bool find_payload(std::string_view text, stretto_payload* p) noexcept;
+std::string payload_names();
 
 const char* type_name(stretto_type t) noexcept;  // "f32", or "?"
 const char* op_name(stretto_op op) noexcept;

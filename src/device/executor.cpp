@@ -42,7 +42,9 @@ bool has_kernel(payload::Op op, payload::Type type) noexcept {
 Status check(const payload::Spec& spec, bool reduces) noexcept {
   if (reduces && spec.op == payload::Op::user)
     return fail(Status::unsupported, "a user's function cannot combine values in device memory");
-  if (spec.kind != payload::Kind::raw) {
+  if (payload::traits(spec.kind).form == payload::Form::halves)
+    return fail(Status::unsupported, "memory of a device has no payload {}", payload::name(spec.kind));
+  if (payload::is_compressed(spec.kind)) {
     const auto type = payload::codec_type(spec.type);
     if (!type || *type == codec::Type::i32 || *type == codec::Type::i64)
       return fail(Status::unsupported, "{} has no streams on a device", payload::name(spec.type));

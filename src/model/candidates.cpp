@@ -32,8 +32,9 @@ std::vector<Kind> payloads_for(const Question& q) {
   for (const Kind k : {Kind::fused, Kind::homomorphic})
     if (may(k)) kinds.push_back(k);
   // Payloads that round at every step only on request.
-  if (!q.code_space && is_forced(q, Kind::recompress)) kinds.push_back(Kind::recompress);
-  if (!q.code_space && is_forced(q, Kind::cprp2p)) kinds.push_back(Kind::cprp2p);
+  if (const auto forced = static_cast<Kind>(q.payload);
+      q.payload >= 0 && !q.code_space && payload::is_compressed(forced) && !payload::traits(forced).adds_codes)
+    kinds.push_back(forced);
   return kinds;
 }
 
@@ -79,21 +80,14 @@ bool own_may_serve(const Question& q) noexcept {
 }
 
 bool node_may_stream(const Question& q) noexcept {
-  const bool kind = q.payload < 0 || is_forced(q, Kind::fused) || is_forced(q, Kind::homomorphic);
+  const bool kind = q.payload < 0 || payload::traits(static_cast<Kind>(q.payload)).adds_codes;
   return q.node_streams && q.compress && kind && !q.keeps_order && q.schedule.empty() && q.segment == 0 &&
          q.raw_below == 0;
 }
 
 bool may_carry(const schedule::Algorithm& a, const Question& q, Kind kind) noexcept {
   if (!a.ranks_differ) return true;
-  switch (kind) {
-    case Kind::raw: return q.exact;
-    case Kind::homomorphic:
-    case Kind::fused: return true;
-    case Kind::cprp2p:
-    case Kind::recompress: break;
-  }
-  return false;
+  return payload::is_compressed(kind) ? payload::traits(kind).adds_codes : q.exact;
 }
 
 std::vector<Option> options_for(const Question& q, const topology::Topology& topology, std::string* why) {

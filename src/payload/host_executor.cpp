@@ -14,6 +14,7 @@ codec::MutableBytes room(const Buffer& buffer) noexcept { return {buffer.data(),
 
 void HostExecutor::begin(const Spec& spec, Pool* pool, const codec::Parallel* parallel) noexcept {
   type_ = codec_type(spec.type).value_or(codec::Type::f32);
+  halves_ = traits(spec.kind).form == Form::halves;
   options_ = {};
   options_.checksum = spec.checksum;
   options_.coding = spec.coding;
@@ -26,8 +27,15 @@ void HostExecutor::begin(const Spec& spec, Pool* pool, const codec::Parallel* pa
 
 Status HostExecutor::compress(const std::byte* x, std::size_t count, double eps, Stream* made) noexcept {
   Stream stream;
-  if (const Status s = pool().take(codec::compress_bound(type_, count), &stream.buffer); s != Status::ok) return s;
+  const std::size_t most = halves_ ? count * half_bytes : codec::compress_bound(type_, count);
+  if (const Status s = pool().take(most, &stream.buffer); s != Status::ok) return s;
   Stopwatch watch(seconds.compress);
+  if (halves_) {
+    narrow_values(x, stream.buffer.data(), count);
+    stream.size = most;
+    *made = std::move(stream);
+    return Status::ok;
+  }
   const Status s = codec::compress(type_, x, count, eps, room(stream.buffer), &stream.size, options_);
   if (s == Status::ok) *made = std::move(stream);
   return s;
@@ -35,6 +43,10 @@ Status HostExecutor::compress(const std::byte* x, std::size_t count, double eps,
 
 Status HostExecutor::decompress(const Stream& stream, std::byte* y, std::size_t count, std::uint32_t divisor) noexcept {
   Stopwatch watch(seconds.decompress);
+  if (halves_) {
+    widen_values(stream.bytes().data(), y, count);
+    return divisor > 1 ? payload::divide_values(Type::f32, y, count, divisor) : Status::ok;
+  }
   return codec::decompress(stream.bytes(), y, count, options_, divisor);
 }
 

@@ -29,6 +29,7 @@ class HostExecutor final : public Executor {
   Status sum(const codec::Info& a, const codec::Info& b, const Sum& sum, Stream* made) noexcept;
 
   codec::Type type_{};
+  bool halves_ = false;
   codec::Options options_{};
   Lane only_;
 };

@@ -6,28 +6,11 @@
 #include "base/float_environment.hpp"
 
 namespace stretto::payload {
-namespace {
-
-constexpr Kind kinds[] = {Kind::raw, Kind::cprp2p, Kind::recompress, Kind::homomorphic, Kind::fused};
-
-}  // namespace
-
-const char* name(Kind k) noexcept {
-  switch (k) {
-    case Kind::raw: return "raw";
-    case Kind::cprp2p: return "cprp2p";
-    case Kind::recompress: return "recompress";
-    case Kind::homomorphic: return "homomorphic";
-    case Kind::fused: return "fused";
-  }
-  return "unknown";
-}
-
 bool find(const char* text, Kind* kind) noexcept {
   if (std::string_view(text) == "doc") text = name(Kind::recompress);
-  for (const Kind k : kinds) {
-    if (std::string_view(text) != name(k)) continue;
-    *kind = k;
+  for (const Traits& t : all_traits) {
+    if (std::string_view(text) != t.name) continue;
+    *kind = t.kind;
     return true;
   }
   return false;
@@ -42,12 +25,15 @@ Status check(const Spec& spec, bool reduces) noexcept {
     if (!defined(spec.op, spec.type))
       return fail(Status::unsupported, "{} is not defined on {}", name(spec.op), name(spec.type));
   }
-  if (spec.kind == Kind::raw) return Status::ok;
+  if (!is_compressed(spec.kind)) return Status::ok;
+  if (traits(spec.kind).form == Form::halves && spec.type != Type::f32)
+    return fail(Status::unsupported, "payload {} takes {}, not {}", name(spec.kind), name(Type::f32), name(spec.type));
   const auto type = codec_type(spec.type);
   if (!type) return fail(Status::unsupported, "{} cannot travel compressed ({})", name(spec.type), name(spec.kind));
   if (reduces && !compressible(spec.op)) {
     return fail(Status::unsupported, "{} is not offered on compressed payloads ({})", name(spec.op), name(spec.kind));
   }
+  if (!keeps_bound(spec.kind)) return Status::ok;
   const FloatEnvironment environment;  // subnormal bounds count, even if the caller flushes them
   const bool lossless = *type == codec::Type::i32 || *type == codec::Type::i64;
   if (!lossless && !(std::isfinite(spec.eps) && spec.eps > 0)) {
@@ -57,9 +43,9 @@ Status check(const Spec& spec, bool reduces) noexcept {
 }
 
 double error_factor(const Spec& spec, bool reduces, int ranks) noexcept {
-  if (spec.kind == Kind::raw || spec.type == Type::i32 || spec.type == Type::i64) return 0;
+  if (!keeps_bound(spec.kind) || spec.type == Type::i32 || spec.type == Type::i64) return 0;
   if (!reduces || spec.op == Op::min || spec.op == Op::max) return 1;
-  const bool exact_sums = spec.kind == Kind::homomorphic || spec.kind == Kind::fused;
+  const bool exact_sums = traits(spec.kind).adds_codes;
   const double terms = spec.nodes > 0 ? spec.nodes : ranks;
   const double sum = !exact_sums ? 2.0 * terms - 1 : spec.raw_below > 0 ? terms + 1 : terms;
   return spec.op == Op::mean ? sum / ranks : sum;

@@ -6,6 +6,10 @@
 //   homomorphic  every contribution is compressed first; blocks meet as stream + stream.
 //   fused        blocks meet as stream + raw local values; a contribution is compressed only if it is sent before
 //                anything met it. Min and max run as homomorphic.
+//   bfloat16     float32 rounded to bfloat16 by the source (to nearest even), widened at the end. Reductions: widen,
+//                operate in float32, round.
+//
+// A compressed block is a stream of the codec, or under bfloat16 its values in order, without a header.
 //
 // Mixed forms (Spec::nodes, Spec::raw_below). A raw message has the values that would have been compressed, and decoded
 // values are forwarded unchanged, so results agree. A sum of streams that travels raw must stay raw to the end:
@@ -15,7 +19,7 @@
 // Results. Under every payload but raw, all ranks that hold a block at the end of allreduce or allgather hold the same
 // bytes: one stream, decoded, even on the rank that computed it (and with one rank). Homomorphic and fused sums do not
 // depend on schedule, segments or order. Broadcast leaves the root its exact data; scatter, gather and alltoall leave a
-// rank's block to itself exact; reduce and reduce_scatter under recompress and cprp2p end with the raw sum.
+// rank's block to itself exact; reduce and reduce_scatter under recompress, cprp2p and bfloat16 end with the raw sum.
 #pragma once
 
 #include <cstddef>
@@ -24,12 +28,11 @@
 #include "base/status.hpp"
 #include "codec/codec.hpp"
 #include "payload/element.hpp"
+#include "payload/kinds.hpp"
 
 namespace stretto::payload {
 
-enum class Kind : std::uint8_t { raw, cprp2p, recompress, homomorphic, fused };
-
-const char* name(Kind k) noexcept;
+// By name, or "doc" for recompress.
 bool find(const char* text, Kind* kind) noexcept;
 
 // Fused sums on a device find codes of local values in the pass that adds them to a stream, by an own kernel when the
@@ -53,14 +56,17 @@ struct Spec {
   codec::Coding coding = codec::Coding::fixed;  // in messages; memory has fixed streams
 };
 
-inline bool mixes(const Spec& s) noexcept { return s.kind != Kind::raw && (s.nodes > 0 || s.raw_below > 0); }
+inline bool mixes(const Spec& s) noexcept { return is_compressed(s.kind) && (s.nodes > 0 || s.raw_below > 0); }
 
-// The operation suits the type (when `reduces`), and the bound is finite and positive.
+// Of a value of Form::halves.
+inline constexpr std::size_t half_bytes = 2;
+
+// The operation suits the type (when `reduces`), and the bound is finite and positive, where the payload keeps one.
 Status check(const Spec& spec, bool reduces) noexcept;
 
 // |result - exact result| <= error_factor * eps, in exact arithmetic but for the final rounding (and, under recompress
-// and cprp2p, that of each raw sum). 0 for raw and integers. With `nodes` sums have as many terms as nodes (mean: of p
-// contributions still), beside the rounding of raw sums.
+// and cprp2p, that of each raw sum). 0 for raw, integers and bfloat16, whose error is relative (docs/semantics.md). With
+// `nodes` sums have as many terms as nodes (mean: of p contributions still), beside the rounding of raw sums.
 //   data movement                   1
 //   homomorphic, fused: sum         p;  mean 1;  min, max 1
 //     with raw_below: sum           p + 1 (a raw sum is compressed again);  mean (p + 1)/p;

@@ -25,11 +25,11 @@ void Worker::begin(const Spec& spec, bool reduces, Executor* executor) noexcept 
 
 std::size_t Worker::message_bound(std::size_t count) const noexcept {
   if (!compressed()) return raw_bytes(count);
-  return codec::compress_bound(type_, count);
+  return has_header() ? codec::compress_bound(type_, count) : count * half_bytes;
 }
 
 std::size_t Worker::longest(std::size_t count) const noexcept {
-  return compressed() ? codec::combine_bound(type_, count) : raw_bytes(count);
+  return compressed() && has_header() ? codec::combine_bound(type_, count) : message_bound(count);
 }
 
 Status Worker::make_stream(Value& value, std::size_t count, double eps) noexcept {
@@ -66,18 +66,10 @@ Status Worker::make_raw(Cell& cell) noexcept {
 Status Worker::pack(Cell& cell) noexcept {
   enter(cell);
   Value& value = cell.value;
-  switch (spec_.kind) {
-    case Kind::raw:
-      if (value.raw == nullptr) return fail(Status::internal, "a step sends a block that nothing was put into");
-      return Status::ok;
-    case Kind::cprp2p:
-      if (value.raw != nullptr) value.stream = {};
-      return make_stream(value, cell.count, cell.eps);
-    case Kind::recompress:
-    case Kind::homomorphic:
-    case Kind::fused: return make_stream(value, cell.count, cell.eps);
-  }
-  return Status::internal;
+  if (!compressed())
+    return value.raw != nullptr ? Status::ok : fail(Status::internal, "a step sends a block that nothing was put into");
+  if (!traits().forwards && value.raw != nullptr) value.stream = {};
+  return make_stream(value, cell.count, cell.eps);
 }
 
 // Keeps the stream for other sends.

@@ -30,7 +30,9 @@ class Worker {
 
   const Spec& spec() const noexcept { return spec_; }
   const Seconds& seconds() const noexcept { return executor_->seconds; }
-  bool compressed() const noexcept { return spec_.kind != Kind::raw; }
+  bool compressed() const noexcept { return is_compressed(spec_.kind); }
+  // Of compressed blocks. Without one a block may have any bytes, and its length follows from the number of values.
+  bool has_header() const noexcept { return traits().form == Form::streams; }
   std::size_t raw_bytes(std::size_t count) const noexcept { return count * size_; }
 
   // Values are cut on multiples of this many elements: for streams whole codec groups (docs/format.md).
@@ -73,6 +75,8 @@ class Worker {
   Status finish(Cell& cell, bool from_stream, std::uint32_t divisor) noexcept;
 
  private:
+  const Traits& traits() const noexcept { return payload::traits(spec_.kind); }
+  bool fuses() const noexcept { return sums_ && traits().fuses; }
   void enter(const Cell& cell) noexcept { executor_->enter(*cell.lane); }
   Status make_stream(Value& value, std::size_t count, double eps) noexcept;
   Status make_raw(Cell& cell) noexcept;

@@ -33,7 +33,7 @@ Status Worker::replace(Cell& dst, Stream arrived) noexcept {
     return Status::ok;
   }
   dst.value.stream = std::move(arrived);
-  return spec_.kind == Kind::cprp2p ? make_raw(dst) : Status::ok;
+  return traits().forwards ? Status::ok : make_raw(dst);
 }
 
 Status Worker::add_raw(Value& value, const std::byte* x, std::size_t count, const Buffer& codes) noexcept {
@@ -51,33 +51,25 @@ Status Worker::meet(Cell& dst, Stream arrived, bool arrived_first) noexcept {
   Value& value = dst.value;
   if (!arrived) return Status::ok;
   if (value.absent) return replace(dst, std::move(arrived));
-  switch (spec_.kind) {
-    case Kind::raw: return fail(Status::internal, "a stream met raw values");
-    case Kind::cprp2p:
-    case Kind::recompress: {
-      if (const Status s = make_raw(dst); s != Status::ok) return s;
-      Buffer decoded;
-      if (const Status s = executor_->pool().take(raw_bytes(dst.count), &decoded); s != Status::ok) return s;
-      if (const Status s = executor_->decompress(arrived, decoded.data(), dst.count, 1); s != Status::ok) return s;
-      return meet(dst, decoded.data(), decoded, arrived_first);
-    }
-    case Kind::fused:
-      if (sums_ && !value.stream && value.raw != nullptr) {
-        const std::byte* local = value.raw;
-        const Buffer keep = value.raw_store, codes = value.codes;
-        value.clear();
-        value.stream = std::move(arrived);
-        return add_raw(value, local, dst.count, codes);
-      }
-      [[fallthrough]];
-    case Kind::homomorphic: {
-      if (const Status s = make_stream(value, dst.count, dst.eps); s != Status::ok) return s;
-      value.raw = nullptr;
-      value.raw_store = {};
-      return add_stream(value, dst.count, arrived);
-    }
+  if (!compressed()) return fail(Status::internal, "a stream met raw values");
+  if (!traits().adds_codes) {
+    if (const Status s = make_raw(dst); s != Status::ok) return s;
+    Buffer decoded;
+    if (const Status s = executor_->pool().take(raw_bytes(dst.count), &decoded); s != Status::ok) return s;
+    if (const Status s = executor_->decompress(arrived, decoded.data(), dst.count, 1); s != Status::ok) return s;
+    return meet(dst, decoded.data(), decoded, arrived_first);
   }
-  return Status::internal;
+  if (fuses() && !value.stream && value.raw != nullptr) {
+    const std::byte* local = value.raw;
+    const Buffer keep = value.raw_store, codes = value.codes;
+    value.clear();
+    value.stream = std::move(arrived);
+    return add_raw(value, local, dst.count, codes);
+  }
+  if (const Status s = make_stream(value, dst.count, dst.eps); s != Status::ok) return s;
+  value.raw = nullptr;
+  value.raw_store = {};
+  return add_stream(value, dst.count, arrived);
 }
 
 Status Worker::meet(Cell& dst, std::byte* arrived, const Buffer& store, bool arrived_first) noexcept {
@@ -119,10 +111,10 @@ Status Worker::meet(Cell& dst, Cell& src, bool src_first) noexcept {
   if (src.value.absent) return Status::ok;
   if (dst.value.absent) return copy(dst, src);
   const bool both_raw = dst.value.raw != nullptr && src.value.raw != nullptr && !dst.value.stream && !src.value.stream;
-  const bool codes = spec_.kind == Kind::homomorphic || spec_.kind == Kind::fused;
+  const bool codes = traits().adds_codes;
   if (codes && !(both_raw && mixes(spec_))) {
     // Raw local values join a stream in one pass if the payload allows it.
-    if (spec_.kind == Kind::fused && sums_ && dst.value.stream && !src.value.stream && src.value.raw != nullptr) {
+    if (fuses() && dst.value.stream && !src.value.stream && src.value.raw != nullptr) {
       dst.value.raw = nullptr;
       dst.value.raw_store = {};
       return add_raw(dst.value, src.value.raw, dst.count, src.value.codes);
@@ -174,8 +166,7 @@ Status Worker::copy(Cell& dst, Cell& src) noexcept {
 Status Worker::quantise(Cell& cell) noexcept {
   enter(cell);
   Value& value = cell.value;
-  const bool wanted = spec_.kind == Kind::fused && sums_;
-  if (!wanted || value.raw == nullptr || value.stream || value.codes) return Status::ok;
+  if (!fuses() || value.raw == nullptr || value.stream || value.codes) return Status::ok;
   return executor_->quantise(value.raw, cell.count, &value.codes);
 }
 
@@ -183,8 +174,8 @@ Status Worker::load(Cell& cell, const std::byte* const* inputs, std::size_t n, b
   enter(cell);
   Value& value = cell.value;
   value.clear();
-  const bool codes = spec_.kind == Kind::homomorphic || spec_.kind == Kind::fused;
-  if (n == 0 && compressed()) {
+  const bool codes = traits().adds_codes;
+  if (n == 0 && compressed() && has_header()) {
     value.absent = true;
     return Status::ok;
   }
@@ -193,7 +184,7 @@ Status Worker::load(Cell& cell, const std::byte* const* inputs, std::size_t n, b
     if (const Status s = n > 1 ? make_stream(value, cell.count, cell.eps) : Status::ok; s != Status::ok) return s;
     for (std::size_t j = 1; j < n; ++j) {
       value.raw = nullptr;
-      if (sums_ && spec_.kind == Kind::fused) {
+      if (fuses()) {
         if (const Status s = add_raw(value, inputs[j], cell.count, {}); s != Status::ok) return s;
         continue;
       }

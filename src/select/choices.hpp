@@ -21,6 +21,7 @@ namespace stretto::select {
 
 // Assumed before the first measurement of a kind of vector, and the best ratio assumed.
 inline constexpr double usual_ratio = 4, best_ratio = 32;
+inline constexpr double half_ratio = 2;  // of payload::Form::halves
 inline constexpr call::Shrinks usual_ratios{usual_ratio, 6}, best_ratios{best_ratio, 64};
 
 // What a process knows of communicators whose ranks have equal places and profiles. Answers found for one of them serve

@@ -53,11 +53,9 @@ double roundings_inside(const schedule::Groups& groups) noexcept {
 }
 
 bool fit_to_choose(const Call& c, int ranks) noexcept {
-  const auto payload = int(c.settings.options.payload);
   return is_type(c.type) && (!reduces(c.collective) || is_op(c.op)) &&
-         (!rooted(c.collective) || (c.root >= 0 && c.root < ranks)) && payload >= STRETTO_PAYLOAD_AUTO &&
-         payload <= STRETTO_PAYLOAD_MIXED && c.settings.options.coding >= STRETTO_CODING_AUTO &&
-         c.settings.options.coding <= STRETTO_CODING_DENSE;
+         (!rooted(c.collective) || (c.root >= 0 && c.root < ranks)) && is_payload(c.settings.options.payload) &&
+         c.settings.options.coding >= STRETTO_CODING_AUTO && c.settings.options.coding <= STRETTO_CODING_DENSE;
 }
 
 Terms terms_of(const Decision& d, int ranks, const schedule::Groups& groups) noexcept {
@@ -91,6 +89,7 @@ Decision Selector::decide(const Call& call, Support support) noexcept {
   needs.range = (streams && relative) || rounded;
   d.ratio = streams ? usual_ratio : 1;
   d.shrinks = {usual_ratio, 0};  // a forced payload takes no sample, so the gain of dense streams is unknown
+  if (streams && is_compressed(o.payload) && !keeps_bound(o.payload)) d.ratio = d.shrinks.fixed = half_ratio;
   if (open_counts || !fit_to_choose(call, ranks_)) return d;
   d.known = attempt([&] {
     const std::size_t bytes = vector_bytes(call, ranks_);
@@ -206,8 +205,9 @@ Status Selector::settle(const Call& call, const Agreement& agreed, Support suppo
   }
   if (!raw && terms.hosts > 0) {
     d->hosts = terms.hosts;
-    d->payload = STRETTO_PAYLOAD_MIXED;
-    if (reduces(call.collective)) d->contributions = static_cast<std::uint64_t>(terms.hosts);
+    const bool bounded = payload::keeps_bound(c.payload);
+    if (bounded) d->payload = STRETTO_PAYLOAD_MIXED;
+    if (bounded && reduces(call.collective)) d->contributions = static_cast<std::uint64_t>(terms.hosts);
   }
   d->spec.codes = codes_;
   d->spec.coding = raw || support.device ? codec::Coding::fixed : c.coding;

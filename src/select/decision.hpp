@@ -88,7 +88,7 @@ struct Needs {
 struct Bound {
   double absolute = 0;  // in units of the data; 0: a fraction of an empty range; may be infinite
   double eps = 0;       // per contribution; 0: values travel raw, or must be exact
-  double error = 0;     // of |result - exact|, except for
+  double error = 0;     // of |result - exact|; infinite: no bound is kept; except for
   double rounding = 0;  // the error by additions in the values' own type; infinite: unknown
 };
 

@@ -20,7 +20,8 @@ bool adds_some_raw(const Call& c) noexcept {
   return c.settings.options.raw_below > 0 && c.settings.options.payload != STRETTO_PAYLOAD_RAW;
 }
 
-bool meets_in_code_space(Kind k) noexcept { return k == Kind::homomorphic || k == Kind::fused; }
+bool meets_in_code_space(Kind k) noexcept { return payload::traits(k).adds_codes; }
+bool keeps_none(Kind k) noexcept { return payload::is_compressed(k) && !payload::keeps_bound(k); }
 
 struct AdditionRounding {
   double unit, largest;
@@ -144,7 +145,8 @@ static double rounding_beside(const Call& call, const Terms& terms, const Agreem
 Status eps_of(const Call& call, const Terms& terms, const Agreement& agreed, double bound, double* eps) noexcept {
   *eps = 0;
   const bool raw = terms.kind == Kind::raw, within = bounds_sum(call);
-  if (!is_floating(call.type) || (raw && !(within && units(call, terms) > 0))) return Status::ok;
+  if (!is_floating(call.type) || keeps_none(terms.kind) || (raw && !(within && units(call, terms) > 0)))
+    return Status::ok;
   if (bound == 0) return Status::ok;
   const stretto_options& o = call.settings.options;
   if (!std::isfinite(bound)) {
@@ -176,7 +178,7 @@ Status eps_of(const Call& call, const Terms& terms, const Agreement& agreed, dou
 Status divide(const Call& call, const Terms& terms, const Agreement& agreed, bool magnitude, Bound* bound) noexcept {
   const Status s = eps_of(call, terms, agreed, bound->absolute, &bound->eps);
   if (s != Status::ok) return s;
-  bound->error = error_of(call, terms, agreed, bound->eps);
+  bound->error = keeps_none(terms.kind) ? HUGE_VAL : error_of(call, terms, agreed, bound->eps);
   bound->rounding = rounding_beside(call, terms, magnitude ? &agreed : nullptr, bound->eps);
   return s;
 }
@@ -185,18 +187,11 @@ bool rounds(const Call& call, int ranks) noexcept {
   if (!bounds_sum(call)) return false;
   const bool several = call.collective == Collective::allreduce_multi;
   if (adds_some_raw(call)) return ranks > 1;
-  switch (call.settings.options.payload) {
-    case STRETTO_PAYLOAD_HOMOMORPHIC:
-    case STRETTO_PAYLOAD_FUSED: return false;
-    case STRETTO_PAYLOAD_AUTO:
-      if (several) return false;  // always as codes
-      [[fallthrough]];
-    case STRETTO_PAYLOAD_RAW: return several || ranks > (call.op == STRETTO_MEAN ? 1 : 2);
-    case STRETTO_PAYLOAD_RECOMPRESS:
-    case STRETTO_PAYLOAD_CPRP2P:
-    case STRETTO_PAYLOAD_MIXED: return several || ranks > 1;
-  }
-  return true;
+  const stretto_payload payload = call.settings.options.payload;
+  if (adds_codes(payload)) return false;
+  if (is_compressed(payload)) return several || ranks > 1;
+  if (payload == STRETTO_PAYLOAD_AUTO && several) return false;  // always as codes
+  return several || ranks > (call.op == STRETTO_MEAN ? 1 : 2);
 }
 
 bool adds_codes_alone(const Call& call, const Agreement& agreed, double bound, std::uint64_t contributions,

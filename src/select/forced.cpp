@@ -71,7 +71,7 @@ Status check_algorithm(const Call& call, const schedule::Algorithm& a, const sch
   const bool raw = o.bound_kind != STRETTO_BOUND_ABSOLUTE || o.payload == STRETTO_PAYLOAD_RAW;
   if (raw && rank_by_rank(call) && !a.rank_by_rank)
     return fail(Status::unsupported, "schedule {} does not add rank by rank, and options.reproducible is set", a.name);
-  const bool rounds_again = o.payload == STRETTO_PAYLOAD_CPRP2P || o.payload == STRETTO_PAYLOAD_RECOMPRESS;
+  const bool rounds_again = is_compressed(o.payload) && !payload::traits(payload_kind(o.payload)).adds_codes;
   if (a.ranks_differ && (raw ? !is_exact(call) : rounds_again))
     return fail(Status::unsupported,
                 "schedule {} adds in other brackets on each rank, so that these sums of {} would differ between ranks: "

@@ -90,8 +90,7 @@ ModelQuery query_of(const Call& call, std::size_t bytes, Streaming streaming, co
     q.payload = static_cast<int>(payload::Kind::raw);
   // A requested payload that adds codes promises equal bits for every schedule. Several inputs per rank are added as
   // codes, since otherwise the result would depend on their distribution.
-  const bool adds_codes = o.payload == STRETTO_PAYLOAD_HOMOMORPHIC || o.payload == STRETTO_PAYLOAD_FUSED;
-  q.code_space = compress && ((adds_codes && q.raw_below == 0) || streaming.alone ||
+  q.code_space = compress && ((call::adds_codes(o.payload) && q.raw_below == 0) || streaming.alone ||
                               call.collective == Collective::allreduce_multi);
   q.device = support.device;
   q.staged = support.staged;

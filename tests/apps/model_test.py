@@ -78,6 +78,9 @@ class Errors(unittest.TestCase):
         self.refused("homcomp-f", "predict", "allreduce", "--system", "zip")
         self.refused("root 9", "choose", "broadcast", "-n", 4, "--root", 9)
         self.refused("homomorphic", "predict", "allreduce", "--payload", "brown paper")
+        halves = ("choose", "allreduce", "--payload", "bfloat16")
+        for words, more in (("keeps no bound", ("--bound", "rel:1e-4")), ("takes f32, not f64", ("--type", "f64")), ("no payload bfloat16", ("--device",))):
+            self.refused(words, *halves, *more)
 
     def test_lanes_that_do_not_fit_together_are_named(self):
         tree = ("predict", "reduce", "--schedule", "binomial", "-n", 4)
@@ -271,6 +274,19 @@ class Answers(unittest.TestCase):
         seconds = [result(*question, "--payload", name)["seconds"] for name in ("recompress", "doc", "raw")]
         self.assertEqual(seconds[0], seconds[1])
         self.assertNotEqual(seconds[0], seconds[2])
+
+    def test_bfloat16_halves_bytes_without_a_bound_and_is_never_chosen(self):
+        question = ("allreduce", "-n", 4, "--bytes", "16M", "--rate", 1)
+        forced = (*question, "--schedule", "ring")
+        raw, half = (result("predict", *forced, "--payload", kind) for kind in ("raw", "bfloat16"))
+        self.assertEqual((half["payload"], half["wire_bytes"]), ("bfloat16", raw["wire_bytes"] / 2))
+        self.assertTrue(0.5 * raw["seconds"] < half["seconds"] < 0.7 * raw["seconds"])
+        chosen = result("choose", *question, "--payload", "bfloat16")["choice"]
+        self.assertEqual((chosen["payload"], "coding" in chosen), ("bfloat16", False))
+        for bound in ((), ("--bound", "rel:1e-4")):
+            self.assertNotIn("bfloat16", {c.get("payload") for c in result("explain", *question, *bound)["candidates"]})
+        self.assertEqual({c["payload"] for c in result("explain", "allgather", *question[1:], "--payload", "bfloat16")["candidates"]}, {"bfloat16"})
+        self.assertIn("bfloat16", {row["system"] for row in result("simulate", "weak", "-n", 8)["rows"]})
 
     def test_collectives_go_by_the_names_that_mpi_has_for_them_too(self):
         for name, other in (("broadcast", "bcast"), ("reduce_scatter", "reduce_scatter_block")):

@@ -39,8 +39,8 @@ TEST(Cases, CoverEveryOperationScheduleAndPayloadAndEveryCutAndType) {
     std::set<std::tuple<const schedule::Algorithm*, payload::Kind, payload::Op>> wanted;
     std::set<std::pair<const schedule::Algorithm*, payload::Kind>> pairs;
     for (const auto& algorithm : schedule::algorithms()) {
-      for (const auto kind : {payload::Kind::raw, payload::Kind::cprp2p, payload::Kind::recompress,
-                              payload::Kind::homomorphic, payload::Kind::fused}) {
+      for (const auto& travels : payload::all_traits) {
+        const payload::Kind kind = travels.kind;
         pairs.insert({&algorithm, kind});
         for (const auto op :
              {payload::Op::sum, payload::Op::difference, payload::Op::min, payload::Op::max, payload::Op::mean}) {

@@ -92,7 +92,8 @@ TEST(Rules, ThatCannotBeReadAreNamedWithTheirLine) {
       {"allreduce 1Q.. off", "'1Q'"},
       {"allreduce of", "'of' is none of"},
       {"allreduce rel:0", "'rel:0' is no bound"},
-      {"allreduce payload:zip off", "'zip' is no payload: raw, recompress, homomorphic, fused, cprp2p or mixed"},
+      {"allreduce payload:zip off",
+       "'zip' is no payload: raw, recompress, homomorphic, fused, cprp2p, mixed or bfloat16"},
       {"allreduce payload:", "'' is no payload"},
       {"allreduce schedule: off", "'schedule:'"},
       {"allreduce 64K..1K off", "'64K..1K' holds no size"},
@@ -107,6 +108,11 @@ TEST(Rules, ThatCannotBeReadAreNamedWithTheirLine) {
       {"allreduce exact coding:dense", "'coding:' is of streams, and 'exact' has none"},
       {"allreduce native coding:fixed", "'coding:' is of streams, and 'native' has none"},
       {"allreduce payload:raw coding:dense", "'coding:' is of streams, and 'payload:raw' has none"},
+      {"allreduce rel:1e-4 payload:bfloat16", "'payload:bfloat16' keeps no bound, and the line has 'rel:1e-4'"},
+      {"allreduce exact payload:bfloat16", "'exact' and a payload"},
+      {"allreduce payload:bfloat16 coding:dense", "'coding:' is of streams, and 'payload:bfloat16' has none"},
+      {"allreduce payload:bfloat16 raw_below:64K", "fused and homomorphic alone"},
+      {"gatherv payload:bfloat16", "do not act on 'gatherv'"},
       {"allreduce rel:1e-4 raw_below:64Q", "'64Q' is no number of bytes"},
       {"allreduce exact raw_below:64K", "'raw_below:' is beside streams, and 'exact' has none"},
       {"allreduce rel:1e-4 payload:cprp2p raw_below:64K", "fused and homomorphic alone"},
@@ -119,6 +125,16 @@ TEST(Rules, ThatCannotBeReadAreNamedWithTheirLine) {
     EXPECT_NE(std::string_view(message()).find(told), std::string_view::npos) << message();
     EXPECT_TRUE(rules.empty()) << text;
   }
+}
+
+TEST(Rules, Bfloat16NeedsNoBound) {
+  const Rules rules = parsed("allreduce 1K.. payload:bfloat16\nbcast payload:bfloat16\n* payload:fused");
+  const Action* sum = find(rules, Function::allreduce, 1024);
+  EXPECT_EQ(sum->kind, Action::Kind::bounded);
+  EXPECT_EQ(sum->bound.kind, STRETTO_BOUND_NONE);
+  EXPECT_EQ(sum->payload, STRETTO_PAYLOAD_BFLOAT16);
+  EXPECT_TRUE(find(rules, Function::bcast, 8)->moves);
+  EXPECT_EQ(rules.line_without_bound(), 3);
 }
 
 // A schedule alone does not let the bound for all act on moved data.

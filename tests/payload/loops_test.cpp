@@ -117,6 +117,27 @@ TEST_P(Loops, CombineAsTheOperationsAreDefined) {
   }
 }
 
+TEST_P(Loops, Float32NarrowsToBfloat16AsDefinedFromAnyElementOn) {
+  std::vector<float> x = values<float>(70001, 3);
+  // Around each bfloat16: half a unit up is a tie, and beside it are its neighbours.
+  for (std::uint32_t half = 0; half < 65536; ++half)
+    for (const std::uint32_t low : {0u, 0x7FFFu, 0x8000u, 0x8001u}) x.push_back(std::bit_cast<float>(half << 16 | low));
+  for (const std::size_t first : {std::size_t{0}, std::size_t{1}, std::size_t{3}, x.size() - 5}) {
+    const std::size_t n = x.size() - first;
+    std::vector<BF16> y(n + 1, BF16{0xABCD});
+    narrow_loop()(x.data() + first, y.data(), n);
+    std::size_t wrong = 0;
+    for (std::size_t i = 0; i < n; ++i) wrong += y[i].bits != narrow_bf16(x[first + i]).bits;
+    EXPECT_EQ(wrong, 0u) << "from " << first;
+    EXPECT_EQ(y[n].bits, 0xABCD);
+    std::vector<float> z(n + 1, -5);
+    widen_loop()(y.data(), z.data(), n);
+    for (std::size_t i = 0; i < n; ++i) wrong += std::bit_cast<std::uint32_t>(z[i]) != std::uint32_t{y[i].bits} << 16;
+    EXPECT_EQ(wrong, 0u) << "from " << first;
+    EXPECT_EQ(z[n], -5);
+  }
+}
+
 TEST_P(Loops, HalvesMeetEveryPatternOfTheOther) {
   const CombineLoop sum = combine_loop(Op::sum, Type::f16), low = combine_loop(Op::min, Type::bf16);
   std::vector<F16> all(65536), y(65536);

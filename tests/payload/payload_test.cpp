@@ -6,7 +6,8 @@ namespace stretto::payload {
 namespace {
 
 TEST(Payload, NamesComeBack) {
-  for (const Kind k : {Kind::raw, Kind::cprp2p, Kind::recompress, Kind::homomorphic, Kind::fused}) {
+  for (const Traits& t : all_traits) {
+    const Kind k = t.kind;
     Kind found{};
     EXPECT_TRUE(find(name(k), &found));
     EXPECT_EQ(found, k);
@@ -52,6 +53,14 @@ TEST(Payload, SpecsAreCheckedByName) {
   EXPECT_EQ(check(s, true), Status::ok);  // lossless
   s.type = Type::u8;
   EXPECT_EQ(check(s, true), Status::unsupported);
+  s.kind = Kind::bfloat16;
+  EXPECT_EQ(check(s, true), Status::unsupported);
+  EXPECT_STREQ(message(), "payload bfloat16 takes f32, not u8");
+  s.type = Type::f32;
+  EXPECT_EQ(check(s, true), Status::ok);  // no bound
+  s.op = Op::prod;
+  EXPECT_EQ(check(s, true), Status::unsupported);
+  s.type = Type::u8;
   s.kind = Kind::raw;
   EXPECT_EQ(check(s, true), Status::ok);
   s.op = Op::user;

@@ -8,6 +8,8 @@
 #include <cstring>
 #include <vector>
 
+#include "payload/arithmetic/half.hpp"
+
 namespace stretto::payload {
 namespace {
 
@@ -170,6 +172,55 @@ TEST(Worker, AnAbsentContributionIsTheNeutralElement) {
     ASSERT_EQ(b.worker.finish(c, true, 1), Status::ok);
     EXPECT_EQ(out, want);
   }
+}
+
+std::vector<float> halved(std::vector<float> x) {
+  for (float& v : x) v = widen(narrow_bf16(v));
+  return x;
+}
+
+TEST(Worker, Bfloat16RoundsEachMessageAndTheResultAndAddsInFloat32) {
+  const auto x = wave(0), y = wave(1);
+  Bench b(Kind::bfloat16);
+  std::vector<float> out(n, -5), other(n);
+  Cell c = b.cell(x, out);
+  const Stream arrived = b.sent(y);
+  EXPECT_EQ(arrived.size, 2 * n);
+  EXPECT_EQ(b.worker.message_bound(n), 2 * n);
+  ASSERT_EQ(b.worker.meet(c, arrived, false), Status::ok);
+  std::vector<float> sum = halved(y);
+  for (std::size_t i = 0; i < n; ++i) sum[i] += x[i];
+  EXPECT_EQ(std::memcmp(c.value.raw, sum.data(), n * sizeof(float)), 0);  // nothing is rounded yet
+  ASSERT_EQ(b.worker.pack(c), Status::ok);
+  Cell last = b.empty();
+  last.home = reinterpret_cast<std::byte*>(other.data());
+  ASSERT_EQ(b.worker.replace(last, c.value.stream), Status::ok);
+  ASSERT_EQ(b.worker.finish(last, true, 1), Status::ok);
+  ASSERT_EQ(b.worker.finish(c, true, 1), Status::ok);
+  EXPECT_EQ(out, halved(sum));
+  EXPECT_EQ(other, out);
+}
+
+TEST(Worker, Bfloat16MeansDivideTheRoundedSumInFloat32) {
+  const auto x = wave(3);
+  Bench b(Kind::bfloat16, Op::mean);
+  std::vector<float> out(n);
+  Cell c = b.cell(x, out);
+  ASSERT_EQ(b.worker.finish(c, true, 3), Status::ok);
+  auto want = halved(x);
+  for (float& v : want) v /= 3;
+  EXPECT_EQ(out, want);
+}
+
+// A block without a header has no mark of absence.
+TEST(Worker, Bfloat16OfNoContributionsIsZero) {
+  Bench b(Kind::bfloat16);
+  std::vector<float> out(n, -5);
+  Cell c = b.empty();
+  c.home = reinterpret_cast<std::byte*>(out.data());
+  ASSERT_EQ(b.worker.load(c, nullptr, 0, false), Status::ok);
+  ASSERT_EQ(b.worker.finish(c, true, 1), Status::ok);
+  EXPECT_EQ(out, std::vector<float>(n, 0));
 }
 
 TEST(Worker, ABlockThatNothingWasPutIntoIsAnError) {

@@ -231,6 +231,25 @@ def test_a_rank_that_raises_ends_the_ranks_of_parts_too():
         on_ranks(body, 4)
 
 
+@pytest.mark.parametrize("ranks", [1, 3])
+def test_bfloat16_halves_bytes_and_gives_equal_bits(ranks):
+    x = np.random.default_rng(5).standard_normal((ranks, 5000)).astype(np.float32)
+
+    def body(comm):
+        total, report = comm.allreduce(x[comm.rank], payload="bfloat16")
+        mean, _ = comm.iallreduce(x[comm.rank], op="mean", payload="bfloat16").wait()
+        moved, _ = comm.allgather(x[comm.rank], payload="bfloat16")
+        return total, mean, moved, report
+
+    results = on_ranks(body, ranks)
+    for total, mean, moved, report in results:
+        assert report.payload == "bfloat16" and report.promised_error == np.inf and report.ratio == (2 if ranks > 1 else 1)
+        assert total.tobytes() == results[0][0].tobytes() and mean.tobytes() == results[0][1].tobytes()
+        assert not np.any(total.view(np.uint32) & 0xFFFF) and not np.any(moved.view(np.uint32) & 0xFFFF)
+        assert np.all(np.abs(total - x.astype(np.float64).sum(0)) <= (ranks + 1) * 2.0**-8 * np.abs(x).sum(0))
+        assert np.allclose(moved.reshape(ranks, -1), x, rtol=2.0**-8)
+
+
 RESIDUALS = [dict(abs=1e-2), dict(abs=1e-2, payload="homomorphic", scope="contribution"), dict(rel=1e-3), dict(rel=1e-3, op="mean"), dict(abs=1e-2, op="difference"),
              dict(abs=1e-2, payload="raw"), dict(), dict(rel=1e-3, in_place=True), dict(abs=1e-2, schedule="ring")]
 
@@ -487,6 +506,8 @@ def test_other_arguments_that_are_wrong():
                 (stretto.ArgumentError, "residual overlaps x", lambda: comm.allreduce(x, residual=x)),
                 (TypeError, "residual is a list", lambda: comm.allreduce(x, residual=[0] * 6)),
                 (stretto.UnsupportedError, "residual with op 'max'", lambda: comm.allreduce(x, op="max", residual=np.empty(6))),
+                (stretto.UnsupportedError, "payload bfloat16 takes f32, not f64", lambda: comm.allreduce(x.astype(np.float64), payload="bfloat16")),
+                (stretto.UnsupportedError, "residual with payload 'bfloat16'", lambda: comm.allreduce(x, payload="bfloat16", residual=np.empty(6))),
                 (stretto.UnsupportedError, "residual with payload 'cprp2p'", lambda: comm.allreduce(x, abs=1, payload="cprp2p", residual=np.empty(6))),
                 (stretto.ArgumentError, "segments are 5 elements together; x has 6", lambda: comm.allreduce(x, segments=[(5, {})])),
                 (stretto.ArgumentError, "segments has -1 elements", lambda: comm.allreduce(x, segments=[(-1, {}), (7, {})])),

@@ -37,10 +37,10 @@ def residual_of(values, recv, residual, op):
 def prepared(comm, values, in_place, left, how):
     """(options, finish) of a call with a residual; finish(report) fills it in once the call is complete. Options are as of in_numbers()."""
     options(how)
-    if how.get("abs") is None and how.get("rel") is None and "parts" not in how:
-        return how, lambda report: _clear(left)
     payload = how.get("payload", "auto")
     check_payload(payload)
+    if how.get("abs") is None and how.get("rel") is None and "parts" not in how:
+        return how, lambda report: _clear(left)
     if payload == "auto":
         how = {**how, "payload": "fused"}
     if how.get("rel") is not None:

@@ -25,7 +25,7 @@ __all__ = ["CallOptions", "Coding", "Number", "Operation", "StreamCoding", "Unpa
 Number = SupportsFloat  # of Python or NumPy
 Operation = Literal["sum", "prod", "min", "max", "land", "lor", "lxor", "band", "bor", "bxor", "mean", "avg", "difference"]
 Scope = Literal["contribution", "result", "result_statistical_95", "result_statistical_95_uniform"]
-Payload = Literal["auto", "raw", "recompress", "homomorphic", "fused", "cprp2p", "mixed"]
+Payload = Literal["auto", "raw", "recompress", "homomorphic", "fused", "cprp2p", "mixed", "bfloat16"]
 Coding = Literal["auto", "fixed", "dense"]
 StreamCoding = Literal["auto", "fixed", "dense", "shaped"]
 

@@ -111,13 +111,17 @@ def hidden(run):
                        page.paragraph("S: the most levels of a tree that the ranks' own cores did.", "soft"))
 
 
+def error_at_most(row):
+    return "no bound" if row["promised_error"] is None else f"{row['promised_error']:.3g}"
+
+
 def promised(run):
     """Bounds and ratios of calls that travelled compressed."""
     rows = [row for row in run["calls"] if course.kind(row) == "compressed"]
     if not rows:
         return ""
     ratios = [row["raw_bytes"] / row["sent_bytes"] if row["sent_bytes"] else 0 for row in rows]
-    cells = [[row["operation"], size_class(row), row["path"], row["why"], f"{row['calls']:,}", f"{row['promised_error']:.3g}",
+    cells = [[row["operation"], size_class(row), row["path"], row["why"], f"{row['calls']:,}", error_at_most(row),
               units.size(row["raw_bytes"]) if row["raw_bytes"] else "–", units.size(row["sent_bytes"]) if row["sent_bytes"] else "–",
               page.bar(units.digits(ratio), ratio / max(ratios), course.colour(row)) if ratio else "–"] for row, ratio in zip(rows, ratios)]
     left = [row["ignored"] for row in run["calls"] if row.get("ignored")]

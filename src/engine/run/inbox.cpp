@@ -100,7 +100,8 @@ bool Inbox::expect_long(std::uint32_t u) noexcept {
   const Unit& unit = run_.plan.units[u];
   UnitState& state = run_.units[u];
   Notice notice;
-  if (unit.raw || unit.cells == 0 || state.bytes != sizeof(Notice)) return false;
+  const bool may_be_long = !unit.raw && unit.cells > 0 && run_.values.worker().has_header();
+  if (!may_be_long || state.bytes != sizeof(Notice)) return false;
   std::memcpy(&notice, state.hold.data(), sizeof(Notice));
   if (notice.mark != notice_mark) return false;
   std::size_t most = 0;
@@ -151,14 +152,18 @@ Status Inbox::check(const Unit& unit, const std::byte* data, std::size_t bytes) 
   return Status::ok;
 }
 
-// *bytes: the length of stream i at the beginning of `rest`.
+// *bytes: the length of compressed block i at the beginning of `rest`.
 Status Inbox::parse(const Unit& unit, std::uint32_t i, codec::Bytes rest, std::size_t* bytes) const noexcept {
   const std::size_t count = run_.plan.places[unit.dst + i].count;
   const payload::Type type = run_.values.spec().type;
   if (rest.empty())
     return fail(Status::corrupt_stream, "rank {} sent {} streams where {} were expected", unit.peer, i, unit.cells);
   *bytes = 1;
-  if (rest[0] != absent_mark) {
+  if (!run_.values.worker().has_header()) {
+    *bytes = run_.values.worker().message_bound(count);
+    if (*bytes > rest.size())
+      return fail(Status::corrupt_stream, "rank {} sent {} bytes of a block of {}", unit.peer, rest.size(), *bytes);
+  } else if (rest[0] != absent_mark) {
     codec::Info info;
     if (const Status s = codec::inspect(rest, &info); s != Status::ok) return s;
     if (info.count != count || info.type != payload::codec_type(type)) {
@@ -188,7 +193,8 @@ Status Inbox::consume(std::uint32_t u, const payload::Buffer& hold) noexcept {
       if (s != Status::ok) break;
     }
     payload::Stream arrived;
-    if (unit.raw || hold.data()[offset] != absent_mark) arrived = {hold, offset, bytes};
+    const bool absent = !unit.raw && run_.values.worker().has_header() && hold.data()[offset] == absent_mark;
+    if (!absent) arrived = {hold, offset, bytes};
     if (state.way == Way::staged && arrived) s = run_.traffic->bring(unit, cell, &arrived);
     if (s == Status::ok) s = run_.values.take_in(unit, i, std::move(arrived));
   }

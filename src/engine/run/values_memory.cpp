@@ -40,7 +40,7 @@ Status Values::begin(const Work& call, const payload::Spec& spec, payload::Execu
   // In place, the last rank of an exscan has no contribution left to negate: its result takes the place.
   const bool is_used = schedule_->collective != schedule::Collective::exscan || schedule_->rank + 1 < schedule_->ranks;
   negates_ = reduces_ && spec.op == payload::Op::difference && schedule_->rank != 0 && is_used;
-  const bool codes = spec.kind == payload::Kind::homomorphic || spec.kind == payload::Kind::fused;
+  const bool codes = payload::traits(spec.kind).adds_codes;
   const bool everywhere = schedule_->collective == schedule::Collective::allreduce ||
                           schedule_->collective == schedule::Collective::allgather;
   from_stream_ = worker_.compressed() && (everywhere || (codes && reduces_ && !payload::mixes(spec)));

@@ -149,6 +149,14 @@ Machine machine_of_dense(const Profile& profile, std::uint32_t element, double r
   return m;
 }
 
+Machine with_halves(Machine m) {
+  m.ratio = 2;
+  m.growth = 0;
+  m.codec_threads = 1;
+  m.compress = m.decompress = m.fused = m.copy;
+  return m;
+}
+
 Machine machine_on_device(const Profile& profile, std::uint32_t element, double ratio, int lanes, bool staged,
                           int reaching) {
   const Device d = device_of(profile);

@@ -63,6 +63,10 @@ Machine machine_of(const Profile& profile, std::uint32_t element, double ratio);
 // profile, the entropy stage adds costs measured on one processor, scaled for profiles whose codec is slower.
 Machine machine_of_dense(const Profile& profile, std::uint32_t element, double ratio, double dense_ratio);
 
+// Every message of streams has half of its values' bytes (float32 as bfloat16), and a conversion counts as a copy,
+// on one thread.
+Machine with_halves(Machine machine);
+
 // For device memory, with segments on `lanes` streams, so that as many kernels run concurrently. Staged messages pass
 // pinned host memory at both ends. Unmeasured costs are estimated (docs/model.md). `reaching` > 0: devices reach each
 // other's memory, with that many ranks per device. A message then takes two host messages beside a copy, and bytes take

@@ -29,25 +29,17 @@ struct System {
   int sums_after = 0;       // sums of streams before the last decoding
   bool raw_inside = false;
   double raw_below = 0;  // bytes: shorter messages are raw
+  bool halves = false;   // with_halves() of the machine
 };
 
 constexpr System system_of(payload::Kind kind, bool raw_inside = false, double raw_below = 0) noexcept {
   System s;
   s.raw_inside = raw_inside;
   s.raw_below = raw_below;
-  switch (kind) {
-    case payload::Kind::raw: break;
-    case payload::Kind::cprp2p: s.compression = Compression::every_hop; break;
-    case payload::Kind::recompress: s.compression = Compression::once; break;
-    case payload::Kind::homomorphic:
-      s.compression = Compression::once;
-      s.combining = Combining::streams;
-      break;
-    case payload::Kind::fused:
-      s.compression = Compression::once;
-      s.combining = Combining::fused;
-      break;
-  }
+  const payload::Traits& t = payload::traits(kind);
+  if (payload::is_compressed(kind)) s.compression = t.forwards ? Compression::once : Compression::every_hop;
+  if (t.adds_codes) s.combining = t.fuses ? Combining::fused : Combining::streams;
+  s.halves = t.form == payload::Form::halves;
   return s;
 }
 

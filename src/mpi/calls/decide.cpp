@@ -5,6 +5,7 @@
 #include <string_view>
 #include <utility>
 
+#include "call/enums.hpp"
 #include "carrier/watchdog.hpp"
 #include "mpi/calls/device.hpp"
 #include "mpi/calls/recursion_guard.hpp"
@@ -39,6 +40,14 @@ void bound_others(const WrappedCall& call, bool wanted, Decision* d) noexcept {
   if (!d->compares || !shape.moved) d->kind = Action::Kind::exact;
 }
 
+// Payloads without a bound serve float32 alone. Other types of data that move count as none: ranks may name them differently,
+// and compare them.
+bool takes_halves(Shape* shape) noexcept {
+  if (shape->element) return shape->element->type == STRETTO_F32;
+  if (shape->moved && shape->moved->type != STRETTO_F32) shape->moved = nullptr;
+  return true;
+}
+
 bool is_prefix(Function f) noexcept { return f == Function::scan || f == Function::exscan; }
 
 // First rules, then the communicator's bound, then the bound for all.
@@ -64,6 +73,10 @@ void ask_rules(const WrappedCall& call, const Settings& settings, Decision* d) {
   }
   if (d->kind != Action::Kind::bounded) return;
   if (is_prefix(call.operation)) {
+    d->kind = Action::Kind::exact;
+    return;
+  }
+  if (call::is_compressed(d->payload) && !call::keeps_bound(d->payload) && !takes_halves(&d->shape)) {
     d->kind = Action::Kind::exact;
     return;
   }

@@ -34,6 +34,8 @@ json until_last(const Timeline& t, const Counts& counts) {
   return std::vector(counts.begin(), counts.begin() + (t.calls().rend() - last));
 }
 
+json finite(double x) { return std::isinf(x) ? json(nullptr) : json(x); }
+
 json to_json(const Row& r) {
   const auto& [w, t, timeline] = r;
   const auto sent = [&t = t](double bytes) { return t.known > 0 ? json(bytes) : json(nullptr); };
@@ -46,8 +48,8 @@ json to_json(const Row& r) {
           {"seconds", t.seconds},
           {"raw_bytes", sent(t.raw_bytes)},
           {"sent_bytes", sent(t.sent_bytes)},
-          {"promised_error", t.promised_error},
-          {"error_with_rounding", std::isinf(t.error_with_rounding) ? json(nullptr) : json(t.error_with_rounding)},
+          {"promised_error", finite(t.promised_error)},
+          {"error_with_rounding", finite(t.error_with_rounding)},
           {"saved_seconds", t.saved},
           {"saved_between", {t.saved_least, t.saved_most}},
           {"predicted_seconds", t.predicted},

@@ -10,6 +10,8 @@
 
 #include <fmt/core.h>
 
+#include "call/enums.hpp"
+
 namespace stretto::mpi {
 namespace {
 
@@ -44,21 +46,8 @@ Status parse_range(std::string_view text, Rule* rule) {
 }
 
 Status parse_payload(std::string_view text, stretto_payload* payload) {
-  constexpr std::array<std::pair<std::string_view, stretto_payload>, 7> all = {
-      {{"raw", STRETTO_PAYLOAD_RAW},
-       {"recompress", STRETTO_PAYLOAD_RECOMPRESS},
-       {"doc", STRETTO_PAYLOAD_RECOMPRESS},  // the name in predictions
-       {"homomorphic", STRETTO_PAYLOAD_HOMOMORPHIC},
-       {"fused", STRETTO_PAYLOAD_FUSED},
-       {"cprp2p", STRETTO_PAYLOAD_CPRP2P},
-       {"mixed", STRETTO_PAYLOAD_MIXED}}};
-  for (const auto& [name, value] : all) {
-    if (text != name) continue;
-    *payload = value;
-    return Status::ok;
-  }
-  return fail(Status::invalid_argument, "'{}' is no payload: raw, recompress, homomorphic, fused, cprp2p or mixed",
-              text);
+  if (call::find_payload(text, payload)) return Status::ok;
+  return fail(Status::invalid_argument, "'{}' is no payload: {}", text, call::payload_names());
 }
 
 Status parse_coding(std::string_view text, stretto_coding* coding) {
@@ -126,9 +115,7 @@ bool moves(Function operation) noexcept {
          operation == Function::gather || operation == Function::scatter || operation == Function::alltoall;
 }
 
-bool asks_for_streams(const Action& a) noexcept {
-  return a.payload != STRETTO_PAYLOAD_AUTO && a.payload != STRETTO_PAYLOAD_RAW;
-}
+bool asks_for_streams(const Action& a) noexcept { return call::is_compressed(a.payload); }
 
 std::string listed(const ScheduleNames& names) {
   std::string all;
@@ -149,12 +136,15 @@ Status check(const Rule& rule, const std::vector<std::string>& words, const std:
     return fail(Status::invalid_argument, "'exact' and a payload of streams contradict each other");
   if (a.coding != STRETTO_CODING_AUTO && a.kind != Action::Kind::usual && a.kind != Action::Kind::bounded)
     return fail(Status::invalid_argument, "'coding:' is of streams, and '{}' has none", decided);
-  if (a.coding != STRETTO_CODING_AUTO && a.payload == STRETTO_PAYLOAD_RAW)
-    return fail(Status::invalid_argument, std::string_view("'coding:' is of streams, and 'payload:raw' has none"));
+  if (streams && !call::keeps_bound(a.payload) && a.bound.kind != STRETTO_BOUND_NONE)
+    return fail(Status::invalid_argument, "'payload:{}' keeps no bound, and the line has '{}'",
+                call::payload_name(a.payload), decided);
+  if (a.coding != STRETTO_CODING_AUTO && a.payload != STRETTO_PAYLOAD_AUTO && !call::keeps_bound(a.payload))
+    return fail(Status::invalid_argument, "'coding:' is of streams, and 'payload:{}' has none",
+                call::payload_name(a.payload));
   if (a.raw_below > 0 && a.kind != Action::Kind::usual && a.kind != Action::Kind::bounded)
     return fail(Status::invalid_argument, "'raw_below:' is beside streams, and '{}' has none", decided);
-  if (a.raw_below > 0 && a.payload != STRETTO_PAYLOAD_AUTO && a.payload != STRETTO_PAYLOAD_FUSED &&
-      a.payload != STRETTO_PAYLOAD_HOMOMORPHIC)
+  if (a.raw_below > 0 && a.payload != STRETTO_PAYLOAD_AUTO && !call::adds_codes(a.payload))
     return fail(Status::invalid_argument, "'raw_below:' goes with the payloads fused and homomorphic alone");
   if (rule.operation && !sums(*rule.operation) && a.raw_below > 0)
     return fail(Status::invalid_argument, "'raw_below:' is of sums, and '{}' is none", words.front());
@@ -173,6 +163,9 @@ Status parse_rule(const std::vector<std::string>& words, const ScheduleNames* sc
   Status s = parse_operation(words.front(), &rule->operation);
   for (std::size_t i = 1; i < words.size() && s == Status::ok; ++i) s = parse_word(words[i], rule, &acts, &decided);
   Action& a = rule->action;
+  // Bounded, by no bound: sums and moved data of the payload's types alone (calls/decide.cpp).
+  if (asks_for_streams(a) && !call::keeps_bound(a.payload) && a.kind == Action::Kind::usual)
+    a.kind = Action::Kind::bounded;
   a.moves = rule->operation && moves(*rule->operation) &&
             (a.kind == Action::Kind::bounded || a.payload > STRETTO_PAYLOAD_RAW);
   return s == Status::ok ? check(*rule, words, decided, acts, schedules) : s;

@@ -37,7 +37,7 @@ struct Action {
     off,     // the MPI's own, untouched
     native,  // the MPI's own, through stretto
     exact,
-    bounded
+    bounded  // or with a payload that keeps no bound: then of kind NONE
   };
   Kind kind = Kind::usual;
   int line = 0;  // from 1

@@ -84,7 +84,7 @@ Status check_bounded(Collective kind, const payload::Spec& spec) noexcept {
   using payload::Type;
   if (spec.type != Type::f32 && spec.type != Type::f64 && spec.type != Type::f16 && spec.type != Type::bf16)
     return fail(Status::unsupported, "{} has no streams inside a node", payload::name(spec.type));
-  if ((spec.kind != payload::Kind::homomorphic && spec.kind != payload::Kind::fused) || payload::mixes(spec))
+  if (!payload::traits(spec.kind).adds_codes || payload::mixes(spec))
     return fail(Status::unsupported, "payload {}{} has no streams inside a node", payload::name(spec.kind),
                 payload::mixes(spec) ? " beside raw values" : "");
   if (reduces(kind) && spec.op == payload::Op::difference)

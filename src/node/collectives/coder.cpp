@@ -78,7 +78,7 @@ Status Coder::make(codec::MutableBytes to, std::size_t usual, std::size_t most, 
 Status Coder::sum(const std::byte* own, std::span<const codec::Bytes> others, std::size_t n, codec::MutableBytes to,
                   Sum* sum) noexcept {
   const std::size_t most = codec::combine_bound(type_, n), one = codec::compress_bound(type_, n);
-  const bool fuses = spec_.kind == payload::Kind::fused && combine_ == codec::Combine::add && !others.empty();
+  const bool fuses = payload::traits(spec_.kind).fuses && combine_ == codec::Combine::add && !others.empty();
   const auto place = [&](bool last) { return last ? to : codec::MutableBytes(); };
   Sum left;
   Status s = Status::ok;

@@ -1,5 +1,8 @@
 #include "payload/arithmetic/arithmetic.hpp"
 
+#include <algorithm>
+#include <array>
+
 #include "payload/arithmetic/loops.hpp"
 #include "payload/arithmetic/operations.hpp"
 
@@ -38,6 +41,20 @@ Status negate_values(Type type, const void* in, void* out, std::size_t count) no
     }
   });
   return known ? Status::ok : not_defined("negation", type);
+}
+
+void narrow_values(const void* x, void* halves, std::size_t count) noexcept { narrow_loop()(x, halves, count); }
+
+void widen_values(const void* halves, void* x, std::size_t count) noexcept { widen_loop()(halves, x, count); }
+
+void round_to_bfloat16(void* x, std::size_t count) noexcept {
+  std::array<std::uint16_t, 4096> halves;
+  float* const values = static_cast<float*>(x);
+  for (std::size_t done = 0; done < count; done += halves.size()) {
+    const std::size_t n = std::min(halves.size(), count - done);
+    narrow_values(values + done, halves.data(), n);
+    widen_values(halves.data(), values + done, n);
+  }
 }
 
 Status divide_values(Type type, void* values, std::size_t count, std::uint32_t divisor) noexcept {

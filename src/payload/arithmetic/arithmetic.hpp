@@ -16,6 +16,14 @@ Status combine_values(Op op, Type type, const void* left, const void* right, voi
 // in may be out. Unsigned types wrap.
 Status negate_values(Type type, const void* in, void* out, std::size_t count) noexcept;
 
+// Of float32 to bfloat16, to nearest even, and back. Overflow gives an infinity, NaN stays NaN. Bits do not depend on the
+// caller's float environment. The memory may have any alignment of its type.
+void narrow_values(const void* x, void* halves, std::size_t count) noexcept;
+void widen_values(const void* halves, void* x, std::size_t count) noexcept;
+
+// In place: the values that narrow_values() and widen_values() leave.
+void round_to_bfloat16(void* x, std::size_t count) noexcept;
+
 // Floating point only.
 Status divide_values(Type type, void* y, std::size_t count, std::uint32_t divisor) noexcept;
 

@@ -21,6 +21,7 @@ struct Loops {
   const char* name;
   CombineLoop (*combine)(Op, Type) noexcept;
   DivideLoop (*divide)(Type) noexcept;
+  ConvertLoop narrow, widen;
 };
 
 // Without fused multiply-add on any processor: GCC 12 uses it for complex products despite -ffp-contract.
@@ -139,7 +140,37 @@ void DivideHalves(void* values, std::size_t count, std::uint32_t divisor) noexce
   const auto by = hn::Set(Floats(), static_cast<float>(divisor));
   ByVectors(y, y, y, count, [by](Vector a, Vector) { return a / by; });
 }
+
+void NarrowAll(const void* from, void* to, std::size_t count) noexcept {
+  const float* x = static_cast<const float*>(from);
+  BF16* y = static_cast<BF16*>(to);
+  std::size_t i = 0;
+  for (; i + width <= count; i += width) Narrow(hn::LoadU(Floats(), x + i), y + i);
+  for (; i < count; ++i) y[i] = narrow_bf16(x[i]);
+}
+
+void WidenAll(const void* from, void* to, std::size_t count) noexcept {
+  const BF16* x = static_cast<const BF16*>(from);
+  float* y = static_cast<float*>(to);
+  std::size_t i = 0;
+  for (; i + width <= count; i += width) hn::StoreU(Widen(x + i), Floats(), y + i);
+  for (; i < count; ++i) y[i] = widen(x[i]);
+}
 #else
+void NarrowAll(const void* from, void* to, std::size_t count) noexcept {
+  const float* x = static_cast<const float*>(from);
+  BF16* y = static_cast<BF16*>(to);
+#pragma GCC ivdep
+  for (std::size_t i = 0; i < count; ++i) y[i] = narrow_bf16(x[i]);
+}
+
+void WidenAll(const void* from, void* to, std::size_t count) noexcept {
+  const BF16* x = static_cast<const BF16*>(from);
+  float* y = static_cast<float*>(to);
+#pragma GCC ivdep
+  for (std::size_t i = 0; i < count; ++i) y[i] = widen(x[i]);
+}
+
 template <class O, class T>
 void CombineHalves(const void* left, const void* right, void* out, std::size_t count) noexcept {
   Combine<O, T>(left, right, out, count);
@@ -184,7 +215,7 @@ DivideLoop FindDivide(Type type) noexcept {
 }
 
 const Loops* Get() {
-  static const Loops loops{hwy::TargetName(HWY_TARGET), &FindCombine, &FindDivide};
+  static const Loops loops{hwy::TargetName(HWY_TARGET), &FindCombine, &FindDivide, &NarrowAll, &WidenAll};
   return &loops;
 }
 
@@ -209,6 +240,8 @@ const Loops& loops() noexcept {
 
 CombineLoop combine_loop(Op op, Type type) noexcept { return loops().combine(op, type); }
 DivideLoop divide_loop(Type type) noexcept { return loops().divide(type); }
+ConvertLoop narrow_loop() noexcept { return loops().narrow; }
+ConvertLoop widen_loop() noexcept { return loops().widen; }
 const char* loops_target() noexcept { return loops().name; }
 
 bool choose_loops_target(const char* name) noexcept {

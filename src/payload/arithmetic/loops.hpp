@@ -13,9 +13,13 @@ namespace stretto::payload {
 using CombineLoop = void (*)(const void* left, const void* right, void* out, std::size_t count) noexcept;
 using DivideLoop = void (*)(void* values, std::size_t count, std::uint32_t divisor) noexcept;
 
+using ConvertLoop = void (*)(const void* from, void* to, std::size_t count) noexcept;
+
 // Null: undefined, or a user operation.
 CombineLoop combine_loop(Op op, Type type) noexcept;
 DivideLoop divide_loop(Type type) noexcept;
+ConvertLoop narrow_loop() noexcept;  // float32 to bfloat16
+ConvertLoop widen_loop() noexcept;
 
 const char* loops_target() noexcept;
 

@@ -9,7 +9,6 @@ namespace {
 using payload::Kind;
 using payload::Op;
 
-constexpr Kind kinds[] = {Kind::raw, Kind::cprp2p, Kind::recompress, Kind::homomorphic, Kind::fused};
 constexpr Op operations[] = {Op::sum, Op::mean, Op::min, Op::max, Op::difference};
 
 struct Shape {
@@ -51,7 +50,8 @@ std::vector<Case> all_cases(int ranks, Each each, std::size_t stride) {
     const auto tiny = shapes(algorithm, ranks, {0, 1, few});
     const auto large = shapes(algorithm, ranks, {1023, 4 * 2048 + 7, 13 * 1024 + 513});
     const std::size_t ops = schedule::reduces(algorithm.collective) ? std::size(operations) : 1;
-    for (const Kind kind : kinds) {
+    for (const payload::Traits& travels : payload::all_traits) {
+      const Kind kind = travels.kind;
       // Which operation meets which shape differs between schedules, payloads and numbers of ranks.
       const std::uint64_t first = mix(turn * 16 + static_cast<std::uint64_t>(ranks));
       const std::size_t of_large = std::max(ops, large.size()), always = each == Each::operation ? ops : 1;
@@ -63,8 +63,9 @@ std::vector<Case> all_cases(int ranks, Each each, std::size_t stride) {
         c.op = operations[(i + first) % ops];
         c.count = shape.count;
         c.root = shape.root;
-        c.grain = kind == Kind::raw ? 1 : 1024;
+        c.grain = payload::is_compressed(kind) ? 1024 : 1;
         draw(&c, ++turn);
+        if (travels.form == payload::Form::halves) c.type = payload::Type::f32;
         if (i < always || turn % stride == 0) cases.push_back(c);
       }
     }
