@@ -21,20 +21,24 @@ struct Codes1024 {
   Row<std::int32_t> large;
   CodeRange range;
   bool is_small = true;
+  Coding orders = Coding::fixed;
 
   void quantise(const float* x, const Grid<float>& grid) {
+    orders = grid.orders;
     range = Quantise(x, grid, small.at());
     if (range.good() || range.far) return;
     range = Quantise(x, grid, large.at());
     is_small = false;
   }
   void quantise(const double* x, const Grid<double>& grid) {
+    orders = grid.orders;
     range = Quantise(x, grid, large.at());
     is_small = range.bound() <= kSmallCode;
     if (range.good() && is_small) Narrow(large.at(), small.at());
   }
   // For missing values or codes that need a check. False if 32 bits do not suffice.
   bool check(const float* x, const Grid<float>& grid, Missing* missing) {
+    orders = grid.orders;
     is_small = true;
     range = QuantiseFilled(x, grid, small.at(), missing);
     if (!range.good()) {
@@ -43,8 +47,11 @@ struct Codes1024 {
     }
     return range.good() || check_each(x, grid, missing);
   }
-  bool check(const double* x, const Grid<double>& grid, Missing* missing) { return check_each(x, grid, missing); }
-  int order() { return is_small ? ChooseOrder(small.at()) : ChooseOrder(large.at()); }
+  bool check(const double* x, const Grid<double>& grid, Missing* missing) {
+    orders = grid.orders;
+    return check_each(x, grid, missing);
+  }
+  int order() { return is_small ? ChooseOrder(small.at(), orders) : ChooseOrder(large.at(), orders); }
   Predictor predictor() {
     const int k = order();
     if (k > 0) return k == 1 ? Predictor::first : Predictor::second;

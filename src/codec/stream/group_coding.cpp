@@ -27,7 +27,8 @@ std::size_t write_verbatim(const T* x, int m, std::uint8_t* out, std::size_t roo
 }
 
 template <class I>
-std::size_t compress_integers(const I* x, int m, std::uint8_t* out, std::size_t room, Tally* tally) noexcept {
+std::size_t compress_integers(const I* x, int m, Coding orders, std::uint8_t* out, std::size_t room,
+                              Tally* tally) noexcept {
   Codes q = {};
   GroupSpec spec{};
   spec.m = m;
@@ -35,7 +36,7 @@ std::size_t compress_integers(const I* x, int m, std::uint8_t* out, std::size_t 
     q[i] = element(x, i);
     spec.wide = spec.wide || magnitude(q[i]) > kNarrowLimit;
   }
-  spec.predictor = choose_predictor(q, m, spec.wide);
+  spec.predictor = choose_predictor(q, m, spec.wide, orders);
   fresh_base(q, m, spec.predictor, spec.wide, &spec.base, &spec.slope);
   count(q, m, kNoLanes, tally);
   return write_group(spec, q, kNoLanes, {}, out, room);
@@ -60,7 +61,7 @@ std::size_t compress_group(const T* x, int m, const Grid<T>& grid, std::uint8_t*
     spec.wide = spec.wide || magnitude(q[i]) > kNarrowLimit;
   }
   fill_codes(lanes, m, q);
-  spec.predictor = choose_predictor(q, m, spec.wide);
+  spec.predictor = choose_predictor(q, m, spec.wide, grid.orders);
   fresh_base(q, m, spec.predictor, spec.wide, &spec.base, &spec.slope);
   const std::size_t verbatim = 1 + static_cast<std::size_t>(m) * sizeof(T) / 4;
   const std::size_t words =
@@ -77,11 +78,13 @@ template std::size_t compress_group<float>(const float*, int, const Grid<float>&
 template std::size_t compress_group<double>(const double*, int, const Grid<double>&, std::uint8_t*, std::size_t, Tally*,
                                             const Marks<double>*) noexcept;
 
-std::size_t compress_group(const std::int32_t* x, int m, std::uint8_t* out, std::size_t room, Tally* tally) noexcept {
-  return compress_integers(x, m, out, room, tally);
+std::size_t compress_group(const std::int32_t* x, int m, Coding orders, std::uint8_t* out, std::size_t room,
+                           Tally* tally) noexcept {
+  return compress_integers(x, m, orders, out, room, tally);
 }
-std::size_t compress_group(const std::int64_t* x, int m, std::uint8_t* out, std::size_t room, Tally* tally) noexcept {
-  return compress_integers(x, m, out, room, tally);
+std::size_t compress_group(const std::int64_t* x, int m, Coding orders, std::uint8_t* out, std::size_t room,
+                           Tally* tally) noexcept {
+  return compress_integers(x, m, orders, out, room, tally);
 }
 
 template <class T>
