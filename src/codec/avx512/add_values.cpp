@@ -214,7 +214,8 @@ std::size_t add_values32(const std::uint8_t* a, std::size_t words, const NarrowG
   const Quantised found = quantise32(x, grid, q);
   if (!found.safe) return add_in_steps(a, words, x, grid, out, room, tally);
   note_bound(tally, code_bound(found));
-  return add_codes(group, q, predictor_of(choose_order32(q, grid.orders), found.least < 0), ahead_of(x), Missed(), out);
+  const Coding orders = orders_for(grid.orders, kGroup, code_bound(found), true);
+  return add_codes(group, q, predictor_of(choose_order32(q, orders), found.least < 0), ahead_of(x), Missed(), out);
 }
 
 // Section of the stream's group as the summand of x: the map that is written for x's missing places must be its map.

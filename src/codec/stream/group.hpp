@@ -50,6 +50,12 @@ void read_codes(const GroupView& g, Codes q) noexcept;
 
 void fill_codes(const Lanes lanes, int m, Codes q) noexcept;
 
+// The orders of dense streams are for groups that no order makes verbatim, so that no value depends on the coding: full
+// ones of codes up to `bound`, whose exceptions are all alike.
+constexpr Coding orders_for(Coding orders, int m, std::uint64_t bound, bool alike) noexcept {
+  return m == kGroup && bound < 1u << 27 && alike ? orders : Coding::fixed;
+}
+
 // Runs of codes by which the order is chosen. For dense streams each two neighbours of a run are a sample, else each run.
 struct SampledRuns {
   int first, step, length;

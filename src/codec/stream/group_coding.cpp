@@ -5,6 +5,7 @@
 #include "codec/numbers/arithmetic.hpp"
 #include "codec/numbers/quantise.hpp"
 #include "codec/numbers/quotient.hpp"
+#include "codec/stream/exception_map.hpp"
 #include "codec/stream/exceptions.hpp"
 #include "codec/stream/group_places.hpp"
 
@@ -36,9 +37,11 @@ std::size_t compress_integers(const I* x, int m, Coding orders, std::uint8_t* ou
     q[i] = element(x, i);
     spec.wide = spec.wide || magnitude(q[i]) > kNarrowLimit;
   }
-  spec.predictor = choose_predictor(q, m, spec.wide, orders);
+  Tally own;
+  count(q, m, kNoLanes, &own);
+  tally->merge(own);
+  spec.predictor = choose_predictor(q, m, spec.wide, orders_for(orders, m, own.bound, true));
   fresh_base(q, m, spec.predictor, spec.wide, &spec.base, &spec.slope);
-  count(q, m, kNoLanes, tally);
   return write_group(spec, q, kNoLanes, {}, out, room);
 }
 
@@ -61,13 +64,16 @@ std::size_t compress_group(const T* x, int m, const Grid<T>& grid, std::uint8_t*
     spec.wide = spec.wide || magnitude(q[i]) > kNarrowLimit;
   }
   fill_codes(lanes, m, q);
-  spec.predictor = choose_predictor(q, m, spec.wide, grid.orders);
+  Tally own;
+  count(q, m, lanes, &own);
+  const bool alike = own.exceptions == 0 || all_alike(x, lanes);
+  spec.predictor = choose_predictor(q, m, spec.wide, orders_for(grid.orders, m, own.bound, alike));
   fresh_base(q, m, spec.predictor, spec.wide, &spec.base, &spec.slope);
   const std::size_t verbatim = 1 + static_cast<std::size_t>(m) * sizeof(T) / 4;
   const std::size_t words =
       write_group(spec, q, lanes, {&write_input<T>, const_cast<T*>(x), false}, out, std::min(room, 4 * (verbatim - 1)));
   if (words != kNoRoom) {
-    count(q, m, lanes, tally);
+    tally->merge(own);
     return words;
   }
   tally->exceptions += static_cast<std::uint64_t>(m);

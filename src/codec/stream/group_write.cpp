@@ -189,10 +189,10 @@ int choose_order(const Codes q, int m, bool wide, Coding coding) noexcept {
   };
   const auto run = [&](int start, int n) {
     if (coding != Coding::dense) return sample(start, n);
-    for (int i = 0; i < n; i += 2) sample(start + i, std::min(2, n - i));
+    for (int i = 0; i < n; i += 2) sample(start + i, 2);
   };
   const SampledRuns runs = sampled_runs(coding);
-  if (runs.first + runs.length > m) run(0, std::min(m, 16));
+  if (runs.first + runs.length > m) sample(0, std::min(m, 16));
   for (int start = runs.first; start + runs.length <= m; start += runs.step) run(start, runs.length);
   if (!negative) cost[0] = unsigned_cost;
   int order = cost[1] < cost[0] ? 1 : 0;

@@ -51,6 +51,8 @@ void expect_same(Type t, const void* x, std::size_t n, double eps) {
     EXPECT_EQ(decompress(f, y.data(), n, o), Status::ok) << message();
     EXPECT_EQ(decompress(d, z.data(), n, o), Status::ok) << message();
     EXPECT_EQ(y, z);
+    EXPECT_EQ(decompress(compress_raw(t, x, n, eps, fixed()), z.data(), n, o), Status::ok) << message();
+    EXPECT_EQ(y, z) << "whatever the orders";
     std::fill(z.begin(), z.end(), std::byte{});
     EXPECT_EQ(decompress_slice(d, n / 3, n / 2, z.data(), o), Status::ok) << message();
     EXPECT_TRUE(n == 0 || std::memcmp(z.data(), y.data() + n / 3 * size_of(t), n / 2 * size_of(t)) == 0);

@@ -178,7 +178,7 @@ void add_dense(std::map<std::string, Stream>* out) {
   std::vector<std::uint16_t> halves(26000);  // two sets of states
   for (auto& v : halves) v = static_cast<std::uint16_t>(0x3c00 + (r.below(12) ? r.below(4) : r.below(200)));
   all["dense_two_sets_float16"] = compress_raw(Type::f16, halves.data(), halves.size(), 1e-3, o);
-  // Where the orders are those of dense streams: second, first and none, with a last group of one run and of none.
+  // Of the orders of dense streams: second, first and none, and with a short last group.
   o.orders = Coding::automatic;
   std::vector<float> lines(4300);
   for (std::size_t i = 0; i < lines.size(); ++i) {
