@@ -142,10 +142,16 @@ Shrinks sampled_ratios(const Call& call, int rank, int ranks, double eps) noexce
     for (std::size_t k = 0; k < places && piece.count > 0; ++k) {
       const std::size_t n = std::min(piece.count, group);
       const std::size_t first = places > 1 ? (piece.count - n) / (places - 1) * k : (piece.count - n) / 2;
+      const void* const sample = at(piece.first, first, call.type);
       std::size_t bytes = 0;
-      if (codec::compress(type, at(piece.first, first, call.type), n, eps, out, &bytes, {}) != Status::ok) return {};
-      double of_fixed = 0, of_dense = 0;
-      if (!codec::estimate_dense({out.data(), bytes}, &of_fixed, &of_dense)) return {};
+      double of_fixed = 0, of_dense = 0, unused = 0;
+      codec::Options options;
+      options.orders = codec::Coding::dense;
+      if (codec::compress(type, sample, n, eps, out, &bytes, options) != Status::ok ||
+          !codec::estimate_dense({out.data(), bytes}, &unused, &of_dense) ||
+          codec::compress(type, sample, n, eps, out, &bytes, {}) != Status::ok ||
+          !codec::estimate_dense({out.data(), bytes}, &of_fixed, &unused))
+        return {};
       const double header = (static_cast<double>(bytes) - of_fixed) / std::max(1.0, groups);
       raw += static_cast<double>(n * size);
       packed += of_fixed + header;

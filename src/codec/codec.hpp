@@ -66,6 +66,9 @@ struct Options {
   // compress(): keeps finite floats of at least this magnitude bit for bit.
   double keep_from = std::numeric_limits<double>::infinity();
   Coding coding = Coding::automatic;
+  // compress(), add_values(): the coding whose costs choose the order of prediction of values' groups. automatic: that of
+  // the stream.
+  Coding orders = Coding::automatic;
 };
 
 struct Info {
@@ -97,7 +100,8 @@ std::size_t combine_bound(Type t, std::size_t count) noexcept;
 // blocks get an unsuitable predictor, or codes widen. A fixed sum of dense streams needs the bound above.
 std::size_t combine_bound(const Info& a, const Info& b) noexcept;
 
-// Bytes of the groups of a fixed stream, and their estimated bytes in dense chunks. False if `in` is no fixed stream.
+// Bytes of the groups of a fixed stream, and their estimated bytes in dense chunks: those of a dense stream if the groups
+// have its orders. False if `in` is no fixed stream.
 bool estimate_dense(Bytes in, double* fixed_bytes, double* dense_bytes) noexcept;
 
 struct Interval {

@@ -35,7 +35,7 @@ Status compress_as(Type t, const void* x, std::size_t count, Info info, MutableB
   if (!writer.has_room_for_index())
     return fail(Status::buffer_too_small, "compress: an output of {} bytes is too small for {} values", out.size(),
                 count);
-  const GroupEncoder<T> encoder(info, kernels);
+  const GroupEncoder<T> encoder(info, kernels, orders_of(options, writer.layout.coding));
   const MarksFor<T> marks(t, encoder.grid, options);
   const auto encode = [&](std::uint64_t first, std::uint64_t last, std::uint8_t* p, std::uint8_t* end) {
     PartResult r;
@@ -73,7 +73,7 @@ Status add_values_as(const StreamView& a, const void* x, MutableBytes out, std::
   StreamWriter writer(out, a.info.count, coding_of(options, a.info, a.info));
   if (!writer.has_room_for_index())
     return fail(Status::buffer_too_small, "add_values: an output of {} bytes is too small", out.size());
-  const GroupEncoder<T> encoder(a.info, kernels);
+  const GroupEncoder<T> encoder(a.info, kernels, orders_of(options, writer.layout.coding));
   const Type t = a.info.type;
   // x's code bound, known only at the end, decides between wide and narrow groups. Narrow is nearly always right; else
   // a second pass follows.

@@ -160,6 +160,10 @@ inline Coding coding_of(const Options& o, const Info& a, const Info& b) noexcept
   return a.coding == Coding::dense ? a.coding : b.coding;
 }
 
+inline Coding orders_of(const Options& o, Coding written) noexcept {
+  return o.orders != Coding::automatic ? o.orders : written;
+}
+
 // Groups between chunk boundaries; an estimate of the fixed size for dense streams.
 inline std::size_t likely_bytes(const StreamView& s, std::uint64_t first, std::uint64_t last) noexcept {
   const auto bytes = static_cast<std::size_t>(s.chunk(chunks_of(last)) - s.chunk(first / kChunk));

@@ -13,11 +13,11 @@
 namespace stretto::codec {
 
 template <class T>
-Grid<T> grid_for(Type t, double eps, double width) noexcept {
-  if constexpr (std::is_floating_point_v<T>)
-    return make_grid<T>(t, eps, width);
-  else
-    return {};
+Grid<T> grid_for(Type t, double eps, double width, Coding orders) noexcept {
+  Grid<T> grid;
+  if constexpr (std::is_floating_point_v<T>) grid = make_grid<T>(t, eps, width);
+  grid.orders = orders;
+  return grid;
 }
 
 // Kernels multiply by the reciprocal of the width. Only foreign streams make it infinite; the reference serves them.
@@ -32,8 +32,8 @@ template <class T>
 struct GroupEncoder {
   Grid<T> grid;
   const Kernels& kernels;
-  GroupEncoder(const Info& info, const Kernels& chosen) noexcept
-      : grid(grid_for<T>(info.type, info.eps, info.width)), kernels(kernels_for(grid, chosen)) {}
+  GroupEncoder(const Info& info, const Kernels& chosen, Coding orders = Coding::fixed) noexcept
+      : grid(grid_for<T>(info.type, info.eps, info.width, orders)), kernels(kernels_for(grid, chosen)) {}
 
   std::size_t encode(const T* x, int m, std::uint8_t* out, std::size_t room, Tally* tally,
                      const Marks<T>& marks) const noexcept {
@@ -71,7 +71,7 @@ struct GroupEncoder {
     } else {
       if constexpr (sizeof(T) == 4)
         if (const std::size_t words = encode_small(x, m, out, room, tally); words != kDeclined) return words;
-      return compress_group(x, m, out, room, tally);
+      return compress_group(x, m, grid.orders, out, room, tally);
     }
   }
 
@@ -87,7 +87,10 @@ struct GroupEncoder {
       bits |= code ^ (code >> 31);
       v[i] = static_cast<float>(code);
     }
-    return bits < 1 << 21 ? kernels.f32.compress(v, unit_grid<float>(), out, tally) : kDeclined;
+    if (bits >= 1 << 21) return kDeclined;
+    Grid<float> unit = unit_grid<float>();
+    unit.orders = grid.orders;
+    return kernels.f32.compress(v, unit, out, tally);
   }
 };
 

@@ -214,7 +214,8 @@ std::size_t add_values32(const std::uint8_t* a, std::size_t words, const NarrowG
   const Quantised found = quantise32(x, grid, q);
   if (!found.safe) return add_in_steps(a, words, x, grid, out, room, tally);
   note_bound(tally, code_bound(found));
-  return add_codes(group, q, predictor_of(choose_order32(q), found.least < 0), ahead_of(x), Missed(), out);
+  const Coding orders = orders_for(grid.orders, kGroup, code_bound(found), true);
+  return add_codes(group, q, predictor_of(choose_order32(q, orders), found.least < 0), ahead_of(x), Missed(), out);
 }
 
 // Section of the stream's group as the summand of x: the map that is written for x's missing places must be its map.
@@ -269,8 +270,8 @@ std::size_t add_alike_values(const std::uint8_t* a, std::size_t words, const T* 
   }
   if (far) group.base = wrapping_sum(group.base, found.least);
   const Quantised near = far ? from_least(found, q) : found;
-  const Predictor own =
-      far ? predictor_of(choose_far_order16(q), false) : predictor_of(choose_order16(q), found.least < 0);
+  const Predictor own = far ? predictor_of(choose_far_order16(q, grid.orders), false)
+                            : predictor_of(choose_order16(q, grid.orders), found.least < 0);
   if (!stays_within16(near, own, group.predictor < own ? own : group.predictor, group)) return kDeclined;
   const std::size_t n = add_codes(group, q, own, ahead_of(x), Missed(write), out);
   if (n == kDeclined) return kDeclined;
@@ -288,11 +289,11 @@ __attribute__((noinline)) std::size_t add_filled_values(const std::uint8_t* a, s
 }
 
 template <class T>
-std::size_t add_far_values(NarrowGroup group, const Quantised& found, std::int16_t* q, const T* x, std::uint8_t* out,
-                           Tally* tally) noexcept {
+std::size_t add_far_values(NarrowGroup group, const Quantised& found, std::int16_t* q, Coding orders, const T* x,
+                           std::uint8_t* out, Tally* tally) noexcept {
   group.base = wrapping_sum(group.base, found.least);
   const Quantised near = from_least(found, q);
-  const Predictor own = predictor_of(choose_far_order16(q), false);
+  const Predictor own = predictor_of(choose_far_order16(q, orders), false);
   if (!stays_within16(near, own, group.predictor < own ? own : group.predictor, group)) return kDeclined;
   const std::size_t n = add_codes(group, q, own, ahead_of(x), Missed(), out);
   if (n != kDeclined) note_bound(tally, code_bound(found));
@@ -305,7 +306,7 @@ __attribute__((noinline)) std::size_t add_beyond16(const std::uint8_t* a, std::s
                                                    const Grid<T>& grid, std::uint8_t* out, std::size_t room,
                                                    Tally* tally) noexcept {
   if (lies_far(found)) {
-    const std::size_t n = add_far_values(group, found, q, x, out, tally);
+    const std::size_t n = add_far_values(group, found, q, grid.orders, x, out, tally);
     if (n != kDeclined) return n;
   }
   return add_values32(a, words, group, x, grid, out, room, tally);
@@ -321,7 +322,7 @@ STRETTO_INLINE std::size_t add_values(const std::uint8_t* a, std::size_t words, 
   const Quantised found = quantise16(x, grid, q);
   if (fits16(found)) {
     if (words == 0 && found.least == 0 && found.most == 0) return 0;
-    const Predictor own = predictor_of(choose_order16(q), found.least < 0);
+    const Predictor own = predictor_of(choose_order16(q, grid.orders), found.least < 0);
     if (stays_within16(found, own, group.predictor < own ? own : group.predictor, group)) {
       const std::size_t n = add_codes(group, q, own, ahead_of(x), Missed(), out);
       if (n != kDeclined) {

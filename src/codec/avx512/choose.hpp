@@ -1,7 +1,8 @@
-// Prediction order from six samples of 16 codes (docs/format.md).
+// The order of prediction from samples of codes: six of 16 for fixed streams, 128 pairs for dense ones (docs/format.md).
 #pragma once
 
 #include "codec/avx512/planes.hpp"
+#include "codec/stream/group.hpp"
 
 namespace stretto::codec::avx512 {
 
@@ -31,7 +32,7 @@ STRETTO_INLINE int least_cost(int c0, int c1, int c2) noexcept {
 struct Costs {
   int order0, order1, order2;
 };
-STRETTO_INLINE Costs costs16(const std::int16_t* q) noexcept {
+STRETTO_INLINE Costs costs_of_runs16(const std::int16_t* q) noexcept {
   __m512i m[9];
   __m512i any_negative = _mm512_setzero_si512();
   for (int k = 0; k < 3; ++k) {
@@ -67,13 +68,48 @@ STRETTO_INLINE Costs costs16(const std::int16_t* q) noexcept {
   return {_mm512_mask_reduce_add_epi32(0x0707, cost_low), _mm512_mask_reduce_add_epi32(0x3838, cost_low),
           _mm512_mask_reduce_add_epi32(0xc0c0, cost_low) + _mm512_reduce_add_epi32(cost_high)};
 }
-static inline int choose_order16(const std::int16_t* q) noexcept {
-  const Costs c = costs16(q);
+
+inline constexpr SampledRuns kPairs = sampled_runs(Coding::dense);
+template <class Code>
+bool any_negative_in_pairs(const Code* q) noexcept {
+  __m512i any = _mm512_setzero_si512();
+  for (int start = kPairs.first; start < kGroup; start += kPairs.step)
+    for (int i = 0; i < kPairs.length; i += 64 / static_cast<int>(sizeof *q))
+      any = _mm512_or_si512(any, _mm512_load_si512(q + start + i));
+  return (sizeof *q == 2 ? _mm512_movepi16_mask(any) : _mm512_movepi32_mask(any)) != 0;
+}
+
+// Per pair of words, 16 less the bits of their magnitudes, which the upper half of a dword gets. Without bits: the place
+// of the upper bit of `end`, which follows them.
+STRETTO_INLINE __m512i zeros_of_pairs(__m512i v, __m512i end) noexcept {
+  const __m512i m = _mm512_abs_epi16(v), upper = _mm512_set1_epi32(static_cast<int>(0xffff0000));
+  return _mm512_lzcnt_epi32(
+      _mm512_ternarylogic_epi32(m, upper, _mm512_shldi_epi32(m, end, 16), 0xea));  // (m & upper) | _
+}
+// Out of line, so that fixed streams need none of its registers.
+__attribute__((noinline)) static inline Costs costs_of_pairs16(const std::int16_t* q) noexcept {
+  constexpr int kPairsIn = 128;
+  const bool negative = any_negative_in_pairs(q);
+  const __m512i end = _mm512_set1_epi32(1 << 30), end0 = _mm512_set1_epi32(negative ? 1 << 30 : 1 << 31);
+  __m512i z0 = _mm512_setzero_si512(), z1 = z0, z2 = z0;
+  for (int start = kPairs.first; start < kGroup; start += kPairs.step) {
+    const __m512i q0 = _mm512_load_si512(q + start), q1 = _mm512_loadu_si512(q + start - 1);
+    const __m512i d = _mm512_sub_epi16(q0, q1), d1 = _mm512_sub_epi16(q1, _mm512_loadu_si512(q + start - 2));
+    z0 = _mm512_add_epi32(z0, zeros_of_pairs(q0, end0));
+    z1 = _mm512_add_epi32(z1, zeros_of_pairs(d, end));
+    z2 = _mm512_add_epi32(z2, zeros_of_pairs(_mm512_sub_epi16(d, d1), end));
+  }
+  return {(negative ? 17 : 16) * kPairsIn - _mm512_reduce_add_epi32(z0), 17 * kPairsIn - _mm512_reduce_add_epi32(z1),
+          17 * kPairsIn - _mm512_reduce_add_epi32(z2)};
+}
+
+static inline int choose_order16(const std::int16_t* q, Coding orders) noexcept {
+  const Costs c = orders == Coding::dense ? costs_of_pairs16(q) : costs_of_runs16(q);
   return least_cost(c.order0, c.order1, c.order2);
 }
 // Codes are distances from a number so large that order 0 costs most.
-static inline int choose_far_order16(const std::int16_t* q) noexcept {
-  const Costs c = costs16(q);
+static inline int choose_far_order16(const std::int16_t* q, Coding orders) noexcept {
+  const Costs c = orders == Coding::dense ? costs_of_pairs16(q) : costs_of_runs16(q);
   return c.order2 < c.order1 ? 2 : 1;
 }
 
@@ -83,7 +119,31 @@ STRETTO_INLINE __m128i or_each(__m512i a, __m512i b, __m512i c, __m512i d) noexc
   return _mm_or_si128(_mm256_castsi256_si128(w), _mm256_extracti128_si256(w, 1));
 }
 
-static inline int choose_order32(const std::int32_t* q) noexcept {
+// Twice the cost of a vector of pairs, without signs; *some counts dwords of pairs that have bits.
+STRETTO_INLINE __m512i zeros_of_pairs32(__m512i v, int* some) noexcept {
+  const __m512i m = _mm512_abs_epi32(v), both = _mm512_or_si512(m, _mm512_shuffle_epi32(m, _MM_PERM_CDAB));
+  *some += _mm_popcnt_u32(_mm512_test_epi32_mask(both, both));
+  return _mm512_lzcnt_epi32(both);
+}
+__attribute__((noinline)) static inline int order_by_pairs32(const std::int32_t* q) noexcept {
+  __m512i z0 = _mm512_setzero_si512(), z1 = z0, z2 = z0;
+  int some[3] = {};
+  for (int start = kPairs.first; start < kGroup; start += kPairs.step) {
+    for (const std::int32_t* p : {q + start, q + start + 16}) {
+      const __m512i q0 = _mm512_load_si512(p), q1 = _mm512_loadu_si512(p - 1);
+      const __m512i d = _mm512_sub_epi32(q0, q1), d1 = _mm512_sub_epi32(q1, _mm512_loadu_si512(p - 2));
+      z0 = _mm512_add_epi32(z0, zeros_of_pairs32(q0, &some[0]));
+      z1 = _mm512_add_epi32(z1, zeros_of_pairs32(d, &some[1]));
+      z2 = _mm512_add_epi32(z2, zeros_of_pairs32(_mm512_sub_epi32(d, d1), &some[2]));
+    }
+  }
+  if (!any_negative_in_pairs(q)) some[0] = 0;
+  return least_cost(some[0] - _mm512_reduce_add_epi32(z0), some[1] - _mm512_reduce_add_epi32(z1),
+                    some[2] - _mm512_reduce_add_epi32(z2));
+}
+
+static inline int choose_order32(const std::int32_t* q, Coding orders) noexcept {
+  if (orders == Coding::dense) return order_by_pairs32(q);
   __m512i m[20];
   __m512i any_negative = _mm512_setzero_si512();
   m[18] = m[19] = any_negative;

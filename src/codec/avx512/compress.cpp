@@ -12,11 +12,11 @@ STRETTO_AVX512_BEGIN
 namespace {
 
 template <class Between>
-STRETTO_INLINE std::size_t encode_far(const Quantised& found, std::int16_t* q, PrefetchCursor ahead, std::uint8_t* out,
-                                      Between between) noexcept {
+STRETTO_INLINE std::size_t encode_far(const Quantised& found, std::int16_t* q, Coding orders, PrefetchCursor ahead,
+                                      std::uint8_t* out, Between between) noexcept {
   from_least(found, q);
-  return choose_far_order16(q) == 1 ? encode<Predictor::first>(q, ahead, out, between, found.least)
-                                    : encode<Predictor::second>(q, ahead, out, between, found.least);
+  return choose_far_order16(q, orders) == 1 ? encode<Predictor::first>(q, ahead, out, between, found.least)
+                                            : encode<Predictor::second>(q, ahead, out, between, found.least);
 }
 
 template <class T>
@@ -24,7 +24,7 @@ __attribute__((noinline)) std::size_t compress_beyond16(const T* x, const Grid<T
                                                         std::int16_t* q, std::uint8_t* out, Tally* tally) noexcept {
   if (!lies_far(found)) return compress_wide(x, grid, out, tally);
   note_bound(tally, code_bound(found));
-  return encode_far(found, q, ahead_of(x), out, [](std::uint8_t* p) { return p; });
+  return encode_far(found, q, grid.orders, ahead_of(x), out, [](std::uint8_t* p) { return p; });
 }
 
 template <class T>
@@ -43,8 +43,8 @@ __attribute__((noinline)) std::size_t compress_filled(const T* x, const Grid<T>&
     return finish_group(_mm256_setzero_si256(), out, section(write_head(Predictor::none_unsigned, 0, 0, out)));
   fill16(missing, q);
   note_bound(tally, code_bound(found));
-  if (far) return encode_far(found, q, ahead_of(x), out, section);
-  return encode(predictor_of(choose_order16(q), found.least < 0), q, ahead_of(x), out, section);
+  if (far) return encode_far(found, q, grid.orders, ahead_of(x), out, section);
+  return encode(predictor_of(choose_order16(q, grid.orders), found.least < 0), q, ahead_of(x), out, section);
 }
 
 template <class T>
@@ -57,7 +57,7 @@ STRETTO_INLINE std::size_t compress(const T* x, const Grid<T>& grid, std::uint8_
   if (!fits16(found)) return compress_beyond16(x, grid, found, q, out, tally);
   if (found.least == 0 && found.most == 0) return 0;
   note_bound(tally, code_bound(found));
-  return encode(predictor_of(choose_order16(q), found.least < 0), q, ahead_of(x), out,
+  return encode(predictor_of(choose_order16(q, grid.orders), found.least < 0), q, ahead_of(x), out,
                 [](std::uint8_t* p) { return p; });
 }
 

@@ -186,10 +186,11 @@ std::size_t verbatim(const T* x, std::uint8_t* out, Tally* tally) noexcept {
 }
 
 template <class T>
-std::size_t compress_unchecked(const Quantised& found, const T* x, const std::int32_t* q, std::uint8_t* out,
-                               Tally* tally) noexcept {
-  const std::size_t words =
-      encode(predictor_of(choose_order32(q), found.least < 0), q, ahead_of(x), out, [](std::uint8_t* p) { return p; });
+std::size_t compress_unchecked(const Quantised& found, const T* x, const Grid<T>& grid, const std::int32_t* q,
+                               std::uint8_t* out, Tally* tally) noexcept {
+  const Coding orders = orders_for(grid.orders, kGroup, code_bound(found), true);
+  const std::size_t words = encode(predictor_of(choose_order32(q, orders), found.least < 0), q, ahead_of(x), out,
+                                   [](std::uint8_t* p) { return p; });
   if (words >= 1 + kGroup * sizeof(T) / 4) return verbatim(x, out, tally);
   note_bound(tally, code_bound(found));
   return words;
@@ -199,7 +200,7 @@ template <class T>
 std::size_t compress_checked(const T* x, const Grid<T>& grid, std::uint8_t* out, Tally* tally) noexcept {
   alignas(64) std::int32_t q[kGroup];
   const Quantised found = quantise32(x, grid, q);
-  if (found.safe) return compress_unchecked(found, x, q, out, tally);
+  if (found.safe) return compress_unchecked(found, x, grid, q, out, tally);
   Lanes lanes;
   __m512i bits = _mm512_setzero_si512(), most = bits;
   std::uint32_t exceptions = 0;
@@ -228,15 +229,16 @@ std::size_t compress_checked(const T* x, const Grid<T>& grid, std::uint8_t* out,
     store(out, load<std::uint32_t>(out) | kExceptionsBit);
     return write_exceptions(x, lanes, p, kind);
   };
+  const Coding orders = orders_for(grid.orders, kGroup, bound, exceptions == 0 || all_alike(x, lanes));
   std::size_t words = 0;
   if (bound <= 8191) {
     Row16 row;
     std::int16_t* const narrow = row.at();
     for (int i = 0; i < kGroup; i += 16)
       _mm256_store_si256(reinterpret_cast<__m256i*>(narrow + i), _mm512_cvtepi32_epi16(_mm512_load_si512(q + i)));
-    words = encode(predictor_of(choose_order16(narrow), negative), narrow, ahead_of(x), out, between);
+    words = encode(predictor_of(choose_order16(narrow, orders), negative), narrow, ahead_of(x), out, between);
   } else {
-    words = encode(predictor_of(choose_order32(q), negative), q, ahead_of(x), out, between);
+    words = encode(predictor_of(choose_order32(q, orders), negative), q, ahead_of(x), out, between);
   }
   if (words >= 1 + kGroup * sizeof(T) / 4) return verbatim(x, out, tally);
   note_bound(tally, bound);

@@ -23,8 +23,10 @@ class Marks;
 template <class T>
 std::size_t compress_group(const T* x, int m, const Grid<T>& grid, std::uint8_t* out, std::size_t room, Tally* tally,
                            const Marks<T>* marks = nullptr) noexcept;
-std::size_t compress_group(const std::int32_t* x, int m, std::uint8_t* out, std::size_t room, Tally* tally) noexcept;
-std::size_t compress_group(const std::int64_t* x, int m, std::uint8_t* out, std::size_t room, Tally* tally) noexcept;
+std::size_t compress_group(const std::int32_t* x, int m, Coding orders, std::uint8_t* out, std::size_t room,
+                           Tally* tally) noexcept;
+std::size_t compress_group(const std::int64_t* x, int m, Coding orders, std::uint8_t* out, std::size_t room,
+                           Tally* tally) noexcept;
 
 struct ResultSpec {
   Type type{};

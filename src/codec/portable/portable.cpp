@@ -114,7 +114,7 @@ HWY_NOINLINE std::size_t AddFilledValues(const std::uint8_t* a, std::size_t word
   return sum;
 }
 
-constexpr std::uint32_t kMaybeVerbatim = std::uint32_t{1} << 29;  // smaller codes fit 30 bits without prediction
+constexpr std::uint32_t kMaybeVerbatim = std::uint32_t{1} << 28;  // second differences of smaller codes fit 31 bits
 
 template <class T>
 std::size_t AddValues(const std::uint8_t* a, std::size_t words, const T* x, const Grid<T>& grid, std::uint8_t* out,

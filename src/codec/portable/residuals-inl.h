@@ -44,8 +44,56 @@ HWY_INLINE void OrRows(const T* rows, int n, std::make_unsigned_t<T>* out) {
   }
 }
 
+// Bits of the magnitudes of each two neighbours, and one more if there are any and `is_signed`.
+HWY_INLINE int BitsOfPairs(const std::int16_t* magnitudes, int n, bool is_signed) {
+  const Tag<std::int32_t> d;
+  // A float of b > 0 bits has the exponent 126 + b, and 0 has 0.
+  const std::int32_t none = is_signed ? 125 : 126;
+  auto sum = hn::Zero(d);
+  for (int i = 0; i < n; i += 2 * static_cast<int>(kLanes<std::int32_t>)) {
+    const auto m = hn::BitCast(d, hn::Load(Tag<std::int16_t>(), magnitudes + i));
+    const auto both = hn::And(hn::Or(m, hn::ShiftRight<16>(m)), hn::Set(d, 0xffff));
+    const auto exponent = hn::ShiftRight<23>(hn::BitCast(d, hn::ConvertTo(Tag<float>(), both)));
+    sum = hn::Add(sum, hn::Sub(hn::Max(exponent, hn::Set(d, none)), hn::Set(d, none)));
+  }
+  return hn::GetLane(hn::SumOfLanes(d, sum));
+}
+HWY_INLINE int BitsOfPairs(const std::int32_t* magnitudes, int n, bool is_signed) {
+  int sum = 0;
+  for (int i = 0; i < n; i += 2) {
+    const auto both = static_cast<std::uint32_t>(magnitudes[i] | magnitudes[i + 1]);
+    sum += std::bit_width(both) + (both != 0 && is_signed);
+  }
+  return sum;
+}
 template <class T>
-HWY_INLINE int ChooseOrder(const T* q) {
+HWY_INLINE int OrderByPairs(const T* q) {
+  constexpr SampledRuns kRuns = sampled_runs(Coding::dense);
+  constexpr int kSampled = (kGroup - kRuns.first + kRuns.step - 1) / kRuns.step * kRuns.length;
+  const Tag<T> d;
+  alignas(64) T m[3][kSampled];
+  auto any = hn::Zero(d);
+  int n = 0;
+  for (int start = kRuns.first; start < kGroup; start += kRuns.step) {
+    for (int end = n + kRuns.length; n < end; n += static_cast<int>(kLanes<T>)) {
+      const T* p = q + start + kRuns.length - (end - n);
+      const auto v0 = hn::LoadU(d, p), v1 = hn::LoadU(d, p - 1), first = hn::Sub(v0, v1);
+      any = hn::Or(any, v0);
+      hn::Store(hn::Abs(v0), d, m[0] + n);
+      hn::Store(hn::Abs(first), d, m[1] + n);
+      hn::Store(hn::Abs(hn::Sub(first, hn::Sub(v1, hn::LoadU(d, p - 2)))), d, m[2] + n);
+    }
+  }
+  const bool negative = !hn::AllFalse(d, hn::Lt(any, hn::Zero(d)));
+  const int cost0 = BitsOfPairs(m[0], kSampled, negative), cost1 = BitsOfPairs(m[1], kSampled, true),
+            cost2 = BitsOfPairs(m[2], kSampled, true);
+  const int order = cost1 < cost0 ? 1 : 0;
+  return cost2 < (order == 1 ? cost1 : cost0) ? 2 : order;
+}
+
+template <class T>
+HWY_INLINE int ChooseOrder(const T* q, Coding orders) {
+  if (orders == Coding::dense) return OrderByPairs(q);
   constexpr int kSamples = 6, kRows = 24;
   const Tag<T> d;
   alignas(64) T rows[kRows * kLanes<T>] = {};

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
-#include <type_traits>
 
 #include "codec/stream/exception_map.hpp"
 #include "codec/stream/exceptions.hpp"
@@ -35,34 +34,6 @@ void fill_exceptions(const Lanes lanes, Q* q) noexcept {
     }
     last = block[kBlock - 1];
   }
-}
-
-// There is one.
-inline int first_exception(const Lanes lanes) noexcept {
-  int b = 0;
-  while (lanes[b] == 0) ++b;
-  return kBlock * b + std::countr_zero(lanes[b]);
-}
-
-template <class T>
-bool all_alike(const T* x, const Lanes lanes) noexcept {
-  using U = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
-  const auto bits = [x](int i) {
-    U v;
-    std::memcpy(&v, x + i, sizeof v);
-    return v;
-  };
-  const U first = bits(first_exception(lanes));
-  U others = 0;
-  for (int b = 0; b < kBlocks; ++b) {
-    if (lanes[b] == ~0u) {
-      for (int i = kBlock * b; i < kBlock * (b + 1); ++i) others |= bits(i) ^ first;
-    } else {
-      for (std::uint32_t left = lanes[b]; left; left &= left - 1)
-        others |= bits(kBlock * b + std::countr_zero(left)) ^ first;
-    }
-  }
-  return others == 0;
 }
 
 // At least one exception. Takes up to sizeof(T) bytes per exception and 256 more.

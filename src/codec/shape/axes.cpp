@@ -4,6 +4,7 @@
 #include <cstring>
 #include <new>
 
+#include "codec/driver.hpp"
 #include "codec/stream/format.hpp"
 
 namespace stretto::codec::shaped {
@@ -31,6 +32,7 @@ int Sample::size(std::uint64_t first) const noexcept {
 }
 
 double Sample::estimate(Type t, std::uint64_t n, double eps, Options options) noexcept {
+  options.orders = orders_of(options, Coding::dense);
   options.coding = Coding::fixed;
   options.checksum = false;
   options.parallel = nullptr;

@@ -37,6 +37,7 @@ Options options_of_codes(const Options& options) noexcept {
   o.isa = options.isa;
   o.parallel = options.parallel;
   o.coding = Coding::dense;
+  o.orders = options.orders;
   return o;
 }
 

@@ -50,9 +50,23 @@ void read_codes(const GroupView& g, Codes q) noexcept;
 
 void fill_codes(const Lanes lanes, int m, Codes q) noexcept;
 
-// The prescribed order of prediction: 0, 1, 2.
-int choose_order(const Codes q, int m, bool wide) noexcept;
-Predictor choose_predictor(const Codes q, int m, bool wide) noexcept;
+// The orders of dense streams are for groups that no order makes verbatim, so that no value depends on the coding: full
+// ones of codes up to `bound`, whose exceptions are all alike.
+constexpr Coding orders_for(Coding orders, int m, std::uint64_t bound, bool alike) noexcept {
+  return m == kGroup && bound < 1u << 27 && alike ? orders : Coding::fixed;
+}
+
+// Runs of codes by which the order is chosen. For dense streams each two neighbours of a run are a sample, else each run.
+struct SampledRuns {
+  int first, step, length;
+};
+constexpr SampledRuns sampled_runs(Coding coding) noexcept {
+  return coding == Coding::dense ? SampledRuns{64, 128, 32} : SampledRuns{112, 160, 16};
+}
+
+// The order of prediction that `coding`, fixed or dense, prescribes: 0, 1, 2.
+int choose_order(const Codes q, int m, bool wide, Coding coding) noexcept;
+Predictor choose_predictor(const Codes q, int m, bool wide, Coding coding) noexcept;
 
 void fresh_base(const Codes q, int m, Predictor p, bool wide, std::int64_t* base, std::int64_t* slope) noexcept;
 

@@ -5,6 +5,7 @@
 #include "codec/numbers/arithmetic.hpp"
 #include "codec/numbers/quantise.hpp"
 #include "codec/numbers/quotient.hpp"
+#include "codec/stream/exception_map.hpp"
 #include "codec/stream/exceptions.hpp"
 #include "codec/stream/group_places.hpp"
 
@@ -27,7 +28,8 @@ std::size_t write_verbatim(const T* x, int m, std::uint8_t* out, std::size_t roo
 }
 
 template <class I>
-std::size_t compress_integers(const I* x, int m, std::uint8_t* out, std::size_t room, Tally* tally) noexcept {
+std::size_t compress_integers(const I* x, int m, Coding orders, std::uint8_t* out, std::size_t room,
+                              Tally* tally) noexcept {
   Codes q = {};
   GroupSpec spec{};
   spec.m = m;
@@ -35,9 +37,11 @@ std::size_t compress_integers(const I* x, int m, std::uint8_t* out, std::size_t 
     q[i] = element(x, i);
     spec.wide = spec.wide || magnitude(q[i]) > kNarrowLimit;
   }
-  spec.predictor = choose_predictor(q, m, spec.wide);
+  Tally own;
+  count(q, m, kNoLanes, &own);
+  tally->merge(own);
+  spec.predictor = choose_predictor(q, m, spec.wide, orders_for(orders, m, own.bound, true));
   fresh_base(q, m, spec.predictor, spec.wide, &spec.base, &spec.slope);
-  count(q, m, kNoLanes, tally);
   return write_group(spec, q, kNoLanes, {}, out, room);
 }
 
@@ -60,13 +64,16 @@ std::size_t compress_group(const T* x, int m, const Grid<T>& grid, std::uint8_t*
     spec.wide = spec.wide || magnitude(q[i]) > kNarrowLimit;
   }
   fill_codes(lanes, m, q);
-  spec.predictor = choose_predictor(q, m, spec.wide);
+  Tally own;
+  count(q, m, lanes, &own);
+  const bool alike = own.exceptions == 0 || all_alike(x, lanes);
+  spec.predictor = choose_predictor(q, m, spec.wide, orders_for(grid.orders, m, own.bound, alike));
   fresh_base(q, m, spec.predictor, spec.wide, &spec.base, &spec.slope);
   const std::size_t verbatim = 1 + static_cast<std::size_t>(m) * sizeof(T) / 4;
   const std::size_t words =
       write_group(spec, q, lanes, {&write_input<T>, const_cast<T*>(x), false}, out, std::min(room, 4 * (verbatim - 1)));
   if (words != kNoRoom) {
-    count(q, m, lanes, tally);
+    tally->merge(own);
     return words;
   }
   tally->exceptions += static_cast<std::uint64_t>(m);
@@ -77,11 +84,13 @@ template std::size_t compress_group<float>(const float*, int, const Grid<float>&
 template std::size_t compress_group<double>(const double*, int, const Grid<double>&, std::uint8_t*, std::size_t, Tally*,
                                             const Marks<double>*) noexcept;
 
-std::size_t compress_group(const std::int32_t* x, int m, std::uint8_t* out, std::size_t room, Tally* tally) noexcept {
-  return compress_integers(x, m, out, room, tally);
+std::size_t compress_group(const std::int32_t* x, int m, Coding orders, std::uint8_t* out, std::size_t room,
+                           Tally* tally) noexcept {
+  return compress_integers(x, m, orders, out, room, tally);
 }
-std::size_t compress_group(const std::int64_t* x, int m, std::uint8_t* out, std::size_t room, Tally* tally) noexcept {
-  return compress_integers(x, m, out, room, tally);
+std::size_t compress_group(const std::int64_t* x, int m, Coding orders, std::uint8_t* out, std::size_t room,
+                           Tally* tally) noexcept {
+  return compress_integers(x, m, orders, out, room, tally);
 }
 
 template <class T>

@@ -1,9 +1,11 @@
+#include <algorithm>
 #include <bit>
 #include <cstring>
 
 #include "codec/numbers/exact.hpp"
 #include "codec/stream/exception_map.hpp"
 #include "codec/stream/group.hpp"
+#include "codec/stream/group_places.hpp"
 
 namespace stretto::codec {
 namespace {
@@ -164,7 +166,7 @@ void fill_codes(const Lanes lanes, int m, Codes q) noexcept {
   }
 }
 
-int choose_order(const Codes q, int m, bool wide) noexcept {
+int choose_order(const Codes q, int m, bool wide, Coding coding) noexcept {
   int cost[3] = {}, unsigned_cost = 0;
   bool negative = false;
   const auto reduce = [wide](std::int64_t v) { return wide ? v : std::int64_t{static_cast<std::int32_t>(v)}; };
@@ -176,7 +178,8 @@ int choose_order(const Codes q, int m, bool wide) noexcept {
       const auto q0 = static_cast<std::uint64_t>(q[i]);
       const std::int64_t v[3] = {reduce(static_cast<std::int64_t>(q0)), reduce(static_cast<std::int64_t>(q0 - q1)),
                                  reduce(static_cast<std::int64_t>(q0 - 2 * q1 + q2))};
-      for (int k = 0; k < 3; ++k) bits[k] |= static_cast<std::uint64_t>(v[k] ^ (v[k] >> 63));
+      for (int k = 0; k < 3; ++k)
+        bits[k] |= coding == Coding::dense ? magnitude(v[k]) : static_cast<std::uint64_t>(v[k] ^ (v[k] >> 63));
       negative = negative || v[0] < 0;
       q2 = q1;
       q1 = q0;
@@ -184,21 +187,21 @@ int choose_order(const Codes q, int m, bool wide) noexcept {
     for (int k = 0; k < 3; ++k) cost[k] += bits[k] ? std::bit_width(bits[k]) + 1 : 0;
     unsigned_cost += std::bit_width(bits[0]);
   };
-  bool any = false;
-  for (int start = 112; start <= 912; start += 160) {
-    if (start + 16 > m) break;
-    sample(start, 16);
-    any = true;
-  }
-  if (!any) sample(0, m < 16 ? m : 16);
+  const auto run = [&](int start, int n) {
+    if (coding != Coding::dense) return sample(start, n);
+    for (int i = 0; i < n; i += 2) sample(start + i, 2);
+  };
+  const SampledRuns runs = sampled_runs(coding);
+  if (runs.first + runs.length > m) sample(0, std::min(m, 16));
+  for (int start = runs.first; start + runs.length <= m; start += runs.step) run(start, runs.length);
   if (!negative) cost[0] = unsigned_cost;
   int order = cost[1] < cost[0] ? 1 : 0;
   if (cost[2] < cost[order]) order = 2;
   return order;
 }
 
-Predictor choose_predictor(const Codes q, int m, bool wide) noexcept {
-  switch (choose_order(q, m, wide)) {
+Predictor choose_predictor(const Codes q, int m, bool wide, Coding coding) noexcept {
+  switch (choose_order(q, m, wide, coding)) {
     case 1: return Predictor::first;
     case 2: return Predictor::second;
     default: break;

@@ -135,6 +135,7 @@ void add_dense(std::map<std::string, Stream>* out) {
   auto& all = *out;
   Options o = kReference;
   o.coding = Coding::dense;
+  o.orders = Coding::fixed;
   Random r(21);
   // Mostly small steps, now and then a large one: dense chunks of blocks of many widths.
   const auto walk = [&r](std::size_t n, int bits) {
@@ -177,12 +178,27 @@ void add_dense(std::map<std::string, Stream>* out) {
   std::vector<std::uint16_t> halves(26000);  // two sets of states
   for (auto& v : halves) v = static_cast<std::uint16_t>(0x3c00 + (r.below(12) ? r.below(4) : r.below(200)));
   all["dense_two_sets_float16"] = compress_raw(Type::f16, halves.data(), halves.size(), 1e-3, o);
+  // Of the orders of dense streams: second, first and none, and with a short last group.
+  o.orders = Coding::automatic;
+  std::vector<float> lines(4300);
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    const double v = i < 1100   ? 0.02 * std::pow(static_cast<double>(i % 512) - 256, 2)
+                     : i < 2200 ? static_cast<double>(i) / 2
+                                : 4;
+    lines[i] = static_cast<float>(r.below(12) ? v : v + static_cast<double>(r.below(64)));
+  }
+  all["dense_orders_float32"] = compressed(lines, 0.5, o);
+  lines.resize(3072 + 50);
+  all["dense_orders_of_a_short_group_float32"] = compressed(lines, 0.5, o);
+  for (std::size_t i = 0; i < m.size(); ++i) m[i] = static_cast<std::int32_t>((r.below(12) ? 3 : -2147483600) + 5 * i);
+  all["dense_orders_int32"] = compressed(m, 0, o);
 }
 
 // Version 3.
 void add_shaped(std::map<std::string, Stream>* out) {
   auto& all = *out;
   Options o = kReference;
+  o.orders = Coding::fixed;
   Random r(31);
   // Rough along each row, and nearly equal from row to row and from plane to plane.
   const auto field = [&r](std::size_t planes, std::size_t rows, std::size_t columns) {

@@ -31,6 +31,22 @@ TYPED_TEST(Fused, AddValuesGivesTheBytesOfCompressAndAdd) {
   }
 }
 
+// Codes near 2^29 of any sign, in groups whose samples ask for second differences: these need 32 bits, so that the
+// values' own group is verbatim.
+TEST(Fused, AddValuesOfGroupsThatAreVerbatimAreExactSums) {
+  for (const double most : {0.24, 0.249, 0.4, 0.499, 0.6}) {
+    Random r(29);
+    std::vector<float> x(kGroup);
+    for (int i = 0; i < kGroup; ++i) {
+      const bool sampled = i >= 108 && (i - 108) % 160 < 20;
+      const double v = sampled ? 1000 + 3.0 * i * i / 64 : std::ldexp(most, 30) * (r.below(2) ? 1 : -1);
+      x[static_cast<std::size_t>(i)] = static_cast<float>(v);
+    }
+    const Stream a = compressed(std::vector<float>(kGroup), 0.5), sum = combined(Combine::add, a, compressed(x, 0.5));
+    for (const Isa isa : isas()) EXPECT_TRUE(with_values(a, x.data(), x.size(), with(isa)) == sum) << name(isa) << most;
+  }
+}
+
 TYPED_TEST(Fused, AddValuesUsesTheGridOfTheStream) {
   const auto all = summands<TypeParam>(2000, 1e-4, 3, 21);
   Options o;
