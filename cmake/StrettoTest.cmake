@@ -110,16 +110,16 @@ function(_stretto_wide name)
   endforeach()
 endfunction()
 
-# stretto_ucx_test(NAME TARGET program RANKS 1 2 3 ... [WIDE 7 ...] [CONNECTIONS n] [CORES list] [TIMEOUT seconds]): the same over UCX, for ranks that meet in a
+# stretto_ucx_test(NAME TARGET program RANKS 1 2 3 ... [WIDE 7 ...] [ARGS ...] [CONNECTIONS n] [CORES list] [TIMEOUT seconds]): the same over UCX, for ranks that meet in a
 # store, without an MPI's launcher, with n connections between two of them, and with communication cores. Without UCX's library they are skipped,
 # with the reason.
 function(stretto_ucx_test name)
-  cmake_parse_arguments(arg "" "TARGET;CONNECTIONS;CORES;TIMEOUT" "RANKS;WIDE" ${ARGN})
+  cmake_parse_arguments(arg "" "TARGET;CONNECTIONS;CORES;TIMEOUT" "RANKS;WIDE;ARGS" ${ARGN})
   set(arg_LABEL ucx)
   _stretto_test_defaults()
   foreach(ranks IN LISTS arg_RANKS arg_WIDE)
     add_test(NAME ${name}.p${ranks}
-      COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tests/modules/ranks.py ${ranks} $<TARGET_FILE:${arg_TARGET}>)
+      COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tests/modules/ranks.py ${ranks} $<TARGET_FILE:${arg_TARGET}> ${arg_ARGS})
     stretto_processors_of(${ranks} processors)
     set_tests_properties(${name}.p${ranks} PROPERTIES
       LABELS ${arg_LABEL} TIMEOUT ${arg_TIMEOUT} PROCESSORS ${processors} SKIP_RETURN_CODE 77

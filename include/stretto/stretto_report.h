@@ -40,7 +40,7 @@ typedef struct stretto_report {
    *  "forced"                by `schedule` or `payload`
    *  "no native collective"  serves this call
    *  "raw sums would round too much", "unequal counts"
-   *  "agreement"             was all that a barrier needed
+   *  "agreement"             was all that a barrier needed, or its messages had the values
    *  "unpredicted"           the model had no answer */
   char reason[STRETTO_NAME_MAX];
   double mpi_seconds; /* the model's prediction for the MPI's own collective; 0: none */

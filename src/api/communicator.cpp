@@ -20,6 +20,7 @@ stretto_comm_s::stretto_comm_s(stretto::api::Carriers&& c, std::shared_ptr<stret
   backends.schedules = stretto::backend::make_schedules_backend(data, selector.choices().groups());
   backends.no_node = std::move(no_node);
   agreement.drive_beside(others);
+  agreement.route_words(selector.choices().groups());
   data.drive_beside(others);
   if (codec_threads) data.share_codec(&codec_threads->parallel());
   if (stretto::device::may_be_addressed()) prepared.ask_for_devices();
@@ -79,13 +80,14 @@ bool stretto::api::Drive::drive(bool spare) noexcept {
   return comm_.live.size() != before || comm_.moves() != moved;
 }
 
-void stretto_comm_s::give_up(stretto::Status status, const char* why, std::uint64_t number) noexcept {
+void stretto_comm_s::give_up(stretto::Status status, const char* why, std::uint64_t number,
+                             std::uint64_t agreement_number) noexcept {
   std::array<char, 512> text{};
   std::strncpy(text.data(), why, text.size() - 1);
   if (!broken) broken_by = text;
   broken = true;
   serves_in = ~0u;
-  agreement.give_up(status, text.data());
+  agreement.give_up(status, text.data(), agreement_number);
   data.give_up(status, text.data(), number);
   static_cast<void>(stretto::fail(status, std::string_view(text.data())));
   if (backends.node) backends.node->give_up(status);

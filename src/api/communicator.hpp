@@ -91,9 +91,10 @@ struct stretto_comm_s {
   void count_live() noexcept { in_flight.store(!live.empty(), std::memory_order_release); }
 
   // Further collectives give Status::timeout: messages of an abandoned one may still be under way. All other ranks end
-  // their waits with `status`, from the run `number` of `data` on, or from the next run at the latest. Leaves `why` as
-  // this thread's message.
-  void give_up(stretto::Status status, const char* why, std::uint64_t number = stretto::engine::Engine::next) noexcept;
+  // their waits with `status`, from the run `number` of `data` on and the run `agreement_number` of `agreement`, or from
+  // the next run at the latest. Leaves `why` as this thread's message.
+  void give_up(stretto::Status status, const char* why, std::uint64_t number = stretto::engine::Engine::next,
+               std::uint64_t agreement_number = stretto::engine::Engine::next) noexcept;
 
   bool is_free() const noexcept {
     return idle() && stretto::is_of_generation(serves_in.load(std::memory_order_relaxed));

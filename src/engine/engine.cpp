@@ -14,6 +14,7 @@
 #include "base/waiting.hpp"
 #include "engine/run.hpp"
 #include "engine/short_rounds.hpp"
+#include "engine/words.hpp"
 
 namespace stretto::engine {
 namespace {
@@ -70,6 +71,8 @@ struct Engine::Impl {
       run->give_up(Status::invalid_argument, "the engine was destroyed", &lost);
       static_cast<void>(run->finish(nullptr));
     }
+    for (auto& run : words)
+      if (run->active()) run->give_up(Status::invalid_argument, "the engine was destroyed");
     if (!lost.empty()) leave_for_ever(std::move(lost));
   }
 
@@ -78,6 +81,8 @@ struct Engine::Impl {
   payload::Pool pool;
   std::vector<payload::Buffer> lost;
   std::vector<std::unique_ptr<Run>> runs;
+  std::vector<std::unique_ptr<WordRun>> words;
+  std::vector<WordStep> word_steps;
   std::uint64_t sequence = 0;
   Clock::time_point left = Clock::now();
   Clock::time_point listened = Clock::now();
@@ -101,6 +106,8 @@ struct Engine::Impl {
       for (auto& run : impl.runs) {
         if (run->active()) run->pause(away);
       }
+      for (auto& run : impl.words)
+        if (run->active()) run->pause(away);
     }
     ~Visit() { impl_.left = Clock::now(); }
     Visit(const Visit&) = delete;
@@ -110,7 +117,8 @@ struct Engine::Impl {
     Impl& impl_;
   };
 
-  Status start(const Work& call, Run** started) noexcept;
+  Status start(const Work& call, std::uint64_t number, Run** started) noexcept;
+  Status start(const Words& words, WordRun** started) noexcept;
   Status begin(const Work& call, std::uint64_t mine, Run** started) noexcept;
   void end_from(std::uint64_t from, Status status, const char* text) noexcept;
   void tell(std::uint64_t from, Status status, const char* text) noexcept;
@@ -119,15 +127,21 @@ struct Engine::Impl {
   void listen_for_cause() noexcept;
   void compare_calls() noexcept;
   bool may_go(const Run& run) const noexcept;
+  bool may_go(const WordRun& run) const noexcept;
+  void tell_if_stranded(const WordRun& run) noexcept;
   bool turn_all(Lanes taken, bool fetched = false) noexcept;
   std::size_t fetch(double seconds) noexcept;
   std::size_t fetch_crossed() noexcept;
   void complete(const carrier::Completion& done) noexcept;
+  void complete_words(std::size_t slot, const carrier::Completion& done) noexcept;
   void order_crossings() noexcept;
   void look_at_limits() noexcept;
-  void overdue(Run& run) noexcept;
-  void interrupt(const Run& run) noexcept;
+  template <class Any>
+  void overdue(const Any& run) noexcept;
+  template <class Any>
+  void interrupt(const Any& run) noexcept;
   Status wait(Run& run, Report* report) noexcept;
+  Status wait(WordRun& run, Report* report) noexcept;
   Status finish(Run& run, Report* report) noexcept;
   Status exchange(const ShortRun& run, std::span<const ShortMessage> messages) noexcept;
   Status compare(const ShortRun& run) noexcept;
@@ -135,9 +149,9 @@ struct Engine::Impl {
   ShortRounds rounds{carrier, tags};
 };
 
-Status Engine::Impl::start(const Work& call, Run** started) noexcept {
+Status Engine::Impl::start(const Work& call, std::uint64_t number, Run** started) noexcept {
   // Refused runs count, for equal numbers on all ranks.
-  const std::uint64_t mine = sequence++;
+  const std::uint64_t mine = number == next ? sequence++ : number;
   if (mine >= end) return fail(end_status, "this communicator is not usable any more: {}", why.data());
   if (const Status s = Run::check(call, carrier); s != Status::ok) return s;
   const Status s = begin(call, mine, started);
@@ -160,6 +174,30 @@ Status Engine::Impl::begin(const Work& call, std::uint64_t mine, Run** started) 
   });
 }
 
+Status Engine::Impl::start(const Words& call, WordRun** started) noexcept {
+  const std::uint64_t mine = sequence++;
+  if (mine >= end) return fail(end_status, "this communicator is not usable any more: {}", why.data());
+  const Status s = guarded("for the messages of an agreement", [&] {
+    std::size_t slot = 0;
+    while (slot < words.size() && words[slot]->active()) ++slot;
+    if (slot == WordRun::most_slots) throw std::bad_alloc();
+    if (slot == words.size()) words.push_back(std::make_unique<WordRun>());
+    words[slot]->begin(call, word_steps, carrier, WordRun::first_slot + static_cast<std::uint32_t>(slot), mine);
+    *started = words[slot].get();
+  });
+  if (s != Status::ok) {
+    tell(mine, s, Cause().text());  // others have begun it
+    return s;
+  }
+  if (may_go(**started)) (*started)->go();
+  tell_if_stranded(**started);
+  return Status::ok;
+}
+
+void Engine::Impl::tell_if_stranded(const WordRun& run) noexcept {
+  if (run.active() && run.stranded()) tell(run.sequence(), run.status(), run.text());
+}
+
 // Ends runs in flight from number `from` on, and prevents later ones.
 void Engine::Impl::end_from(std::uint64_t from, Status status, const char* text) noexcept {
   if (end == none_ends) {
@@ -170,6 +208,10 @@ void Engine::Impl::end_from(std::uint64_t from, Status status, const char* text)
   for (auto& run : runs) {
     if (run->active() && !run->ended() && run->sequence() >= from) run->give_up(status, text, &lost);
   }
+  for (auto& run : words) {
+    const bool ends = !run->ended() || run->stranded();  // a stranded one's transfers are under way
+    if (run->active() && ends && run->sequence() >= from) run->give_up(status, text);
+  }
 }
 
 // end_from(), with an alarm. The second alarm ends all runs in flight, so no third is needed.
@@ -177,6 +219,9 @@ void Engine::Impl::tell(std::uint64_t from, Status status, const char* text) noe
   static_assert(carrier::most_alarms == 2);
   const bool news = from < told;
   for (const auto& run : runs) {
+    if (news && raised && run->active() && !run->ended()) from = std::min(from, run->sequence());
+  }
+  for (const auto& run : words) {
     if (news && raised && run->active() && !run->ended()) from = std::min(from, run->sequence());
   }
   carrier::Alarm alarm;
@@ -243,6 +288,15 @@ bool Engine::Impl::may_go(const Run& run) const noexcept {
   });
 }
 
+// Also of the next lap of numbers no message arrives while a message of this one may: a peer starts words only once its
+// own of half a lap before have ended, which takes this rank's part in them.
+bool Engine::Impl::may_go(const WordRun& run) const noexcept {
+  const auto holds_up = [&](const auto& other) {
+    return other->active() && !other->ended() && other->sequence() + tags.runs() / 2 <= run.sequence();
+  };
+  return std::none_of(runs.begin(), runs.end(), holds_up) && std::none_of(words.begin(), words.end(), holds_up);
+}
+
 std::size_t Engine::Impl::fetch(double seconds) noexcept {
   const std::size_t crossed = fetch_crossed();
   std::array<carrier::Completion, 64> done;
@@ -264,8 +318,16 @@ void Engine::Impl::complete(const carrier::Completion& done) noexcept {
   const auto slot = static_cast<std::size_t>(done.id >> 32);
   if (slot == ShortRounds::slot)
     rounds.complete(static_cast<std::uint32_t>(done.id), done);
+  else if (slot >= WordRun::first_slot)
+    complete_words(slot - WordRun::first_slot, done);
   else if (slot < runs.size() && runs[slot]->active() && !runs[slot]->ended())
     runs[slot]->complete(static_cast<std::uint32_t>(done.id), done);
+}
+
+void Engine::Impl::complete_words(std::size_t slot, const carrier::Completion& done) noexcept {
+  if (slot >= words.size() || !words[slot]->active()) return;
+  words[slot]->complete(static_cast<std::uint32_t>(done.id), done);
+  tell_if_stranded(*words[slot]);
 }
 
 // Runs share their carrier, so one may fetch another's messages.
@@ -295,6 +357,16 @@ void Engine::Impl::order_crossings() noexcept {
 // happened. An MPI may give the core away in each poll, so a message is answered before the next poll.
 bool Engine::Impl::turn_all(Lanes taken, bool fetched) noexcept {
   bool some = fetched || fetch(0) > 0, held = false;
+  for (auto& run : words) {
+    if (!run->active() || run->ended() || run->going()) continue;
+    if (!may_go(*run)) {
+      held = true;
+      continue;
+    }
+    run->go();
+    tell_if_stranded(*run);
+    some = true;
+  }
   for (auto& run : runs) {
     if (!run->active() || run->ended()) continue;
     if (!run->going() && may_go(*run)) run->go();
@@ -307,24 +379,29 @@ bool Engine::Impl::turn_all(Lanes taken, bool fetched) noexcept {
   for (auto& run : runs) {
     if (run->active() && !run->ended() && !run->going()) run->waits_for_others();
   }
+  for (auto& run : words) {
+    if (run->active() && !run->ended() && !run->going()) run->waits_for_others();
+  }
   return true;
 }
 
-void Engine::Impl::overdue(Run& run) noexcept {
+template <class Any>
+void Engine::Impl::overdue(const Any& run) noexcept {
   const std::uint64_t from = run.sequence();
-  if (!attempt([&] { end_from(from, Status::timeout, run.diagnosis(run.timeout()).c_str()); }))
+  if (!attempt([&] { end_from(from, Status::timeout, run.diagnosis().c_str()); }))
     end_from(from, Status::timeout, "a peer is silent (no memory to say which)");
 }
 
 // Tells other ranks, which would wait in vain.
-void Engine::Impl::interrupt(const Run& run) noexcept {
+template <class Any>
+void Engine::Impl::interrupt(const Any& run) noexcept {
   if (!attempt([&] { tell(run.sequence(), Status::timeout, ("interrupted in " + run.what_runs()).c_str()); }))
     tell(run.sequence(), Status::timeout, "interrupted");
 }
 
 void Engine::Impl::look_at_limits() noexcept {
   const auto now = Clock::now();
-  const auto open = [](const Run& run) { return run.active() && !run.ended(); };
+  const auto open = [](const auto& run) { return run.active() && !run.ended(); };
   if (std::chrono::duration<double>(now - listened).count() >= look_every) {
     listen();
     compare_calls();
@@ -336,6 +413,11 @@ void Engine::Impl::look_at_limits() noexcept {
       compare_calls();
       if (open(*run)) overdue(*run);
     }
+  }
+  for (auto& run : words) {
+    if (!open(*run) || !run->overdue(now)) continue;
+    listen();
+    if (open(*run)) overdue(*run);
   }
 }
 
@@ -367,6 +449,23 @@ Status Engine::Impl::wait(Run& run, Report* report) noexcept {
     if (!run.ended() && interrupted()) interrupt(run);
   }
   return finish(run, report);
+}
+
+Status Engine::Impl::wait(WordRun& run, Report* report) noexcept {
+  double longest = others != nullptr ? first_beside : look_every;
+  bool fetched = false, moves_runs = false;  // other runs move meanwhile
+  while (!run.ended()) {
+    const double most = moves_runs ? 0 : longest;
+    if (fetch(run.timeout() > 0 ? std::min(most, run.timeout()) : most) > 0) {
+      fetched = true;
+      continue;
+    }
+    moves_runs = turn_all({}, std::exchange(fetched, false));
+    if (others != nullptr) longest = others->drive() ? 0 : std::clamp(2 * longest, first_beside, look_every);
+    if (seconds_since(listened) >= look_every || run.overdue(Clock::now())) look_at_limits();
+    if (!run.ended() && interrupted()) interrupt(run);
+  }
+  return run.finish(report);
 }
 
 Status Engine::Impl::finish(Run& run, Report* report) noexcept {
@@ -429,20 +528,36 @@ void Engine::share_codec(const codec::Parallel* parallel) noexcept { impl_->para
 Status Engine::run(const Work& call, Report* report) noexcept {
   const Impl::Visit visit(*impl_);
   Run* run = nullptr;
-  if (const Status s = impl_->start(call, &run); s != Status::ok) return s;
+  if (const Status s = impl_->start(call, next, &run); s != Status::ok) return s;
   return impl_->wait(*run, report);
 }
 
-Status Engine::start(const Work& call, Request* request) noexcept {
+Status Engine::start(const Work& call, Request* request, std::uint64_t number) noexcept {
   const Impl::Visit visit(*impl_);
   Run* run = nullptr;
-  if (const Status s = impl_->start(call, &run); s != Status::ok) return s;
+  if (const Status s = impl_->start(call, number, &run); s != Status::ok) return s;
   *request = Request{};
   request->engine_ = this;
   request->run_ = run;
   run->advance(turn, impl_->lanes);
   return Status::ok;
 }
+
+Status Engine::start(const Words& words, Request* request) noexcept {
+  const Impl::Visit visit(*impl_);
+  WordRun* run = nullptr;
+  if (const Status s = impl_->start(words, &run); s != Status::ok) return s;
+  *request = Request{};
+  request->engine_ = this;
+  request->words_ = run;
+  return Status::ok;
+}
+
+void Engine::route_words(const schedule::Groups& groups) {
+  impl_->word_steps = word_steps(groups, impl_->carrier.rank());
+}
+
+std::uint64_t Engine::latest() const noexcept { return impl_->sequence - 1; }
 
 void Engine::take(Lanes lanes) noexcept { impl_->lanes = lanes; }
 
@@ -474,16 +589,23 @@ Status Engine::usable(std::uint64_t number) noexcept {
 }
 
 std::size_t Engine::pooled_bytes() const noexcept { return impl_->pool.idle_bytes(); }
-void Engine::trim() noexcept { impl_->pool.trim(); }
+void Engine::trim() noexcept {
+  impl_->pool.trim();
+  for (auto& run : impl_->words)
+    if (!run->active()) run->trim();
+}
 
 Request::Request(Request&& other) noexcept
-    : engine_(std::exchange(other.engine_, nullptr)), run_(std::exchange(other.run_, nullptr)) {}
+    : engine_(std::exchange(other.engine_, nullptr)),
+      run_(std::exchange(other.run_, nullptr)),
+      words_(std::exchange(other.words_, nullptr)) {}
 
 Request& Request::operator=(Request&& other) noexcept {
   if (this == &other) return *this;
   if (active()) static_cast<void>(wait());
   engine_ = std::exchange(other.engine_, nullptr);
   run_ = std::exchange(other.run_, nullptr);
+  words_ = std::exchange(other.words_, nullptr);
   return *this;
 }
 
@@ -497,12 +619,14 @@ Status Request::test(bool* done, Report* report) noexcept {
   *done = true;
   if (!active()) return Status::ok;
   const Engine::Impl::Visit visit(*engine_->impl_);
-  if (!run_->ended() && !engine_->impl_->turn_all(engine_->impl_->lanes)) engine_->impl_->look_at_limits();
-  if (!run_->ended()) {
+  const auto ended = [this] { return words_ != nullptr ? words_->ended() : run_->ended(); };
+  if (!ended() && !engine_->impl_->turn_all(engine_->impl_->lanes)) engine_->impl_->look_at_limits();
+  if (!ended()) {
     *done = false;
     return Status::ok;
   }
   Engine* engine = std::exchange(engine_, nullptr);
+  if (words_ != nullptr) return std::exchange(words_, nullptr)->finish(report);
   return engine->impl_->finish(*std::exchange(run_, nullptr), report);
 }
 
@@ -510,6 +634,7 @@ Status Request::wait(Report* report) noexcept {
   if (!active()) return Status::ok;
   Engine* engine = std::exchange(engine_, nullptr);
   const Engine::Impl::Visit visit(*engine->impl_);
+  if (words_ != nullptr) return engine->impl_->wait(*std::exchange(words_, nullptr), report);
   return engine->impl_->wait(*std::exchange(run_, nullptr), report);
 }
 

@@ -25,6 +25,7 @@
 #include "carrier/carrier.hpp"
 #include "carrier/device_messages.hpp"
 #include "codec/codec.hpp"
+#include "engine/words.hpp"
 #include "payload/payload.hpp"
 #include "schedule/schedule.hpp"
 
@@ -137,7 +138,7 @@ class Request {
   Request& operator=(Request&&) noexcept;
   ~Request();
 
-  bool active() const noexcept { return run_ != nullptr; }
+  bool active() const noexcept { return run_ != nullptr || words_ != nullptr; }
 
   // Steps of Lane::before are left.
   bool leads() const noexcept;
@@ -150,7 +151,8 @@ class Request {
  private:
   friend class Engine;
   Engine* engine_ = nullptr;
-  Run* run_ = nullptr;
+  Run* run_ = nullptr;  // one of both, or none
+  WordRun* words_ = nullptr;
 };
 
 class Engine {
@@ -165,8 +167,19 @@ class Engine {
   // invalid_argument, invalid_bound and unsupported are equal on all ranks, and nothing has moved.
   Status run(const Work& call, Report* report = nullptr) noexcept;
 
-  // The engine must outlive the request.
-  Status start(const Work& call, Request* request) noexcept;
+  // The engine must outlive the request. `number`: of this rank's words that were not the same, on all ranks; else the
+  // run takes the next one.
+  static constexpr std::uint64_t next = ~std::uint64_t{0};
+  Status start(const Work& call, Request* request, std::uint64_t number = next) noexcept;
+
+  // As a run of its own, with messages for any word: ranks may call differently. Precondition: route_words().
+  Status start(const Words& words, Request* request) noexcept;
+
+  // Close ranks; equal on all ranks. Throws std::bad_alloc.
+  void route_words(const schedule::Groups& groups);
+
+  // Number of the run that was started last.
+  std::uint64_t latest() const noexcept;
 
   Status progress() noexcept;
 
@@ -184,7 +197,6 @@ class Engine {
   std::uint64_t moves() const noexcept;
 
   // Takes no part in runs from number `from` on, and tells all others. Needs no memory.
-  static constexpr std::uint64_t next = ~std::uint64_t{0};
   void give_up(Status status, const char* why, std::uint64_t from = next) noexcept;
 
   // Blocks until all of up to `most_short_messages` are through. A failure ends this run and all later ones; unless it is

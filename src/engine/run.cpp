@@ -127,12 +127,12 @@ Status Run::compare_calls() noexcept {
   return Status::ok;
 }
 
-std::string Run::diagnosis(double seconds) const {
+std::string Run::diagnosis() const {
   constexpr std::size_t most_lines = 4;
   const schedule::Schedule& schedule = state_.values.schedule();
   std::string text = fmt::format(
       "{} {} ({}), rank {}: nothing came for {:.3g} s;{}", schedule::name(schedule.collective), schedule.algorithm,
-      payload::name(state_.values.spec().kind), schedule.rank, seconds, state_.traffic->diagnosis());
+      payload::name(state_.values.spec().kind), schedule.rank, timeout(), state_.traffic->diagnosis());
   std::size_t missing = 0;
   for (std::uint32_t u = 0; u < state_.units.count(); ++u) {
     const Unit& unit = state_.plan.units[u];

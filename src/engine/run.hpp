@@ -64,7 +64,7 @@ class Run {
   void give_up(Status status, const char* text, std::vector<payload::Buffer>* lost) noexcept;
 
   std::string what_runs() const { return state_.failure.what_runs(); }
-  std::string diagnosis(double seconds) const;
+  std::string diagnosis() const;
 
   // Excludes time with the device's codec at work.
   void waited(double seconds) noexcept {

@@ -49,6 +49,10 @@ class Tags {
     return told << rest | signature >> (64 - signature_bits) << number_bits | number;
   }
 
+  // Of words (words.hpp): the number is one that no message of agreements has.
+  static constexpr std::uint32_t word_number = signed_messages - 1;
+  std::uint64_t word(std::uint64_t run) const noexcept { return tag(run, word_number, mix(word_number, run)); }
+
   bool may_be_of(std::uint64_t run, std::uint64_t tag) const noexcept {
     return (tag >> (bits_ - 1 - run_bits_) & (runs() - 1)) == (run & (runs() - 1));
   }

@@ -5,6 +5,7 @@
 #include <string>
 #include <thread>
 
+#include "differing_hosts.hpp"
 #include "ranks.hpp"
 #include "stretto/stretto_persistent.h"
 
@@ -267,5 +268,12 @@ TEST(Persistent, WhatCannotBeStartedIsSaid) {
       EXPECT_NE(std::string(stretto_message()).find("root"), std::string::npos) << stretto_message();
     }
     ASSERT_STRETTO_OK(stretto_request_free(&wrong));
+  });
+}
+
+// Of threads without shared memory, so that they agree by messages.
+TEST(Requests, DrawnCallsAgreeInAnyOrderOfWaits) {
+  on_all_ranks([](stretto_comm comm, int rank, int ranks) {
+    for (unsigned seed = 100; seed < 106; ++seed) run_drawn_calls(comm, rank, ranks, seed);
   });
 }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "api/operation/carried.hpp"
+#include "call/enums.hpp"
 #include "select/signature.hpp"
 
 namespace stretto::api {
@@ -20,7 +22,7 @@ void merge_words(const void* left, void* right, std::size_t count, void*) {
 }  // namespace
 
 Status exchange_words(stretto_comm_s& comm, engine::Engine& engine, const void* in, void* out, std::size_t words,
-                      payload::Spec spec, double timeout, engine::Request* request) {
+                      payload::Spec spec, double timeout, engine::Request* request, std::uint64_t number) {
   engine::Work c;
   schedule::Request r;
   r.collective = schedule::Collective::allreduce;
@@ -34,7 +36,7 @@ Status exchange_words(stretto_comm_s& comm, engine::Engine& engine, const void* 
   c.blocks.push_back({words, in, out});
   c.options.segment_bytes = 0;
   c.options.timeout = timeout;
-  return engine.start(c, request);
+  return engine.start(c, request, number);
 }
 
 void Exchanges::sign(const stretto_comm_s& comm, const Call& call, const select::Needs& needs,
@@ -50,13 +52,42 @@ void Exchanges::take_equal_words(int ranks) noexcept {
   merged.captured *= static_cast<std::uint32_t>(ranks);
 }
 
+// A failed rank's word equals no other, and no value of that rank is read.
+Status Exchanges::start_words(stretto_comm_s& comm, const Call& call, const select::Decision& d) noexcept {
+  engine::Words words;
+  words.what = name(call.collective);
+  words.timeout = timeout_of(call.settings.options);
+  words.same = &same;
+  asked = true;
+  if (own.status == 0) {
+    carried = travels_with_word(comm, call, d);
+    words.word = word_of(digest(own), d.needs, carried);
+    if (carried)
+      words.load = load_of(shape_of(call), call.send, call.recv);
+    else if (d.needs.values())
+      words.load = merging(own, &merged);
+  }
+  const Status s = comm.agreement.start(words, &request);
+  number = comm.agreement.latest();
+  return s;
+}
+
+bool Exchanges::take_words(const select::Needs& needs, int ranks) noexcept {
+  asked = false;
+  if (!same) owed = number;
+  if (same && !needs.values()) take_equal_words(ranks);
+  return same;
+}
+
 Status Exchanges::start_signatures(stretto_comm_s& comm, const Call& call) {
   payload::Spec spec;
   spec.type = payload::Type::u64;
   spec.op = payload::Op::user;
   spec.user = {merge_words, nullptr, true};
-  return exchange_words(comm, comm.agreement, &own, &merged, signature_words, spec, timeout_of(call.settings.options),
-                        &request);
+  const Status s = exchange_words(comm, comm.agreement, &own, &merged, signature_words, spec,
+                                  timeout_of(call.settings.options), &request, owed);
+  if (s == Status::ok) owed = engine::Engine::next;
+  return s;
 }
 
 // If only the root knows all counts, and each rank its own, all learn both: p words of the ranks, p of the root.

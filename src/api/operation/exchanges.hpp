@@ -1,5 +1,5 @@
-// What the ranks tell one another before a call's data move: in one small allreduce each, a signature of the call, and
-// counts that only the root knows.
+// What the ranks tell one another before a call's data move: words, with what they must know of the data; where these
+// differ, or words were compared in memory, a signature of the call; and counts that only the root knows.
 #pragma once
 
 #include <cstdint>
@@ -14,11 +14,18 @@ namespace stretto::api {
 
 // One block, never cut, exact. `in` and `out` are borrowed. Throws std::bad_alloc.
 Status exchange_words(stretto_comm_s& comm, engine::Engine& engine, const void* in, void* out, std::size_t words,
-                      payload::Spec spec, double timeout, engine::Request* request);
+                      payload::Spec spec, double timeout, engine::Request* request,
+                      std::uint64_t number = engine::Engine::next);
 
 struct Exchanges {
   Signature own, merged;
   bool is_signed = false;
+  bool asked = false;                           // words by messages are under way
+  bool carried = false;                         // with the call's values
+  bool same = false;                            // the words
+  std::uint64_t number = engine::Engine::next;  // of the words
+  // Signatures must follow under this number: other ranks wait for them.
+  std::uint64_t owed = engine::Engine::next;
   std::vector<std::uint64_t> own_counts, all_counts;
   engine::Request request;  // of the one in flight
 
@@ -34,6 +41,11 @@ struct Exchanges {
   void take_equal_words(int ranks) noexcept;
 
   select::Agreement agreement() const noexcept { return {merged.values, merged.contributions, merged.ratios()}; }
+
+  // Precondition: signed.
+  Status start_words(stretto_comm_s& comm, const Call& call, const select::Decision& decision) noexcept;
+  // After their end. False: they differ, and signatures must follow.
+  bool take_words(const select::Needs& needs, int ranks) noexcept;
 
   // These throw std::bad_alloc.
   Status start_signatures(stretto_comm_s& comm, const Call& call);

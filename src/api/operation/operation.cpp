@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "api/device/placement.hpp"
+#include "api/operation/carried.hpp"
 #include "api/report.hpp"
 #include "base/guarded.hpp"
 #include "base/progress/communication_cores.hpp"
@@ -18,6 +19,7 @@ void Operation::start(Call&& call, select::Decision&& decision, Status own, bool
   begun_ = Clock::now();
   call_ = std::move(call);
   decision_ = std::move(decision);
+  if (compared && agrees_by_messages(comm_)) exchanges_.owed = comm_.agreement.latest();
   if (comm_.broken) {
     finish(fail(Status::timeout, "the communicator is unusable: {}", comm_.broken_by.data()));
     return;
@@ -61,7 +63,7 @@ void Operation::start(Call&& call, select::Decision&& decision, Status own, bool
     state_ = State::agreed;
   } else if (comm_.size == 1) {
     leave_agreeing(Status::ok);
-  } else if (!compared && compares_words(call_, comm_)) {
+  } else if (!compared && comm_.backends.node && compares_words(call_, comm_)) {
     state_ = State::comparing;
   } else {
     state_ = State::signing;
@@ -133,6 +135,16 @@ void Operation::compared(Status s, bool same) noexcept {
 void Operation::leave_agreeing(Status s) noexcept {
   if (s != Status::ok) {
     lose(s);
+    return;
+  }
+  if (exchanges_.asked && !exchanges_.take_words(decision_.needs, comm_.size)) {
+    start_signatures();
+    return;
+  }
+  if (exchanges_.carried && exchanges_.same) {
+    moved_ = true;
+    decision_ = carried_decision(comm_, shape_of(call_), std::move(decision_), &ran_);
+    finish(Status::ok);
     return;
   }
   agree_seconds_ = seconds();
@@ -279,7 +291,7 @@ void Operation::advance(bool may_start_data, bool may_block) noexcept try {
     else if (state_ == State::queued && starts_in_turn() ? is_its_turn() : may_block && comm_.live.front() == this)
       state_ == State::comparing ? leave_comparing() : leave_queued();
   } else if (exchanges_.request.active()) {
-    const Status s = exchanges_.request.test(&ended);
+    const Status s = exchanges_.request.test(&ended, exchanges_.carried ? &ran_ : nullptr);
     if (ended) state_ == State::agreeing ? leave_agreeing(s) : leave_counting(s);
   } else if (meeting_) {
     if (const Status s = meeting_->test(&ended, nullptr); ended) leave_meeting(s);
@@ -289,7 +301,10 @@ void Operation::advance(bool may_start_data, bool may_block) noexcept try {
   if (state_ == State::signing && is_first_to_sign()) {
     state_ = State::agreeing;
     if (!exchanges_.is_signed) exchanges_.sign(comm_, call_, decision_.needs, Status::ok);
-    if (const Status s = exchanges_.start_signatures(comm_, call_); s != Status::ok) lose(s);
+    if (!agrees_by_messages(comm_) || exchanges_.owed != engine::Engine::next)
+      start_signatures();
+    else if (const Status s = exchanges_.start_words(comm_, call_, decision_); s != Status::ok)
+      lose(s);
   }
   // Ranks wait for one another to link devices: on the caller's own thread, which holds up no other call.
   const auto links = [this] {  // what was merged is there once ranks have agreed
@@ -301,8 +316,13 @@ void Operation::advance(bool may_start_data, bool may_block) noexcept try {
   lose(no_memory());
 }
 
-// Signatures are exchanged in the order of the calls, whatever the order in which meetings end. Calls without a check
-// need none.
+void Operation::start_signatures() noexcept {
+  const Status s = guarded("to exchange signatures", [&] { return exchanges_.start_signatures(comm_, call_); });
+  if (s != Status::ok) lose(s);
+}
+
+// Words are exchanged in the order of the calls, and signatures after meetings, whatever the order in which meetings end.
+// Calls without a check need none.
 bool Operation::is_first_to_sign() const noexcept {
   const auto before = [](const Operation* o) {
     return o->state_ == State::signing || (o->meeting_ && o->decision_.needs.check);
@@ -327,7 +347,7 @@ void Operation::test_data() noexcept {
 
 void Operation::lose(Status s) noexcept {
   keep_message();
-  comm_.give_up(s, message(), number_);
+  comm_.give_up(s, message(), number_, exchanges_.owed);
   finish(s);
 }
 

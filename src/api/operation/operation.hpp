@@ -69,10 +69,10 @@ class Operation {
     comparing,  // one word of each rank in shared memory, after all earlier calls
     meeting,    // nonblocking, on one host: agrees, and moves data that stay in shared memory
     signing,    // until every earlier operation has begun to agree
-    agreeing,
-    agreed,    // until every earlier operation has started its data
-    counting,  // exchanges counts that only the root and each owner know
-    queued,    // in a backend that blocks, or takes calls in turn: until earlier started calls end
+    agreeing,   // words of messages, and signatures where those differ
+    agreed,     // until every earlier operation has started its data
+    counting,   // exchanges counts that only the root and each owner know
+    queued,     // in a backend that blocks, or takes calls in turn: until earlier started calls end
     running,
     done
   };
@@ -90,6 +90,7 @@ class Operation {
   bool meets_in_memory() const noexcept;
   void meet() noexcept;
   void compared(Status s, bool same) noexcept;
+  void start_signatures() noexcept;
   bool goes_exact(Status refusal) noexcept;
   void started(Status s, bool certain) noexcept;
   void test_data() noexcept;

@@ -51,7 +51,7 @@ void Operation::lead(Guard& guard) noexcept {
 bool Operation::wait_alone() noexcept try {
   if (comm_.live.size() != 1) return false;
   if (exchanges_.request.active()) {
-    const Status s = exchanges_.request.wait();
+    const Status s = exchanges_.request.wait(exchanges_.carried ? &ran_ : nullptr);
     state_ == State::agreeing ? leave_agreeing(s) : leave_counting(s);
   } else if (meeting_) {
     Status s = Status::ok;

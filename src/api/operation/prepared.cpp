@@ -6,6 +6,7 @@
 #include <cstring>
 #include <new>
 
+#include "api/operation/carried.hpp"
 #include "api/operation/form.hpp"
 #include "api/operation/operation.hpp"
 #include "api/report.hpp"
@@ -47,21 +48,40 @@ struct AtOnce {
   select::Provider provider;
   select::Rationale why;
   std::uint64_t digest;
+  bool carried = false;  // with the word
 };
 
+Status compare_by_messages(stretto_comm_s& comm, const AtOnce& c, const void* send, void* recv, bool* same,
+                           engine::Report* ran) noexcept {
+  select::Needs needs;
+  needs.check = true;
+  engine::Words words;
+  words.what = schedule::name(c.shape.collective);
+  words.word = word_of(c.digest, needs, c.carried);
+  if (c.carried) words.load = load_of(c.shape, send, recv);
+  words.timeout = timeout_of(c.options.timeout);
+  words.same = same;
+  engine::Request request;
+  const Status s = comm.agreement.start(words, &request);
+  return s == Status::ok ? request.wait(ran) : s;
+}
+
 // False: the ranks' words differ, and nothing ran; true: it ran, or the comparison failed.
-[[gnu::noinline]] bool compare_and_run(stretto_comm_s& comm, const AtOnce& c, backend::PreparedCall& call,
+[[gnu::noinline]] bool compare_and_run(stretto_comm_s& comm, const AtOnce& c, backend::PreparedCall* call,
                                        const void* send, void* recv, Status* ended) noexcept {
   const stretto_options& o = c.options;
   const Clock::time_point begun = o.report ? Clock::now() : Clock::time_point{};
   bool same = true;
   backend::NodeBackend* const node = comm.backends.node.get();
-  Status s = c.digest != 0 ? node->agree(c.digest, o.timeout, &same) : Status::ok;
-  const bool other_forms = s == Status::incompatible && !node->differed();
+  engine::Report ran;
+  Status s = Status::ok;
+  if (c.digest != 0)
+    s = node ? node->agree(c.digest, o.timeout, &same) : compare_by_messages(comm, c, send, recv, &same, &ran);
+  const bool other_forms = node && s == Status::incompatible && !node->differed();
   if (other_forms || (s == Status::ok && !same)) return false;  // the exchange tells what differs
-  const double agree_seconds = o.report && c.digest != 0 ? seconds_since(begun) : 0;
+  const double agree_seconds = o.report && c.digest != 0 && !c.carried ? seconds_since(begun) : 0;
   const bool moves = c.digest == 0 || c.shape.collective != Collective::barrier || o.schedule != nullptr;
-  if (s == Status::ok && moves) s = call.run(send, recv, o.timeout);
+  if (s == Status::ok && moves && !c.carried) s = call->run(send, recv, o.timeout);
   if (s != Status::ok) comm.give_up(s, message());  // the state of the other ranks is uncertain
   if (s == Status::ok && o.report) {
     select::Decision d;
@@ -69,11 +89,13 @@ struct AtOnce {
     d.choice.why = c.why;
     if (reduces(c.shape.collective)) d.inputs = d.contributions = static_cast<std::uint64_t>(comm.size);
     d.bound.rounding = unseen_additions(c.shape, d.inputs);
+    if (c.carried) d = carried_decision(comm, c.shape, std::move(d), &ran);
     report({.comm = comm,
             .shape = c.shape,
             .options = o,
             .decision = d,
             .moved = moves,
+            .ran = c.carried ? &ran : nullptr,
             .result = recv,
             .agree_seconds = agree_seconds,
             .seconds = seconds_since(begun)});
@@ -99,10 +121,14 @@ bool run_at_once(stretto_comm_s& comm, const Call& call, const select::Decision&
     const Call& c_;
     const select::Decision& d_;
   };
-  const bool at_once =
-      d.choice.through_nodes() ? comm.backends.nodes->runs_at_once(call) : d.choice.provider != Provider::schedules;
+  const bool carried = travels_with_word(comm, call, d);
+  const bool at_once = carried || (d.choice.through_nodes() ? comm.backends.nodes->runs_at_once(call)
+                                                            : d.choice.provider != Provider::schedules);
   const bool decided = d.made && !d.recalled && at_once && !d.streams();
   if (!decided || !comm.is_free() || (d.needs.check && !compares_words(call, comm))) return false;
+  // Their values are merged, or an Operation counts their messages.
+  const bool waits = d.needs.values() || (d.choice.through_nodes() && !carried);
+  if (waits && d.needs.check && agrees_by_messages(comm)) return false;
   const std::uint64_t digest =
       d.needs.check ? call::digest(select::signature_of(call, d.needs, Status::ok, comm.rank, comm.size)) : 0;
   const Shape shape = shape_of(call);
@@ -110,10 +136,10 @@ bool run_at_once(stretto_comm_s& comm, const Call& call, const select::Decision&
   o.schedule = call.settings.schedule.empty() ? nullptr : call.settings.schedule.c_str();
   PreparedName own;
   if (!as && key_of(shape, buffers_kind(call.send, call.recv), o, &own.key)) as = &own;
-  if (as) comm.prepared.keep(comm, *as, call, d, digest);
+  if (as) comm.prepared.keep(comm, *as, call, d, digest, carried);
   FirstRun run(comm.backends.of(d.choice.provider), call, d);
-  *compared =
-      !compare_and_run(comm, {shape, o, d.choice.provider, d.choice.why, digest}, run, call.send, call.recv, ended);
+  *compared = !compare_and_run(comm, {shape, o, d.choice.provider, d.choice.why, digest, carried}, &run, call.send,
+                               call.recv, ended);
   return !*compared;
 }
 
@@ -133,8 +159,8 @@ bool run_at_once(stretto_comm_s& comm, const Call& call, const select::Decision&
   if (o.bound_kind != STRETTO_BOUND_NONE && line->ratios != comm.selector.ratios().changes()) return false;
   if (o.report && line->why.lacks_prediction()) return false;
   if (line->digest != 0 || o.report) [[unlikely]] {
-    *compared =
-        !compare_and_run(comm, {shape, o, line->provider, line->why, line->digest}, *line->call, send, recv, ended);
+    *compared = !compare_and_run(comm, {shape, o, line->provider, line->why, line->digest, line->carried},
+                                 line->call.get(), send, recv, ended);
     return !*compared;
   }
   *ended = line->run(comm, send, recv, o.timeout);
@@ -142,15 +168,16 @@ bool run_at_once(stretto_comm_s& comm, const Call& call, const select::Decision&
 }
 
 void PreparedCalls::keep(const stretto_comm_s& comm, const PreparedName& as, const Call& call,
-                         const select::Decision& d, std::uint64_t digest) noexcept {
+                         const select::Decision& d, std::uint64_t digest, bool carried) noexcept {
   if (!call.counts.empty() || !call.inputs.empty() || (reduces(call.collective) && call.op == STRETTO_USER)) return;
   if (!lines_) lines_.reset(new (std::nothrow) std::array<Line, lines>);
   if (!lines_) return;
-  std::unique_ptr<backend::PreparedCall> prepared = comm.backends.of(d.choice.provider).prepare(shape_of(call));
-  if (!prepared) return;
+  std::unique_ptr<backend::PreparedCall> prepared;
+  if (!carried) prepared = comm.backends.of(d.choice.provider).prepare(shape_of(call));
+  if (!carried && !prepared) return;
   const std::size_t at = as.key.hash();
   Line& first = (*lines_)[at];
-  if (first.call && !(first.key == as.key)) (*lines_)[at ^ 1] = std::move(first);
+  if (first.key.words[0] != 0 && !(first.key == as.key)) (*lines_)[at ^ 1] = std::move(first);
   first = {.key = as.key,
            .call = std::move(prepared),
            .extent = as.extent,
@@ -158,11 +185,12 @@ void PreparedCalls::keep(const stretto_comm_s& comm, const PreparedName& as, con
            .provider = d.choice.provider,
            .digest = digest,
            .ratios = comm.selector.ratios().changes(),
+           .carried = carried,
            .why = d.choice.why};
 }
 
 bool compares_words(const Call& call, const stretto_comm_s& comm) noexcept {
-  return call.settings.options.check && comm.size > 1 && comm.backends.node && !call.nonblocking;
+  return call.settings.options.check && comm.size > 1 && !call.nonblocking;
 }
 
 Status run_anew(stretto_comm_s* comm, const stretto_options* options, const stretto_call& record,

@@ -55,12 +55,13 @@ class PreparedCalls {
   // The first cache line is all that a call without report, bound, or word reads.
   struct alignas(64) Line {
     PreparedKey key;
-    std::unique_ptr<backend::PreparedCall> call;
+    std::unique_ptr<backend::PreparedCall> call;  // null: carried
     std::uint16_t extent = 0;
     std::uint8_t buffers = 0;  // buffers_kind()
     select::Provider provider{};
     std::uint64_t digest = 0;  // the word that the ranks compare first; 0: none
     std::uint64_t ratios = 0;
+    bool carried = false;  // values travel with the ranks' words
     select::Rationale why;
 
     // Requires a communicator that is_free(). Buffers as in Call and of this kind; timeout as in stretto_options.
@@ -86,7 +87,7 @@ class PreparedCalls {
 
   // `call` is valid, and runs as decided while the ratio known for its data stays equal. Kept if there is memory.
   void keep(const stretto_comm_s& comm, const PreparedName& as, const call::Call& call,
-            const select::Decision& decision, std::uint64_t digest) noexcept;
+            const select::Decision& decision, std::uint64_t digest, bool carried) noexcept;
 
   // When a backend ends, or what decides a program's calls changes.
   void forget() noexcept { lines_.reset(); }
@@ -102,7 +103,7 @@ class PreparedCalls {
   bool asks_for_devices_ = false;
 };
 
-// Every blocking call with check = 1 whose ranks share a host's memory first compares a word of each.
+// Every blocking call with check = 1 first compares a word of each rank, in a host's memory or by messages.
 bool compares_words(const call::Call& call, const stretto_comm_s& comm) noexcept;
 
 // Runs a blocking call that no prepared call is equal to, and keeps it under the name `as`, or, where that is null,

@@ -1,0 +1,84 @@
+#include "api/operation/carried.hpp"
+
+#include <cstring>
+
+#include "api/communicator.hpp"
+#include "api/rounding.hpp"
+#include "backend/hosts/hosts_short.hpp"
+#include "call/enums.hpp"
+#include "call/inputs.hpp"
+#include "engine/tags.hpp"
+
+namespace stretto::api {
+namespace {
+
+void merge_one(const void* from, void* into) {
+  call::Signature a, b;
+  std::memcpy(&a, from, sizeof a);
+  std::memcpy(&b, into, sizeof b);
+  merge(a, b);
+  std::memcpy(into, &b, sizeof b);
+}
+
+}  // namespace
+
+bool agrees_by_messages(const stretto_comm_s& comm) noexcept { return comm.size > 1 && !comm.backends.node; }
+
+bool travels_with_word(const stretto_comm_s& comm, const Call& call, const select::Decision& d) noexcept {
+  if (!agrees_by_messages(comm) || !d.needs.check || d.needs.values() || !d.made || d.recalled || d.trial ||
+      d.streams())
+    return false;
+  const bool plain = !call.nonblocking && !call.device && !call.stream && !call.captured;
+  return plain && call.settings.schedule.empty() && !call.settings.options.reproducible &&
+         call.collective != Collective::barrier && backend::is_short(shape_of(call));
+}
+
+engine::Load load_of(const Shape& s, const void* send, void* recv) noexcept {
+  engine::Load load;
+  load.bytes = s.count * stretto_type_size(s.type);
+  load.count = s.count;
+  load.type = payload_type(s.type);
+  if (rooted(s.collective)) load.root = s.root;
+  if (s.collective == Collective::bcast) {
+    load.kind = engine::Load::Kind::broadcast;
+    load.out = recv != nullptr ? recv : const_cast<void*>(send);
+    load.in = load.out;
+    return load;
+  }
+  load.kind = engine::Load::Kind::combine;
+  load.op = payload_op(s.op);
+  load.in = send == STRETTO_IN_PLACE ? recv : send;
+  load.out = recv;
+  return load;
+}
+
+engine::Load merging(const call::Signature& own, call::Signature* merged) noexcept {
+  engine::Load load;
+  load.kind = engine::Load::Kind::merge;
+  load.bytes = sizeof own;
+  load.in = &own;
+  load.out = merged;
+  load.merge = merge_one;
+  return load;
+}
+
+std::uint64_t word_of(std::uint64_t digest, const select::Needs& needs, bool carried) noexcept {
+  const auto bit = [](bool b, int at) { return std::uint64_t{b} << at; };
+  const std::uint64_t also =
+      bit(needs.counts, 0) | bit(needs.range, 1) | bit(needs.sample, 2) | bit(needs.check, 3) | bit(carried, 4);
+  return digest == 0 ? 0 : engine::mix(digest, also) | 1;
+}
+
+select::Decision carried_decision(const stretto_comm_s& comm, const Shape& shape, select::Decision d,
+                                  engine::Report* ran) noexcept {
+  if (reduces(shape.collective)) d.inputs = d.contributions = static_cast<std::uint64_t>(comm.size);
+  d.bound.rounding = unseen_additions(shape, d.inputs);
+  const float mpi = d.choice.why.mpi;
+  d.choice = {};
+  d.choice.provider = Provider::schedules;
+  d.choice.why = {select::Reason::agreement, 0, mpi};
+  std::strncpy(ran->algorithm.data(), "recursive_doubling", ran->algorithm.size() - 1);
+  return d;
+}
+
+}  // namespace stretto::api
