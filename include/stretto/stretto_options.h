@@ -123,9 +123,9 @@ typedef struct stretto_options {
         NULL, NULL, 0, NULL, 0, 0.0, 0, STRETTO_CODING_AUTO, NULL, 0                                               \
   }
 
-/* check = 1: before data move, ranks agree by exchanging a signature of their call. The exchange takes ceil(log2 p)
- * messages of a few hundred bytes a rank, up to two more where p is no power of two. In a host's memory one word is
- * compared first. Where ranks differ, the message names the field, both values and a rank for each.
+/* check = 1: before data move, ranks compare a word of their call: in a host's memory, else by a few short messages, in
+ * which exact values of up to 4 KiB of a blocking allreduce, reduce or bcast travel, too. Where ranks differ, they
+ * exchange signatures, and the message names the field, both values and a rank for each.
  *
  * check = 0 leaves the exchange out, except for what needs it: relative bounds, bounds for the result of floating sums,
  * the first call of a shape with a bound, gatherv, scatterv, alltoallv and stretto_allreduce_multi. Messages of ranks

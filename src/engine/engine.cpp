@@ -221,8 +221,8 @@ void Engine::Impl::tell(std::uint64_t from, Status status, const char* text) noe
   for (const auto& run : runs) {
     if (news && raised && run->active() && !run->ended()) from = std::min(from, run->sequence());
   }
-  for (const auto& run : words) {
-    if (news && raised && run->active() && !run->ended()) from = std::min(from, run->sequence());
+  for (const auto& run : words) {  // signatures may follow ended ones
+    if (news && raised && run->active()) from = std::min(from, run->sequence());
   }
   carrier::Alarm alarm;
   alarm.rank = carrier.rank();

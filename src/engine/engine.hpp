@@ -213,7 +213,7 @@ class Engine {
   // ok, or why run `number` and later ones do not end: a given-up wait, or another rank's alarm, polled now and then.
   Status usable(std::uint64_t number) noexcept;
 
-  // Kept for reuse; trim() frees idle ones.
+  // Kept for reuse, without those of words (8 KiB for each call that agrees at a time); trim() frees idle ones.
   std::size_t pooled_bytes() const noexcept;
   void trim() noexcept;
 

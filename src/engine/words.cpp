@@ -164,11 +164,12 @@ void WordRun::take(bool other_first) noexcept {
     a.word = a.bytes = 0;
     return;
   }
-  if (b.bytes == 0) return;
-  if (b.bytes != load.bytes) {  // words were equal by chance
+  const bool has_none = b.bytes == 0 && load.kind == Load::Kind::broadcast;
+  if (b.bytes != load.bytes && !has_none) {  // words were equal by chance
     a.word = a.bytes = 0;
     return;
   }
+  if (b.bytes == 0) return;
   if (a.bytes == 0) {
     own_ = 1 - own_;
     return;

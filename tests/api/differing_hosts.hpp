@@ -232,9 +232,12 @@ class DifferingHosts {
     if (in_memory) o.schedule = "node";
     // Twice, so that the call is a prepared one. Where each host has one rank, there is no memory.
     std::vector<float> x(few, 1), y(few);
+    stretto_report report = STRETTO_REPORT_INIT;
+    o.report = &report;
     for (int turn = 0; turn < 2; ++turn) {
       const stretto_status s = stretto_allreduce(x.data(), y.data(), few, STRETTO_F32, STRETTO_SUM, comm, &o);
       EXPECT_TRUE(s == STRETTO_OK || (in_memory && s == STRETTO_UNSUPPORTED)) << stretto_message();
+      if (!in_memory) EXPECT_STREQ(report.reason, "agreement") << "the ranks are on one host";
     }
     return comm;
   }

@@ -75,6 +75,7 @@ Status Exchanges::start_words(stretto_comm_s& comm, const Call& call, const sele
 bool Exchanges::take_words(const select::Needs& needs, int ranks) noexcept {
   asked = false;
   if (!same) owed = number;
+  carried = carried && same;
   if (same && !needs.values()) take_equal_words(ranks);
   return same;
 }
