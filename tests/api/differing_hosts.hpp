@@ -237,7 +237,8 @@ class DifferingHosts {
     for (int turn = 0; turn < 2; ++turn) {
       const stretto_status s = stretto_allreduce(x.data(), y.data(), few, STRETTO_F32, STRETTO_SUM, comm, &o);
       EXPECT_TRUE(s == STRETTO_OK || (in_memory && s == STRETTO_UNSUPPORTED)) << stretto_message();
-      if (!in_memory) EXPECT_STREQ(report.reason, "agreement") << "the ranks are on one host";
+      if (in_memory) continue;
+      EXPECT_STREQ(report.reason, "agreement") << "the ranks are on one host";
     }
     return comm;
   }
