@@ -121,7 +121,11 @@ void WordRun::strand(Status s) noexcept {
   if (status_ != Status::ok) return;
   status_ = s;
   stranded_ = true;
-  copy_message(text_);
+  std::array<char, 512> why{};
+  copy_message(why);
+  const auto to = fmt::format_to_n(text_.data(), text_.size() - 1, "the agreement on {}, rank {}: {}", words_.what,
+                                   carrier_->rank(), why.data());
+  *to.out = 0;
 }
 
 void WordRun::complete(std::uint32_t transfer, const carrier::Completion& done) noexcept {
