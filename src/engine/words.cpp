@@ -160,7 +160,7 @@ void WordRun::advance() noexcept {
   }
 }
 
-// What other() has. Both are symmetric: the two ranks of a swap come to the same.
+// Combines the message in other() into own(). The two ranks of a swap compute equal results.
 void WordRun::take(bool other_first) noexcept {
   const Load& load = words_.load;
   Message &a = own(), &b = other();

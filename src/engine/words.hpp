@@ -1,5 +1,5 @@
-// What the ranks of a call say first: each gives a word of its arguments, and values that travel with the word. If all
-// words are equal, every rank has what the values combine to. Else no rank has, and all know.
+// The ranks of a call first compare a word, a hash of their arguments, and short values travel with it. If all words are
+// equal, every rank gets the combined values. Otherwise no rank does, and every rank learns that words differ.
 //
 // In each group of close ranks words go up a binomial tree to its first rank. These ranks use recursive doubling, and the
 // outcome goes down the trees. A message holds its length, so its receive fits whatever the sender calls; its tag has the
@@ -26,7 +26,7 @@ namespace stretto::engine {
 
 struct Report;
 
-// What travels with a word; equal on all ranks whose words are equal.
+// The values that travel with a word. Ranks with equal words have loads of one kind, type and length.
 struct Load {
   enum class Kind : std::uint8_t {
     none,

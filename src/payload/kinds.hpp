@@ -1,4 +1,5 @@
-// The payloads, a row each. Other code asks for a payload's properties; only what is special to one names it.
+// A table of payloads and their properties. Other code asks for a property, and names a payload only where it is the one
+// with a special case.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +10,7 @@ namespace stretto::payload {
 
 enum class Kind : std::uint8_t { raw, cprp2p, recompress, homomorphic, fused, bfloat16 };
 
-// Of a block in a message.
+// How a message stores the values of a block.
 enum class Form : std::uint8_t {
   values,   // as they are
   streams,  // of the codec: within a bound, of any length, with a header
@@ -20,9 +21,9 @@ struct Traits {
   Kind kind;
   const char* name;
   Form form;
-  bool forwards;    // what has arrived is sent on as it is; else each sender compresses anew
-  bool adds_codes;  // blocks meet as streams, exactly; else decoded values meet, in their own type
-  bool fuses;       // sums: raw values join a stream in one pass
+  bool forwards;    // a rank sends an arrived block on as it is; otherwise each sender compresses it anew
+  bool adds_codes;  // streams are combined exactly, without decoding; otherwise decoded values are, in their own type
+  bool fuses;       // a sum adds raw values to a stream in one pass
 };
 
 inline constexpr Traits all_traits[] = {
@@ -41,7 +42,7 @@ constexpr bool keeps_bound(Kind k) noexcept { return traits(k).form == Form::str
 
 constexpr const char* name(Kind k) noexcept { return traits(k).name; }
 
-// Of a call that only moves data (`reduces` false): all that compress a value once do the same.
+// Payloads that compress a value once do the same where a call only moves data (`reduces` is false).
 constexpr const char* name(Kind k, bool reduces) noexcept {
   return !reduces && keeps_bound(k) && traits(k).forwards ? "compress_once" : name(k);
 }

@@ -20,10 +20,10 @@ bool agrees_by_messages(const stretto_comm_s& comm) noexcept;
 // The values of `call`, whose arguments are right, travel with its word. A rank for which they do not has another word.
 bool travels_with_word(const stretto_comm_s& comm, const call::Call& call, const select::Decision& decision) noexcept;
 
-// Of such a call. Buffers as in Call.
+// The load of a call whose values travel with its word. `send` and `recv` are the buffers of the Call.
 engine::Load load_of(const call::Shape& shape, const void* send, void* recv) noexcept;
 
-// *merged = all ranks' signatures. Both are borrowed.
+// A load that merges the signatures of all ranks into *merged. `own` and `merged` are borrowed.
 engine::Load merging(const call::Signature& own, call::Signature* merged) noexcept;
 
 // The digest of a call's arguments (0 stays 0), and how the call goes on where all words are equal.
