@@ -257,7 +257,7 @@ class SplitTrees(unittest.TestCase):
 
 
 class Answers(unittest.TestCase):
-    def test_memory_of_several_hosts_is_a_way_and_names_what_runs_between_them(self):
+    def test_memory_of_several_hosts_names_what_runs_between_them(self):
         question = ("explain", "allreduce", "-n", 8, "--per-node", 2, "--bytes", "16M", "--rate", 1)
         labels = [c["label"] for c in result(*question)["candidates"]]
         self.assertIn("node, ring raw between hosts, pieces of 1M", labels)

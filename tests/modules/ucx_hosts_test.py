@@ -91,7 +91,7 @@ class SeveralHosts(unittest.TestCase):
             self.assertLess(after, 10, text)  # of seconds, not of minutes
         self.assertGreater(named, 0)
 
-    def test_collectives_through_the_memory_of_each_host_are_right_wherever_ranks_are(self):
+    def test_collectives_through_each_hosts_memory_wherever_ranks_are(self):
         for places in (UNEVEN, BY_TURNS):
             with self.subTest(places=places):
                 self.ends_well(self.start("job", "each", places=places, before=("env", "SCHEDULE=node")))

@@ -96,7 +96,7 @@ def test_avg_is_the_mean():
 @pytest.mark.parametrize("call", (
     lambda x: stretto.compress(x, rel=2), lambda x: stretto.threads(1)(lambda comm: comm.allreduce(x, rel=1.5))(),
     lambda x: options.options({"rel": np.float32(1)})))
-def test_a_relative_bound_of_the_whole_range_is_warned_of_at_the_callers_line(call):
+def test_a_bound_of_the_whole_range_is_warned_of_at_the_call(call):
     with pytest.warns(UserWarning, match=r"rel=[\d.]+ allows errors of [\d.]+ times the whole range of the values; 1e-4 is usual") as told:
         call(np.arange(9, dtype=np.float32))
     assert {one.filename for one in told} == {__file__}

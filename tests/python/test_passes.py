@@ -104,7 +104,7 @@ def test_choice_of_a_bucket_is_kept_and_asked_again():
     assert choices.of("third") == {}
 
 
-def test_raw_calls_are_asked_each_time_where_the_bound_is_of_the_result():
+def test_raw_calls_are_asked_each_time_under_a_bound_of_the_result():
     pytest.importorskip("torch")
     from stretto.torch.choices import ASKED, Choices  # noqa: PLC0415
 

@@ -165,13 +165,13 @@ def test_rank_killed_in_backward_is_named_by_the_others(tmp_path, how):
     assert [words.split()[-1:] for words in said[:2]] == [["fine"]] * 2, said
 
 
-def test_rank_that_sends_nothing_is_named_after_the_timeout_of_the_group(tmp_path):
+def test_rank_that_sends_nothing_is_named_after_the_timeout(tmp_path):
     said = separate(tmp_path, "killed_program.py", "silent")
     assert [words.split()[-1:] for words in said] == [["fine"]] * 3, said
 
 
 @pytest.mark.parametrize("steps", (0, 2))
-def test_rank_missing_in_backward_is_named_after_the_timeout_of_the_group(tmp_path, steps):
+def test_rank_missing_in_backward_is_named_after_the_timeout(tmp_path, steps):
     said = separate(tmp_path, "killed_program.py", "missing", str(steps))
     assert [words.split()[-1:] for words in said] == [["fine"]] * 3, said
     told = re.search(r"to make the communicator 'stretto-hook-0-0'; ranks that have not come: (1, )?2\. It fails after 8 s\.", said[0])

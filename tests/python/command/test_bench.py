@@ -153,7 +153,7 @@ def test_histories_are_the_same_where_all_bits_are():
     assert formulas.reduction_seconds(1, 1e-6) == 0
 
 
-def test_an_adaptive_mesh_is_modelled_by_its_fullest_rank_and_its_calls():
+def test_an_adaptive_mesh_is_modelled_by_its_fullest_rank():
     rows = {(row["ranks"], row["phase"]): row for row in result("amr", amr, RESULTS["amr"][1])["rows"]}
     assert rows[4, "stencil"]["model"] == pytest.approx(rows[2, "stencil"]["seconds"] / 2)
     copies = rows[2, "ghosts"]["seconds"] - formulas.halo_seconds(256, 2, 1e-6, 1e9)

@@ -311,7 +311,7 @@ def test_rules_that_are_not_there_are_refused(stretto, libraries):
     assert "--rules none.txt" in stretto.refused("run", "--mpirun", stretto.executable("mpirun", OPENMPI), "--rules", "none.txt", "./app")
 
 
-def test_rules_with_a_wrong_line_are_refused_before_the_program_starts(stretto, libraries):
+def test_rules_with_a_wrong_line_are_refused_before_the_start(stretto, libraries):
     launcher = stretto.executable("mpirun", OPENMPI)
     (stretto.home / "wrong").write_text("* off\n* schedule:spiral\n", encoding="utf-8")
     assert "--rules wrong, line 2: 'spiral' is no schedule" in stretto.refused("run", "--mpirun", launcher, "--rules", "wrong", "./app")
