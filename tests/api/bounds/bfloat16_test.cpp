@@ -182,7 +182,8 @@ TEST(Bfloat16, AnyBitsTravelAtAnyLength) {
     for (const std::size_t count : {std::size_t{1}, std::size_t{2}, std::size_t{8}, std::size_t{65536}}) {
       std::vector<float> x(count), y(count * static_cast<std::size_t>(p));
       for (std::size_t i = 0; i < count; ++i) {
-        const auto bits = static_cast<std::uint32_t>(i * 257 + static_cast<std::size_t>(rank)) << 16 | (i & 1);
+        const std::uint32_t bits =
+            static_cast<std::uint32_t>(i * 257 + static_cast<std::size_t>(rank)) << 16 | (i & 1U);
         std::memcpy(&x[i], &bits, sizeof bits);
       }
       const stretto_options o = halves();
