@@ -19,8 +19,8 @@ inline std::span<const PublishedSystem> known_systems() noexcept {
   using T = model::Compression;
   using M = model::Combining;
   constexpr std::string_view ring = "ring", doubling = "recursive_doubling", two_floors = "hierarchical_ring";
-  // name, {compression, combining, up_front, agree, own_beside, sums_after, raw_inside, raw_below, halves}, overlap, allreduce, reduce_scatter,
-  // allgather
+  // name, {compression, combining, up_front, agree, own_beside, sums_after, raw_inside, raw_below, halves}, overlap,
+  // allreduce, reduce_scatter, allgather
   static constexpr PublishedSystem all[] = {
       {"mpi-ring", {T::raw, M::raw, false, true, false, 0, false}, true, ring, ring, ring},
       {"mpi-recursive-doubling", {T::raw, M::raw, false, true, false, 0, false}, true, doubling, "", doubling},

@@ -5,12 +5,15 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <cerrno>
 #include <mutex>
 
 namespace stretto {
 namespace {
 
-constexpr double most_unused = 0.3;  // of a core
+constexpr double most_unused = 0.3;                       // of a core
+constexpr double least_watched = 4e-3, most_watched = 2;  // seconds between two samples that are compared
+constexpr int enough_unused = 2;
 
 struct Peers {
   std::mutex mutex;  // of additions
@@ -47,6 +50,7 @@ void add_peers_cores(const CoreSet& cores) noexcept {
 }
 
 PeersTime peers_time() noexcept {
+  const int saved = errno;
   const int count = peers.count.load(std::memory_order_acquire);
   const int cores = peers.cores.load(std::memory_order_relaxed);
   if (count <= cores) return {};
@@ -56,12 +60,22 @@ PeersTime peers_time() noexcept {
     const std::int32_t process = peers.processes[static_cast<std::size_t>(i)].load(std::memory_order_relaxed);
     if (clock_getcpuclockid(process, &clock) == 0) sample.used += seconds(clock);
   }
+  errno = saved;
   return sample;
 }
 
 bool peers_used_cores(const PeersTime& before, const PeersTime& after) noexcept {
   if (before.cores == 0 || after.cores == 0) return false;
   return after.used - before.used >= (after.cores - most_unused) * (after.when - before.when);
+}
+
+bool PeersWatch::had_cores(const PeersTime& now) noexcept {
+  if (now.cores == 0) return false;
+  const double passed = now.when - judged_.when;
+  if (passed < least_watched) return true;  // the next sign tells
+  unused_ = passed > most_watched || peers_used_cores(judged_, now) ? 0 : unused_ + 1;
+  judged_ = now;
+  return unused_ < enough_unused;
 }
 
 }  // namespace stretto

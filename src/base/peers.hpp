@@ -35,7 +35,20 @@ struct PeersTime {
 // Takes about a microsecond a peer.
 PeersTime peers_time() noexcept;
 
-// Between the samples the peers used all their cores but 0.3 of one, which they leave when they sleep and wake. False if either has no cores.
+// Between the samples the peers used all their cores but 0.3 of one, which they leave when they sleep and wake. False if
+// either has no cores.
 bool peers_used_cores(const PeersTime& before, const PeersTime& after) noexcept;
+
+// Tells at each sign that a core was taken whether peers had it.
+class PeersWatch {
+ public:
+  // False where peers left a part of the cores unused, twice in succession over 4 ms or more, or `now` has no cores. A
+  // time of more than 2 s says nothing.
+  bool had_cores(const PeersTime& now) noexcept;
+
+ private:
+  PeersTime judged_;  // the latest sample that was judged
+  int unused_ = 0;    // samples in succession that left a part unused
+};
 
 }  // namespace stretto

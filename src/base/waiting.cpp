@@ -31,9 +31,6 @@ constexpr double together = 20e-3;      // two signs within this time count
 constexpr double least_wanted = 50e-3;  // the core is wanted this long after two signs,
 constexpr double most_wanted = 1;       // at most this long after many,
 constexpr double quiet = 0.1;           // and the least again after this long without
-constexpr double least_watched = 4e-3;  // peers' use of their cores is compared over this time at least,
-constexpr double most_watched = 2;      // at most this,
-constexpr int enough_unused = 2;        // and have left a part of them twice in succession
 
 std::atomic<std::uint64_t> slept{0};
 
@@ -44,8 +41,7 @@ struct CoreDemand {
   double last = least_wanted;
   double looked = 0, ran = 0;  // the latest long look, and the thread's processor time then
   SchedulerSample sample;
-  PeersTime peers;  // when their use of the cores was last judged,
-  int unused = 0;   // and how many times in succession they left a part of it
+  PeersWatch peers;
 
   // Between two long looks the thread had its core for less than half of the time. In the rest the MPI was at work.
   bool was_away(double now) noexcept {
@@ -58,21 +54,10 @@ struct CoreDemand {
     return away;
   }
 
-  // Judged over the time since the last answer; where that is too short or too long, the next sign tells.
-  bool peers_had_it() noexcept {
-    const PeersTime sample = peers_time();
-    if (sample.cores == 0) return false;
-    const double passed = sample.when - peers.when;
-    if (passed < least_watched) return true;
-    unused = passed > most_watched || peers_used_cores(peers, sample) ? 0 : unused + 1;
-    peers = sample;
-    return unused < enough_unused;
-  }
-
   void note(double now) noexcept {
     const bool second = now - sign <= together;
     sign = now;
-    if (peers_had_it() || !second) return;
+    if (peers.had_cores(peers_time()) || !second) return;
     last = now - until > quiet + last ? least_wanted : std::min(2 * last, most_wanted);
     until = now + last;
   }

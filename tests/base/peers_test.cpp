@@ -22,6 +22,33 @@ TEST(PeersUsedCores, NotIfOneSampleHasNone) {
   EXPECT_FALSE(peers_used_cores({100, 3, 2}, {}));
 }
 
+// Samples of two cores.
+TEST(PeersWatch, WantsAPartUnusedTwiceInSuccession) {
+  PeersWatch watch;
+  EXPECT_TRUE(watch.had_cores({100, 0, 2})) << "the first sample has none before it";
+  EXPECT_TRUE(watch.had_cores({100.01, 0.01, 2})) << "once";
+  EXPECT_TRUE(watch.had_cores({100.02, 0.03, 2}));
+  EXPECT_TRUE(watch.had_cores({100.03, 0.04, 2})) << "once, after a full use";
+  EXPECT_FALSE(watch.had_cores({100.04, 0.05, 2}));
+  EXPECT_FALSE(watch.had_cores({100.05, 0.06, 2}));
+  EXPECT_TRUE(watch.had_cores({100.06, 0.08, 2}));
+}
+
+TEST(PeersWatch, JudgesNeitherShortNorLongTimes) {
+  PeersWatch watch;
+  EXPECT_TRUE(watch.had_cores({100, 0, 2}));
+  EXPECT_TRUE(watch.had_cores({100.01, 0.01, 2}));
+  EXPECT_TRUE(watch.had_cores({100.013, 0.01, 2})) << "3 ms";
+  EXPECT_TRUE(watch.had_cores({103, 0.01, 2})) << "3 s";
+  EXPECT_TRUE(watch.had_cores({103.01, 0.01, 2})) << "once again";
+  EXPECT_FALSE(watch.had_cores({103.02, 0.01, 2}));
+}
+
+TEST(PeersWatch, KnowsNothingOfRanksWithACoreEach) {
+  PeersWatch watch;
+  EXPECT_FALSE(watch.had_cores({}));
+}
+
 // Peers are a process' own for ever, so this is one test.
 TEST(PeersTime, IsOfAllOnceTheyOutnumberTheirCores) {
   EXPECT_EQ(peers_time().cores, 0);

@@ -40,8 +40,8 @@ void bound_others(const WrappedCall& call, bool wanted, Decision* d) noexcept {
   if (!d->compares || !shape.moved) d->kind = Action::Kind::exact;
 }
 
-// Payloads without a bound serve float32 alone. Other types of data that move count as none: ranks may name them differently,
-// and compare them.
+// Payloads without a bound serve float32 alone. Other types of data that move count as none: ranks may name them
+// differently, and compare them.
 bool takes_halves(Shape* shape) noexcept {
   if (shape->element) return shape->element->type == STRETTO_F32;
   if (shape->moved && shape->moved->type != STRETTO_F32) shape->moved = nullptr;
