@@ -101,6 +101,24 @@ double PingPong::cross(std::size_t bytes) {
   return seconds;
 }
 
+double PingPong::send_in_a_row(std::size_t bytes, int count, bool each_way) {
+  advance(bytes);
+  rewrite(bytes);
+  meet();
+  const double start = now();
+  for (int i = 0; i < count; ++i) {
+    if (each_way) {
+      world_.shift(peer_, &out_[at_], peer_, &in_[at_], bytes, kDataTag);
+    } else if (first_) {
+      world_.send(peer_, kDataTag, &out_[at_], bytes);
+    } else {
+      world_.receive(peer_, kDataTag, &in_[at_], bytes);
+    }
+  }
+  meet();  // all have arrived
+  return (now() - start - clock_cost_) / count;
+}
+
 // Both ranks run `once` unmeasured a few times, then as often as the first rank's budget allows.
 template <class Once>
 Timing PingPong::repeat(const Budget& budget, const Once& once) {
@@ -137,6 +155,10 @@ Timing PingPong::measure(std::size_t bytes, Buffers buffers, const Budget& budge
 
 Timing PingPong::both_ways(std::size_t bytes, const Budget& budget) {
   return repeat(budget, [&] { return cross(bytes); });
+}
+
+Timing PingPong::stream(std::size_t bytes, int count, bool each_way, const Budget& budget) {
+  return repeat(budget, [&] { return send_in_a_row(bytes, count, each_way); });
 }
 
 }  // namespace stretto::measure

@@ -31,10 +31,16 @@ class PingPong {
   // Rotated buffers with both ranks sending at once: the time until both have sent and received.
   Timing both_ways(std::size_t bytes, const Budget& budget);
 
+  // Time of one of `count` messages in a row, from the first rank alone or each way at once. Half a round trip hides the
+  // rate of a network that lets short bursts pass at full speed, as shaped ports and clouds do: a direction is idle half
+  // of the time.
+  Timing stream(std::size_t bytes, int count, bool each_way, const Budget& budget);
+
  private:
   double iterate(std::size_t bytes, Buffers buffers);  // there and back; seconds on the first rank
   double reused(std::size_t bytes, int iterations);
   double cross(std::size_t bytes);
+  double send_in_a_row(std::size_t bytes, int count, bool each_way);
   void advance(std::size_t bytes);
   void rewrite(std::size_t bytes);
   void read(std::size_t bytes);

@@ -111,25 +111,59 @@ void sweep(const Job& job, const Pair& pair, const std::vector<std::size_t>& siz
   }
 }
 
-// Concurrency of both directions: the time of a message each way, against one way.
+// Messages in a row: a mebibyte of them, more than a shaped port passes at full speed.
+constexpr std::size_t kStreamed = std::size_t{1} << 20;
+constexpr std::size_t kLongestStreamed = kStreamed / 4;
+int in_a_row(std::size_t bytes) { return static_cast<int>(kStreamed / bytes); }
+
+bool has_stream(const Pair& pair, std::size_t bytes) {
+  return pair.placement.distance == topology::Distance::network && bytes >= kStreamed / 4096 &&
+         bytes <= kLongestStreamed;
+}
+
+// Time of a message of each size where many follow one another between hosts.
+void streams(const Job& job, const Pair& pair, const std::vector<std::size_t>& sizes) {
+  const Ranks& ranks = job.ranks;
+  const bool first = ranks.rank == pair.first, active = first || ranks.rank == pair.second;
+  for (const std::size_t bytes : sizes) {
+    if (!has_stream(pair, bytes)) continue;
+    Timing t;
+    ranks.while_quiet(active, [&] {
+      PingPong p(ranks.world, first ? pair.second : pair.first, first, bytes, 0);
+      t = p.stream(bytes, in_a_row(bytes), false, {job.seconds(0.12), 3, 20});
+    });
+    t = shared(ranks, pair.first, t);
+    job.report.row({{"placement", pair.placement.name},
+                    {"distance", topology::name(pair.placement.distance)},
+                    {"what", "stream"},
+                    {"bytes", bytes},
+                    {"seconds", t.median},
+                    {"samples", t.samples}});
+    job.report.step();
+  }
+}
+
+// Concurrency of both directions: the time of a message each way, against one way. Between hosts messages are in a row,
+// and short: an MPI sends those of a rendezvous by turns.
 void duplex(const Job& job, const Pair& pair) {
-  constexpr std::size_t kBytes = std::size_t{1} << 20;
+  const bool between = pair.placement.distance == topology::Distance::network;
+  const std::size_t bytes = between ? std::size_t{32} << 10 : std::size_t{1} << 20;
   const Ranks& ranks = job.ranks;
   const bool first = ranks.rank == pair.first, active = first || ranks.rank == pair.second;
   const Bound bound(job.machine, active ? pair.placement.cpu[first ? 0 : 1] : -1);
   const Budget budget{job.seconds(0.1), 5, 1000};
   Timing one, both;
   ranks.while_quiet(active, [&] {
-    PingPong p(ranks.world, first ? pair.second : pair.first, first, kBytes, walk(job.machine));
-    one = p.measure(kBytes, Buffers::rotated, budget);
-    both = p.both_ways(kBytes, budget);
+    PingPong p(ranks.world, first ? pair.second : pair.first, first, bytes, walk(job.machine));
+    one = between ? p.stream(bytes, in_a_row(bytes), false, budget) : p.measure(bytes, Buffers::rotated, budget);
+    both = between ? p.stream(bytes, in_a_row(bytes), true, budget) : p.both_ways(bytes, budget);
   });
   one = shared(ranks, pair.first, one);
   both = shared(ranks, pair.first, both);
   job.report.row({{"placement", pair.placement.name},
                   {"distance", topology::name(pair.placement.distance)},
                   {"what", "duplex"},
-                  {"bytes", kBytes},
+                  {"bytes", bytes},
                   {"one_way", one.median},
                   {"both_ways", both.median}});
   job.report.step();
@@ -185,9 +219,14 @@ void links(const Job& job) {
   const auto all = pairs(job);
   const auto grid = sizes(std::size_t{16} << 20, job.quick ? std::size_t{1} << 30 : 512);
   const bool crowded = job.ranks.hosts > 1 && job.ranks.of_host(0).size() > 1 && job.ranks.of_host(1).size() > 1;
-  job.report.begin(Part::links, static_cast<int>(all.size() * (kSweepPasses * grid.size() + 1)) + (crowded ? 1 : 0));
+  std::size_t rows = all.size() * (kSweepPasses * grid.size() + 1) + (crowded ? 1 : 0);
+  for (const Pair& pair : all)
+    rows +=
+        static_cast<std::size_t>(std::count_if(grid.begin(), grid.end(), [&](auto n) { return has_stream(pair, n); }));
+  job.report.begin(Part::links, static_cast<int>(rows));
   for (const Pair& pair : all) {
     sweep(job, pair, grid, kinds, {job.seconds(0.12) / kSweepPasses, 3, 4000});
+    streams(job, pair, grid);
     duplex(job, pair);
   }
   if (crowded) concurrent(job);

@@ -22,9 +22,11 @@ def rounded(value, digits=4):
     return float(f"{value:.{digits - 1}e}")
 
 
-def link(rows, distance):
-    """Ranges of one kind of link. Inside a host the processor copies; how long a network's keeps it busy is not measured."""
-    points = sorted((row["bytes"], row["seconds"]) for row in rows)
+def link(rows, distance, streams=()):
+    """Ranges of one kind of link: half a round trip, or the time of a message in a row of them (`streams`) where that is longer. Inside a host
+    the processor copies; how long a network's keeps it busy is not measured."""
+    in_a_row = {row["bytes"]: row["seconds"] for row in streams}
+    points = sorted((row["bytes"], max(row["seconds"], in_a_row.get(row["bytes"], 0))) for row in rows)
     lines = fit.segmented(*zip(*points))
     ranges = []
     for piece in lines:
@@ -40,9 +42,10 @@ def links(measurement):
     found = {}
     for distance in DISTANCES:
         rows = [row for row in measurement.of("links", distance=distance) if "buffers" in row]
+        streams = measurement.of("links", distance=distance, what="stream")
         for placement in dict.fromkeys(row["placement"] for row in rows):
             if placement != "core" or distance not in found:
-                found[distance] = link([row for row in rows if row["placement"] == placement], distance)
+                found[distance] = link([row for row in rows if row["placement"] == placement], distance, streams)
     return found
 
 

@@ -25,6 +25,15 @@ def test_links_have_the_ranges_that_made_them(made):
     assert made["links"]["network"] == [{"from": 0, "alpha": 3e-6, "beta": 4e-9}, {"from": 4096, "alpha": 2e-5, "beta": 2e-9}]
 
 
+def test_a_message_in_a_row_of_them_counts_where_it_takes_longer():
+    rows = [{"bytes": size, "seconds": 1e-5 + size * 4e-9} for size in [0] + [1 << k for k in range(8, 21)]]
+    one = [{"from": 0, "alpha": 1e-5, "beta": 4e-9}]
+    assert profile.link(rows, "network") == one
+    assert profile.link(rows, "network", [{"bytes": row["bytes"], "seconds": 1e-6} for row in rows]) == one
+    whole = [{"bytes": row["bytes"], "seconds": row["bytes"] * 8e-9} for row in rows if row["bytes"] >= 4096]
+    assert profile.link(rows, "network", whole) == [*one, {"from": 4096, "alpha": 0.0, "beta": 8e-9}]
+
+
 def test_codec_costs_are_of_busy_cores_by_ascending_ratio(made):
     assert [cost["ratio"] for cost in made["codec"]["f64"]] == [3.0, 9.0]
     assert made["codec"]["f32"][1] == {"ratio": 9.0, "call": 5e-7, "compress": 2e-10, "decompress": 4e-10, "add": 6e-10,
