@@ -1,12 +1,11 @@
 #!/usr/bin/env python3
 """Runs bench_choose on this host and on several hosts made on it (tests/hosts), as `make bench-choose` does.
 
-usage: run_choose.py --json FILE [--place NAME]... [--part NAME]... [--list] [--tune] [ARG of bench_choose...]
+usage: run_choose.py --json FILE [--place NAME]... [--part NAME]... [--list] [--tune] [--built-in] [ARG of bench_choose...]
 
 Needs BUILD, MPIRUN and MPI_FLAVOUR in the environment (`make bench-choose MPI=mpich` sets those of the other MPI). Each place is measured
 in parts, and each part's rows are kept in a file of their own beside FILE, which is made of all of them in the end: so a sweep
-can be run piece by piece, and a piece again. A place has one profile, measured when there is none (--tune: anew), on top of the one that
-`stretto tune` makes of this host.
+can be run piece by piece, and a piece again. `stretto tune` makes a profile of each place, a minute, when there is none (--tune: anew).
 """
 
 import argparse
@@ -52,16 +51,13 @@ def run(name, argv):
         subprocess.run(command(argv), timeout=LIMIT, check=True)
 
 
-def base(kept):
-    """This host's profile, by `stretto tune` with the MPI at hand: a minute, once."""
-    path = kept / f"{os.environ['MPI_FLAVOUR']}.base.json"
-    if not path.exists():
-        mpirun = shlex.join(launch(2))
-        programs = pathlib.Path(os.environ["BUILD"]) / "apps"
-        environment = dict(os.environ, PYTHONPATH=str(ROOT / "python"), STRETTO_LIBEXEC=f"{programs / 'measure'}:{programs / 'model'}")
-        subprocess.run([sys.executable, "-m", "stretto", "tune", "--fresh", "--output", str(path), "--mpirun", mpirun], check=True,
-                       timeout=LIMIT, env=environment, stdout=subprocess.DEVNULL)
-    return path
+def tune(name, path):
+    """The place's profile, by `stretto tune`."""
+    programs = pathlib.Path(os.environ["BUILD"]) / "apps"
+    environment = dict(os.environ, PYTHONPATH=str(ROOT / "python"), STRETTO_LIBEXEC=f"{programs / 'measure'}:{programs / 'model'}")
+    with place(*PLACES[name]) as command:
+        subprocess.run([sys.executable, "-m", "stretto", "tune", "--fresh", "--output", str(path), "--mpirun", shlex.join(command([]))],
+                       check=True, timeout=LIMIT, env=environment, stdout=subprocess.DEVNULL)
 
 
 def piece(options, rest, where, part):
@@ -72,20 +68,22 @@ def piece(options, rest, where, part):
     profile = kept / f"{name}.profile.json"
     if part == "profile" or (options.tune and part == options.part[0]):
         profile.unlink(missing_ok=True)
+    if not options.built_in and not profile.exists():
+        print(f"{described(where)}, profile", flush=True)
+        tune(where, profile)
+    if not PARTS[part]:
+        return kept
     fresh = kept / f"{name}-{part}.running"
     fresh.unlink(missing_ok=True)
     fresh.touch()
     program = pathlib.Path(os.environ["BUILD"]) / "bench" / "bench_choose"
-    only = ["--only", PARTS[part]] if PARTS[part] else ["--only", "none"]
     print(f"{described(where)}, {part}", flush=True)
-    given = [] if profile.exists() or "--built-in" in rest else ["--base", str(base(kept))]
-    run(where, [str(program), "--place", described(where), "--profile", str(profile), "--json", str(fresh), *given, *only, *rest])
-    if PARTS[part] and "--first-calls" in rest:
+    given = "built-in" if options.built_in else str(profile)
+    run(where, [str(program), "--place", described(where), "--profile", given, "--json", str(fresh), "--only", PARTS[part], *rest])
+    if "--first-calls" in rest:
         keep_cells(fresh, kept / f"{name}-{part}-first_calls.jsonl")
-    elif PARTS[part]:
-        fresh.replace(kept / f"{name}-{part}.jsonl")
     else:
-        fresh.unlink()
+        fresh.replace(kept / f"{name}-{part}.jsonl")
     return kept
 
 
@@ -114,6 +112,7 @@ def main():
     parser.add_argument("--place", action="append", choices=list(PLACES), help="all")
     parser.add_argument("--part", action="append", choices=list(PARTS), help="all")
     parser.add_argument("--tune", action="store_true", help="measure the profiles anew")
+    parser.add_argument("--built-in", action="store_true", help="with the built-in profile")
     parser.add_argument("--list", action="store_true", help="print places and parts")
     options, rest = parser.parse_known_args()
     if options.list:

@@ -1,6 +1,5 @@
 // bench_choose: stretto's choice against the MPI's own collective and against every plausible combination, over sizes.
-// Started under mpirun, on one host or several (run_choose.py). Calls have check = 0. --profile names the profile,
-// which is measured first if the file is missing. Contestants of a cell alternate in turns of as many calls each; times
+// Started under mpirun, on one host or several (run_choose.py). Calls have check = 0. Contestants of a cell alternate in turns of as many calls each; times
 // are medians of the slowest rank's. A second entry of the MPI's own shows the resolution of the measurement. A cell is
 // measured longer while more rounds may change its verdict (verdict.hpp). Sequences of calls as in programs
 // (programs.hpp) come last.
@@ -8,7 +7,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <filesystem>
 #include <random>
 #include <stdexcept>
 #include <string>
@@ -21,7 +19,6 @@
 #include "bench/choose/calls.hpp"
 #include "bench/choose/first_calls.hpp"
 #include "bench/choose/flag.hpp"
-#include "bench/choose/profile.hpp"
 #include "bench/choose/programs.hpp"
 #include "bench/choose/verdict.hpp"
 #include "bench/mpi.hpp"
@@ -33,14 +30,14 @@ using namespace stretto;
 using bench::Kind;
 
 struct Options {
-  std::string json, place = "1 host", profile = "choose_profile.json", base;
+  std::string json, place = "1 host", profile = "built-in";
   std::vector<std::string> only;
   double seconds_a_cell = 1.0;  // total over all contestants
   std::uint64_t least = 8, most = std::uint64_t{64} << 20U;
   std::vector<std::uint64_t> lengths{64, 8 << 10, 512 << 10, 4 << 20, 32 << 20};  // with first_calls
   int factor = 8;
   double bound = 1e-4;
-  bool built_in = false, first_calls = false, ucx = false;
+  bool first_calls = false, ucx = false;
 };
 
 constexpr double hopeless = 2.5;  // contestants that take this many times the least are dropped from the rounds
@@ -48,14 +45,10 @@ constexpr int longer = 4;         // an open cell takes this many times its seco
 
 class Bench {
  public:
-  Bench(const Options& o, bench::Writer* rows)
-      : o_(o), rows_(rows), calls_(std::max<std::uint64_t>(o.most, bench::most_ping)), hosts_(bench::count_hosts()) {
+  Bench(const Options& o, bench::Writer* rows) : o_(o), rows_(rows), calls_(o.most), hosts_(calls_.hosts()) {
     for (std::uint64_t n = o.least; n < o.most; n *= static_cast<std::uint64_t>(o.factor)) sizes_.push_back(n);
     sizes_.push_back(o.most);
-    int there = std::filesystem::exists(o.profile);
-    MPI_Bcast(&there, 1, MPI_INT, 0, MPI_COMM_WORLD);
-    if (!there && !o.built_in) bench::measure_profile(calls_, sizes_, o.profile, o.base);
-    if (!o.built_in) setenv("STRETTO_PROFILE", o.profile.c_str(), 1);
+    setenv("STRETTO_PROFILE", o.profile.c_str(), 1);
     if (stretto_comm_create(MPI_COMM_WORLD, &comm_) != STRETTO_OK) throw std::runtime_error(stretto_message());
   }
   ~Bench() { static_cast<void>(stretto_comm_free(comm_)); }
@@ -65,7 +58,7 @@ class Bench {
   void run() {
     if (o_.first_calls) {
       bench::FirstCallsOptions first{.place = o_.place};
-      first.profile = o_.built_in ? "built-in" : "tuned";
+      first.profile = o_.profile == "built-in" ? "built-in" : "tuned";
       first.only = o_.only;
       for (const std::uint64_t n : o_.lengths)
         if (n <= o_.most) first.lengths.push_back(n);
@@ -295,15 +288,12 @@ int run(int argc, char** argv, int rank) {
   app.option_defaults()->always_capture_default();
   app.add_option("--json", o.json, "append rows to this file");
   app.add_option("--place", o.place, "where it runs, in the case");
-  app.add_option("--profile", o.profile, "of the machine; measured first, and written there, where it does not exist");
-  app.add_option("--base", o.base,
-                 "a profile of this host, from which the measured one takes what it does not measure");
+  app.add_option("--profile", o.profile, "STRETTO_PROFILE of the communicators");
   app.add_option("--only", o.only, "collectives, by name, and programs; all")->delimiter(',');
   app.add_option("--seconds", o.seconds_a_cell, "for all contestants of a cell");
   app.add_option("--most", o.most, "largest vector")->transform(CLI::AsSizeValue(false));
   app.add_option("--factor", o.factor, "between sizes")->check(CLI::Range(2, 1024));
   app.add_option("--bound", o.bound, "absolute, of values within 1");
-  app.add_flag("--built-in", o.built_in, "with the built-in profile, whatever --profile says");
   app.add_flag("--first-calls", o.first_calls,
                "only the first calls of fresh communicators, over those of the fastest forced path");
   app.add_option("--lengths", o.lengths, "with --first-calls: bytes of the vectors")

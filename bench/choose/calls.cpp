@@ -28,9 +28,25 @@ const std::vector<Kind>& kinds() {
   return all;
 }
 
+namespace {
+
+int count_hosts() {
+  MPI_Comm host = MPI_COMM_NULL;
+  MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &host);
+  int rank = 0, hosts = 0;
+  MPI_Comm_rank(host, &rank);
+  MPI_Comm_free(&host);
+  const int first = rank == 0 ? 1 : 0;
+  MPI_Allreduce(&first, &hosts, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  return hosts;
+}
+
+}  // namespace
+
 Calls::Calls(std::uint64_t most_bytes) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks_);
+  hosts_ = count_hosts();
   const std::size_t count = most_bytes / sizeof(float) + static_cast<std::size_t>(ranks_);
   x_.resize(count);
   y_.resize(count);
@@ -111,39 +127,5 @@ double Calls::sample(const std::function<void()>& call, int calls, std::uint64_t
 }
 
 int Calls::calls_for(double ms) { return std::clamp(static_cast<int>(0.5 / std::max(ms, 1e-6)), 1, 500); }
-
-template <class Once>
-double Calls::between(int peer, int times, const Once& once) {
-  std::vector<double> samples;
-  for (int k = 0; k < times; ++k) {
-    MPI_Barrier(MPI_COMM_WORLD);
-    const double begun = MPI_Wtime();
-    if (rank_ == 0) once(peer, true);
-    if (rank_ == peer) once(0, false);
-    samples.push_back(MPI_Wtime() - begun);
-  }
-  return median(samples);
-}
-
-double Calls::ping(int peer, int bytes, int times) {
-  const auto send = [&](int to) { MPI_Send(x_.data(), bytes, MPI_BYTE, to, 1, MPI_COMM_WORLD); };
-  const auto receive = [&](int from) {
-    MPI_Recv(y_.data(), bytes, MPI_BYTE, from, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-  };
-  return between(peer, times,
-                 [&](int other, bool first) {
-                   if (first) send(other);
-                   receive(other);
-                   if (!first) send(other);
-                 }) /
-         2;
-}
-
-double Calls::cross(int peer, int bytes, int times) {
-  return between(peer, times, [&](int other, bool) {
-    MPI_Sendrecv(x_.data(), bytes, MPI_BYTE, other, 1, y_.data(), bytes, MPI_BYTE, other, 1, MPI_COMM_WORLD,
-                 MPI_STATUS_IGNORE);
-  });
-}
 
 }  // namespace stretto::bench

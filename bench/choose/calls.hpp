@@ -27,6 +27,7 @@ class Calls {
 
   int rank() const noexcept { return rank_; }
   int ranks() const noexcept { return ranks_; }
+  int hosts() const noexcept { return hosts_; }
   float* x() noexcept { return x_.data(); }  // input, rewritten by sample()
   float* y() noexcept { return y_.data(); }
 
@@ -42,18 +43,8 @@ class Calls {
   // Number of calls that take half a millisecond.
   static int calls_for(double ms);
 
-  // Half a round trip of `bytes` between rank 0 and `peer`, in seconds: median of `times`.
-  double ping(int peer, int bytes, int times);
-
-  // A message each way at once, likewise.
-  double cross(int peer, int bytes, int times);
-
  private:
-  // Median seconds of once(the other of the two ranks, whether this one is rank 0).
-  template <class Once>
-  double between(int peer, int times, const Once& once);
-
-  int rank_ = 0, ranks_ = 1;
+  int rank_ = 0, ranks_ = 1, hosts_ = 1;
   std::vector<float> x_, y_, master_;
 };
 

@@ -16,7 +16,6 @@
 
 #include <fmt/core.h>
 
-#include "bench/choose/profile.hpp"
 #include "bench/choose/verdict.hpp"
 #include "bench/mpi.hpp"
 #include "stretto/stretto_mpi.h"
@@ -121,7 +120,7 @@ std::vector<Contestant> contestants(const Kind& kind, bool bounded, const FirstC
 class FirstCalls {
  public:
   FirstCalls(Calls& calls, const FirstCallsOptions& o, Writer* rows)
-      : calls_(calls), o_(o), rows_(rows), maker_(o.ucx), hosts_(count_hosts()) {}
+      : calls_(calls), o_(o), rows_(rows), maker_(o.ucx), hosts_(calls.hosts()) {}
 
   void cell(const Kind& kind, std::uint64_t bytes, bool bounded) {
     const Cell c{kind, bytes, bounded};
