@@ -167,7 +167,8 @@ Status Chooser::Impl::table(const Question& q, bool all_of_them, std::vector<Can
   const bool unknown = guessed && (natives_alone || native_seconds <= enough);
   native_seconds = std::min(native_seconds, measured);
   const bool beside_mpi = native && q.native;
-  double least = !beside_mpi ? INFINITY : q.contest ? longest_worthwhile(native_seconds, compares) : native_seconds;
+  const bool precise = compares || is_measured_well(profile, q, topology.ranks(), topology.hosts());
+  double least = !beside_mpi ? INFINITY : q.contest ? longest_worthwhile(native_seconds, precise) : native_seconds;
   const bool wanted = all_of_them || least > 0 || !q.contest;
   if (all_of_them) {
     *all = search().all(options);

@@ -76,7 +76,9 @@ Status decide(Chooser& chooser, const Question& question, ModelChoice* decided, 
     if (q.native) decided->mpi_seconds = own.seconds / part;
   }
   const bool trusted = best.native || q.bytes > longest_short || is_known;
-  const bool enough = trusted && best.seconds < longest_worthwhile(own.seconds, is_known);
+  const topology::Topology& t = chooser.topology();
+  const bool precise = is_known || is_measured_well(chooser.profile(), q, t.ranks(), t.hosts());
+  const bool enough = trusted && best.seconds < longest_worthwhile(own.seconds, precise);
   decided->taken = !own.native || enough ? best : own;
   if (Candidate lines; gain_lines(chooser, q, &lines)) {
     decided->taken = std::move(lines);

@@ -11,6 +11,12 @@ double longest_worthwhile(double native, bool known) noexcept {
   return std::min(part * native, native - gain);
 }
 
+bool is_measured_well(const Profile& profile, const Question& q, int ranks, int hosts) noexcept {
+  constexpr std::uint64_t least = 256 << 10;
+  return !q.device && !q.started && hosts > 1 && q.bytes >= least &&
+         measured_native(profile, Provider::mpi, q.collective, ranks, hosts, static_cast<double>(q.bytes)).has_value();
+}
+
 const schedule::Algorithm* known_of_mpi(std::string_view mpi, const Question& q, int ranks, int hosts) {
   using schedule::Collective;
   if (q.device || !q.native || hosts < 2) return nullptr;

@@ -14,6 +14,10 @@ namespace stretto::model {
 // Not positive: never. Both are smaller where the MPI's schedule is known, since links' errors then act on both times.
 double longest_worthwhile(double native, bool known = false) noexcept;
 
+// Measured on these ranks, between hosts, and long: bandwidth decides, and the links' is measured, too. A rival's time is
+// then as well known as where the MPI's schedule is known.
+bool is_measured_well(const Profile& profile, const Question& q, int ranks, int hosts) noexcept;
+
 inline constexpr double longest_unbeaten = 20e-6;  // not known
 
 // The schedule that the MPI of this name and version has for the question between hosts, whatever the length; null: it

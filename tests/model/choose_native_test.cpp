@@ -25,6 +25,31 @@ TEST(Choose, NativeIsTakenWhereItWasMeasuredToBeFaster) {
   EXPECT_FALSE(best(chooser, q).native);  // slower there
 }
 
+// Of a native call that was measured to take 1 / part of the best schedule's time.
+bool keeps_native(double part, std::uint64_t bytes, int per_host, bool started = false) {
+  const topology::Topology where = topology::Topology::regular(4, per_host);
+  Question q = allreduce(bytes);
+  q.started = started;
+  Profile p = profile();
+  Chooser before(p, where);
+  const double seconds = best(before, q).seconds / part;
+  p.natives = {{Collective::allreduce, 4, where.hosts(), {{1, seconds}, {static_cast<double>(bytes), seconds}}}};
+  Chooser chooser(p, where);
+  q.native = true;
+  ModelChoice decided;
+  EXPECT_EQ(decide(chooser, q, &decided), Status::ok) << message();
+  return decided.taken.native;
+}
+
+TEST(Choose, ATenthIsEnoughOverAMeasuredNativeForLongVectorsBetweenHosts) {
+  EXPECT_FALSE(keeps_native(0.85, 1 << 22, 1));
+  EXPECT_TRUE(keeps_native(0.95, 1 << 22, 1));
+  EXPECT_TRUE(keeps_native(0.85, 1 << 16, 1));  // latency counts
+  EXPECT_TRUE(keeps_native(0.85, 1 << 22, 4));  // inside a host
+  EXPECT_TRUE(keeps_native(0.85, 1 << 22, 1, true));
+  EXPECT_FALSE(keeps_native(0.7, 1 << 16, 1));
+}
+
 // Where a message takes long whatever its length, fewest rounds win.
 TEST(Choose, IsMadeFromTheTimesOfTheCarriersMessages) {
   Profile p = profile();
