@@ -78,8 +78,8 @@ def piece(options, rest, where, part):
     fresh.touch()
     program = pathlib.Path(os.environ["BUILD"]) / "bench" / "bench_choose"
     print(f"{described(where)}, {part}", flush=True)
-    given = "built-in" if options.built_in else str(profile)
-    run(where, [str(program), "--place", described(where), "--profile", given, "--json", str(fresh), "--only", PARTS[part], *rest])
+    given = [] if options.built_in else ["--profile", str(profile)]
+    run(where, [str(program), "--place", described(where), *given, "--json", str(fresh), "--only", PARTS[part], *rest])
     if "--first-calls" in rest:
         keep_cells(fresh, kept / f"{name}-{part}-first_calls.jsonl")
     else:
@@ -112,7 +112,7 @@ def main():
     parser.add_argument("--place", action="append", choices=list(PLACES), help="all")
     parser.add_argument("--part", action="append", choices=list(PARTS), help="all")
     parser.add_argument("--tune", action="store_true", help="measure the profiles anew")
-    parser.add_argument("--built-in", action="store_true", help="with the built-in profile")
+    parser.add_argument("--built-in", action="store_true", help="with the profile of a machine where nobody ran stretto tune")
     parser.add_argument("--list", action="store_true", help="print places and parts")
     options, rest = parser.parse_known_args()
     if options.list:

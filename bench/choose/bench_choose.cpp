@@ -30,7 +30,7 @@ using namespace stretto;
 using bench::Kind;
 
 struct Options {
-  std::string json, place = "1 host", profile = "built-in";
+  std::string json, place = "1 host", profile;
   std::vector<std::string> only;
   double seconds_a_cell = 1.0;  // total over all contestants
   std::uint64_t least = 8, most = std::uint64_t{64} << 20U;
@@ -48,7 +48,12 @@ class Bench {
   Bench(const Options& o, bench::Writer* rows) : o_(o), rows_(rows), calls_(o.most), hosts_(calls_.hosts()) {
     for (std::uint64_t n = o.least; n < o.most; n *= static_cast<std::uint64_t>(o.factor)) sizes_.push_back(n);
     sizes_.push_back(o.most);
-    setenv("STRETTO_PROFILE", o.profile.c_str(), 1);
+    if (o.profile.empty()) {  // as where nobody ran `stretto tune`
+      unsetenv("STRETTO_PROFILE");
+      setenv("XDG_CONFIG_HOME", "/dev/null", 1);
+    } else {
+      setenv("STRETTO_PROFILE", o.profile.c_str(), 1);
+    }
     if (stretto_comm_create(MPI_COMM_WORLD, &comm_) != STRETTO_OK) throw std::runtime_error(stretto_message());
   }
   ~Bench() { static_cast<void>(stretto_comm_free(comm_)); }
@@ -58,7 +63,7 @@ class Bench {
   void run() {
     if (o_.first_calls) {
       bench::FirstCallsOptions first{.place = o_.place};
-      first.profile = o_.profile == "built-in" ? "built-in" : "tuned";
+      first.profile = o_.profile.empty() ? "built-in" : "tuned";
       first.only = o_.only;
       for (const std::uint64_t n : o_.lengths)
         if (n <= o_.most) first.lengths.push_back(n);
@@ -288,7 +293,8 @@ int run(int argc, char** argv, int rank) {
   app.option_defaults()->always_capture_default();
   app.add_option("--json", o.json, "append rows to this file");
   app.add_option("--place", o.place, "where it runs, in the case");
-  app.add_option("--profile", o.profile, "STRETTO_PROFILE of the communicators");
+  app.add_option("--profile", o.profile,
+                 "STRETTO_PROFILE of the communicators; empty: the built-in one, and probes of network and codec");
   app.add_option("--only", o.only, "collectives, by name, and programs; all")->delimiter(',');
   app.add_option("--seconds", o.seconds_a_cell, "for all contestants of a cell");
   app.add_option("--most", o.most, "largest vector")->transform(CLI::AsSizeValue(false));

@@ -135,10 +135,13 @@ void Selector::choose(const Call& call, std::size_t bytes, Streaming streaming, 
   d->trial = d->needs.sample && !call.nonblocking && o.coding == STRETTO_CODING_AUTO && !o.reproducible &&
              d->choice.coding == codec::Coding::dense && d->streams();
   if (!d->trial) return;
-  bool measured = false;
-  if (trials_.next(call, bytes, &measured) == codec::Coding::fixed) {
+  constexpr double much = 0.75;  // of the time of fixed streams
+  bool measured = false, warms_up = false;
+  const codec::Coding coding = trials_.next(call, bytes, &measured, &warms_up);
+  if (coding == codec::Coding::fixed || warms_up) {
     ratios.dense = 0;
-    d->choice = choices_.choose(call, bytes, streaming, ratios, support);
+    const Choice fixed = choices_.choose(call, bytes, streaming, ratios, support);
+    if (coding == codec::Coding::fixed || d->choice.seconds > much * fixed.seconds) d->choice = fixed;
   }
   if (measured) d->choice.why.reason = Reason::measured;
 }

@@ -38,7 +38,7 @@ bool Ratios::is_due(const call::Call& call, std::size_t bytes) const noexcept {
   return e.key != key || e.calls + 1 >= calls_per_sample;
 }
 
-codec::Coding CodingTrials::next(const call::Call& call, std::size_t bytes, bool* measured) noexcept {
+codec::Coding CodingTrials::next(const call::Call& call, std::size_t bytes, bool* measured, bool* warms_up) noexcept {
   const std::uint64_t key = key_of(call, bytes);
   Entry& e = entries_[key % entries_.size()];
   if (e.key != key) {
@@ -52,6 +52,7 @@ codec::Coding CodingTrials::next(const call::Call& call, std::size_t bytes, bool
   }
   const bool tries = e.calls < warm_up + trials && !e.lost;
   *measured = !tries && (e.won || e.lost);
+  *warms_up = e.calls < warm_up;
   e.latest = e.lost || (tries && e.calls % 2 == 1) ? codec::Coding::fixed : codec::Coding::dense;
   e.open = true;
   e.took = 0;

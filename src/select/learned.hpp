@@ -42,7 +42,8 @@ class Ratios {
 // Autotuner for the coding of streams between hosts. Trials run on the calls themselves where the model takes dense
 // streams: other work on the cores makes these slower than predicted, and hardly delays fixed ones.
 //
-// The first call warms memory up. The next four take fixed and dense streams in turns. Dense ones stay if each of their
+// The first call warms memory up; it takes dense streams only where these are predicted to gain much, since they touch
+// more memory. The next four take fixed and dense streams in turns. Dense ones stay if each of their
 // trials was clearly faster than the fixed one before it; the first that was not ends the trials. So a fixed call that
 // other work delayed decides nothing alone. After some calls the trials are repeated, since other work comes and goes.
 //
@@ -53,8 +54,9 @@ class CodingTrials {
   static constexpr std::uint32_t warm_up = 1, trials = 4, calls_until_again = 256;
   static constexpr double clear_gain = 0.98;  // of the time of fixed streams
 
-  // The coding of a call for which the model takes dense streams, and whether trials have decided it.
-  codec::Coding next(const call::Call& call, std::size_t bytes, bool* measured) noexcept;
+  // The coding of a call for which the model takes dense streams, and whether trials have decided it. `warms_up`: the
+  // call is the first, and no trial.
+  codec::Coding next(const call::Call& call, std::size_t bytes, bool* measured, bool* warms_up) noexcept;
 
   // This rank's nanoseconds of the latest such call that learn() has not had; 0: none.
   std::uint64_t took(const call::Call& call, std::size_t bytes) const noexcept;

@@ -47,8 +47,8 @@ std::string codings(CodingTrials& all, Seconds seconds, std::uint32_t calls) {
   std::string taken;
   for (std::uint32_t i = 0; i < calls; ++i) {
     all.learn(call, bytes, all.took(call, bytes));
-    bool measured = false;
-    const codec::Coding coding = all.next(call, bytes, &measured);
+    bool measured = false, warms_up = false;
+    const codec::Coding coding = all.next(call, bytes, &measured, &warms_up);
     EXPECT_EQ(measured, i >= (seconds.gains() ? decided_after : lost_after)) << i;
     taken += coding == codec::Coding::dense ? 'd' : 'f';
     all.ran(call, bytes, i == 0 ? 10 : seconds.of(coding));
@@ -63,12 +63,12 @@ Selector on_slow_link() {
   return Selector(std::make_shared<SharedChooser>(profile, topology::Topology::regular(2, 1)), 2, 1 << 20);
 }
 
-Decision decided(Selector& selector, const Call& call, std::uint64_t took) {
+Decision decided(Selector& selector, const Call& call, std::uint64_t took, Shrinks ratios = {8, 16}) {
   Decision d = selector.decide(call, {});
   EXPECT_TRUE(d.needs.sample);
   selector.learn(call, took);
   Agreement agreed;
-  agreed.ratios = {8, 16};
+  agreed.ratios = ratios;
   EXPECT_EQ(selector.complete(call, agreed, {}, &d), Status::ok) << message();
   return d;
 }
@@ -90,8 +90,8 @@ TEST(CodingTrials, ComeAgain) {
   const Call call = allreduce();
   for (const codec::Coding wanted : {codec::Coding::fixed, codec::Coding::dense}) {
     all.learn(call, bytes, all.took(call, bytes));
-    bool measured = true;
-    EXPECT_EQ(all.next(call, bytes, &measured), wanted);
+    bool measured = true, warms_up = false;
+    EXPECT_EQ(all.next(call, bytes, &measured, &warms_up), wanted);
     EXPECT_FALSE(measured);
     all.ran(call, bytes, 1);
   }
@@ -104,8 +104,8 @@ TEST(CodingTrials, OneDelayedFixedCallDoesNotDecide) {
   std::string taken;
   for (const double seconds : {10.0, 3.0, 1.0, 0.5, 1.0, 0.5, 0.5}) {
     all.learn(call, bytes, all.took(call, bytes));
-    bool measured = false;
-    taken += all.next(call, bytes, &measured) == codec::Coding::dense ? 'd' : 'f';
+    bool measured = false, warms_up = false;
+    taken += all.next(call, bytes, &measured, &warms_up) == codec::Coding::dense ? 'd' : 'f';
     all.ran(call, bytes, seconds);
   }
   EXPECT_EQ(taken, "dfdfdff");
@@ -115,8 +115,8 @@ TEST(CodingTrials, WithoutATimeOnSomeRankTheModelsChoiceStays) {
   CodingTrials all;
   const Call call = allreduce();
   for (std::uint32_t i = 0; i < 2 * decided_after; ++i) {
-    bool measured = true;
-    const codec::Coding coding = all.next(call, bytes, &measured);
+    bool measured = true, warms_up = false;
+    const codec::Coding coding = all.next(call, bytes, &measured, &warms_up);
     EXPECT_FALSE(measured);
     EXPECT_TRUE(i < decided_after || coding == codec::Coding::dense) << i;
     all.ran(call, bytes, 1);
@@ -129,10 +129,10 @@ TEST(CodingTrials, OfOtherBoundsAndLengthsAreTheirOwn) {
   codings(all, {0.5, 1}, 8);
   Call other = allreduce();
   other.settings.options.bound = 1e-4;
-  bool measured = true;
-  EXPECT_EQ(all.next(other, bytes, &measured), codec::Coding::dense);
+  bool measured = true, warms_up = false;
+  EXPECT_EQ(all.next(other, bytes, &measured, &warms_up), codec::Coding::dense);
   EXPECT_FALSE(measured);
-  EXPECT_EQ(all.next(allreduce(), bytes / 2, &measured), codec::Coding::dense);
+  EXPECT_EQ(all.next(allreduce(), bytes / 2, &measured, &warms_up), codec::Coding::dense);
   EXPECT_FALSE(measured);
   EXPECT_EQ(all.took(other, bytes), 0u);
 }
@@ -156,6 +156,15 @@ TEST(CodingTrials, RanksOfUnequalTimesChooseAlike) {
     EXPECT_EQ(a.choice.why.reason, i >= lost_after ? Reason::measured : Reason::alone) << i;
     first.ran(call, 5 + i);
     second.ran(call, dense ? 0.5 : 1);
+  }
+}
+
+TEST(CodingTrials, TheFirstCallTakesDenseStreamsForALargeGainAlone) {
+  for (const auto& [dense, first] : {std::pair(10.0, codec::Coding::fixed), {16.0, codec::Coding::dense}}) {
+    Selector selector = on_slow_link();
+    std::vector<codec::Coding> taken;
+    for (int i = 0; i < 3; ++i) taken.push_back(decided(selector, allreduce(), 0, {8, dense}).choice.coding);
+    EXPECT_EQ(taken, (std::vector{first, codec::Coding::fixed, codec::Coding::dense})) << dense;
   }
 }
 
