@@ -32,28 +32,18 @@ RSH = pathlib.Path(__file__).resolve().with_name("rsh")
 SHARED = "/run/hosts"  # seen by all hosts of a world: hosts, hostfile, hostfile.hydra, hostfile.turns, pids, rsh
 TMPDIR = "/run/tmp"  # a host's own
 
-# What passes a port at full speed. A network card sends at its rate from the first byte on, so a burst is kept short: 16 KiB,
-# which take 0.13 ms at 1 Gb/s. Faster ports need 128 KiB to reach their rate, since their timers are late.
-BURST = 16384
-FAST_BURST = 131072
-FAST = 1e9  # bit/s; ports above it have the long burst
-LONGEST_SEGMENT = 65536  # of TCP offload
+# Port buffers. A burst of 128 KiB takes one full-size segment of TCP offload; much more inflates short exchanges (the
+# bucket refills while the other side talks), much less costs throughput.
+BURST = 131072
 QUEUE = "4mb"
 CLASSES = 1021  # of connections: two share one by chance, once in as many pairs
 # Classic BPF: class 2:(1 + (source port + destination port) / 2 mod CLASSES); the kernel gives connections ports two apart.
 CLASSIFY = f"8,40 0 0 34,7 0 0 0,40 0 0 36,12 0 0 0,116 0 0 1,148 0 0 {CLASSES},4 0 0 {(2 << 16) + 1},22 0 0 0"
-RATE = re.compile(r"(?!0+(?:\.0*)?[a-z])([0-9]+(?:\.[0-9]+)?)(?:([kmgt])(i?))?(bit|bps)", re.IGNORECASE)
+RATE = re.compile(r"(?!0+(\.0*)?[a-z])[0-9]+(\.[0-9]+)?(bit|[kmgt]i?bit|bps|[kmgt]i?bps)", re.IGNORECASE)
 
 
 class NotPermitted(Exception):
     """The machine does not let us make hosts; the message says what was refused."""
-
-
-def bits_a_second(rate):
-    """Of a rate in tc's words."""
-    number, prefix, binary, unit = RATE.fullmatch(rate).groups()
-    factor = (1024 if binary else 1000) ** ("kmgt".index(prefix.lower()) + 1) if prefix else 1
-    return float(number) * factor * (8 if unit.lower() == "bps" else 1)
 
 
 def _tool(name):
@@ -67,7 +57,7 @@ class Hosts:
     """`count` hosts of `slots` ranks each, or of slots[i] on host i, ports shaped to `rate` in tc's words ("1gbit"), or not shaped when None; of a shaped port, each
     TCP connection to `flow`, if given."""
 
-    def __init__(self, count, rate=None, slots=1, mtu=1500, burst=None, flow=None):
+    def __init__(self, count, rate=None, slots=1, mtu=1500, burst=BURST, flow=None):
         each = [slots] * count if isinstance(slots, int) else list(slots)
         if count < 1 or count > 200 or min(each) < 1:
             raise ValueError(f"{count} hosts of {slots} slots: it takes 1 to 200 hosts of at least one slot")
@@ -78,8 +68,7 @@ class Hosts:
                 raise ValueError(f"rate {given!r} is none that tc knows: a number and kbit, mbit or gbit, as in 1gbit")
         if flow and not rate:
             raise ValueError(f"connections at {flow} on ports that have no rate")
-        self.count, self.rate, self.slots, self.mtu, self.flow = count, rate, each, mtu, flow
-        self.burst = burst or (FAST_BURST if rate and bits_a_second(rate) > FAST else BURST)
+        self.count, self.rate, self.slots, self.mtu, self.burst, self.flow = count, rate, each, mtu, burst, flow
         self.names = [f"node{i}" for i in range(count)]
         self._world = None  # the process that holds the pipe's other end
         self._pid = 0  # the world's first process, as we see it
@@ -213,9 +202,6 @@ class Hosts:
                         f"ip addr add {self.address(i)}/24 dev eth0"):
             self._do(command, i)
         if self.rate:
-            if self.burst < LONGEST_SEGMENT:  # a longer segment would be cut into packets
-                self._do(f"ip link set {port} gso_max_size {self.burst}")
-                self._do(f"ip link set eth0 gso_max_size {self.burst}", i)
             shape = f"root handle 1: tbf rate {self.rate} burst {self.burst}b limit {QUEUE}"
             self._do(f"tc qdisc add dev {port} {shape}")
             self._do(f"tc qdisc add dev eth0 {shape}", i)
