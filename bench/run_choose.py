@@ -66,9 +66,8 @@ def piece(options, rest, where, part):
     kept.mkdir(parents=True, exist_ok=True)
     name = f"{os.environ['MPI_FLAVOUR']}-{where}"
     profile = kept / f"{name}.profile.json"
-    if part == "profile" or (options.tune and part == options.part[0]):
-        profile.unlink(missing_ok=True)
-    if not options.built_in and not profile.exists():
+    anew = part == "profile" or (options.tune and part == options.part[0])
+    if not options.built_in and (anew or not profile.exists()):
         print(f"{described(where)}, profile", flush=True)
         tune(where, profile)
     if not PARTS[part]:

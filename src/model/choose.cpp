@@ -147,12 +147,13 @@ Status Chooser::Impl::table(const Question& q, bool all_of_them, std::vector<Can
   const bool is_known = native && known_of_mpi(profile.mpi, q, topology.ranks(), topology.hosts()) != nullptr;
   const double known = is_known ? search().known_seconds_of_mpi() : 0;
   const bool compares = is_known && !q.started;  // a started sum takes at least as long as what is known of it
+  const bool precise = compares || is_measured_well(profile, q, topology.ranks(), topology.hosts());
   // Natives of a profile are those of blocking calls.
   const double measured = native ? std::max(own_seconds(), q.started ? known : 0) : INFINITY;
   const std::optional<double> node_measured = measured_by(Provider::node);
   const bool guessed = native && !q.device && !std::isfinite(measured);
   // The node's guess is a fixed part of the MPI's.
-  const bool too_short = q.contest && q.native && longest_worthwhile(measured, compares) <= 0;
+  const bool too_short = q.contest && q.native && longest_worthwhile(measured, precise) <= 0;
   const bool natives_alone = (q.natives || too_short) && native && !q.device && !(guessed && node_measured);
   std::vector<Option> options = natives_alone ? std::vector<Option>() : options_for(q, topology, &why);
   // Dense streams gain nothing inside one host.
@@ -167,7 +168,6 @@ Status Chooser::Impl::table(const Question& q, bool all_of_them, std::vector<Can
   const bool unknown = guessed && (natives_alone || native_seconds <= enough);
   native_seconds = std::min(native_seconds, measured);
   const bool beside_mpi = native && q.native;
-  const bool precise = compares || is_measured_well(profile, q, topology.ranks(), topology.hosts());
   double least = !beside_mpi ? INFINITY : q.contest ? longest_worthwhile(native_seconds, precise) : native_seconds;
   const bool wanted = all_of_them || least > 0 || !q.contest;
   if (all_of_them) {

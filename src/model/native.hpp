@@ -11,11 +11,12 @@
 namespace stretto::model {
 
 // A schedule replaces a native collective below this time: a fraction, and a minimum gain, since predictions are rough.
-// Not positive: never. Both are smaller where the MPI's schedule is known, since links' errors then act on both times.
+// Not positive: never. Both are smaller where the times are known better: the MPI's schedule is known, so that links'
+// errors act on both, or is_measured_well().
 double longest_worthwhile(double native, bool known = false) noexcept;
 
-// Measured on these ranks, between hosts, and long: bandwidth decides, and the links' is measured, too. A rival's time is
-// then as well known as where the MPI's schedule is known.
+// An exact blocking call between hosts, long enough for bandwidth to decide, whose time was measured on these ranks. The
+// bandwidth of links is measured to a tenth, too.
 bool is_measured_well(const Profile& profile, const Question& q, int ranks, int hosts) noexcept;
 
 inline constexpr double longest_unbeaten = 20e-6;  // not known

@@ -15,15 +15,25 @@ std::uint64_t key_of(const call::Call& call, std::size_t bytes) noexcept {
   return mix(h, std::bit_cast<std::uint64_t>(o.bound)) | 1;
 }
 
+namespace {
+
+// Keys are odd.
+template <class Entries>
+auto& entry_of(Entries& entries, std::uint64_t key) noexcept {
+  return entries[(key >> 1) % entries.size()];
+}
+
+}  // namespace
+
 std::optional<call::Shrinks> Ratios::recall(const call::Call& call, std::size_t bytes) const noexcept {
   const std::uint64_t key = key_of(call, bytes);
-  const Entry& e = entries_[key % entries_.size()];
+  const Entry& e = entry_of(entries_, key);
   return e.key == key ? std::optional(e.ratios) : std::nullopt;
 }
 
 void Ratios::remember(const call::Call& call, std::size_t bytes, const call::Shrinks& ratios) noexcept {
   const std::uint64_t key = key_of(call, bytes);
-  Entry& e = entries_[key % entries_.size()];
+  Entry& e = entry_of(entries_, key);
   if (!(ratios.fixed > 0)) {
     if (e.key == key) ++e.calls;
     return;
@@ -34,13 +44,13 @@ void Ratios::remember(const call::Call& call, std::size_t bytes, const call::Shr
 
 bool Ratios::is_due(const call::Call& call, std::size_t bytes) const noexcept {
   const std::uint64_t key = key_of(call, bytes);
-  const Entry& e = entries_[key % entries_.size()];
+  const Entry& e = entry_of(entries_, key);
   return e.key != key || e.calls + 1 >= calls_per_sample;
 }
 
 codec::Coding CodingTrials::next(const call::Call& call, std::size_t bytes, bool* measured, bool* warms_up) noexcept {
   const std::uint64_t key = key_of(call, bytes);
-  Entry& e = entries_[key % entries_.size()];
+  Entry& e = entry_of(entries_, key);
   if (e.key != key) {
     e = {};
     e.key = key;
@@ -61,19 +71,19 @@ codec::Coding CodingTrials::next(const call::Call& call, std::size_t bytes, bool
 
 std::uint64_t CodingTrials::took(const call::Call& call, std::size_t bytes) const noexcept {
   const std::uint64_t key = key_of(call, bytes);
-  const Entry& e = entries_[key % entries_.size()];
+  const Entry& e = entry_of(entries_, key);
   return e.key == key && e.open ? e.took : 0;
 }
 
 void CodingTrials::ran(const call::Call& call, std::size_t bytes, double seconds) noexcept {
   const std::uint64_t key = key_of(call, bytes);
-  Entry& e = entries_[key % entries_.size()];
+  Entry& e = entry_of(entries_, key);
   if (e.key == key && e.open) e.took = static_cast<std::uint64_t>(std::max(1.0, 1e9 * seconds));
 }
 
 void CodingTrials::learn(const call::Call& call, std::size_t bytes, std::uint64_t nanoseconds) noexcept {
   const std::uint64_t key = key_of(call, bytes);
-  Entry& e = entries_[key % entries_.size()];
+  Entry& e = entry_of(entries_, key);
   if (e.key != key || !e.open) return;
   e.open = false;
   const bool is_trial = e.calls >= warm_up && e.calls < warm_up + trials && !e.lost;

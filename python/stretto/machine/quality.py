@@ -9,7 +9,7 @@ SHORT = 20e-6  # seconds; below it one interrupt falls or scatters as much
 GROUP = {"f32": 4096, "f64": 8192, "dense_f32": 4096, "dense_f64": 8192}  # bytes of a codec's group; a shorter one is the scalar code's (docs/codec.md), slower than several whole ones
 STEP = 1e-4  # seconds that a step of the engine may take beside its bytes
 
-GROUPS = {"links": ("placement", "buffers"), "codec": ("type", "data", "operation", "busy"), "native": ("collective",), "node": ("collective",)}
+GROUPS = {"links": ("placement", "buffers", "what"), "codec": ("type", "data", "operation", "busy"), "native": ("collective",), "node": ("collective",)}
 
 
 def falling(rows, keys):
@@ -17,7 +17,7 @@ def falling(rows, keys):
     groups = {}
     for row in rows:
         if "bytes" in row and "seconds" in row:
-            groups.setdefault(tuple(row.get(key) for key in keys), []).append(row)
+            groups.setdefault(tuple(row[key] for key in keys if key in row), []).append(row)
     for name, mine in groups.items():
         mine.sort(key=lambda row: row["bytes"])
         for row, longer in zip(mine, mine[1:]):
