@@ -9,7 +9,15 @@ find_package(nlohmann_json REQUIRED)
 
 pkg_check_modules(hwloc REQUIRED IMPORTED_TARGET GLOBAL hwloc)
 if(STRETTO_GLIBC)  # for which shared libraries of this system are too new
-  set_target_properties(fmt::fmt PROPERTIES INTERFACE_COMPILE_DEFINITIONS FMT_HEADER_ONLY=1)
+  # Objects are compiled as for fmt's shared library, and linked with an archive in its place.
+  get_target_property(_includes fmt::fmt INTERFACE_INCLUDE_DIRECTORIES)
+  execute_process(COMMAND ${CMAKE_CXX_COMPILER} -std=c++20 -O2 -DNDEBUG -fPIC -fvisibility=hidden "-I${_includes}"
+    -c ${PROJECT_SOURCE_DIR}/cmake/glibc/fmt.cpp -o ${STRETTO_GLIBC_STUBS}/fmt.o COMMAND_ERROR_IS_FATAL ANY)
+  execute_process(COMMAND ${CMAKE_AR} rcsD ${STRETTO_GLIBC_STUBS}/libstretto_fmt.a ${STRETTO_GLIBC_STUBS}/fmt.o COMMAND_ERROR_IS_FATAL ANY)
+  get_target_property(_configurations fmt::fmt IMPORTED_CONFIGURATIONS)
+  foreach(configuration IN LISTS _configurations)
+    set_target_properties(fmt::fmt PROPERTIES IMPORTED_LOCATION_${configuration} ${STRETTO_GLIBC_STUBS}/libstretto_fmt.a)
+  endforeach()
   find_library(STRETTO_HWLOC_ARCHIVE libhwloc.a REQUIRED)
   mark_as_advanced(STRETTO_HWLOC_ARCHIVE)
   # Its functions get names of ours, since an MPI brings an hwloc of its own into the same program; data of libc, those of glibc/hwloc.c.

@@ -33,5 +33,5 @@ if(CMAKE_SYSROOT)
 endif()
 execute_process(COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/cmake/glibc/stubs.py ${STRETTO_GLIBC_STUBS} ${CMAKE_C_COMPILER} ${CMAKE_CXX_COMPILER} ${_flags}
   COMMAND_ERROR_IS_FATAL ANY)
-add_link_options(-L${STRETTO_GLIBC_STUBS} LINKER:--wrap=__libc_start_main LINKER:--exclude-libs,libstdc++.a:libstretto_glibc.a:libhwloc.a
+add_link_options(-L${STRETTO_GLIBC_STUBS} LINKER:--wrap=__libc_start_main LINKER:--exclude-libs,libstdc++.a:libstretto_glibc.a:libstretto_fmt.a:libhwloc.a
   LINKER:--as-needed LINKER:--allow-shlib-undefined)
