@@ -31,6 +31,7 @@ struct Alarm {
   std::int32_t rank = -1;
   Status status = Status::internal;
   std::uint64_t from = 0;
+  std::int32_t missing = -1;     // of a timeout: the rank that `rank` waits for, which answers if it waits itself
   std::array<char, 384> text{};  // zero-terminated reason
 };
 

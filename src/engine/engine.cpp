@@ -31,6 +31,9 @@ constexpr double first_beside = 1e-3;
 // Seconds to wait for an alarm after a transport error.
 constexpr double alarm_patience = 0.2;
 
+// Seconds to wait for the answer of a missing rank, which listens every `look_every` where it waits itself.
+constexpr double answer_patience = 1;
+
 // Seconds between checks of limits and interruptions, as a host that waits for a device spins.
 constexpr double least_between_looks = 1e-3;
 
@@ -58,6 +61,19 @@ class Cause {
 
  private:
   std::array<char, sizeof(carrier::Alarm::text)> text_{};
+};
+
+// A short round under way, as a run.
+struct Round {
+  const ShortRounds& rounds;
+  const ShortRun& run;
+
+  std::uint64_t sequence() const noexcept { return run.number; }
+  int missing() const noexcept { return rounds.missing(); }
+  std::string diagnosis() const {
+    static_cast<void>(rounds.overdue(run));
+    return message();
+  }
 };
 
 }  // namespace
@@ -122,6 +138,10 @@ struct Engine::Impl {
   Status begin(const Work& call, std::uint64_t mine, Run** started) noexcept;
   void end_from(std::uint64_t from, Status status, const char* text) noexcept;
   void tell(std::uint64_t from, Status status, const char* text) noexcept;
+  bool answer(carrier::Alarm* alarm) noexcept;
+  bool hear_from_missing(carrier::Alarm* alarm, std::vector<carrier::Alarm>* others) noexcept;
+  void find_cause(carrier::Alarm* alarm) noexcept;
+  void end_for(const carrier::Alarm& alarm) noexcept;
   std::string own_call(const carrier::Alarm& alarm) const noexcept;
   void listen() noexcept;
   void listen_for_cause() noexcept;
@@ -137,6 +157,8 @@ struct Engine::Impl {
   void order_crossings() noexcept;
   void look_at_limits() noexcept;
   template <class Any>
+  carrier::Alarm timeout_of(const Any& run, std::uint64_t from) const noexcept;
+  template <class Any>
   void overdue(const Any& run) noexcept;
   template <class Any>
   void interrupt(const Any& run) noexcept;
@@ -147,6 +169,7 @@ struct Engine::Impl {
   Status compare(const ShortRun& run) noexcept;
 
   ShortRounds rounds{carrier, tags};
+  const ShortRun* round = nullptr;  // under way
 };
 
 Status Engine::Impl::start(const Work& call, std::uint64_t number, Run** started) noexcept {
@@ -252,9 +275,85 @@ void Engine::Impl::listen() noexcept {
   listened = Clock::now();
   carrier::Alarm alarm;
   while (carrier.hear(&alarm)) {
+    if (alarm.from < end) find_cause(&alarm);
     told = std::min(told, alarm.from);
-    static_cast<void>(fail(alarm.status, "rank {} gave up: {}{}", alarm.rank, alarm.text.data(), own_call(alarm)));
-    end_from(alarm.from, alarm.status, Cause().text());
+    end_for(alarm);
+  }
+}
+
+void Engine::Impl::end_for(const carrier::Alarm& alarm) noexcept {
+  if (alarm.rank == carrier.rank()) return end_from(alarm.from, alarm.status, alarm.text.data());
+  static_cast<void>(fail(alarm.status, "rank {} gave up: {}{}", alarm.rank, alarm.text.data(), own_call(alarm)));
+  end_from(alarm.from, alarm.status, Cause().text());
+}
+
+// A rank that another one misses tells whom it misses itself, once, and *alarm becomes this rank's. False if it waits
+// for no rank.
+bool Engine::Impl::answer(carrier::Alarm* alarm) noexcept {
+  std::uint64_t earliest = none_ends;
+  carrier::Alarm own;
+  const auto look = [&](const auto& run) {
+    if (run.missing() < 0 || run.sequence() >= earliest) return;
+    earliest = run.sequence();
+    own = timeout_of(run, alarm->from);
+  };
+  for (const auto& run : runs)
+    if (run->active() && !run->ended()) look(*run);
+  for (const auto& run : words)
+    if (run->active() && !run->ended()) look(*run);
+  if (round != nullptr) look(Round{rounds, *round});
+  if (earliest == none_ends) return false;
+  if (!raised) {
+    raised = true;
+    told = std::min(told, own.from);
+    carrier.raise(own);
+  }
+  *alarm = own;
+  return true;
+}
+
+// Replaces *alarm by an alarm of the rank that it misses, or by one that is no timeout. `others`: alarms that came
+// meanwhile.
+bool Engine::Impl::hear_from_missing(carrier::Alarm* alarm, std::vector<carrier::Alarm>* others) noexcept {
+  const auto is_it = [&](const carrier::Alarm& a) { return a.rank == alarm->missing || a.status != Status::timeout; };
+  const auto known = std::find_if(others->begin(), others->end(), is_it);
+  carrier::Alarm heard;
+  bool found = known != others->end();
+  if (found) heard = *known;
+  const Clock::time_point begun = Clock::now();
+  for (Waiting waiting(true); !found && seconds_since(begun) < answer_patience;) {
+    if (!carrier.hear(&heard)) {
+      waiting.rest();
+      continue;
+    }
+    found = is_it(heard);
+    alarm->from = std::min(alarm->from, heard.from);
+    if (!found) static_cast<void>(attempt([&] { others->push_back(heard); }));
+  }
+  heard.from = std::min(alarm->from, heard.from);
+  if (found) *alarm = heard;
+  return found;
+}
+
+// The rank that a timeout misses may itself wait for another one: the last of such a chain is the cause. In a circle, as
+// after a lost message, each rank tells whom it misses. Two ranks have no chain.
+void Engine::Impl::find_cause(carrier::Alarm* alarm) noexcept {
+  if (carrier.size() <= 2) return;
+  const carrier::Alarm first = *alarm;
+  carrier::Alarm own = first;
+  std::vector<carrier::Alarm> others;
+  bool waits = first.rank == carrier.rank();
+  for (int links = 0; links <= carrier.size(); ++links) {
+    if (alarm->status != Status::timeout || alarm->missing < 0) return;
+    if (alarm->missing == first.rank || (waits && alarm->missing == carrier.rank())) {
+      own.from = alarm->from;
+      *alarm = own;
+      return;
+    }
+    const bool asked = alarm->missing == carrier.rank();
+    if (!(asked ? answer(alarm) : hear_from_missing(alarm, &others))) return;
+    if (asked) own = *alarm;
+    waits = waits || asked;
   }
 }
 
@@ -386,10 +485,27 @@ bool Engine::Impl::turn_all(Lanes taken, bool fetched) noexcept {
 }
 
 template <class Any>
+carrier::Alarm Engine::Impl::timeout_of(const Any& run, std::uint64_t from) const noexcept {
+  carrier::Alarm alarm;
+  alarm.rank = carrier.rank();
+  alarm.status = Status::timeout;
+  alarm.from = from;
+  alarm.missing = run.missing();
+  const auto write = [&](const char* text) { std::strncpy(alarm.text.data(), text, alarm.text.size() - 1); };
+  if (!attempt([&] { write(run.diagnosis().c_str()); })) write("a peer is silent (no memory to say which)");
+  return alarm;
+}
+
+template <class Any>
 void Engine::Impl::overdue(const Any& run) noexcept {
-  const std::uint64_t from = run.sequence();
-  if (!attempt([&] { end_from(from, Status::timeout, run.diagnosis().c_str()); }))
-    end_from(from, Status::timeout, "a peer is silent (no memory to say which)");
+  carrier::Alarm alarm = timeout_of(run, run.sequence());
+  if (carrier.size() > 2 && alarm.missing >= 0 && !raised && alarm.from < told) {
+    raised = true;
+    told = alarm.from;
+    carrier.raise(alarm);
+  }
+  find_cause(&alarm);
+  end_for(alarm);
 }
 
 // Tells other ranks, which would wait in vain.
@@ -476,6 +592,7 @@ Status Engine::Impl::finish(Run& run, Report* report) noexcept {
 Status Engine::Impl::exchange(const ShortRun& run, std::span<const ShortMessage> messages) noexcept {
   if (run.number >= end) return fail(end_status, "{}", why.data());
   Status s = rounds.begin(run, messages);
+  round = &run;
   const Clock::time_point begun = Clock::now();
   double longest = others != nullptr ? first_beside : look_every;
   bool fetched = false, moves_runs = false;  // started runs move meanwhile
@@ -495,12 +612,12 @@ Status Engine::Impl::exchange(const ShortRun& run, std::span<const ShortMessage>
       s = compare(run);
     }
     if (goes_on() && late) {
-      const Status timeout = rounds.overdue(run);
-      end_from(run.number, timeout, message());
+      overdue(Round{rounds, run});
     } else if (goes_on() && interrupted()) {
       s = fail(Status::timeout, "interrupted in {}", run.what);
     }
   }
+  round = nullptr;
   if (s == Status::ok) s = rounds.status();
   if (s != Status::ok) tell(run.number, s, Cause().text());
   if (run.number < end) return Status::ok;

@@ -130,9 +130,10 @@ Status Run::compare_calls() noexcept {
 std::string Run::diagnosis() const {
   constexpr std::size_t most_lines = 4;
   const schedule::Schedule& schedule = state_.values.schedule();
-  std::string text = fmt::format(
-      "{} {} ({}), rank {}: nothing came for {:.3g} s;{}", schedule::name(schedule.collective), schedule.algorithm,
-      payload::name(state_.values.spec().kind), schedule.rank, timeout(), state_.traffic->diagnosis());
+  std::string text =
+      fmt::format("{} {} ({}), rank {}: nothing came for {:.3g} s;{}", schedule::name(schedule.collective),
+                  schedule.algorithm, payload::name(state_.values.spec().kind), schedule.rank,
+                  seconds_between(moved_, Clock::now()), state_.traffic->diagnosis());
   std::size_t missing = 0;
   for (std::uint32_t u = 0; u < state_.units.count(); ++u) {
     const Unit& unit = state_.plan.units[u];
@@ -149,6 +150,17 @@ std::string Run::diagnosis() const {
   if (!going_) text += " it waits for an earlier collective of the communicator, which has not ended";
   if (missing > most_lines) text += fmt::format(", and {} more", missing - most_lines);
   return text;
+}
+
+int Run::missing() const noexcept {
+  int takes_nothing = -1;
+  for (std::uint32_t u = 0; going_ && u < state_.units.count(); ++u) {
+    const Unit& unit = state_.plan.units[u];
+    if (!state_.units[u].is_under_way()) continue;
+    if (receives(unit.task)) return unit.peer;
+    if (takes_nothing < 0) takes_nothing = unit.peer;
+  }
+  return takes_nothing;
 }
 
 void Run::give_up(Status status, const char* text, std::vector<payload::Buffer>* lost) noexcept {

@@ -65,6 +65,7 @@ class Run {
 
   std::string what_runs() const { return state_.failure.what_runs(); }
   std::string diagnosis() const;
+  int missing() const noexcept;  // a rank of the diagnosis, whose message if possible; -1: none
 
   // Excludes time with the device's codec at work.
   void waited(double seconds) noexcept {

@@ -79,6 +79,12 @@ Status ShortRounds::overdue(const ShortRun& run) const noexcept {
               carrier_.rank(), run.timeout, text.data());
 }
 
+int ShortRounds::missing() const noexcept {
+  for (std::size_t i = 0; i < used_; ++i)
+    if (transfers_[i].open) return transfers_[i].message.peer;
+  return -1;
+}
+
 void ShortRounds::withdraw() noexcept {
   for (std::size_t i = 0; i < used_; ++i) {
     if (!transfers_[i].open) continue;

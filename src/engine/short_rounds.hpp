@@ -37,6 +37,9 @@ class ShortRounds {
   // timeout, with a text that names the missing ranks.
   Status overdue(const ShortRun& run) const noexcept;
 
+  // The first rank of that text; -1: none.
+  int missing() const noexcept;
+
   void withdraw() noexcept;
 
  private:

@@ -219,7 +219,8 @@ std::string WordRun::what_runs() const {
 }
 
 std::string WordRun::diagnosis() const {
-  std::string text = fmt::format("{}: nothing came for {:.3g} s;", what_runs(), timeout());
+  std::string text = fmt::format("{}: nothing came for {:.3g} s;", what_runs(),
+                                 std::chrono::duration<double>(Clock::now() - moved_).count());
   if (!going_) return text + " it waits for an earlier collective of the communicator, which has not ended";
   const char* before = "";
   for (std::size_t transfer = 0; transfer < open_of_.size(); ++transfer) {
@@ -230,6 +231,13 @@ std::string WordRun::diagnosis() const {
     before = ",";
   }
   return text;
+}
+
+int WordRun::missing() const noexcept {
+  for (const std::size_t first : {std::size_t{0}, std::size_t{1}})  // receives, then sends
+    for (std::size_t transfer = first; going_ && transfer < open_of_.size(); transfer += 2)
+      if (open_of_[transfer] != 0) return (*steps_)[transfer / 2].peer;
+  return -1;
 }
 
 Status WordRun::finish(Report* report) noexcept {

@@ -107,6 +107,7 @@ class WordRun {
   void pause(Clock::duration time) noexcept;  // as Run::pause
   std::string what_runs() const;
   std::string diagnosis() const;
+  int missing() const noexcept;  // a rank of the diagnosis, whose message if possible; -1: none
 
   // After the end: delivers, and deactivates the run. Returns the status, with its message set.
   Status finish(Report* report) noexcept;

@@ -112,7 +112,7 @@ TEST(Threads, AlarmsAreHeardOnceByEveryOtherRankAndTwoAreRaised) {
   for (int r = 0; r < ranks; ++r) {
     threads.emplace_back([&, r] {
       auto c = make_thread_carrier(group, r);
-      Alarm alarm{r, Status::out_of_memory, 7, {"why"}};
+      Alarm alarm{r, Status::out_of_memory, 7, -1, {"why"}};
       if (r == 1) {
         c->raise(alarm);
         for (alarm.from = 3; alarm.from > 0; --alarm.from) c->raise(alarm);

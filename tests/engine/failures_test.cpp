@@ -119,6 +119,18 @@ TEST(Failures, ALostMessageEndsInADiagnosisThatNamesThePeerAndTheStep) {
   EXPECT_GE(named.load(), 1);
 }
 
+TEST(Failures, TheRankAtTheEndOfAChainOfWaitsIsNamed) {
+  constexpr int absent = 2;
+  on_ranks(4, [&](int rank, engine::Engine& engine) {
+    if (rank == absent) return;
+    auto in = numbers(3000), out = in;
+    auto call = allreduce(engine, "ring", Kind::raw, in, out);
+    call.options.timeout = 0.3;
+    EXPECT_EQ(engine.run(call), Status::timeout);
+    EXPECT_NE(std::string(message()).find("missing rank 2 ("), std::string::npos) << rank << ": " << message();
+  });
+}
+
 // Fails each receive as soon as another rank's alarm has come, which it hands on at the third question only.
 class Unreadable final : public Forwarding {
  public:

@@ -87,6 +87,17 @@ TEST(ShortRun, AMissingRankIsATimeoutThatNamesIt) {
   });
 }
 
+TEST(ShortRun, TheRankAtTheEndOfAChainOfWaitsIsNamed) {
+  on_ranks(4, [](int rank, engine::Engine& engine) {
+    if (rank == 2) return;
+    int got = 0;
+    Status s = Status::ok;
+    while (s == Status::ok) s = pass_round(engine, next(engine, 0.3), &got);
+    EXPECT_EQ(s, Status::timeout);
+    EXPECT_NE(std::string(message()).find("missing is rank 2 ("), std::string::npos) << rank << ": " << message();
+  });
+}
+
 TEST(ShortRun, RanksThatCallDifferentlyAreTold) {
   for (const int ranks : {2, 3}) {
     on_ranks(ranks, [&](int rank, engine::Engine& engine) {

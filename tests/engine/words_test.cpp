@@ -173,6 +173,21 @@ TEST(Words, AMissingRankIsATimeoutThatIsNamed) {
   });
 }
 
+// Ranks that wait for each other all name the one that is absent.
+TEST(Words, TheRankAtTheEndOfAChainOfWaitsIsNamed) {
+  constexpr int ranks = 4;
+  for (const schedule::Groups& groups : {placements(ranks)[0], placements(ranks)[1]})
+    for (const int absent : {0, 2})
+      on_ranks(ranks, [&](int rank, engine::Engine& engine) {
+        engine.route_words(groups);
+        if (rank == absent) return;
+        bool same = false;
+        EXPECT_EQ(speak(engine, {.word = 1, .timeout = 0.3}, &same), Status::timeout);
+        EXPECT_NE(std::string(message()).find("missing rank " + std::to_string(absent) + " ("), std::string::npos)
+            << rank << ": " << message();
+      });
+}
+
 TEST(Words, ARankThatGivesUpIsTold) {
   constexpr int ranks = 4;
   const schedule::Groups groups = placements(ranks)[4];

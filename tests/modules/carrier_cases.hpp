@@ -172,7 +172,7 @@ inline void give_up(Carrier& c) {
 inline void alarms(Carrier& c) {
   using stretto::carrier::Alarm;
   const int last = c.size() - 1;
-  Alarm alarm{c.rank(), Status::out_of_memory, 7, {"why"}};
+  Alarm alarm{c.rank(), Status::out_of_memory, 7, -1, {"why"}};
   if (c.rank() == last) {
     c.raise(alarm);
     for (alarm.from = 3; alarm.from > 0; --alarm.from) c.raise(alarm);

@@ -170,6 +170,17 @@ def test_rank_that_sends_nothing_is_named_after_the_timeout(tmp_path):
     assert [words.split()[-1:] for words in said] == [["fine"]] * 3, said
 
 
+@pytest.mark.parametrize(("how", "node"), (("ends", "1"), ("ends", "0"), ("leaves", "1"), ("waits", "0")))
+def test_each_queued_call_names_the_rank_that_is_missing(tmp_path, how, node):
+    said = separate(tmp_path, "killed_program.py", "queued", how, STRETTO_NODE=node)
+    assert [words.split()[-1:] for words in said] == [["fine"]] * 2 + [[] if how == "ends" else ["fine"]], said
+
+
+def test_monitored_barrier_names_the_rank_that_is_missing(tmp_path):
+    said = separate(tmp_path, "killed_program.py", "monitored")
+    assert [words.split()[-1:] for words in said] == [["fine"]] * 3, said
+
+
 @pytest.mark.parametrize("steps", (0, 2))
 def test_rank_missing_in_backward_is_named_after_the_timeout(tmp_path, steps):
     said = separate(tmp_path, "killed_program.py", "missing", str(steps))

@@ -6,6 +6,7 @@ Each method checks its tensors, and makes one call of the library on their memor
 from __future__ import annotations
 
 import torch
+import torch.distributed as dist
 from torch._C import _distributed_c10d as c10d
 
 from stretto.api.core import _core
@@ -419,7 +420,7 @@ class Collectives:
         try:
             self._group.lane.run(call, *arguments)
         except StrettoError as error:
-            raise self._group.failed(error, what) from None
+            raise self._group.ended(error, what) from None
         return DoneWork(tensors)
 
     def _go(self, what, opts, tensors, call, *, beside=False):
@@ -431,9 +432,9 @@ class Collectives:
                 with torch.no_grad():
                     call(*side)
             except StrettoError as error:
-                if isinstance(error, RuntimeError):
+                if isinstance(error, dist.DistBackendError):  # as of the group's first call
                     raise
-                raise group.failed(error, what) from None
+                raise group.ended(error, what) from None
 
         if opts.asyncOp:
             return group.lane.start(tensors, run, beside=beside)

@@ -19,7 +19,7 @@ from stretto.api import ranks
 from stretto.api.core import _core
 from stretto.api.options import options
 from stretto.torch.cuda import Devices
-from stretto.torch.errors import of_torch
+from stretto.torch.errors import UNUSABLE, of_torch
 from stretto.torch.lane import Lane
 
 KINDS = _core.Collective
@@ -132,7 +132,8 @@ class Group:
         self.rank, self.size, self.name = rank, size, name
         self.lane, self.devices = Lane(name, self._width), Devices(name)
         self.seconds = seconds  # the limit of each call
-        self._store, self._comms, self._broken = store, [None] * SIDES, None
+        self._store, self._comms = store, [None] * SIDES
+        self._broken = None  # the failure of all calls from now on
         _open[name] = self
         self.calls = {}  # that were made before, by what tells them apart: functions of addresses and counts
         self._made = {}
@@ -149,24 +150,23 @@ class Group:
         return self._comm_of(0)
 
     def _comm_of(self, side):
+        if self._broken is not None:
+            raise self._broken
         if self._comms[side] is None:
-            if self._broken is not None:
-                raise self._broken
+            name = f"torch-{self.name}" + (f"-{side}" if side else "")
             try:
-                name = f"torch-{self.name}" + (f"-{side}" if side else "")
                 self._comms[side] = ranks.init(self._store, self.rank, self.size, name=name, timeout=self.seconds)
             except stretto.errors.StrettoError as error:
-                self._broken = of_torch(error, f"process group {self.name!r}")
-                raise self._broken from None
+                self._broken = error
+                raise
         return self._comms[side]
 
     def _width(self):
         """The number of communicators that pay. Collective; equal on all ranks. In the memory of one host no time between messages is left to another call."""
-        comm = self.comm
         try:
-            return 1 if comm.allreduce(np.zeros(1, np.float32), timeout=self.seconds)[1].algorithm == "node" else SIDES
+            return 1 if self.comm.allreduce(np.zeros(1, np.float32), timeout=self.seconds)[1].algorithm == "node" else SIDES
         except stretto.errors.StrettoError as error:
-            raise self.failed(error, "allreduce") from None
+            raise self.ended(error, "allreduce") from None
 
     def prepared(self, kind, type_, op=_core.Op.sum, root=0, send_in_place=False, recv_in_place=False, sent=(), received=(), seconds=None, side=0):
         """The call with these arguments, which is kept. side: the communicator's number."""
@@ -180,8 +180,16 @@ class Group:
             found = self._made[key] = Prepared(addressed, self.devices)
         return found
 
+    def ended(self, error, what):
+        """The failure of a collective as torch's programs expect it. Where a rank was missing or has ended, later calls on any communicator fail at once."""
+        if self._broken is None and isinstance(error, (stretto.errors.WaitTimeoutError, stretto.errors.CarrierError)):
+            self._broken = stretto.errors.WaitTimeoutError(f"{UNUSABLE}{str(error).removeprefix(UNUSABLE)}")
+            self.calls.clear()
+            self._made.clear()
+        return self.failed(error, what)
+
     def failed(self, error, what):
-        """The failure of a call as torch's programs expect it."""
+        """A failure with the names of the call and of the group."""
         return of_torch(error, f"{what} of process group {self.name!r}, rank {self.rank} of {self.size}")
 
     def free(self):

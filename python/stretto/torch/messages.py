@@ -10,14 +10,15 @@ import time
 import torch
 from torch._C import _distributed_c10d as c10d
 
+from stretto.api.torch_store import TorchStore
 from stretto.errors import ArgumentError, CarrierError, WaitTimeoutError
 from stretto.torch import cuda
 from stretto.torch import tensors as memory
 from stretto.torch.work import UNSET, untraced
 
 
-# gloo counts whole milliseconds by a clock of its own.
-CLOCKS = 0.01
+CLOCKS = 0.01  # gloo counts whole milliseconds by a clock of its own
+GRACE = 5  # seconds for the answer of rank 0 to arrive
 
 
 def gloo_group(store, rank, size, timeout):
@@ -189,30 +190,32 @@ class Messages:
     def monitored_barrier(self, timeout=None, wait_all_ranks=False):
         """Every rank tells rank 0 that it is here, by the store; rank 0 raises RuntimeError with the ranks that did not come in time.
 
-        Without wait_all_ranks the first missing rank alone is named. The other ranks raise where rank 0 did. Nothing of the group is unusable then.
+        Without wait_all_ranks the first missing rank alone is named. The other ranks raise with the same names. Nothing of the group is unusable then. Started
+        calls that are not complete are not waited for: they may be what waits for the missing rank.
         """
-        group, store = self._group, self._store
-        limit = timeout or datetime.timedelta(seconds=group.seconds)
+        group, store = self._group, TorchStore(self._store)
+        limit = timeout.total_seconds() if timeout else group.seconds
+        end = time.monotonic() + limit
         self._monitored = getattr(self, "_monitored", 0) + 1
-        where = f"monitored/{self._monitored}"
-        group.lane.drain(limit.total_seconds())
+        where, what = f"monitored/{self._monitored}", f"monitored_barrier of process group {group.name!r}, rank {group.rank} of {group.size}"
+        store.set(f"{where}/{group.rank}", b"here")
         if group.rank != 0:
-            store.set(f"{where}/{group.rank}", "here")
-            try:
-                store.wait([f"{where}/all"], limit)
-            except c10d.DistStoreError:
-                raise RuntimeError(f"monitored_barrier of process group {group.name!r}: rank 0 did not answer within {limit}") from None
-            if store.get(f"{where}/all") != b"here":
-                raise RuntimeError(f"monitored_barrier of process group {group.name!r}: rank 0 found ranks missing")
+            missing = store.get(f"{where}/all", limit)
+            if missing is None and store.get(f"{where}/0", 0) is None:
+                raise RuntimeError(f"{what}: rank 0 did not come within {limit:g} s")
+            if missing is None:  # rank 0 came later, and waits as long from then on
+                missing = store.get(f"{where}/all", limit + GRACE)
+            if missing is None:
+                raise RuntimeError(f"{what}: rank 0 did not answer within {2 * limit + GRACE:g} s")
+            if missing:
+                raise RuntimeError(f"{what}: rank 0 found that ranks did not come within {limit:g} s: {missing.decode()}")
             return
         missing = []
         for rank in range(1, group.size):
-            try:
-                store.wait([f"{where}/{rank}"], datetime.timedelta(milliseconds=1) if missing else limit)
-            except c10d.DistStoreError:
-                missing.append(rank)
+            if store.get(f"{where}/{rank}", max(end - time.monotonic(), 0)) is None:
+                missing.append(str(rank))
                 if not wait_all_ranks:
                     break
-        store.set(f"{where}/all", "missing" if missing else "here")
+        store.set(f"{where}/all", ", ".join(missing).encode())
         if missing:
-            raise RuntimeError(f"monitored_barrier of process group {group.name!r}: ranks that did not come within {limit}: {', '.join(map(str, missing))}")
+            raise RuntimeError(f"{what}: ranks that did not come within {limit:g} s: {', '.join(missing)}")

@@ -74,7 +74,12 @@ Status Group::create(Exchange& exchange, const GroupOptions& options, std::uniqu
   return Status::ok;
 }
 
-Group::~Group() = default;
+// Peers may wait for a call that this rank does not make. A forked child's copy is no rank.
+Group::~Group() {
+  if (mine_ == nullptr || !is_of_generation(generation_)) return;
+  mine_->freed.store(1, std::memory_order_release);
+  mine_->bell.wake();
+}
 
 void Group::reserve(Exchange& exchange) {
   rank_ = exchange.rank();

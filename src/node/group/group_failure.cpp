@@ -44,6 +44,11 @@ Status Group::check() noexcept {
                   "ranks call differently: rank {} is in its collective {}, {}, rank {} started one", number(rank_),
                   calls_, called(rank_, calls_).text(), m.number);
     if (const Status s = compare(r); s != Status::ok) return s;
+    // Acquire order: what the rank called before it freed the group counts.
+    if (state(r).freed.load(std::memory_order_acquire) != 0 && state(r).calls.load(std::memory_order_relaxed) < calls_)
+      return fail(Status::mpi_error,
+                  "rank {} (process {}) has freed the communicator; it {}; rank {} waits in its collective {}, {}",
+                  m.number, m.pid, whereabouts(r), number(rank_), calls_, called(rank_, calls_).text());
     if (!m.process || !m.process->has_ended()) continue;
     // Lines that the process published before its end still count, and it may have ended normally. Only the end of the
     // awaited rank is a failure.

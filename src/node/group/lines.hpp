@@ -69,6 +69,7 @@ struct State {
   // Finished rounds (Done); may lag (Group::done_later).
   alignas(kLine) std::atomic<std::uint64_t> done;
   std::atomic<std::uint64_t> refused;  // last collective with failed access to a peer's exposed memory
+  std::atomic<std::uint32_t> freed;    // 1: the rank has ended its group, and calls nothing more
   alignas(kLine) std::atomic<std::uint64_t> calls;
   std::atomic<std::uint64_t> returned;
   std::atomic<std::uint64_t> began;

@@ -241,6 +241,27 @@ TEST(DeathAhead, ReadersDeathIsSeenOnceTheRingIsFull) {
   expect_victim_alone_killed(on_collectives(memory, patient(), body, nothing));
 }
 
+// The others would wait until their limit: the process lives on.
+TEST(DeathAhead, ARankThatFreesItsGroupIsNamedByThoseThatWait) {
+  Inherited memory(ranks);
+  const auto rank = [&](Exchange& exchange) {
+    std::unique_ptr<Collectives> c;
+    if (Collectives::create(exchange, patient(), &c) != Status::ok) return 2;
+    for (int k = 0; k < 3; ++k)
+      if (c->barrier() != Status::ok) return 3;
+    const bool frees = c->rank() == victim;
+    if (frees) c.reset();
+    const Status s = frees ? Status::mpi_error : c->barrier();
+    const bool named =
+        frees || (names_victim() && std::string(message()).find("has freed the communicator") != std::string::npos);
+    ++memory.count();
+    await(memory, ranks);
+    return s == Status::mpi_error && named ? 0 : 4;
+  };
+  const std::vector<int> ends = on_processes(ranks, memory, rank, nothing);
+  for (int r = 0; r < ranks; ++r) expect_end(r, ends[static_cast<std::size_t>(r)]);
+}
+
 // Tries, as another user, to open the files of `pid`, to read its memory, and to write there. Returns the number of
 // successes.
 int intrude(pid_t pid, const void* at) {

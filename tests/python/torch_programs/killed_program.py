@@ -4,6 +4,7 @@ Says `fine`."""
 import datetime
 import logging
 import os
+import re
 import signal
 import sys
 import time
@@ -78,6 +79,65 @@ def silent():
     store.set(f"raised {rank}", "")
 
 
+def queued(how):
+    """The last rank makes two calls of five, and ends, destroys its group or waits. Each of the other works of the others names it."""
+    limit = 6 if how == "waits" else 60
+    group = dist.new_group(timeout=datetime.timedelta(seconds=limit), backend="stretto")
+    store = torch.distributed.PrefixStore("queued", dist.group.WORLD.get_group_store())
+    values = [torch.ones(1 << 19) for _ in range(5)]
+    for one in values[:3]:
+        dist.all_reduce(one, group=group)
+    works = [dist.all_reduce(one, group=group, async_op=True) for one in (values[:2] if rank == size - 1 else values)]
+    for work in works[:2]:
+        work.wait()
+    if rank == size - 1:
+        store.wait([f"waits {other}" for other in range(size - 1)], datetime.timedelta(seconds=100))
+        if how == "ends":
+            os.kill(os.getpid(), signal.SIGKILL)
+        if how == "leaves":
+            dist.destroy_process_group(group)
+        store.wait([f"raised {other}" for other in range(size - 1)], datetime.timedelta(seconds=100))
+        return
+    store.set(f"waits {rank}", "")
+    began = time.monotonic()
+    for work in (*works[2:], None):
+        try:
+            work.wait() if work else dist.all_reduce(values[0], group=group)
+        except dist.DistBackendError as error:
+            assert f"allreduce of process group {group.group_name!r}, rank {rank} of {size}" in str(error), error
+            assert re.search(rf"(missing |missing is |for |, |: )rank {size - 1}( \(process| \(its message\)| in its)", str(error)), error
+            assert how != "leaves" or "has freed the communicator" in str(error), error
+        else:
+            sys.exit("a call without the last rank succeeded")
+    assert time.monotonic() - began < (2 * limit if how == "waits" else limit)
+    store.set(f"raised {rank}", "")
+
+
+def monitored():
+    """The last rank does not come. Others name it after the limit of the call, though calls that wait for that rank are on their way."""
+    store = torch.distributed.PrefixStore("monitored", dist.group.WORLD.get_group_store())
+    barrier = dist.group.WORLD.monitored_barrier
+    barrier(datetime.timedelta(seconds=60))
+    if rank == size - 1:
+        store.wait([f"raised {other}" for other in range(size - 1)], datetime.timedelta(seconds=100))
+        return
+    work = dist.all_reduce(torch.ones(5), async_op=True)
+    for every in (False, True):
+        try:
+            barrier(datetime.timedelta(seconds=2), wait_all_ranks=every)
+        except RuntimeError as error:
+            told = "ranks that did not" if rank == 0 else "rank 0 found that ranks did not"
+            assert f"rank {rank} of {size}: {told} come within 2 s: {size - 1}" in str(error), error
+        else:
+            sys.exit("a barrier without the last rank was passed")
+    assert not work.is_completed()
+    store.set(f"raised {rank}", "")
+
+
+if sys.argv[4] in ("queued", "monitored"):
+    queued(sys.argv[5]) if sys.argv[4] == "queued" else monitored()
+    print("fine", flush=True)
+    os._exit(0)
 if sys.argv[4] == "silent":
     silent()
     print("fine", flush=True)
