@@ -52,8 +52,9 @@ class Bench {
   void measure(const std::string& collective, int bytes) {
     std::vector<Contestant> all;
     const int n = bytes / static_cast<int>(sizeof(float));
-    x_.assign(static_cast<std::size_t>(n), 1.0F);
-    y_.assign(static_cast<std::size_t>(n), 0.0F);
+    n_ = static_cast<std::size_t>(n);
+    x_.assign(n_ * static_cast<std::size_t>(ranks_), 1.0F);
+    y_.assign(x_.size(), 0.0F);
     all.push_back({"MPI", theirs(collective, n)});
     all.push_back({"unchecked", ours(collective, &unchecked_)});
     all.push_back({"checked", ours(collective, nullptr)});
@@ -83,16 +84,20 @@ class Bench {
     if (name == "allreduce") return [=] { MPI_Allreduce(x, y, n, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD); };
     if (name == "bcast") return [=] { MPI_Bcast(x, n, MPI_FLOAT, 0, MPI_COMM_WORLD); };
     if (name == "reduce") return [=] { MPI_Reduce(x, y, n, MPI_FLOAT, MPI_SUM, 0, MPI_COMM_WORLD); };
+    if (name == "allgather") return [=] { MPI_Allgather(x, n, MPI_FLOAT, y, n, MPI_FLOAT, MPI_COMM_WORLD); };
+    if (name == "alltoall") return [=] { MPI_Alltoall(x, n, MPI_FLOAT, y, n, MPI_FLOAT, MPI_COMM_WORLD); };
     if (name == "barrier") return [] { MPI_Barrier(MPI_COMM_WORLD); };
     throw std::runtime_error(fmt::format("there is no collective \"{}\"", name));
   }
   std::function<void()> ours(const std::string& name, const stretto_options* o) {
     float *x = x_.data(), *y = y_.data();
-    const std::size_t n = x_.size();
+    const std::size_t n = n_;
     if (name == "allreduce")
       return [=, this] { checked(stretto_allreduce(x, y, n, STRETTO_F32, STRETTO_SUM, comm_, o)); };
     if (name == "bcast") return [=, this] { checked(stretto_bcast(x, n, STRETTO_F32, 0, comm_, o)); };
     if (name == "reduce") return [=, this] { checked(stretto_reduce(x, y, n, STRETTO_F32, STRETTO_SUM, 0, comm_, o)); };
+    if (name == "allgather") return [=, this] { checked(stretto_allgather(x, y, n, STRETTO_F32, comm_, o)); };
+    if (name == "alltoall") return [=, this] { checked(stretto_alltoall(x, y, n, STRETTO_F32, comm_, o)); };
     return [=, this] { checked(stretto_barrier(comm_, o)); };
   }
   // True if the hosts' memory serves the collective; equal on all ranks.
@@ -118,6 +123,7 @@ class Bench {
   stretto_comm comm_ = nullptr;
   stretto_options unchecked_ = STRETTO_OPTIONS_INIT, in_memory_ = STRETTO_OPTIONS_INIT,
                   checked_in_memory_ = STRETTO_OPTIONS_INIT;
+  std::size_t n_ = 0;  // elements of an operand, or a block
   std::vector<float> x_, y_;
 };
 

@@ -118,6 +118,7 @@ struct stretto_comm_s {
   std::vector<stretto::api::Operation*> live;  // not complete, in the order of their calls
   std::atomic<bool> in_flight{false};
   std::atomic<unsigned> serves_in{stretto::fork_generation()};  // `born` until it is broken, then none
+  std::uint64_t unchecked = 0;                                  // calls that began without an agreement
   int rank = 0;
 
   const unsigned born = serves_in.load(std::memory_order_relaxed);
@@ -141,6 +142,7 @@ Status usable(const stretto_comm_s* comm) noexcept;
 
 inline Status PreparedCalls::Line::run(stretto_comm_s& comm, const void* send, void* recv,
                                        double timeout) const noexcept {
+  ++comm.unchecked;
   const Status s = call->run(send, recv, timeout);
   if (s != Status::ok) comm.give_up(s, message());  // the state of the other ranks is uncertain
   return s;

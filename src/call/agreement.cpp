@@ -17,6 +17,7 @@ constexpr std::uint64_t sign_bit = std::uint64_t{1} << 63;
 
 const char* field_name(Field f) noexcept {
   switch (f) {
+    case Field::unchecked: return "number of unchecked calls before this one";
     case Field::collective: return "collective";
     case Field::type: return "type";
     case Field::op: return "operation";
@@ -46,6 +47,7 @@ std::string field_value(Field f, std::uint64_t v) {
                          schedule::name(static_cast<Collective>(v & ~nonblocking_form)));
     case Field::type: return type_name(static_cast<stretto_type>(i));
     case Field::op: return op_name(static_cast<stretto_op>(i));
+    case Field::unchecked:
     case Field::commutes:
     case Field::count:
     case Field::root:
@@ -86,7 +88,8 @@ Status differences(const Signature& merged) {
     if (follows_from_kind(f, merged)) continue;
     text += fmt::format("{}{} differs: {} on rank {}, {} on rank {}", text.empty() ? "" : "; ", field_name(f),
                         field_value(f, s.lo), s.lo_rank, field_value(f, s.hi), s.hi_rank);
-    if (f == Field::collective) break;  // the others mean different things then
+    if (f == Field::unchecked) text += " (options.check must be equal on all ranks)";
+    if (f == Field::unchecked || f == Field::collective) break;  // the others mean different things then
   }
   return text.empty() ? Status::ok : fail(Status::incompatible, text);
 }
@@ -183,8 +186,9 @@ Shrinks Signature::ratios() const noexcept {
 
 std::uint64_t digest(const Signature& s) noexcept {
   std::uint64_t h = std::uint64_t{s.captured} << 32 | s.devices;
-  for (const Span& field : s.span) {
-    h = (h ^ field.lo) * 0x9E3779B97F4A7C15u;
+  for (int i = 0; i < fields; ++i) {
+    if (static_cast<Field>(i) == Field::unchecked) continue;
+    h = (h ^ s.span[i].lo) * 0x9E3779B97F4A7C15u;
     h ^= h >> 29;
   }
   return h | 1;
@@ -230,6 +234,11 @@ Status verdict(const Signature& merged, const Signature& own, const char* messag
     return fail(merged.status ? static_cast<Status>(merged.status) : Status::incompatible,
                 std::string_view("ranks disagree (no memory for the details)"));
   }
+}
+
+bool is_out_of_step(const Signature& merged) noexcept {
+  const Span& unchecked = merged.span[static_cast<std::size_t>(Field::unchecked)];
+  return unchecked.lo != unchecked.hi;
 }
 
 bool is_alike_but_for_the_way(const Signature& merged) noexcept {

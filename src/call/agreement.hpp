@@ -17,6 +17,7 @@
 namespace stretto::call {
 
 enum class Field : std::uint8_t {
+  unchecked,  // calls without an agreement before this one; 0 where lines in memory compare calls
   collective,
   type,
   op,
@@ -35,7 +36,7 @@ enum class Field : std::uint8_t {
   reproducible,
   coding
 };
-inline constexpr int fields = 17;
+inline constexpr int fields = 18;
 
 // Added to Field::collective: an MPI's blocking and nonblocking collectives do not match.
 inline constexpr std::uint64_t nonblocking_form = 0x100;
@@ -77,9 +78,9 @@ struct Signature {
 };
 
 inline constexpr std::size_t signature_words = sizeof(Signature) / sizeof(std::uint64_t);
-static_assert(sizeof(Signature) == 640);  // whole words; docs/architecture.md
+static_assert(sizeof(Signature) == 664);  // whole words; docs/architecture.md
 
-// Equal for equal arguments, and never 0.
+// Equal for equal arguments, whatever Field::unchecked, and never 0.
 std::uint64_t digest(const Signature& s) noexcept;
 
 void merge(const Signature& from, Signature& into) noexcept;
@@ -87,6 +88,9 @@ void merge(const Signature& from, Signature& into) noexcept;
 // Every rank's: ok, some rank's failure, or `incompatible` with each differing argument, two values, and a rank for
 // each. Sets this thread's message, uncut if the failure is its own (by `own`).
 Status verdict(const Signature& merged, const Signature& own, const char* message) noexcept;
+
+// Ranks are at different calls: a communicator whose ranks disagree about whether an earlier call was checked.
+bool is_out_of_step(const Signature& merged) noexcept;
 
 // Valid calls differ at most in bounds, schedules and payloads, so that they could run exactly.
 bool is_alike_but_for_the_way(const Signature& merged) noexcept;

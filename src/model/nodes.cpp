@@ -22,6 +22,8 @@ double seconds_inside(schedule::Collective collective, const Machine& machine, c
     double rank = 0;
     switch (collective) {
       case schedule::Collective::bcast: rank = machine.copy.of(bytes); break;
+      case schedule::Collective::allgather:
+      case schedule::Collective::alltoall: rank = machine.copy.of(2 * bytes); break;
       case schedule::Collective::reduce_scatter:
         rank = machine.combine.of(bytes * (ranks - 1) / ranks) + machine.copy.of(bytes);
         break;
@@ -70,11 +72,13 @@ std::uint64_t least_in_memory(schedule::Collective collective) noexcept {
 }
 
 bool gains_by_lines(schedule::Collective collective, std::uint64_t bytes) noexcept {
-  constexpr std::uint64_t least_broadcast = 512;
+  constexpr std::uint64_t least_broadcast = 512, least_gathered = 2 * kKib;
   switch (collective) {
     case schedule::Collective::allreduce:
     case schedule::Collective::reduce: return bytes > 0 && bytes <= schedule::longest_short_call;
     case schedule::Collective::bcast: return bytes >= least_broadcast && bytes <= schedule::longest_short_call;
+    case schedule::Collective::allgather: return bytes >= least_gathered && bytes <= schedule::longest_short_vector;
+    case schedule::Collective::alltoall: return bytes > 0 && bytes <= schedule::longest_short_vector;
     default: return false;
   }
 }
@@ -87,8 +91,16 @@ bool go_by_lines(const Question& q) noexcept {
 
 Question between_hosts_by_lines(const Question& question, const topology::Topology& topology) {
   Question q = between_hosts(question, topology);
-  const bool to_all = q.collective == schedule::Collective::allreduce || q.collective == schedule::Collective::barrier;
-  q.schedule = to_all ? "recursive_doubling" : "binomial";
+  switch (q.collective) {
+    case schedule::Collective::allreduce:
+    case schedule::Collective::barrier: q.schedule = "recursive_doubling"; break;
+    case schedule::Collective::allgather: q.schedule = "dissemination"; break;
+    case schedule::Collective::alltoall:
+      q.bytes *= static_cast<std::uint64_t>(topology.ranks() / topology.hosts());
+      q.schedule = "linear";
+      break;
+    default: q.schedule = "binomial";
+  }
   return q;
 }
 

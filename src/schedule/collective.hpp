@@ -76,6 +76,9 @@ inline constexpr auto all_properties = [] {
 // Bytes of the longest call that can go by lines of a host's memory, and by one message a round between hosts.
 inline constexpr std::size_t longest_short_call = 4096;
 
+// Bytes of all blocks of the longest allgather and alltoall that one rank of each host can stand for.
+inline constexpr std::size_t longest_short_vector = 32 * 1024;
+
 constexpr const Properties& properties(Collective c) noexcept { return all_properties[static_cast<std::size_t>(c)]; }
 constexpr const char* name(Collective c) noexcept { return properties(c).name; }
 constexpr Collective family(Collective c) noexcept { return properties(c).family; }

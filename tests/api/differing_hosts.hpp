@@ -149,6 +149,15 @@ class DifferingHosts {
         }
   }
 
+  // `check` differs on one rank: no call gets another's values, and all ranks learn why.
+  void run_unchecked() {
+    for (const int odd : {0, ranks_ - 1})
+      for (const Form form : {Form::blocking, Form::prepared, Form::started}) {
+        SCOPED_TRACE(testing::Message() << "form " << static_cast<int>(form) << ", rank " << odd << " differs");
+        run_unchecked(odd, form);
+      }
+  }
+
   // A rank tests its started call until it returns, though the last rank comes only after that, and others wait in a
   // blocking form of the call.
   void run_tests_that_return() {
@@ -192,6 +201,60 @@ class DifferingHosts {
   }
 
  private:
+  enum class Form { blocking, prepared, started };
+
+  // The odd rank is the root of an unchecked bcast, which waits for no other, or starts an unchecked sum; then all make
+  // equal checked calls.
+  void run_unchecked(int odd, Form form) const {
+    stretto_comm comm = make(false);
+    stretto_options checked = defaults();
+    checked.timeout = 60;
+    stretto_options unchecked = checked;
+    unchecked.check = 0;
+    if (form == Form::prepared)
+      for (const stretto_options* o : {&unchecked, &checked})
+        for (int turn = 0; turn < 2; ++turn) {
+          std::vector<float> x(few, rank_ == odd ? 1 : unused);
+          EXPECT_EQ(stretto_bcast(x.data(), few, STRETTO_F32, odd, comm, o), STRETTO_OK) << stretto_message();
+          EXPECT_EQ(x, std::vector<float>(few, 1));
+        }
+    const stretto_options& first = rank_ == odd ? unchecked : checked;
+    std::vector<float> x(few, 1), y(few, unused), z(few, unused);
+    stretto_request request = nullptr;
+    if (form == Form::started) {
+      EXPECT_EQ(stretto_iallreduce(x.data(), y.data(), few, STRETTO_F32, STRETTO_SUM, comm, &first, &request),
+                STRETTO_OK);
+      if (rank_ != odd) {
+        EXPECT_EQ(stretto_wait(request), STRETTO_INCOMPATIBLE) << stretto_message();
+      }
+    } else {
+      if (rank_ == odd) y = x;
+      EXPECT_EQ(stretto_bcast(y.data(), few, STRETTO_F32, odd, comm, &first),
+                rank_ == odd ? STRETTO_OK : STRETTO_INCOMPATIBLE)
+          << stretto_message();
+    }
+    if (rank_ == odd) {
+      const stretto_status s =
+          form == Form::started ? stretto_allreduce(x.data(), z.data(), few, STRETTO_F32, STRETTO_SUM, comm, &checked)
+                                : stretto_bcast(z.data(), few, STRETTO_F32, odd, comm, &checked);
+      EXPECT_EQ(s, STRETTO_INCOMPATIBLE) << stretto_message();
+      EXPECT_EQ(z, std::vector<float>(few, unused));
+    }
+    const std::string said = stretto_message();
+    const char* const cause = "number of unchecked calls before this one differs: ";
+    EXPECT_NE(said.find(cause), std::string::npos) << said;
+    if (rank_ != odd || form == Form::started) {
+      EXPECT_EQ(y, std::vector<float>(few, unused));
+    }
+    if (rank_ == odd && request != nullptr) {
+      EXPECT_EQ(stretto_wait(request), STRETTO_INCOMPATIBLE) << stretto_message();
+    }
+    EXPECT_EQ(stretto_request_free(&request), STRETTO_OK);
+    EXPECT_EQ(stretto_allreduce(x.data(), y.data(), few, STRETTO_F32, STRETTO_SUM, comm, &checked), STRETTO_TIMEOUT);
+    EXPECT_NE(std::string(stretto_message()).find(cause), std::string::npos) << stretto_message();
+    EXPECT_EQ(stretto_comm_free(comm), STRETTO_OK);
+  }
+
   static constexpr std::size_t few = 10, room = 30000;
   static constexpr float unused = -77;
 

@@ -62,11 +62,12 @@ engine::Load merging(const call::Signature& own, call::Signature* merged) noexce
   return load;
 }
 
-std::uint64_t word_of(std::uint64_t digest, const select::Needs& needs, bool carried) noexcept {
+std::uint64_t word_of(std::uint64_t digest, const select::Needs& needs, bool carried,
+                      std::uint64_t unchecked) noexcept {
   const auto bit = [](bool b, int at) { return std::uint64_t{b} << at; };
   const std::uint64_t also =
       bit(needs.counts, 0) | bit(needs.range, 1) | bit(needs.sample, 2) | bit(needs.check, 3) | bit(carried, 4);
-  return digest == 0 ? 0 : engine::mix(digest, also) | 1;
+  return digest == 0 ? 0 : engine::mix(engine::mix(digest, also), unchecked) | 1;
 }
 
 select::Decision carried_decision(const stretto_comm_s& comm, const Shape& shape, select::Decision d,

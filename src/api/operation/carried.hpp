@@ -26,8 +26,9 @@ engine::Load load_of(const call::Shape& shape, const void* send, void* recv) noe
 // A load that merges the signatures of all ranks into *merged. `own` and `merged` are borrowed.
 engine::Load merging(const call::Signature& own, call::Signature* merged) noexcept;
 
-// The digest of a call's arguments (0 stays 0), and how the call goes on where all words are equal.
-std::uint64_t word_of(std::uint64_t digest, const select::Needs& needs, bool carried) noexcept;
+// The digest of a call's arguments (0 stays 0), how the call goes on where all words are equal, and the number of
+// unchecked calls before. So words of two calls differ where ranks disagree about whether the first one is checked.
+std::uint64_t word_of(std::uint64_t digest, const select::Needs& needs, bool carried, std::uint64_t unchecked) noexcept;
 
 // For the report of a call whose values travelled so. Sets the name of the algorithm in *ran.
 select::Decision carried_decision(const stretto_comm_s& comm, const call::Shape& shape, select::Decision decision,

@@ -42,6 +42,7 @@ Status exchange_words(stretto_comm_s& comm, engine::Engine& engine, const void* 
 void Exchanges::sign(const stretto_comm_s& comm, const Call& call, const select::Needs& needs,
                      Status failure) noexcept {
   own = select::signature_of(call, needs, failure, comm.rank, comm.size);
+  if (agrees_by_messages(comm)) own.set(Field::unchecked, unchecked, comm.rank);
   if (needs.sample && !call.nonblocking) own.took = comm.selector.took(call);
   merged = own;
   is_signed = true;
@@ -61,7 +62,7 @@ Status Exchanges::start_words(stretto_comm_s& comm, const Call& call, const sele
   asked = true;
   if (own.status == 0) {
     carried = travels_with_word(comm, call, d);
-    words.word = word_of(digest(own), d.needs, carried);
+    words.word = word_of(digest(own), d.needs, carried, unchecked);
     if (carried)
       words.load = load_of(shape_of(call), call.send, call.recv);
     else if (d.needs.values())

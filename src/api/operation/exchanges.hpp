@@ -20,6 +20,7 @@ Status exchange_words(stretto_comm_s& comm, engine::Engine& engine, const void* 
 struct Exchanges {
   Signature own, merged;
   bool is_signed = false;
+  std::uint64_t unchecked = 0;                  // calls without an agreement before this one
   bool asked = false;                           // words by messages are under way
   bool carried = false;                         // with the call's values
   bool same = false;                            // the words

@@ -19,12 +19,13 @@ void Operation::start(Call&& call, select::Decision&& decision, Status own, bool
   begun_ = Clock::now();
   call_ = std::move(call);
   decision_ = std::move(decision);
-  if (compared && agrees_by_messages(comm_)) exchanges_.owed = comm_.agreement.latest();
+  if (compared && agrees_by_messages(comm_)) exchanges_.owed = exchanges_.number = comm_.agreement.latest();
   if (comm_.broken) {
     finish(fail(Status::timeout, "the communicator is unusable: {}", comm_.broken_by.data()));
     return;
   }
   const bool exchanges = decision_.needs.any();
+  exchanges_.unchecked = exchanges ? comm_.unchecked : comm_.unchecked++;
   // Memory is missing here: the others go on, and only this informs them.
   const bool lost = !decision_.known || (!exchanges && own == Status::out_of_memory);
   if (lost && comm_.size > 1) {
@@ -153,7 +154,9 @@ void Operation::leave_agreeing(Status s) noexcept {
     call_.largest = exchanges_.merged.largest;
     s = pairs_agree(exchanges_.merged, call_.send_counts, call_.counts, comm_.rank);
   }
-  if (s != Status::ok && is_alike_but_for_the_way(exchanges_.merged) && goes_exact(s)) {
+  if (is_out_of_step(exchanges_.merged)) {
+    end_out_of_step(s);
+  } else if (s != Status::ok && is_alike_but_for_the_way(exchanges_.merged) && goes_exact(s)) {
     state_ = State::agreed;
   } else if (s != Status::ok) {
     if (comm_.backends.node && comm_.backends.node->look_again()) comm_.prepared.forget();
@@ -348,6 +351,13 @@ void Operation::test_data() noexcept {
 void Operation::lose(Status s) noexcept {
   keep_message();
   comm_.give_up(s, message(), number_, exchanges_.owed);
+  finish(s);
+}
+
+// Data of two calls would meet: all runs end, and all later agreements.
+void Operation::end_out_of_step(Status s) noexcept {
+  keep_message();
+  comm_.give_up(s, message(), 0, exchanges_.number + 1);
   finish(s);
 }
 

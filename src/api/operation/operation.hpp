@@ -104,6 +104,7 @@ class Operation {
 
   void finish(Status s) noexcept;
   void lose(Status s) noexcept;  // finish(), where other ranks would wait for this one
+  void end_out_of_step(Status s) noexcept;
   void keep_message() noexcept;
   static Status no_memory() noexcept;
   double seconds() const noexcept;

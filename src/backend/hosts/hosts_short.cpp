@@ -45,20 +45,17 @@ bool is_short(const Shape& s) noexcept {
   }
 }
 
-// A barrier is an allreduce of one byte, whose ranks call something else inside a host than those of an allreduce.
+std::unique_ptr<ShortCall> make_short_call(Hosts& hosts, const Shape& shape) {
+  if (is_short(shape)) return std::make_unique<ShortVector>(hosts, shape);
+  return std::make_unique<ShortBlocks>(hosts, shape);
+}
+
 ShortCall::ShortCall(Hosts& hosts, const Shape& shape)
     : at_(hosts),
       kind_(shape.collective),
-      count_(kind_ == Collective::barrier ? 1 : shape.count),
       bytes_(bytes_of(shape)),
-      type_(kind_ == Collective::barrier ? payload::Type::u8 : payload_type(shape.type)),
       here_(static_cast<std::size_t>(hosts.index)),
       signature_(signature_of(shape)) {
-  inside_.op = kind_ == Collective::barrier ? payload::Op::max : payload::Op::sum;
-  if (reduces(kind_)) inside_.op = payload_op(shape.op);
-  is_mean_ = inside_.op == payload::Op::mean;
-  if (is_mean_) inside_.op = payload::Op::sum;
-  if (kind_ == Collective::barrier && at_.host) arrivals_.resize(static_cast<std::size_t>(at_.host->size()));
   peers_.reserve(at_.members.size());
   for (const auto& members : at_.members) peers_.push_back(members.front());
   const int rank = at_.engine.carrier().rank();
@@ -69,6 +66,18 @@ ShortCall::ShortCall(Hosts& hosts, const Shape& shape)
     if (root_host_ == here_) stands_ = static_cast<int>(at_.number_of(shape.root));
   }
   is_peer_ = peers_[here_] == rank;
+}
+
+// A barrier is an allreduce of one byte, whose ranks call something else inside a host than those of an allreduce.
+ShortVector::ShortVector(Hosts& hosts, const Shape& shape)
+    : ShortCall(hosts, shape),
+      count_(kind_ == Collective::barrier ? 1 : shape.count),
+      type_(kind_ == Collective::barrier ? payload::Type::u8 : payload_type(shape.type)) {
+  inside_.op = kind_ == Collective::barrier ? payload::Op::max : payload::Op::sum;
+  if (reduces(kind_)) inside_.op = payload_op(shape.op);
+  is_mean_ = inside_.op == payload::Op::mean;
+  if (is_mean_) inside_.op = payload::Op::sum;
+  if (kind_ == Collective::barrier && at_.host) arrivals_.resize(static_cast<std::size_t>(at_.host->size()));
 }
 
 Status ShortCall::run(const void* send, void* recv, double timeout) noexcept {
@@ -84,23 +93,30 @@ Status ShortCall::run_as(std::uint64_t number, const void* send, void* recv, dou
   run_ = {schedule::name(kind_), number, signature_, timeout};
   // Another rank's alarm ends the call even where this rank only sends.
   Status s = at_.engine.usable(number);
-  if (s == Status::ok && !at_.short_room) {
-    at_.short_room.reset(new (std::nothrow) ShortRoom);
-    if (!at_.short_room) s = fail(Status::out_of_memory, std::string_view("no memory for the messages between hosts"));
-  }
-  if (s == Status::ok) {
-    const void* const in = send == STRETTO_IN_PLACE ? nullptr : send;
-    s = kind_ == Collective::bcast ? bcast(recv != nullptr ? recv : const_cast<void*>(send)) : combine_all(in, recv);
-  }
+  if (s == Status::ok && is_peer_) s = make_rooms();
+  if (s == Status::ok) s = move(in_place(send) ? nullptr : send, recv);
   if (s == Status::ok) return s;
   std::array<char, 512> text{};
   std::string_view(message()).copy(text.data(), text.size() - 1);
   at_.engine.give_up(s, text.data(), number);
-  retain(std::move(at_.short_room));  // a message may still be under way
+  retain_rooms();
   return fail(s, "{} through the memory of several hosts: {}", schedule::name(kind_), text.data());
 }
 
-Status ShortCall::combine_all(const void* in, void* out) noexcept {
+Status ShortVector::make_rooms() noexcept {
+  if (!at_.short_room) at_.short_room.reset(new (std::nothrow) ShortRoom);
+  if (at_.short_room) return Status::ok;
+  return fail(Status::out_of_memory, std::string_view("no memory for the messages between hosts"));
+}
+
+void ShortVector::retain_rooms() noexcept { retain(std::move(at_.short_room)); }
+
+Status ShortVector::move(const void* in, void* out) noexcept {
+  if (kind_ == Collective::bcast) return bcast(out != nullptr ? out : const_cast<void*>(in));
+  return combine_all(in, out);
+}
+
+Status ShortVector::combine_all(const void* in, void* out) noexcept {
   static constexpr std::byte arrives{1};
   std::byte released{};
   if (kind_ == Collective::barrier) {
@@ -128,12 +144,12 @@ Status ShortCall::combine_all(const void* in, void* out) noexcept {
   return to_all && at_.host ? at_.host->bcast(out, bytes_, stands_) : Status::ok;
 }
 
-Status ShortCall::finish() noexcept {
+Status ShortVector::finish() noexcept {
   if (!is_mean_) return Status::ok;
   return node::finish({.op = payload::Op::mean}, type_, own(), count_, at_.engine.carrier().size());
 }
 
-Status ShortCall::bcast(void* data) noexcept {
+Status ShortVector::bcast(void* data) noexcept {
   own_ = 0;
   if (is_peer_) {
     if (at_root_) std::memcpy(own(), data, bytes_);
@@ -143,7 +159,7 @@ Status ShortCall::bcast(void* data) noexcept {
   return at_.host ? at_.host->bcast(data, bytes_, stands_) : Status::ok;
 }
 
-Status ShortCall::sum_on_all() noexcept {
+Status ShortVector::sum_on_all() noexcept {
   const std::size_t hosts = peers_.size(), even = std::bit_floor(hosts), pairs = hosts - even;
   // Hosts 0 and 1, 2 and 3, ... of the first 2 * pairs take part as one.
   const bool paired = here_ < 2 * pairs;
@@ -168,7 +184,7 @@ Status ShortCall::sum_on_all() noexcept {
   return paired ? send(here_ - 1) : Status::ok;
 }
 
-Status ShortCall::sum_on_root() noexcept {
+Status ShortVector::sum_on_root() noexcept {
   const std::size_t hosts = peers_.size(), place = (here_ + hosts - root_host_) % hosts;
   const auto host_at = [&](std::size_t p) { return (p + root_host_) % hosts; };
   for (std::size_t bit = 1; bit < hosts; bit *= 2) {
@@ -181,7 +197,7 @@ Status ShortCall::sum_on_root() noexcept {
   return Status::ok;
 }
 
-Status ShortCall::send_from_root() noexcept {
+Status ShortVector::send_from_root() noexcept {
   const std::size_t hosts = peers_.size(), place = (here_ + hosts - root_host_) % hosts;
   const auto host_at = [&](std::size_t p) { return (p + root_host_) % hosts; };
   std::size_t bit = std::bit_ceil(hosts);
@@ -213,24 +229,24 @@ Status ShortCall::exchange(std::span<const engine::ShortMessage> messages) noexc
   return at_.engine.exchange(run_, messages);
 }
 
-Status ShortCall::swap(std::size_t with) noexcept {
+Status ShortVector::swap(std::size_t with) noexcept {
   const std::array<engine::ShortMessage, 2> both{
       {{peers_[with], false, other(), bytes_}, {peers_[with], true, own(), bytes_}}};
   return exchange(both);
 }
 
-Status ShortCall::send(std::size_t to) noexcept {
+Status ShortVector::send(std::size_t to) noexcept {
   const engine::ShortMessage m{peers_[to], true, own(), bytes_};
   return exchange({&m, 1});
 }
 
-Status ShortCall::receive(std::size_t from) noexcept {
+Status ShortVector::receive(std::size_t from) noexcept {
   const engine::ShortMessage m{peers_[from], false, other(), bytes_};
   return exchange({&m, 1});
 }
 
 // Equal on all ranks, whatever the operation makes of zeros and NaNs in another order.
-Status ShortCall::combine(bool other_first) noexcept {
+Status ShortVector::combine(bool other_first) noexcept {
   std::byte *left = own(), *right = other();
   if (other_first) std::swap(left, right);
   std::byte* const sum = room((own_ + 2) % rooms);

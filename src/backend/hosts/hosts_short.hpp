@@ -1,14 +1,17 @@
-// Calls of up to some KiB of exact values on several hosts. On each host one rank stands for it: the root of a rooted
-// call, else the first. The ranks of a host combine their operands in it, by lines; these ranks exchange messages of the
-// engine's carrier, without a plan; and the result goes round by lines.
+// Short calls of exact values on several hosts. On each host one rank stands for it: the root of a rooted call, else the
+// first. The ranks of a host combine their operands in it, or gather them there, by lines; these ranks exchange messages
+// of the engine's carrier, without a plan; and the result goes round by lines.
 //
 //   allreduce, barrier   recursive doubling: log2(hosts) rounds, and two more unless hosts are a power of two
 //   reduce               binomial tree to the root's host
 //   bcast                binomial tree from the root's host
+//   allgather            dissemination: log2(hosts) rounds (hosts_blocks.cpp)
+//   alltoall             one message to every other host
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -19,20 +22,58 @@ namespace stretto::backend {
 // An exact allreduce, reduce, bcast or barrier of at most schedule::longest_short_call bytes.
 bool is_short(const Shape& shape) noexcept;
 
-class ShortCall final : public PreparedCall {
- public:
-  // Precondition: is_short(shape). Throws std::bad_alloc.
-  ShortCall(Hosts& hosts, const Shape& shape);
+// An allgather or alltoall of at most schedule::longest_short_vector bytes, in the blocks of all ranks.
+bool has_short_blocks(const Shape& shape, int ranks) noexcept;
 
+class ShortCall : public PreparedCall {
+ public:
   // After a failure the engine has given up, and told all other ranks.
   Status run(const void* send, void* recv, double timeout) noexcept override;
 
   // As the engine's run `number`, which is counted. Adds what this rank sent to other hosts to *ran, unless null.
   Status run_as(std::uint64_t number, const void* send, void* recv, double timeout, engine::Report* ran) noexcept;
 
+ protected:
+  ShortCall(Hosts& hosts, const Shape& shape);  // throws std::bad_alloc
+
+  // Memory for messages, which may still be under way after a failure.
+  virtual Status make_rooms() noexcept = 0;
+  virtual void retain_rooms() noexcept = 0;
+
+  // Null: in place.
+  virtual Status move(const void* in, void* out) noexcept = 0;
+
+  Status exchange(std::span<const engine::ShortMessage> messages) noexcept;
+
+  Hosts& at_;
+  const Collective kind_;
+  const std::size_t bytes_;          // of an operand, or a block
+  std::vector<std::int32_t> peers_;  // the rank that stands for each host
+  const std::size_t here_;           // this rank's host
+  std::size_t root_host_ = 0;
+  int stands_ = 0;  // number of the rank that stands for this host, among its ranks
+  bool is_peer_ = false, at_root_ = false;
+
+ private:
+  const std::uint64_t signature_;
+  engine::ShortRun run_;  // the current one
+  engine::Report* ran_ = nullptr;
+};
+
+// Precondition: is_short(shape) or has_short_blocks(). Throws std::bad_alloc.
+std::unique_ptr<ShortCall> make_short_call(Hosts& hosts, const Shape& shape);
+
+class ShortVector final : public ShortCall {
+ public:
+  // Precondition: is_short(shape). Throws std::bad_alloc.
+  ShortVector(Hosts& hosts, const Shape& shape);
+
  private:
   static constexpr std::size_t rooms = ShortRoom::rooms;
 
+  Status make_rooms() noexcept override;
+  void retain_rooms() noexcept override;
+  Status move(const void* in, void* out) noexcept override;
   Status combine_all(const void* in, void* out) noexcept;
   Status bcast(void* data) noexcept;
   Status finish() noexcept;
@@ -46,29 +87,43 @@ class ShortCall final : public PreparedCall {
   Status swap(std::size_t with) noexcept;
   Status send(std::size_t to) noexcept;
   Status receive(std::size_t from) noexcept;
-  Status exchange(std::span<const engine::ShortMessage> messages) noexcept;
   Status combine(bool other_first) noexcept;
 
   std::byte* room(std::size_t i) const noexcept { return at_.short_room->bytes[i].data(); }
   std::byte* own() const noexcept { return room(own_); }
   std::byte* other() const noexcept { return room((own_ + 1) % rooms); }
 
-  Hosts& at_;
-  const Collective kind_;
-  const std::size_t count_, bytes_;
+  const std::size_t count_;
   const payload::Type type_;
   node::Combination inside_;
   bool is_mean_ = false;
   std::vector<std::byte> arrivals_;  // of a barrier, by rank of this host
-  std::vector<std::int32_t> peers_;  // the rank that stands for each host
-  const std::size_t here_;           // this rank's host
-  std::size_t root_host_ = 0;
-  int stands_ = 0;  // number of the rank that stands for this host, among its ranks
-  bool is_peer_ = false, at_root_ = false;
-  const std::uint64_t signature_;
-  engine::ShortRun run_;  // the current one
-  engine::Report* ran_ = nullptr;
   std::size_t own_ = 0;
+};
+
+class ShortBlocks final : public ShortCall {
+ public:
+  // Precondition: has_short_blocks(). Throws std::bad_alloc.
+  ShortBlocks(Hosts& hosts, const Shape& shape);
+
+ private:
+  using Members = std::vector<std::int32_t>;
+
+  Status make_rooms() noexcept override;
+  void retain_rooms() noexcept override;
+  Status move(const void* in, void* out) noexcept override;
+  Status allgather(const std::byte* in, std::byte* out) noexcept;  // null: in place
+  Status alltoall(const std::byte* own, std::byte* out) noexcept;
+
+  // With all other hosts, a few at a time: `bytes` for each rank of the other host, one host's after another's.
+  Status exchange_all(std::byte* out, std::byte* in, std::size_t bytes) noexcept;
+
+  const Members& here() const noexcept { return at_.members[here_]; }
+  std::size_t hosts() const noexcept { return at_.members.size(); }
+
+  const std::size_t ranks_, rank_;
+  std::vector<std::size_t> before_;                 // ranks of earlier hosts, by host
+  std::byte *first_ = nullptr, *second_ = nullptr;  // rooms
 };
 
 }  // namespace stretto::backend

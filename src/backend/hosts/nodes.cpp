@@ -56,7 +56,7 @@ class Nodes final : public NodesBackend {
                payload::defined(payload_op(c.op), payload_type(c.type));
       case Collective::bcast:
       case Collective::barrier: return true;
-      default: return false;
+      default: return has_short_blocks(c);
     }
   }
 
@@ -69,15 +69,15 @@ class Nodes final : public NodesBackend {
            is_floating(c.type) && is_sum_or_extreme(c.op);
   }
 
-  bool runs_at_once(const Call& c) const noexcept override { return is_short(shape_of(c)); }
+  bool runs_at_once(const Call& c) const noexcept override { return is_short(shape_of(c)) || has_short_blocks(c); }
 
   Status run(const Call& c, const Decision& d, engine::Report* ran) noexcept override {
     const std::uint64_t number = engine_.pass();
     Status s = Status::ok;
     try {
       if (!made_) s = meet(timeout_of(c.settings.options));
-      if (const Shape shape = shape_of(c); s == Status::ok && !d.streams() && is_short(shape))
-        return ShortCall(hosts_, shape).run_as(engine_.pass(), c.send, c.recv, c.settings.options.timeout, ran);
+      if (const Shape shape = shape_of(c); s == Status::ok && !d.streams() && goes_short(shape))
+        return make_short_call(hosts_, shape)->run_as(engine_.pass(), c.send, c.recv, c.settings.options.timeout, ran);
       const bool scatters = schedule::family(c.collective) == Collective::reduce_scatter;
       if (s == Status::ok) s = (scatters ? run_reduce_scatter : run_vector)(hosts_, c, d, ran);
     } catch (const std::bad_alloc&) {
@@ -94,9 +94,9 @@ class Nodes final : public NodesBackend {
   }
 
   std::unique_ptr<PreparedCall> prepare(const Shape& shape) noexcept override {
-    if (!made_ || !is_short(shape) || is_pointless()) return nullptr;
+    if (!made_ || !goes_short(shape) || is_pointless()) return nullptr;
     try {
-      return std::make_unique<ShortCall>(hosts_, shape);
+      return make_short_call(hosts_, shape);
     } catch (const std::bad_alloc&) {
       return nullptr;
     }
@@ -114,6 +114,9 @@ class Nodes final : public NodesBackend {
   }
 
  private:
+  int ranks() const noexcept { return static_cast<int>(hosts_.group_of.size()); }
+  bool has_short_blocks(const Call& c) const noexcept { return backend::has_short_blocks(shape_of(c), ranks()); }
+  bool goes_short(const Shape& s) const noexcept { return is_short(s) || backend::has_short_blocks(s, ranks()); }
   bool is_pointless() const noexcept { return made_ && hosts_.members.size() == hosts_.group_of.size(); }
 
   // Collective. Each host's ranks make their memory, and tell all others whether they have it.

@@ -30,6 +30,7 @@ DifferingHosts over_the_mpi() {
 
 TEST(DifferingHosts, AllRanksGetTheMessageOfTheExchange) { over_the_mpi().run(); }
 TEST(DifferingHosts, AMissingRankIsATimeout) { over_the_mpi().run_missing(); }
+TEST(DifferingHosts, NoCallGetsAnothersValuesWhereCheckDiffers) { over_the_mpi().run_unchecked(); }
 TEST(DifferingHosts, TestsReturnWhereARankIsLate) { over_the_mpi().run_tests_that_return(); }
 TEST(DifferingHosts, DrawnCallsAgreeInAnyOrderOfWaits) { over_the_mpi().run_drawn(); }
 

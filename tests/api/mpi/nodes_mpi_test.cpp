@@ -349,6 +349,66 @@ TEST_F(Nodes, ShortCallsAreThoseOfTheMpi) {
         }
 }
 
+// Blocks of up to 32 KiB in all, whether they are prepared (unchecked calls) or run anew.
+TEST_F(Nodes, ShortBlocksAreThoseOfTheMpi) {
+  const auto all = static_cast<std::size_t>(ranks), most = 32 * 1024 / sizeof(float) / all;
+  std::size_t pairs = all * all;  // of ranks on two hosts
+  for (int h = 0; h < hosts(); ++h) {
+    const auto d = static_cast<std::size_t>(std::count(host_of.begin(), host_of.end(), h));
+    pairs -= d * d;
+  }
+  for (const bool check : {true, false})
+    for (const bool in_place : {false, true})
+      for (const std::size_t n : {std::size_t{0}, std::size_t{1}, std::size_t{13}, std::size_t{64}, most})
+        for (int turn = 0; turn < 5; ++turn) {
+          SCOPED_TRACE(testing::Message() << n << (check ? " checked" : "") << (in_place ? " in place" : ""));
+          stretto_options o = in_memory();
+          o.check = check;
+          if (turn >= 3) o.report = nullptr;
+          const auto count = static_cast<int>(n);
+          const auto took_memory = [&](std::size_t blocks) {
+            if (!o.report) return;
+            EXPECT_STREQ(report.algorithm, "node");
+            if (!check || n == 0) return;
+            std::uint64_t bytes = report.bytes_sent;
+            MPI_Allreduce(MPI_IN_PLACE, &bytes, 1, MPI_UINT64_T, MPI_SUM, MPI_COMM_WORLD);
+            EXPECT_EQ(bytes, blocks * n * sizeof(float));
+          };
+          const auto x = samples<float>(rank + 10 * turn, n * all);
+          std::vector<float> y = in_place ? x : std::vector<float>(n * all), expected(n * all);
+          const void* const send = in_place ? STRETTO_IN_PLACE : x.data();
+          MPI_Alltoall(x.data(), count, MPI_FLOAT, expected.data(), count, MPI_FLOAT, MPI_COMM_WORLD);
+          ASSERT_STRETTO_OK(stretto_alltoall(send, y.data(), n, STRETTO_F32, comm, &o));
+          EXPECT_EQ(y, expected);
+          took_memory(pairs);
+          const auto own = x.begin() + rank * count;
+          y.assign(n * all, 0);
+          if (in_place) std::copy(own, own + count, y.begin() + rank * count);
+          const void* const block = in_place ? STRETTO_IN_PLACE : x.data() + rank * count;
+          MPI_Allgather(x.data() + rank * count, count, MPI_FLOAT, expected.data(), count, MPI_FLOAT, MPI_COMM_WORLD);
+          ASSERT_STRETTO_OK(stretto_allgather(block, y.data(), n, STRETTO_F32, comm, &o));
+          EXPECT_EQ(y, expected);
+          took_memory(static_cast<std::size_t>(hosts() - 1) * all);
+        }
+}
+
+TEST_F(Nodes, ShortBlocksTakeMemoryByChoiceWhereTheyWereMeasuredToGain) {
+  const auto all = static_cast<std::size_t>(ranks);
+  stretto_options o = in_memory();
+  o.schedule = nullptr;
+  o.check = 0;
+  for (const std::size_t n : {std::size_t{1}, 4096 / all, 32 * 1024 / sizeof(float) / all + 1}) {
+    SCOPED_TRACE(n);
+    const std::size_t bytes = n * all * sizeof(float);
+    const auto x = samples<float>(rank, n * all);
+    std::vector<float> y(n * all);
+    ASSERT_STRETTO_OK(stretto_alltoall(x.data(), y.data(), n, STRETTO_F32, comm, &o));
+    EXPECT_EQ(std::string(report.algorithm) == "node", bytes <= 32 * 1024) << report.algorithm;
+    ASSERT_STRETTO_OK(stretto_allgather(x.data(), y.data(), n, STRETTO_F32, comm, &o));
+    EXPECT_EQ(std::string(report.algorithm) == "node", bytes >= 2048 && bytes <= 32 * 1024) << report.algorithm;
+  }
+}
+
 TEST_F(Nodes, ShortCallsTakeMemoryByChoiceWhereTheyWereMeasuredToGain) {
   for (const bool check : {true, false})
     for (const std::size_t n : {std::size_t{1}, std::size_t{256}, std::size_t{1024}})
@@ -521,8 +581,11 @@ TEST_F(Nodes, UncheckedRootsThatDifferAreAnErrorOnAllRanks) {
 TEST_F(Nodes, OtherCollectivesAndReproducibleSumsAreRefused) {
   std::vector<float> x(1000, 1), y(1000);
   stretto_options o = in_memory();
-  std::vector<float> all(1000 * static_cast<std::size_t>(ranks));
-  EXPECT_EQ(stretto_allgather(x.data(), all.data(), x.size(), STRETTO_F32, comm, &o), STRETTO_UNSUPPORTED);
+  constexpr std::size_t many = 10000;  // more than short blocks
+  std::vector<float> all(many * static_cast<std::size_t>(ranks)), into(all.size());
+  EXPECT_EQ(stretto_allgather(all.data(), into.data(), many, STRETTO_F32, comm, &o), STRETTO_UNSUPPORTED);
+  EXPECT_EQ(stretto_alltoall(all.data(), into.data(), many, STRETTO_F32, comm, &o), STRETTO_UNSUPPORTED);
+  EXPECT_EQ(stretto_gather(x.data(), all.data(), 1, STRETTO_F32, 0, comm, &o), STRETTO_UNSUPPORTED);
   o.reproducible = 1;
   EXPECT_EQ(stretto_allreduce(x.data(), y.data(), x.size(), STRETTO_F32, STRETTO_SUM, comm, &o), STRETTO_UNSUPPORTED);
   EXPECT_EQ(stretto_reduce_scatter_block(all.data(), y.data(), x.size(), STRETTO_F32, STRETTO_SUM, comm, &o),
@@ -550,7 +613,7 @@ TEST_F(Nodes, UncheckedCallsThatDifferAreAnErrorOnAllRanks) {
   std::vector<float> y(n);
   const auto each = static_cast<std::size_t>(ranks);
   // Counts of most ranks, and of the other.
-  const std::array<std::function<stretto_status(std::size_t, const stretto_options*)>, 7> calls{
+  const std::array<std::function<stretto_status(std::size_t, const stretto_options*)>, 9> calls{
       [&](std::size_t count, const stretto_options* o) {
         return stretto_allreduce(x.data(), y.data(), count, STRETTO_F32, STRETTO_SUM, comm, o);
       },
@@ -572,6 +635,13 @@ TEST_F(Nodes, UncheckedCallsThatDifferAreAnErrorOnAllRanks) {
       },
       [&](std::size_t count, const stretto_options* o) {
         return stretto_allreduce(x.data(), y.data(), count == n ? 20 * few : few, STRETTO_F32, STRETTO_SUM, comm, o);
+      },
+      [&](std::size_t count, const stretto_options* o) {
+        return stretto_alltoall(x.data(), y.data(), count == n ? few : few - 1, STRETTO_F32, comm, o);
+      },
+      [&](std::size_t count, const stretto_options* o) {
+        return count == n ? stretto_alltoall(x.data(), y.data(), few, STRETTO_F32, comm, o)
+                          : stretto_allgather(x.data(), y.data(), few * each, STRETTO_F32, comm, o);
       }};
   for (std::size_t call = 0; call < calls.size(); ++call)
     for (const int other : {0, ranks - 1}) {  // on a host of its own in some layouts
@@ -594,20 +664,23 @@ TEST_F(Nodes, UncheckedCallsThatDifferAreAnErrorOnAllRanks) {
 TEST_F(Nodes, AMissingRankIsATimeoutOnAllOthers) {
   for (const int missing : {0, ranks - 1}) {
     SCOPED_TRACE(missing);
-    for (const std::size_t n : {std::size_t{200000}, std::size_t{100}})
+    for (const std::size_t n : {std::size_t{200000}, std::size_t{100}, std::size_t{1}})
       for (const bool met : {false, true}) {
         SCOPED_TRACE(testing::Message() << n << (met ? " in a later call" : ""));
-        const std::vector<float> x(n, 1);
-        std::vector<float> y(n);
+        const std::vector<float> x(n * static_cast<std::size_t>(ranks), 1);
+        std::vector<float> y(x.size());
+        const auto call = [&](const stretto_options& with) {
+          return n > 1 ? stretto_allreduce(x.data(), y.data(), n, STRETTO_F32, STRETTO_SUM, comm, &with)
+                       : stretto_alltoall(x.data(), y.data(), n, STRETTO_F32, comm, &with);
+        };
         stretto_options o = in_memory();
         o.check = 0;
         if (met) {
-          ASSERT_STRETTO_OK(stretto_allreduce(x.data(), y.data(), n, STRETTO_F32, STRETTO_SUM, comm, &o));
+          ASSERT_STRETTO_OK(call(o));
         }
         o.timeout = 0.5;
         if (rank != missing) {
-          EXPECT_EQ(stretto_allreduce(x.data(), y.data(), n, STRETTO_F32, STRETTO_SUM, comm, &o), STRETTO_TIMEOUT)
-              << stretto_message();
+          EXPECT_EQ(call(o), STRETTO_TIMEOUT) << stretto_message();
         }
         MPI_Barrier(MPI_COMM_WORLD);
         ASSERT_STRETTO_OK(stretto_comm_free(comm));
