@@ -77,7 +77,7 @@ install: ## PREFIX=DIR: headers, libraries, programs and the command `stretto` i
 uninstall: ## PREFIX=DIR: delete what `make install` put there, and nothing else
 	@PREFIX="$(PREFIX)" scripts/install remove
 
-test-wheel: ## the wheel in empty environments, with and without mpi4py: the package's tests
+test-wheel: ## the wheel in empty environments, with and without mpi4py: the package's tests; ARCH=aarch64: emulated
 	@TEST_PARTS=wheel scripts/test
 
 test-site: ## the documentation's site: every link, and a reference that lacks nothing
@@ -101,7 +101,7 @@ deb: ## Debian packages in build/deb, built and checked by lintian in a new chro
 site: ## the documentation as a site: build/site/html
 	@scripts/site
 
-wheel: ## the Python package as one wheel in build/wheel, with every library that it needs but an MPI's and UCX's
+wheel: ## the Python package as one wheel in build/wheel, with every library that it needs but an MPI's and UCX's; ARCH=aarch64: for 64-bit Arm
 	@scripts/wheel
 
 asan: ## tests under AddressSanitizer and UndefinedBehaviorSanitizer, with fuzzing

@@ -9,6 +9,9 @@
 
 #if HWY_ARCH_X86
 #include <cpuid.h>
+#elif HWY_ARCH_ARM_A64
+#include <sys/auxv.h>
+#include <sys/prctl.h>
 #endif
 
 namespace stretto {
@@ -33,6 +36,21 @@ inline bool runs(std::int64_t target) noexcept {
     case HWY_SSE4:
       return __builtin_cpu_supports("sse4.2") && __builtin_cpu_supports("aes") && __builtin_cpu_supports("pclmul");
     case HWY_SSSE3: return __builtin_cpu_supports("ssse3");
+    default: return false;
+  }
+}
+#elif HWY_ARCH_ARM_A64
+// Processor and system support the target. Those with a length in their name are for registers of that length alone.
+inline bool runs(std::int64_t target) noexcept {
+  const unsigned long first = getauxval(AT_HWCAP), second = getauxval(AT_HWCAP2);
+  const bool sve = (first & HWCAP_SVE) != 0, sve2 = (second & HWCAP2_SVE2) != 0 && (second & HWCAP2_SVEAES) != 0;
+  const int length = sve ? prctl(PR_SVE_GET_VL) & PR_SVE_VL_LEN_MASK : 0;
+  switch (target) {
+    case HWY_SVE2_128: return sve2 && length == 16;
+    case HWY_SVE_256: return sve && length == 32;
+    case HWY_SVE2: return sve2;
+    case HWY_SVE: return sve;
+    case HWY_NEON: return (first & HWCAP_AES) != 0;
     default: return false;
   }
 }

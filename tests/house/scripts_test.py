@@ -3,6 +3,7 @@
 
 import os
 import pathlib
+import platform
 import re
 import runpy
 import shutil
@@ -47,7 +48,7 @@ class Floors(unittest.TestCase):
 class Test(unittest.TestCase):
     """scripts/test in a checkout of its own, where setup and build do nothing and ctest says what it is told to."""
 
-    def run_test(self, passes, builds=True, parts="release", skipped="", mpi="auto", skips=False):
+    def run_test(self, passes, builds=True, parts="release", skipped="", mpi="auto", skips=False, arch=""):
         with tempfile.TemporaryDirectory() as directory:
             root = pathlib.Path(directory)
             (root / "scripts/tests").mkdir(parents=True)
@@ -55,7 +56,7 @@ class Test(unittest.TestCase):
                 shutil.copy(ROOT / "scripts" / name, root / "scripts" / name)
             (root / "build" / "setup").mkdir(parents=True)
             flavour = "openmpi" if mpi == "auto" else mpi
-            (root / "build" / "setup" / f"{mpi}.test").write_text(f"MPI_FLAVOUR={flavour}\n")
+            (root / "build" / "setup" / (f"none.build.{arch}" if arch else f"{mpi}.test")).write_text(f"MPI_FLAVOUR={flavour}\n")
             for part in ("release", "asan"):
                 (root / "build" / f"{part}-{flavour}").mkdir()
             (root / "build" / "tsan-none").mkdir()
@@ -65,7 +66,7 @@ class Test(unittest.TestCase):
                                 ("ctest", f"echo '{said}'; echo 'Total Test time (real) =   1.00 sec'; printf '{skipped}'; exit {0 if passes else 8}")):
                 (root / name).write_text(f"#!/bin/sh\n{words}\n")
                 (root / name).chmod(0o755)
-            environment = {**os.environ, "PATH": f"{root}:{os.environ['PATH']}", "TEST_PARTS": parts, "MPI": mpi}
+            environment = {**os.environ, "PATH": f"{root}:{os.environ['PATH']}", "TEST_PARTS": parts, "MPI": mpi, "ARCH": arch}
             done = subprocess.run([str(root / "scripts" / "test")], env=environment, capture_output=True, text=True, timeout=30, check=False)
             return done.returncode, done.stdout + done.stderr
 
@@ -103,8 +104,16 @@ class Test(unittest.TestCase):
         status, text = self.run_test(passes=True, parts="all", mpi="none")
         self.assertEqual(status, 0, text)
         ran = re.findall(r"^([\w-]+)(?:, none)?: (?:100% tests )?passed", text, re.MULTILINE)
-        self.assertEqual(ran, ["release", "long", "wide", "torch", "torch-next", "wheel", "twice", "site", "recipes", "deb", "first-hour-long", "asan", "asan-long", "corpora", "fuzz", "tsan",
+        self.assertEqual(ran, ["release", "long", "wide", "torch", "torch-next", "wheel", "wheel-aarch64", "twice", "site", "recipes", "deb", "first-hour-long", "asan", "asan-long", "corpora", "fuzz", "tsan",
                                "tsan-long"])
+
+    @unittest.skipIf(platform.machine() == "aarch64", "this is no other machine")
+    def test_another_machine_has_the_parts_release_and_wheel(self):
+        status, text = self.run_test(passes=True, parts="wheel", arch="aarch64")
+        self.assertEqual(status, 0, text)
+        status, text = self.run_test(passes=True, parts="wheel site", arch="aarch64")
+        self.assertEqual(status, 1, text)
+        self.assertIn("the part site runs on this machine, and ARCH=aarch64 has the parts release and wheel alone", text)
 
     def test_a_script_that_needs_what_is_not_there_is_skipped(self):
         status, text = self.run_test(passes=True, parts="deb", skips=True)

@@ -59,9 +59,15 @@ nb::object stream(std::size_t likely, std::size_t bound, int threads, const Work
     const stretto_status status = work_aside(threads, [&] { return work(out, capacity, &written); });
     if (status == STRETTO_BUFFER_TOO_SMALL && capacity < bound) continue;
     check(status);
+#ifdef Py_LIMITED_API  // which has no function that shortens bytes
+    PyObject* const exact = PyBytes_FromStringAndSize(out, static_cast<Py_ssize_t>(written));
+    if (!exact) throw nb::python_error();
+    return nb::steal(exact);
+#else
     owner.release();
     if (_PyBytes_Resize(&bytes, static_cast<Py_ssize_t>(written)) != 0) throw nb::python_error();
     return nb::steal(bytes);
+#endif
   }
 }
 
