@@ -90,6 +90,17 @@ def test_what_no_undisturbed_machine_shows_is_doubted(change, said):
     assert line.startswith(said)
 
 
+@pytest.mark.parametrize(("hosts", "doubted"), [(1, ["links", "native"]), (2, [])])
+def test_bursts_between_hosts_are_no_disturbance(hosts, doubted):
+    measurement = measuring.Measurement()
+    for event in ({"event": "machine", "ranks": 2, "cores": 2, "hosts": hosts},
+                  {"event": "row", "part": "native", "collective": "reduce", "bytes": 131072, "seconds": 1.07e-3, "least": 1.75e-4},
+                  {"event": "row", "part": "links", "placement": "network" if hosts > 1 else "core", "distance": "network" if hosts > 1 else "cache",
+                   "buffers": "rotated", "bytes": 131072, "seconds": 1.07e-3, "least": 1.75e-4}):
+        measurement.take(event)
+    assert sorted(quality.doubts(measurement)) == doubted
+
+
 def test_a_stream_below_one_group_may_take_longer_than_several():
     """It is the scalar code's, here with times of an undisturbed machine."""
     measurement = measuring.Measurement()
