@@ -72,12 +72,12 @@ std::uint64_t least_in_memory(schedule::Collective collective) noexcept {
 }
 
 bool gains_by_lines(schedule::Collective collective, std::uint64_t bytes) noexcept {
-  constexpr std::uint64_t least_broadcast = 512, least_gathered = 2 * kKib;
+  constexpr std::uint64_t least_broadcast = 512, least_gathered = 2 * kKib, most_gathered = 16 * kKib;
   switch (collective) {
     case schedule::Collective::allreduce:
     case schedule::Collective::reduce: return bytes > 0 && bytes <= schedule::longest_short_call;
     case schedule::Collective::bcast: return bytes >= least_broadcast && bytes <= schedule::longest_short_call;
-    case schedule::Collective::allgather: return bytes >= least_gathered && bytes <= schedule::longest_short_vector;
+    case schedule::Collective::allgather: return bytes >= least_gathered && bytes <= most_gathered;
     case schedule::Collective::alltoall: return bytes > 0 && bytes <= schedule::longest_short_vector;
     default: return false;
   }
