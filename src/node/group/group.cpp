@@ -74,9 +74,10 @@ Status Group::create(Exchange& exchange, const GroupOptions& options, std::uniqu
   return Status::ok;
 }
 
-// Peers may wait for a call that this rank does not make. A forked child's copy is no rank.
+// Peers may wait for a call that this rank does not make. A rank that called nothing may have failed to make the group,
+// which it tells them otherwise. A forked child's copy is no rank.
 Group::~Group() {
-  if (mine_ == nullptr || !is_of_generation(generation_)) return;
+  if (mine_ == nullptr || calls_ == 0 || !is_of_generation(generation_)) return;
   mine_->freed.store(1, std::memory_order_release);
   mine_->bell.wake();
 }
