@@ -43,9 +43,9 @@ class Ratios {
 // streams: other work on the cores makes these slower than predicted, and hardly delays fixed ones.
 //
 // The first call warms memory up; it takes dense streams only where these are predicted to gain much, since they touch
-// more memory. The next four take fixed and dense streams in turns. Dense ones stay if each of their
-// trials was clearly faster than the fixed one before it; the first that was not ends the trials. So a fixed call that
-// other work delayed decides nothing alone. After some calls the trials are repeated, since other work comes and goes.
+// more memory. The next four take fixed and dense streams in turns. Dense ones stay if each of their trials was clearly
+// faster than the fixed one before it; the first that was not ends the trials. So a fixed call that other work delayed
+// decides nothing alone. After some calls the trials are repeated, since other work comes and goes.
 //
 // Ranks keep equal trials: a call's time is that of its slowest rank, on which the next call's agreement agrees. No
 // rank waits for a late one in it, since an agreement came before.
