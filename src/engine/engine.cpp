@@ -313,7 +313,7 @@ bool Engine::Impl::answer(carrier::Alarm* alarm) noexcept {
 }
 
 // Replaces *alarm by an alarm of the rank that it misses, or by one that is no timeout. `others`: alarms that came
-// meanwhile.
+// meanwhile; those that miss this rank are answered, as their ranks do not wait for longer than this one does here.
 bool Engine::Impl::hear_from_missing(carrier::Alarm* alarm, std::vector<carrier::Alarm>* others) noexcept {
   const auto is_it = [&](const carrier::Alarm& a) { return a.rank == alarm->missing || a.status != Status::timeout; };
   const auto known = std::find_if(others->begin(), others->end(), is_it);
@@ -328,7 +328,9 @@ bool Engine::Impl::hear_from_missing(carrier::Alarm* alarm, std::vector<carrier:
     }
     found = is_it(heard);
     alarm->from = std::min(alarm->from, heard.from);
-    if (!found) static_cast<void>(attempt([&] { others->push_back(heard); }));
+    if (found) continue;
+    static_cast<void>(attempt([&] { others->push_back(heard); }));
+    if (heard.missing == carrier.rank()) static_cast<void>(answer(&heard));
   }
   heard.from = std::min(alarm->from, heard.from);
   if (found) *alarm = heard;

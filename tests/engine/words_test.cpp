@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cmath>
 #include <limits>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "engine/tags.hpp"
@@ -173,19 +175,21 @@ TEST(Words, AMissingRankIsATimeoutThatIsNamed) {
   });
 }
 
-// Ranks that wait for each other all name the one that is absent.
+// Ranks that wait for each other all name the one that is absent, also those that begin to wait after the others.
 TEST(Words, TheRankAtTheEndOfAChainOfWaitsIsNamed) {
   constexpr int ranks = 4;
   for (const schedule::Groups& groups : {placements(ranks)[0], placements(ranks)[1]})
     for (const int absent : {0, 2})
-      on_ranks(ranks, [&](int rank, engine::Engine& engine) {
-        engine.route_words(groups);
-        if (rank == absent) return;
-        bool same = false;
-        EXPECT_EQ(speak(engine, {.word = 1, .timeout = 0.3}, &same), Status::timeout);
-        EXPECT_NE(std::string(message()).find("missing rank " + std::to_string(absent) + " ("), std::string::npos)
-            << rank << ": " << message();
-      });
+      for (const int late : {1, 3})
+        on_ranks(ranks, [&](int rank, engine::Engine& engine) {
+          engine.route_words(groups);
+          if (rank == absent) return;
+          if (rank == late) std::this_thread::sleep_for(std::chrono::milliseconds(100));
+          bool same = false;
+          EXPECT_EQ(speak(engine, {.word = 1, .timeout = 0.3}, &same), Status::timeout);
+          EXPECT_NE(std::string(message()).find("missing rank " + std::to_string(absent) + " ("), std::string::npos)
+              << rank << " of " << ranks << ", late " << late << ": " << message();
+        });
 }
 
 TEST(Words, ARankThatGivesUpIsTold) {
