@@ -20,6 +20,7 @@ using namespace call;
 namespace {
 
 constexpr std::size_t often_sampled = std::size_t{256} << 10;  // bytes: a sample is a sixteenth at most
+constexpr std::size_t raw_at_first = std::size_t{16} << 10;    // bytes: a sample may take as long as the call
 
 // A bound allows streams, or a payload of streams requests them for lossless types. A forced native collective moves
 // raw values, unless it is the node's and a payload is forced with it. Prefix sums have no streams.
@@ -93,6 +94,7 @@ Decision Selector::decide(const Call& call, Support support) noexcept {
   if (open_counts || !fit_to_choose(call, ranks_)) return d;
   d.known = attempt([&] {
     const std::size_t bytes = vector_bytes(call, ranks_);
+    bool raw = false;
     if (streams && o.payload == STRETTO_PAYLOAD_AUTO && !multi) {
       const auto may_stream = [&](const Shrinks& ratios) {
         return choices_.choose(call, bytes, {true}, ratios, support).payload != payload::Kind::raw;
@@ -103,15 +105,17 @@ Decision Selector::decide(const Call& call, Support support) noexcept {
         needs.range = rounded;
       } else {
         const std::optional<Shrinks> known = ratios_.recall(call, bytes);
+        raw = bytes <= raw_at_first && !rounded && !call.nonblocking && ratios_.is_new(call, bytes);
         d.shrinks = known.value_or(usual_ratios);
-        needs.sample = !known || (o.check && (call.nonblocking || samples_again(call, bytes, support, d.shrinks)));
-        d.recalled = o.check && !needs.sample;
-        d.ratio = d.shrinks.fixed;
-        needs.range = rounded || (needs.range && (needs.sample || may_stream(d.shrinks)));
+        needs.sample =
+            !raw && (!known || (o.check && (call.nonblocking || samples_again(call, bytes, support, d.shrinks))));
+        d.samples_later = raw || (o.check && !needs.sample);
+        d.ratio = raw ? 1 : d.shrinks.fixed;
+        needs.range = rounded || (needs.range && !raw && (needs.sample || may_stream(d.shrinks)));
       }
     }
     d.made = !needs.values();
-    if (d.made) choose(call, bytes, {streams}, support, &d);
+    if (d.made) choose(call, bytes, {streams && !raw}, support, &d);
   });
   return d;
 }
@@ -159,7 +163,8 @@ Status Selector::complete(const Call& call, const Agreement& agreed, Support sup
       d->shrinks = agreed.ratios;
       d->ratio = agreed.ratios.fixed;
     }
-    bool streams = may_compress(call);
+    const bool relative = call.settings.options.bound_kind == STRETTO_BOUND_RELATIVE && is_floating(call.type);
+    bool streams = may_compress(call) && (d->needs.range || !relative);
     d->bound.absolute = absolute_bound(call, agreed);
     if (streams && d->needs.range && d->bound.absolute == 0 && is_floating(call.type)) {  // exact values
       streams = false;
@@ -238,8 +243,8 @@ void Selector::learn(const Call& call, std::uint64_t nanoseconds) noexcept {
   if (!call.nonblocking) trials_.learn(call, vector_bytes(call, ranks_), nanoseconds);
 }
 
-void Selector::remember(const Call& call, const Shrinks& ratios) noexcept {
-  if (!call.nonblocking) ratios_.remember(call, vector_bytes(call, ranks_), ratios);
+void Selector::remember(const Call& call, const Shrinks& ratios, const Decision& decision) noexcept {
+  if (!call.nonblocking) ratios_.remember(call, vector_bytes(call, ranks_), ratios, decision.samples_later);
 }
 
 }  // namespace stretto::select

@@ -29,7 +29,7 @@ class Selector {
   Status complete(const Call& call, const Agreement& agreed, Support support, Decision* decision) noexcept;
 
   // On which the ranks of a blocking call agreed, for later calls. 0: they took no sample.
-  void remember(const Call& call, const call::Shrinks& ratios) noexcept;
+  void remember(const Call& call, const call::Shrinks& ratios, const Decision& decision) noexcept;
 
   // CodingTrials: of calls whose decision has `trial`.
   std::uint64_t took(const Call& call) const noexcept;

@@ -101,8 +101,8 @@ struct Decision {
   Choice choice;
   double ratio = 1;  // by which the vector is expected to shrink
   call::Shrinks shrinks;
-  bool recalled = false;  // the ratio is an earlier call's, of which a later call takes a sample
-  bool trial = false;     // CodingTrials asks for the call's time
+  bool samples_later = false;  // no sample gave the ratio, but a later call of the shape takes one
+  bool trial = false;          // CodingTrials asks for the call's time
 
   stretto_payload payload = STRETTO_PAYLOAD_RAW;
   std::uint64_t contributions = 1;  // K; with raw sums inside hosts, the number of hosts

@@ -28,14 +28,23 @@ auto& entry_of(Entries& entries, std::uint64_t key) noexcept {
 std::optional<call::Shrinks> Ratios::recall(const call::Call& call, std::size_t bytes) const noexcept {
   const std::uint64_t key = key_of(call, bytes);
   const Entry& e = entry_of(entries_, key);
-  return e.key == key ? std::optional(e.ratios) : std::nullopt;
+  return e.key == key && e.ratios.fixed > 0 ? std::optional(e.ratios) : std::nullopt;
 }
 
-void Ratios::remember(const call::Call& call, std::size_t bytes, const call::Shrinks& ratios) noexcept {
+bool Ratios::is_new(const call::Call& call, std::size_t bytes) const noexcept {
+  const std::uint64_t key = key_of(call, bytes);
+  return entry_of(entries_, key).key != key;
+}
+
+void Ratios::remember(const call::Call& call, std::size_t bytes, const call::Shrinks& ratios,
+                      bool samples_later) noexcept {
   const std::uint64_t key = key_of(call, bytes);
   Entry& e = entry_of(entries_, key);
   if (!(ratios.fixed > 0)) {
-    if (e.key == key) ++e.calls;
+    if (e.key == key)
+      ++e.calls;
+    else if (samples_later)
+      e = {.key = key};
     return;
   }
   if (e.key != key || !(e.ratios == ratios)) ++changes_;

@@ -22,8 +22,10 @@ class Ratios {
   static constexpr std::uint32_t calls_per_sample = 16;
 
   std::optional<call::Shrinks> recall(const call::Call& call, std::size_t bytes) const noexcept;
-  // Ratios of 0: the call took no sample.
-  void remember(const call::Call& call, std::size_t bytes, const call::Shrinks& ratios) noexcept;
+  // No such call is remembered.
+  bool is_new(const call::Call& call, std::size_t bytes) const noexcept;
+  // Ratios of 0: the call took no sample. `samples_later`: Decision::samples_later.
+  void remember(const call::Call& call, std::size_t bytes, const call::Shrinks& ratios, bool samples_later) noexcept;
   // This call is the first, or calls_per_sample calls after the one whose ratios are known.
   bool is_due(const call::Call& call, std::size_t bytes) const noexcept;
 
@@ -32,8 +34,8 @@ class Ratios {
  private:
   struct Entry {
     std::uint64_t key = 0;
-    call::Shrinks ratios;
-    std::uint32_t calls = 0;  // without a sample since
+    call::Shrinks ratios{0, 0};  // 0: no call took a sample
+    std::uint32_t calls = 0;     // without a sample since
   };
   std::array<Entry, 64> entries_;
   std::uint64_t changes_ = 0;

@@ -279,15 +279,49 @@ TEST(Selector, ShortCallsTakeASampleSeldomLongOnesAndDenseOnesAlways) {
     Selector selector(std::make_shared<SharedChooser>(profile, topology::Topology::regular(2, 1)), 2, 1 << 20);
     Call c = allreduce(each.count, 1e-3);
     c.settings.options.check = each.check;
-    EXPECT_TRUE(selector.decide(c, {}).needs.sample);
-    selector.remember(c, {8, each.dense});
+    const Decision first = selector.decide(c, {});
+    EXPECT_TRUE(first.needs.sample);
+    selector.remember(c, {8, each.dense}, first);
     const Decision again = selector.decide(c, {});
     EXPECT_EQ(again.needs.sample, each.again);
     EXPECT_EQ(again.made, !each.again);
-    EXPECT_EQ(again.recalled, each.check && !each.again) << "a prepared call would take no sample again";
-    for (std::uint32_t call = 2; call <= Ratios::calls_per_sample; ++call) selector.remember(c, {});
+    EXPECT_EQ(again.samples_later, each.check && !each.again) << "a prepared call would take no sample again";
+    for (std::uint32_t call = 2; call <= Ratios::calls_per_sample; ++call) selector.remember(c, {}, again);
     EXPECT_EQ(selector.decide(c, {}).needs.sample, each.check != 0);
   }
+}
+
+// A sample and the exchange of its ratio may take as long as the call, and the shape may not come again.
+TEST(Selector, TheFirstCallOfAShortShapeIsRawWithoutASample) {
+  model::Profile profile = model::built_in();
+  profile.links[static_cast<std::size_t>(topology::Distance::network)] = {{0, 3e-5, 8e-9, 0}};
+  const auto is_raw_at_first = [&](const Call& c, int hosts = 2) {
+    Selector selector(std::make_shared<SharedChooser>(profile, topology::Topology::regular(hosts, 1)), hosts, 1 << 20);
+    const Decision first = selector.decide(c, {});
+    if (first.needs.sample) return false;
+    EXPECT_TRUE(first.made && first.samples_later && !first.streams() && !first.needs.range);
+    EXPECT_EQ(selector.decide(c, {}).needs.sample, false) << "nothing was agreed";
+    selector.remember(c, {}, first);
+    EXPECT_TRUE(selector.decide(c, {}).needs.sample);
+    selector.remember(c, {8, 8}, selector.decide(c, {}));
+    EXPECT_TRUE(selector.decide(c, {}).streams());
+    return true;
+  };
+  Call c = allreduce(4 * kib, 1e-3);
+  for (const int check : {0, 1}) {
+    c.settings.options.check = check;
+    EXPECT_TRUE(is_raw_at_first(c));
+  }
+  Call other = c;
+  other.count = 4 * kib + 1;
+  EXPECT_FALSE(is_raw_at_first(other));
+  other = c;
+  other.nonblocking = true;
+  EXPECT_FALSE(is_raw_at_first(other)) << "nothing is remembered of started calls";
+  other = c;
+  other.settings.options.scope = STRETTO_SCOPE_RESULT;
+  EXPECT_TRUE(is_raw_at_first(other));
+  EXPECT_FALSE(is_raw_at_first(other, 3)) << "their roundings need an exchange of the range anyway";
 }
 
 TEST(Selector, StreamsAreDenseWhereTheLinkIsSlowAndTheGainIsLarge) {
@@ -319,22 +353,27 @@ TEST(Ratios, AreRememberedForCallsLikeTheirs) {
   Call c = allreduce(1, 1e-3);
   EXPECT_EQ(ratios.recall(c, 1000), std::nullopt);
   const Shrinks seen{7, 11};
-  ratios.remember(c, 1000, seen);
+  ratios.remember(c, 1000, seen, false);
   EXPECT_EQ(ratios.recall(c, 1000), seen);
   EXPECT_EQ(ratios.recall(c, 2000), std::nullopt);
   EXPECT_TRUE(ratios.is_due(c, 2000)) << "unknown";
   for (std::uint32_t call = 2; call <= Ratios::calls_per_sample; ++call) {
     EXPECT_FALSE(ratios.is_due(c, 1000)) << call;
-    ratios.remember(c, 1000, {});
+    ratios.remember(c, 1000, {}, true);
   }
   EXPECT_EQ(ratios.recall(c, 1000), seen);
   EXPECT_TRUE(ratios.is_due(c, 1000));
   const std::uint64_t changes = ratios.changes();
-  ratios.remember(c, 1000, seen);
+  ratios.remember(c, 1000, seen, false);
   EXPECT_FALSE(ratios.is_due(c, 1000));
   EXPECT_EQ(ratios.changes(), changes);
   c.settings.options.bound = 1e-4;
   EXPECT_EQ(ratios.recall(c, 1000), std::nullopt);
+  ratios.remember(c, 1000, {}, false);
+  EXPECT_TRUE(ratios.is_new(c, 1000));
+  ratios.remember(c, 1000, {}, true);
+  EXPECT_FALSE(ratios.is_new(c, 1000));
+  EXPECT_EQ(ratios.recall(c, 1000), std::nullopt) << "no sample yet";
 }
 
 TEST(Forced, AForcedScheduleMustExistAndKeepOrder) {

@@ -25,7 +25,7 @@ void merge_one(const void* from, void* into) {
 bool agrees_by_messages(const stretto_comm_s& comm) noexcept { return comm.size > 1 && !comm.backends.node; }
 
 bool travels_with_word(const stretto_comm_s& comm, const Call& call, const select::Decision& d) noexcept {
-  if (!agrees_by_messages(comm) || !d.needs.check || d.needs.values() || !d.made || d.recalled || d.trial ||
+  if (!agrees_by_messages(comm) || !d.needs.check || d.needs.values() || !d.made || d.samples_later || d.trial ||
       d.streams())
     return false;
   const bool plain = !call.nonblocking && !call.device && !call.stream && !call.captured;

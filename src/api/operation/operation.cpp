@@ -61,6 +61,7 @@ void Operation::start(Call&& call, select::Decision&& decision, Status own, bool
   if (meets) {
     meet();
   } else if (!exchanges) {
+    if (decision_.samples_later) comm_.selector.remember(call_, {}, decision_);
     state_ = State::agreed;
   } else if (comm_.size == 1) {
     leave_agreeing(Status::ok);
@@ -164,7 +165,7 @@ void Operation::leave_agreeing(Status s) noexcept {
   } else if (call_.collective == Collective::barrier && call_.settings.schedule.empty()) {
     finish(Status::ok);  // the agreement was a barrier already
   } else {
-    comm_.selector.remember(call_, exchanges_.merged.ratios());
+    comm_.selector.remember(call_, exchanges_.merged.ratios(), decision_);
     if (decision_.needs.sample) comm_.selector.learn(call_, exchanges_.merged.took);
     state_ = State::agreed;
   }

@@ -126,7 +126,7 @@ bool run_at_once(stretto_comm_s& comm, const Call& call, const select::Decision&
   const bool carried = travels_with_word(comm, call, d);
   const bool at_once = carried || (d.choice.through_nodes() ? comm.backends.nodes->runs_at_once(call)
                                                             : d.choice.provider != Provider::schedules);
-  const bool decided = d.made && !d.recalled && at_once && !d.streams();
+  const bool decided = d.made && !d.samples_later && at_once && !d.streams();
   if (!decided || !comm.is_free() || (d.needs.check && !compares_words(call, comm))) return false;
   // Their values are merged, or an Operation counts their messages.
   const bool waits = d.needs.values() || (d.choice.through_nodes() && !carried);
