@@ -49,6 +49,18 @@ TEST(Choose, ANetworkIsFullDuplexUnlessMeasuredOtherwise) {
   EXPECT_GT(seconds(false, 2), 1.5 * seconds(true, 2));
 }
 
+TEST(Choose, ShortCallsPassInTheBurstOfAShapedPort) {
+  const auto seconds = [](bool shaped, std::uint64_t bytes) {
+    Profile p = profile();
+    const Link& network = p.links[static_cast<std::size_t>(topology::Distance::network)];
+    if (shaped) p.short_calls = {{0, network[0].alpha, 0}};
+    Chooser chooser(p, topology::Topology::regular(2, 1));
+    return best(chooser, allreduce(bytes)).seconds;
+  };
+  EXPECT_LT(seconds(true, short_call), 0.8 * seconds(false, short_call));
+  EXPECT_EQ(seconds(true, 2 * short_call), seconds(false, 2 * short_call));
+}
+
 TEST(Choose, TableIsSortedAndItsFirstIsTheChoiceOfACellsMiddle) {
   Chooser chooser(profile(), topology::Topology::regular(6, 2));
   const Question q = allreduce(1 << 20, 8);

@@ -58,6 +58,7 @@ TEST(Profile, WhatIsWrittenIsReadBack) {
   p.hosts = 3;
   p.links[static_cast<std::size_t>(topology::Distance::socket)] = {{0, 1e-7, 2e-11, 1e-11}, {4096, 1.5e-6, 1e-11, 0}};
   p.links[static_cast<std::size_t>(topology::Distance::network)] = {{0, 1e-6, 8e-11, 3e-10, 6e-6}};
+  p.short_calls = {{0, 1e-6, 4e-11}, {512, 2e-6, 3e-11}};
   p.full_duplex = false;
   p.nics = 0;
   p.gamma = 1.0 / 3;
@@ -101,6 +102,8 @@ TEST(Profile, WhatIsWrittenIsReadBack) {
   EXPECT_EQ(q.dense_probe.add, 3e-10);
   EXPECT_EQ(q.links[1].size(), 2u);
   EXPECT_EQ(q.links[3][0].cpu_message, 6e-6);
+  ASSERT_EQ(q.short_calls.size(), 2u);
+  EXPECT_EQ(q.short_calls[1].beta, 3e-11);
   EXPECT_EQ(q.natives[0].points, p.natives[0].points);
   EXPECT_EQ(q.device.nccl_inside.step, 3e-6);
   EXPECT_EQ(q.device.nccl_inside.byte, 5e-12);
@@ -143,6 +146,7 @@ TEST(Profile, WhatIsMissingHasADefaultAndUnknownKeysAreNotes) {
   EXPECT_EQ(p.nics, 1);
   EXPECT_TRUE(p.full_duplex);
   EXPECT_TRUE(p.links[0].empty());
+  EXPECT_TRUE(p.short_calls.empty());
 }
 
 struct Bad {

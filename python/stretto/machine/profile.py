@@ -12,8 +12,10 @@ from stretto.errors import Failure
 VERSION = 1
 CODECS = ("f32", "f64", "dense_f32", "dense_f64")
 DISTANCES = ("cache", "socket", "node", "network")
-MESSAGES = ("ranks", "hosts", "links", "full_duplex", "nics", "step", "agreement")  # what depends on the carrier
+MESSAGES = ("ranks", "hosts", "links", "short_calls", "full_duplex", "nics", "step", "agreement")  # what depends on the carrier
 COLLECTIVES = {"natives": "native", "node": "node"}  # the part of the measurement, by key of the profile
+SHORT_CALL = 16 << 10  # bytes, as of the library
+SHAPED = 1.25  # a message in a row takes so many times half a round trip: a port's burst passed the latter
 DUPLEX = 1.5  # both ways at once within this much of one way: full duplex
 
 
@@ -47,6 +49,17 @@ def links(measurement):
             if placement != "core" or distance not in found:
                 found[distance] = link([row for row in rows if row["placement"] == placement], distance, streams)
     return found
+
+
+def short_calls(measurement):
+    """Ranges between hosts by half round trips alone, where a shaped port passes short ones in its burst; else None. The MPI's own short calls
+    were measured with pauses, so in bursts, too."""
+    streams = measurement.of("links", distance="network", what="stream")
+    rows = [row for row in measurement.of("links", distance="network") if "buffers" in row and row["bytes"] <= SHORT_CALL]
+    alone = {row["bytes"]: row["seconds"] for row in rows}
+    if all(row["seconds"] <= SHAPED * alone.get(row["bytes"], math.inf) for row in streams):
+        return None
+    return link(rows, "network")
 
 
 def codec(measurement, kind):
@@ -103,6 +116,8 @@ def messages(measurement):
     """What depends on the carrier, of the one that was measured."""
     machine = measurement.machine
     found = {"ranks": machine["ranks"], "hosts": machine["hosts"], "links": links(measurement)}
+    if (short := short_calls(measurement)) is not None:
+        found["short_calls"] = short
     duplex = measurement.of("links", what="duplex")
     if duplex:
         found["full_duplex"] = duplex[-1]["both_ways"] < DUPLEX * duplex[-1]["one_way"]  # of the farthest
@@ -151,6 +166,8 @@ def merge_messages(old, new):
     merged = {**new, "links": {name: links_of_both[name] for name in DISTANCES if name in links_of_both}}
     if "nics" in old and "nics" not in new:
         merged["nics"] = old["nics"]
+    if "short_calls" in old and "network" not in new["links"]:
+        merged["short_calls"] = old["short_calls"]
     return merged
 
 

@@ -241,6 +241,7 @@ Status take_network(backend::Transport& transport, const topology::Topology& top
   try {
     profile->links[static_cast<std::size_t>(topology::Distance::network)] = {
         {0, speed.latency, speed.byte, speed.core_byte, speed.core_message}};
+    profile->short_calls.clear();
   } catch (...) {
     return fail(Status::out_of_memory, std::string_view("no memory for the speed of the network"));
   }

@@ -38,6 +38,7 @@ void add_network(const Messages& others, Profile* profile) {
     if (links[d].empty() && std::all_of(&links[d], &links[network], [](const Link& l) { return l.empty(); }))
       links[d] = links[d - 1];
   links[network] = others.links[network];
+  profile->short_calls.clear();
   profile->network_of = built_in().name;
 }
 

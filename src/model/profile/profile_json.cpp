@@ -190,6 +190,7 @@ void read_messages(const Node& node, Messages* m) {
       if (links.has(name)) m->links[d] = read_link(links.at(name));
     }
   }
+  if (node.has("short_calls")) m->short_calls = read_link(node.at("short_calls"));
   if (node.has("full_duplex")) m->full_duplex = node.at("full_duplex").boolean();
   m->nics = node.integer("nics", 0, 1);
   m->step = node.number("step", 0);
@@ -205,19 +206,23 @@ UcxMessages read_ucx(const Node& node) {
   return m;
 }
 
+ordered_json write_link(const Link& link) {
+  ordered_json j;
+  for (const Span& s : link) {
+    j.push_back({{"from", s.from}, {"alpha", s.alpha}, {"beta", s.beta}, {"cpu", s.cpu}});
+    if (s.cpu_message > 0) j.back()["cpu_message"] = s.cpu_message;
+  }
+  return j;
+}
+
 void write_messages(const Messages& m, ordered_json* j) {
   (*j)["ranks"] = m.ranks;
   (*j)["hosts"] = m.hosts;
   ordered_json links = ordered_json::object();
-  for (std::size_t d = 0; d < topology::kDistances; ++d) {
-    if (m.links[d].empty()) continue;
-    ordered_json& link = links[topology::name(static_cast<topology::Distance>(d))];
-    for (const Span& s : m.links[d]) {
-      link.push_back({{"from", s.from}, {"alpha", s.alpha}, {"beta", s.beta}, {"cpu", s.cpu}});
-      if (s.cpu_message > 0) link.back()["cpu_message"] = s.cpu_message;
-    }
-  }
+  for (std::size_t d = 0; d < topology::kDistances; ++d)
+    if (!m.links[d].empty()) links[topology::name(static_cast<topology::Distance>(d))] = write_link(m.links[d]);
   (*j)["links"] = links;
+  if (!m.short_calls.empty()) (*j)["short_calls"] = write_link(m.short_calls);
   (*j)["full_duplex"] = m.full_duplex;
   (*j)["nics"] = m.nics;
   (*j)["step"] = m.step;
