@@ -124,6 +124,14 @@ std::vector<Option> ways_of(std::vector<Option> options, bool streams) {
   return options;
 }
 
+// Seconds at least of a raw vector where short ones pass in a port's burst alone, and calls follow one another: what
+// streams compete with.
+double beyond_burst(const Profile& profile, double bytes) {
+  if (profile.short_calls.empty() || bytes > static_cast<double>(short_call)) return 0;
+  const Span span = machine_of(profile, 4, 1).span(topology::Distance::network, bytes);
+  return span.alpha + bytes * span.beta;
+}
+
 // Cheapest first; without `all_of_them` some expensive ones are missing.
 Status Chooser::Impl::table(const Question& q, bool all_of_them, std::vector<Candidate>* all) const {
   all->clear();
@@ -134,7 +142,10 @@ Status Chooser::Impl::table(const Question& q, bool all_of_them, std::vector<Can
   const bool native = (q.native || q.node) && own_may_serve(q);
   double native_seconds = INFINITY;
   const auto measured_by = [&](Provider provider) {
-    return measured_native(profile, provider, q.collective, topology.ranks(), topology.hosts(), bytes);
+    std::optional<double> found =
+        measured_native(profile, provider, q.collective, topology.ranks(), topology.hosts(), bytes);
+    if (found && provider == Provider::mpi && q.compress) *found = std::max(*found, beyond_burst(profile, bytes));
+    return found;
   };
   const auto own_seconds = [&] {
     return q.device ? nccl_seconds(profile, topology, q.collective, bytes)

@@ -147,7 +147,7 @@ Machine machine_for(const Profile& profile, const Question& q, int ranks, bool d
   if (q.device) return machine_on_device(profile, q.element, q.ratio, 1, q.staged, q.reaching);
   Machine m =
       dense ? machine_of_dense(profile, q.element, q.ratio, q.dense_ratio) : machine_of(profile, q.element, q.ratio);
-  if (whole_of(q, ranks) <= short_call && !profile.short_calls.empty())
+  if (!q.compress && whole_of(q, ranks) <= short_call && !profile.short_calls.empty())
     m.links[static_cast<std::size_t>(topology::Distance::network)] = profile.short_calls;
   return m;
 }

@@ -463,5 +463,24 @@ TEST(Native, IsAskedByProviderRanksAndHosts) {
   EXPECT_FALSE(measured_native(p, Provider::node, Collective::reduce, 3, 1, 80));
 }
 
+// The MPI's short calls were measured in the port's burst, and streams compete with raw calls that follow one another.
+TEST(ChooseNative, StreamsOfShortCallsCompeteWithMoreThanABurstPasses) {
+  Profile p = profile();
+  p.links[static_cast<std::size_t>(topology::Distance::network)] = {{0, 1e-5, 8e-9}};
+  p.short_calls = {{0, 1e-5, 1e-9}};
+  constexpr std::uint64_t bytes = 8 << 10;
+  p.natives = {{Collective::allreduce, 2, 2, {{1, 1.2e-5}, {bytes, 2e-5}, {4 * bytes, 3e-4}}}};
+  Chooser chooser(p, topology::Topology::regular(2, 1));
+  Question q = allreduce(bytes);
+  q.native = true;
+  EXPECT_TRUE(best(chooser, q).native);
+  q = allreduce(bytes, 8);
+  q.native = true;
+  EXPECT_NE(best(chooser, q).payload, Kind::raw);
+  p.short_calls.clear();
+  Chooser unshaped(p, topology::Topology::regular(2, 1));
+  EXPECT_TRUE(best(unshaped, q).native);
+}
+
 }  // namespace
 }  // namespace stretto::model

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <iterator>
 #include <memory>
+#include <thread>
 
 #include "bench/doubt.hpp"
+#include "model/profile/profile.hpp"
 #include "schedule/names.hpp"
 #include "schedule/schedule.hpp"
 
@@ -38,11 +40,17 @@ constexpr int kRepeats = 2;  // of series in doubt; the fastest counts
 
 // Samples of a collective's time. A sample is a batch of `batch_` calls after a barrier, with inputs rewritten before
 // each, and a moving root, as in IMB, so that no rank runs ahead. Its value is the slowest rank's time per call, less
-// that of rewriting. The result is the median over all passes.
+// that of rewriting. The result is the median over all passes. Short vectors between hosts have pauses, in which a shaped
+// port's burst comes back, so that they are measured as calls that come one by one (Messages::short_calls).
 class Series {
  public:
   Series(const Ranks& ranks, Vectors& vectors, Provider& provider, Collective collective, std::size_t bytes)
-      : ranks_(ranks), vectors_(vectors), provider_(provider), collective_(collective), bytes_(bytes) {}
+      : ranks_(ranks),
+        vectors_(vectors),
+        provider_(provider),
+        collective_(collective),
+        bytes_(bytes),
+        pauses_(ranks.hosts > 1 && bytes >= model::short_call / 16 && bytes <= model::short_call) {}
 
   // Runs one pass; `budget` is for all passes.
   void pass(const Budget& budget) {
@@ -54,7 +62,11 @@ class Series {
       rewriting_ = rewrite_seconds() + clock_cost() / batch_;
     }
     std::vector<double> samples;
-    for (int i = 0; i < count_; ++i) samples.push_back(std::max(0.0, batch_seconds(batch_) / batch_ - rewriting_));
+    for (int i = 0; i < count_; ++i) {
+      const double seconds = batch_seconds(batch_);
+      samples.push_back(std::max(0.0, seconds / batch_ - rewriting_));
+      if (pauses_) pause(kPause * seconds);
+    }
     ranks_.largest(samples);
     samples_.insert(samples_.end(), samples.begin(), samples.end());
   }
@@ -73,6 +85,7 @@ class Series {
   std::size_t bytes() const { return bytes_; }
 
  private:
+  static constexpr double kPause = 4;        // times the sample before it
   static constexpr double kSample = 100e-6;  // least seconds of a sample, so that the barrier's exit has no effect
 
   double batch_seconds(int calls) {
@@ -85,6 +98,11 @@ class Series {
                     whole / static_cast<std::size_t>(ranks_.size), i % ranks_.size);
     }
     return now() - start;
+  }
+
+  static void pause(double seconds) {
+    const double start = now();
+    while (now() - start < seconds) std::this_thread::yield();
   }
 
   double rewrite_seconds() {
@@ -103,6 +121,7 @@ class Series {
   std::size_t bytes_;
   int batch_ = 1, count_ = 0;  // calls per sample; samples per pass
   double rewriting_ = 0;
+  bool pauses_;
   std::vector<double> samples_;
 };
 

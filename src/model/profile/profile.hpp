@@ -90,13 +90,12 @@ enum class Carrier : std::uint8_t { mpi, ucx };
 const char* name(Carrier carrier) noexcept;
 std::optional<Carrier> find_carrier(std::string_view name) noexcept;
 
-inline constexpr std::uint64_t short_call = 16 << 10;
+inline constexpr std::uint64_t short_call = 16 << 10;  // bytes of a vector: Messages::short_calls
 
 struct Messages {
   int ranks = 1, hosts = 1;
   std::array<Link, topology::kDistances> links;
-  Link
-      short_calls;  // the network's in calls of at most `short_call` bytes, which a port's burst passes; empty: as links
+  Link short_calls;  // the network's for raw vectors that a shaped port passes in its burst; empty: as links
   bool full_duplex = true;
   int nics = 1;          // ranks of a host that send at full rate together; 0: all
   double step = 0;       // seconds of the engine per step
