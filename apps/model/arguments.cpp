@@ -134,6 +134,7 @@ model::Profile profile_of(const Arguments& arguments, std::string* from, std::st
   if (arguments.gigabits > 0) {
     for (model::Span& s : profile.links[static_cast<std::size_t>(topology::Distance::network)])
       s.beta = 8 / (arguments.gigabits * 1e9);
+    profile.short_calls.clear();
   }
   if (!arguments.mpi.empty()) profile.mpi = arguments.mpi;
   profile.eager_limit = carrier_of(arguments) == model::Carrier::mpi ? arguments.eager_limit : 0;

@@ -124,10 +124,13 @@ std::vector<Option> ways_of(std::vector<Option> options, bool streams) {
   return options;
 }
 
-// Seconds at least of a raw vector where short ones pass in a port's burst alone, and calls follow one another: what
-// streams compete with.
-double beyond_burst(const Profile& profile, double bytes) {
-  if (profile.short_calls.empty() || bytes > static_cast<double>(short_call)) return 0;
+// Seconds of a raw sum or broadcast that a port's burst does not shorten, as calls follow one another: what streams
+// compete with.
+double beyond_burst(const Profile& profile, const Question& q, int hosts) {
+  const bool whole = q.collective == schedule::Collective::allreduce || q.collective == schedule::Collective::reduce ||
+                     q.collective == schedule::Collective::bcast;
+  if (hosts < 2 || !whole || profile.short_calls.empty() || q.bytes > short_call) return 0;
+  const auto bytes = static_cast<double>(q.bytes);
   const Span span = machine_of(profile, 4, 1).span(topology::Distance::network, bytes);
   return span.alpha + bytes * span.beta;
 }
@@ -144,7 +147,8 @@ Status Chooser::Impl::table(const Question& q, bool all_of_them, std::vector<Can
   const auto measured_by = [&](Provider provider) {
     std::optional<double> found =
         measured_native(profile, provider, q.collective, topology.ranks(), topology.hosts(), bytes);
-    if (found && provider == Provider::mpi && q.compress) *found = std::max(*found, beyond_burst(profile, bytes));
+    if (found && provider == Provider::mpi && q.compress)
+      *found = std::max(*found, beyond_burst(profile, q, topology.hosts()));
     return found;
   };
   const auto own_seconds = [&] {

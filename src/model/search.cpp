@@ -138,16 +138,11 @@ void ProgramsKept::forget_if_full() {
 
 namespace {
 
-std::uint64_t whole_of(const Question& q, int ranks) noexcept {
-  const bool row = q.collective == schedule::Collective::alltoall;
-  return q.bytes * static_cast<std::uint64_t>(row ? ranks : 1);
-}
-
-Machine machine_for(const Profile& profile, const Question& q, int ranks, bool dense) {
+Machine machine_for(const Profile& profile, const Question& q, bool dense) {
   if (q.device) return machine_on_device(profile, q.element, q.ratio, 1, q.staged, q.reaching);
   Machine m =
       dense ? machine_of_dense(profile, q.element, q.ratio, q.dense_ratio) : machine_of(profile, q.element, q.ratio);
-  if (!q.compress && whole_of(q, ranks) <= short_call && !profile.short_calls.empty())
+  if (!q.compress && q.bytes <= short_call && !profile.short_calls.empty())
     m.links[static_cast<std::size_t>(topology::Distance::network)] = profile.short_calls;
   return m;
 }
@@ -158,7 +153,7 @@ Search::Search(ProgramsKept& kept, const Profile& profile, const Question& quest
     : kept_(kept),
       profile_(profile),
       question_(question),
-      machine_(machine_for(profile, question, kept.ranks(), dense)),
+      machine_(machine_for(profile, question, dense)),
       stepless_(machine_),
       even_cost_(break_even(machine_)) {
   stepless_.step = 0;
@@ -172,7 +167,10 @@ bool Search::takes_turns() const noexcept {
          question_.bytes / static_cast<std::uint64_t>(kept_.ranks()) > profile_.eager_limit;
 }
 
-double Search::whole() const noexcept { return static_cast<double>(whole_of(question_, kept_.ranks())); }
+double Search::whole() const noexcept {
+  const bool row = question_.collective == schedule::Collective::alltoall;
+  return static_cast<double>(question_.bytes) * (row ? kept_.ranks() : 1);
+}
 
 std::vector<Search::Line> Search::lines_of(const Option& option) {
   const Question& q = question_;

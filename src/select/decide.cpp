@@ -19,8 +19,8 @@ using namespace call;
 
 namespace {
 
-constexpr std::size_t often_sampled = std::size_t{256} << 10;  // bytes: a sample is a sixteenth at most
-constexpr std::size_t raw_at_first = std::size_t{16} << 10;    // bytes: a sample may take as long as the call
+constexpr std::size_t often_sampled = std::size_t{256} << 10;        // bytes: a sample is a sixteenth at most
+constexpr std::size_t longest_raw_at_first = std::size_t{16} << 10;  // bytes: a sample may take as long as the call
 
 // A bound allows streams, or a payload of streams requests them for lossless types. A forced native collective moves
 // raw values, unless it is the node's and a payload is forced with it. Prefix sums have no streams.
@@ -94,7 +94,6 @@ Decision Selector::decide(const Call& call, Support support) noexcept {
   if (open_counts || !fit_to_choose(call, ranks_)) return d;
   d.known = attempt([&] {
     const std::size_t bytes = vector_bytes(call, ranks_);
-    bool raw = false;
     if (streams && o.payload == STRETTO_PAYLOAD_AUTO && !multi) {
       const auto may_stream = [&](const Shrinks& ratios) {
         return choices_.choose(call, bytes, {true}, ratios, support).payload != payload::Kind::raw;
@@ -105,17 +104,18 @@ Decision Selector::decide(const Call& call, Support support) noexcept {
         needs.range = rounded;
       } else {
         const std::optional<Shrinks> known = ratios_.recall(call, bytes);
-        raw = bytes <= raw_at_first && !rounded && !call.nonblocking && ratios_.is_new(call, bytes);
+        d.raw_at_first =
+            bytes <= longest_raw_at_first && !rounded && !call.nonblocking && ratios_.has_room(call, bytes);
         d.shrinks = known.value_or(usual_ratios);
-        needs.sample =
-            !raw && (!known || (o.check && (call.nonblocking || samples_again(call, bytes, support, d.shrinks))));
-        d.samples_later = raw || (o.check && !needs.sample);
-        d.ratio = raw ? 1 : d.shrinks.fixed;
-        needs.range = rounded || (needs.range && !raw && (needs.sample || may_stream(d.shrinks)));
+        needs.sample = !d.raw_at_first &&
+                       (!known || (o.check && (call.nonblocking || samples_again(call, bytes, support, d.shrinks))));
+        d.samples_later = d.raw_at_first || (o.check && !needs.sample);
+        d.ratio = d.raw_at_first ? 1 : d.shrinks.fixed;
+        needs.range = rounded || (needs.range && !d.raw_at_first && (needs.sample || may_stream(d.shrinks)));
       }
     }
     d.made = !needs.values();
-    if (d.made) choose(call, bytes, {streams && !raw}, support, &d);
+    if (d.made) choose(call, bytes, {streams && !d.raw_at_first}, support, &d);
   });
   return d;
 }
@@ -164,7 +164,7 @@ Status Selector::complete(const Call& call, const Agreement& agreed, Support sup
       d->ratio = agreed.ratios.fixed;
     }
     const bool relative = call.settings.options.bound_kind == STRETTO_BOUND_RELATIVE && is_floating(call.type);
-    bool streams = may_compress(call) && (d->needs.range || !relative);
+    bool streams = may_compress(call) && !d->raw_at_first && (d->needs.range || !relative);
     d->bound.absolute = absolute_bound(call, agreed);
     if (streams && d->needs.range && d->bound.absolute == 0 && is_floating(call.type)) {  // exact values
       streams = false;

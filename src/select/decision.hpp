@@ -101,6 +101,7 @@ struct Decision {
   Choice choice;
   double ratio = 1;  // by which the vector is expected to shrink
   call::Shrinks shrinks;
+  bool raw_at_first = false;   // the shape's first call, raw whatever the ranks agree on
   bool samples_later = false;  // no sample gave the ratio, but a later call of the shape takes one
   bool trial = false;          // CodingTrials asks for the call's time
 

@@ -31,9 +31,9 @@ std::optional<call::Shrinks> Ratios::recall(const call::Call& call, std::size_t 
   return e.key == key && e.ratios.fixed > 0 ? std::optional(e.ratios) : std::nullopt;
 }
 
-bool Ratios::is_new(const call::Call& call, std::size_t bytes) const noexcept {
+bool Ratios::has_room(const call::Call& call, std::size_t bytes) const noexcept {
   const std::uint64_t key = key_of(call, bytes);
-  return entry_of(entries_, key).key != key;
+  return entry_of(entries_, key).key == 0;
 }
 
 void Ratios::remember(const call::Call& call, std::size_t bytes, const call::Shrinks& ratios,
@@ -43,7 +43,7 @@ void Ratios::remember(const call::Call& call, std::size_t bytes, const call::Shr
   if (!(ratios.fixed > 0)) {
     if (e.key == key)
       ++e.calls;
-    else if (samples_later)
+    else if (samples_later && e.key == 0)
       e = {.key = key};
     return;
   }

@@ -22,8 +22,8 @@ class Ratios {
   static constexpr std::uint32_t calls_per_sample = 16;
 
   std::optional<call::Shrinks> recall(const call::Call& call, std::size_t bytes) const noexcept;
-  // No such call is remembered.
-  bool is_new(const call::Call& call, std::size_t bytes) const noexcept;
+  // No call is remembered where this one would be.
+  bool has_room(const call::Call& call, std::size_t bytes) const noexcept;
   // Ratios of 0: the call took no sample. `samples_later`: Decision::samples_later.
   void remember(const call::Call& call, std::size_t bytes, const call::Shrinks& ratios, bool samples_later) noexcept;
   // This call is the first, or calls_per_sample calls after the one whose ratios are known.

@@ -300,11 +300,15 @@ TEST(Selector, TheFirstCallOfAShortShapeIsRawWithoutASample) {
     const Decision first = selector.decide(c, {});
     if (first.needs.sample) return false;
     EXPECT_TRUE(first.made && first.samples_later && !first.streams() && !first.needs.range);
+    Decision again = first;
+    again.made = false;  // as where a rank's values are on a device
+    EXPECT_EQ(selector.complete(c, {}, {}, &again), Status::ok) << message();
+    EXPECT_FALSE(again.streams());
     EXPECT_EQ(selector.decide(c, {}).needs.sample, false) << "nothing was agreed";
     selector.remember(c, {}, first);
-    EXPECT_TRUE(selector.decide(c, {}).needs.sample);
-    selector.remember(c, {8, 8}, selector.decide(c, {}));
-    EXPECT_TRUE(selector.decide(c, {}).streams());
+    const Decision second = selector.decide(c, {});
+    EXPECT_TRUE(second.needs.sample);
+    EXPECT_EQ(second.needs.range, c.settings.options.bound_kind == STRETTO_BOUND_RELATIVE);
     return true;
   };
   Call c = allreduce(4 * kib, 1e-3);
@@ -313,6 +317,9 @@ TEST(Selector, TheFirstCallOfAShortShapeIsRawWithoutASample) {
     EXPECT_TRUE(is_raw_at_first(c));
   }
   Call other = c;
+  other.settings.options.bound_kind = STRETTO_BOUND_RELATIVE;
+  EXPECT_TRUE(is_raw_at_first(other));
+  other = c;
   other.count = 4 * kib + 1;
   EXPECT_FALSE(is_raw_at_first(other));
   other = c;
@@ -369,11 +376,26 @@ TEST(Ratios, AreRememberedForCallsLikeTheirs) {
   EXPECT_EQ(ratios.changes(), changes);
   c.settings.options.bound = 1e-4;
   EXPECT_EQ(ratios.recall(c, 1000), std::nullopt);
+  EXPECT_EQ(ratios.changes(), changes);
+}
+
+// So shapes that share an entry do not keep each other from sampling, and no learned ratio is lost to a mark.
+TEST(Ratios, OnlyCallsWithRoomAreMarkedAsSeen) {
+  Ratios ratios;
+  const Call c = allreduce(1, 1e-3);
+  std::size_t other = 2000;  // bytes of a shape that shares the entry of the first
+  ratios.remember(c, 1000, {7, 11}, false);
+  while (ratios.has_room(c, other)) ++other;
+  ratios = {};
   ratios.remember(c, 1000, {}, false);
-  EXPECT_TRUE(ratios.is_new(c, 1000));
+  EXPECT_TRUE(ratios.has_room(c, 1000));
   ratios.remember(c, 1000, {}, true);
-  EXPECT_FALSE(ratios.is_new(c, 1000));
+  EXPECT_FALSE(ratios.has_room(c, 1000));
   EXPECT_EQ(ratios.recall(c, 1000), std::nullopt) << "no sample yet";
+  EXPECT_FALSE(ratios.has_room(c, other));
+  ratios.remember(c, 1000, {7, 11}, false);
+  ratios.remember(c, other, {}, true);
+  EXPECT_EQ(ratios.recall(c, 1000), (Shrinks{7, 11}));
 }
 
 TEST(Forced, AForcedScheduleMustExistAndKeepOrder) {

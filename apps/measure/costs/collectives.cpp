@@ -125,11 +125,13 @@ class Series {
   std::vector<double> samples_;
 };
 
-std::vector<std::size_t> sizes(Collective collective, bool quick) {
+// The longest short call between hosts is measured as such, not taken from longer ones.
+std::vector<std::size_t> sizes(Collective collective, int hosts, bool quick) {
   if (collective == Collective::barrier) return {0};
   std::vector<std::size_t> all;
   for (std::size_t n = 8; n <= (std::size_t{16} << 20); n *= quick ? 16 : 4) all.push_back(n);
   if (all.back() != std::size_t{16} << 20) all.push_back(std::size_t{16} << 20);
+  if (hosts > 1) all.insert(std::upper_bound(all.begin(), all.end(), model::short_call), model::short_call);
   return all;
 }
 
@@ -167,7 +169,7 @@ void collectives(const Job& job, Part part, Provider& provider) {
   Vectors vectors(ranks.size, std::size_t{16} << 20);
   std::vector<Series> all;
   for (const Collective collective : kCollectives) {
-    for (const std::size_t bytes : sizes(collective, job.quick)) {
+    for (const std::size_t bytes : sizes(collective, ranks.hosts, job.quick)) {
       if (is_cut(collective) && bytes < least) continue;
       // Blocks are equal: the rest of a cut vector is not sent, and not counted.
       const std::size_t whole = is_cut(collective) ? bytes / least * least : bytes;

@@ -46,6 +46,7 @@ def profile_of(bits):
     made = model.ask("profiles", [named])
     network = model.ask("profiles", [MEASURED])["links"]["network"]
     made["links"]["network"] = [{**span, "beta": 8 / bits} for span in network]
+    made.pop("short_calls", None)
     made["name"] += f", network emulated at {bits / 1e9:g} Gb/s"
     return made
 
