@@ -2,6 +2,7 @@
 // (python/stretto/api) adds shapes, NumPy types and option names.
 #include <nanobind/nanobind.h>
 
+#include "interrupt.hpp"
 #include "parts.hpp"
 #include "stretto/stretto.h"
 
@@ -10,6 +11,9 @@ namespace nb = nanobind;
 NB_MODULE(_core, m) {
   nb::set_leak_warnings(false);  // abandoned calls leak their memory on purpose
   m.doc() = "The C interface of stretto.";
+  m.def(
+      "end_program", [] { stretto::python::ending = std::this_thread::get_id(); },
+      "From now on other threads do not return from the library.");
   m.def("version", &stretto_version, "The version of libstretto.so.");
 
   nb::enum_<stretto_type>(m, "Type")

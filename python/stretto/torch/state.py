@@ -11,6 +11,7 @@ import numpy as np
 import torch
 import torch.distributed as dist
 
+from stretto.api import ranks
 from stretto.api.feedback import check_payload
 from stretto.errors import ArgumentError, StrettoError, UnsupportedError
 from stretto.torch.bounds import Bound, check_keywords, check_wire
@@ -195,10 +196,12 @@ class State:
 
     def free(self):
         """Frees the communicators, collectively. Otherwise the program's end does."""
-        for lane in (*self.lanes, self.passes):
-            lane.close(5)
+        done = [lane.close(5) for lane in (*self.lanes, self.passes)]
         for one in self._comms or ():
-            one.free()
+            if all(done):
+                one.free()
+            else:
+                ranks.leave(one)
         self._comms = None
 
     def state_dict(self):
