@@ -15,6 +15,9 @@ NB_MODULE(_core, m) {
       "end_program", [] { stretto::python::ending = std::this_thread::get_id(); },
       "From now on other threads do not return from the library.");
   m.def("version", &stretto_version, "The version of libstretto.so.");
+  m.def(
+      "wait_in_background", [](bool is) { static_cast<void>(stretto_wait_in_background(is)); },
+      "Whether this thread's waits for messages of other hosts sleep at once.");
 
   nb::enum_<stretto_type>(m, "Type")
       .value("f32", STRETTO_F32)
