@@ -34,11 +34,11 @@ LIMIT = 3600  # seconds after which a run counts as hung
 LOSS_CASES = ("gloo fp32", "gloo bf16", "PowerSGD 1", "PowerSGD 4", "int8 a tensor", "int8 a row", "stretto bf16", "stretto rms 0.05", "stretto rms 0.2", "stretto rms 1",
               "stretto rms 0.05, feedback", "stretto rms 0.1, feedback", "stretto rms 0.2, feedback", "stretto rms 0.5, feedback", "stretto rms 1, feedback")
 DENSE_CASES = ("stretto rms 0.1, feedback, dense", "stretto rms 0.2, feedback, dense", "stretto rms 0.5, feedback, dense")  # the losses are those of fixed streams
-ANY_CASES = tuple(f"stretto rms {bound}{form}" for bound in (0.05, 0.1, 0.2, 0.3, 0.5, 1)
+ANY_CASES = tuple(f"stretto rms {bound}{form}" for bound in (0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 1)
                   for form in (*(f"{form}{coding}" for form in ("", ", feedback", ", feedback, per parameter") for coding in ("", ", fixed", ", dense")), ", feedback, warmup 50", ", feedback, per parameter, warmup 50"))
 COMMUNICATION_CASES = (*LOSS_CASES[:6], "stretto exact", *LOSS_CASES[6:], *DENSE_CASES)
 STEPS_CASES = (*LOSS_CASES[:6], "stretto exact", *LOSS_CASES[6:], "FSDP2 gloo", "FSDP2 stretto exact", "FSDP2 stretto rms 0.05", "FSDP2 stretto rms 0.2", "FSDP2 stretto rms 1")
-SHOWN = {"communication": (("ms", "ms"), ("bytes", "B")), "steps": (("ms", "ms"), ("wait", "ms"), ("bytes", "B")), "error": (("nmse", "1"), ("nmse_mean", "1"), ("bits", "bit"))}
+SHOWN = {"communication": (("ms", "ms"), ("cpu", "ms"), ("bytes", "B")), "steps": (("ms", "ms"), ("wait", "ms"), ("bytes", "B")), "error": (("nmse", "1"), ("nmse_mean", "1"), ("bits", "bit"))}
 
 
 class Rows:
@@ -137,9 +137,9 @@ def table_rows(rows):
             continue
         fp32 = next((one for one in rows.of(row["part"], place=row.get("place")) if one["name"] == "gloo fp32"), None)
         for metric, unit in SHOWN[row["part"]]:
-            if row[metric] is None:
+            if row.get(metric) is None:
                 continue
-            peer = {"peer": "gloo fp32", "peer_value": fp32[metric], "ratio": fp32[metric] / row[metric]} if fp32 and fp32[metric] and row[metric] else {}
+            peer = {"peer": "gloo fp32", "peer_value": fp32[metric], "ratio": fp32[metric] / row[metric]} if fp32 and fp32.get(metric) and row[metric] else {}
             yield {"bench": "torch", "case": case, "metric": metric, "value": float(row[metric]), "unit": unit, **peer}
 
 

@@ -101,6 +101,11 @@ STRETTO_API stretto_status stretto_comm_create_from(const void* mpi_comm, strett
 typedef int (*stretto_interrupt)(void* context);
 STRETTO_API stretto_status stretto_interrupt_by(stretto_interrupt interrupted, void* context);
 
+/* Nonzero: this thread works beside others that want the cores. From now on its waits for messages of other hosts over
+ * UCX sleep at once, where they would poll for up to 0.3 ms first. 0, the default: as STRETTO_WAIT says, which also
+ * overrides this with "spin". No result depends on it. */
+STRETTO_API stretto_status stretto_wait_in_background(int background);
+
 /* Free a communicator; NULL is legal. Collective over MPI (it frees a duplicate), not over threads. While the
  * communicator has a request that was not freed, nothing happens and the status is STRETTO_INVALID_ARGUMENT. */
 STRETTO_API stretto_status stretto_comm_free(stretto_comm comm);

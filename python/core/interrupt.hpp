@@ -3,11 +3,23 @@
 
 #include <nanobind/nanobind.h>
 
+#include <atomic>
+#include <chrono>
 #include <optional>
+#include <thread>
 
 #include "calls/communicator.hpp"
 
 namespace stretto::python {
+
+// The thread that ends the program, once it does. Python then ends each other thread that asks for the GIL, and in a
+// frame of C++ that aborts the process.
+inline std::atomic<std::thread::id> ending{};
+
+inline bool another_ends_the_program() noexcept {
+  const std::thread::id by = ending;
+  return by != std::thread::id() && by != std::this_thread::get_id();
+}
 
 class Interrupt {
  public:
@@ -17,6 +29,7 @@ class Interrupt {
   static int asked(void* self) {
     auto& i = *static_cast<Interrupt*>(self);
     if (i.raised_ || (i.comm_ && i.comm_->cancelled())) return 1;
+    if (another_ends_the_program()) return 0;
     const nanobind::gil_scoped_acquire mine;
     if (PyErr_CheckSignals() != 0) i.raised_.emplace();
     return i.raised_.has_value();
@@ -42,6 +55,7 @@ stretto_status interruptible(const Communicator* comm, const Work& work) {
     static_cast<void>(stretto_interrupt_by(&Interrupt::asked, &interrupt));
     status = work();
     static_cast<void>(stretto_interrupt_by(nullptr, nullptr));
+    while (another_ends_the_program()) std::this_thread::sleep_for(std::chrono::seconds(1));
   }
   interrupt.rethrow();
   return status;

@@ -2,6 +2,7 @@
 // (python/stretto/api) adds shapes, NumPy types and option names.
 #include <nanobind/nanobind.h>
 
+#include "interrupt.hpp"
 #include "parts.hpp"
 #include "stretto/stretto.h"
 
@@ -10,7 +11,13 @@ namespace nb = nanobind;
 NB_MODULE(_core, m) {
   nb::set_leak_warnings(false);  // abandoned calls leak their memory on purpose
   m.doc() = "The C interface of stretto.";
+  m.def(
+      "end_program", [] { stretto::python::ending = std::this_thread::get_id(); },
+      "From now on other threads do not return from the library.");
   m.def("version", &stretto_version, "The version of libstretto.so.");
+  m.def(
+      "wait_in_background", [](bool is) { static_cast<void>(stretto_wait_in_background(is)); },
+      "Whether this thread's waits for messages of other hosts sleep at once.");
 
   nb::enum_<stretto_type>(m, "Type")
       .value("f32", STRETTO_F32)

@@ -1,5 +1,6 @@
 #include "base/status.hpp"
 #include "base/interrupt.hpp"
+#include "base/waiting.hpp"
 
 #include "stretto/stretto.h"
 
@@ -16,6 +17,11 @@ const char* stretto_status_name(stretto_status status) {
 
 stretto_status stretto_interrupt_by(stretto_interrupt interrupted, void* context) {
   stretto::interrupt_by({interrupted, context});
+  return STRETTO_OK;
+}
+
+stretto_status stretto_wait_in_background(int background) {
+  stretto::wait_in_background(background != 0);
   return STRETTO_OK;
 }
 

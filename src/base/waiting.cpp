@@ -64,6 +64,7 @@ struct CoreDemand {
 };
 
 thread_local CoreDemand demand;
+thread_local bool background = false;
 
 long involuntary_switches() noexcept {
   rusage used{};
@@ -118,6 +119,8 @@ Status check_wait_mode() noexcept {
   return parse_wait_mode(given(), &mode);
 }
 
+void wait_in_background(bool is) noexcept { background = is; }
+
 bool core_was_taken(const SchedulerSample& before, const SchedulerSample& after) noexcept {
   if (after.switches == before.switches) return false;
   if (before.queued < 0 || after.queued < 0) return true;
@@ -166,9 +169,11 @@ double Waiting::next(double now) noexcept {
   if (began_ < 0) begin(now);
   const WaitMode mode = wait_mode();
   const double waited = now - began_;
+  const bool is_woken = wakes_ == Wakes::by_all || wakes_ == Wakes::by_messages;
   const double spins = wakes_ == Wakes::by_nothing ? shortest / share : awake;
-  if (mode == WaitMode::sleep || (mode == WaitMode::automatic && (waited >= spins || now < demand.until)))
-    return wakes_ == Wakes::by_all ? longest_ : std::clamp(waited * share, shortest, longest_);
+  const bool gives_way = waited >= spins || now < demand.until || (background && wakes_ == Wakes::by_messages);
+  if (mode == WaitMode::sleep || (mode == WaitMode::automatic && gives_way))
+    return is_woken ? longest_ : std::clamp(waited * share, shortest, longest_);
   if (check_yields_) {
     if (now - yielded_ > long_slice && demand.was_away(now)) demand.note(now);
     yielded_ = now;

@@ -49,8 +49,13 @@ bool core_was_taken(const SchedulerSample& before, const SchedulerSample& after)
 enum class Wakes : std::uint8_t {
   by_nothing,   // no descriptor or bell, as for an MPI
   by_the_peer,  // the awaited store; a transport must progress meanwhile
-  by_all
+  by_all,
+  by_messages  // by_all, and of other hosts: a background thread sleeps at once
 };
+
+// This thread works beside threads that want the cores: from now on its waits for messages sleep at once in mode
+// automatic. A poll for less than a message's time would only take the core.
+void wait_in_background(bool is) noexcept;
 
 // In seconds, unless every event wakes the sleep.
 constexpr double longest_sleep = 5e-3;

@@ -48,6 +48,16 @@ TEST(Waiting, SleepsInOneGoWhereAllWakesIt) {
   EXPECT_EQ(waiting.next(200), 0);
 }
 
+TEST(Waiting, ForMessagesSleepsAtOnceInABackgroundThread) {
+  std::thread([] {
+    wait_in_background(true);
+    EXPECT_EQ(Waiting(true, Wakes::by_messages, 0.5).next(100), 0.5);
+    EXPECT_EQ(Waiting(true, Wakes::by_all, 0.5).next(100), 0);
+    wait_in_background(false);
+    EXPECT_EQ(Waiting(true, Wakes::by_messages, 0.5).next(100), 0);
+  }).join();
+}
+
 TEST(Waiting, DelaysByAFiftiethAtMostWhereNothingWakesIt) {
   Waiting waiting(false);
   const double begin = 100;

@@ -176,6 +176,12 @@ def test_each_queued_call_names_the_rank_that_is_missing(tmp_path, how, node):
     assert [words.split()[-1:] for words in said] == [["fine"]] * 2 + [[] if how == "ends" else ["fine"]], said
 
 
+@pytest.mark.parametrize("how", ("idle", "waits"))
+def test_group_is_destroyed_beside_a_stopped_rank(tmp_path, how):
+    said = separate(tmp_path, "killed_program.py", "stopped", how)
+    assert [words.split()[-1:] for words in said] == [["fine"]] * 3, said
+
+
 def test_monitored_barrier_names_the_rank_that_is_missing(tmp_path):
     said = separate(tmp_path, "killed_program.py", "monitored")
     assert [words.split()[-1:] for words in said] == [["fine"]] * 3, said

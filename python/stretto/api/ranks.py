@@ -122,8 +122,20 @@ def _kept(comm, store, name, timeout, transports):
 _open: dict[Comm, None] = {}
 
 
+# Others in which a thread may still wait at the program's end: without its memory that thread would end the process.
+_left: list[Comm] = []
+
+
+def leave(comm: Comm) -> None:
+    """Has the program's end not free a communicator."""
+    _open.pop(comm, None)
+    _left.append(comm)
+
+
 @atexit.register
 def _free_open():
+    if _left:
+        _core.end_program()
     if getattr(sys, "last_type", None) is not None:  # the program ended by an exception, and others may still be inside a collective
         return
     for comm in list(_open):

@@ -6,7 +6,9 @@ from __future__ import annotations
 import collections
 import hashlib
 import json
+import logging
 import threading
+import time
 import weakref
 
 import numpy as np
@@ -24,6 +26,7 @@ from stretto.torch.lane import Lane
 
 KINDS = _core.Collective
 _open = weakref.WeakValueDictionary()  # groups by the process groups' names
+LATE = 1.5  # seconds that the end of a communicator takes where a rank does not come (src/modules/ucx/transport.cpp)
 GRACE = 5  # seconds for started calls when the group is destroyed
 SIDES = 2  # communicators of a group of several hosts: while a call ends, and its last messages are awaited, another uses the network
 
@@ -194,17 +197,29 @@ class Group:
 
     def free(self):
         """Ends the group, collectively over its ranks."""
-        done = self.lane.close(GRACE)
+        waited = min(GRACE, self.seconds)
+        done = self.lane.close(waited)
         comms, self._comms = self._comms, [None] * SIDES
         self.calls.clear()
         self._made.clear()
         self._broken = RuntimeError(f"the process group {self.name!r} was destroyed")
-        for comm in comms if done else ():
-            if comm is not None:
-                comm.free()
+        late = "" if done else f"while a started call waited for another rank, after {waited:g} s"
+        for comm in filter(None, comms):
+            if late:  # it would wait as long
+                ranks.leave(comm)
+                continue
+            began = time.monotonic()
+            comm.free()
+            took = time.monotonic() - began
+            if took > min(LATE, 0.75 * self.seconds):
+                late = f"without another rank, which did not come to its end within {took:.1f} s"
+        if late:
+            logging.getLogger("stretto").warning("the process group %r was destroyed on rank %d of %d %s", self.name, self.rank, self.size, late)
 
     def abandon(self):
         """Ends the group on this rank alone: its communicators stay with what other ranks may still do with it."""
+        for comm in filter(None, self._comms):
+            ranks.leave(comm)
         self._comms = [None] * SIDES
         self.calls.clear()
         self._made.clear()

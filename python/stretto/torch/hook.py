@@ -146,6 +146,8 @@ class Average:
             how = self.segments[0][1]
             if self.chosen and how.keys() & {"abs", "rel"}:
                 how = {**how, **self.chosen}
+            if buffer.is_cpu and "abs" in how:
+                how = {**how, **state.streams}
             self.report = comm.allreduce(self.values, out=buffer, op="mean", **residual, **how)[1]
         else:
             self.report = comm.allreduce(self.values, out=buffer, op="mean", segments=self.segments, **residual)[1]
@@ -182,7 +184,7 @@ class Average:
                 parts.append((waiting + size, how["abs"]))
                 waiting = 0
         parts[-1] = parts[-1][0] + waiting, parts[-1][1]
-        report = comm.allreduce(self.values, out=self.buffer, op="mean", parts=parts, **self.state.bound.how)[1]
+        report = comm.allreduce(self.values, out=self.buffer, op="mean", parts=parts, **{**self.state.bound.how, **self.state.streams})[1]
         raw = report.raw_bytes - report.raw_bytes * zeros // self.values.numel()  # zeros were counted with the exact values
         self.state.totals.add(dataclasses.replace(report, raw_bytes=raw))
         self.kept = part_bounds(parts, report.eps)  # a residual is that of the parts that travelled: groups of values begin with them
@@ -193,7 +195,7 @@ class Average:
         if not parts:
             return
         sums = torch.cat([one for one, is_exact in zip(values, exact) if not is_exact])
-        report = comm.allreduce(sums, out=sums, op="mean", parts=parts, **self.state.bound.how)[1]
+        report = comm.allreduce(sums, out=sums, op="mean", parts=parts, **{**self.state.bound.how, **self.state.streams})[1]
         self.state.totals.add(report)
         bounds, means = iter(part_bounds(parts, report.eps)), iter(sums.split([size for size, _ in parts]))
         self.kept = [(size, 0.0) if is_exact else next(bounds) for (size, _), is_exact in zip(self.segments, exact)]

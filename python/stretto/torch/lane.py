@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 import torch
 
+from stretto.api.core import _core
 from stretto.torch import cuda
 from stretto.torch.tensors import ranges_overlap, storage_range
 from stretto.torch.work import StartedWork
@@ -29,9 +30,12 @@ class _Started:
 
 
 class Lane:
-    """width: the number of communicators, a function. The thread of the first call that may run beside others asks for it once, in the order of the calls."""
+    """width: the number of communicators, a function. The thread of the first call that may run beside others asks for it once, in the order of the calls.
 
-    def __init__(self, name, width=lambda: 1):
+    background: nobody waits for a call at once, so that its waits for messages leave the core to others."""
+
+    def __init__(self, name, width=lambda: 1, *, background=False):
+        self._background = background
         self._name, self._ask_width, self._width = name, width, None
         self._turns = [threading.Lock()]  # one a communicator, held during its calls
         self._changed = threading.Condition()
@@ -121,6 +125,7 @@ class Lane:
                 self._add_thread()
 
     def _serve(self, side):
+        _core.wait_in_background(self._background)
         while True:
             with self._changed:
                 self._changed.wait_for(lambda: self._is_next(side) or (self._closed and not self._queue))

@@ -6,6 +6,7 @@ import itertools
 
 import torch
 
+from stretto.api import ranks
 from stretto.errors import ArgumentError, StrettoError, UnsupportedError
 from stretto.torch import wire as wires
 from stretto.torch.bounds import Bound, check_keywords, check_wire
@@ -63,8 +64,10 @@ class Sharding:
     def free(self):
         """Frees the communicators, collectively. Otherwise the program's end does."""
         for comm, lane in self._groups.values():
-            lane.close(5)
-            comm.free()
+            if lane.close(5):
+                comm.free()
+            else:
+                ranks.leave(comm)
         self._groups.clear()
 
 

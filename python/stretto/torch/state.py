@@ -11,6 +11,7 @@ import numpy as np
 import torch
 import torch.distributed as dist
 
+from stretto.api import ranks
 from stretto.api.feedback import check_payload
 from stretto.errors import ArgumentError, StrettoError, UnsupportedError
 from stretto.torch.bounds import Bound, check_keywords, check_wire
@@ -22,6 +23,7 @@ from stretto.torch.lane import Lane
 _numbers = itertools.count()
 HINT = "is the hook registered on all ranks, with equal States, for all models in one order?"
 LANES = 2  # buckets that travel at once: while one ends, and its last messages are awaited, another uses the network
+SEGMENT = 512 << 10  # bytes of values in a message of streams between hosts: shorter messages overlap more, and take more of the cores on which models train
 SMALL = 2000  # values: a parameter with fewer is exact where parameters have bounds of their own: a part of a call costs more than these bytes
 
 
@@ -133,11 +135,13 @@ class State:
         self.choices, self.scratch = Choices(keeps_raw=scope == "contribution"), {}
         self.unkept = []  # passes that make the residuals of this step's buckets
         self.failure = None  # of a residual that could not be kept: no call goes on without it
-        self.sends_parts = False  # several bounds travel in one call; known once there are communicators
+        # Known once there are communicators:
+        self.sends_parts = False  # several bounds travel in one call
+        self.streams = {}  # further options of calls whose streams travel between hosts
         self.totals = Totals()
         self._group, self._comms, self._place, self._settings, self._lost = group, None, None, None, None  # _place: among the States that the group uses
         number = next(_numbers)
-        self.lanes = [Lane(f"hook {number}.{lane}") for lane in range(LANES)]
+        self.lanes = [Lane(f"hook {number}.{lane}", background=True) for lane in range(LANES)]
         self.passes = Lane(f"passes {number}")  # over this rank's values
         self._under_way, self._ending = 0, False  # buckets; whether the last of the step is among them
         self._lock, self._making = threading.Lock(), threading.Lock()
@@ -155,7 +159,10 @@ class State:
                 try:
                     self._comms = communicators(group, names, seconds, settings=self._settings, what="States", hint=HINT)
                     several = bool(self.bound) and (self.per_parameter or bool(self.exclude))
-                    self.sends_parts = several and adds_codes(self.bound.how) and not streams_in_one_host(self._comms[0], seconds)
+                    between_hosts = bool(self.bound) and adds_codes(self.bound.how) and not streams_in_one_host(self._comms[0], seconds)
+                    self.sends_parts = several and between_hosts
+                    if between_hosts and not self.bound.how.get("segment"):
+                        self.streams = {"segment": SEGMENT}
                 except StrettoError as error:
                     self._lost = error
                     raise
@@ -195,10 +202,12 @@ class State:
 
     def free(self):
         """Frees the communicators, collectively. Otherwise the program's end does."""
-        for lane in (*self.lanes, self.passes):
-            lane.close(5)
+        done = [lane.close(5) for lane in (*self.lanes, self.passes)]
         for one in self._comms or ():
-            one.free()
+            if all(done):
+                one.free()
+            else:
+                ranks.leave(one)
         self._comms = None
 
     def state_dict(self):

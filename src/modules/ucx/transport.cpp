@@ -30,7 +30,8 @@ class UcxTransport final : public backend::Transport {
     static_cast<void>(attempt([&] {
       const std::string told = message();
       std::vector<char> all(static_cast<std::size_t>(size()));
-      node::CarrierExchange farewell(*messages_, tag_of_farewells, longest_farewell);
+      node::CarrierExchange farewell(*messages_, tag_of_farewells,
+                                     limit_ > 0 ? std::min(limit_, longest_farewell) : longest_farewell);
       static_cast<void>(farewell.allgather(&mine, 1, all.data()));
       static_cast<void>(fail(Status::ok, std::string_view(told)));
     }));
@@ -124,7 +125,7 @@ class UcxTransport final : public backend::Transport {
   }
 
   static constexpr std::uint64_t tag_of_broadcasts = std::uint64_t{1} << 19, tag_of_farewells = tag_of_broadcasts + 1;
-  static constexpr double longest_farewell = 5;
+  static constexpr double longest_farewell = 2;
 
   const std::unique_ptr<UcxWorker> worker_;
   const double limit_;

@@ -15,6 +15,7 @@ namespace stretto::modules {
 namespace {
 
 constexpr std::chrono::seconds longest_close{5};
+constexpr std::chrono::milliseconds longest_silence{500};  // of peers that have not closed a connection
 constexpr std::chrono::milliseconds longest_drain{200};
 constexpr std::chrono::seconds longest_unsure{1};
 constexpr unsigned marker = 0;  // of active messages
@@ -208,10 +209,16 @@ UcxWorker::~UcxWorker() {
   for (Peer& p : peers_) close(p);
   if (connections_ > 1) begin_spread();
   const auto end = Clock::now() + longest_close;
+  auto answered = Clock::now();
   Waiting waiting(true);
   for (const ucs_status_ptr_t request : closing_) {
-    while (ucp_.request_check_status(request) == UCS_INPROGRESS && Clock::now() < end)
+    bool waited = false;
+    while (ucp_.request_check_status(request) == UCS_INPROGRESS &&
+           Clock::now() < std::min(end, answered + longest_silence)) {
+      waited = true;
       if (progress() == 0) waiting.rest();
+    }
+    if (waited && ucp_.request_check_status(request) != UCS_INPROGRESS) answered = Clock::now();
     ucp_.request_free(request);
   }
   if (handle()) drain();

@@ -108,7 +108,7 @@ class UcxWorker {
   // After a turn without progress: sleeps until a message arrives, at most so many seconds.
   void sleep(double seconds) noexcept;
   // For messages of ranks that may share cores.
-  Waiting waiting() const noexcept { return wakes_ ? Waiting(true, Wakes::by_all, 0.05) : Waiting(true); }
+  Waiting waiting() const noexcept { return wakes_ ? Waiting(true, Wakes::by_messages, 0.05) : Waiting(true); }
   int rank() const noexcept { return rank_; }
   int size() const noexcept { return static_cast<int>(peers_.size()); }
 

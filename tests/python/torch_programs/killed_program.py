@@ -4,6 +4,7 @@ Says `fine`."""
 import datetime
 import logging
 import os
+import pathlib
 import re
 import signal
 import sys
@@ -113,6 +114,36 @@ def queued(how):
     store.set(f"raised {rank}", "")
 
 
+def stopped(how):
+    """The last rank is stopped. The others can destroy the group, also while a call waits for it, and end; a warning says so."""
+    group = dist.new_group(timeout=datetime.timedelta(seconds=4), backend="stretto")
+    store = torch.distributed.PrefixStore("stopped", dist.group.WORLD.get_group_store())
+    values = torch.ones(1 << 19)
+    dist.all_reduce(values, group=group)
+    if rank == size - 1:
+        store.set("process", str(os.getpid()))
+        os.kill(os.getpid(), signal.SIGSTOP)
+        return
+    process = int(store.get("process"))
+    while pathlib.Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "T":
+        time.sleep(0.01)
+    said = []
+    watch = logging.Handler()
+    watch.emit = lambda record: said.append(record.getMessage())
+    logging.getLogger("stretto").addHandler(watch)
+    if how == "waits":
+        dist.all_reduce(values, group=group, async_op=True)
+    name = group.group_name
+    dist.destroy_process_group(group)
+    reason = "while a started call waited for another rank" if how == "waits" else "without another rank, which did not come to its end"
+    told = f"the process group {name!r} was destroyed on rank {rank} of {size} {reason}"
+    assert any(told in one for one in said), said
+    store.set(f"destroyed {rank}", "")
+    store.wait([f"destroyed {other}" for other in range(size - 1)], datetime.timedelta(seconds=100))
+    if rank == 0:
+        os.kill(process, signal.SIGCONT)
+
+
 def monitored():
     """The last rank does not come. Others name it after the limit of the call, though calls that wait for that rank are on their way."""
     store = torch.distributed.PrefixStore("monitored", dist.group.WORLD.get_group_store())
@@ -134,6 +165,10 @@ def monitored():
     store.set(f"raised {rank}", "")
 
 
+if sys.argv[4] == "stopped":
+    stopped(sys.argv[5])
+    print("fine", flush=True)
+    sys.exit()  # as programs end: no thread that still waits may end the process otherwise
 if sys.argv[4] in ("queued", "monitored"):
     queued(sys.argv[5]) if sys.argv[4] == "queued" else monitored()
     print("fine", flush=True)
