@@ -1,6 +1,7 @@
 #include "base/status.hpp"
 #include "base/interrupt.hpp"
 
+#include "call/enums.hpp"
 #include "stretto/stretto.h"
 
 using namespace stretto;
@@ -12,6 +13,10 @@ const char* stretto_message(void) { return message(); }
 const char* stretto_status_name(stretto_status status) {
   return int(status) >= STRETTO_OK && int(status) <= STRETTO_INTERNAL ? name(static_cast<Status>(int(status)))
                                                                       : "unknown";
+}
+
+const char* stretto_payload_name(stretto_payload payload) {
+  return call::is_payload(payload) ? call::payload_name(payload) : nullptr;
 }
 
 stretto_status stretto_interrupt_by(stretto_interrupt interrupted, void* context) {
