@@ -1,7 +1,8 @@
 # Precompiled headers: a third of the time that a file takes would go into the same headers of others. They are no substitute for an
 # #include: -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON finds one that is missing. With ccache they are off, since it does better by itself, and for
 # Clang, which wants the same macros everywhere. Builds with sanitizers compile several files at once instead (CMAKE_UNITY_BUILD of the presets).
-# Programs of many files, and their tests, do both: the functions of CLI11 and nlohmann-json cost each compilation 4 s besides their text.
+# Libraries and programs of many files, and their tests, do both: a library's files share most of what they include, and the functions of CLI11
+# and nlohmann-json cost each compilation 4 s besides their text.
 if("${CMAKE_CXX_COMPILER_LAUNCHER}" MATCHES ccache OR NOT CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   set(CMAKE_DISABLE_PRECOMPILE_HEADERS ON)
 endif()
@@ -41,15 +42,20 @@ function(_stretto_headers name)
   set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
 endfunction()
 
-# stretto_test_headers(TARGET [MPI]): a program with GoogleTest, and the flags of stretto_test_program; MPI: it uses the MPI of this build.
+# stretto_test_headers(TARGET [MPI]): a program with GoogleTest, and the flags of stretto_test_program, for each of which headers are
+# precompiled once; MPI: it uses the MPI of this build.
 function(stretto_test_headers target)
+  set(busy "")
+  if(STRETTO_TEST_FLAGS STREQUAL STRETTO_BUSY_TEST_FLAGS)
+    set(busy busy_)
+  endif()
   set(headers <gtest/gtest.h> <algorithm> <cmath> <cstring> <functional> <limits> <map> <numeric> <random> <set> <string> <thread> <vector>)
   if("MPI" IN_LIST ARGN)
-    _stretto_headers(stretto_mpi_test_headers LIBS GTest::gtest MPI::MPI_C HEADERS ${headers} <mpi.h> OPTIONS ${STRETTO_TEST_FLAGS})
-    target_precompile_headers(${target} REUSE_FROM stretto_mpi_test_headers)
+    _stretto_headers(stretto_mpi_${busy}test_headers LIBS GTest::gtest MPI::MPI_C HEADERS ${headers} <mpi.h> OPTIONS ${STRETTO_TEST_FLAGS})
+    target_precompile_headers(${target} REUSE_FROM stretto_mpi_${busy}test_headers)
   else()
-    _stretto_headers(stretto_test_headers LIBS GTest::gtest HEADERS ${headers} OPTIONS ${STRETTO_TEST_FLAGS})
-    target_precompile_headers(${target} REUSE_FROM stretto_test_headers)
+    _stretto_headers(stretto_${busy}test_headers LIBS GTest::gtest HEADERS ${headers} OPTIONS ${STRETTO_TEST_FLAGS})
+    target_precompile_headers(${target} REUSE_FROM stretto_${busy}test_headers)
   endif()
 endfunction()
 

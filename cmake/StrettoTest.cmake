@@ -2,13 +2,13 @@
 # otherwise, and a time limit, so that a hang is a failure with a name.
 include(GoogleTest)
 
-# Test code is built with less optimisation than the code under test, since it takes longer to build than to run. Under
-# AddressSanitizer unoptimised test code builds in little more than half the time. A directory whose test code runs long may set other flags.
-set(STRETTO_TEST_FLAGS $<$<CONFIG:Release>:-O1>)
+# Test code is not optimised, since it takes longer to build than to run. A directory whose test code runs long, or
+# contains loops of the library, sets STRETTO_TEST_FLAGS to STRETTO_BUSY_TEST_FLAGS.
+set(STRETTO_TEST_FLAGS $<$<CONFIG:Release>:-O0>)
 if(STRETTO_SANITIZE STREQUAL "address")
   set(STRETTO_TEST_FLAGS -O0)
 endif()
-set_property(DIRECTORY ${PROJECT_SOURCE_DIR} PROPERTY STRETTO_TEST_FLAGS "${STRETTO_TEST_FLAGS}")
+set(STRETTO_BUSY_TEST_FLAGS $<$<CONFIG:Release>:-O1>)
 
 add_custom_target(mpi_tests)  # every program that stretto_mpi_test runs; without an MPI, none
 
@@ -23,10 +23,6 @@ endfunction()
 # _stretto_test_code(NAME LIBRARY ...): flags and headers of test code that uses these libraries.
 function(_stretto_test_code name)
   target_compile_options(${name} PRIVATE ${STRETTO_TEST_FLAGS})
-  get_property(flags DIRECTORY ${PROJECT_SOURCE_DIR} PROPERTY STRETTO_TEST_FLAGS)
-  if(NOT STRETTO_TEST_FLAGS STREQUAL flags)  # headers are precompiled for one set of flags
-    return()
-  endif()
   if("MPI::MPI_C" IN_LIST ARGN)
     stretto_test_headers(${name} MPI)
   else()

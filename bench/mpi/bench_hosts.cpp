@@ -50,14 +50,8 @@ stretto_coding coding_of(const std::string& payload) {
 
 stretto_payload payload_of(const std::string& given) {
   const std::string name = given.substr(0, given.find(':'));
-  if (name == "auto") return STRETTO_PAYLOAD_AUTO;
-  if (name == "raw") return STRETTO_PAYLOAD_RAW;
-  if (name == "cprp2p") return STRETTO_PAYLOAD_CPRP2P;
-  if (name == "recompress") return STRETTO_PAYLOAD_RECOMPRESS;
-  if (name == "homomorphic") return STRETTO_PAYLOAD_HOMOMORPHIC;
-  if (name == "fused") return STRETTO_PAYLOAD_FUSED;
-  if (name == "mixed") return STRETTO_PAYLOAD_MIXED;
-  if (name == "bfloat16") return STRETTO_PAYLOAD_BFLOAT16;
+  for (int i = STRETTO_PAYLOAD_AUTO; const char* known = stretto_payload_name(static_cast<stretto_payload>(i)); ++i)
+    if (name == known) return static_cast<stretto_payload>(i);
   throw Problem(fmt::format("there is no payload \"{}\"", name));
 }
 

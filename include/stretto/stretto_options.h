@@ -53,6 +53,9 @@ typedef enum stretto_payload {
   STRETTO_PAYLOAD_BFLOAT16 = 7     /* F32 alone: bfloat16 in messages, sums in F32; without a bound, and never chosen */
 } stretto_payload;
 
+/* The name of a payload for Python and for commands, e.g. "fused"; NULL for any other number. Static storage. */
+STRETTO_API const char* stretto_payload_name(stretto_payload payload);
+
 /* Elements of a vector, and the bound of this part. */
 typedef struct stretto_part {
   size_t count;

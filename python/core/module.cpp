@@ -54,15 +54,9 @@ NB_MODULE(_core, m) {
       .value("result", STRETTO_SCOPE_RESULT)
       .value("result_statistical_95", STRETTO_SCOPE_RESULT_STATISTICAL_95)
       .value("result_statistical_95_uniform", STRETTO_SCOPE_RESULT_STATISTICAL_95_UNIFORM);
-  nb::enum_<stretto_payload>(m, "Payload")
-      .value("auto", STRETTO_PAYLOAD_AUTO)
-      .value("raw", STRETTO_PAYLOAD_RAW)
-      .value("recompress", STRETTO_PAYLOAD_RECOMPRESS)
-      .value("homomorphic", STRETTO_PAYLOAD_HOMOMORPHIC)
-      .value("fused", STRETTO_PAYLOAD_FUSED)
-      .value("cprp2p", STRETTO_PAYLOAD_CPRP2P)
-      .value("mixed", STRETTO_PAYLOAD_MIXED)
-      .value("bfloat16", STRETTO_PAYLOAD_BFLOAT16);
+  nb::enum_<stretto_payload> payloads(m, "Payload");
+  for (int i = STRETTO_PAYLOAD_AUTO; const char* name = stretto_payload_name(static_cast<stretto_payload>(i)); ++i)
+    payloads.value(name, static_cast<stretto_payload>(i));
   nb::enum_<stretto_coding>(m, "Coding")
       .value("auto", STRETTO_CODING_AUTO)
       .value("fixed", STRETTO_CODING_FIXED)

@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "base/guarded.hpp"
 #include "mpi/process/lifecycle.hpp"
 #include "mpi/process/runtime.hpp"
 #include "mpi/requests/completion.hpp"
@@ -60,12 +61,10 @@ void start(const char* name, Start& next, MPI_Fint* request, MPI_Fint* ierror) n
 
 void startall(const char* name, Startall& next, MPI_Fint* count, MPI_Fint* requests, MPI_Fint* ierror) noexcept {
   std::vector<MPI_Request> started;
-  try {
+  const bool listed = attempt([&] {
     for (MPI_Fint i = 0; i < *count && follows_starts(); ++i) started.push_back(PMPI_Request_f2c(requests[i]));
-  } catch (...) {
-    deliver(MPI_ERR_NO_MEM, ierror);
-    return;
-  }
+  });
+  if (!listed) return deliver(MPI_ERR_NO_MEM, ierror);
   deliver(mpi::start(started, [&] { return go_on(name, next, count, requests); }), ierror);
 }
 

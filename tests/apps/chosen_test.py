@@ -1,6 +1,6 @@
 """What `stretto choose` and `stretto explain` tell is what a running program reports, on one host and on several.
 
-usage: chosen_test.py LAUNCH MPIRUN MODEL LIBRARY PROGRAM
+usage: chosen_test.py LAUNCH MPIRUN MODEL LIBRARY PROGRAM [HOSTSxRANKS]   (of each host; otherwise several such places)
 
 Hosts are namespaces of this machine; where it does not permit them, one host is compared alone.
 """
@@ -20,9 +20,10 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "hosts")
 from hosts import Hosts, NotPermitted  # noqa: E402
 
 LAUNCH, MPIRUN, MODEL, LIBRARY, PROGRAM = sys.argv[1:6]
+GIVEN = sys.argv[6] if len(sys.argv) > 6 else None
 VERSION = subprocess.run([MPIRUN, "--version"], capture_output=True, text=True, check=True).stdout
 NAME = f"{'Open MPI' if 'Open MPI' in VERSION else 'MPICH'} {re.search(r'[0-9]+[.][0-9.]*[0-9]', VERSION)[0]}"
-PLACES = ((1, 2), (1, 3), (3, 1), (2, 2))  # hosts, ranks a host
+PLACES = (tuple(map(int, GIVEN.split("x"))),) if GIVEN else ((1, 3), (3, 1), (2, 2))  # hosts, ranks a host
 BOUND = 1e-3
 CELLS = 20  # collectives and lengths of the program
 DENSE = 2  # STRETTO_CODING_DENSE
@@ -151,7 +152,7 @@ def main():
                 print(f"not compared: {hosts} hosts are not permitted on this machine: {reason}")
     # Each kind of choice was compared.
     assert "node" in seen, seen
-    if several:
+    if several and not GIVEN:
         assert "native" in seen and any("," in path for path in seen) and any(
             "," not in path and path not in ("native", "node") for path in seen), seen
     return 0

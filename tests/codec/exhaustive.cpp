@@ -10,6 +10,7 @@
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <map>
 #include <mutex>
 #include <string>
@@ -17,7 +18,6 @@
 #include <vector>
 
 #include <fmt/core.h>
-#include <CLI/CLI.hpp>
 
 #include "codec/codec.hpp"
 #include "sums/exactly.hpp"
@@ -99,16 +99,30 @@ bool run(const Pass& pass, int threads) {
 
 int main(int argc, char** argv) {
   using namespace stretto::codec;
-  CLI::App app{"Every float32 pattern decodes within its bound, or bit for bit"};
   std::uint64_t stride = 1;
   int threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   Isa isa = Isa::best;
   const std::map<std::string, Isa> names{
       {"best", Isa::best}, {"reference", Isa::reference}, {"portable", Isa::portable}, {"avx512", Isa::avx512}};
-  app.add_option("--stride", stride, "take every N-th pattern")->check(CLI::Range(std::uint64_t{1}, kPatterns));
-  app.add_option("--threads", threads, "threads, one a core if not given")->check(CLI::Range(1, 1024));
-  app.add_option("--isa", isa, "instruction set")->transform(CLI::CheckedTransformer(names));
-  CLI11_PARSE(app, argc, argv);
+  bool understood = argc % 2 == 1;
+  for (int i = 1; understood && i + 1 < argc; i += 2) {
+    const std::string option = argv[i], value = argv[i + 1];
+    if (option == "--stride") {
+      stride = std::strtoull(value.c_str(), nullptr, 10);
+      understood = stride >= 1 && stride <= kPatterns;
+    } else if (option == "--threads") {
+      threads = std::atoi(value.c_str());
+      understood = threads >= 1 && threads <= 1024;
+    } else if (option == "--isa" && names.contains(value)) {
+      isa = names.at(value);
+    } else {
+      understood = false;
+    }
+  }
+  if (!understood) {
+    fmt::print(stderr, "usage: {} [--stride N] [--threads N] [--isa best|reference|portable|avx512]\n", argv[0]);
+    return 2;
+  }
   bool ok = true;
   std::uint64_t pass = 0;
   for (const double eps : kBounds)

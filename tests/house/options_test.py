@@ -85,7 +85,7 @@ class PartOfAnotherProject(unittest.TestCase):
             self.assertNotIn("stretto-model", targets, name)
             self.assertEqual(set(re.findall("tests: *(.*)", done.stdout)), {""}, name)
             self.assertNotRegex(commands[f"{directory}/main.c"], r" -(O|W|std|f|D)", name)
-            self.assertIn(" -O3 ", commands[f"{ROOT}/src/base/file.cpp"], name)
+            self.assertIn(" -O3 ", commands[f"{ROOT}/src/codec/driver.cpp"], name)
             self.assertIn("CMAKE_BUILD_TYPE:STRING=\n", cache, name)
 
 

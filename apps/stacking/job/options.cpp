@@ -15,11 +15,11 @@ namespace stretto::stacking {
 namespace {
 
 const std::vector<Payload>& known_payloads() {
-  static const std::vector<Payload> all{{"raw", STRETTO_PAYLOAD_RAW, false},
-                                        {"cprp2p", STRETTO_PAYLOAD_CPRP2P, false},
-                                        {"recompress", STRETTO_PAYLOAD_RECOMPRESS, false},
-                                        {"homomorphic", STRETTO_PAYLOAD_HOMOMORPHIC, true},
-                                        {"fused", STRETTO_PAYLOAD_FUSED, true}};
+  static const std::vector<Payload> all{{STRETTO_PAYLOAD_RAW, false},
+                                        {STRETTO_PAYLOAD_CPRP2P, false},
+                                        {STRETTO_PAYLOAD_RECOMPRESS, false},
+                                        {STRETTO_PAYLOAD_HOMOMORPHIC, true},
+                                        {STRETTO_PAYLOAD_FUSED, true}};
   return all;
 }
 
@@ -64,8 +64,8 @@ Bound parse_bound(std::string_view text) {
 Payload parse_payload(std::string_view name) {
   std::string names;
   for (const Payload& p : known_payloads()) {
-    if (p.name == name) return p;
-    names += (names.empty() ? "" : ", ") + p.name;
+    if (p.name() == name) return p;
+    names += fmt::format("{}{}", names.empty() ? "" : ", ", p.name());
   }
   throw Problem(fmt::format("payload \"{}\" is none of {}", name, names));
 }
@@ -76,7 +76,7 @@ bool parse_options(int argc, char** argv, bool speak, Options* options, int* exi
   std::string type = "f32";
   std::string bound = o.bound.text;
   std::vector<std::string> payloads;
-  for (const Payload& p : known_payloads()) payloads.push_back(p.name);
+  for (const Payload& p : known_payloads()) payloads.emplace_back(p.name());
 
   CLI::App app{
       "Stacks partial seismic images: their sum on every rank, by MPI_Allreduce and by stretto's compressed\n"

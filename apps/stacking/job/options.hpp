@@ -22,9 +22,9 @@ Bound parse_bound(std::string_view text);
 
 // A payload by its name in the table; throws Problem for an unknown name.
 struct Payload {
-  std::string name;
   stretto_payload kind = STRETTO_PAYLOAD_AUTO;
   bool in_code_space = false;  // adds codes, so that order and grouping do not matter
+  const char* name() const { return stretto_payload_name(kind); }
 };
 Payload parse_payload(std::string_view name);
 

@@ -145,7 +145,7 @@ Promise promise_of(const Payload& p, double promised, std::uint64_t images) {
 
 Row with_stretto(MPI_Comm comm, stretto_comm narrow, const Options& o, const Images& im, const Reference& ref,
                  double eps, const std::string& schedule, const Payload& payload, std::vector<std::byte>& result) {
-  Row row{.schedule = schedule, .payload = payload.name, .in_code_space = payload.in_code_space};
+  Row row{.schedule = schedule, .payload = payload.name(), .in_code_space = payload.in_code_space};
   stretto_report report = STRETTO_REPORT_INIT;
   stretto_options options = STRETTO_OPTIONS_INIT;
   options.schedule = schedule.c_str();
@@ -162,7 +162,7 @@ Row with_stretto(MPI_Comm comm, stretto_comm narrow, const Options& o, const Ima
       [&] {
         require(stretto_allreduce_multi(own.data(), static_cast<int>(own.size()), result.data(), im.values, im.type,
                                         STRETTO_SUM, narrow, &options),
-                fmt::format("{} {}", schedule, payload.name));
+                fmt::format("{} {}", schedule, payload.name()));
       },
       [&] { codec.push_back(bench::largest(comm, report.codec_seconds) * 1e3); });
   row.codec_ms = bench::median(std::move(codec));
@@ -191,7 +191,7 @@ void probe(MPI_Comm comm, const Options& o) {
       float sum = 0;
       const void* own = &one;
       require(stretto_allreduce_multi(&own, 1, &sum, 1, STRETTO_F32, STRETTO_SUM, narrow.get(), &options),
-              fmt::format("{} {}", schedule, payload.name));
+              fmt::format("{} {}", schedule, payload.name()));
     }
   }
 }

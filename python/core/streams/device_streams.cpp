@@ -22,7 +22,7 @@ namespace {
 
 using Address = std::uintptr_t;
 
-const void* at(Address address) { return reinterpret_cast<const void*>(address); }
+const void* from(Address address) { return reinterpret_cast<const void*>(address); }
 void* to(Address address) { return reinterpret_cast<void*>(address); }
 
 // In pinned memory.
@@ -111,7 +111,7 @@ std::size_t compress(const Place& place, stretto_type type, Address values, std:
                      std::size_t capacity, Address memory, std::size_t bytes) {
   return run(place, memory, bytes,
              [&](const stretto_cuda_call* call, double*) {
-               return stretto_compress_on_stream(type, at(values), count, eps, to(out), capacity, call);
+               return stretto_compress_on_stream(type, from(values), count, eps, to(out), capacity, call);
              })
       .result.bytes;
 }
@@ -119,7 +119,7 @@ std::size_t compress(const Place& place, stretto_type type, Address values, std:
 void decompress(const Place& place, stretto_type type, Address stream, std::size_t length, Address values,
                 std::size_t count, std::uint32_t divisor, Address memory, std::size_t bytes) {
   run(place, memory, bytes, [&](const stretto_cuda_call* call, double*) {
-    return stretto_decompress_on_stream(type, at(stream), length, to(values), count, divisor, call);
+    return stretto_decompress_on_stream(type, from(stream), length, to(values), count, divisor, call);
   });
 }
 
@@ -128,7 +128,7 @@ std::size_t combine(const Place& place, stretto_cuda_operation operation, strett
                     std::size_t capacity, Address memory, std::size_t bytes) {
   return run(place, memory, bytes,
              [&](const stretto_cuda_call* call, double*) {
-               return stretto_combine_on_stream(operation, type, at(a), a_bytes, at(b), b_bytes, count, to(out),
+               return stretto_combine_on_stream(operation, type, from(a), a_bytes, from(b), b_bytes, count, to(out),
                                                 capacity, call);
              })
       .result.bytes;
@@ -138,7 +138,8 @@ std::size_t add_values(const Place& place, stretto_type type, Address a, std::si
                        std::size_t count, Address out, std::size_t capacity, Address memory, std::size_t bytes) {
   return run(place, memory, bytes,
              [&](const stretto_cuda_call* call, double*) {
-               return stretto_add_values_on_stream(type, at(a), a_bytes, at(values), count, to(out), capacity, call);
+               return stretto_add_values_on_stream(type, from(a), a_bytes, from(values), count, to(out), capacity,
+                                                   call);
              })
       .result.bytes;
 }
@@ -147,7 +148,7 @@ std::size_t add_values(const Place& place, stretto_type type, Address a, std::si
 nb::tuple value_range(const Place& place, stretto_type type, Address values, std::size_t count, double ignore_above,
                       Address memory, std::size_t bytes) {
   const Answer found = run(place, memory, bytes, [&](const stretto_cuda_call* call, double* range) {
-    return stretto_value_range_below_on_stream(type, at(values), count, ignore_above, range, call);
+    return stretto_value_range_below_on_stream(type, from(values), count, ignore_above, range, call);
   });
   return nb::make_tuple(found.range[0], found.range[1], found.result.bytes);
 }

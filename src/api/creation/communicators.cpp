@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/guarded.hpp"
 #include "call/enums.hpp"
 #include "carrier/paced.hpp"
 #include "carrier/threads.hpp"
@@ -149,7 +150,7 @@ class Participation {
 
 Status make(const Parts& parts, int rank, std::unique_ptr<stretto_comm_s>* made) noexcept {
   if (!parts.data) return Status::ok;  // refused already
-  try {
+  return guarded({"for a communicator on rank {}", rank}, [&]() -> Status {
     if (const Status s = api::ask_comm_cores(); s != Status::ok) return s;
     api::Carriers c{carrier::make_thread_carrier(parts.agreement, rank), carrier::make_thread_carrier(parts.data, rank),
                     carrier::make_thread_carrier(parts.devices, rank)};
@@ -157,9 +158,7 @@ Status make(const Parts& parts, int rank, std::unique_ptr<stretto_comm_s>* made)
     *made = std::make_unique<stretto_comm_s>(std::move(c), parts.chooser, "ranks are threads of a process");
     (*made)->let_others_drive();
     return Status::ok;
-  } catch (...) {
-    return fail(Status::out_of_memory, "no memory for a communicator on rank {}", rank);
-  }
+  });
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include "api/creation/node.hpp"
 #include "backend/hosts/nodes.hpp"
 #include "backend/node.hpp"
+#include "base/guarded.hpp"
 #include "base/waiting.hpp"
 #include "carrier/paced.hpp"
 #include "node/memory/handle.hpp"
@@ -91,17 +92,14 @@ Status create(std::unique_ptr<backend::Transport> transport, model::Carrier carr
   if (s != Status::ok) return s;
   std::unique_ptr<stretto_comm_s>& made = parts.comm;
   std::function<std::string()> ended;
-  try {
+  static_cast<void>(attempt([&] {  // diagnoses do without it
     if (made->backends.node) ended = made->backends.node->ended();
     if (made->backends.nodes) ended = made->backends.nodes->ended();
-  } catch (...) {  // diagnoses are without it
-  }
+  }));
   transport->created(std::move(ended));
   made->transport = std::move(transport);
-  try {
-    made->let_others_drive(made->transport->any_thread());
-  } catch (...) {  // its own calls alone drive it
-  }
+  // Without memory, its own calls alone drive it.
+  static_cast<void>(attempt([&] { made->let_others_drive(made->transport->any_thread()); }));
   *comm = made.release();
   return s;
 }

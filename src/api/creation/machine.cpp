@@ -22,6 +22,7 @@
 #include "api/creation/network.hpp"
 #include "api/creation/share.hpp"
 #include "base/file.hpp"
+#include "base/guarded.hpp"
 #include "model/profile/codec_probe.hpp"
 #include "model/profile/profile_text.hpp"
 #include "node/memory/handle.hpp"
@@ -199,12 +200,12 @@ class KeptShared {
 
   void keep(const std::string& text, model::Carrier carrier, const MessageFacts& facts) noexcept {
     const std::lock_guard lock(mutex_);
-    try {
+    // Without memory, the next communicator shares them again.
+    static_cast<void>(attempt([&] {
       auto made = std::make_shared<Shared>(Shared{text, hash_of(text), kept_->facts});
       if (facts.known) made->facts.at(static_cast<std::size_t>(carrier)) = facts;
       kept_ = std::move(made);
-    } catch (...) {  // the next communicator shares them again
-    }
+    }));
   }
 
  private:
@@ -213,11 +214,8 @@ class KeptShared {
 };
 
 Status profile_here(const backend::Transport& transport, std::string* text) noexcept {
-  try {
-    return model::find_text(host_name(), transport.name(), text);
-  } catch (...) {
-    return fail(Status::out_of_memory, std::string_view("no memory for the machine's profile"));
-  }
+  return guarded("for the machine's profile",
+                 [&]() -> Status { return model::find_text(host_name(), transport.name(), text); });
 }
 
 // True if no profile has network times for these messages. A user who names the built-in profile gets its own times.
@@ -238,14 +236,11 @@ Status take_network(backend::Transport& transport, const topology::Topology& top
   if (!speed.known() && !can) return Status::ok;  // the communicator is not made
   if (!speed.known())
     if (const Status s = probe_network(transport, topology, over, *messages, &speed); s != Status::ok) return s;
-  try {
+  return guarded("for the speed of the network", [&] {
     profile->links[static_cast<std::size_t>(topology::Distance::network)] = {
         {0, speed.latency, speed.byte, speed.core_byte, speed.core_message}};
     profile->short_calls.clear();
-  } catch (...) {
-    return fail(Status::out_of_memory, std::string_view("no memory for the speed of the network"));
-  }
-  return Status::ok;
+  });
 }
 
 struct Probes {
@@ -270,12 +265,10 @@ model::CodecProbe slowest(const model::CodecProbe& a, const model::CodecProbe& b
 Status take_codec(backend::Transport& transport, const std::vector<Here>& all, Status before, model::Profile* profile) {
   const bool measured = std::all_of(all.begin(), all.end(), [](const Here& h) { return h.probed; });
   std::vector<Probes> probes;
-  Status room = before;
-  try {
+  Status room = guarded("for the speed of the codec", [&] {
     for (const Here& h : all) probes.push_back({h.codec, h.dense});
-  } catch (...) {
-    room = fail(Status::out_of_memory, std::string_view("no memory for the speed of the codec"));
-  }
+    return before;
+  });
   if (!measured) room = node::agree(transport, room);
   if (room != Status::ok) return room;
   if (!measured) {
@@ -326,7 +319,7 @@ std::string key_of(const std::string& text, model::Carrier carrier, const std::v
 
 Status describe(int ranks, Here* own, std::vector<Here>* all, std::vector<Introduction>* introductions,
                 std::shared_ptr<const Shared>* before) noexcept {
-  try {
+  return guarded("to describe the machine", [&]() -> Status {
     *own = look();
     *before = KeptShared::here().snapshot();
     if (const Status s = asked_codec_threads(&own->codec_threads); s != Status::ok) return s;
@@ -337,24 +330,20 @@ Status describe(int ranks, Here* own, std::vector<Here>* all, std::vector<Introd
     all->resize(static_cast<std::size_t>(ranks));
     introductions->resize(all->size());
     return Status::ok;
-  } catch (...) {
-    return fail(Status::out_of_memory, std::string_view("no memory to describe the machine"));
-  }
+  });
 }
 
 // Rank 0 reads the text as all others do: all ranks then hold the same to the last bit.
 Status read_profile(const std::string& text, const std::vector<Here>& all, model::Carrier carrier,
                     model::Profile* profile, topology::Topology* topology, std::string* of_messages) noexcept {
-  try {
+  return guarded("for the machine's profile", [&]() -> Status {
     if (const Status s = model::parse_cached(text, profile); s != Status::ok) return s;
     *profile = model::over(carrier, std::move(*profile), of_messages);
     if (const Status s = topology_of(all, topology); s != Status::ok) return s;
     // A profile that the user names says what hosts are. Commands then answer as programs choose.
     if (!all.front().named) topology->share_cores(core_part(all));
     return Status::ok;
-  } catch (...) {
-    return fail(Status::out_of_memory, std::string_view("no memory for the machine's profile"));
-  }
+  });
 }
 
 }  // namespace
@@ -362,7 +351,7 @@ Status read_profile(const std::string& text, const std::vector<Here>& all, model
 Status find_machine(backend::Transport& transport, model::Carrier carrier, carrier::Carrier* messages,
                     std::shared_ptr<select::SharedChooser>* chooser, std::vector<Introduction>* introductions,
                     bool* several_hosts) noexcept {
-  try {
+  return guarded("to describe the machine", [&]() -> Status {
     Here own;
     std::vector<Here> all;
     std::shared_ptr<const Shared> before;
@@ -416,9 +405,7 @@ Status find_machine(backend::Transport& transport, model::Carrier carrier, carri
     const std::string key = key_of(text, carrier, all, profile, topology);
     *chooser = Choosers::here().of(key, std::move(profile), std::move(topology), std::move(of_messages));
     return s;
-  } catch (...) {
-    return fail(Status::out_of_memory, std::string_view("no memory to describe the machine"));
-  }
+  });
 }
 
 std::uint64_t host_hash() noexcept { return hash_of({own_host().data(), own_host().size()}); }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "backend/build.hpp"
+#include "base/guarded.hpp"
 
 namespace stretto::api {
 namespace {
@@ -69,13 +70,11 @@ constexpr const char* version_symbol = "MPI_Get_library_version";
 std::vector<std::string> libraries() {
   std::vector<std::string> names;
   const auto add = [](dl_phdr_info* info, std::size_t, void* to) {
-    try {
+    const bool listed = attempt([&] {
       if (info->dlpi_name && *info->dlpi_name)
         static_cast<std::vector<std::string>*>(to)->emplace_back(info->dlpi_name);
-      return 0;
-    } catch (...) {
-      return 1;
-    }
+    });
+    return listed ? 0 : 1;
   };
   dl_iterate_phdr(add, &names);
   return names;

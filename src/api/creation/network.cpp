@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/float_environment.hpp"
+#include "base/guarded.hpp"
 #include "base/waiting.hpp"
 #include "node/memory/handle.hpp"
 
@@ -161,14 +162,11 @@ Status probe_network(backend::Transport& transport, const topology::Topology& to
   std::vector<NetworkSpeed> all;
   std::vector<std::int32_t> settled;
   std::unique_ptr<std::byte[]> memory;
-  Status s = Status::ok;
-  try {
+  Status s = guarded("to probe the network", [&] {
     all.resize(static_cast<std::size_t>(transport.size()));
     settled.resize(all.size());
     memory = std::make_unique<std::byte[]>(2 * long_bytes);
-  } catch (...) {
-    s = fail(Status::out_of_memory, std::string_view("no memory to probe the network"));
-  }
+  });
   if (s = node::agree(transport, s); s != Status::ok) return s;
   NetworkSpeed own;
   const Neighbours to = neighbours_of(topology, transport.rank());

@@ -1,4 +1,5 @@
 #include "api/creation/share.hpp"
+#include "base/guarded.hpp"
 
 #include <algorithm>
 #include <array>
@@ -9,13 +10,10 @@ namespace stretto::api {
 Status share_text(backend::Transport& transport, std::string_view given, std::string* text) noexcept {
   std::uint64_t all = given.size();
   Status passed = transport.broadcast(&all, sizeof all);
-  bool room = true;
-  try {
+  const bool room = attempt([&] {
     text->clear();
     text->reserve(all);
-  } catch (...) {
-    room = false;
-  }
+  });
   std::array<char, 8192> piece;
   for (std::size_t done = 0; done < all;) {
     const std::size_t n = std::min<std::size_t>(piece.size(), all - done);

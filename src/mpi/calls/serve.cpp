@@ -6,6 +6,7 @@
 
 #include "api/communicator.hpp"
 #include "api/rounding.hpp"
+#include "base/guarded.hpp"
 #include "call/record.hpp"
 #include "mpi/calls/device.hpp"
 #include "mpi/calls/prepared.hpp"
@@ -131,12 +132,7 @@ bool can_keep(const WrappedCall& call, const Communicator& c, const PassedBuffer
 // Before the C interface sees the call; a failure gives up the communicator.
 template <class Step>
 stretto_status prepare(const Communicator& c, const Step& step) noexcept {
-  Status s = Status::ok;
-  try {
-    s = step();
-  } catch (...) {
-    s = fail(Status::out_of_memory, std::string_view("no memory for a copy of a buffer"));
-  }
+  const Status s = guarded("for a copy of a buffer", step);
   if (s != Status::ok) give_up(c, s);
   return to_c(s);
 }

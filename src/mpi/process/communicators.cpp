@@ -14,6 +14,7 @@
 #include "api/communicator.hpp"
 #include "api/creation/create.hpp"
 #include "api/creation/machine.hpp"
+#include "base/guarded.hpp"
 #include "call/enums.hpp"
 #include "modules/mpi/limit.hpp"
 #include "modules/mpi/transport.hpp"
@@ -255,10 +256,8 @@ bool make(MPI_Comm comm, Communicator* c, double limit) noexcept {
     c->made_at = Clock::now();
     c->comm->starts_or_exact = true;
     count_making(c->made_at - begun, c->comm->selector.choices().hosts() > 1);
-    if (const auto& node = c->comm->backends.node) try {
-        c->watchdog.set_late(modules::abort_program(comm, node->ended()));
-      } catch (...) {  // missing in the diagnosis
-      }
+    if (const auto& node = c->comm->backends.node)  // otherwise missing in the diagnosis
+      static_cast<void>(attempt([&] { c->watchdog.set_late(modules::abort_program(comm, node->ended())); }));
     const carrier::Limited limited(&c->watchdog, "allreduce", limit);
     c->memory = last_of_ranks(memory_in_reach(*c), comm);
     return true;

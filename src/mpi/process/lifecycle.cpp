@@ -5,6 +5,7 @@
 #include <set>
 #include <string>
 
+#include "base/guarded.hpp"
 #include "mpi/calls/wrapped_call.hpp"
 #include "mpi/process/communicators.hpp"
 #include "mpi/process/inherited_bound.hpp"
@@ -61,12 +62,11 @@ int initialised(int code) noexcept {
 
 int informed(int code, MPI_Comm comm, MPI_Info info) noexcept {
   if (code != MPI_SUCCESS || !serves()) return code;
-  try {
+  const bool read = attempt([&] {
     if (const std::string complaint = take_info(comm, info); !complaint.empty())
       tell_once(complaint + "; the communicator goes on without it");
-  } catch (...) {
-    tell_once("no memory to read an info key");
-  }
+  });
+  if (!read) tell_once("no memory to read an info key");
   return code;
 }
 
@@ -83,16 +83,15 @@ int constructed(int code, MPI_Comm comm, const char* by, MPI_Info info) noexcept
 
 InheritedBound::InheritedBound(MPI_Comm parent, MPI_Info info) noexcept {
   if (parent == MPI_COMM_NULL || !serves()) return;
-  try {
+  const bool read = attempt([&] {
     std::string complaint;
     const std::optional<std::optional<Bound>> given = bound_in(info, &complaint);
     if (!complaint.empty()) tell_once(complaint + "; the communicator goes on without it");
     if (!given || !*given) return;
     find_communicator(parent);  // reads its own inherited bound
     if (hand_on(parent, **given)) parent_ = parent;
-  } catch (...) {
-    tell_once("no memory to read an info key");
-  }
+  });
+  if (!read) tell_once("no memory to read an info key");
 }
 
 InheritedBound::~InheritedBound() {

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <mutex>
 
+#include "base/guarded.hpp"
 #include "call/schedule_names.hpp"
 #include "mpi/process/communicators.hpp"
 #include "mpi/process/tell.hpp"
@@ -56,11 +57,10 @@ Runtime* whole() noexcept {
 
 // At the start, since the report may follow a long run.
 void expect_report(const std::string& file) noexcept {
-  try {
+  static_cast<void>(attempt([&] {  // otherwise reported at the end
     if (!file.empty() && !can_be_written(file))
       tell_once("STRETTO_REPORT: '" + file + "' cannot be written as it is now");
-  } catch (...) {  // reported at the end
-  }
+  }));
 }
 
 }  // namespace
@@ -98,12 +98,11 @@ void open_up() noexcept {
   r->settings.report = uniform.report;
   r->settings.report_file = std::move(uniform.report_file);
   activate(uniform.report ? r : nullptr);
-  try {
+  const bool told = attempt([&] {
     if (uniform.difference.empty()) uniform.difference = "ranks are set differently";
     tell_once(uniform.difference + "; all ranks go on without stretto");
-  } catch (...) {
-    tell_once("ranks are set differently; all go on without stretto");
-  }
+  });
+  if (!told) tell_once("ranks are set differently; all go on without stretto");
 }
 
 void close_down() noexcept {

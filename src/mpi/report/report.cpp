@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/file.hpp"
+#include "base/guarded.hpp"
 #include "base/printable.hpp"
 #include "mpi/report/texts.hpp"
 
@@ -318,11 +319,7 @@ Status report(const Statistics& own, const Settings& settings) {
   PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
   PMPI_Comm_size(MPI_COMM_WORLD, &ranks);
   std::string mine;
-  try {
-    mine = to_text(own);
-  } catch (...) {  // rank 0 goes on
-    mine.clear();
-  }
+  if (!attempt([&] { mine = to_text(own); })) mine.clear();  // rank 0 goes on
   std::vector<std::string> all;
   if (const Status s = gather_texts(mine, &all); s != Status::ok || rank != 0) return s;
   Hosts hosts;

@@ -1,4 +1,5 @@
 #include "mpi/report/texts.hpp"
+#include "base/guarded.hpp"
 
 #include <mpi.h>
 
@@ -11,12 +12,7 @@ namespace {
 // Rank 0 allocates, and all ranks learn the result: no rank waits for one that gave up.
 template <class Make>
 Status on_root(int rank, const Make& make) noexcept {
-  int made = 1;
-  if (rank == 0) try {
-      make();
-    } catch (...) {
-      made = 0;
-    }
+  int made = rank != 0 || attempt(make) ? 1 : 0;
   if (PMPI_Bcast(&made, 1, MPI_INT, 0, MPI_COMM_WORLD) != MPI_SUCCESS)
     return fail(Status::mpi_error, std::string_view("MPI_Bcast failed"));
   return made ? Status::ok : fail(Status::out_of_memory, std::string_view("no memory on rank 0"));

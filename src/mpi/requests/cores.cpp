@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "api/comm_cores.hpp"
+#include "base/guarded.hpp"
 #include "base/status.hpp"
 #include "mpi/process/tell.hpp"
 #include "mpi/requests/persistent.hpp"
@@ -33,18 +34,14 @@ Status take_free_core() noexcept {
     return fail(Status::mpi_error, std::string_view("the ranks of this host cannot be found"));
   PMPI_Comm_rank(host, &rank);
   PMPI_Comm_size(host, &ranks);
-  Status s = Status::ok;
-  try {
+  const Status s = guarded("to find a free core", [&]() -> Status {
     const topology::Cpus mine = topology::bound_to();
     std::vector<topology::Cpus> bound(static_cast<std::size_t>(ranks));
     constexpr int length = sizeof mine;
     if (PMPI_Allgather(&mine, length, MPI_BYTE, bound.data(), length, MPI_BYTE, host) != MPI_SUCCESS)
-      s = fail(Status::mpi_error, std::string_view("what the ranks of this host are bound to cannot be found"));
-    else
-      s = api::use_free_core(bound, static_cast<std::size_t>(rank));
-  } catch (...) {
-    s = fail(Status::out_of_memory, std::string_view("no memory to find a free core"));
-  }
+      return fail(Status::mpi_error, std::string_view("what the ranks of this host are bound to cannot be found"));
+    return api::use_free_core(bound, static_cast<std::size_t>(rank));
+  });
   PMPI_Comm_free(&host);
   return s;
 }

@@ -17,6 +17,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "base/guarded.hpp"
 #include "mpi/calls/decide.hpp"
 #include "mpi/calls/serve.hpp"
 #include "mpi/process/communicators.hpp"
@@ -184,10 +185,9 @@ void count(const Prepared& p, double seconds) noexcept {
   t.calls = 1;
   t.bytes = static_cast<double>(p.decision.shape.bytes);
   t.seconds = seconds;
-  try {
+  static_cast<void>(attempt([&] {  // otherwise missing in the report
     r->statistics.add({name_of_start(p.call), "MPI", r->apart ? apart_reason : "persistent"}, t, Server::mpi);
-  } catch (...) {  // missing in the report
-  }
+  }));
 }
 
 // For lack of memory. Giving up ends the waits of ranks that started theirs.
@@ -213,16 +213,16 @@ bool follows_starts() noexcept {
 void prepared(const WrappedCall& call, MPI_Request request) noexcept {
   if (!follows_starts() || call.comm == MPI_COMM_NULL) return;
   Communicator* const c = find_communicator(call.comm);
-  try {
+  const Status s = guarded("for a persistent collective", [&] {
     Prepared p(call);
     p.decision = decide(call, c, *runtime());
     if (!p.decision.why) p.communicator = p.decision.communicator;
     p.was_ours = p.communicator != nullptr;
     if (p.was_ours) p.kept = std::make_shared<const ArgumentCopies>(&p.call, p.decision);
     persistent_table().put(request, p);
-  } catch (...) {  // the MPI gets uncounted starts; other ranks may start stretto's
-    if (c) give_up(*c, fail(Status::out_of_memory, std::string_view("no memory for a persistent collective")));
-  }
+  });
+  // Then the MPI gets uncounted starts. Other ranks may start stretto's.
+  if (s != Status::ok && c) give_up(*c, s);
 }
 
 int start(std::span<const MPI_Request> requests, Native native) noexcept {
@@ -230,14 +230,13 @@ int start(std::span<const MPI_Request> requests, Native native) noexcept {
   if (!follows_starts() || std::none_of(requests.begin(), requests.end(), may_be_known)) return native();
   std::vector<std::optional<Prepared>> known;
   bool ours = false;
-  try {
+  const bool found = attempt([&] {
     for (const MPI_Request request : requests) {
       known.push_back(persistent_table().find(request));
       ours = ours || (known.back() && known.back()->communicator);
     }
-  } catch (...) {
-    return none_started(requests);
-  }
+  });
+  if (!found) return none_started(requests);
   const Clock::time_point begun = Clock::now();
   int code = MPI_SUCCESS;
   if (!ours) code = native();

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "api/communicator.hpp"
+#include "base/guarded.hpp"
 #include "base/waiting.hpp"
 #include "call/schedule_names.hpp"
 #include "mpi/calls/serve.hpp"
@@ -148,10 +149,7 @@ void account(const Started& s) {
 void complete(Started* s) noexcept {
   stretto_status status = stretto_wait(s->request);
   if (status == STRETTO_OK) status = static_cast<stretto_status>(s->call_buffers.taken.put_back());
-  if (status == STRETTO_OK) try {
-      account(*s);
-    } catch (...) {  // not in the statistics
-    }
+  if (status == STRETTO_OK) static_cast<void>(attempt([&] { account(*s); }));  // otherwise not in the statistics
   stretto_request_free(&s->request);
   if (status != STRETTO_OK) s->code = raise(s->call, status);
   registry().remove(s);
@@ -211,12 +209,11 @@ int start_driven(const WrappedCall& call, const Decision& d, const Settings& set
   *request = MPI_REQUEST_NULL;
   std::unique_ptr<Started> s;
   std::list<Started*> one;
-  try {
+  const Status room = guarded("to start a collective", [&] {
     s = std::make_unique<Started>(call, d);
     one.push_back(s.get());
-  } catch (...) {
-    return not_started(call, d, fail(Status::out_of_memory, std::string_view("no memory to start a collective")));
-  }
+  });
+  if (room != Status::ok) return not_started(call, d, room);
   stretto_options o = options_of(d, settings, &s->report);
   if (d.kind == Action::Kind::bounded) o.check = 1;  // ranks with different bounds all run without
   if (PMPI_Grequest_start(query, release, cancel, s.get(), &s->handle) != MPI_SUCCESS)

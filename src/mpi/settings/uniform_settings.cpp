@@ -1,4 +1,5 @@
 #include "mpi/settings/uniform_settings.hpp"
+#include "base/guarded.hpp"
 
 #include <mpi.h>
 
@@ -68,10 +69,8 @@ bool tell(const Settings& own, std::size_t which, int other, std::string* differ
   const std::string_view given = d ? std::string_view(d->given) : std::string_view();
   std::array<char, longest_shown> there{}, first{};
   if (!spread(&there, given, other) || !spread(&first, given, 0)) return false;
-  try {
-    if (d) add_difference({d->variable, there.data(), first.data(), other}, difference);
-  } catch (...) {
-  }
+  if (d)
+    static_cast<void>(attempt([&] { add_difference({d->variable, there.data(), first.data(), other}, difference); }));
   return true;
 }
 
@@ -81,10 +80,9 @@ void ask(const Settings& own, UniformSettings* uniform) noexcept {
   LowestRanks lowest{};
   if (!find_lowest(own, rank, &lowest)) return;
   if (lowest.without_memory != INT_MAX) {  // there is no report either
-    try {
+    static_cast<void>(attempt([&] {
       uniform->difference = "rank " + std::to_string(lowest.without_memory) + " had no memory for its settings";
-    } catch (...) {
-    }
+    }));
     return;
   }
   for (std::size_t i = 0; i < most_common; ++i)
@@ -93,10 +91,7 @@ void ask(const Settings& own, UniformSettings* uniform) noexcept {
   std::array<char, longest_file> file{};
   if (!spread(&file, own.report_file, lowest.reports)) return;
   uniform->report = true;
-  try {
-    uniform->report_file = file.data();
-  } catch (...) {  // standard error instead
-  }
+  static_cast<void>(attempt([&] { uniform->report_file = file.data(); }));  // otherwise standard error
 }
 
 }  // namespace

@@ -105,6 +105,14 @@ TEST(Options, EveryRankRefusesTooManySegmentsAndTheNextCallSucceeds) {
   });
 }
 
+TEST(Options, NamesOfPayloadsEndWithTheLast) {
+  EXPECT_STREQ(stretto_payload_name(STRETTO_PAYLOAD_AUTO), "auto");
+  EXPECT_STREQ(stretto_payload_name(STRETTO_PAYLOAD_MIXED), "mixed");
+  EXPECT_STREQ(stretto_payload_name(STRETTO_PAYLOAD_BFLOAT16), "bfloat16");
+  EXPECT_EQ(stretto_payload_name(static_cast<stretto_payload>(STRETTO_PAYLOAD_BFLOAT16 + 1)), nullptr);
+  EXPECT_EQ(stretto_payload_name(static_cast<stretto_payload>(-1)), nullptr);
+}
+
 TEST(Options, NamesOfStatusesAndVersion) {
   EXPECT_STREQ(stretto_status_name(STRETTO_INVALID_BOUND), "invalid_bound");
   EXPECT_STREQ(stretto_status_name(static_cast<stretto_status>(99)), "unknown");
