@@ -9,7 +9,7 @@ ifeq ($(origin ARCH),environment)
 unexport ARCH
 endif
 
-.PHONY: gpu gpu-test gpu-bench gpu-all help demo figures test test-all fuzz soak torture test-conformance test-exhaustive test-xpmem test-peers test-wheel test-site test-recipes test-deb test-first-hour test-twice deb site bench setup build install uninstall wheel asan asan-mpi tsan format tidy clean
+.PHONY: gpu gpu-test gpu-bench gpu-all help demo figures test test-all fuzz soak torture test-conformance test-exhaustive test-xpmem test-peers test-install test-wheel test-site test-recipes test-deb test-first-hour test-twice deb site bench setup build install uninstall wheel asan asan-mpi tsan format tidy clean
 
 help: ## this list
 	@echo "make TARGET [MPI=auto|openmpi|mpich|none|DIR] [ARGS='...']   (ARGS go to the program of demo and bench-NAME)"
@@ -76,6 +76,9 @@ install: ## PREFIX=DIR: headers, libraries, programs and the command `stretto` i
 
 uninstall: ## PREFIX=DIR: delete what `make install` put there, and nothing else
 	@PREFIX="$(PREFIX)" scripts/install remove
+
+test-install: ## make install into a new directory, a program that uses it, make uninstall
+	@TEST_PARTS=install scripts/test
 
 test-wheel: ## the wheel in empty environments, with and without mpi4py: the package's tests; ARCH=aarch64: emulated
 	@TEST_PARTS=wheel scripts/test
