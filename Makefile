@@ -92,7 +92,7 @@ test-recipes: ## conda-forge's recipe, Spack's package and CITATION.cff: rendere
 test-deb: ## the Debian packages in a new chroot of Debian: autopkgtest
 	@TEST_PARTS=deb scripts/test
 
-test-first-hour: ## make demo and make test as a newcomer does, in new chroots of Debian 12 and 13 (mmdebstrap; an hour); FIRST_HOUR_SUITES=noble: Ubuntu 24.04
+test-first-hour: ## make demo and make test as a newcomer does, in new chroots of Debian 12 and 13 (mmdebstrap; an hour); FIRST_HOUR_SUITES=noble: Ubuntu 24.04 (or jammy, resolute)
 	@TEST_PARTS=first-hour-long scripts/test
 
 test-twice: ## two builds of the last commit, source distribution and wheel, have one hash
