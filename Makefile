@@ -9,7 +9,7 @@ ifeq ($(origin ARCH),environment)
 unexport ARCH
 endif
 
-.PHONY: gpu gpu-test gpu-bench gpu-all help demo figures test test-all fuzz soak torture test-conformance test-exhaustive test-xpmem test-peers test-wheel test-site test-recipes test-deb test-first-hour test-twice deb site bench setup build install uninstall wheel asan asan-mpi tsan format tidy clean
+.PHONY: gpu gpu-test gpu-bench gpu-all help demo figures test test-all fuzz soak torture test-conformance test-exhaustive test-xpmem test-peers test-install test-wheel test-site test-recipes test-deb test-first-hour test-twice deb site bench setup build install uninstall wheel asan asan-mpi tsan format tidy clean
 
 help: ## this list
 	@echo "make TARGET [MPI=auto|openmpi|mpich|none|DIR] [ARGS='...']   (ARGS go to the program of demo and bench-NAME)"
@@ -77,6 +77,9 @@ install: ## PREFIX=DIR: headers, libraries, programs and the command `stretto` i
 uninstall: ## PREFIX=DIR: delete what `make install` put there, and nothing else
 	@PREFIX="$(PREFIX)" scripts/install remove
 
+test-install: ## make install into a new directory, a program that uses it, make uninstall
+	@TEST_PARTS=install scripts/test
+
 test-wheel: ## the wheel in empty environments, with and without mpi4py: the package's tests; ARCH=aarch64: emulated
 	@TEST_PARTS=wheel scripts/test
 
@@ -89,7 +92,7 @@ test-recipes: ## conda-forge's recipe, Spack's package and CITATION.cff: rendere
 test-deb: ## the Debian packages in a new chroot of Debian: autopkgtest
 	@TEST_PARTS=deb scripts/test
 
-test-first-hour: ## make demo and make test as a newcomer does, in new chroots of Debian 12 and 13 (mmdebstrap; an hour)
+test-first-hour: ## make demo and make test as a newcomer does, in new chroots of Debian 12 and 13 (mmdebstrap; an hour); FIRST_HOUR_SUITES=noble: Ubuntu 24.04 (or jammy, resolute)
 	@TEST_PARTS=first-hour-long scripts/test
 
 test-twice: ## two builds of the last commit, source distribution and wheel, have one hash

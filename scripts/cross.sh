@@ -71,6 +71,20 @@ make_emulated_python() {
   done
 }
 
+# Debian's Open MPI and MPICH of that machine, beside the emulated Python, for tests of the wheel. Hydra starts its proxy from the directory that its
+# own name has: there the proxy runs under qemu-user, too.
+add_emulated_mpis() {
+  local root=$emulated_python packages="openmpi-bin mpich"
+  [ "$(cat "$root/mpis" 2>/dev/null)" != "$packages" ] || return 0
+  unpack_packages "$root" "$packages" -o "Dir::Etc::SourceList=$root/sources.list" -o Dir::Etc::SourceParts=/dev/null
+  mkdir -p "$root/launchers"
+  printf '#!/bin/sh\nexec qemu-aarch64 -L "%s" "%s/usr/bin/hydra_pmi_proxy" "$@"\n' "$root" "$root" >"$root/launchers/hydra_pmi_proxy"
+  printf '#!/bin/sh\nexec qemu-aarch64 -0 "%s/launchers/mpiexec" -L "%s" "%s/usr/bin/mpiexec.hydra" "$@"\n' "$root" "$root" "$root" >"$root/launchers/mpich"
+  printf '#!/bin/sh\nexec qemu-aarch64 -L "%s" "%s/usr/bin/prterun" --personality ompi --allow-run-as-root "$@"\n' "$root" "$root" >"$root/launchers/openmpi"
+  chmod +x "$root"/launchers/*
+  echo "$packages" >"$root/mpis"
+}
+
 # pip_platforms: the options by which pip takes wheels for that machine.
 pip_platforms() {
   echo "--only-binary :all:"

@@ -612,6 +612,25 @@ class Documents(unittest.TestCase):
         self.assertEqual({name for name in wanted if f"`{name}`" not in page}, set())
         self.assertIn(f"CMake {re.search(r'VERSION ([0-9.]+)', (ROOT / 'CMakeLists.txt').read_text(encoding='utf-8'))[1]} ", page)
 
+    def test_each_way_to_install_is_gone_by_a_part_of_the_tests(self):
+        page, makefile, script, gate = ((ROOT / name).read_text(encoding="utf-8") for name in ("docs/start.md", "Makefile", "scripts/test", ".ci/run"))
+        table = re.search(r"^\| for \| do \| done from nothing by \|\n\|[-|]+\|\n((?:\|.*\n)+)", page, re.MULTILINE)[1]
+        every = [set(parts.split()) for parts in re.findall(r'^ .*\bparts="(release [^"]*)"$', script, re.MULTILINE)]
+        short = set(re.search(r'TEST_PARTS="([^"]*)"', gate)[1].split())
+        self.assertEqual(len(every), 2)
+        in_gate = []
+        for row in table.splitlines():
+            target, arch = re.fullmatch(r"`make (test-[\w-]+)(?: ARCH=(\w+))?`(?:, emulated)?", row.strip("| ").split(" | ")[2]).groups()
+            if target == "test-all":
+                self.assertIn("interface/part", (ROOT / "tests/api/CMakeLists.txt").read_text(encoding="utf-8"))
+                part = "long"
+            else:
+                part = re.search(rf"^{target}:.*\n\t@TEST_PARTS=(\S+) scripts/test$", makefile, re.MULTILINE)[1] + (f"-{arch}" if arch else "")
+            for parts in every:
+                self.assertIn(part, parts, row)
+            in_gate.append(part in short)
+        self.assertEqual(in_gate, [True] * 2 + [False] * (len(in_gate) - 2), "the page says which rows .ci/run does")
+
     def test_both_packages_of_python_want_the_same(self):
         told = [dict(re.findall(r"^(requires-python|dependencies|hdf5|zarr|numcodecs) = (.*)$", (ROOT / name).read_text(encoding="utf-8"), re.MULTILINE))
                 for name in ("pyproject.toml", "python/pyproject.toml")]

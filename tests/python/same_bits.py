@@ -2,7 +2,7 @@
 
     python same_bits.py             in one process, whose threads are ranks
     python same_bits.py ucx         one of two ranks over UCX, which meet in STRETTO_STORE
-    python same_bits.py mpi         one of two ranks of mpi4py's MPI
+    python same_bits.py mpi         one of three ranks of mpi4py's MPI
 """
 
 import hashlib
@@ -19,6 +19,7 @@ EXPECTED = {
     "sums": "0a8edcb0c6e4862a",
     "file": "45f89baf7a5c94df",
     "ranks": "d9afbcaccd99071e",
+    "three ranks": "ca085604ea1215d8",
 }
 DTYPES = (np.float16, np.float32, np.float64, np.complex64, np.complex128)
 
@@ -70,11 +71,12 @@ def file():
 
 
 def ranks(comm):
-    """What every rank gets of two ranks' sums: within a bound in code space, and exact ones in an order that is always the same."""
+    """What every rank gets of all ranks' sums: within a bound in code space, and exact ones in an order that is always the same."""
     for n in (10, 100_000):
         x = field(n, comm.rank).astype(np.float32)
         total, _ = comm.allreduce(x, abs=1e-3, scope="contribution", payload="homomorphic")
-        assert np.abs(total - (field(n, 0).astype(np.float32) + field(n, 1).astype(np.float32))).max() <= 2e-3 * (1 + 1e-4) + 1e-3, (comm.rank, n)
+        wanted = sum(field(n, rank).astype(np.float32) for rank in range(comm.size))
+        assert np.abs(total - wanted).max() <= comm.size * 1e-3 * (1 + 1e-4) + 1e-3, (comm.rank, n)
         yield total.tobytes()
         yield comm.allreduce(x / 3, reproducible=True)[0].tobytes()
         yield comm.allgather(x)[0].tobytes()
@@ -96,11 +98,20 @@ def check(name, found):
 if len(sys.argv) == 1:
     for each in (streams, sums, file):
         check(each.__name__, digest(each()))
-    for found in stretto.threads(2)(lambda comm: digest(ranks(comm)))():
-        check("ranks", found)
+    for size, name in ((2, "ranks"), (3, "three ranks")):
+        for found in stretto.threads(size)(lambda comm: digest(ranks(comm)))():
+            check(name, found)
 elif sys.argv[1] == "mpi":
     from mpi4py import MPI
 
-    check("ranks", digest(ranks(stretto.Comm(MPI.COMM_WORLD))))
+    world = MPI.COMM_WORLD
+    with stretto.Comm(world) as comm:
+        found = digest(ranks(comm))
+    every = world.gather(found)
+    if world.rank == 0:
+        print(MPI.Get_library_version().split("\n")[0].split(",")[0])
+        assert len(every) == 3, every
+        for found in every:
+            check("three ranks", found)
 else:
     check("ranks", digest(ranks(stretto.init(timeout=120, transports="tcp"))))
