@@ -297,6 +297,8 @@ def ratio(file: Optional[str] = typer.Argument(None, metavar="[FILE]", help="A f
           synthetic: bool = flag("--synthetic", help="A made-up field instead of a file."),
           rel: Optional[str] = typer.Option(None, "--rel", metavar="X,Y", help="Bounds as parts of the data's range. With neither: 1e-2,1e-3,1e-4."),
           abs_: Optional[str] = typer.Option(None, "--abs", metavar="X,Y", help="Bounds in the data's unit."),
+          array: Optional[str] = typer.Option(None, "--array", "-a", metavar="NAME",
+                                              help="This array of a file of several. Without it: the largest of float32 and float64 that is no coordinate."),
           type_: Optional[str] = typer.Option(None, "--type", "--dtype", metavar="TYPE",
                                               help="f32 or f64, of a file of nothing but values whose name ends in neither .f32 nor .f64."),
           shape: Optional[str] = typer.Option(None, "--shape", metavar="AxB", help="Of such a file; without it as the name ends: name_301x941.f32."),
@@ -322,7 +324,7 @@ def ratio(file: Optional[str] = typer.Argument(None, metavar="[FILE]", help="A f
         raise Failure(f"--coding is {coding!r}; it takes {', '.join(ratio_.CODINGS)}")
     if bool(file) == synthetic:
         raise Failure("ratio takes a FILE or --synthetic, and not both")
-    values, marks, name = (ratio_.synthetic(), [], "synthetic") if synthetic else ratio_.read(file, type_, shape)
+    values, marks, name = (ratio_.synthetic(), [], "synthetic") if synthetic else ratio_.read(file, type_, shape, array)
     if no_marks and mark:
         raise Failure("--mark and --no-marks exclude each other")
     marks = [] if no_marks else [*marks, *(mark or ())]

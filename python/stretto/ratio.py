@@ -59,11 +59,14 @@ def shape_of(path, count, given):
     return shape
 
 
-def of_variables(path):
-    """The largest floating array that is no coordinate, of a file that says its own arrays, and its marks."""
+def of_variables(path, array=None):
+    """The named array of a file that says its own arrays, or the largest floating one that is no coordinate; and its marks."""
     sources = commands.needed("storage.sources")
     with sources.opened(path) as source:
-        found = [one for one in source.variables.values() if one.dtype in (np.float32, np.float64) and not one.is_coordinate]
+        floating = [one for one in source.chosen([array] if array else ()) if one.dtype in (np.float32, np.float64)]
+        if array and not floating:
+            raise Failure(f"{array!r} of {path} is of {source.variables[array].dtype}; float32 and float64 have ratios here")
+        found = [one for one in floating if array or not one.is_coordinate]
         if not found:
             held = ", ".join(f"{name} of {one.dtype}" for name, one in source.variables.items())
             raise Failure(f"{path} holds no array of float32 or float64: {held or 'no array'}")
@@ -84,11 +87,11 @@ def of_values(path, kind, shape):
     return values.reshape(shape_of(path, values.size, shape))
 
 
-def read(path, type_=None, shape=None):
+def read(path, type_=None, shape=None, array=None):
     """An array of float32 or float64, the marks of missing data that the file names, and what the array is called.
 
-    The array is the largest variable of a file that says its own arrays, or a file of values in this machine's order of bytes. The latter is taken for
-    such a file by its name (.f32, .f64), or where type or shape are given.
+    The array is `array`, or the largest variable, of a file that says its own arrays, or a file of values in this machine's order of bytes. The latter is
+    taken for such a file by its name (.f32, .f64), or where type or shape are given.
     """
     sources = commands.needed("storage.sources")
     path = pathlib.Path(path)
@@ -96,7 +99,9 @@ def read(path, type_=None, shape=None):
     if kind not in TYPES:
         raise Failure(f"--type {type_!r} is none of f32, f64")
     is_raw = sources.kind_of(path, shape, type_) == "raw" and (path.suffix in (".f32", ".f64") or bool(type_ or shape))
-    values, marks, name = (of_values(path, kind, shape), [], path.name) if is_raw else of_variables(path)
+    if is_raw and array:
+        raise Failure(f"{path} is a file of nothing but values, and has no array {array!r}")
+    values, marks, name = (of_values(path, kind, shape), [], path.name) if is_raw else of_variables(path, array)
     if values.size == 0:
         raise Failure(f"{path} holds no value")
     return np.ascontiguousarray(values), marks, name

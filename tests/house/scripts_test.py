@@ -464,10 +464,10 @@ class Checkout(unittest.TestCase):
 
     def test_what_clean_leaves_is_the_checkout(self):
         for name in ("a checkout", "checkout"):
-            self.in_checkout(f"{self.scratch}/{name}", '. scripts/common.sh; mkdir build .venv; ! is_linked_checkout || mkdir "$ROOT-mpi-openmpi"')
+            self.in_checkout(f"{self.scratch}/{name}", '. scripts/common.sh; mkdir -p build .venv python/build python/stretto.egg-info; ! is_linked_checkout || mkdir "$ROOT-mpi-openmpi"')
             os.makedirs(f"{self.scratch}/{name}-mpi-openmpi")
-            status, said = self.in_checkout(f"{self.scratch}/{name}", "scripts/clean; ls -A")
-            self.assertEqual((status, said), (0, "scripts\n"))
+            status, said = self.in_checkout(f"{self.scratch}/{name}", "scripts/clean; ls -A . python")
+            self.assertEqual((status, said), (0, ".:\npython\nscripts\n\npython:\n"))
         self.assertEqual(os.listdir(f"{self.scratch}/cache/stretto"), [])
         self.assertTrue(os.path.isdir(f"{self.scratch}/checkout-mpi-openmpi"))
 

@@ -56,7 +56,8 @@ def check_program(name):
     """That the program can be started on this host: a launcher's own message hides its name among others."""
     if shutil.which(name) is None:
         there = os.path.exists(name) and os.sep in name
-        raise Failure(f"{name}: " + ("not a program that can be executed" if there else "no such program"))
+        here = os.sep not in name and shutil.which(os.path.join(os.curdir, name))
+        raise Failure(f"{name}: " + ("not a program that can be executed" if there else f"no such program{f' on the PATH; {here} is one' if here else ''}"))
 
 
 def prefixes():

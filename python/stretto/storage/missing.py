@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 
 import numpy as np
 
@@ -13,6 +14,7 @@ ATTRIBUTES = ("_FillValue", "missing_value")  # of NetCDF's conventions
 REFUSED, WARNED = 0.2, 0.01  # shares of all elements from which on a suspect is refused, or told
 IGNORED = 1e15  # values from here on are ignored by ranges as they are
 SAMPLED, SAMPLE = 32, 1 << 16  # number of sampled pieces, and elements of each
+OF_A_CHUNK = 512  # sampled elements of a chunk that a codec gets
 
 
 def marks_in(attributes, *more):
@@ -74,6 +76,18 @@ def need_no_suspect(console, name, pieces):
         if share >= REFUSED:
             raise Failure(said)
         console.print(f"taken as data: {said}", markup=False, highlight=False, soft_wrap=True)
+
+
+def warn_of_suspect(values, why, stacklevel):
+    """A warning of a value of a chunk that looks like a mark that nobody named. Zeros are none: Zarr fills chunks with them."""
+    if values.dtype.kind not in "fc" or not values.size:
+        return
+    flat = values.reshape(-1)[::max(values.size // OF_A_CHUNK, 1)]
+    found = suspect([np.concatenate((flat.real, flat.imag)) if flat.dtype.kind == "c" else flat])
+    if found and found[0]:
+        value, share = found
+        warnings.warn(f"about {share:.0%} of a chunk's elements are {value:.9g}, far from all others, and are taken as data: {why}. "
+                      f"Stretto(..., marks=[{value:.9g}]) keeps such values as missing data", stacklevel=stacklevel)
 
 
 def same_masks(name, before, after, marks):

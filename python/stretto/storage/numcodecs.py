@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 import struct
-import warnings
 
 import numcodecs
 import numcodecs.abc
@@ -20,7 +19,6 @@ from stretto.api.streams import Stream, compress, eps_of, extents, kept_from, ma
 from stretto.errors import ArgumentError, StreamError
 from stretto.storage import elements, missing, settings
 
-SAMPLE = 512  # elements of a chunk that are looked at for a mark that nobody named
 NARROW = 1 << 63  # set in the word that says how wide exact elements of less than 4 bytes are
 WIDTHS = {(NARROW | dtype.itemsize | (256 if dtype.kind == "i" else 0)): dtype for dtype in map(np.dtype, ("i1", "u1", "i2", "u2"))}
 
@@ -73,7 +71,7 @@ class Stretto(numcodecs.abc.Codec):
             elements.name_of(values.dtype)
             return bytes(elements.encode(np.ascontiguousarray(values).reshape(-1), None, coding=self.coding, shape=values.shape))
         if not self.marks:
-            _warn_of_suspect(values)
+            missing.warn_of_suspect(values, "a codec of numcodecs does not see the array's fill value", stacklevel=4)
         if self.rel is None:
             return bytes(compress(values, abs=self.abs, marks=self.marks, coding=self.coding or "shaped"))
         kind, parts = arrays.type_of(values.dtype)
@@ -122,18 +120,6 @@ def _decoded(content):
         raise StreamError(f"{len(content)} bytes hold a stream of {length} bytes and {len(content) - length} bytes after it, which are no shape of "
                           f"{stream.size} elements")
     return values.reshape(shape[::-1]).T
-
-
-def _warn_of_suspect(values):
-    """A warning of a value that looks like a mark that nobody named. Zeros are none: Zarr fills chunks with them."""
-    if values.dtype.kind not in "fc" or not values.size:
-        return
-    flat = values.reshape(-1)[::max(values.size // SAMPLE, 1)]
-    found = missing.suspect([np.concatenate((flat.real, flat.imag)) if flat.dtype.kind == "c" else flat])
-    if found and found[0]:
-        value, share = found
-        warnings.warn(f"about {share:.0%} of a chunk's elements are {value:.9g}, far from all others, and are taken as data: a codec of numcodecs does not see "
-                      f"the array's fill value. Stretto(..., marks=[{value:.9g}]) keeps such values as missing data", stacklevel=4)
 
 
 numcodecs.register_codec(Stretto)

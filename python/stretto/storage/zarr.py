@@ -20,7 +20,7 @@ from zarr.registry import register_codec
 
 from stretto.api import arrays, streams
 from stretto.errors import ArgumentError, BoundError
-from stretto.storage import elements, settings
+from stretto.storage import elements, missing, settings
 
 
 @dataclasses.dataclass(frozen=True)
@@ -78,6 +78,8 @@ class Stretto(ArrayBytesCodec):
         if self._lossless() or not elements.is_floating(values.dtype):
             return chunk_spec.prototype.buffer.from_bytes(elements.encode(values, None, coding=self.coding, shape=shape))
         marks = streams.marks_of([*self.marks, *_parts(chunk_spec.fill_value)])
+        if not marks:
+            missing.warn_of_suspect(values, "the array's fill_value is 0", stacklevel=3)
         eps = streams.eps_of(values, arrays.type_of(values.dtype)[0], self.abs, self.rel, None, 1, settings.left_out(marks))
         return chunk_spec.prototype.buffer.from_bytes(elements.encode(values, eps, 1, marks, streams.kept_from(self.rel, None),
                                                                           self.coding or "shaped", shape))

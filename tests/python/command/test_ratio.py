@@ -150,6 +150,15 @@ def test_the_array_that_was_measured_is_named(answering):
     assert "x.npz, array 'many': 30x40 float32" in answering.succeeds("ratio", "x.npz", "--rel", "1e-3")
 
 
+def test_an_array_that_is_named_is_measured(answering):
+    np.savez(answering.home / "x.npz", few=field(3, 4), many=field(30, 40), numbers=np.arange(5))
+    field(3, 4).tofile(answering.home / "x.f32")
+    assert "x.npz, array 'few': 3x4 float32" in answering.succeeds("ratio", "x.npz", "--rel", "1e-3", "--array", "few")
+    assert "x.npz has no array 'fem'; it has 'few', 'many', 'numbers'" in answering.refused("ratio", "x.npz", "-a", "fem")
+    assert "'numbers' of x.npz is of int64; float32 and float64 have ratios here" in answering.refused("ratio", "x.npz", "-a", "numbers")
+    assert "x.f32 is a file of nothing but values, and has no array 'few'" in answering.refused("ratio", "x.f32", "-a", "few")
+
+
 def test_without_the_extension_it_says_how_to_have_it(stretto, monkeypatch):
     monkeypatch.setitem(sys.modules, "stretto._core", None)  # as where it was not built
     for name in ("arrays", "core"):

@@ -60,6 +60,18 @@ def test_a_missing_program_is_named_before_the_launcher_runs(stretto, libraries)
     assert "./absent" in stretto.succeeds("run", "--print", "--mpirun", launcher, "./absent")
 
 
+def test_a_program_that_lies_here_and_not_on_the_path_is_named(stretto, libraries, monkeypatch):
+    launcher = stretto.executable("mpirun", OPENMPI + "echo it ran >&2\n")
+    here = stretto.home / "here"
+    here.mkdir()
+    (here / "solve").write_text("#!/bin/sh\n", encoding="utf-8")
+    (here / "solve").chmod(0o755)
+    monkeypatch.chdir(here)
+    assert "solve: no such program on the PATH; ./solve is one" in stretto.refused("run", "--mpirun", launcher, "-n", "2", "solve")
+    (here / "solve").chmod(0o644)
+    assert stretto.refused("run", "--mpirun", launcher, "-n", "2", "solve").rstrip().endswith("solve: no such program")
+
+
 def test_machine_is_another_name_of_profile(stretto, libraries):
     for option in ("--profile", "--machine"):
         assert "STRETTO_PROFILE=a100-hdr" in printed(stretto, OPENMPI, option, "a100-hdr", "./app")

@@ -1,6 +1,7 @@
 """Zarr's arrays as streams, in both of its formats: written, read again, within their bound."""
 
 import math
+import warnings
 
 import numpy as np
 import pytest
@@ -65,6 +66,21 @@ def test_chunks_at_the_edge_keep_the_bound_of_their_own_range(tmp_path, how):
         for columns in (slice(0, 40), slice(40, 80), slice(80, 100)):
             part = x[rows, columns]
             assert np.abs(found[rows, columns] - part).max() <= 1e-3 * np.ptp(part)
+
+
+@pytest.mark.parametrize("bound", ({"abs": 1e-3}, {"rel": 1e-4}))
+def test_a_mark_that_nobody_named_is_told(tmp_path, bound):
+    x = wave()
+    x[::7] = -9999
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        kept(tmp_path / "wave.zarr", wave(), serializer=Stretto(**bound), compressors=None)  # whose last chunks have zeros beyond the edge
+        kept(tmp_path / "exact.zarr", x, serializer=Stretto(), compressors=None)
+        for name, how in (("marks", {"serializer": Stretto(marks=(-9999,), **bound)}), ("fill", {"serializer": Stretto(**bound), "fill_value": -9999})):
+            found, _ = kept(tmp_path / f"{name}.zarr", x, compressors=None, **how)
+            assert np.array_equal(found == -9999, x == -9999)
+    with pytest.warns(UserWarning, match=r"are -9999, far from all others.*the array's fill_value is 0.*marks=\[-9999\]"):
+        kept(tmp_path / "none.zarr", x, serializer=Stretto(**bound), compressors=None)
 
 
 def test_settings_stand_in_the_metadata(tmp_path):
