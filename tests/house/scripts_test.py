@@ -62,7 +62,7 @@ class Test(unittest.TestCase):
             (root / "build" / "tsan-none").mkdir()
             result = 77 if skips else 0 if passes else 1
             said = "100% tests passed, 0 tests failed out of 7" if passes else "86% tests passed, 1 tests failed out of 7"
-            for name, words in (("scripts/setup", "exit 0"), ("scripts/build", f"exit {0 if builds else 1}"), *((f"scripts/tests/test_{part}", f"exit {result}") for part in ("wheel", "torch", "site", "recipes", "deb", "first_hour", "twice")),
+            for name, words in (("scripts/setup", "exit 0"), ("scripts/build", f"exit {0 if builds else 1}"), *((f"scripts/tests/test_{part}", f"exit {result}") for part in ("install", "wheel", "torch", "site", "recipes", "deb", "first_hour", "twice")),
                                 ("ctest", f"echo '{said}'; echo 'Total Test time (real) =   1.00 sec'; printf '{skipped}'; exit {0 if passes else 8}")):
                 (root / name).write_text(f"#!/bin/sh\n{words}\n")
                 (root / name).chmod(0o755)
@@ -104,7 +104,7 @@ class Test(unittest.TestCase):
         status, text = self.run_test(passes=True, parts="all", mpi="none")
         self.assertEqual(status, 0, text)
         ran = re.findall(r"^([\w-]+)(?:, none)?: (?:100% tests )?passed", text, re.MULTILINE)
-        self.assertEqual(ran, ["release", "long", "wide", "torch", "torch-next", "wheel", "wheel-aarch64", "twice", "site", "recipes", "deb", "first-hour-long", "asan", "asan-long", "corpora", "fuzz", "tsan",
+        self.assertEqual(ran, ["release", "long", "wide", "torch", "torch-next", "install", "wheel", "wheel-aarch64", "twice", "site", "recipes", "deb", "first-hour-long", "asan", "asan-long", "corpora", "fuzz", "tsan",
                                "tsan-long"])
 
     @unittest.skipIf(platform.machine() == "aarch64", "this is no other machine")
@@ -122,7 +122,7 @@ class Test(unittest.TestCase):
         self.assertIn("\ntests: 0 passed, 0 failed, 1 skipped\n", text)
 
     def test_a_package_or_a_version_of_torch_that_fails_is_a_failure(self):
-        for part in ("wheel", "sdist", "twice", "site", "recipes", "deb", "first-hour", "first-hour-long", "torch-next"):
+        for part in ("install", "wheel", "sdist", "twice", "site", "recipes", "deb", "first-hour", "first-hour-long", "torch-next"):
             self.assertEqual(self.run_test(passes=True, parts=part)[0], 0)
             status, text = self.run_test(passes=False, parts=part)
             self.assertEqual(status, 1, text)
