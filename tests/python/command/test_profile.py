@@ -80,6 +80,19 @@ def test_switches_part_protocols_where_least_is_lost():
     assert profile.switch(rows(2, 1.5), upwards=True) == 8192  # beyond the measured lengths
 
 
+def test_switches_leave_out_lengths_that_took_no_time():
+    def made_of(seconds):
+        measurement = measuring.Measurement()
+        for event in synthetic.events():
+            if event["event"] == "end":
+                for size, longer in ((2048, 2e-6), (4096, seconds), (8192, 5e-7)):
+                    measurement.take({"event": "row", "part": "switches", "switch": "eager", "bytes": size, "shorter": 1e-6, "longer": longer})
+            measurement.take(event)
+        return profile.from_measurement(measurement)["switches"]
+    assert made_of(2e-6) == [{"ranks": 4, "eager": 4096}]
+    assert made_of(0.0) == [{"ranks": 4, "eager": 2048}]
+
+
 def test_what_only_the_former_profile_knows_is_kept(made):
     other = {"collective": "allreduce", "ranks": 16, "hosts": 2, "points": [[8, 1e-5]]}
     stale = {"collective": "allreduce", "ranks": 4, "hosts": 2, "points": [[8, 1e-5]]}
