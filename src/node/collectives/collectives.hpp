@@ -193,9 +193,9 @@ class Collectives {
   // Bytes between two trials of stores, at least tens of milliseconds. A program's first calls have no trial.
   static constexpr std::uint64_t kTryEvery = std::uint64_t{256} << 20, kTryFirst = std::uint64_t{32} << 20;
 
-  // Limits of room_of_slots(): the four slots together grow by an eighth of a call's bytes, and hold an eighth of it at
+  // Limits of room_of_slots(): the four slots together grow by a quarter of a call's bytes, and hold a quarter of it at
   // most where that is more than kEnoughRoom each. Rooms below the other two limits would take many rounds.
-  static constexpr std::size_t kNewPages = 32, kEnoughRoom = 64 * 1024;
+  static constexpr std::size_t kNewPages = 16, kEnoughRoom = 64 * 1024;
   static constexpr std::size_t kLeastRoom = 32 * 1024, kLeastOfARank = 2 * 1024;
   static constexpr std::size_t kSharedRoom = 128 * 1024;
   // A started reduction does a chunk in one step, between which its driver does other work.

@@ -175,15 +175,14 @@ TEST(Collectives, ReductionHasAsFewChunksAsSlotsHold) {
   options.group.cores = 2;
   on_collectives(2, options, [](Collectives& c) {
     c.use(Stores::plain);
-    std::vector<float> first(1048576);  // after 4 MiB no call uses new pages
+    std::vector<float> first(524288);  // after 2 MiB no call uses new pages
     ASSERT_EQ(c.allreduce(nullptr, first.data(), first.size(), Type::f32, {Op::sum}), Status::ok) << message();
-    // 64 KiB of a slot, and all of its 128 KiB from 4 MiB on, hold a chunk: the half that its rank adds replaces that
+    // 64 KiB of a slot, and all of its 128 KiB from 2 MiB on, hold a chunk: the half that its rank adds replaces that
     // rank's input.
     constexpr struct {
       std::size_t floats;
       std::uint64_t chunks;
-    } lengths[] = {{8192, 1},  {16384, 1},   {16385, 2},   {32768, 2},
-                   {32784, 3}, {262144, 16}, {524288, 32}, {1048576, 32}};
+    } lengths[] = {{8192, 1}, {16384, 1}, {16385, 2}, {32768, 2}, {32784, 3}, {262144, 16}, {524288, 16}};
     for (const auto [floats, chunks] : lengths) {
       std::vector<float> x(floats), y(floats);
       for (std::size_t i = 0; i < floats; ++i) x[i] = static_cast<float>(i) + static_cast<float>(c.rank());
@@ -204,7 +203,7 @@ TEST(Collectives, FewerRanksHaveLongerSlots) {
   EXPECT_EQ(slot_for(1000), 128u * 1024);
 }
 
-// 8 MiB of two ranks are 32 chunks in slots of 256 KiB. A started call keeps to 128 KiB of them.
+// 4 MiB of two ranks are sixteen chunks in slots of 256 KiB. A started call keeps to 128 KiB of them.
 TEST(Collectives, StartedReductionsHaveShorterChunks) {
   Options options;
   options.memory.process = options.memory.arena = options.memory.xpmem = false;
@@ -213,14 +212,14 @@ TEST(Collectives, StartedReductionsHaveShorterChunks) {
   on_collectives(2, options, [](Collectives& c) {
     c.use(Stores::plain);
     const std::unique_ptr<Collectives> started = c.beside();
-    std::vector<float> x(2097152);  // after 8 MiB calls use whole slots
+    std::vector<float> x(1048576);  // after 4 MiB calls use whole slots
     for (Collectives* const each : {&c, started.get()}) {
       ASSERT_EQ(each->allreduce(nullptr, x.data(), x.size(), Type::f32, {Op::sum}), Status::ok) << message();
       std::fill(x.begin(), x.end(), 1.0f);
       const std::uint64_t before = each->group().rounds(0);
       ASSERT_EQ(each->allreduce(nullptr, x.data(), x.size(), Type::f32, {Op::sum}), Status::ok) << message();
-      EXPECT_EQ(each->group().rounds(0) - before, each == &c ? 32u + 2 : 64u + 2);
-      EXPECT_EQ(std::count(x.begin(), x.end(), 2.0f), 2097152);
+      EXPECT_EQ(each->group().rounds(0) - before, each == &c ? 16u + 2 : 32u + 2);
+      EXPECT_EQ(std::count(x.begin(), x.end(), 2.0f), 1048576);
     }
   });
 }
