@@ -175,9 +175,9 @@ class Collectives {
   // rounds. Equal on every rank.
   std::size_t room_of_slots(std::size_t bytes) noexcept {
     const bool shared = group_->oversubscribed();
-    const std::size_t enough = shared ? kSharedRoom : std::max(kEnoughRoom, bytes / kNewPages);
+    const std::size_t enough = shared ? kSharedRoom : std::max(kEnoughRoom, bytes / kCallPerRoom);
     const std::size_t all = std::min({group_->slot_bytes(), enough, most_room_});
-    if (carried_ < all) carried_ += bytes / kNewPages;
+    if (carried_ < all) carried_ += bytes / kCallPerNewRoom;
     const std::size_t least = shared ? kSharedRoom : kLeastRoom;
     return std::min(group_->slot_bytes(),
                     std::max({std::min(carried_, all), least, kLeastOfARank * static_cast<std::size_t>(size())}));
@@ -193,9 +193,10 @@ class Collectives {
   // Bytes between two trials of stores, at least tens of milliseconds. A program's first calls have no trial.
   static constexpr std::uint64_t kTryEvery = std::uint64_t{256} << 20, kTryFirst = std::uint64_t{32} << 20;
 
-  // Limits of room_of_slots(): the four slots together grow by a quarter of a call's bytes, and hold a quarter of it at
-  // most where that is more than kEnoughRoom each. Rooms below the other two limits would take many rounds.
-  static constexpr std::size_t kNewPages = 16, kEnoughRoom = 64 * 1024;
+  // Limits of room_of_slots(): in each of the four slots a call uses at most a sixteenth of its bytes where that is more
+  // than kEnoughRoom, and at most a sixty-fourth more than earlier calls did. Rooms below the other two limits would take
+  // many rounds.
+  static constexpr std::size_t kCallPerRoom = 16, kCallPerNewRoom = 64, kEnoughRoom = 64 * 1024;
   static constexpr std::size_t kLeastRoom = 32 * 1024, kLeastOfARank = 2 * 1024;
   static constexpr std::size_t kSharedRoom = 128 * 1024;
   // A started reduction does a chunk in one step, between which its driver does other work.
@@ -207,7 +208,7 @@ class Collectives {
   Hierarchy one_level_;
   std::vector<int> others_;
   std::vector<std::byte> scratch_;
-  std::size_t carried_ = 0;  // room_of_slots(): bytes of all calls so far over kNewPages
+  std::size_t carried_ = 0;  // room_of_slots(): bytes of all calls so far over kCallPerNewRoom
   std::size_t most_room_ = std::size_t(-1);
   Moves moves_;                 // of the current call
   Operands operands_;           // of the current reduction

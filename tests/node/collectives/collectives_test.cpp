@@ -175,9 +175,9 @@ TEST(Collectives, ReductionHasAsFewChunksAsSlotsHold) {
   options.group.cores = 2;
   on_collectives(2, options, [](Collectives& c) {
     c.use(Stores::plain);
-    std::vector<float> first(524288);  // after 2 MiB no call uses new pages
+    std::vector<float> first(2097152);  // after 8 MiB no call uses new pages
     ASSERT_EQ(c.allreduce(nullptr, first.data(), first.size(), Type::f32, {Op::sum}), Status::ok) << message();
-    // 64 KiB of a slot, and all of its 128 KiB from 2 MiB on, hold a chunk: the half that its rank adds replaces that
+    // 64 KiB of a slot, and all of its 128 KiB for 2 MiB and more, hold a chunk: the half that its rank adds replaces that
     // rank's input.
     constexpr struct {
       std::size_t floats;
@@ -212,9 +212,9 @@ TEST(Collectives, StartedReductionsHaveShorterChunks) {
   on_collectives(2, options, [](Collectives& c) {
     c.use(Stores::plain);
     const std::unique_ptr<Collectives> started = c.beside();
-    std::vector<float> x(1048576);  // after 4 MiB calls use whole slots
+    std::vector<float> first(4194304), x(1048576);  // after 16 MiB calls use whole slots
     for (Collectives* const each : {&c, started.get()}) {
-      ASSERT_EQ(each->allreduce(nullptr, x.data(), x.size(), Type::f32, {Op::sum}), Status::ok) << message();
+      ASSERT_EQ(each->allreduce(nullptr, first.data(), first.size(), Type::f32, {Op::sum}), Status::ok) << message();
       std::fill(x.begin(), x.end(), 1.0f);
       const std::uint64_t before = each->group().rounds(0);
       ASSERT_EQ(each->allreduce(nullptr, x.data(), x.size(), Type::f32, {Op::sum}), Status::ok) << message();
