@@ -20,6 +20,34 @@ bool is_measured_well(const Profile& profile, const Question& q, int ranks, int 
   });
 }
 
+namespace {
+
+// Where Open MPI's coll/tuned sums otherwise than by recursive doubling; null: it may not.
+const char* tuned_sum(int ranks, std::uint64_t bytes) noexcept {
+  struct Row {
+    int ranks;                  // fewer than so many
+    std::uint64_t least, most;  // bytes
+    const char* schedule;
+  };
+  constexpr Row rows[] = {
+      {4, 4096, 8191, "ring"},
+      {4, 16384, 65535, "ring"},
+      {4, 262144, UINT64_MAX, "rabenseifner"},
+      {16, 8192, UINT64_MAX, "rabenseifner"},
+      {32, 4096, UINT64_MAX, "rabenseifner"},
+      {64, 128, UINT64_MAX, "rabenseifner"},
+      {128, 262144, UINT64_MAX, "rabenseifner"},
+  };
+  int most_ranks = 0;
+  for (const Row& row : rows) {
+    if (most_ranks == 0 && ranks < row.ranks) most_ranks = row.ranks;
+    if (row.ranks == most_ranks && bytes >= row.least && bytes <= row.most) return row.schedule;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
 const schedule::Algorithm* known_of_mpi(std::string_view mpi, const Question& q, int ranks, int hosts) {
   using schedule::Collective;
   if (q.device || !q.native || hosts < 2) return nullptr;
@@ -27,11 +55,13 @@ const schedule::Algorithm* known_of_mpi(std::string_view mpi, const Question& q,
     if (q.collective == Collective::allreduce && ranks < 4) return schedule::find(q.collective, "binomial");
     if (q.collective == Collective::reduce_scatter) return schedule::find(Collective::reduce, "binomial");
   }
-  const bool recent = mpi.starts_with("MPICH 4") || mpi.starts_with("MPICH 5");
+  const bool sum = !q.started && q.collective == Collective::allreduce;
   const std::uint64_t values = q.bytes / std::max(q.element, 1u);
-  if (recent && !q.started && q.collective == Collective::allreduce && q.bytes > 8 &&
-      values >= std::bit_floor(static_cast<unsigned>(ranks)))
+  const bool halves = sum && values >= std::bit_floor(static_cast<unsigned>(ranks));  // Rabenseifner's needs as many
+  if (halves && q.bytes > 8 && (mpi.starts_with("MPICH 4") || mpi.starts_with("MPICH 5")))
     return schedule::find(q.collective, "rabenseifner");
+  if (halves && ranks == hosts && (mpi.starts_with("Open MPI 4.1") || mpi.starts_with("Open MPI 5")))
+    if (const char* const tuned = tuned_sum(ranks, q.bytes)) return schedule::find(q.collective, tuned);
   return nullptr;
 }
 

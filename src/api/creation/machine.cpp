@@ -240,6 +240,8 @@ Status take_network(backend::Transport& transport, const topology::Topology& top
     profile->links[static_cast<std::size_t>(topology::Distance::network)] = {
         {0, speed.latency, speed.byte, speed.core_byte, speed.core_message}};
     profile->short_calls.clear();
+    if (speed.has_bursts())
+      profile->short_calls = {{0, speed.latency, speed.short_byte, speed.core_byte, speed.core_message}};
   });
 }
 

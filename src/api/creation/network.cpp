@@ -19,14 +19,14 @@
 namespace stretto::api {
 namespace {
 
-constexpr std::size_t short_bytes = 8, long_bytes = std::size_t{256} << 10;
+constexpr std::size_t short_bytes = 8, medium_bytes = std::size_t{8} << 10, long_bytes = std::size_t{256} << 10;
 constexpr std::size_t each = 4, most_rounds = 3;  // messages of a length in a round
 constexpr double patience = 60;                   // seconds, of a message
 
 constexpr std::size_t core_bytes = std::size_t{128} << 10;  // of messages whose core time is taken
 
 struct KnownSpeed {
-  std::atomic<double> latency, byte, core_message, core_byte;
+  std::atomic<double> latency, byte, short_byte, core_message, core_byte;
 };
 std::array<KnownSpeed, 2> known;  // of this process, by carrier
 
@@ -126,10 +126,11 @@ Status pass_beside_work(carrier::Carrier& messages, Neighbours to, std::byte* ou
 // One round of messages.
 Status measure_speed(carrier::Carrier& messages, Neighbours to, std::byte* memory, MessageTimes* times) noexcept {
   std::byte *out = memory, *in = memory + long_bytes;
-  std::array<double, each> brief{}, whole{};
+  std::array<double, each> brief{}, medium{}, whole{};
   Status s = pass_many(messages, to, out, in, short_bytes, &brief);
+  if (s == Status::ok) s = pass_many(messages, to, out, in, medium_bytes, &medium);
   if (s == Status::ok) s = pass_many(messages, to, out, in, long_bytes, &whole);
-  if (s == Status::ok) times->take(brief, whole);
+  if (s == Status::ok) times->take(brief, medium, whole);
   return s;
 }
 
@@ -147,13 +148,14 @@ Status measure_core(carrier::Carrier& messages, Neighbours to, std::byte* memory
 NetworkSpeed known_speed(model::Carrier carrier) noexcept {
   const KnownSpeed& k = known.at(static_cast<std::size_t>(carrier));
   const auto read = [](const std::atomic<double>& x) { return x.load(std::memory_order_relaxed); };
-  return {read(k.latency), read(k.byte), read(k.core_message), read(k.core_byte)};
+  return {read(k.latency), read(k.byte), read(k.short_byte), read(k.core_message), read(k.core_byte)};
 }
 
 NetworkSpeed slower(NetworkSpeed one, NetworkSpeed other) noexcept {
   if (!one.known() || !other.known()) return {};
   return {std::max(one.latency, other.latency), std::max(one.byte, other.byte),
-          std::max(one.core_message, other.core_message), std::max(one.core_byte, other.core_byte)};
+          std::max(one.short_byte, other.short_byte), std::max(one.core_message, other.core_message),
+          std::max(one.core_byte, other.core_byte)};
 }
 
 Status probe_network(backend::Transport& transport, const topology::Topology& topology, model::Carrier over,
@@ -183,7 +185,7 @@ Status probe_network(backend::Transport& transport, const topology::Topology& to
     if (s = transport.allgather(&mine, sizeof mine, settled.data()); s != Status::ok) return s;
     if (std::count(settled.begin(), settled.end(), 0) == 0) break;
   }
-  if (to.next >= 0) own = times.speed(long_bytes);
+  if (to.next >= 0) own = times.speed(medium_bytes, long_bytes);
   // All ranks have measured the speed before one works beside messages: hosts may share cores.
   if (together([&] { return measure_core(messages, to, memory.get(), &own); }) != Status::ok) return s;
   if (s = transport.allgather(&own, sizeof own, all.data()); s != Status::ok) return s;
@@ -191,6 +193,7 @@ Status probe_network(backend::Transport& transport, const topology::Topology& to
   for (const NetworkSpeed& one : all) {
     speed->latency = std::max(speed->latency, one.latency);
     speed->byte = std::max(speed->byte, one.byte);
+    speed->short_byte = std::max(speed->short_byte, one.short_byte);
     speed->core_message += one.core_message / topology.hosts();
     speed->core_byte += one.core_byte / topology.hosts();
   }
@@ -202,6 +205,7 @@ Status probe_network(backend::Transport& transport, const topology::Topology& to
   KnownSpeed& k = known.at(static_cast<std::size_t>(over));
   k.latency.store(speed->latency, std::memory_order_relaxed);
   k.byte.store(speed->byte, std::memory_order_relaxed);
+  k.short_byte.store(speed->short_byte, std::memory_order_relaxed);
   k.core_message.store(speed->core_message, std::memory_order_relaxed);
   k.core_byte.store(speed->core_byte, std::memory_order_relaxed);
   return Status::ok;

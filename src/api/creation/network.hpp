@@ -16,12 +16,14 @@ namespace stretto::api {
 
 // Times of messages between hosts. `byte` is 0 if nothing was measured.
 struct NetworkSpeed {
-  double latency = 0;  // seconds
-  double byte = 0;     // seconds
+  double latency = 0;     // seconds
+  double byte = 0;        // seconds
+  double short_byte = 0;  // seconds, in messages of a few KiB: less where a shaped port passes these in its burst
   // Of a core at either end: it passes bytes through the kernel, and serves interrupts.
   double core_message = 0, core_byte = 0;  // seconds
 
   bool known() const noexcept { return byte > 0; }
+  bool has_bursts() const noexcept { return 2 * short_byte < byte; }
 };
 
 // From this process' latest probe over `carrier`, if any.
@@ -35,14 +37,15 @@ NetworkSpeed known_speed(model::Carrier carrier) noexcept;
 Status probe_network(backend::Transport& transport, const topology::Topology& topology, model::Carrier over,
                      carrier::Carrier& messages, NetworkSpeed* speed) noexcept;
 
-// The fastest of a host's messages of a few bytes, and of `bytes`. The others wait behind the other direction or for a
+// The fastest of a host's messages of a few bytes, of `some` and of `many`. The others wait behind the other direction or for a
 // core, and take twice as long and more. After a pause a message may pass a shaped link faster than its rate, so that
 // the slowest host's speed is the network's.
 class MessageTimes {
  public:
   // Seconds of a round of messages.
-  void take(std::span<const double> brief, std::span<const double> whole) noexcept {
+  void take(std::span<const double> brief, std::span<const double> medium, std::span<const double> whole) noexcept {
     for (const double t : brief) brief_ = std::min(brief_, t);
+    for (const double t : medium) medium_ = std::min(medium_, t);
     for (const double t : whole) {
       second_ = std::min(second_, std::max(least_, t));
       least_ = std::min(least_, t);
@@ -53,13 +56,16 @@ class MessageTimes {
   bool settled() const noexcept { return second_ <= 1.25 * least_; }
 
   // Precondition: a round was taken.
-  NetworkSpeed speed(std::size_t bytes) const noexcept {
-    return {brief_, std::max(least_ - brief_, 1e-9) / static_cast<double>(bytes)};
+  NetworkSpeed speed(std::size_t some, std::size_t many) const noexcept {
+    const auto byte = [this](double took, std::size_t bytes) {
+      return std::max(took - brief_, 1e-9) / static_cast<double>(bytes);
+    };
+    return {brief_, byte(least_, many), byte(medium_, some)};
   }
 
  private:
   static constexpr double never = std::numeric_limits<double>::infinity();
-  double brief_ = never, least_ = never, second_ = never;
+  double brief_ = never, medium_ = never, least_ = never, second_ = never;
 };
 
 // Core times of a message and of its bytes, from those of pairs of messages, of which one is sent and one is received.
