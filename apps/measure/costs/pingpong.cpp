@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "api/communicator.hpp"
+#include "api/creation/network.hpp"
 #include "costs/exchange.hpp"
 #include "costs/parts.hpp"
 
@@ -217,6 +219,23 @@ void concurrent(const Job& job) {
   job.report.step();
 }
 
+// How long messages between hosts keep a core busy, as the library's probe measures it.
+void cores(const Job& job) {
+  const Ranks& ranks = job.ranks;
+  std::vector<topology::Place> places;
+  for (const int host : ranks.host_of) places.push_back({host});
+  stretto_comm_s& comm = *ranks.world.comm();
+  api::NetworkSpeed speed;
+  must(api::probe_network(*comm.transport, topology::Topology(std::move(places)), ranks.world.carrier(),
+                          *comm.carriers.data, &speed));
+  job.report.row({{"placement", topology::name(topology::Distance::network)},
+                  {"distance", topology::name(topology::Distance::network)},
+                  {"what", "cores"},
+                  {"byte", speed.core_byte},
+                  {"message", speed.core_message}});
+  job.report.step();
+}
+
 }  // namespace
 
 void pingpong(const Job& job) {
@@ -232,7 +251,8 @@ void links(const Job& job) {
   const auto all = pairs(job);
   const auto grid = sizes(std::size_t{16} << 20, job.quick ? std::size_t{1} << 30 : 512);
   const bool crowded = job.ranks.hosts > 1 && job.ranks.of_host(0).size() > 1 && job.ranks.of_host(1).size() > 1;
-  std::size_t rows = all.size() * (kSweepPasses * grid.size() + 1) + (crowded ? 1 : 0);
+  const bool between = job.ranks.hosts > 1;
+  std::size_t rows = all.size() * (kSweepPasses * grid.size() + 1) + (crowded ? 1 : 0) + (between ? 1 : 0);
   for (const Pair& pair : all)
     rows +=
         static_cast<std::size_t>(std::count_if(grid.begin(), grid.end(), [&](auto n) { return has_stream(pair, n); }));
@@ -243,6 +263,7 @@ void links(const Job& job) {
     duplex(job, pair);
   }
   if (crowded) concurrent(job);
+  if (between) cores(job);
 }
 
 }  // namespace stretto::measure

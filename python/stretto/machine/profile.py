@@ -24,9 +24,9 @@ def rounded(value, digits=4):
     return float(f"{value:.{digits - 1}e}")
 
 
-def link(rows, distance, streams=()):
+def link(rows, distance, streams=(), cores=()):
     """Ranges of one kind of link: half a round trip, or the time of a message in a row of them (`streams`) where that is longer. Inside a host
-    the processor copies; how long a network's keeps it busy is not measured."""
+    the processor copies; a network's messages keep a core at either end busy for half of their time at most (`cores`)."""
     in_a_row = {row["bytes"]: row["seconds"] for row in streams}
     points = sorted((row["bytes"], max(row["seconds"], in_a_row.get(row["bytes"], 0))) for row in rows)
     lines = fit.segmented(*zip(*points))
@@ -35,6 +35,9 @@ def link(rows, distance, streams=()):
         span = {"from": int(piece.start), "alpha": rounded(piece.alpha), "beta": rounded(piece.beta)}
         if distance != "network":
             span["cpu"] = span["beta"]
+        for row in cores:
+            span["cpu"] = rounded(min(row["byte"], piece.beta / 2))
+            span["cpu_message"] = rounded(min(row["message"], (piece.alpha + piece.start * piece.beta) / 2))
         ranges.append(span)
     return ranges
 
@@ -45,9 +48,10 @@ def links(measurement):
     for distance in DISTANCES:
         rows = [row for row in measurement.of("links", distance=distance) if "buffers" in row]
         streams = measurement.of("links", distance=distance, what="stream")
+        cores = measurement.of("links", distance=distance, what="cores")
         for placement in dict.fromkeys(row["placement"] for row in rows):
             if placement != "core" or distance not in found:
-                found[distance] = link([row for row in rows if row["placement"] == placement], distance, streams)
+                found[distance] = link([row for row in rows if row["placement"] == placement], distance, streams, cores)
     return found
 
 
@@ -60,7 +64,7 @@ def short_calls(measurement):
     shaped = [row for row in streams if row["seconds"] > SHAPED * alone.get(row["bytes"], math.inf)]
     if len(shaped) < 2:  # one may be a disturbance
         return None
-    return link(rows, "network")
+    return link(rows, "network", cores=measurement.of("links", distance="network", what="cores"))
 
 
 def codec(measurement, kind):

@@ -35,6 +35,7 @@ def events():
                      "both_ways": 1.1e-4})
     made += [{**row, "placement": "network", "distance": "network", "what": "stream", "bytes": size, "seconds": 1e-9 * size, "samples": 3}
              for size in SIZES if 256 <= size <= 1 << 18]
+    made.append({**row, "placement": "network", "distance": "network", "what": "cores", "byte": 1e-10, "message": 2e-7})
     made.append({**row, "what": "concurrent", "bytes": 1 << 21, "pairs": 2, "alone": 1e-3, "together": 1.9e-3})
     for kind in ("f32", "f64", "dense_f32", "dense_f64"):
         for data, ratio, slope in (("walk 1e-04", 9.0, 1e-10), ("normal 1e-03", 3.0, 2e-10)):
