@@ -16,6 +16,7 @@ MESSAGES = ("ranks", "hosts", "links", "short_calls", "full_duplex", "nics", "st
 COLLECTIVES = {"natives": "native", "node": "node"}  # the part of the measurement, by key of the profile
 SHORT_CALL = 16 << 10  # bytes, as of the library
 SHAPED = 1.25  # a message in a row takes so many times half a round trip: a port's burst passed the latter
+LINK = 0.1  # of a message's time between hosts, at least, is the link's
 DUPLEX = 1.5  # both ways at once within this much of one way: full duplex
 
 
@@ -24,20 +25,30 @@ def rounded(value, digits=4):
     return float(f"{value:.{digits - 1}e}")
 
 
+def core_times(rows, cores):
+    """Seconds a message and a byte of a core at either end, from the row of the probe (`cores`): half of the time of a message at most."""
+    if not cores:
+        return 0.0, 0.0
+    each = min(cores[0]["message"], *(row["seconds"] / 2 for row in rows))
+    byte = min(cores[0]["byte"], *(max(row["seconds"] / 2 - each, 0) / row["bytes"] for row in rows if row["bytes"] > 0))
+    return each, byte
+
+
 def link(rows, distance, streams=(), cores=()):
     """Ranges of one kind of link: half a round trip, or the time of a message in a row of them (`streams`) where that is longer. Inside a host
-    the processor copies; a network's messages keep a core at either end busy for half of their time at most (`cores`)."""
+    the processor copies. Between hosts the cores' own times (`cores`) are left out of a round trip, which waits for them; in a row they overlap."""
     in_a_row = {row["bytes"]: row["seconds"] for row in streams}
-    points = sorted((row["bytes"], max(row["seconds"], in_a_row.get(row["bytes"], 0))) for row in rows)
+    each, byte = core_times(rows, cores)
+    points = sorted((row["bytes"], max(row["seconds"] - 2 * (each + row["bytes"] * byte), LINK * row["seconds"], in_a_row.get(row["bytes"], 0)))
+                    for row in rows)
     lines = fit.segmented(*zip(*points))
     ranges = []
     for piece in lines:
         span = {"from": int(piece.start), "alpha": rounded(piece.alpha), "beta": rounded(piece.beta)}
         if distance != "network":
             span["cpu"] = span["beta"]
-        for row in cores:
-            span["cpu"] = rounded(min(row["byte"], piece.beta / 2))
-            span["cpu_message"] = rounded(min(row["message"], (piece.alpha + piece.start * piece.beta) / 2))
+        elif cores:
+            span |= {"cpu": rounded(byte), "cpu_message": rounded(each)}
         ranges.append(span)
     return ranges
 

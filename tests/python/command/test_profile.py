@@ -22,14 +22,18 @@ def made():
 def test_links_have_the_ranges_that_made_them(made):
     assert made["links"]["cache"] == [{"from": 0, "alpha": 3e-7, "beta": 4e-10, "cpu": 4e-10},
                                       {"from": 4096, "alpha": 2e-6, "beta": 2e-10, "cpu": 2e-10}]
-    assert made["links"]["network"] == [{"from": 0, "alpha": 3e-6, "beta": 4e-9, "cpu": 1e-10, "cpu_message": 2e-7},
-                                        {"from": 4096, "alpha": 2e-5, "beta": 2e-9, "cpu": 1e-10, "cpu_message": 2e-7}]
+    assert made["links"]["network"] == [{"from": 0, "alpha": 2.6e-6, "beta": 3.8e-9, "cpu": 1e-10, "cpu_message": 2e-7},
+                                        {"from": 4096, "alpha": 1.96e-5, "beta": 1.8e-9, "cpu": 1e-10, "cpu_message": 2e-7}]
 
 
-def test_a_message_between_hosts_keeps_a_core_busy_for_half_of_its_time_at_most():
-    rows = [{"bytes": size, "seconds": 2e-6 + 1e-9 * size} for size in (1024, 4096, 65536, 1 << 20)]
-    (span,) = profile.link(rows, "network", cores=[{"byte": 1.0, "message": 1.0}])
-    assert (span["cpu"], span["cpu_message"]) == (span["beta"] / 2, span["alpha"] / 2)
+def test_the_time_of_cores_is_not_that_of_the_link_between_them():
+    rows = [{"bytes": size, "seconds": 2e-6 + 1e-9 * size} for size in (0, 1024, 4096, 65536, 1 << 20)]
+    assert profile.link(rows, "network", cores=[{"byte": 2e-10, "message": 4e-7}]) == [
+        {"from": 0, "alpha": 1.2e-6, "beta": 6e-10, "cpu": 2e-10, "cpu_message": 4e-7}]
+    (all_of_it,) = profile.link(rows, "network", cores=[{"byte": 1.0, "message": 1.0}])
+    assert all_of_it == {"from": 0, "alpha": 2e-7, "beta": 1e-10, "cpu": 5e-10, "cpu_message": 1e-6}
+    in_a_row = [{"bytes": row["bytes"], "seconds": row["seconds"]} for row in rows[1:]]
+    assert profile.link(rows, "network", in_a_row, [{"byte": 2e-10, "message": 4e-7}])[-1]["beta"] > 9.9e-10
 
 
 def test_a_message_in_a_row_of_them_counts_where_it_takes_longer():
