@@ -30,8 +30,8 @@ def core_times(rows, cores):
     if not cores:
         return 0.0, 0.0
     each = min(cores[0]["message"], *(row["seconds"] / 2 for row in rows))
-    byte = min(cores[0]["byte"], *(max(row["seconds"] / 2 - each, 0) / row["bytes"] for row in rows if row["bytes"] > 0))
-    return each, byte
+    longest = max(rows, key=lambda row: row["bytes"])
+    return each, min(cores[0]["byte"], longest["seconds"] / 2 / max(longest["bytes"], 1))
 
 
 def link(rows, distance, streams=(), cores=()):

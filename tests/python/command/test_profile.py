@@ -31,7 +31,7 @@ def test_the_time_of_cores_is_not_that_of_the_link_between_them():
     assert profile.link(rows, "network", cores=[{"byte": 2e-10, "message": 4e-7}]) == [
         {"from": 0, "alpha": 1.2e-6, "beta": 6e-10, "cpu": 2e-10, "cpu_message": 4e-7}]
     (all_of_it,) = profile.link(rows, "network", cores=[{"byte": 1.0, "message": 1.0}])
-    assert all_of_it == {"from": 0, "alpha": 2e-7, "beta": 1e-10, "cpu": 5e-10, "cpu_message": 1e-6}
+    assert all_of_it == {"from": 0, "alpha": 2e-7, "beta": 1e-10, "cpu": 5.01e-10, "cpu_message": 1e-6}
     in_a_row = [{"bytes": row["bytes"], "seconds": row["seconds"]} for row in rows[1:]]
     assert profile.link(rows, "network", in_a_row, [{"byte": 2e-10, "message": 4e-7}])[-1]["beta"] > 9.9e-10
 
