@@ -67,11 +67,8 @@ using SharedWatchdog = std::shared_ptr<carrier::Watchdog>;
 
 // Null without memory: no limit then.
 SharedWatchdog watchdog_on(MPI_Comm comm) noexcept {
-  try {
-    return std::make_shared<carrier::Watchdog>(abort_program(comm, {}));
-  } catch (...) {
-    return nullptr;
-  }
+  return value_or<SharedWatchdog>(nullptr,
+                                  [&] { return std::make_shared<carrier::Watchdog>(abort_program(comm, {})); });
 }
 
 class MpiTransport final : public backend::Transport {
