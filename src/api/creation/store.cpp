@@ -10,7 +10,7 @@
 #include "api/creation/environment.hpp"
 #include "api/creation/modules.hpp"
 #include "base/guarded.hpp"
-#include "base/positive.hpp"
+#include "base/text/positive.hpp"
 #include "call/enums.hpp"
 #include "carrier/rendezvous.hpp"
 

@@ -9,9 +9,9 @@
 #include <mutex>
 #include <string_view>
 
-#include "base/file.hpp"
 #include "base/guarded.hpp"
-#include "base/printable.hpp"
+#include "base/text/file.hpp"
+#include "base/text/printable.hpp"
 #include "model/profile/profile_text.hpp"
 #include "model/profile/shipped.hpp"
 

@@ -6,7 +6,7 @@
 
 #include "base/float_environment.hpp"
 #include "base/guarded.hpp"
-#include "base/printable.hpp"
+#include "base/text/printable.hpp"
 #include "model/profile/profile.hpp"
 #include "schedule/names.hpp"
 

@@ -10,14 +10,14 @@
 
 #include "base/guarded.hpp"
 #include "base/interrupt.hpp"
-#include "base/positive.hpp"
+#include "base/text/positive.hpp"
 #include "base/waiting.hpp"
 #include "modules/mpi/carrier.hpp"
 #include "modules/mpi/device_messages.hpp"
-#include "modules/mpi/eager_limit.hpp"
 #include "modules/mpi/limit.hpp"
 #include "modules/mpi/native/native.hpp"
-#include "modules/mpi/variables.hpp"
+#include "modules/mpi/settings/eager_limit.hpp"
+#include "modules/mpi/settings/variables.hpp"
 
 namespace stretto::modules {
 namespace {

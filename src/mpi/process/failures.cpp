@@ -9,7 +9,7 @@
 
 #include "api/communicator.hpp"
 #include "base/guarded.hpp"
-#include "base/printable.hpp"
+#include "base/text/printable.hpp"
 #include "mpi/process/communicators.hpp"
 #include "mpi/report/statistics.hpp"
 

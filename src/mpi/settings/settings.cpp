@@ -2,8 +2,8 @@
 
 #include <fmt/core.h>
 
-#include "base/file.hpp"
-#include "base/positive.hpp"
+#include "base/text/file.hpp"
+#include "base/text/positive.hpp"
 
 namespace stretto::mpi {
 namespace {

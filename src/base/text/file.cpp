@@ -1,4 +1,4 @@
-#include "base/file.hpp"
+#include "base/text/file.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>

@@ -1,4 +1,4 @@
-#include "select/splits.hpp"
+#include "select/choice/splits.hpp"
 
 #include <algorithm>
 

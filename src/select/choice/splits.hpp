@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "schedule/registry.hpp"
-#include "select/choices.hpp"
+#include "select/choice/choices.hpp"
 #include "select/decision.hpp"
 
 namespace stretto::select {
