@@ -1,5 +1,5 @@
 # Toolchain file: builds for 64-bit Arm on another machine, whose tests then run under qemu-user. STRETTO_SYSROOT has the libraries
-# (scripts/cross.sh unpacks Debian's packages there).
+# (scripts/lib/cross.sh unpacks Debian's packages there).
 set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_SYSTEM_PROCESSOR aarch64)
 set(CMAKE_C_COMPILER aarch64-linux-gnu-gcc)

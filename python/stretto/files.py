@@ -1,4 +1,4 @@
-"""Files that a user names: read as the library reads them (src/base/file.hpp), and written whole or not at all."""
+"""Files that a user names: read as the library reads them (src/base/text/file.hpp), and written whole or not at all."""
 
 import os
 import stat

@@ -59,4 +59,14 @@ template <class Work>
   }
 }
 
+// What `work` returns, or where it throws, `instead`. For what has a fallback.
+template <class T, class Work>
+[[nodiscard]] T value_or(T instead, Work&& work) noexcept {
+  try {
+    return work();
+  } catch (...) {
+    return instead;
+  }
+}
+
 }  // namespace stretto

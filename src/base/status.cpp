@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "base/printable.hpp"
+#include "base/text/printable.hpp"
 
 namespace stretto {
 namespace {

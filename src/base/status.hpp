@@ -37,7 +37,7 @@ const char* message() noexcept;
 // Keeps message() in `text`, terminated, and cut to fit.
 void copy_message(std::span<char> text) noexcept;
 
-// Stores printable `text` (base/printable.hpp) as this thread's message, and returns `s`.
+// Stores printable `text` (base/text/printable.hpp) as this thread's message, and returns `s`.
 Status fail(Status s, std::string_view text) noexcept;
 
 // format_args keep the formatting code out of callers.

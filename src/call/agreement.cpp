@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "base/float_environment.hpp"
+#include "base/guarded.hpp"
 #include "call/call.hpp"
 #include "call/enums.hpp"
 #include "call/schedule_names.hpp"
@@ -125,6 +126,14 @@ Status differ(const Signature& merged, const std::vector<std::size_t>& sends, co
               more);
 }
 
+// What `describe` returns, or `incompatible`, with `text` for its message.
+template <class Describe>
+Status described(std::string_view text, Describe&& describe) noexcept {
+  Status s = Status::incompatible;
+  if (attempt([&] { s = describe(); })) return s;
+  return fail(Status::incompatible, "{} (no memory for the details)", text);
+}
+
 }  // namespace
 
 std::uint64_t ordered(double value) noexcept {
@@ -222,18 +231,11 @@ void merge(const Signature& from, Signature& into) noexcept {
 }
 
 Status verdict(const Signature& merged, const Signature& own, const char* message) noexcept {
-  try {
-    if (merged.status) {
-      const auto s = static_cast<Status>(merged.status);
-      if (own.status == merged.status && own.text == merged.text)
-        return fail(s, std::string_view(*message != 0 ? message : merged.text.data()));
-      return fail(s, "rank {}: {}", merged.failed_rank, merged.text.data());
-    }
-    return differences(merged);
-  } catch (...) {
-    return fail(merged.status ? static_cast<Status>(merged.status) : Status::incompatible,
-                std::string_view("ranks disagree (no memory for the details)"));
-  }
+  if (!merged.status) return described("ranks disagree", [&] { return differences(merged); });
+  const auto s = static_cast<Status>(merged.status);
+  if (own.status == merged.status && own.text == merged.text)
+    return fail(s, std::string_view(*message != 0 ? message : merged.text.data()));
+  return fail(s, "rank {}: {}", merged.failed_rank, merged.text.data());
 }
 
 bool is_out_of_step(const Signature& merged) noexcept {
@@ -251,11 +253,7 @@ bool is_alike_but_for_the_way(const Signature& merged) noexcept {
 Status pairs_agree(const Signature& merged, const std::vector<std::size_t>& sends,
                    const std::vector<std::size_t>& expects, int rank) noexcept {
   if (merged.balance == 0) return Status::ok;
-  try {
-    return differ(merged, sends, expects, rank);
-  } catch (...) {
-    return fail(Status::incompatible, std::string_view("counts differ (no memory for the details)"));
-  }
+  return described("counts differ", [&] { return differ(merged, sends, expects, rank); });
 }
 
 }  // namespace stretto::call

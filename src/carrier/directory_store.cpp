@@ -11,8 +11,8 @@
 #include <cstring>
 #include <thread>
 
-#include "base/file.hpp"
 #include "base/guarded.hpp"
+#include "base/text/file.hpp"
 
 namespace stretto::carrier {
 namespace {

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "base/guarded.hpp"
-#include "base/positive.hpp"
+#include "base/text/positive.hpp"
 #include "base/waiting.hpp"
 
 namespace stretto::carrier {

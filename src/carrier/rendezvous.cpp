@@ -311,11 +311,7 @@ class Rendezvous {
 Status meet_in(Store& store, const Participant& me, double seconds, Session* session) noexcept {
   if (me.size < 1 || me.rank < 0 || me.rank >= me.size)
     return fail(Status::invalid_argument, "rank {} of {} ranks", me.rank, me.size);
-  try {
-    return Rendezvous(store, me, seconds).meet(session);
-  } catch (const std::exception& e) {
-    return fail(Status::out_of_memory, "no memory to meet in a store: {}", e.what());
-  }
+  return guarded("to meet in a store", [&] { return Rendezvous(store, me, seconds).meet(session); });
 }
 
 void clean_up(Store& store, const Session& session) noexcept {

@@ -3,6 +3,7 @@
 #include <new>
 
 #include "base/forks.hpp"
+#include "base/guarded.hpp"
 #include "codec/driver.hpp"
 
 namespace stretto::codec {
@@ -40,10 +41,9 @@ struct ThreadPool::Team {
 
 ThreadPool::ThreadPool(int width) : team_(std::make_unique<Team>()) {
   team_->threads.reserve(static_cast<std::size_t>(std::max(width, 1)));
-  try {
+  static_cast<void>(attempt([&] {  // threads that started serve without those that lack
     for (int i = 1; i < std::min(width, kMaxParts); ++i) team_->threads.emplace_back([t = team_.get()] { t->serve(); });
-  } catch (...) {  // threads lack: those that started serve
-  }
+  }));
   parallel_ = {static_cast<int>(team_->threads.size()) + 1, run, this};
 }
 
@@ -58,8 +58,12 @@ ThreadPool::~ThreadPool() {
   for (std::thread& t : team_->threads) t.join();
 }
 
-std::shared_ptr<ThreadPool> ThreadPool::shared(int width) noexcept try {
+std::shared_ptr<ThreadPool> ThreadPool::shared(int width) noexcept {
   if (width <= 1) return nullptr;
+  return value_or<std::shared_ptr<ThreadPool>>(nullptr, [width] { return of_width(width); });
+}
+
+std::shared_ptr<ThreadPool> ThreadPool::of_width(int width) {
   struct Latest {
     std::mutex mutex;
     std::weak_ptr<ThreadPool> pool;
@@ -73,8 +77,6 @@ std::shared_ptr<ThreadPool> ThreadPool::shared(int width) noexcept try {
   latest.pool = pool;
   latest.width = width;
   return pool;
-} catch (...) {
-  return nullptr;
 }
 
 void ThreadPool::run(void* self, int n, void (*task)(void* arg, int i), void* arg) {

@@ -31,6 +31,7 @@ class ThreadPool {
 
  private:
   struct Team;
+  static std::shared_ptr<ThreadPool> of_width(int width);
   static void run(void* self, int n, void (*task)(void* arg, int i), void* arg);
   void share(int n, void (*task)(void* arg, int i), void* arg) noexcept;
 

@@ -2,6 +2,7 @@
 #include <array>
 #include <thread>
 
+#include "base/guarded.hpp"
 #include "codec/driver.hpp"
 
 namespace stretto::codec {
@@ -10,10 +11,9 @@ namespace {
 void run_on_threads(void*, int n, void (*task)(void* arg, int i), void* arg) {
   std::array<std::thread, kMaxParts> others;
   int begun = 1;
-  try {
+  static_cast<void>(attempt([&] {  // where threads or memory lack, the caller runs the remaining parts
     for (; begun < n; ++begun) others[static_cast<std::size_t>(begun)] = std::thread(task, arg, begun);
-  } catch (...) {  // threads or memory lack: the caller runs the remaining parts
-  }
+  }));
   task(arg, 0);
   for (int i = begun; i < n; ++i) task(arg, i);
   for (auto& other : others)

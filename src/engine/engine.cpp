@@ -264,11 +264,7 @@ std::string Engine::Impl::own_call(const carrier::Alarm& alarm) const noexcept {
     return run->active() && !run->ended() && run->sequence() == alarm.from;
   });
   if (alarm.status != Status::incompatible || own == runs.end()) return {};
-  try {
-    return "; here " + (*own)->what_runs();
-  } catch (const std::bad_alloc&) {
-    return {};
-  }
+  return value_or(std::string(), [&] { return "; here " + (*own)->what_runs(); });
 }
 
 void Engine::Impl::listen() noexcept {

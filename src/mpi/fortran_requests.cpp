@@ -2,6 +2,7 @@
 #include <cstring>
 #include <vector>
 
+#include "base/guarded.hpp"
 #include "mpi/fortran.hpp"
 #include "mpi/requests/completion.hpp"
 
@@ -54,12 +55,11 @@ class Requests {
 
 template <class Function>
 void complete(MPI_Fint n, MPI_Fint* given, MPI_Fint* ierror, const Function& f) noexcept {
-  try {
+  const int code = value_or(MPI_ERR_NO_MEM, [&] {
     Requests all(n, given);
-    deliver(f(all), ierror);
-  } catch (...) {
-    deliver(MPI_ERR_NO_MEM, ierror);
-  }
+    return f(all);
+  });
+  deliver(code, ierror);
 }
 
 // Fortran's indices start at 1.

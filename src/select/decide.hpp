@@ -6,11 +6,11 @@
 #include <memory>
 
 #include "base/status.hpp"
-#include "select/choices.hpp"
+#include "select/choice/choices.hpp"
+#include "select/choice/segments.hpp"
+#include "select/choice/splits.hpp"
 #include "select/decision.hpp"
 #include "select/learned.hpp"
-#include "select/segments.hpp"
-#include "select/splits.hpp"
 
 namespace stretto::select {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <bit>
 
-#include "select/question.hpp"
+#include "select/choice/question.hpp"
 
 namespace stretto::select {
 

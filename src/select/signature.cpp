@@ -7,7 +7,7 @@
 #include "call/enums.hpp"
 #include "call/inputs.hpp"
 #include "call/schedule_names.hpp"
-#include "select/choices.hpp"
+#include "select/choice/choices.hpp"
 #include "select/error_bound.hpp"
 
 namespace stretto::select {

@@ -137,7 +137,7 @@ class DifferingHosts {
           stretto_comm comm = make(in_memory);
           if (rank_ != missing) {
             stretto_options o = defaults();
-            o.timeout = 0.5;
+            o.timeout = 0.1;
             std::vector<float> x(few, 1), y(few, unused);
             const Calls calls{x.data(), y.data(), comm, &o};
             EXPECT_EQ(starts ? started(calls) : calls.sum(few), STRETTO_TIMEOUT) << stretto_message();

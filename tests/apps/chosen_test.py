@@ -23,7 +23,7 @@ LAUNCH, MPIRUN, MODEL, LIBRARY, PROGRAM = sys.argv[1:6]
 GIVEN = sys.argv[6] if len(sys.argv) > 6 else None
 VERSION = subprocess.run([MPIRUN, "--version"], capture_output=True, text=True, check=True).stdout
 NAME = f"{'Open MPI' if 'Open MPI' in VERSION else 'MPICH'} {re.search(r'[0-9]+[.][0-9.]*[0-9]', VERSION)[0]}"
-PLACES = (tuple(map(int, GIVEN.split("x"))),) if GIVEN else ((1, 3), (3, 1), (2, 2))  # hosts, ranks a host
+PLACES = (tuple(map(int, GIVEN.split("x"))),) if GIVEN else ((1, 3), (3, 1))  # hosts, ranks a host
 BOUND = 1e-3
 CELLS = 20  # collectives and lengths of the program
 DENSE = 2  # STRETTO_CODING_DENSE

@@ -1,4 +1,4 @@
-#include "base/file.hpp"
+#include "base/text/file.hpp"
 
 #include <sys/resource.h>
 #include <sys/socket.h>

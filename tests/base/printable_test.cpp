@@ -1,4 +1,4 @@
-#include "base/printable.hpp"
+#include "base/text/printable.hpp"
 
 #include <string>
 #include <string_view>

@@ -5,8 +5,8 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "base/printable.hpp"
 #include "base/status.hpp"
+#include "base/text/printable.hpp"
 
 namespace stretto {
 

@@ -12,12 +12,13 @@ import unittest
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 CMAKE = sys.argv.pop(1) if len(sys.argv) > 1 else "cmake"
 NO_MPI = "-DMPI_C_COMPILER=/bin/false"  # where CMake finds none
+PYTHON = f"-DPython3_EXECUTABLE={sys.executable}"  # CMake takes as long to look for one as for all else
 
 
 class Options(unittest.TestCase):
     def configured(self, *options):
         with tempfile.TemporaryDirectory() as build:
-            done = subprocess.run([CMAKE, "-S", ROOT, "-B", build, "-DSTRETTO_TESTS=OFF", "-DSTRETTO_BENCH=OFF", *options], capture_output=True, text=True,
+            done = subprocess.run([CMAKE, "-S", ROOT, "-B", build, "-DSTRETTO_TESTS=OFF", "-DSTRETTO_BENCH=OFF", PYTHON, *options], capture_output=True, text=True,
                                   check=False)
         return done.returncode, " ".join((done.stdout + done.stderr).split())
 
@@ -73,7 +74,7 @@ class PartOfAnotherProject(unittest.TestCase):
             with tempfile.TemporaryDirectory() as directory:
                 pathlib.Path(directory, "CMakeLists.txt").write_text(CONSUMER % text, encoding="utf-8")
                 pathlib.Path(directory, "main.c").write_text("int main(void) { return 0; }\n", encoding="utf-8")
-                done = subprocess.run([CMAKE, "-S", directory, "-B", f"{directory}/b", NO_MPI, "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON"], capture_output=True,
+                done = subprocess.run([CMAKE, "-S", directory, "-B", f"{directory}/b", NO_MPI, PYTHON, "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON"], capture_output=True,
                                       text=True, check=False)
                 self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
                 commands = {one["file"]: one["command"] for one in json.loads(pathlib.Path(directory, "b/compile_commands.json").read_text(encoding="utf-8"))}

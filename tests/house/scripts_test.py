@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests of tests/house/check_floors.py, scripts/test, scripts/tests/fuzz, scripts/demo, scripts/bench, scripts/prefix.sh, what skips a benchmark, and bench/table.py, each run as people run it; and of the documents."""
+"""Tests of tests/house/check_floors.py, scripts/test, scripts/tests/fuzz, scripts/demo, scripts/bench, scripts/lib/prefix.sh, what skips a benchmark, and bench/table.py, each run as people run it; and of the documents."""
 
 import os
 import pathlib
@@ -425,8 +425,8 @@ class Checkout(unittest.TestCase):
 
     def in_checkout(self, directory, script):
         root = pathlib.Path(directory)
-        (root / "scripts").mkdir(parents=True, exist_ok=True)
-        for name in ("common.sh", "clean", "packages.sh"):
+        (root / "scripts" / "lib").mkdir(parents=True, exist_ok=True)
+        for name in ("common.sh", "clean", "lib/packages.sh"):
             shutil.copy(ROOT / "scripts" / name, root / "scripts" / name)
         done = subprocess.run(["bash", "-c", script], cwd=root, env={**os.environ, "XDG_CACHE_HOME": f"{self.scratch}/cache"}, capture_output=True, text=True, timeout=30, check=False)
         return done.returncode, done.stdout + done.stderr
@@ -476,7 +476,7 @@ class Checkout(unittest.TestCase):
         for name, words in (("sudo", '[ "$*" = "-n true" ] && exit $SUDO_STATUS; echo "sudo $*" >&2; exit 1'), ("id", "echo 1000"), ("apt-get", "exit 0")):
             (bin_ / name).write_text(f"#!/bin/sh\n{words}\n", encoding="utf-8")
             (bin_ / name).chmod(0o755)
-        script = ('. scripts/common.sh; . scripts/packages.sh; mkdir -p build/setup; missing_packages() { echo cmake; }; unset http_proxy https_proxy no_proxy; '
+        script = ('. scripts/common.sh; . scripts/lib/packages.sh; mkdir -p build/setup; missing_packages() { echo cmake; }; unset http_proxy https_proxy no_proxy; '
                   f'PATH="{bin_}:$PATH"; export https_proxy="http://a b:1"; ')
         _, said = self.in_checkout(f"{self.scratch}/checkout", f"{script} export SUDO_STATUS=0; install_packages build")
         self.assertIn("sudo -n env https_proxy=http://a b:1 DEBIAN_FRONTEND=noninteractive apt-get -q ", said)
@@ -494,8 +494,8 @@ class Install(unittest.TestCase):
             self.assertIn(said, done.stderr)
 
     def in_prefix(self, prefix, *words):
-        """A function of scripts/prefix.sh on the directory prefix."""
-        done = subprocess.run(["bash", "-c", '. scripts/common.sh; . scripts/prefix.sh; "$@"', "scripts/install", *map(str, words)], cwd=ROOT,
+        """A function of scripts/lib/prefix.sh on the directory prefix."""
+        done = subprocess.run(["bash", "-c", '. scripts/common.sh; . scripts/lib/prefix.sh; "$@"', "scripts/install", *map(str, words)], cwd=ROOT,
                               env={**os.environ, "PREFIX": str(prefix)}, capture_output=True, text=True, timeout=30, check=False)
         return done.returncode, done.stderr
 
@@ -605,7 +605,7 @@ class Documents(unittest.TestCase):
             self.assertEqual([line for line in prose.splitlines() if len(line) > 120], [], page)
 
     def test_the_page_for_beginners_names_every_package_that_setup_wants(self):
-        script, page = ((ROOT / name).read_text(encoding="utf-8") for name in ("scripts/packages.sh", "docs/start.md"))
+        script, page = ((ROOT / name).read_text(encoding="utf-8") for name in ("scripts/lib/packages.sh", "docs/start.md"))
         wanted = {line.split()[0] for part in re.findall(r"<<'LIST'\n(.*?)^LIST$", script, re.MULTILINE | re.DOTALL) for line in part.splitlines()}
         wanted |= set(re.findall(r"\becho \"?(lib[\w-]+|iproute2|hdf5-tools|python3-\w+|clang)\b", script)) - {"libclang-rt"}
         self.assertGreater(len(wanted), 14)

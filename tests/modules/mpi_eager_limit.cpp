@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "modules/mpi/eager_limit.hpp"
+#include "modules/mpi/settings/eager_limit.hpp"
 
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);

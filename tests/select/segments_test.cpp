@@ -7,7 +7,7 @@
 
 #include "model/walk/programs.hpp"
 #include "schedule/registry.hpp"
-#include "select/segments.hpp"
+#include "select/choice/segments.hpp"
 
 using namespace stretto;
 using namespace stretto::call;

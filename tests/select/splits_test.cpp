@@ -1,5 +1,5 @@
 // How many levels of a tree the library gives to the application's cores, by its model.
-#include "select/splits.hpp"
+#include "select/choice/splits.hpp"
 
 #include <gtest/gtest.h>
 

@@ -4,7 +4,7 @@
 
 #include <fmt/core.h>
 
-#include "base/file.hpp"
+#include "base/text/file.hpp"
 #include "call/schedule_names.hpp"
 #include "mpi/settings/rules.hpp"
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "model/profile/profile.hpp"
-#include "select/choices.hpp"
+#include "select/choice/choices.hpp"
 #include "topology/topology.hpp"
 
 namespace stretto::api {

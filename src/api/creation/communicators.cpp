@@ -22,6 +22,7 @@ using call::to_c;
 namespace {
 
 constexpr std::chrono::seconds patience{300};
+constexpr Purpose purpose = "for a communicator";
 
 struct Parts {
   Parts() = default;
@@ -127,11 +128,8 @@ class Participation {
   // Closes the meeting to further ranks.
   void end(Meeting& m) {
     if (m.over) return;
-    try {
-      if (m.status == Status::ok) m.parts = Parts(group_.ranks);
-    } catch (...) {
-      m.refuse(no_memory());
-    }
+    if (m.status == Status::ok)
+      if (const Status s = guarded(purpose, [&] { m.parts = Parts(group_.ranks); }); s != Status::ok) m.refuse(s);
     m.over = true;
     group_.current ^= 1;
     group_.changed.notify_all();
@@ -140,8 +138,6 @@ class Participation {
   bool await(const bool& what) {
     return group_.changed.wait_for(lock_, patience, [&] { return what; });
   }
-
-  static Status no_memory() noexcept { return fail(Status::out_of_memory, "no memory for a communicator"); }
 
   stretto_thread_group_s& group_;
   std::unique_lock<std::mutex> lock_;
@@ -169,12 +165,7 @@ stretto_status stretto_thread_group_create(int ranks, stretto_thread_group* grou
   if (!group) return to_c(fail(Status::invalid_argument, "group is NULL"));
   *group = nullptr;
   if (ranks < 1) return to_c(fail(Status::invalid_argument, "{} ranks; a group has at least one", ranks));
-  try {
-    *group = new stretto_thread_group_s(ranks);
-    return STRETTO_OK;
-  } catch (...) {
-    return to_c(fail(Status::out_of_memory, "no memory for a group of {} threads", ranks));
-  }
+  return to_c(guarded({"for a group of {} threads", ranks}, [&] { *group = new stretto_thread_group_s(ranks); }));
 }
 
 stretto_status stretto_thread_group_free(stretto_thread_group group) {

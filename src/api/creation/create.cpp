@@ -20,7 +20,7 @@
 namespace stretto::api {
 namespace {
 
-Status no_memory() noexcept { return fail(Status::out_of_memory, std::string_view("no memory for a communicator")); }
+constexpr Purpose purpose = "for a communicator";
 
 // Collective, also where it fails.
 Status meet(backend::Transport& transport, model::Carrier carrier, Carriers* c,
@@ -35,12 +35,8 @@ Status meet(backend::Transport& transport, model::Carrier carrier, Carriers* c,
   if (s == Status::ok) s = m;
   if (s == Status::ok) s = ask_comm_cores();
   if (s == Status::ok) s = check_wait_mode();
-  try {
-    *native = transport.make_native();
-  } catch (...) {
-    s = no_memory();
-  }
-  return s;
+  const Status n = guarded(purpose, [&] { *native = transport.make_native(); });
+  return n == Status::ok ? s : n;
 }
 
 // A rank may fail alone, with its status: all parts whose release others take part in are the caller's.
@@ -51,7 +47,9 @@ struct Parts {
 };
 
 Status make(backend::Transport& t, model::Carrier carrier, Parts* parts) noexcept {
-  auto& [c, native, made] = *parts;
+  Carriers& c = parts->carriers;
+  std::unique_ptr<backend::Backend>& native = parts->native;
+  std::unique_ptr<stretto_comm_s>& made = parts->comm;
   std::unique_ptr<node::Collectives> node;
   std::shared_ptr<select::SharedChooser> chooser;
   std::vector<Introduction> all;
@@ -66,7 +64,7 @@ Status make(backend::Transport& t, model::Carrier carrier, Parts* parts) noexcep
   std::string no_node;
   if (hosts == 1)
     if (const Status s = find_node(t, all, topology, profile, &no_node, &node); s != Status::ok) return s;
-  try {
+  return guarded(purpose, [&] {
     backend::MakeHost make_host;
     if (hosts > 1) make_host = later_node(t, all, topology, profile, &no_node);
     made = std::make_unique<stretto_comm_s>(std::move(c), std::move(chooser), std::move(no_node));
@@ -75,11 +73,8 @@ Status make(backend::Transport& t, model::Carrier carrier, Parts* parts) noexcep
     if (make_host)
       backends.nodes =
           backend::make_nodes_backend(std::move(make_host), made->data, made->selector.choices().groups(), t);
-  } catch (...) {
-    return no_memory();
-  }
-  made->backends.mpi = std::move(native);
-  return Status::ok;
+    backends.mpi = std::move(native);
+  });
 }
 
 }  // namespace

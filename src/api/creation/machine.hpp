@@ -9,7 +9,7 @@
 #include "backend/transport.hpp"
 #include "base/status.hpp"
 #include "model/profile/profile.hpp"
-#include "select/choices.hpp"
+#include "select/choice/choices.hpp"
 
 namespace stretto::api {
 

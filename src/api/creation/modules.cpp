@@ -15,9 +15,7 @@
 namespace stretto::api {
 namespace {
 
-Status no_memory_for_module() noexcept {
-  return fail(Status::out_of_memory, std::string_view("no memory to load a module"));
-}
+constexpr Purpose purpose = "to load a module";
 
 // Throws std::bad_alloc.
 std::string directory() {
@@ -116,15 +114,11 @@ stretto_mpi abi_of(void* library, std::string_view version) {
 }  // namespace
 
 Status find_module(const std::string& name, const backend::Module** module) noexcept {
-  try {
-    return load(name, module);
-  } catch (...) {
-    return no_memory_for_module();
-  }
+  return guarded(purpose, [&] { return load(name, module); });
 }
 
 Status find_loaded_mpi(LoadedMpi* mpi) noexcept {
-  try {
+  return guarded(purpose, [&] {
     void* const library = find_library();
     if (!library) return fail(Status::unsupported, std::string_view("no MPI is loaded in this process"));
     char text[8192] = "";  // the longest of all MPIs, since it is not known which
@@ -134,9 +128,7 @@ Status find_loaded_mpi(LoadedMpi* mpi) noexcept {
     mpi->version = all.substr(0, all.find_first_of("\n,"));
     mpi->abi = abi_of(library, all);
     return Status::ok;
-  } catch (...) {
-    return no_memory_for_module();
-  }
+  });
 }
 
 const char* module_of(stretto_mpi abi) noexcept {

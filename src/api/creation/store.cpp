@@ -9,7 +9,8 @@
 #include "api/creation/create.hpp"
 #include "api/creation/environment.hpp"
 #include "api/creation/modules.hpp"
-#include "base/positive.hpp"
+#include "base/guarded.hpp"
+#include "base/text/positive.hpp"
 #include "call/enums.hpp"
 #include "carrier/rendezvous.hpp"
 
@@ -78,9 +79,9 @@ Status read_options(const stretto_store_options* given, stretto_store_options* o
 }
 
 Status create(carrier::Store& store, int rank, int ranks, const stretto_store_options& o, stretto_comm* comm) noexcept {
-  const backend::Module* module = nullptr;
   std::unique_ptr<backend::Transport> transport;
-  try {
+  const Status s = guarded("for a communicator", [&] {
+    const backend::Module* module = nullptr;
     if (const Status s = api::find_module("ucx", &module); s != Status::ok) {
       const carrier::Participant me{o.name, rank, ranks, STRETTO_VERSION, {}, message()};
       carrier::Session session;
@@ -88,11 +89,9 @@ Status create(carrier::Store& store, int rank, int ranks, const stretto_store_op
       return fail(s, std::string_view(me.failure));
     }
     backend::Place place{o.name, rank, ranks, o.timeout, o.transports ? o.transports : ""};
-    if (const Status s = module->transport_in(store, place, &transport); s != Status::ok) return s;
-  } catch (...) {
-    return fail(Status::out_of_memory, std::string_view("no memory for a communicator"));
-  }
-  return api::create(std::move(transport), model::Carrier::ucx, comm);
+    return module->transport_in(store, place, &transport);
+  });
+  return s != Status::ok ? s : api::create(std::move(transport), model::Carrier::ucx, comm);
 }
 
 Status create_by_environment(const stretto_store_options* given, stretto_comm* comm) noexcept {

@@ -1,7 +1,5 @@
 #include "api/device/placement.hpp"
 
-#include <new>
-
 #include "base/guarded.hpp"
 #include "call/inputs.hpp"
 #include "device/loader.hpp"
@@ -119,7 +117,7 @@ bool on_device(const void* send, const void* recv) noexcept {
 }
 
 bool are_together(stretto_comm_s& comm, const void* send, const void* recv) noexcept {
-  try {
+  return value_or(true, [&] {
     const device::Plugin* plugin = nullptr;
     if (device::find_plugin(&plugin) != Status::ok) return true;
     Buffers buffers(*plugin);
@@ -129,9 +127,7 @@ bool are_together(stretto_comm_s& comm, const void* send, const void* recv) noex
     const Guard guard = comm.guard();
     const Location& at = buffers.where();
     return host_reads(at.kind) || !comm.device || comm.device->number() == at.device;
-  } catch (const std::bad_alloc&) {
-    return true;
-  }
+  });
 }
 
 Status place(stretto_comm_s& comm, Call* call) noexcept {

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <new>
 #include <string_view>
 
+#include "base/guarded.hpp"
 #include "engine/tags.hpp"
 #include "schedule/registry.hpp"
 
@@ -85,11 +85,8 @@ Status HostExchange::fill_up() noexcept {
   std::vector<std::byte> none;
   if (runs_ > 0 && runs_ < most && (most + 1 - runs_) % alike == 0) {
     std::array<char, 1> own{};
-    try {
-      none.resize(members_.size());
-    } catch (const std::bad_alloc&) {
-      return fail(Status::out_of_memory, std::string_view("no memory for an exchange inside a host"));
-    }
+    const Status s = guarded("for an exchange inside a host", [&] { none.resize(members_.size()); });
+    if (s != Status::ok) return s;
     static_cast<void>(allgather(own.data(), own.size(), none.data()));
   }
   for (; runs_ < most; ++runs_) static_cast<void>(engine_.pass());

@@ -3,7 +3,6 @@
 #include <array>
 #include <memory>
 #include <mutex>
-#include <new>
 #include <numeric>
 #include <string>
 #include <utility>
@@ -12,6 +11,7 @@
 #include "backend/hosts/host_exchange.hpp"
 #include "backend/hosts/hosts_calls.hpp"
 #include "backend/hosts/hosts_short.hpp"
+#include "base/guarded.hpp"
 #include "base/progress/communication_cores.hpp"
 #include "call/enums.hpp"
 #include "call/inputs.hpp"
@@ -73,16 +73,19 @@ class Nodes final : public NodesBackend {
 
   Status run(const Call& c, const Decision& d, engine::Report* ran) noexcept override {
     const std::uint64_t number = engine_.pass();
-    Status s = Status::ok;
-    try {
-      if (!made_) s = meet(timeout_of(c.settings.options));
-      if (const Shape shape = shape_of(c); s == Status::ok && !d.streams() && goes_short(shape))
-        return make_short_call(hosts_, shape)->run_as(engine_.pass(), c.send, c.recv, c.settings.options.timeout, ran);
+    std::unique_ptr<ShortCall> short_call;
+    const Status s = guarded("for a collective of several hosts", [&]() -> Status {
+      if (!made_)
+        if (const Status met = meet(timeout_of(c.settings.options)); met != Status::ok) return met;
+      const Shape shape = shape_of(c);
+      if (!d.streams() && goes_short(shape)) {
+        short_call = make_short_call(hosts_, shape);
+        return Status::ok;
+      }
       const bool scatters = schedule::family(c.collective) == Collective::reduce_scatter;
-      if (s == Status::ok) s = (scatters ? run_reduce_scatter : run_vector)(hosts_, c, d, ran);
-    } catch (const std::bad_alloc&) {
-      s = fail(Status::out_of_memory, "no memory for the {} of several hosts", schedule::name(c.collective));
-    }
+      return (scatters ? run_reduce_scatter : run_vector)(hosts_, c, d, ran);
+    });
+    if (short_call) return short_call->run_as(engine_.pass(), c.send, c.recv, c.settings.options.timeout, ran);
     if (s == Status::ok) return s;
     // Other hosts wait for messages of this collective.
     const std::string_view why(message());
@@ -95,11 +98,7 @@ class Nodes final : public NodesBackend {
 
   std::unique_ptr<PreparedCall> prepare(const Shape& shape) noexcept override {
     if (!made_ || !goes_short(shape) || is_pointless()) return nullptr;
-    try {
-      return make_short_call(hosts_, shape);
-    } catch (const std::bad_alloc&) {
-      return nullptr;
-    }
+    return value_or<std::unique_ptr<PreparedCall>>(nullptr, [&] { return make_short_call(hosts_, shape); });
   }
 
   void give_up(Status status) noexcept override {

@@ -31,15 +31,14 @@ struct Cpus {
 };
 
 // Regardless of bindings: a new thread asks for all.
-Status allowed(Cpus* found) noexcept try {
-  std::thread([found] {
+Status allowed(Cpus* found) noexcept {
+  const auto ask = [found] {
     Cpus all;
     std::memset(all.sets, 0xff, sizeof all.sets);
     sched_setaffinity(0, sizeof all.sets, all.sets);
     sched_getaffinity(0, sizeof found->sets, found->sets);
-  }).join();
-  return Status::ok;
-} catch (...) {
+  };
+  if (attempt([&] { std::thread(ask).join(); })) return Status::ok;
   return fail(Status::out_of_memory, std::string_view("no thread to find out which cores may be used"));
 }
 
@@ -136,12 +135,13 @@ Status CommunicationCores::begin() noexcept {
   pthread_sigmask(SIG_SETMASK, &all, &before);
   Status s = Status::ok;
   threads_.store(1, std::memory_order_release);
-  try {
+  const bool runs = attempt([&] {
     auto made = std::make_unique<Thread>();
     for (const int cpu : cores_) made->cpus.add(cpu);
     made->thread = std::thread([this, t = made.get()] { run(*t); });
     thread_ = std::move(made);
-  } catch (...) {
+  });
+  if (!runs) {
     threads_.store(0, std::memory_order_release);
     s = fail(Status::out_of_memory, std::string_view("no thread for the communication cores"));
   }

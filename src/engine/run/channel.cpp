@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "base/guarded.hpp"
+
 namespace stretto::engine {
 namespace {
 
@@ -78,20 +80,19 @@ Status Channel::compare_calls(std::int32_t peer, const Failure& failure) noexcep
   });
   if (expected != plan_.units.end() && tag(*expected) == arrival.tag) return Status::ok;
   if (expected == plan_.units.end() && number == Tags::word_number) return Status::ok;  // words of a run a lap later
-  try {
-    const std::string came = fmt::format("{}: rank {} calls differently: it sent {}{} bytes", failure.what_runs(),
-                                         arrival.peer, arrival.in_parts ? "at least " : "", arrival.bytes);
-    if (expected == plan_.units.end()) return fail(Status::incompatible, "{}, which this rank does not receive", came);
-    const std::size_t bytes = values_.raw_bytes(*expected);
-    const bool raw = expected->raw || expected->cells == 0;
-    if (raw && (arrival.in_parts ? bytes < arrival.bytes : bytes != arrival.bytes))
-      return fail(Status::incompatible, "{} where this rank expects {}", came, bytes);
-    return fail(
-        Status::incompatible,
-        "{}, and differs in collective, count, type, operation, root, bound or schedule (check = 1 tells which)", came);
-  } catch (const std::bad_alloc&) {
-    return fail(Status::incompatible, "rank {} calls differently", arrival.peer);
-  }
+  const std::string came = value_or(std::string(), [&] {
+    return fmt::format("{}: rank {} calls differently: it sent {}{} bytes", failure.what_runs(), arrival.peer,
+                       arrival.in_parts ? "at least " : "", arrival.bytes);
+  });
+  if (came.empty()) return fail(Status::incompatible, "rank {} calls differently", arrival.peer);  // no memory
+  if (expected == plan_.units.end()) return fail(Status::incompatible, "{}, which this rank does not receive", came);
+  const std::size_t bytes = values_.raw_bytes(*expected);
+  const bool raw = expected->raw || expected->cells == 0;
+  if (raw && (arrival.in_parts ? bytes < arrival.bytes : bytes != arrival.bytes))
+    return fail(Status::incompatible, "{} where this rank expects {}", came, bytes);
+  return fail(Status::incompatible,
+              "{}, and differs in collective, count, type, operation, root, bound or schedule (check = 1 tells which)",
+              came);
 }
 
 }  // namespace stretto::engine

@@ -2,16 +2,14 @@
 
 #include <new>
 
+#include "base/guarded.hpp"
+
 namespace stretto::engine {
 
 void give_away(const payload::Buffer& buffer, std::vector<payload::Buffer>* lost) noexcept {
-  if (!buffer) return;
-  try {
-    lost->push_back(buffer);
-  } catch (const std::bad_alloc&) {
-    alignas(payload::Buffer) std::byte forever[sizeof(payload::Buffer)];
-    new (forever) payload::Buffer(buffer);  // never destroyed
-  }
+  if (!buffer || attempt([&] { lost->push_back(buffer); })) return;
+  alignas(payload::Buffer) std::byte forever[sizeof(payload::Buffer)];
+  new (forever) payload::Buffer(buffer);  // never destroyed
 }
 
 Status Traffic::begin(const Work&, const payload::Spec& spec, const codec::Parallel* parallel) noexcept {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/float_environment.hpp"
+#include "base/guarded.hpp"
 
 namespace stretto::model {
 namespace {
@@ -53,9 +54,7 @@ bool least_of(double* seconds_a_byte, const Work& work) {
   return true;
 }
 
-}  // namespace
-
-CodecProbe measure_codec(codec::Coding coding) noexcept try {
+CodecProbe measure(codec::Coding coding) {
   using codec::Type;
   const FloatEnvironment environment;
   codec::Options options;
@@ -78,8 +77,12 @@ CodecProbe measure_codec(codec::Coding coding) noexcept try {
       least_of(&probe.fused,
                [&] { return codec::add_values(stream(b, of_b), x.data(), values, sum, &of_sum, options); });
   return measured ? probe : CodecProbe{};
-} catch (...) {
-  return {};
+}
+
+}  // namespace
+
+CodecProbe measure_codec(codec::Coding coding) noexcept {
+  return value_or(CodecProbe{}, [coding] { return measure(coding); });
 }
 
 }  // namespace stretto::model

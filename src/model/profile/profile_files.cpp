@@ -9,8 +9,9 @@
 #include <mutex>
 #include <string_view>
 
-#include "base/file.hpp"
-#include "base/printable.hpp"
+#include "base/guarded.hpp"
+#include "base/text/file.hpp"
+#include "base/text/printable.hpp"
 #include "model/profile/profile_text.hpp"
 #include "model/profile/shipped.hpp"
 
@@ -117,16 +118,6 @@ std::vector<fs::path> tuned(const std::string& host) {
   return paths;
 }
 
-// What `work` returns, or out_of_memory with the reason, where it throws.
-template <class Work>
-Status described(const char* what, Work&& work) noexcept {
-  try {
-    return work();
-  } catch (const std::exception& e) {
-    return fail(Status::out_of_memory, "{}: {}", what, e.what());
-  }
-}
-
 // A hand-written file may lack links, and counts as an MPI's.
 bool was_measured(const Profile& profile, Carrier carrier) noexcept {
   return carrier == Carrier::ucx ? profile.ucx.has_value() : profile.known() || !profile.ucx;
@@ -139,7 +130,7 @@ std::string user_path(const std::string& host, const std::string& library) {
 }
 
 Status parse_cached(const std::string& json, Profile* profile) noexcept {
-  return described("the profile cannot be read", [&] {
+  return guarded("to read a profile", [&] {
     if (const auto known = latest().get(); known && known->text == json) {
       *profile = known->profile;
       return Status::ok;
@@ -151,16 +142,14 @@ Status parse_cached(const std::string& json, Profile* profile) noexcept {
 }
 
 Status load(const std::string& path, Profile* profile) noexcept {
-  try {
+  return guarded("to read a profile", [&] {
     std::string text;
     return load_text(path, &text, profile);
-  } catch (const std::exception& e) {
-    return fail(Status::out_of_memory, "profile {} cannot be read: {}", path, e.what());
-  }
+  });
 }
 
 Status find_text(const std::string& host, const std::string& library, std::string* json) noexcept {
-  return described("no profile can be found", [&] {
+  return guarded("to find a profile", [&] {
     Status status{};
     std::string from;
     if (named(&status, json, &from)) return status;
@@ -174,7 +163,7 @@ Status find_text(const std::string& host, const std::string& library, std::strin
 }
 
 Status find(const std::string& host, const std::string& library, Profile* profile) noexcept {
-  return described("no profile can be found", [&] {
+  return guarded("to find a profile", [&] {
     std::string json;
     const Status s = find_text(host, library, &json);
     return s == Status::ok ? parse_cached(json, profile) : s;
@@ -182,7 +171,7 @@ Status find(const std::string& host, const std::string& library, Profile* profil
 }
 
 Status find_of_host(const std::string& host, Carrier carrier, Profile* profile, std::string* from) noexcept {
-  return described("no profile can be found", [&] {
+  return guarded("to find a profile", [&] {
     Status status{};
     std::string json;
     if (named(&status, &json, from)) return status == Status::ok ? parse_cached(json, profile) : status;

@@ -5,7 +5,8 @@
 #include <nlohmann/json.hpp>
 
 #include "base/float_environment.hpp"
-#include "base/printable.hpp"
+#include "base/guarded.hpp"
+#include "base/text/printable.hpp"
 #include "model/profile/profile.hpp"
 #include "schedule/names.hpp"
 
@@ -324,19 +325,21 @@ ordered_json write_device(const Device& d) {
 
 }  // namespace
 
-Status parse(const std::string& text, Profile* profile) noexcept try {
-  const WholeFloatEnvironment environment;  // strtod reads the numbers
-  Keys keys;
-  const json root =
-      json::parse(text, [&keys](int, json::parse_event_t event, const json& parsed) { return keys(event, parsed); });
-  *profile = read(Node(root, ""));
-  return Status::ok;
-} catch (const ProfileError& w) {
-  return fail(Status::invalid_argument, "{}", w.what);
-} catch (const json::exception& e) {
-  return fail(Status::invalid_argument, "this is no JSON: {}", e.what());
-} catch (const std::exception& e) {
-  return fail(Status::out_of_memory, "the profile cannot be read: {}", e.what());
+Status parse(const std::string& text, Profile* profile) noexcept {
+  return guarded("to read a profile", [&] {
+    try {
+      const WholeFloatEnvironment environment;  // strtod reads the numbers
+      Keys keys;
+      const json root =
+          json::parse(text, [&](int, json::parse_event_t event, const json& parsed) { return keys(event, parsed); });
+      *profile = read(Node(root, ""));
+      return Status::ok;
+    } catch (const ProfileError& w) {
+      return fail(Status::invalid_argument, "{}", w.what);
+    } catch (const json::exception& e) {
+      return fail(Status::invalid_argument, "this is no JSON: {}", e.what());
+    }
+  });
 }
 
 std::string to_json(const Profile& p) {

@@ -13,7 +13,7 @@
 #include "carrier/limited_wait.hpp"
 #include "modules/mpi/alarm.hpp"
 #include "modules/mpi/quiet.hpp"
-#include "modules/mpi/variables.hpp"
+#include "modules/mpi/settings/variables.hpp"
 
 namespace stretto::modules {
 

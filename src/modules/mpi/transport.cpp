@@ -10,14 +10,14 @@
 
 #include "base/guarded.hpp"
 #include "base/interrupt.hpp"
-#include "base/positive.hpp"
+#include "base/text/positive.hpp"
 #include "base/waiting.hpp"
 #include "modules/mpi/carrier.hpp"
 #include "modules/mpi/device_messages.hpp"
-#include "modules/mpi/eager_limit.hpp"
 #include "modules/mpi/limit.hpp"
 #include "modules/mpi/native/native.hpp"
-#include "modules/mpi/variables.hpp"
+#include "modules/mpi/settings/eager_limit.hpp"
+#include "modules/mpi/settings/variables.hpp"
 
 namespace stretto::modules {
 namespace {
@@ -67,11 +67,8 @@ using SharedWatchdog = std::shared_ptr<carrier::Watchdog>;
 
 // Null without memory: no limit then.
 SharedWatchdog watchdog_on(MPI_Comm comm) noexcept {
-  try {
-    return std::make_shared<carrier::Watchdog>(abort_program(comm, {}));
-  } catch (...) {
-    return nullptr;
-  }
+  return value_or<SharedWatchdog>(nullptr,
+                                  [&] { return std::make_shared<carrier::Watchdog>(abort_program(comm, {})); });
 }
 
 class MpiTransport final : public backend::Transport {

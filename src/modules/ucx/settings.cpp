@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <string_view>
 
+#include "base/guarded.hpp"
 #include "modules/ucx/pieces.hpp"
 
 namespace stretto::modules {
@@ -20,13 +21,11 @@ constexpr const char* port_range = "UCX_TCP_PORT_RANGE";
 
 // RDMA devices most likely replace TCP, and nothing limits a connection.
 unsigned usual_connections() noexcept {
-  try {
+  return value_or(1u, [] {
     std::error_code error;
     const std::filesystem::directory_iterator first("/sys/class/infiniband", error);
     return error || first == std::filesystem::directory_iterator() ? over_tcp : 1;
-  } catch (...) {
-    return 1;
-  }
+  });
 }
 
 template <class T>
@@ -78,11 +77,13 @@ Status find_port() noexcept {
   return fail(Status::unsupported, "every port of {}={} is taken", port_range, given);
 }
 
-std::string settings_of_ucx() {
-  std::string all;
-  for (char** variable = environ; variable && *variable; ++variable)
-    if (std::string_view(*variable).starts_with("UCX_")) all += fmt::format(", {}", *variable);
-  return all;
+std::string settings_of_ucx() noexcept {
+  return value_or(std::string(), [] {
+    std::string all;
+    for (char** variable = environ; variable && *variable; ++variable)
+      if (std::string_view(*variable).starts_with("UCX_")) all += fmt::format(", {}", *variable);
+    return all;
+  });
 }
 
 }  // namespace stretto::modules

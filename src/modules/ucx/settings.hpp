@@ -18,7 +18,7 @@ Status read_connections(Connections* connections) noexcept;
 // unsupported: UCX_TCP_PORT_RANGE has no free port; UCX (1.13 to 1.22) would try for ever.
 Status find_port() noexcept;
 
-// UCX's variables for messages: ", UCX_TLS=self, UCX_NET_DEVICES=eth7"; "" if none is set. Throws std::bad_alloc.
-std::string settings_of_ucx();
+// UCX's variables for messages: ", UCX_TLS=self, UCX_NET_DEVICES=eth7"; "" if none is set, or without memory.
+std::string settings_of_ucx() noexcept;
 
 }  // namespace stretto::modules

@@ -40,11 +40,7 @@ Status UcxWorker::make(const std::string& transports, std::unique_ptr<UcxWorker>
 
 Status UcxWorker::init(const std::string& transports) noexcept {
   const auto refused = [this](const char* what, ucs_status_t s) {
-    try {
-      return fail(Status::unsupported, "UCX {}: {} ({}{})", what, ucp_.status_string(s), ucp_.where, settings_of_ucx());
-    } catch (...) {
-      return fail(Status::unsupported, "UCX {}: {} ({})", what, ucp_.status_string(s), ucp_.where);
-    }
+    return fail(Status::unsupported, "UCX {}: {} ({}{})", what, ucp_.status_string(s), ucp_.where, settings_of_ucx());
   };
   ucp_config_t* config = nullptr;
   if (const ucs_status_t s = ucp_.config_read(nullptr, nullptr, &config); s != UCS_OK)
@@ -324,14 +320,9 @@ Status UcxWorker::reach(int rank, ucp_ep_h* endpoint, unsigned connection) noexc
 
 Status UcxWorker::failed(int rank, ucs_status_t status) const noexcept {
   const carrier::Member& m = peers_[static_cast<std::size_t>(rank)].member;
-  if (status == UCS_ERR_UNREACHABLE) {
-    try {
-      return fail(Status::unsupported, "UCX has no transport to rank {} (process {} on {}) that would notice its end{}",
-                  rank, m.pid, m.host, settings_of_ucx());
-    } catch (...) {
-      return fail(Status::unsupported, "UCX has no transport to rank {}", rank);
-    }
-  }
+  if (status == UCS_ERR_UNREACHABLE)
+    return fail(Status::unsupported, "UCX has no transport to rank {} (process {} on {}) that would notice its end{}",
+                rank, m.pid, m.host, settings_of_ucx());
   return fail(Status::mpi_error, "rank {} (process {} on {}) has ended or cannot be reached: {}", rank, m.pid, m.host,
               ucp_.status_string(status));
 }

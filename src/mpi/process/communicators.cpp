@@ -200,13 +200,11 @@ Communicator* find_communicator(MPI_Comm comm) noexcept {
   int present = 0;
   if (keyval() == MPI_KEYVAL_INVALID || PMPI_Comm_get_attr(comm, keyval(), &found, &present) != MPI_SUCCESS)
     return nullptr;
-  if (!present) try {
-      std::unique_ptr<Communicator> c = describe(comm);
-      if (PMPI_Comm_set_attr(comm, keyval(), c.get()) != MPI_SUCCESS) return nullptr;
-      found = c.release();
-    } catch (...) {
-      return nullptr;
-    }
+  if (!present) {
+    auto c = value_or<std::unique_ptr<Communicator>>(nullptr, [comm] { return describe(comm); });
+    if (!c || PMPI_Comm_set_attr(comm, keyval(), c.get()) != MPI_SUCCESS) return nullptr;
+    found = c.release();
+  }
   latest = {comm, now, found};
   return found;
 }
@@ -262,19 +260,13 @@ bool make(MPI_Comm comm, Communicator* c, double limit) noexcept {
     c->memory = last_of_ranks(memory_in_reach(*c), comm);
     return true;
   }
-  try {
-    if (!within) {
-      c->refused = outside_reason;
-      return false;
-    }
-    c->refused = std::string("no communicator: ") + stretto_message();
-    // Reports an impossible setting of the user once.
-    static std::atomic<bool> told{false};
-    if (made == STRETTO_INVALID_ARGUMENT && c->rank == 0 && !told.exchange(true))
-      std::fprintf(stderr, "stretto: %s; calls are left to the MPI\n", stretto_message());
-  } catch (...) {
-    c->refused = "no memory";
-  }
+  c->refused = value_or(std::string("no memory"), [within] {
+    return within ? std::string("no communicator: ") + stretto_message() : std::string(outside_reason);
+  });
+  // Reports an impossible setting of the user once.
+  static std::atomic<bool> told{false};
+  if (within && made == STRETTO_INVALID_ARGUMENT && c->rank == 0 && !told.exchange(true))
+    std::fprintf(stderr, "stretto: %s; calls are left to the MPI\n", stretto_message());
   return false;
 }
 

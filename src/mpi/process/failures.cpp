@@ -8,7 +8,8 @@
 #include <numeric>
 
 #include "api/communicator.hpp"
-#include "base/printable.hpp"
+#include "base/guarded.hpp"
+#include "base/text/printable.hpp"
 #include "mpi/process/communicators.hpp"
 #include "mpi/report/statistics.hpp"
 
@@ -46,12 +47,11 @@ bool is_news(Communicator* c, stretto_status s) noexcept {
 }
 
 void tell(const WrappedCall& call, stretto_status s) noexcept {
-  try {
+  const bool told = attempt([&] {
     std::fprintf(stderr, "stretto: %s on %s: %s (%s)\n", name_of(call).c_str(), described(call.comm).c_str(),
                  stretto_message(), stretto_status_name(s));
-  } catch (...) {
-    std::fprintf(stderr, "stretto: %s (%s)\n", stretto_message(), stretto_status_name(s));
-  }
+  });
+  if (!told) std::fprintf(stderr, "stretto: %s (%s)\n", stretto_message(), stretto_status_name(s));
 }
 
 }  // namespace

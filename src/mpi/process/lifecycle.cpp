@@ -99,12 +99,10 @@ InheritedBound::~InheritedBound() {
 }
 
 bool lend(MPI_Aint bytes, MPI_Info info, void* at) noexcept {
-  try {
-    return bytes >= least_lent && info == MPI_INFO_NULL && at && serves() &&
-           allocations().take(static_cast<std::size_t>(bytes), static_cast<void**>(at));
-  } catch (...) {  // the MPI may have memory
-    return false;
-  }
+  if (bytes < least_lent || info != MPI_INFO_NULL || !at || !serves()) return false;
+  return value_or(false, [&] {  // the MPI may have memory
+    return allocations().take(static_cast<std::size_t>(bytes), static_cast<void**>(at));
+  });
 }
 
 bool take_back(void* at) noexcept { return allocations().give_back(at); }

@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "base/printable.hpp"
+#include "base/text/printable.hpp"
 
 namespace stretto::mpi {
 namespace {

@@ -37,21 +37,17 @@ void activate(Runtime* r) noexcept {
 
 // Never freed: calls come until the process ends. Null without memory.
 Runtime* whole() noexcept {
-  static Runtime* const made = []() noexcept -> Runtime* {
-    try {
-      const ScheduleNames schedules = call::schedule_names();
-      const auto environment = [](const char* name) { return secure_getenv(name); };
-      auto* fresh = new Runtime{read_settings(environment, &schedules), {}, false};
-      for (const std::string& c : fresh->settings.complaints) tell_once(c);
-      for (char** v = environ; v && *v; ++v)
-        if (const std::string slip = slip_in(std::string_view(*v).substr(0, std::string_view(*v).find('=')));
-            !slip.empty())
-          tell_once(slip);
-      return fresh;
-    } catch (...) {
-      return nullptr;
-    }
-  }();
+  static Runtime* const made = value_or<Runtime*>(nullptr, [] {
+    const ScheduleNames schedules = call::schedule_names();
+    const auto environment = [](const char* name) { return secure_getenv(name); };
+    auto* fresh = new Runtime{read_settings(environment, &schedules), {}, false};
+    for (const std::string& c : fresh->settings.complaints) tell_once(c);
+    for (char** v = environ; v && *v; ++v)
+      if (const std::string slip = slip_in(std::string_view(*v).substr(0, std::string_view(*v).find('=')));
+          !slip.empty())
+        tell_once(slip);
+    return fresh;
+  });
   return made;
 }
 
@@ -114,12 +110,11 @@ void close_down() noexcept {
   report_was_made();
   Runtime* r = runtime();
   if (!r || !r->settings.report) return;
-  try {
+  const bool told = attempt([&] {
     if (const Status s = report(r->statistics, r->settings); s != Status::ok)
       tell_once(std::string("STRETTO_REPORT: ") + message());
-  } catch (...) {
-    tell_once("STRETTO_REPORT: no memory");
-  }
+  });
+  if (!told) tell_once("STRETTO_REPORT: no memory");
 }
 
 }  // namespace stretto::mpi

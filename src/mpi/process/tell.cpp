@@ -4,7 +4,7 @@
 
 #include <cstdio>
 
-#include "base/printable.hpp"
+#include "base/text/printable.hpp"
 
 namespace stretto::mpi {
 

@@ -14,9 +14,9 @@
 #include <string_view>
 #include <vector>
 
-#include "base/file.hpp"
 #include "base/guarded.hpp"
-#include "base/printable.hpp"
+#include "base/text/file.hpp"
+#include "base/text/printable.hpp"
 #include "mpi/report/texts.hpp"
 
 namespace stretto::mpi {

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <vector>
 
+#include "base/guarded.hpp"
 #include "base/waiting.hpp"
 #include "mpi/requests/persistent.hpp"
 #include "mpi/requests/started.hpp"
@@ -43,12 +44,10 @@ class PassedRequests {
 
 template <class Function>
 int with_passed(int n, MPI_Request* requests, const Function& f) noexcept {
-  try {
+  return value_or(MPI_ERR_NO_MEM, [&] {
     const PassedRequests all(n, requests);
     return f(all.at());
-  } catch (...) {
-    return MPI_ERR_NO_MEM;
-  }
+  });
 }
 
 template <class Test>

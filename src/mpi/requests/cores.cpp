@@ -69,12 +69,11 @@ void open_cores(Runtime* r) noexcept {
   static_cast<void>(stretto_comm_cores(nullptr, 0));  // ignores the environment from now on
   if (failed == INT_MAX) return;
   PMPI_Bcast(text.data(), static_cast<int>(text.size()), MPI_CHAR, failed, MPI_COMM_WORLD);
-  try {
+  const bool told = attempt([&] {
     tell_once(std::string(r->settings.free_cores ? "STRETTO_COMM_CORES=auto: " : "") + text.data() + " (rank " +
               std::to_string(failed) + "); there are no communication cores");
-  } catch (...) {
-    tell_once(text.data());
-  }
+  });
+  if (!told) tell_once(text.data());
 }
 
 void ready_for_started(MPI_Comm comm, Communicator* c, const Runtime& r) noexcept {

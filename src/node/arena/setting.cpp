@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "base/printable.hpp"
+#include "base/text/printable.hpp"
 
 namespace stretto::node::arena {
 

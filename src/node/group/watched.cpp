@@ -6,9 +6,9 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <new>
 #include <utility>
 
+#include "base/guarded.hpp"
 #include "base/status.hpp"
 #include "node/memory/shared.hpp"
 
@@ -60,15 +60,14 @@ bool WatchedProcess::has_ended() const noexcept {
   return poll(&p, 1, 0) == 1 && (p.revents & POLLIN) != 0 && still_ours();
 }
 
-std::shared_ptr<const WatchedProcess> watch_process(pid_t pid, const Token& token) noexcept try {
-  return Shared<Token, const WatchedProcess>::mine().get(
-      token, [pid](std::size_t held) -> std::shared_ptr<const WatchedProcess> {
-        if (!room_for(held + 1)) return nullptr;
-        Descriptor opened = open_process(pid);
-        return opened ? std::make_shared<const WatchedProcess>(std::move(opened)) : nullptr;
-      });
-} catch (const std::bad_alloc&) {
-  return nullptr;
+std::shared_ptr<const WatchedProcess> watch_process(pid_t pid, const Token& token) noexcept {
+  using Watched = std::shared_ptr<const WatchedProcess>;
+  const auto open = [pid](std::size_t held) -> Watched {
+    if (!room_for(held + 1)) return nullptr;
+    Descriptor opened = open_process(pid);
+    return opened ? std::make_shared<const WatchedProcess>(std::move(opened)) : nullptr;
+  };
+  return value_or<Watched>(nullptr, [&] { return Shared<Token, const WatchedProcess>::mine().get(token, open); });
 }
 
 std::string ended(const std::vector<Peer>& peers) {

@@ -87,35 +87,38 @@ bool readable(int fd, int timeout_ms) noexcept {
   return false;
 }
 
-bool give(int connection, int fd) noexcept {
+// One byte, with room for one descriptor.
+struct DescriptorMessage {
+  DescriptorMessage() noexcept {
+    header.msg_iov = &data;
+    header.msg_iovlen = 1;
+    header.msg_control = control;
+    header.msg_controllen = sizeof control;
+  }
+  DescriptorMessage(const DescriptorMessage&) = delete;
+  DescriptorMessage& operator=(const DescriptorMessage&) = delete;
+
   char byte = 1;
   iovec data{&byte, 1};
   alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
-  msghdr message{};
-  message.msg_iov = &data;
-  message.msg_iovlen = 1;
-  message.msg_control = control;
-  message.msg_controllen = sizeof control;
-  cmsghdr* header = CMSG_FIRSTHDR(&message);
+  msghdr header{};
+};
+
+bool give(int connection, int fd) noexcept {
+  DescriptorMessage message;
+  cmsghdr* header = CMSG_FIRSTHDR(&message.header);
   header->cmsg_level = SOL_SOCKET;
   header->cmsg_type = SCM_RIGHTS;
   header->cmsg_len = CMSG_LEN(sizeof(int));
   std::memcpy(CMSG_DATA(header), &fd, sizeof fd);
-  return sendmsg(connection, &message, MSG_NOSIGNAL) == 1;
+  return sendmsg(connection, &message.header, MSG_NOSIGNAL) == 1;
 }
 
 Descriptor take(int connection, const Offer& offer) noexcept {
   if (!readable(connection, patience_ms)) return {};
-  char byte = 0;
-  iovec data{&byte, 1};
-  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
-  msghdr message{};
-  message.msg_iov = &data;
-  message.msg_iovlen = 1;
-  message.msg_control = control;
-  message.msg_controllen = sizeof control;
-  if (recvmsg(connection, &message, MSG_CMSG_CLOEXEC) != 1) return {};
-  const cmsghdr* header = CMSG_FIRSTHDR(&message);
+  DescriptorMessage message;
+  if (recvmsg(connection, &message.header, MSG_CMSG_CLOEXEC) != 1) return {};
+  const cmsghdr* header = CMSG_FIRSTHDR(&message.header);
   if (header == nullptr || header->cmsg_type != SCM_RIGHTS) return {};
   int fd = -1;
   std::memcpy(&fd, CMSG_DATA(header), sizeof fd);

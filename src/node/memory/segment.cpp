@@ -7,7 +7,6 @@
 #include <atomic>
 #include <cerrno>
 #include <cstring>
-#include <new>
 
 #include "base/guarded.hpp"
 #include "node/arena/anonymous.hpp"
@@ -74,11 +73,10 @@ Mapping::~Mapping() {
   if (generation_ == fork_generation()) munmap(at_, bytes_);
 }
 
-std::shared_ptr<Mapping> Mapping::own(void* at, std::size_t bytes) noexcept try {
-  return std::make_shared<Mapping>(at, bytes);
-} catch (const std::bad_alloc&) {
-  munmap(at, bytes);
-  return nullptr;
+std::shared_ptr<Mapping> Mapping::own(void* at, std::size_t bytes) noexcept {
+  auto made = value_or<std::shared_ptr<Mapping>>(nullptr, [&] { return std::make_shared<Mapping>(at, bytes); });
+  if (!made) munmap(at, bytes);
+  return made;
 }
 
 Descriptor make_memory(const char* name, std::size_t bytes) noexcept {

@@ -678,7 +678,7 @@ TEST_F(Nodes, AMissingRankIsATimeoutOnAllOthers) {
         if (met) {
           ASSERT_STRETTO_OK(call(o));
         }
-        o.timeout = 0.5;
+        o.timeout = 0.1;
         if (rank != missing) {
           EXPECT_EQ(call(o), STRETTO_TIMEOUT) << stretto_message();
         }

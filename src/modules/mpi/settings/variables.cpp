@@ -1,4 +1,4 @@
-#include "modules/mpi/variables.hpp"
+#include "modules/mpi/settings/variables.hpp"
 
 #include <mpi.h>
 

@@ -1,4 +1,4 @@
-#include "select/segments.hpp"
+#include "select/choice/segments.hpp"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "base/file.hpp"
+#include "base/text/file.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -8,7 +8,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <exception>
+
+#include "base/guarded.hpp"
 
 namespace stretto {
 namespace {
@@ -48,38 +49,38 @@ Status unreadable(const std::string& path) {
 
 }  // namespace
 
-Status read_file(const std::string& path, std::string* content) noexcept try {
-  const Descriptor file(path);
-  struct stat found {};
-  if (file.number() < 0) {
-    if (errno == ENXIO) return fail(Status::invalid_argument, "'{}' is a socket or a device, no regular file", path);
-    return unreadable(path);
-  }
-  if (fstat(file.number(), &found) != 0) return unreadable(path);
-  if (!S_ISREG(found.st_mode))
-    return fail(Status::invalid_argument, "'{}' is {}, no regular file", path, kind(found.st_mode));
-  // Files in /proc have length 0, and any file may grow.
-  std::string text;
-  constexpr std::size_t step = 65536;
-  for (std::size_t length = 0;;) {
-    text.resize(length + step);
-    const ssize_t n = read(file.number(), text.data() + length, step);
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return unreadable(path);
-    length += static_cast<std::size_t>(n);
-    if (length > kLongestFile)
-      return fail(Status::invalid_argument, "'{}' has more than the {} bytes that are read", path, kLongestFile);
-    if (n > 0) continue;
-    text.resize(length);
-    *content = std::move(text);
-    return Status::ok;
-  }
-} catch (const std::exception& e) {
-  return fail(Status::out_of_memory, "a file cannot be read: {}", e.what());
+Status read_file(const std::string& path, std::string* content) noexcept {
+  return guarded("to read a file", [&] {
+    const Descriptor file(path);
+    struct stat found {};
+    if (file.number() < 0) {
+      if (errno == ENXIO) return fail(Status::invalid_argument, "'{}' is a socket or a device, no regular file", path);
+      return unreadable(path);
+    }
+    if (fstat(file.number(), &found) != 0) return unreadable(path);
+    if (!S_ISREG(found.st_mode))
+      return fail(Status::invalid_argument, "'{}' is {}, no regular file", path, kind(found.st_mode));
+    // Files in /proc have length 0, and any file may grow.
+    std::string text;
+    constexpr std::size_t step = 65536;
+    for (std::size_t length = 0;;) {
+      text.resize(length + step);
+      const ssize_t n = read(file.number(), text.data() + length, step);
+      if (n < 0 && errno == EINTR) continue;
+      if (n < 0) return unreadable(path);
+      length += static_cast<std::size_t>(n);
+      if (length > kLongestFile)
+        return fail(Status::invalid_argument, "'{}' has more than the {} bytes that are read", path, kLongestFile);
+      if (n > 0) continue;
+      text.resize(length);
+      *content = std::move(text);
+      return Status::ok;
+    }
+  });
 }
 
 Status replace_file(const std::string& path, const std::string& content) noexcept {
-  try {
+  return guarded("to write a file", [&] {
     struct stat found {};
     const bool exists = stat(path.c_str(), &found) == 0;
     std::string target = path;
@@ -106,9 +107,7 @@ Status replace_file(const std::string& path, const std::string& content) noexcep
     const Status s = unwritable(path);
     if (!in_place) unlink(aside.c_str());
     return s;
-  } catch (const std::exception& error) {
-    return fail(Status::invalid_argument, "'{}' cannot be written: {}", path, error.what());
-  }
+  });
 }
 
 }  // namespace stretto

@@ -1,4 +1,4 @@
-#include "select/choices.hpp"
+#include "select/choice/choices.hpp"
 
 #include <algorithm>
 

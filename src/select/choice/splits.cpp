@@ -1,12 +1,17 @@
-#include "select/splits.hpp"
+#include "select/choice/splits.hpp"
 
 #include <algorithm>
 
+#include "base/guarded.hpp"
 #include "model/split_tree.hpp"
 
 namespace stretto::select {
 
-int Splits::of(const Call& call, std::size_t bytes, const Choice& choice, int comm_cores) noexcept try {
+int Splits::of(const Call& call, std::size_t bytes, const Choice& choice, int comm_cores) noexcept {
+  return value_or(0, [&] { return predicted(call, bytes, choice, comm_cores); });
+}
+
+int Splits::predicted(const Call& call, std::size_t bytes, const Choice& choice, int comm_cores) {
   if (choice.provider != Provider::schedules || call.device != nullptr) return 0;
   const auto family = schedule::family(call.collective);
   const schedule::Algorithm* algorithm = schedule::find(family, choice.schedule);
@@ -28,8 +33,6 @@ int Splits::of(const Call& call, std::size_t bytes, const Choice& choice, int co
   if (answers_.size() == most_answers) answers_.erase(answers_.begin());
   answers_.push_back({algorithm, bytes, radix, serving, levels});
   return levels;
-} catch (...) {
-  return 0;
 }
 
 }  // namespace stretto::select

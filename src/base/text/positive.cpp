@@ -1,4 +1,4 @@
-#include "base/positive.hpp"
+#include "base/text/positive.hpp"
 
 #include <charconv>
 

@@ -1,4 +1,4 @@
-#include "select/question.hpp"
+#include "select/choice/question.hpp"
 
 #include <algorithm>
 #include <bit>

@@ -1,8 +1,8 @@
-#include "modules/mpi/eager_limit.hpp"
+#include "modules/mpi/settings/eager_limit.hpp"
 
 #include <cstdint>
 
-#include "modules/mpi/variables.hpp"
+#include "modules/mpi/settings/variables.hpp"
 
 namespace stretto::modules {
 namespace {

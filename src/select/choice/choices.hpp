@@ -14,8 +14,8 @@
 #include "base/status.hpp"
 #include "model/choose.hpp"
 #include "schedule/schedule.hpp"
+#include "select/choice/question.hpp"
 #include "select/decision.hpp"
-#include "select/question.hpp"
 
 namespace stretto::select {
 

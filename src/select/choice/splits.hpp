@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "schedule/registry.hpp"
-#include "select/choices.hpp"
+#include "select/choice/choices.hpp"
 #include "select/decision.hpp"
 
 namespace stretto::select {
@@ -25,6 +25,9 @@ class Splits {
   int of(const Call& call, std::size_t bytes, const Choice& choice, int comm_cores) noexcept;
 
  private:
+  // Throws std::bad_alloc.
+  int predicted(const Call& call, std::size_t bytes, const Choice& choice, int comm_cores);
+
   struct CachedSplit {
     const schedule::Algorithm* algorithm = nullptr;
     std::size_t bytes = 0;

@@ -1,4 +1,4 @@
-#include "base/printable.hpp"
+#include "base/text/printable.hpp"
 
 #include <algorithm>
 #include <cstdint>
