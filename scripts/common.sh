@@ -45,6 +45,14 @@ use_setup() {
   . "$ROOT/build/setup/${MPI//[^A-Za-z0-9]/_}.$1${ARCH:+.$ARCH}"
 }
 
+# use_chroots: what makes chroots of Debian is there, or the caller is a skipped test.
+use_chroots() {
+  "$ROOT/scripts/setup" chroot || {
+    echo "skipped: mmdebstrap, which makes the chroot, is not installed" >&2
+    exit 77
+  }
+}
+
 # use_setup_with_mpi LEVEL: the same, for what starts an MPI.
 use_setup_with_mpi() {
   [ "$MPI" != none ] || die "$(basename "$0") starts programs under an MPI, and MPI=none builds without one"

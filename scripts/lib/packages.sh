@@ -16,6 +16,10 @@ LIST
 
 # Lines `package program`.
 tool_programs() {
+  if [ "$1" = chroot ]; then
+    echo "mmdebstrap mmdebstrap"
+    return
+  fi
   cat <<'LIST'
 g++ g++
 cmake cmake
@@ -37,6 +41,7 @@ missing_packages() {
   while read -r package probe; do
     PATH=$PATH:/usr/sbin:/sbin type -P "$probe" >/dev/null || echo "$package"
   done < <(tool_programs "$1")
+  [ "$1" != chroot ] || return 0
   # One run of the preprocessor tells which headers are not there.
   if type -P g++ >/dev/null; then
     while read -r package probe; do

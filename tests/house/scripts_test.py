@@ -471,6 +471,10 @@ class Checkout(unittest.TestCase):
         self.assertEqual(os.listdir(f"{self.scratch}/cache/stretto"), [])
         self.assertTrue(os.path.isdir(f"{self.scratch}/checkout-mpi-openmpi"))
 
+    def test_chroots_want_what_makes_them_and_nothing_else(self):
+        _, said = self.in_checkout(f"{self.scratch}/checkout", ". scripts/common.sh; . scripts/packages.sh; type() { return 1; }; missing_packages chroot")
+        self.assertEqual(said, "mmdebstrap\n")
+
     def test_apt_is_handed_the_proxy_that_sudo_forgets(self):
         (bin_ := pathlib.Path(self.scratch, "bin")).mkdir()
         for name, words in (("sudo", '[ "$*" = "-n true" ] && exit $SUDO_STATUS; echo "sudo $*" >&2; exit 1'), ("id", "echo 1000"), ("apt-get", "exit 0")):

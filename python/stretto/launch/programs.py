@@ -23,12 +23,13 @@ CHECKOUT = pathlib.Path(__file__).resolve().parents[3]
 LIBRARIES = ("lib", "lib64", *(f"lib/{machine}" for machine in (sysconfig.get_config_var("MULTIARCH"),) if machine))  # of a prefix; the last is Debian's
 INSTALLED = ("libexec", "stretto", "python")  # where scripts/install puts the command's Python, below the prefix
 LAUNCHERS = ("mpirun", "mpiexec.hydra", "mpiexec")
-MPIS = {"openmpi": "Open MPI", "mpich": "MPICH"}  # the flavours whose programs can be told apart
+MPIS = {"openmpi": "Open MPI", "mpich": "MPICH"}  # the flavours whose programs and launchers can be told apart
+STANDARD = "abi"  # the flavour of programs of MPI 5's standard binary interface, which any MPI's launcher may start
 DIRECTORIES = {"stretto-doctor": "apps/doctor", "stretto-measure": "apps/measure", "stretto-measure-ucx": "apps/measure",
                "stretto-model": "apps/model",
                **dict.fromkeys(("stretto-ring", "stretto-matrix", "stretto-jacobi", "stretto-cg", "stretto-amr"), "apps/programs"),
                "libstretto.so": "src/api", "libstretto_arena.so": "src/node", "libstretto_mpi.so": "src/mpi",
-               "libstretto_hdf5.so": "filters/hdf5"}
+               "libstretto_mpi_abi.so": "src/mpi", "libstretto_hdf5.so": "filters/hdf5"}
 ROOT = ("OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM")  # without which Open MPI's launcher refuses root
 SANDBOXES = ("/.dockerenv", "/run/.containerenv")  # files of a container
 OVER_MPI = ("stretto-measure", "stretto-ring", "stretto-matrix", "stretto-jacobi", "stretto-cg", "stretto-amr", "libstretto_mpi.so")  # which a build without an MPI has not
@@ -87,8 +88,10 @@ def linked(path):
 
 
 def mpi_of(path):
-    """openmpi or mpich (whose binary interface is also that of its kin), by the libmpi that a file is linked to; None where that does not tell."""
+    """openmpi, mpich (whose binary interface is also that of its kin) or abi, by the libmpi that a file is linked to; None where that does not tell."""
     text = linked(path)
+    if re.search(r"\blibmpi_abi\.so\.\d", text):
+        return STANDARD
     if re.search(r"\blibmpi\.so\.(20|40)\b", text):
         return "openmpi"
     return "mpich" if re.search(r"\blib(mpi|mpich)\.so\.12\b", text) else None
@@ -101,7 +104,7 @@ def over_mpi(path):
 
 def launchers_of(path):
     """The launchers that lie beside the libmpi which an executable is linked to: in ../bin of it."""
-    found = re.search(r"\blibmpi(?:ch)?\.so\S* => (/.*?)(?: \(0x\w+\))?$", linked(path), re.MULTILINE) if path else None
+    found = re.search(r"\blibmpi(?:ch|_abi)?\.so\S* => (/.*?)(?: \(0x\w+\))?$", linked(path), re.MULTILINE) if path else None
     if not found:
         return []
     library = pathlib.Path(found[1])
@@ -114,6 +117,9 @@ def fitting(path, flavour):
 
 
 def missing(what, name, places, flavour):
+    if name == "libstretto_mpi_abi.so":
+        return Failure(f"the {what} {name}, for programs of the standard binary interface of MPI 5, is not there; looked in {', '.join(map(str, places))}.\n"
+                       "A build with an MPICH that has mpicc_abi makes it: make build MPI=mpich")
     if flavour in MPIS and builds():
         return Failure(f"no build for this launcher: {what} {name} is not there for {MPIS[flavour]}: make build MPI={flavour}\n"
                        f"Looked in {', '.join(map(str, places))}.")
@@ -139,6 +145,8 @@ def program(name, flavour=None):
 
 def library(name, flavour=None):
     """The path of one of our libraries that are preloaded. One prefix has libstretto_mpi.so of one MPI, and libstretto_mpi_FLAVOUR.so of others."""
+    if name == "libstretto_mpi.so" and flavour == STANDARD:
+        name = "libstretto_mpi_abi.so"
     names = [name]
     if name == "libstretto_mpi.so" and flavour in MPIS:
         names.append(f"libstretto_mpi_{flavour}.so")
@@ -186,6 +194,7 @@ def launcher(given=None, path=None):
     A launcher of another MPI would start so many jobs of one rank each.
     """
     mpi = mpi_of(path) if path else None
+    mpi = mpi if mpi in MPIS else None
     if given is not None:
         words = shlex.split(given)
         if not words:

@@ -380,6 +380,21 @@ def test_launcher_and_library_match_the_programs_mpi(stretto, text, mpi):
         assert f"build/release-{mpi}/src/mpi/libstretto_mpi.so" in line
 
 
+@pytest.mark.parametrize("text", [OPENMPI, MPICH])
+def test_the_standard_interface_has_a_library_and_any_launcher(stretto, text):
+    built(stretto, "openmpi", "mpich")
+    app = of_mpi(stretto, f"\tlibmpi_abi.so.1 => {stretto.home}/own/lib/libmpi_abi.so.1 (0x00007f00)\n")
+    assert "libstretto_mpi_abi.so, for programs of the standard binary interface of MPI 5, is not there" in stretto.refused("run", "--print", app)
+    library = stretto.executable("build/release-mpich/src/mpi/libstretto_mpi_abi.so", "")
+    launcher = stretto.executable("given/mpirun", text)
+    assert str(library) in stretto.succeeds("run", "--print", "--mpirun", launcher, app)
+    stretto.executable("own/lib/libmpi_abi.so.1", "")
+    stretto.monkeypatch.setattr("stretto.launch.programs.LAUNCHERS", ("mpiexec",))
+    beside = stretto.executable("own/bin/mpiexec", text)
+    line = stretto.succeeds("run", "--print", app)
+    assert line.startswith(f"{beside} ") and str(library) in line
+
+
 def test_a_launcher_of_no_mpi_uses_the_programs_library(stretto):
     built(stretto, "openmpi", "mpich")
     line = stretto.succeeds("run", "--print", "--mpirun", stretto.executable("srun", ""), of_mpi(stretto, OPENMPI_APP))
