@@ -127,6 +127,8 @@ class State:
         self.bound = Bound(abs, rel, rms, scope=scope, **{**bounded, **how})
         if error_feedback and not self.bound:
             raise ArgumentError("error_feedback=True adds what a bound leaves out; give abs=, rel= or rms=")
+        if per_parameter and not self.bound:
+            raise ArgumentError("per_parameter=True gives each parameter a bound of its own; give abs=, rel= or rms=")
         if not self.bound:
             self.bound = self.exact
         check_wire(wire, self.bound)
