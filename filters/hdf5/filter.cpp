@@ -1,12 +1,15 @@
 // stretto as a filter of HDF5: each chunk of a dataset is one stream (docs/python.md, "HDF5"). HDF5 finds it by HDF5_PLUGIN_PATH, or a program
 // registers what H5PLget_plugin_info gives.
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <cmath>
 #include <cstdint>
+#include <cstdio>
 #include <cstring>
 #include <vector>
 
+#include "codec/suspect.hpp"
 #include "elements.hpp"
 #include "hdf5.hpp"
 #include "stretto/stretto_stream.h"
@@ -201,6 +204,23 @@ std::size_t replaced(const Library& hdf5, void* made, std::size_t bytes, std::si
   return bytes;
 }
 
+// Once in a process: filters have no way to say more than that a chunk failed.
+void tell_of_suspect(const Settings& s, const void* values) {
+  static std::atomic<bool> told{false};
+  if (s.kind == lossless || !s.marks.empty() || told.load(std::memory_order_relaxed)) return;
+  const auto among = [&]<class T>(const T* x) {
+    return codec::suspect_among(s.values, [x](std::size_t i) { return double{x[i]}; });
+  };
+  const double found = s.type == STRETTO_F32   ? among(static_cast<const float*>(values))
+                       : s.type == STRETTO_F64 ? among(static_cast<const double*>(values))
+                                               : 0;
+  if (found == 0 || told.exchange(true)) return;
+  std::fprintf(stderr,
+               "stretto: a tenth or more of a chunk's values are %.9g, far from all others, and are taken as data; a "
+               "fill value of %.9g, set before the dataset is made, keeps them as missing data\n",
+               found, found);
+}
+
 std::size_t encode(const Library& hdf5, const Settings& s, std::size_t bytes, std::size_t* capacity, void** buffer) {
   const std::size_t n = s.values;
   if (bytes != n * stretto_type_size(s.type))
@@ -218,6 +238,7 @@ std::size_t encode(const Library& hdf5, const Settings& s, std::size_t bytes, st
   if (!made) return fails(hdf5, "no memory for a stream");
   std::size_t written = 0;
   const stretto_missing kept = missing(s);
+  tell_of_suspect(s, values);
   const double eps = eps_of(s, values);
   const stretto_status status =
       s.is_shaped

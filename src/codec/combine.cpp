@@ -30,8 +30,10 @@ Status check_pair(Combine op, const Info& a, const Info& b) noexcept {
   if (a.type != b.type) return fail(Status::incompatible, "{}: streams of {} and {}", what, name(a.type), name(b.type));
   if (a.count != b.count) return fail(Status::incompatible, "{}: streams of {} and {} values", what, a.count, b.count);
   if (a.width != b.width)
-    return fail(Status::incompatible, "{}: streams of grid width {} and {} (bounds {} and {})", what, a.width, b.width,
-                a.eps, b.eps);
+    return fail(Status::incompatible,
+                "{}: streams of grid width {} and {} (bounds {} and {}); streams of one absolute bound "
+                "have one grid, those of a relative bound one each",
+                what, a.width, b.width, a.eps, b.eps);
   return Status::ok;
 }
 

@@ -136,7 +136,10 @@ Status concatenate(Bytes a, Bytes b, MutableBytes out, std::size_t* written, con
   if (ia.type != ib.type)
     return fail(Status::incompatible, "concatenate: streams of {} and {}", name(ia.type), name(ib.type));
   if (ia.width != ib.width)
-    return fail(Status::incompatible, "concatenate: streams of grid width {} and {}", ia.width, ib.width);
+    return fail(Status::incompatible,
+                "concatenate: streams of grid width {} and {}; streams of one absolute bound have one grid, those of a "
+                "relative bound one each",
+                ia.width, ib.width);
   if (ia.contributions != ib.contributions)
     return fail(Status::incompatible, "concatenate: streams of {} and {} contributions", ia.contributions,
                 ib.contributions);

@@ -39,6 +39,8 @@ TEST(Bounds, ThatAreNoneAreNamed) {
     EXPECT_NE(std::string_view(message()).find(std::string("'") + text + "'"), std::string_view::npos) << message();
   }
   EXPECT_EQ(b, Bound());
+  ASSERT_EQ(parse_bound("1e-4", &b), Status::invalid_bound);
+  EXPECT_NE(std::string_view(message()).find("with :contribution after it"), std::string_view::npos) << message();
 }
 
 TEST(Bytes, TakeUnits) {

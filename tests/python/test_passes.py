@@ -28,15 +28,67 @@ def test_contribution_and_residual_are_those_of_numpy(dtype, n):
     values, left = inputs(dtype, n)
     wide = np.float64 if dtype is np.float64 else np.float32
     expected = (values.astype(wide) + np.where(np.isfinite(left), left, 0).astype(wide)).astype(dtype)
-    squares = _core.add_residual(KINDS[dtype], at(values), at(left), n)
+    (squares,) = _core.add_residual(KINDS[dtype], at(values), at(left), [n])
     np.testing.assert_array_equal(left, expected)
     assert squares == pytest.approx(np.sum(expected.astype(np.float64)**2), rel=1e-12, nan_ok=True)
     assert _core.squares(KINDS[dtype], at(left), n) == pytest.approx(squares, rel=1e-12, nan_ok=True)
     decoded = stretto.compress(left, abs=0.01).decompress() if n else left.copy()
-    _core.residual(KINDS[dtype], at(left), at(left), n, 0.01)
+    _core.residual(KINDS[dtype], at(left), at(left), [n], [0.01])
     with np.errstate(invalid="ignore"):
         rest = (expected.astype(wide) - decoded.astype(wide)).astype(dtype)
     np.testing.assert_array_equal(left, np.where(np.isfinite(expected), rest, 0))
+
+
+@pytest.mark.parametrize("dtype", KINDS)
+def test_passes_over_parts_are_those_over_each(dtype):
+    counts, bounds = [7, 0, 1030, 33, 5000], [0.1, 0.5, 0.0, 0.01, 0.02]
+    values, left = inputs(dtype, sum(counts))
+    each = left.copy()
+    squares = _core.add_residual(KINDS[dtype], at(values), at(left), counts)
+    at_each = np.split(each, np.cumsum(counts)[:-1])
+    np.testing.assert_array_equal(squares, [_core.add_residual(KINDS[dtype], at(part), at(mine), [part.size])[0]
+                                            for part, mine in zip(np.split(values, np.cumsum(counts)[:-1]), at_each)])
+    np.testing.assert_array_equal(left, each)
+    _core.residual(KINDS[dtype], at(left), at(left), counts, bounds)
+    for part, bound in zip(at_each, bounds):
+        _core.residual(KINDS[dtype], at(part), at(part), [part.size], [bound])
+    np.testing.assert_array_equal(left, each)
+    assert not left[7:1037].any() and left[1037:].any()
+    with pytest.raises(stretto.ArgumentError, match="each part has an eps"):
+        _core.residual(KINDS[dtype], at(left), at(left), counts, [0.1])
+
+
+def test_layout_of_a_bucket_takes_exact_values_out_and_back():
+    torch = pytest.importorskip("torch")
+    from stretto.torch.layout import Layouts  # noqa: PLC0415
+
+    class Bucket:
+        shapes = (30, 3000, 20, 40, 2500, 2600, 10)
+
+        def __init__(self):
+            self.gradients = lambda: [torch.empty(count) for count in self.shapes]
+            self.buffer = lambda: values
+
+    values = torch.arange(1.0, 1 + sum(Bucket.shapes))
+    parameters = [torch.empty(0) for _ in Bucket.shapes]
+    Bucket.parameters = lambda self: parameters
+    layouts = Layouts({}, per_parameter=True)
+    layout = layouts.of(Bucket())
+    assert layouts.of(Bucket()) is layout
+    assert layout.sizes == [(30, True), (3000, False), (60, True), (2500, False), (2600, False), (10, True)]
+    assert layout.joined == [3090, 2500, 2610] and layout.exact_values == 100
+    saved, taken = values.clone(), layout.exact.taken(values)
+    assert taken.equal(torch.cat([saved[:30], saved[3030:3090], saved[-10:]]))
+    layout.exact.clear(values)
+    assert values.count_nonzero() == 8100 and layout.bounded.taken(values).equal(layout.bounded.taken(saved))
+    layout.exact.put(taken, values)
+    assert values.equal(saved)
+    zero = layout.with_exact([0.5, 0.0, 0.25])
+    assert zero.exact_values == 2600 and zero.joined == [5590, 2610] and zero.in_place([(3000, 1), (2600, 2)]) == [
+        (30, 0), (3000, 1), (60, 0), (2500, 0), (2600, 2), (10, 0)]
+    assert layout.with_exact([0, 0, 0]).exact_values == values.numel()
+    excluded = Layouts({id(parameters[1]): parameters[1]}, per_parameter=False).of(Bucket())
+    assert excluded.sizes == [(30, False), (3000, True), (5170, False)]
 
 
 def test_squares_neither_overflow_nor_vanish():

@@ -6,6 +6,7 @@ import pickle
 import re
 import subprocess
 import sys
+import warnings
 
 import numpy as np
 import pytest
@@ -197,7 +198,7 @@ REFUSED = [
     (stretto.ArgumentError, r"out has dtype float64 and shape \(40, 50\)", lambda x, s: s.decompress(out=x.astype(float))),
     (stretto.ArgumentError, "read-only", lambda x, s: s.decompress(out=np.broadcast_to(np.float32(0), x.shape))),
     (TypeError, "out is a list", lambda x, s: s.decompress(out=[])),
-    (stretto.IncompatibleError, "grid width", lambda x, s: s + stretto.compress(x, abs=1e-2)),
+    (stretto.IncompatibleError, "grid width .*streams of one absolute bound have one grid", lambda x, s: s + stretto.compress(x, abs=1e-2)),
     (stretto.IncompatibleError, r"\(40, 50\) and one of float32 \(39, 50\)", lambda x, s: s + s[1:]),
     (stretto.ArgumentError, "count is 0", lambda x, s: s.mean(0)),
     (stretto.UnsupportedError, "a mean of int64", lambda x, s: stretto.compress(np.arange(3)).mean()),
@@ -286,3 +287,42 @@ def test_codings_differ_in_bytes_alone():
     with pytest.raises(stretto.ArgumentError, match="coding is 'packed'; it takes auto, fixed, dense, shaped"):
         stretto.compress(x, abs=1e-3, coding="packed")
     assert stretto.compress(np.float32(3), abs=1e-3, coding="shaped").coding == "dense"
+
+
+def temperatures(dtype, share, mark=-9984):
+    """Values about 280, of which `share` are the mark."""
+    numbers = np.random.default_rng(5)
+    x = numbers.normal(280, 15, (100, 200)).astype(dtype)
+    x[numbers.random(x.shape) < share] = mark
+    return x
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.float16])
+@pytest.mark.parametrize("share", [0.2, 0.5, 0.9])
+def test_a_fill_value_that_nobody_named_is_told(dtype, share, tmp_path):
+    x = temperatures(dtype, share)
+    said = r"% of the elements are -9984, far from all others.* no mark is named.*marks=\[-9984\]"
+    with pytest.warns(UserWarning, match=said) as told:
+        stretto.compress(x, abs=0.1)
+    assert [one.filename for one in told] == [__file__]
+    with pytest.warns(UserWarning, match=said) as told:
+        stretto.save(tmp_path / "x.stretto", {"t": x}, rel=1e-3)
+    assert [one.filename for one in told] == [__file__]
+    with stretto.File(tmp_path / "y.stretto", "w") as file, pytest.warns(UserWarning, match=said) as told:
+        file.add("t", x, abs=0.1)
+    assert [one.filename for one in told] == [__file__]
+
+
+@pytest.mark.parametrize("x", [temperatures(np.float32, 0), temperatures(np.float32, 0.5, 0), temperatures(np.float32, 0.5, 200), temperatures(np.float32, 0.5, np.nan),
+                               temperatures(np.float32, 0.5, 1e20), temperatures(np.float32, 0.01), np.full(20_000, 3.5), np.arange(20_000) % 2 + 1.0,
+                               np.repeat([1.0, 2.0, 3.0], 7000), np.zeros(20_000)], ids=str)
+def test_data_have_no_fill_value(x):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        stretto.compress(x, abs=0.1)
+
+
+def test_named_marks_are_not_told():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        stretto.compress(temperatures(np.float32, 0.5), abs=0.1, marks=[-9984])

@@ -62,13 +62,17 @@ def test_residuals_follow_their_parameters_to_other_buckets():
     from stretto.torch.feedback import Residuals  # noqa: PLC0415
 
     a, b, c = parameters = [torch.zeros(size) for size in (2, 3, 4)]
-    left = Residuals()
+    residuals = Residuals()
+
+    def of(*bucket):
+        return residuals.of(bucket, [one.numel() for one in bucket], a)
+
     for bucket in ((a, b), (c,)):
-        flat = left.of(bucket, bucket)
+        flat = of(*bucket)
         flat += torch.arange(flat.numel()) + 10 * bucket[0].numel()
-    assert left.of((a, b), (a, b)).tolist() == [20, 21, 22, 23, 24]
-    moved = left.of((c, b), (c, b))
+    assert of(a, b).tolist() == [20, 21, 22, 23, 24]
+    moved = of(c, b)
     assert moved.tolist() == [40, 41, 42, 43, 22, 23, 24]
     moved += 1
-    assert left.of((a,), (a,)).tolist() == [20, 21] and [one.tolist() for one in left.state()] == [[20, 21], [23, 24, 25], [41, 42, 43, 44]], parameters
-    assert left.of((a, b), (a, b)).tolist() == [20, 21, 23, 24, 25]
+    assert of(a).tolist() == [20, 21] and [one.tolist() for one in residuals.state()] == [[20, 21], [23, 24, 25], [41, 42, 43, 44]], parameters
+    assert of(a, b).tolist() == [20, 21, 23, 24, 25]

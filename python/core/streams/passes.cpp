@@ -17,6 +17,8 @@
 HWY_BEFORE_NAMESPACE();
 namespace stretto::python::HWY_NAMESPACE {
 
+namespace hn = hwy::HWY_NAMESPACE;
+
 using payload::BF16;
 using payload::F16;
 
@@ -41,38 +43,72 @@ HWY_INLINE bool IsFinite(W x) {
   return std::abs(x) <= std::numeric_limits<W>::max();
 }
 
-constexpr std::size_t kLanes = 16;
+constexpr std::size_t kLanes = 32;  // sums at a time, so that none waits for the addition before
 
-template <class T>
-double Squares(const T* x, std::size_t n) {
-  double sums[kLanes] = {};
+template <class T, class W>
+HWY_INLINE T Sum(W left, W x) {
+  return Narrowed<T>((IsFinite(left) ? left : W{0}) + x);
+}
+
+#if HWY_HAVE_SCALABLE || HWY_TARGET == HWY_SCALAR
+template <bool kAdds>
+std::size_t AddVectors(const float*, float*, std::size_t, double*) {
+  return 0;
+}
+#else
+// Adds squares to kLanes sums, and returns the number of values.
+template <bool kAdds>
+std::size_t AddVectors(const float* HWY_RESTRICT x, float* HWY_RESTRICT left, std::size_t n, double* sums) {
+  const hn::CappedTag<double, 8> wide;
+  const hn::Rebind<float, decltype(wide)> narrow;
+  constexpr std::size_t width = hn::MaxLanes(wide);
+  hn::Vec<decltype(wide)> all[kLanes / width];
+  for (auto& sum : all) sum = hn::Zero(wide);
   std::size_t i = 0;
   for (; i + kLanes <= n; i += kLanes) {
-    for (std::size_t j = 0; j < kLanes; ++j) {
-      const double value = Wide(x[i + j]);
+    HWY_UNROLL(16)
+    for (std::size_t j = 0; j < kLanes / width; ++j) {
+      auto value = hn::LoadU(narrow, left + i + j * width);
+      if constexpr (kAdds) {
+        value = hn::Add(hn::IfThenElseZero(hn::IsFinite(value), value), hn::LoadU(narrow, x + i + j * width));
+        hn::StoreU(value, narrow, left + i + j * width);
+      }
+      const auto promoted = hn::PromoteTo(wide, value);
+      all[j] = hn::MulAdd(promoted, promoted, all[j]);  // squares of float32 are exact
+    }
+  }
+  for (std::size_t j = 0; j < kLanes / width; ++j) hn::StoreU(all[j], wide, sums + j * width);
+  return i;
+}
+#endif
+
+// The squares of `left`, to which x is added before.
+template <bool kAdds, class T>
+double AddAll(const T* HWY_RESTRICT x, T* HWY_RESTRICT left, std::size_t n) {
+  double sums[kLanes] = {};
+  std::size_t i = 0;
+  if constexpr (std::is_same_v<T, float>) i = AddVectors<kAdds>(x, left, n, sums);
+  for (; i < n; i += kLanes) {
+    const std::size_t count = std::min(kLanes, n - i);
+    for (std::size_t j = 0; j < count; ++j) {
+      if constexpr (kAdds) left[i + j] = Sum<T>(Wide(left[i + j]), Wide(x[i + j]));
+      const double value = Wide(left[i + j]);
       sums[j] += value * value;
     }
   }
-  for (std::size_t j = 0; i < n; ++i, ++j) sums[j] += double{Wide(x[i])} * Wide(x[i]);
   double all = 0;
   for (const double sum : sums) all += sum;
   return all;
 }
 
 template <class T>
-double Add(const T* HWY_RESTRICT x, T* HWY_RESTRICT left, std::size_t n) {
-  using W = decltype(Wide(T{}));
-  constexpr std::size_t piece = 1024;  // in the first cache when its squares are taken
-  double squares = 0;
-  for (std::size_t first = 0; first < n; first += piece) {
-    const std::size_t last = std::min(n, first + piece);
-    for (std::size_t i = first; i < last; ++i) {
-      const W before = Wide(left[i]);
-      left[i] = Narrowed<T>((IsFinite(before) ? before : W{0}) + Wide(x[i]));
-    }
-    squares += Squares(left + first, last - first);
-  }
-  return squares;
+double Squares(const T* x, std::size_t n) {
+  return AddAll<false, T>(nullptr, const_cast<T*>(x), n);
+}
+
+template <class T>
+double Add(const T* x, T* left, std::size_t n) {
+  return AddAll<true>(x, left, n);
 }
 
 template <class T>

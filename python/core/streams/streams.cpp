@@ -7,10 +7,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <type_traits>
 #include <vector>
 
+#include "codec/suspect.hpp"
 #include "errors.hpp"
 #include "parts.hpp"
+#include "payload/arithmetic/half.hpp"
 #include "stretto/stretto_stream.h"
 #include "view.hpp"
 
@@ -203,6 +206,26 @@ nb::tuple value_range(stretto_type type, nb::handle values, double ignore_above,
   return nb::make_tuple(lo, hi, ignored);
 }
 
+double suspect(stretto_type type, nb::handle values) {
+  const View v = View::read(values);
+  const std::size_t n = elements(v, type);
+  const auto among = [&]<class T>(const T* x) {
+    return codec::suspect_among(n, [x](std::size_t i) -> double {
+      if constexpr (std::is_same_v<T, payload::F16> || std::is_same_v<T, payload::BF16>)
+        return payload::widen(x[i]);
+      else
+        return x[i];
+    });
+  };
+  switch (type) {
+    case STRETTO_F32: return among(static_cast<const float*>(v.data()));
+    case STRETTO_F64: return among(static_cast<const double*>(v.data()));
+    case STRETTO_F16: return among(static_cast<const payload::F16*>(v.data()));
+    case STRETTO_BF16: return among(static_cast<const payload::BF16*>(v.data()));
+    default: return 0;
+  }
+}
+
 }  // namespace
 
 void add_streams(nb::module_& m) {
@@ -221,6 +244,7 @@ void add_streams(nb::module_& m) {
   m.def("add_values", &add_values);
   m.def("scale", &scale);
   m.def("slice", &slice);
+  m.def("suspect", &suspect, "A value that looks like a mark of missing data, by a sample; 0 where there is none.");
   m.def("value_range", &value_range, nb::arg("type"), nb::arg("values"), nb::arg("ignore_above"), nb::arg("threads"),
         nb::arg("marks") = std::vector<double>());
 }

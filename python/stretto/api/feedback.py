@@ -63,11 +63,8 @@ def prepared(comm, values, in_place, left, how):
             _device_streams().residual(kept, left, report.eps)
         else:
             kind, parts = arrays.type_of(kept.dtype)
-            at = 0
-            for count, eps in part_bounds(how["parts"], report.eps) if "parts" in how else [(kept.size * parts, report.eps)]:
-                here = at * kept.itemsize // parts
-                _core.residual(kind, kept.ctypes.data + here, left.ctypes.data + here, count, eps)
-                at += count
+            bounds = part_bounds(how["parts"], report.eps) if "parts" in how else [(kept.size * parts, report.eps)]
+            _core.residual(kind, kept.ctypes.data, left.ctypes.data, *map(list, zip(*bounds)))
 
     return how, finish
 

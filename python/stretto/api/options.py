@@ -96,8 +96,14 @@ def _options(abs=None, rel=None, scope="result", schedule=None, payload="auto", 
                          coding=member(_core.Coding, coding, "coding"), parts=parts)
 
 
+class Parts(tuple):
+    """((elements, bound), ...) of parts of a vector, which need no check."""
+
+
 def parts_of(given):
-    """((elements, bound), ...) of parts of a vector, checked; None has none."""
+    """The Parts of a vector, checked; None has none."""
+    if isinstance(given, Parts):
+        return given
     found = []
     for one in () if given is None else given:
         try:
@@ -107,14 +113,16 @@ def parts_of(given):
         if not isinstance(count, numbers.Integral) or count < 0:
             raise ArgumentError(f"parts has {count!r} elements; it takes numbers of elements")
         found.append((int(count), positive(bound, "the bound of a part")))
-    return tuple(found)
+    return Parts(found)
 
 
 def in_numbers(how, numbers_of_one):
     """The options with parts as a tuple that counts real numbers, of which an element has so many; without parts if there are none."""
     if "parts" not in how:
         return how
-    parts = tuple((count * numbers_of_one, bound) for count, bound in parts_of(how["parts"]))
+    parts = parts_of(how["parts"])
+    if numbers_of_one > 1:
+        parts = Parts((count * numbers_of_one, bound) for count, bound in parts)
     how = {name: value for name, value in how.items() if name != "parts"}
     return {**how, "parts": parts} if parts else how
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import numbers
 import operator
+import sys
 from collections.abc import Iterable
 from typing import get_args
 
@@ -34,6 +35,7 @@ def compress(x, *, abs: float | None = None, rel: float | None = None, ignore_ab
     marks: up to 16 values that mark missing data, such as [-9999]. They keep their bits, no other value decodes to one, and no range counts them.
       Each is rounded to the dtype of `x`. In sums of streams a mark is a number like any other.
     Integers are lossless and take no bound. NaN and infinities keep their bits.
+    A warning names a value that looks like a mark and is none of them, as -9999 among temperatures.
     threads: threads that share the work, up to 256; the bytes do not depend on them.
     checksum: 4 bytes that find every change of a few bytes.
     coding: "fixed" stores codes at the speed of memory; "dense" in half to five sixths of the bytes, at a third of the speed. Values and sums are the
@@ -55,12 +57,26 @@ def compress(x, *, abs: float | None = None, rel: float | None = None, ignore_ab
             raise UnsupportedError(f"marks={marks} of an array in {values.memory}; a stream made on a GPU has none")
         return device_streams.compress(x, values, kind, abs, rel, ignore_above)
     eps = eps_of(values, kind, abs, rel, ignore_above, threads, marks)
+    if not marks:
+        tell_of_suspect(values, kind, "stretto.compress(..., marks=[{:.9g}])")
     if coding not in get_args(StreamCoding):
         raise ArgumentError(f"coding is {coding!r}; it takes {', '.join(get_args(StreamCoding))}")
     shape = extents(values.shape, arrays.type_of(values.dtype)[1]) if coding == "shaped" else []
     content = _core.compress(kind, arrays.buffer(values), eps, checksum, threads, marks, kept_from(rel, ignore_above),
                              member(_core.Coding, "dense" if coding == "shaped" else coding, "coding"), shape)
     return Stream._of(content, values.shape, values.dtype)
+
+
+def tell_of_suspect(values, kind, how):
+    """A warning at the caller's line of a value of a contiguous array that looks like a mark that nobody named. A sample finds it; most arrays have none."""
+    if not _core.suspect(kind, arrays.buffer(values)):
+        return
+    from stretto.storage import missing  # noqa: PLC0415  for such arrays alone
+
+    level, frame = 3, sys._getframe(1)  # from missing.py on
+    while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "stretto":
+        level, frame = level + 1, frame.f_back
+    missing.warn_of_suspect(values, "no mark is named", level, "the elements", how)
 
 
 def extents(shape, parts=1):

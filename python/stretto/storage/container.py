@@ -206,7 +206,10 @@ class File(collections.abc.Mapping):
             raise self._lossless(name, values.dtype, abs if rel is None else rel)
         if bounded:
             values = arrays.readable(values, name)
-            eps = streams.eps_of(values, arrays.type_of(values.dtype)[0], abs, rel, ignore_above, threads, marks)
+            kind = arrays.type_of(values.dtype)[0]
+            eps = streams.eps_of(values, kind, abs, rel, ignore_above, threads, marks)
+            if not marks:
+                streams.tell_of_suspect(values, kind, "marks=[{:.9g}]")
             asked = f"abs:{abs}" if rel is None else f"rel:{rel}"
         made = self._begin(name, values.dtype, values.shape, eps, asked, attributes, axes, chunk, marks=marks)
         made._kept_from, made._coding = streams.kept_from(rel, ignore_above), coding

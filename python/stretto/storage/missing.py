@@ -78,16 +78,16 @@ def need_no_suspect(console, name, pieces):
         console.print(f"taken as data: {said}", markup=False, highlight=False, soft_wrap=True)
 
 
-def warn_of_suspect(values, why, stacklevel):
-    """A warning of a value of a chunk that looks like a mark that nobody named. Zeros are none: Zarr fills chunks with them."""
+def warn_of_suspect(values, why, stacklevel, which="a chunk's elements", how="Stretto(..., marks=[{:.9g}])"):
+    """A warning of a value that looks like a mark that nobody named. Zeros are none: Zarr fills chunks with them."""
     if values.dtype.kind not in "fc" or not values.size:
         return
     flat = values.reshape(-1)[::max(values.size // OF_A_CHUNK, 1)]
     found = suspect([np.concatenate((flat.real, flat.imag)) if flat.dtype.kind == "c" else flat])
     if found and found[0]:
         value, share = found
-        warnings.warn(f"about {share:.0%} of a chunk's elements are {value:.9g}, far from all others, and are taken as data: {why}. "
-                      f"Stretto(..., marks=[{value:.9g}]) keeps such values as missing data", stacklevel=stacklevel)
+        warnings.warn(f"about {share:.0%} of {which} are {value:.9g}, far from all others, and are taken as data: {why}. "
+                      f"{how.format(value)} keeps such values as missing data", stacklevel=stacklevel)
 
 
 def same_masks(name, before, after, marks):

@@ -15,7 +15,7 @@ import numpy as np
 
 from stretto.api import arrays
 from stretto.api.core import _core
-from stretto.api.streams import Stream, compress, eps_of, extents, kept_from, marks_of
+from stretto.api.streams import Stream, eps_of, extents, kept_from, marks_of
 from stretto.errors import ArgumentError, StreamError
 from stretto.storage import elements, missing, settings
 
@@ -72,10 +72,8 @@ class Stretto(numcodecs.abc.Codec):
             return bytes(elements.encode(np.ascontiguousarray(values).reshape(-1), None, coding=self.coding, shape=values.shape))
         if not self.marks:
             missing.warn_of_suspect(values, "a codec of numcodecs does not see the array's fill value", stacklevel=4)
-        if self.rel is None:
-            return bytes(compress(values, abs=self.abs, marks=self.marks, coding=self.coding or "shaped"))
         kind, parts = arrays.type_of(values.dtype)
-        eps = eps_of(values, kind, None, self.rel, None, 1, settings.left_out(self.marks))
+        eps = eps_of(values, kind, self.abs, self.rel, None, 1, self.marks if self.rel is None else settings.left_out(self.marks))
         coding = self.coding or "shaped"
         shape = extents(values.shape, parts) if coding == "shaped" else []
         return bytes(_core.compress(kind, arrays.buffer(values), eps, True, 1, self.marks, kept_from(self.rel, None),

@@ -18,9 +18,11 @@ class Residuals:
         self._buckets = {}  # numbers of a bucket's parameters -> their residuals, flat
         self._loaded = None
 
-    def of(self, parameters, gradients):
-        """The residuals of a bucket's parameters, one flat tensor to read and write; zero at first."""
-        places = tuple(self._place(parameter, gradient) for parameter, gradient in zip(parameters, gradients, strict=True))
+    def of(self, parameters, counts, like):
+        """The residuals of a bucket's parameters, which have so many values of the dtype and device of `like`: one flat tensor to read and write; zero at first."""
+        places = tuple(map(self._places.get, map(id, parameters)))
+        if None in places:
+            places = tuple(self._place(parameter, count, like) for parameter, count in zip(parameters, counts, strict=True))
         found = self._buckets.get(places)
         if found is None:
             moved = set(places)
@@ -30,22 +32,22 @@ class Residuals:
                 self._left[place] = part
         return found
 
-    def _place(self, parameter, gradient):
+    def _place(self, parameter, count, like):
         place = self._places.get(id(parameter))
         if place is None:
             place = self._places[id(parameter)] = len(self._left)
             self._parameters.append(parameter)
-            self._left.append(self._first(place, gradient))
+            self._left.append(self._first(place, count, like))
         return place
 
-    def _first(self, place, gradient):
-        zeros = torch.zeros(gradient.numel(), dtype=gradient.dtype, device=gradient.device)
+    def _first(self, place, count, like):
+        zeros = torch.zeros(count, dtype=like.dtype, device=like.device)
         if self._loaded is None or place >= len(self._loaded):
             return zeros
         found = self._loaded[place]
-        if found.numel() != gradient.numel() or found.dtype != gradient.dtype:
+        if found.numel() != count or found.dtype != like.dtype:
             raise ArgumentError(f"the state has a residual of {found.numel()} values of {found.dtype} for parameter {place}; its gradient has "
-                                f"{gradient.numel()} of {gradient.dtype}")
+                                f"{count} of {like.dtype}")
         return zeros.copy_(found)
 
     def state(self):

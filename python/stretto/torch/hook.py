@@ -1,9 +1,10 @@
 """The communication hook of DistributedDataParallel: the mean of a bucket within a bound, on threads beside the backward pass.
 
-A bucket of the host passes three steps. Passes over this rank's own values are on one thread, calls on another, so that a bucket is prepared while the one before
+A bucket of the host passes four steps. Passes over this rank's own values are on one thread, calls on others, so that a bucket is prepared while the one before
 it travels:
 
 - prepare: adds the residual, and takes the sum of squares;
+- agree: a short call, on a communicator of its own, where it does not wait behind the messages of a bucket that travels;
 - send: the collective; then the bucket is complete;
 - keep: what the bound left out becomes the new residual, after the last bucket of the step.
 
@@ -15,11 +16,11 @@ import torch
 
 from stretto.api import arrays, feedback
 from stretto.api.core import _core
-from stretto.api.options import part_bounds
+from stretto.api.options import Parts, part_bounds
 from stretto.errors import UnsupportedError
 from stretto.torch import wire
 from stretto.torch.dtypes import NUMBERS
-from stretto.torch.state import SMALL, State
+from stretto.torch.state import AGREEMENTS, State
 from stretto.torch.work import result_of, untraced
 
 MOST_ZEROS = 0.25  # of a bucket's values are exact, from which those with a bound are copied end to end
@@ -47,17 +48,19 @@ class Average:
 
     def __init__(self, state, bucket, future):
         self.state, self.future = state, future
-        self.buffer, self.parameters, self.gradients, self.is_last = bucket.buffer(), bucket.parameters(), bucket.gradients(), bucket.is_last()
-        self.key = bucket.index(), self.buffer.numel(), self.buffer.dtype, *map(id, self.parameters[:1])  # models may share a State
+        self.buffer, self.is_last, self.layout = bucket.buffer(), bucket.is_last(), state.layouts.of(bucket)
+        self.key = bucket.index(), *self.layout.key[:3]  # models may share a State
         self.left = self.squares = self.chosen = None
         self.lane = bucket.index() % len(state.lanes) if self.buffer.is_cpu else 0
         state.begin_bucket(bucket)
 
     def start(self):
+        state = self.state
         if self.buffer.is_cpu:
-            self.state.passes.start([], self.guarded(self.prepare, self.hand_over))
+            travel = self.then(state.lanes[self.lane], self.send, self.complete)
+            self.then(state.passes, self.prepare, self.then(state.agreements, self.agree, travel))()
         else:
-            self.state.lanes[0].start([self.buffer], self.guarded(self.prepare, self.send, self.complete))
+            state.lanes[0].start([self.buffer], self.guarded(self.prepare, self.agree, self.send, self.complete))
 
     def guarded(self, *steps):
         """The steps one after the other; a failure is the result of the bucket, since DDP waits for its future alone."""
@@ -73,8 +76,9 @@ class Average:
                 raise
         return run
 
-    def hand_over(self):
-        self.state.lanes[self.lane].start([], self.guarded(self.send, self.complete))
+    def then(self, lane, *steps):
+        """A step that hands the bucket over to another lane for the next ones. Lanes keep the order of buckets, which ranks share."""
+        return lambda: lane.start([], self.guarded(*steps))
 
     def complete(self):
         if self.left is not None and self.buffer.is_cpu:
@@ -92,10 +96,10 @@ class Average:
             if self.chosen == {}:
                 self.exact = True
                 return
-        self.sizes = parts_of(state, self.parameters, self.gradients)
+        self.sizes = self.layout.sizes
         self.values = buffer
         if state.residuals:
-            self.left = state.residuals.of(self.parameters, self.gradients)
+            self.left = state.residuals.of(self.layout.parameters, self.layout.counts, buffer)
             if state.failure:
                 raise state.failure
             if buffer.is_cpu:
@@ -115,13 +119,29 @@ class Average:
 
     def add_left(self):
         """The residual becomes this rank's contribution, which is what travels: no other copy of it is needed until keep()."""
-        kind, at = NUMBERS[self.buffer.dtype][0], 0
-        squares = []
-        for (values, exact), (left, _) in zip(self.parts(self.buffer), self.parts(self.left)):
-            square = _core.add_residual(kind, values.data_ptr(), left.data_ptr(), values.numel())
-            if not exact:
-                squares.append(square)
-        self.values, self.squares = self.left, squares
+        kind = NUMBERS[self.buffer.dtype][0]
+        squares = _core.add_residual(kind, self.buffer.data_ptr(), self.left.data_ptr(), [size for size, _ in self.sizes])
+        self.values, self.squares = self.left, [square for square, (_, exact) in zip(squares, self.sizes) if not exact]
+
+    def travels_in_parts(self):
+        """Several bounds in one call. Known once there are communicators."""
+        return len(self.sizes) > 1 and self.buffer.is_cpu and self.state.sends_parts and self.state.bound.kind != "rel"
+
+    def agree(self):
+        """Of all ranks, on bounds."""
+        state, buffer = self.state, self.buffer
+        if self.exact or self.sends_16_bits():
+            return
+        comm = state.comm(AGREEMENTS if buffer.is_cpu else self.lane)
+        found = state.bound.of(comm, [size for size, exact in self.sizes if not exact], self.squares)
+        if self.travels_in_parts():
+            self.bounds = [how.get("abs", 0.0) for how in found]
+            return
+        bounds = iter(found)
+        self.segments = [(size, state.exact.how if exact else next(bounds)) for size, exact in self.sizes]
+        if self.left is not None and buffer.is_cpu and state.bound.kind == "rel":
+            self.segments = [(size, feedback.absolute(comm, arrays.array(values), how) if "rel" in how else how)
+                             for (size, how), (values, _) in zip(self.segments, self.parts(self.values))]
 
     def send(self):
         state, buffer, totals = self.state, self.buffer, self.state.totals
@@ -133,15 +153,10 @@ class Average:
         if self.exact:
             totals.add(comm.allreduce(buffer, out=buffer, op="mean", **state.exact.how)[1])
             return
-        bounds = iter(state.bound.of(comm, [size for size, exact in self.sizes if not exact], self.squares))
-        self.segments = [(size, state.exact.how if exact else next(bounds)) for size, exact in self.sizes]
-        if self.left is not None and buffer.is_cpu and state.bound.kind == "rel":
-            self.segments = [(size, feedback.absolute(comm, arrays.array(values), how) if "rel" in how else how)
-                             for (size, how), (values, _) in zip(self.segments, self.parts(self.values))]
-        residual = {} if self.left is None or buffer.is_cpu else {"residual": self.left}
-        if len(self.segments) > 1 and buffer.is_cpu and state.sends_parts and not any("rel" in how for _, how in self.segments):
+        if self.travels_in_parts():
             self.send_parts(comm)
             return
+        residual = {} if self.left is None or buffer.is_cpu else {"residual": self.left}
         if len(self.segments) == 1:
             how = self.segments[0][1]
             if self.chosen and how.keys() & {"abs", "rel"}:
@@ -158,72 +173,38 @@ class Average:
 
     def send_parts(self, comm):
         """One call for all values with a bound, and one for the exact ones, end to end."""
-        values, exact = self.values.split([size for size, _ in self.segments]), ["abs" not in how for _, how in self.segments]
-        self.kept = [(size, 0.0) for size, _ in self.segments]
-        if any(exact):
-            sums = torch.cat([one for one, is_exact in zip(values, exact) if is_exact])
-            self.state.totals.add(comm.allreduce(sums, out=sums, op="mean", **self.state.exact.how)[1])
-        if any(exact) and sums.numel() > self.values.numel() * MOST_ZEROS:
-            self.send_compact(comm, values, exact)
-        else:
-            self.send_joined(comm, values, exact)
-        if any(exact):
-            exact_sums = iter(sums.split([len(one) for one, is_exact in zip(values, exact) if is_exact]))
-            for out, is_exact in zip(self.buffer.split([size for size, _ in self.segments]), exact):
-                if is_exact:
-                    out.copy_(next(exact_sums))
-
-    def send_joined(self, comm, values, exact):
-        """Exact values travel as zeros of the part beside them, so that others need no copy."""
-        parts, waiting, zeros = [], 0, 0
-        for (size, how), one, is_exact in zip(self.segments, values, exact):
-            if is_exact:
-                one.zero_()
-                waiting, zeros = waiting + size, zeros + size
-            else:
-                parts.append((waiting + size, how["abs"]))
-                waiting = 0
-        parts[-1] = parts[-1][0] + waiting, parts[-1][1]
-        report = comm.allreduce(self.values, out=self.buffer, op="mean", parts=parts, **{**self.state.bound.how, **self.state.streams})[1]
-        raw = report.raw_bytes - report.raw_bytes * zeros // self.values.numel()  # zeros were counted with the exact values
-        self.state.totals.add(dataclasses.replace(report, raw_bytes=raw))
-        self.kept = part_bounds(parts, report.eps)  # a residual is that of the parts that travelled: groups of values begin with them
-
-    def send_compact(self, comm, values, exact):
-        """Values with a bound travel end to end."""
-        parts = [(size, how["abs"]) for (size, how), is_exact in zip(self.segments, exact) if not is_exact]
-        if not parts:
-            return
-        sums = torch.cat([one for one, is_exact in zip(values, exact) if not is_exact])
-        report = comm.allreduce(sums, out=sums, op="mean", parts=parts, **{**self.state.bound.how, **self.state.streams})[1]
-        self.state.totals.add(report)
-        bounds, means = iter(part_bounds(parts, report.eps)), iter(sums.split([size for size, _ in parts]))
-        self.kept = [(size, 0.0) if is_exact else next(bounds) for (size, _), is_exact in zip(self.segments, exact)]
-        for out, is_exact in zip(self.buffer.split([size for size, _ in self.segments]), exact):
-            if not is_exact:
-                out.copy_(next(means))
+        state, buffer, layout, bounds = self.state, self.buffer, self.layout, self.bounds
+        if not all(bounds):  # parts that are zero or not finite are exact
+            layout, bounds = layout.with_exact(bounds), [bound for bound in bounds if bound]
+        compared = {"check": False} if state.bound.kind == "rms" else {}  # ranks have compared their calls when they agreed on bounds
+        means = None
+        if layout.exact_values:
+            means = layout.exact.taken(self.values)
+            state.totals.add(comm.allreduce(means, out=means, op="mean", **{**state.exact.how, **compared})[1])
+        how = {**state.bound.how, **state.streams, **compared}
+        if not bounds:
+            self.kept = [(buffer.numel(), 0.0)]
+        elif layout.exact_values > buffer.numel() * MOST_ZEROS:
+            parts = Parts(zip(layout.bounded.counts, bounds))
+            sums = layout.bounded.taken(self.values)
+            report = comm.allreduce(sums, out=sums, op="mean", parts=parts, **how)[1]
+            state.totals.add(report)
+            layout.bounded.put(sums, buffer)
+            self.kept = layout.in_place(part_bounds(parts, report.eps))
+        else:  # exact values travel as zeros of the part beside them, so that others need no copy
+            layout.exact.clear(self.values)
+            parts = Parts(zip(layout.joined, bounds))
+            report = comm.allreduce(self.values, out=buffer, op="mean", parts=parts, **how)[1]
+            raw = report.raw_bytes - report.raw_bytes * layout.exact_values // buffer.numel()  # zeros were counted with the exact values
+            state.totals.add(dataclasses.replace(report, raw_bytes=raw))
+            self.kept = part_bounds(parts, report.eps)  # a residual is that of the parts that travelled: groups of values begin with them
+        if means is not None:
+            layout.exact.put(means, buffer)
 
     def keep(self):
         """The residual, which holds the contribution, becomes what the bound left out of it."""
         try:
-            for left, (_, eps) in zip(self.left.split([size for size, _ in self.kept]), self.kept):
-                if eps == 0:
-                    left.zero_()
-                else:
-                    _core.residual(NUMBERS[left.dtype][0], left.data_ptr(), left.data_ptr(), left.numel(), eps)
+            _core.residual(NUMBERS[self.left.dtype][0], self.left.data_ptr(), self.left.data_ptr(), *map(list, zip(*self.kept)))
         except BaseException as error:
             self.state.failure = error
             raise
-
-
-def parts_of(state, parameters, gradients):
-    """[values, whether exact] of the parts of a bucket; neighbours that are exact, or have a bound together, are one part."""
-    sizes = []  # [values, whether exact, whether the next parameter may join]
-    for parameter, gradient in zip(parameters, gradients, strict=True):
-        exact = id(parameter) in state.exclude or (state.per_parameter and gradient.numel() < SMALL)
-        joins = exact or not state.per_parameter
-        if sizes and joins and sizes[-1][2] and sizes[-1][1] == exact:
-            sizes[-1][0] += gradient.numel()
-        else:
-            sizes.append([gradient.numel(), exact, joins])
-    return [(size, exact) for size, exact, _ in sizes]

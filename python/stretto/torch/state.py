@@ -19,12 +19,13 @@ from stretto.torch.choices import Choices
 from stretto.torch.feedback import Residuals
 from stretto.torch.group import communicators, next_place, timeout_of
 from stretto.torch.lane import Lane
+from stretto.torch.layout import Layouts
 
 _numbers = itertools.count()
 HINT = "is the hook registered on all ranks, with equal States, for all models in one order?"
 LANES = 2  # buckets that travel at once: while one ends, and its last messages are awaited, another uses the network
+AGREEMENTS = LANES  # the number of the communicator on which ranks agree on bounds
 SEGMENT = 512 << 10  # bytes of values in a message of streams between hosts: shorter messages overlap more, and take more of the cores on which models train
-SMALL = 2000  # values: a parameter with fewer is exact where parameters have bounds of their own: a part of a call costs more than these bytes
 
 
 @dataclasses.dataclass
@@ -126,11 +127,14 @@ class State:
         self.bound = Bound(abs, rel, rms, scope=scope, **{**bounded, **how})
         if error_feedback and not self.bound:
             raise ArgumentError("error_feedback=True adds what a bound leaves out; give abs=, rel= or rms=")
+        if per_parameter and not self.bound:
+            raise ArgumentError("per_parameter=True gives each parameter a bound of its own; give abs=, rel= or rms=")
         if not self.bound:
             self.bound = self.exact
         check_wire(wire, self.bound)
         self.wire, self.per_parameter, self.warmup_steps, self.log = wire, per_parameter, warmup_steps, log
         self.exclude = {id(one): one for one in parameters_of(exclude)}
+        self.layouts = Layouts(self.exclude, per_parameter)
         self.residuals = Residuals() if error_feedback else None
         self.choices, self.scratch = Choices(keeps_raw=scope == "contribution"), {}
         self.unkept = []  # passes that make the residuals of this step's buckets
@@ -142,6 +146,7 @@ class State:
         self._group, self._comms, self._place, self._settings, self._lost = group, None, None, None, None  # _place: among the States that the group uses
         number = next(_numbers)
         self.lanes = [Lane(f"hook {number}.{lane}", background=True) for lane in range(LANES)]
+        self.agreements = Lane(f"agreements {number}", background=True)
         self.passes = Lane(f"passes {number}")  # over this rank's values
         self._under_way, self._ending = 0, False  # buckets; whether the last of the step is among them
         self._lock, self._making = threading.Lock(), threading.Lock()
@@ -155,7 +160,7 @@ class State:
                 group = self._group or dist.group.WORLD
                 seconds = self.exact.limit(timeout_of(group))
                 self.bound.limit(seconds)
-                names = [f"stretto-hook-{self._place}-{lane}" for lane in range(LANES)]
+                names = [f"stretto-hook-{self._place}-{lane}" for lane in range(LANES + 1)]
                 try:
                     self._comms = communicators(group, names, seconds, settings=self._settings, what="States", hint=HINT)
                     several = bool(self.bound) and (self.per_parameter or bool(self.exclude))
@@ -202,7 +207,7 @@ class State:
 
     def free(self):
         """Frees the communicators, collectively. Otherwise the program's end does."""
-        done = [lane.close(5) for lane in (*self.lanes, self.passes)]
+        done = [lane.close(5) for lane in (self.passes, self.agreements, *self.lanes)]
         for one in self._comms or ():
             if all(done):
                 one.free()

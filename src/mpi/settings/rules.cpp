@@ -206,7 +206,11 @@ Status parse_bound(std::string_view text, Bound* bound) {
   else if (kind == "abs")
     found.kind = STRETTO_BOUND_ABSOLUTE;
   else
-    return fail(Status::invalid_bound, "'{}' is no bound: rel:NUMBER (of the range of the values) or abs:NUMBER", text);
+    return fail(
+        Status::invalid_bound,
+        "'{}' is no bound: rel:NUMBER (of the range of the values) or abs:NUMBER, of the sum; with :contribution "
+        "after it, of each contribution",
+        text);
   if (!read(number, &found.value))
     return fail(Status::invalid_bound, "'{}' is no bound: '{}' is no number", text, number);
   if (!std::isfinite(found.value) || found.value <= 0)

@@ -53,6 +53,21 @@ def test_without_a_bound_another_filter_may_come_first(tmp_path):
     assert np.array_equal(kept(tmp_path / "x.h5", x, {"shuffle": True, **Stretto()})[0], x)
 
 
+def test_a_fill_value_that_nobody_named_is_told_once(tmp_path):
+    program = """import h5py, numpy as np, sys
+from stretto.storage.hdf5 import Stretto
+x = np.random.default_rng(1).normal(280, 15, 40_000)
+x[::3] = -9999
+with h5py.File(sys.argv[1], "w") as file:
+    for name, how in (("named", Stretto(abs=0.1, marks=[-9999])), ("exact", Stretto()), ("x", Stretto(abs=0.1)), ("y", Stretto(rel=1e-3))):
+        file.create_dataset(name, data=x.astype("f4" if name == "y" else "f8"), chunks=(20_000,), **how)
+        print(name, file=sys.stderr)
+"""
+    done = subprocess.run([sys.executable, "-c", program, str(tmp_path / "x.h5")], check=True, capture_output=True, text=True)
+    names, told = done.stderr.split("stretto: ")
+    assert names.split() == ["named", "exact"] and "are -9999, far from all others" in told and told.split()[-2:] == ["x", "y"], done.stderr
+
+
 def test_filters_after_the_streams_keep_the_bound(tmp_path):
     x = wave()
     found, _ = kept(tmp_path / "x.h5", x, {"fletcher32": True, **Stretto(abs=0.05)})

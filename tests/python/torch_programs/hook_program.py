@@ -192,6 +192,7 @@ for given, words in (({"abs": 1, "rel": 1}, "the bound is given 2 times"), ({"rm
                      ({"wire": "bf16", "rel": 1e-3}, "takes one of them"), ({"warmup_steps": -1}, "warmup_steps is -1"), ({"schedule": 5}, "schedule is 5"),
                      ({"bound": 1}, "State has no keyword 'bound'; there are abs, rel, rms, scope, per_parameter, error_feedback, deterministic, warmup_steps"),
                      ({"rel": .1, "exclude": 3}, "exclude has 3; it takes a list"), ({"group": "x"}, "group is 'x'"), ({"error_feedback": True}, "give abs=, rel= or rms="),
+                     ({"per_parameter": True}, "per_parameter=True gives each parameter a bound of its own; give abs="),
                      ({"abs": 1, "error_feedback": True, "payload": "cprp2p"}, "residual with payload 'cprp2p'")):
     try:
         stretto.torch.State(**given)
