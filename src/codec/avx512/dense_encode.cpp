@@ -111,12 +111,18 @@ void scan_group(const std::uint8_t* planes, const dense::Widths& widths, std::ui
     const auto b = _tzcnt_u32(some);
     const int width = widths.of[b];
     std::uint8_t* const to = classes + kLanes * b;
-    std::uint32_t* const at_least = counts->at_least[width];
+    std::uint32_t* const at_least = counts->at_least[b & 1][width];
     ++counts->blocks[width];
-    if (width <= 5) {
+    if (width <= 3) {
+      scan_planes<1, kUnsigned>(planes, width, to, at_least, bits);
+    } else if (width <= 5) {
       scan_planes<2, kUnsigned>(planes, width, to, at_least, bits);
+    } else if (width <= 7) {
+      scan_planes<3, kUnsigned>(planes, width, to, at_least, bits);
     } else if (width <= 9) {
       scan_planes<4, kUnsigned>(planes, width, to, at_least, bits);
+    } else if (width <= 11) {
+      scan_planes<5, kUnsigned>(planes, width, to, at_least, bits);
     } else if (__builtin_expect(width <= kMostWidth, 1)) {
       scan_planes<8, kUnsigned>(planes, width, to, at_least, bits);
     } else {
@@ -160,21 +166,24 @@ STRETTO_INLINE std::uint8_t* put_step(const dense::Table& t, __m512i symbols, Se
     return _mm512_permutexvar_epi8(symbols, _mm512_load_si512(table));
   };
   const __m512i f = look(t.frequency), reciprocal = look(t.reciprocal), places = look(t.places);
+  const __m512i below = _mm512_srai_epi16(_mm512_sub_epi16(x.high, f), 15);  // all ones unless x >= 2^16 f
   const __mmask32 over = _mm512_cmpge_epu16_mask(x.high, f);
   _mm512_storeu_si512(out, _mm512_maskz_compress_epi16(over, x.low));
   out += 2 * _mm_popcnt_u32(over);
-  const __m512i low = _mm512_mask_mov_epi16(x.low, over, x.high);
-  const __m512i high = _mm512_maskz_mov_epi16(~over, x.high);
+  const __m512i low = _mm512_ternarylogic_epi32(below, x.low, x.high, 0xca);  // below ? x.low : x.high
+  const __m512i high = _mm512_and_si512(below, x.high);
   const __m512i u = _mm512_shldv_epi16(high, low, places);
-  __m512i q = _mm512_add_epi16(_mm512_mulhi_epu16(reciprocal, u), u);
+  const __m512i q = _mm512_add_epi16(_mm512_mulhi_epu16(reciprocal, u), u);
   const __m512i rest = _mm512_sub_epi16(low, _mm512_mullo_epi16(q, f)), f2 = _mm512_add_epi16(f, f);
-  const __m512i rest2 = _mm512_min_epu16(rest, _mm512_sub_epi16(rest, f2));
-  const __m512i rest1 = _mm512_min_epu16(rest2, _mm512_sub_epi16(rest2, f));
-  q = _mm512_mask_add_epi16(q, _mm512_cmpge_epu16_mask(rest, f2), q, _mm512_set1_epi16(2));
-  q = _mm512_mask_add_epi16(q, _mm512_cmpge_epu16_mask(rest2, f), q, _mm512_set1_epi16(1));
+  const __m512i over2 = _mm512_sub_epi16(rest, f2), rest2 = _mm512_min_epu16(rest, over2);
+  const __m512i over1 = _mm512_sub_epi16(rest2, f), rest1 = _mm512_min_epu16(rest2, over1);
+  // The quotient is at most 3 too small: 2 and 1 less than that where a remainder is not over.
+  const __m512i less2 = _mm512_srai_epi16(over2, 15), less1 = _mm512_srai_epi16(over1, 15);
+  const __m512i most = _mm512_add_epi16(q, _mm512_set1_epi16(3));
+  const __m512i quotient = _mm512_add_epi16(_mm512_add_epi16(most, _mm512_add_epi16(less2, less2)), less1);
   const __m512i slot = _mm512_add_epi16(_mm512_slli_epi16(rest1, 4), places);
-  x.low = _mm512_shldi_epi16(q, slot, 12);
-  x.high = _mm512_srli_epi16(q, 4);
+  x.low = _mm512_shldi_epi16(quotient, slot, 12);
+  x.high = _mm512_srli_epi16(quotient, 4);
   return out;
 }
 

@@ -340,7 +340,7 @@ void scan(const std::uint8_t* planes, const Widths& widths, bool is_unsigned, st
     const int width = widths.of[b];
     if (width == 0) continue;
     if (width <= kMost) {
-      scan_planes(planes, width, is_unsigned, classes, counts->at_least[width], low);
+      scan_planes(planes, width, is_unsigned, classes, counts->at_least[0][width], low);
       ++counts->blocks[width];
     } else {
       scan_block(planes, width, is_unsigned, classes, counts, low);

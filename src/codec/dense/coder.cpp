@@ -86,7 +86,7 @@ void scan_block(const std::uint8_t* planes, int width, bool is_unsigned, std::ui
   for (int k = width; k >= 1; --k) at[k] = at[k + 1] | z[k - 1];
   std::memset(classes, 0, kLanes);
   for (int k = 1; k <= width; ++k) {
-    counts->at_least[width][k - 1] += static_cast<std::uint32_t>(std::popcount(at[k]));
+    counts->at_least[0][width][k - 1] += static_cast<std::uint32_t>(std::popcount(at[k]));
     for (int j = 0; j < kLanes; ++j) classes[j] = static_cast<std::uint8_t>(classes[j] + (at[k] >> j & 1));
     if (k >= 2) low->put(gather(z[k - 2], at[k]), std::popcount(at[k]));
   }

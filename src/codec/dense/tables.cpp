@@ -78,7 +78,7 @@ bool read_table(BitReader& in, int last, Table* t) noexcept {
 void Counts::clear() noexcept {
   const auto rows = static_cast<std::size_t>(widest) + 1;
   std::memset(widths, 0, rows * sizeof widths[0]);
-  std::memset(at_least, 0, rows * sizeof at_least[0]);
+  for (auto& part : at_least) std::memset(part, 0, rows * sizeof part[0]);
   std::memset(blocks, 0, sizeof blocks);
   widest = 0;
 }
@@ -98,8 +98,9 @@ void make_tables(const Counts& counts, Tables* tables) noexcept {
       std::uint32_t above = counts.blocks[w] * kLanes;
       const std::uint32_t total = above;
       for (int s = 0; s < w; ++s) {
-        count[s] = above - counts.at_least[w][s];
-        above = counts.at_least[w][s];
+        const std::uint32_t more = counts.at_least[0][w][s] + counts.at_least[1][w][s];
+        count[s] = above - more;
+        above = more;
       }
       count[w] = above;
       normalise(count, w, total, &tables->classes[w]);

@@ -28,8 +28,9 @@ struct Tables {
 
 struct Counts {
   std::uint32_t widths[kMaxWidth + 1][kMaxWidth + 1];
-  alignas(64)
-      std::uint32_t at_least[kMaxWidth + 1][kMaxWidth];  // [w][k]: values of class k + 1 or more in blocks of width w
+  // [w][k]: values of class k + 1 or more in blocks of width w, as sums of two parts. A kernel adds to them in turns, so
+  // that a block does not wait for the sum of the block before it.
+  alignas(64) std::uint32_t at_least[2][kMaxWidth + 1][kMaxWidth];
   std::uint32_t blocks[kMaxWidth + 1];
   int widest = kMaxWidth;  // rows beyond it are 0
   void clear() noexcept;
