@@ -472,7 +472,7 @@ class Checkout(unittest.TestCase):
         self.assertTrue(os.path.isdir(f"{self.scratch}/checkout-mpi-openmpi"))
 
     def test_chroots_want_what_makes_them_and_nothing_else(self):
-        _, said = self.in_checkout(f"{self.scratch}/checkout", ". scripts/common.sh; . scripts/packages.sh; type() { return 1; }; missing_packages chroot")
+        _, said = self.in_checkout(f"{self.scratch}/checkout", ". scripts/common.sh; . scripts/lib/packages.sh; type() { return 1; }; missing_packages chroot")
         self.assertEqual(said, "mmdebstrap\n")
 
     def test_apt_is_handed_the_proxy_that_sudo_forgets(self):
