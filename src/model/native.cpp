@@ -55,7 +55,7 @@ const schedule::Algorithm* known_of_mpi(std::string_view mpi, const Question& q,
     if (q.collective == Collective::allreduce && ranks < 4) return schedule::find(q.collective, "binomial");
     if (q.collective == Collective::reduce_scatter) return schedule::find(Collective::reduce, "binomial");
   }
-  const bool sum = !q.started && q.collective == Collective::allreduce;
+  const bool sum = !q.started && !q.keeps_order && q.collective == Collective::allreduce;
   const std::uint64_t values = q.bytes / std::max(q.element, 1u);
   const bool halves = sum && values >= std::bit_floor(static_cast<unsigned>(ranks));  // Rabenseifner's needs as many
   if (halves && q.bytes > 8 && (mpi.starts_with("MPICH 4") || mpi.starts_with("MPICH 5")))

@@ -336,6 +336,33 @@ TEST(Choose, AShortSumAvoidsTheRoundsOfMpich) {
   EXPECT_TRUE(taken(4, 1024, "MPICH 5.0.2", false, measured).taken.native);
 }
 
+// Open MPI's coll/tuned: Rabenseifner's from 8 KiB on 4 ranks, with one rank a host, and rings on two.
+TEST(Choose, AShortSumAvoidsTheRoundsOfOpenMpi) {
+  const auto taken = [](int ranks, int per_host, std::uint64_t bytes, const char* mpi, bool keeps_order = false) {
+    Profile p = profile();
+    p.mpi = mpi;
+    p.links[static_cast<std::size_t>(topology::Distance::network)] = {{0, 2e-5, 1e-9}};
+    Question q = allreduce(bytes);
+    q.native = true;
+    q.keeps_order = keeps_order;
+    Chooser chooser(std::move(p), topology::Topology::regular(ranks, per_host));
+    ModelChoice decided;
+    EXPECT_EQ(decide(chooser, q, &decided), Status::ok) << message();
+    return decided.taken.native;
+  };
+  for (const char* const open : {"Open MPI 4.1.6", "Open MPI 5.0.11"}) {
+    for (const int ranks : {4, 7, 12}) EXPECT_FALSE(taken(ranks, 1, 8400, open)) << ranks;
+    EXPECT_FALSE(taken(19, 1, 4200, open));
+    EXPECT_FALSE(taken(40, 1, 512, open));
+    for (const int ranks : {2, 3}) EXPECT_FALSE(taken(ranks, 1, 4200, open)) << ranks;
+    EXPECT_TRUE(taken(4, 1, 7000, open)) << "recursive doubling";
+    EXPECT_TRUE(taken(3, 1, 8400, open)) << "recursive doubling";
+    EXPECT_TRUE(taken(8, 2, 8400, open)) << "two ranks a host";
+    EXPECT_TRUE(taken(4, 1, 8400, open, true)) << "an operation that does not commute";
+  }
+  EXPECT_TRUE(taken(4, 1, 8400, "Open MPI 4.0.7"));
+}
+
 // A bound that needs codes, or a schedule that is asked for, leaves MPICH no choice to compare with.
 TEST(Choose, AShortSumOverMpichKeepsWhatIsAskedFor) {
   Profile p = profile();

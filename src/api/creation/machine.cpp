@@ -306,8 +306,12 @@ std::string key_of(const std::string& text, model::Carrier carrier, const std::v
                    const model::Profile& profile, const topology::Topology& topology) {
   std::string key = fmt::format("{}\n{} {} {}\n{}\n", text, static_cast<int>(carrier), profile.mpi, profile.eager_limit,
                                 all.front().levels.data());
-  for (const model::Span& s : profile.links[static_cast<std::size_t>(topology::Distance::network)])
-    key += fmt::format("{} {} {} {} {}\n", s.from, s.alpha, s.beta, s.cpu, s.cpu_message);
+  for (const model::Link* link :
+       {&profile.links[static_cast<std::size_t>(topology::Distance::network)], &profile.short_calls}) {
+    for (const model::Span& s : *link)
+      key += fmt::format("{} {} {} {} {}\n", s.from, s.alpha, s.beta, s.cpu, s.cpu_message);
+    key += '\n';
+  }
   key += fmt::format("{}\n", topology.core_part());
   key += fmt::format("{}\n", profile.codec_threads);
   for (const auto* costs : {&profile.f32, &profile.dense_f32})
