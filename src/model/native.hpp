@@ -21,15 +21,16 @@ bool is_measured_well(const Profile& profile, const Question& q, int ranks, int 
 
 inline constexpr double longest_unbeaten = 20e-6;  // not known
 
-// The schedule that the MPI of this name and version has for the question between hosts; null: it may have several. A measured time of the blocking call counts more.
+// The schedule that the MPI of this name and version has for the question between hosts; null: it may have several. A
+// measured time of the blocking call counts more.
 //
 //   Open MPI 4 and 5 (coll/libnbc)   iallreduce of fewer than 4 ranks: a binomial tree up and down; ireduce_scatter: a
 //                                    binomial reduce, and a scatter that is left out
 //   MPICH 4 and 5                    allreduce of more than 8 bytes, and a value a rank: Rabenseifner's, in twice the
 //   (coll/mpir/generic.json)         rounds of recursive doubling
-//   Open MPI 4.1 and 5 (coll/tuned)  likewise, with one rank a host: from 8 KiB on 4 to 15 ranks, 4 KiB on 16 to 31, 128
-//                                    bytes on 32 to 63, and 256 KiB on 64 to 127, 2 and 3; on these two a ring from 4 to
-//                                    8 and from 16 to 64 KiB
+//   Open MPI 4.1 and 5 (coll/tuned)  likewise, with one rank a host: from 8 KiB on 4 to 15 ranks, 4 KiB on 16 to 31,
+//                                    128 bytes on 32 to 63, and 256 KiB on 64 to 127, 2 and 3; on these two a ring from
+//                                    4 to 8 and from 16 to 64 KiB
 const schedule::Algorithm* known_of_mpi(std::string_view mpi, const Question& question, int ranks, int hosts);
 
 // Interpolates points of these ranks and hosts on logarithmic scales; proportional beyond the last, constant below the

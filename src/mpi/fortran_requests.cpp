@@ -55,7 +55,7 @@ class Requests {
 
 template <class Function>
 void complete(MPI_Fint n, MPI_Fint* given, MPI_Fint* ierror, const Function& f) noexcept {
-  const int code = value_or(MPI_ERR_NO_MEM, [&] {
+  const int code = value_or<int>(MPI_ERR_NO_MEM, [&] {
     Requests all(n, given);
     return f(all);
   });

@@ -15,7 +15,7 @@
 namespace stretto::api {
 namespace {
 
-constexpr Purpose purpose = "to load a module";
+constexpr Purpose loading = "to load a module";
 
 // Throws std::bad_alloc.
 std::string directory() {
@@ -114,11 +114,11 @@ stretto_mpi abi_of(void* library, std::string_view version) {
 }  // namespace
 
 Status find_module(const std::string& name, const backend::Module** module) noexcept {
-  return guarded(purpose, [&] { return load(name, module); });
+  return guarded(loading, [&] { return load(name, module); });
 }
 
 Status find_loaded_mpi(LoadedMpi* mpi) noexcept {
-  return guarded(purpose, [&] {
+  return guarded(loading, [&] {
     void* const library = find_library();
     if (!library) return fail(Status::unsupported, std::string_view("no MPI is loaded in this process"));
     char text[8192] = "";  // the longest of all MPIs, since it is not known which

@@ -37,9 +37,9 @@ NetworkSpeed known_speed(model::Carrier carrier) noexcept;
 Status probe_network(backend::Transport& transport, const topology::Topology& topology, model::Carrier over,
                      carrier::Carrier& messages, NetworkSpeed* speed) noexcept;
 
-// The fastest of a host's messages of a few bytes, of `some` and of `many`. The others wait behind the other direction or for a
-// core, and take twice as long and more. After a pause a message may pass a shaped link faster than its rate, so that
-// the slowest host's speed is the network's.
+// The fastest of a host's messages of a few bytes, of `some` and of `many`. The others wait behind the other direction or
+// for a core, and take twice as long and more. After a pause a message may pass a shaped link faster than its rate, so
+// that the slowest host's speed is the network's.
 class MessageTimes {
  public:
   // Seconds of a round of messages.

@@ -44,7 +44,7 @@ class PassedRequests {
 
 template <class Function>
 int with_passed(int n, MPI_Request* requests, const Function& f) noexcept {
-  return value_or(MPI_ERR_NO_MEM, [&] {
+  return value_or<int>(MPI_ERR_NO_MEM, [&] {
     const PassedRequests all(n, requests);
     return f(all.at());
   });
