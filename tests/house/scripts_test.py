@@ -489,6 +489,30 @@ class Checkout(unittest.TestCase):
         _, said = self.in_checkout(f"{self.scratch}/checkout", f"{script} unset https_proxy; export SUDO_STATUS=1; install_packages build")
         self.assertIn("\n  sudo apt-get update && sudo apt-get install -y --no-install-recommends cmake", said)
 
+    def test_only_what_there_is_no_right_to_do_skips_a_chroot(self):
+        (bin_ := pathlib.Path(self.scratch, "bin")).mkdir()
+        (bin_ / "unshare").write_text("#!/bin/sh\nexit $MOUNTS\n", encoding="utf-8")
+        (bin_ / "unshare").chmod(0o755)
+        setup = pathlib.Path(self.scratch, "checkout", "scripts", "setup")
+        setup.parent.mkdir(parents=True)
+        setup.write_text("#!/bin/sh\nexit $SETUP\n", encoding="utf-8")
+        setup.chmod(0o755)
+        script = f'. scripts/common.sh; PATH="{bin_}:$PATH"; use_chroots; echo there'
+        for mounts, result, expected in ((0, 0, (0, "there\n")), (0, 77, (77, "skipped: mmdebstrap, which makes the chroot, is not installed\n")), (0, 1, (1, "")),
+                                         (1, 1, (77, "skipped: no mounts are permitted here, which a chroot needs\n"))):
+            self.assertEqual(self.in_checkout(f"{self.scratch}/checkout", f"export MOUNTS={mounts} SETUP={result}; {script}"), expected)
+
+    def test_without_a_right_to_install_a_chroot_alone_has_a_status_of_its_own(self):
+        (bin_ := pathlib.Path(self.scratch, "bin")).mkdir()
+        for name, words in (("sudo", 'for last; do :; done; [ "$SUDO_STATUS" = 0 ] && [ "$last" = true ]'), ("id", "echo 1000"), ("apt-get", "exit 0")):
+            (bin_ / name).write_text(f"#!/bin/sh\n{words}\n", encoding="utf-8")
+            (bin_ / name).chmod(0o755)
+        script = f'. scripts/common.sh; . scripts/lib/packages.sh; mkdir -p build/setup; touch build/setup/apt.log; missing_packages() {{ echo mmdebstrap; }}; PATH="{bin_}:$PATH"; '
+        for right, level, expected, said in ((1, "chroot", 77, "no right to install them"), (1, "build", 1, "no right to install them"), (0, "chroot", 1, "apt-get install failed")):
+            status, text = self.in_checkout(f"{self.scratch}/checkout", f"{script} export SUDO_STATUS={right}; install_packages {level}")
+            self.assertEqual(status, expected, text)
+            self.assertIn(said, text)
+
 
 class Install(unittest.TestCase):
     def test_a_directory_that_is_none_is_refused_before_anything_is_built(self):
