@@ -34,12 +34,15 @@ use_mpicc() {
   MPI_FLAVOUR=$(flavour_of "$MPIRUN")
 }
 
+# True if the wheel of that MPI is in .venv, whole.
+has_mpi_wheel() { [ "$(cat "$venv/mpi-$1/wheel.done" 2>/dev/null)" = "$(mpi_wheel "$1")" ]; }
+
 # Each wheel in a directory of its own: both bring an mpicc and a libmpi.so. Open MPI's mpicc shows the path that it really has, so that a checkout with
 # unusual characters in its path keeps it beside the link (link_checkout).
 use_wheel() {
   local prefix="$venv/mpi-$1" wheel
   wheel=$(mpi_wheel "$1")
-  if [ "$(cat "$prefix/wheel.done" 2>/dev/null)" != "$wheel" ]; then
+  if ! has_mpi_wheel "$1"; then
     say "$wheel in .venv"
     rm -rf "$prefix"
     if is_linked_checkout; then

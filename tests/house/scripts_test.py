@@ -489,6 +489,99 @@ class Checkout(unittest.TestCase):
         _, said = self.in_checkout(f"{self.scratch}/checkout", f"{script} unset https_proxy; export SUDO_STATUS=1; install_packages build")
         self.assertIn("\n  sudo apt-get update && sudo apt-get install -y --no-install-recommends cmake", said)
 
+    def test_only_what_there_is_no_right_to_do_skips_a_chroot(self):
+        (bin_ := pathlib.Path(self.scratch, "bin")).mkdir()
+        (bin_ / "unshare").write_text("#!/bin/sh\nexit $MOUNTS\n", encoding="utf-8")
+        (bin_ / "unshare").chmod(0o755)
+        setup = pathlib.Path(self.scratch, "checkout", "scripts", "setup")
+        setup.parent.mkdir(parents=True)
+        setup.write_text("#!/bin/sh\nexit $SETUP\n", encoding="utf-8")
+        setup.chmod(0o755)
+        script = f'. scripts/common.sh; PATH="{bin_}:$PATH"; use_chroots; echo there'
+        for mounts, result, expected in ((0, 0, (0, "there\n")), (0, 77, (77, "skipped: mmdebstrap, which makes the chroot, is not installed\n")), (0, 1, (1, "")),
+                                         (1, 1, (77, "skipped: no mounts are permitted here, which a chroot needs\n"))):
+            self.assertEqual(self.in_checkout(f"{self.scratch}/checkout", f"export MOUNTS={mounts} SETUP={result}; {script}"), expected)
+
+    def test_without_a_right_to_install_a_chroot_alone_has_a_status_of_its_own(self):
+        (bin_ := pathlib.Path(self.scratch, "bin")).mkdir()
+        for name, words in (("sudo", 'for last; do :; done; [ "$SUDO_STATUS" = 0 ] && [ "$last" = true ]'), ("id", "echo 1000"), ("apt-get", "exit 0")):
+            (bin_ / name).write_text(f"#!/bin/sh\n{words}\n", encoding="utf-8")
+            (bin_ / name).chmod(0o755)
+        script = f'. scripts/common.sh; . scripts/lib/packages.sh; mkdir -p build/setup; touch build/setup/apt.log; missing_packages() {{ echo mmdebstrap; }}; PATH="{bin_}:$PATH"; '
+        for right, level, expected, said in ((1, "chroot", 77, "no right to install them"), (1, "build", 1, "no right to install them"), (0, "chroot", 1, "apt-get install failed")):
+            status, text = self.in_checkout(f"{self.scratch}/checkout", f"{script} export SUDO_STATUS={right}; install_packages {level}")
+            self.assertEqual(status, expected, text)
+            self.assertIn(said, text)
+
+
+class SetupOfAWheel(unittest.TestCase):
+    """scripts/setup wheel in a checkout of its own, with an Open MPI of the system, and a pip that makes the MPIs it is asked for, or fails."""
+
+    PYTHON = """#!/bin/sh
+case $* in
+  *"--version"*) exit 0 ;;
+  *"pip install"*"--prefix"*) ;;
+  *) exit 0 ;;
+esac
+for prefix; do [ "$last" != --prefix ] || break; last=$prefix; done
+mkdir -p "$prefix/bin"
+touch "$prefix/bin/mpicc" "$prefix/bin/mpirun"
+chmod +x "$prefix"/bin/*
+echo asked for an MPI >>"$ASKED"
+echo "no matching distribution" >&2
+exit $PIP
+"""
+
+    def setUp(self):
+        scratch = tempfile.TemporaryDirectory()
+        self.addCleanup(scratch.cleanup)
+        self.root = pathlib.Path(os.path.realpath(scratch.name), "checkout")
+        (self.root / "scripts" / "lib").mkdir(parents=True)
+        for name in ("setup", "common.sh", "requirements.txt", "requirements_test.txt", "requirements_bench.txt", "lib/mpi.sh", "lib/cross.sh"):
+            shutil.copy(ROOT / "scripts" / name, self.root / "scripts" / name)
+        (self.root / "python").mkdir()
+        shutil.copy(ROOT / "python" / "pyproject.toml", self.root / "python")
+        (self.root / "scripts" / "lib" / "packages.sh").write_text("install_packages() { :; }\nfind_fuzzing_clang() { :; }\n", encoding="utf-8")
+        for name, words in ((".venv/bin/python", self.PYTHON), (".venv/bin/stretto", ""), ("bin/mpicc", "#!/bin/sh\n"), ("bin/mpirun", "#!/bin/sh\necho 'mpirun (Open MPI) 5.0'\n")):
+            (self.root / name).parent.mkdir(parents=True, exist_ok=True)
+            (self.root / name).write_text(words, encoding="utf-8")
+            (self.root / name).chmod(0o755)
+
+    def set_up(self, pip=0, mpi="auto"):
+        """(status, output, how often pip was asked for an MPI)"""
+        asked = self.root / "asked"
+        asked.write_text("", encoding="utf-8")
+        environment = {**os.environ, "PATH": f"{self.root}/bin:{os.environ['PATH']}", "PIP": str(pip), "ASKED": str(asked), "MPI": mpi, "ARCH": ""}
+        done = subprocess.run([str(self.root / "scripts" / "setup"), "wheel"], env=environment, capture_output=True, text=True, timeout=30, check=False)
+        return done.returncode, done.stdout + done.stderr, len(asked.read_text(encoding="utf-8").splitlines())
+
+    def test_the_other_mpi_comes_once_and_again_where_the_environment_is_made_anew(self):
+        mpich = self.root / ".venv" / "mpi-mpich"
+        status, text, asked = self.set_up()
+        self.assertEqual((status, asked), (0, 1), text)
+        self.assertTrue((mpich / "bin" / "mpicc").exists())
+        self.assertEqual(self.set_up(), (0, "", 0))
+        shutil.rmtree(mpich)
+        status, text, asked = self.set_up()
+        self.assertEqual((status, asked), (0, 1), text)
+        self.assertTrue((mpich / "bin" / "mpicc").exists())
+
+    def test_one_that_cannot_be_had_is_left_out_told_and_tried_again(self):
+        for _ in range(2):
+            status, text, asked = self.set_up(pip=1)
+            self.assertEqual((status, asked), (0, 1), text)
+            self.assertRegex(text, r"(?m)^== mpich==\S+ cannot be had, and is left out: log in .*/mpich\.log$")
+            self.assertNotIn("no matching distribution", text)
+            self.assertIn("no matching distribution", (self.root / "build" / "setup" / "mpich.log").read_text(encoding="utf-8"))
+            self.assertFalse((self.root / ".venv" / "mpi-mpich").exists())
+        status, text, asked = self.set_up()
+        self.assertEqual((status, asked), (0, 1), text)
+        self.assertNotIn("cannot be had", text)
+
+    def test_without_an_mpi_none_is_wanted(self):
+        status, text, asked = self.set_up(pip=1, mpi="none")
+        self.assertEqual((status, asked), (0, 0), text)
+
 
 class Install(unittest.TestCase):
     def test_a_directory_that_is_none_is_refused_before_anything_is_built(self):

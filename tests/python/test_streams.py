@@ -297,11 +297,18 @@ def temperatures(dtype, share, mark=-9984):
     return x
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.float16])
+def masked(shape, where, mark=-9984):
+    """Values about 280, with the mark at an index."""
+    x = np.random.default_rng(5).normal(280, 15, shape).astype(np.float32)
+    x[where] = mark
+    return x
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.float16, "bfloat16"])
 @pytest.mark.parametrize("share", [0.2, 0.5, 0.9])
 def test_a_fill_value_that_nobody_named_is_told(dtype, share, tmp_path):
-    x = temperatures(dtype, share)
-    said = r"% of the elements are -9984, far from all others.* no mark is named.*marks=\[-9984\]"
+    x = temperatures(pytest.importorskip("ml_dtypes").bfloat16 if dtype == "bfloat16" else dtype, share)
+    said = r"of the elements or more are -9984, far from all others.* no mark is named.*marks=\[-9984\]"
     with pytest.warns(UserWarning, match=said) as told:
         stretto.compress(x, abs=0.1)
     assert [one.filename for one in told] == [__file__]
@@ -311,6 +318,34 @@ def test_a_fill_value_that_nobody_named_is_told(dtype, share, tmp_path):
     with stretto.File(tmp_path / "y.stretto", "w") as file, pytest.warns(UserWarning, match=said) as told:
         file.add("t", x, abs=0.1)
     assert [one.filename for one in told] == [__file__]
+
+
+@pytest.mark.parametrize("x", [masked((2048, 2048), np.s_[:, 100:783]), masked((2048, 2048), np.s_[:, 1::3]), masked((4096, 64), np.s_[:, 40:]),
+                               masked((4096, 64), np.s_[1::3]), masked(1 << 18, np.s_[1::3]), masked((512, 512), np.s_[:, 1::3]).astype(np.complex64)],
+                         ids=lambda x: f"{x.dtype} {x.shape}")
+def test_a_fill_value_of_whole_columns_or_rows_is_told(x):
+    with pytest.warns(UserWarning, match="are -9984, far from all others"):
+        stretto.compress(x, rel=1e-3)
+
+
+def test_a_fill_value_is_told_once_a_line():
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("default")
+        for share in np.linspace(0.2, 0.8, 20):
+            stretto.compress(temperatures(np.float32, share), abs=0.1)
+    assert len(told) == 1
+
+
+def test_what_the_range_ignores_is_not_told(tmp_path):
+    x = temperatures(np.float32, 0.3)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for limit in (5000, 9984):
+            assert np.array_equal(stretto.compress(x, rel=1e-3, ignore_above=limit).decompress() == -9984, x == -9984)
+        stretto.save(tmp_path / "x.stretto", {"t": x}, rel=1e-3, ignore_above=5000)
+    for bound in ({"rel": 1e-3, "ignore_above": 9985}, {"abs": 0.1, "ignore_above": 5000}):
+        with pytest.warns(UserWarning, match="are -9984, far from all others"):
+            stretto.compress(x, **bound)
 
 
 @pytest.mark.parametrize("x", [temperatures(np.float32, 0), temperatures(np.float32, 0.5, 0), temperatures(np.float32, 0.5, 200), temperatures(np.float32, 0.5, np.nan),

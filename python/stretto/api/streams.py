@@ -6,6 +6,7 @@ import math
 import numbers
 import operator
 import sys
+import warnings
 from collections.abc import Iterable
 from typing import get_args
 
@@ -58,7 +59,7 @@ def compress(x, *, abs: float | None = None, rel: float | None = None, ignore_ab
         return device_streams.compress(x, values, kind, abs, rel, ignore_above)
     eps = eps_of(values, kind, abs, rel, ignore_above, threads, marks)
     if not marks:
-        tell_of_suspect(values, kind, "stretto.compress(..., marks=[{:.9g}])")
+        tell_of_suspect(values, kind, kept_from(rel, ignore_above), "stretto.compress(..., marks=[{:.9g}])")
     if coding not in get_args(StreamCoding):
         raise ArgumentError(f"coding is {coding!r}; it takes {', '.join(get_args(StreamCoding))}")
     shape = extents(values.shape, arrays.type_of(values.dtype)[1]) if coding == "shaped" else []
@@ -67,16 +68,19 @@ def compress(x, *, abs: float | None = None, rel: float | None = None, ignore_ab
     return Stream._of(content, values.shape, values.dtype)
 
 
-def tell_of_suspect(values, kind, how):
-    """A warning at the caller's line of a value of a contiguous array that looks like a mark that nobody named. A sample finds it; most arrays have none."""
-    if not _core.suspect(kind, arrays.buffer(values)):
-        return
-    from stretto.storage import missing  # noqa: PLC0415  for such arrays alone
+def tell_of_suspect(values, kind, kept, how):
+    """A warning at the caller's line of a value of a contiguous array that looks like a mark that nobody named. A sample finds it; most arrays have none.
 
-    level, frame = 3, sys._getframe(1)  # from missing.py on
+    kept: what `kept_from` gives. Values from there on keep their bits, and no range counts them. The text has no share: Python shows one text once a line.
+    """
+    value = _core.suspect(kind, arrays.buffer(values))
+    if not value or abs(value) >= (kept or math.inf):
+        return
+    level, frame = 2, sys._getframe(1)
     while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "stretto":
         level, frame = level + 1, frame.f_back
-    missing.warn_of_suspect(values, "no mark is named", level, "the elements", how)
+    warnings.warn(f"about a tenth of the elements or more are {value:.9g}, far from all others, and are taken as data: no mark is named. "
+                  f"{how.format(value)} keeps such values as missing data", stacklevel=level)
 
 
 def extents(shape, parts=1):

@@ -209,7 +209,7 @@ class File(collections.abc.Mapping):
             kind = arrays.type_of(values.dtype)[0]
             eps = streams.eps_of(values, kind, abs, rel, ignore_above, threads, marks)
             if not marks:
-                streams.tell_of_suspect(values, kind, "marks=[{:.9g}]")
+                streams.tell_of_suspect(values, kind, streams.kept_from(rel, ignore_above), "marks=[{:.9g}]")
             asked = f"abs:{abs}" if rel is None else f"rel:{rel}"
         made = self._begin(name, values.dtype, values.shape, eps, asked, attributes, axes, chunk, marks=marks)
         made._kept_from, made._coding = streams.kept_from(rel, ignore_above), coding

@@ -35,12 +35,21 @@ def fill_of(variable):
     return None if variable.dtype.kind in "biu" and found != value.reshape(()) else found
 
 
+def spread(flat, n):
+    """About n elements of a flat array, one of each n-th of it at a changing place: a constant stride would see few columns of a grid."""
+    stride = flat.size // n
+    if stride < 2:
+        return flat
+    i = np.arange(flat.size // stride, dtype=np.uint64)
+    part = i * np.uint64(0x9E3779B1) & np.uint64(0xFFFFFFFF)  # i-th multiple of the golden ratio, without its whole part
+    return flat[i * np.uint64(stride) + (part * np.uint64(stride) >> np.uint64(32))]
+
+
 def suspect(pieces):
     """(value, share) of one value that is a hundredth of all and farther from the others than these are from each other; None where there is none."""
     counts, total, samples = {}, 0, []
     for values in pieces:
-        flat = np.ravel(values)
-        flat = flat[::max(flat.size // SAMPLE, 1)]
+        flat = spread(np.ravel(values), SAMPLE)
         total += flat.size
         flat = flat[np.isfinite(flat)].astype(np.float64)
         values, times = np.unique(flat, return_counts=True)
@@ -66,10 +75,13 @@ def sampled(variable):
         yield values.view(values.real.dtype) if values.dtype.kind == "c" else values.astype(np.float64)
 
 
-def need_no_suspect(console, name, pieces):
-    """Tells of a value that looks like a mark that nobody named, and which options there are. Failure where it is a fifth of all."""
+def need_no_suspect(console, name, pieces, kept=0.0):
+    """Tells of a value that looks like a mark that nobody named, and which options there are. Failure where it is a fifth of all.
+
+    kept: what `kept_from` of streams gives. Values from there on keep their bits, and no range counts them.
+    """
     found = suspect(pieces)
-    if found:
+    if found and abs(found[0]) < (kept or math.inf):
         value, share = found
         said = (f"{printable(name)}: {share:.0%} of the elements are {value:.9g}, far from all others. --mark {value:.9g} keeps such values as missing "
                 "data and out of the range; --no-marks takes them as data")
@@ -78,16 +90,20 @@ def need_no_suspect(console, name, pieces):
         console.print(f"taken as data: {said}", markup=False, highlight=False, soft_wrap=True)
 
 
-def warn_of_suspect(values, why, stacklevel, which="a chunk's elements", how="Stretto(..., marks=[{:.9g}])"):
-    """A warning of a value that looks like a mark that nobody named. Zeros are none: Zarr fills chunks with them."""
-    if values.dtype.kind not in "fc" or not values.size:
+def warn_of_suspect(values, why, stacklevel):
+    """A warning of a value of a chunk that looks like a mark that nobody named. Zeros are none: Zarr fills chunks with them.
+
+    The text has no share: Python shows one text once a line, and each chunk has a share of its own.
+    """
+    if values.dtype.kind not in "fc" and values.dtype.name != "bfloat16" or not values.size:
         return
-    flat = values.reshape(-1)[::max(values.size // OF_A_CHUNK, 1)]
+    flat = spread(values.reshape(-1), OF_A_CHUNK)
+    flat = flat if flat.dtype.kind == "c" else flat.astype(np.float64)
     found = suspect([np.concatenate((flat.real, flat.imag)) if flat.dtype.kind == "c" else flat])
     if found and found[0]:
-        value, share = found
-        warnings.warn(f"about {share:.0%} of {which} are {value:.9g}, far from all others, and are taken as data: {why}. "
-                      f"{how.format(value)} keeps such values as missing data", stacklevel=stacklevel)
+        value = found[0]
+        warnings.warn(f"a hundredth or more of a chunk's elements are {value:.9g}, far from all others, and are taken as data: {why}. "
+                      f"Stretto(..., marks=[{value:.9g}]) keeps such values as missing data", stacklevel=stacklevel)
 
 
 def same_masks(name, before, after, marks):

@@ -124,10 +124,11 @@ def compress(console, path, output, bounds, names=(), shape=None, dtype=None, ig
         variables = source.chosen(names)
         bounds.must_name(variables)
         asked = {one.name: bounds.of(one) for one in variables}
+        kept = {name: kept_from(None if not found or found[0] == "abs" else found[1], ignore_above) for name, found in asked.items()}
         for one in variables:
             one.marks = [] if no_marks or asked[one.name] is None else marks_of([*one.marks, *marks])
             if asked[one.name] and not one.marks and not no_marks:
-                missing.need_no_suspect(console, repr(one.name), missing.sampled(one))
+                missing.need_no_suspect(console, repr(one.name), missing.sampled(one), kept[one.name])
         total = sum(one.nbytes * (2 if asked[one.name] and asked[one.name][0] == "rel" else 1) for one in variables)
         with progress(console, f"compressing {source.path.name}", total) as tell, container.File(output, "w" if force else "x") as file:
             file.attributes.update(source.attributes)
@@ -136,7 +137,7 @@ def compress(console, path, output, bounds, names=(), shape=None, dtype=None, ig
                 made = file._begin(one.name, one.dtype, one.shape, eps, ":".join(map(str, asked[one.name])) if asked[one.name] else None, one.attributes,
                                    one.axes, marks=one.marks, origin=one.origin)
                 made._coding = coding or ("shaped" if eps else "fixed")
-                made._kept_from = kept_from(None if not asked[one.name] or asked[one.name][0] == "abs" else asked[one.name][1], ignore_above)
+                made._kept_from = kept[one.name]
                 for box in one.boxes():
                     values = one.read(box)
                     made._put(values, threads, (*(part.stop - part.start for part in box), *one.shape[len(box):]))

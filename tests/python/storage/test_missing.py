@@ -164,6 +164,28 @@ def test_a_suspect_is_found_beside_values_that_are_more_frequent(mark):
     assert missing.suspect([x[x != mark]]) is None and missing.suspect([]) is None
 
 
+@pytest.mark.parametrize("where", (np.s_[:, 40:], np.s_[:, 1::3], np.s_[1::3]), ids=str)
+def test_a_suspect_of_whole_columns_or_rows_is_found(where):
+    x = np.random.default_rng(1).normal(280, 15, (8192, 64))
+    x[where] = -9999
+    share = np.count_nonzero(x == -9999) / x.size
+    value, found = missing.suspect([x])
+    assert value == -9999 and abs(found - share) < 0.02
+    for values in (x, x.astype(np.complex64), x.astype(pytest.importorskip("ml_dtypes").bfloat16)):
+        with pytest.warns(UserWarning, match=r"are -(9999|9984), far from all others"):
+            missing.warn_of_suspect(values, "no mark is named", 2)
+
+
+def test_what_the_range_ignores_is_no_suspect(tmp_path, stretto):
+    x = field(-9999.0, np.float32, False)
+    x[:30] = -9999
+    np.save(tmp_path / "a.npy", x)
+    done = stretto.run("compress", tmp_path / "a.npy", "-o", tmp_path / "a.stretto", "--rel", "1e-3", "--ignore-above", "5000")
+    assert done.returncode == 0 and "far from" not in done.stderr, done.stderr
+    assert np.array_equal(next(iter(package.load(tmp_path / "a.stretto").values())) == -9999, x == -9999)
+    assert "--mark -9999" in stretto.refused("compress", tmp_path / "a.npy", "--rel", "1e-3", "--ignore-above", "10000")
+
+
 def test_zeros_beside_small_numbers_are_no_suspect(tmp_path, stretto):
     x = np.maximum(np.sin(np.arange(6000) / 300), 0).astype(np.float32)
     np.save(tmp_path / "a.npy", x)
