@@ -1,5 +1,7 @@
 """Passes over a rank's own values beside a collective, compared with NumPy, and what a hook keeps of the library's choices."""
 
+import threading
+
 import numpy as np
 import pytest
 
@@ -167,3 +169,33 @@ def test_raw_calls_are_asked_each_time_under_a_bound_of_the_result():
     for _ in range(2 * ASKED):
         assert choices.of("bucket") is None
         choices.note("bucket", Raw)
+
+
+@pytest.mark.parametrize("grace", (5, 0))
+def test_end_of_a_state_keeps_residuals_of_buckets_that_are_under_way(monkeypatch, grace):
+    """Also of one that ends after free(), which waits for so many seconds."""
+    pytest.importorskip("torch")
+    import stretto.torch  # noqa: PLC0415
+    from stretto.torch import state as states  # noqa: PLC0415
+
+    monkeypatch.setattr(states, "GRACE", grace)
+    state, kept, ended = stretto.torch.State(rms=0.1, error_feedback=True), [], threading.Event()
+    lane, drain = state.lanes[0], state.lanes[0].drain
+
+    def drains(seconds):
+        if grace:
+            ended.set()
+        return drain(seconds)
+
+    def last_bucket():
+        ended.wait()
+        state.end_bucket(is_last=True)
+
+    monkeypatch.setattr(lane, "drain", drains)
+    state._under_way, state.unkept = 1, [lambda: kept.append(1)]
+    work = lane.start([], last_bucket)
+    state.free()
+    assert kept == [1] * bool(grace)
+    ended.set()
+    work.wait()
+    assert kept == [1] and state._under_way == 0 and state.totals.steps == 1

@@ -51,6 +51,7 @@ class Average:
         self.buffer, self.is_last, self.layout = bucket.buffer(), bucket.is_last(), state.layouts.of(bucket)
         self.key = bucket.index(), *self.layout.key[:3]  # models may share a State
         self.left = self.squares = self.chosen = None
+        self.ended = False
         self.lane = bucket.index() % len(state.lanes) if self.buffer.is_cpu else 0
         state.begin_bucket(bucket)
 
@@ -71,7 +72,7 @@ class Average:
                         step()
             except BaseException as error:
                 if not self.future.done():
-                    self.state.end_bucket(self.is_last)
+                    self.end()
                     self.future.set_result(error)
                 raise
         return run
@@ -83,8 +84,14 @@ class Average:
     def complete(self):
         if self.left is not None and self.buffer.is_cpu:
             self.state.unkept.append(self.keep)
-        self.state.end_bucket(self.is_last)
+        self.end()
         self.future.set_result(self.buffer)
+
+    def end(self):
+        """Of the bucket, once, also where the end itself fails."""
+        if not self.ended:
+            self.ended = True
+            self.state.end_bucket(self.is_last)
 
     def prepare(self):
         state, buffer = self.state, self.buffer
