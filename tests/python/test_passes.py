@@ -1,6 +1,7 @@
 """Passes over a rank's own values beside a collective, compared with NumPy, and what a hook keeps of the library's choices."""
 
 import threading
+import weakref
 
 import numpy as np
 import pytest
@@ -174,7 +175,7 @@ def test_raw_calls_are_asked_each_time_under_a_bound_of_the_result():
 @pytest.mark.parametrize("grace", (5, 0))
 def test_end_of_a_state_keeps_residuals_of_buckets_that_are_under_way(monkeypatch, grace):
     """Also of one that ends after free(), which waits for so many seconds."""
-    pytest.importorskip("torch")
+    torch = pytest.importorskip("torch")
     import stretto.torch  # noqa: PLC0415
     from stretto.torch import state as states  # noqa: PLC0415
 
@@ -191,11 +192,15 @@ def test_end_of_a_state_keeps_residuals_of_buckets_that_are_under_way(monkeypatc
         ended.wait()
         state.end_bucket(is_last=True)
 
+    parameter = torch.zeros(3)
+    state.layouts._known["bucket"] = [parameter]
+    freed = weakref.ref(parameter)
+    del parameter
     monkeypatch.setattr(lane, "drain", drains)
     state._under_way, state.unkept = 1, [lambda: kept.append(1)]
     work = lane.start([], last_bucket)
     state.free()
-    assert kept == [1] * bool(grace)
+    assert kept == [1] * bool(grace) and freed() is None
     ended.set()
     work.wait()
     assert kept == [1] and state._under_way == 0 and state.totals.steps == 1

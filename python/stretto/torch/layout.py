@@ -24,6 +24,9 @@ class Layouts:
             found = self._known[key] = Layout(parameters, counts, [self._is_exact(*one) for one in zip(parameters, counts)], self._per_parameter, key)
         return found
 
+    def clear(self):
+        self._known.clear()
+
     def _is_exact(self, parameter, count):
         return id(parameter) in self._exclude or (self._per_parameter and count < SMALL)
 

@@ -215,6 +215,7 @@ class State:
         for lane in (*lanes, self.passes):  # as a bucket takes them: its end hands the residual to the first again
             lane.drain(max(0, end - time.monotonic()))
         done = [lane.close(max(0, end - time.monotonic())) for lane in lanes]
+        self.layouts.clear()
         for one in self._comms or ():
             if all(done):
                 one.free()
