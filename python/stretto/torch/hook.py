@@ -50,7 +50,7 @@ class Average:
         self.state, self.future = state, future
         self.buffer, self.is_last, self.layout = bucket.buffer(), bucket.is_last(), state.layouts.of(bucket)
         self.key = bucket.index(), *self.layout.key[:3]  # models may share a State
-        self.left = self.squares = self.chosen = None
+        self.left = self.squares = self.chosen = self.bounds = None
         self.ended = False
         self.lane = bucket.index() % len(state.lanes) if self.buffer.is_cpu else 0
         state.begin_bucket(bucket)
@@ -130,25 +130,21 @@ class Average:
         squares = _core.add_residual(kind, self.buffer.data_ptr(), self.left.data_ptr(), [size for size, _ in self.sizes])
         self.values, self.squares = self.left, [square for square, (_, exact) in zip(squares, self.sizes) if not exact]
 
-    def travels_in_parts(self):
-        """Several bounds in one call. Known once there are communicators."""
-        return len(self.sizes) > 1 and self.buffer.is_cpu and self.state.sends_parts and self.state.bound.kind != "rel"
-
     def agree(self):
-        """Of all ranks, on bounds."""
+        """Of all ranks, on bounds: `bounds` where several travel in one call, else `segments`."""
         state, buffer = self.state, self.buffer
         if self.exact or self.sends_16_bits():
             return
         comm = state.comm(AGREEMENTS if buffer.is_cpu else self.lane)
         found = state.bound.of(comm, [size for size, exact in self.sizes if not exact], self.squares)
-        if self.travels_in_parts():
+        if self.left is not None and buffer.is_cpu and state.bound.kind == "rel":
+            bounded = [values for values, exact in self.parts(self.values) if not exact]
+            found = [feedback.absolute(comm, arrays.array(values), how) for values, how in zip(bounded, found)]
+        if len(self.sizes) > 1 and buffer.is_cpu and state.sends_parts and not any("rel" in how for how in found):
             self.bounds = [how.get("abs", 0.0) for how in found]
             return
         bounds = iter(found)
         self.segments = [(size, state.exact.how if exact else next(bounds)) for size, exact in self.sizes]
-        if self.left is not None and buffer.is_cpu and state.bound.kind == "rel":
-            self.segments = [(size, feedback.absolute(comm, arrays.array(values), how) if "rel" in how else how)
-                             for (size, how), (values, _) in zip(self.segments, self.parts(self.values))]
 
     def send(self):
         state, buffer, totals = self.state, self.buffer, self.state.totals
@@ -160,7 +156,7 @@ class Average:
         if self.exact:
             totals.add(comm.allreduce(buffer, out=buffer, op="mean", **state.exact.how)[1])
             return
-        if self.travels_in_parts():
+        if self.bounds is not None:
             self.send_parts(comm)
             return
         residual = {} if self.left is None or buffer.is_cpu else {"residual": self.left}
