@@ -17,7 +17,7 @@ import torch
 from stretto.api import arrays, feedback
 from stretto.api.core import _core
 from stretto.api.options import Parts, part_bounds
-from stretto.errors import UnsupportedError
+from stretto.errors import IncompatibleError, UnsupportedError
 from stretto.torch import wire
 from stretto.torch.dtypes import NUMBERS
 from stretto.torch.state import AGREEMENTS, State
@@ -49,7 +49,7 @@ class Average:
     def __init__(self, state, bucket, future):
         self.state, self.future = state, future
         self.buffer, self.is_last, self.layout = bucket.buffer(), bucket.is_last(), state.layouts.of(bucket)
-        self.key = bucket.index(), *self.layout.key[:3]  # models may share a State
+        self.key = self.layout.key[:4]  # models may share a State
         self.left = self.squares = self.chosen = self.bounds = None
         self.ended = False
         self.lane = bucket.index() % len(state.lanes) if self.buffer.is_cpu else 0
@@ -136,10 +136,16 @@ class Average:
         if self.exact or self.sends_16_bits():
             return
         comm = state.comm(AGREEMENTS if buffer.is_cpu else self.lane)
-        found = state.bound.of(comm, [size for size, exact in self.sizes if not exact], self.squares)
-        if self.left is not None and buffer.is_cpu and state.bound.kind == "rel":
-            bounded = [values for values, exact in self.parts(self.values) if not exact]
-            found = [feedback.absolute(comm, arrays.array(values), how) for values, how in zip(bounded, found)]
+        if state.failure:
+            raise state.failure
+        try:
+            found = state.bound.of(comm, [size for size, exact in self.sizes if not exact], self.squares, self.layout.mark)
+            if self.left is not None and buffer.is_cpu and state.bound.kind == "rel":
+                bounded = [values for values, exact in self.parts(self.values) if not exact]
+                found = [feedback.absolute(comm, arrays.array(values), how) for values, how in zip(bounded, found)]
+        except IncompatibleError as error:  # all ranks have it; later buckets would meet others as well
+            state.failure = error
+            raise
         if len(self.sizes) > 1 and buffer.is_cpu and state.sends_parts and not any("rel" in how for how in found):
             self.bounds = [how.get("abs", 0.0) for how in found]
             return
@@ -179,7 +185,7 @@ class Average:
         state, buffer, layout, bounds = self.state, self.buffer, self.layout, self.bounds
         if not all(bounds):  # parts that are zero or not finite are exact
             layout, bounds = layout.with_exact(bounds), [bound for bound in bounds if bound]
-        compared = {"check": False} if state.bound.kind == "rms" else {}  # ranks have compared their calls when they agreed on bounds
+        compared = {"check": False} if state.bound.kind == "rms" else {}  # ranks have compared their layouts when they agreed on bounds
         means = None
         if layout.exact_values:
             means = layout.exact.taken(self.values)

@@ -139,7 +139,7 @@ class State:
         self.residuals = Residuals() if error_feedback else None
         self.choices, self.scratch = Choices(keeps_raw=scope == "contribution"), {}
         self.unkept = []  # passes that make the residuals of this step's buckets
-        self.failure = None  # of a residual that could not be kept: no call goes on without it
+        self.failure = None  # of a residual that could not be kept, or of buckets that differ among ranks: no bucket is agreed on after it
         # Known once there are communicators:
         self.sends_parts = False  # several bounds travel in one call
         self.streams = {}  # further options of calls whose streams travel between hosts
