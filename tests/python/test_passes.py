@@ -1,5 +1,8 @@
 """Passes over a rank's own values beside a collective, compared with NumPy, and what a hook keeps of the library's choices."""
 
+import threading
+import weakref
+
 import numpy as np
 import pytest
 
@@ -65,7 +68,8 @@ def test_layout_of_a_bucket_takes_exact_values_out_and_back():
     class Bucket:
         shapes = (30, 3000, 20, 40, 2500, 2600, 10)
 
-        def __init__(self):
+        def __init__(self, number=0):
+            self.index = lambda: number
             self.gradients = lambda: [torch.empty(count) for count in self.shapes]
             self.buffer = lambda: values
 
@@ -75,6 +79,11 @@ def test_layout_of_a_bucket_takes_exact_values_out_and_back():
     layouts = Layouts({}, per_parameter=True)
     layout = layouts.of(Bucket())
     assert layouts.of(Bucket()) is layout
+    marks = {layouts.of(Bucket(number)).mark for number in range(3)} | {Layouts({}, per_parameter=False).of(Bucket()).mark}
+    assert len({mark.number for mark in marks}) == 4 and all(0 <= mark.number < 1 << 40 for mark in marks), marks
+    assert layout.mark == Layouts({}, per_parameter=True).of(Bucket()).mark and layout.mark.words == f"bucket 0 of {values.numel()} values"
+    layouts.clear()
+    assert layouts.of(Bucket()) is not layout
     assert layout.sizes == [(30, True), (3000, False), (60, True), (2500, False), (2600, False), (10, True)]
     assert layout.joined == [3090, 2500, 2610] and layout.exact_values == 100
     saved, taken = values.clone(), layout.exact.taken(values)
@@ -89,6 +98,25 @@ def test_layout_of_a_bucket_takes_exact_values_out_and_back():
     assert layout.with_exact([0, 0, 0]).exact_values == values.numel()
     excluded = Layouts({id(parameters[1]): parameters[1]}, per_parameter=False).of(Bucket())
     assert excluded.sizes == [(30, False), (3000, True), (5170, False)]
+
+
+def test_ranks_that_agree_for_different_buckets_are_told():
+    pytest.importorskip("torch")
+    from stretto.torch.bounds import Bound, Mark  # noqa: PLC0415
+
+    def program(comm):
+        bound, same, own = Bound(rms=0.5), Mark.of("bucket 3", 3), Mark.of(f"bucket {comm.rank}", comm.rank)
+        (how,) = bound.of(comm, [4], [float("nan")], same)
+        assert "abs" not in how
+        (how,) = bound.of(comm, [4], [16.0 * (comm.rank + 1)], same)
+        try:
+            bound.of(comm, [4], [16.0], own)
+        except stretto.IncompatibleError as error:
+            return how["abs"], str(error)
+        return None
+
+    told = "bucket {0} on rank {0} meets another on other ranks; has one before it failed on some rank?"
+    assert stretto.threads(3)(program)() == [(0.5 * np.sqrt(8), told.format(rank)) for rank in range(3)]
 
 
 def test_squares_neither_overflow_nor_vanish():
@@ -167,3 +195,37 @@ def test_raw_calls_are_asked_each_time_under_a_bound_of_the_result():
     for _ in range(2 * ASKED):
         assert choices.of("bucket") is None
         choices.note("bucket", Raw)
+
+
+@pytest.mark.parametrize("grace", (5, 0))
+def test_end_of_a_state_keeps_residuals_of_buckets_that_are_under_way(monkeypatch, grace):
+    """Also of one that ends after free(), which waits for so many seconds."""
+    torch = pytest.importorskip("torch")
+    import stretto.torch  # noqa: PLC0415
+    from stretto.torch import state as states  # noqa: PLC0415
+
+    monkeypatch.setattr(states, "GRACE", grace)
+    state, kept, ended = stretto.torch.State(rms=0.1, error_feedback=True), [], threading.Event()
+    lane, drain = state.lanes[0], state.lanes[0].drain
+
+    def drains(seconds):
+        if grace:
+            ended.set()
+        return drain(seconds)
+
+    def last_bucket():
+        ended.wait()
+        state.end_bucket(is_last=True)
+
+    parameter = torch.zeros(3)
+    state.layouts._known["bucket"] = [parameter]
+    freed = weakref.ref(parameter)
+    del parameter
+    monkeypatch.setattr(lane, "drain", drains)
+    state._under_way, state.unkept = 1, [lambda: kept.append(1)]
+    work = lane.start([], last_bucket)
+    state.free()
+    assert kept == [1] * bool(grace) and freed() is None
+    ended.set()
+    work.wait()
+    assert kept == [1] and state._under_way == 0 and state.totals.steps == 1

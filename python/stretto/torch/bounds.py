@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import hashlib
 import inspect
 import math
 import numbers
@@ -11,8 +13,21 @@ import torch
 
 from stretto.api.core import _core
 from stretto.api.options import NAMES, defaults, options, positive
-from stretto.errors import ArgumentError, BoundError
+from stretto.errors import ArgumentError, BoundError, IncompatibleError
 from stretto.torch.dtypes import NUMBERS
+
+
+@dataclasses.dataclass(frozen=True)
+class Mark:
+    """What ranks must have in common where they agree on a bound. number: a digest below 2**40, so that the sum of 8192 ranks is exact in a double. Of ranks that
+    differ, one passes if its number is the mean of all: by chance alone."""
+
+    words: str
+    number: int
+
+    @classmethod
+    def of(cls, words, *content):
+        return cls(words, int.from_bytes(hashlib.blake2b(repr(content).encode(), digest_size=5).digest(), "big"))
 
 
 class Bound:
@@ -47,15 +62,17 @@ class Bound:
         """The sum of squares of this rank's values in each part, a flat tensor; None where the bound does not take them."""
         return [sum_of_squares(part) for part in parts] if self.kind == "rms" else None
 
-    def of(self, comm, counts, squares):
+    def of(self, comm, counts, squares, mark=None):
         """The options of each part, of which are given the number of values, and squares(). With rms= the ranks agree on the squares by one call; a part that is
-        zero, or not finite, is exact."""
+        zero, or not finite, is exact. mark: a Mark, which all ranks must have in common; the same call compares it."""
         if self.kind is None:
             return [self.how] * len(counts)
         if self.kind != "rms":
             return [{**self.how, self.kind: self.value}] * len(counts)
-        squares = np.array(squares)
+        squares = np.array(squares if mark is None else [*squares, mark.number])
         comm.allreduce(squares, out=squares, **{name: self.how[name] for name in ("timeout", "check") if name in self.how})
+        if mark is not None and squares[-1] != comm.size * mark.number:
+            raise IncompatibleError(f"{mark.words} on rank {comm.rank} meets another on other ranks; has one before it failed on some rank?")
         found = []
         for square, count in zip(squares, counts):
             eps = self.value * math.sqrt(square / (count * comm.size)) if count and math.isfinite(square) else 0.0

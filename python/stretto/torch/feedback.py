@@ -35,9 +35,10 @@ class Residuals:
     def _place(self, parameter, count, like):
         place = self._places.get(id(parameter))
         if place is None:
-            place = self._places[id(parameter)] = len(self._left)
+            place = len(self._left)
+            self._left.append(self._first(place, count, like))  # first, since it may fail
+            self._places[id(parameter)] = place
             self._parameters.append(parameter)
-            self._left.append(self._first(place, count, like))
         return place
 
     def _first(self, place, count, like):

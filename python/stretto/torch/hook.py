@@ -17,7 +17,7 @@ import torch
 from stretto.api import arrays, feedback
 from stretto.api.core import _core
 from stretto.api.options import Parts, part_bounds
-from stretto.errors import UnsupportedError
+from stretto.errors import IncompatibleError, UnsupportedError
 from stretto.torch import wire
 from stretto.torch.dtypes import NUMBERS
 from stretto.torch.state import AGREEMENTS, State
@@ -49,8 +49,9 @@ class Average:
     def __init__(self, state, bucket, future):
         self.state, self.future = state, future
         self.buffer, self.is_last, self.layout = bucket.buffer(), bucket.is_last(), state.layouts.of(bucket)
-        self.key = bucket.index(), *self.layout.key[:3]  # models may share a State
-        self.left = self.squares = self.chosen = None
+        self.key = self.layout.key[:4]  # models may share a State
+        self.left = self.squares = self.chosen = self.bounds = None
+        self.ended = False
         self.lane = bucket.index() % len(state.lanes) if self.buffer.is_cpu else 0
         state.begin_bucket(bucket)
 
@@ -71,7 +72,7 @@ class Average:
                         step()
             except BaseException as error:
                 if not self.future.done():
-                    self.state.end_bucket(self.is_last)
+                    self.end()
                     self.future.set_result(error)
                 raise
         return run
@@ -83,8 +84,14 @@ class Average:
     def complete(self):
         if self.left is not None and self.buffer.is_cpu:
             self.state.unkept.append(self.keep)
-        self.state.end_bucket(self.is_last)
+        self.end()
         self.future.set_result(self.buffer)
+
+    def end(self):
+        """Of the bucket, once, also where the end itself fails."""
+        if not self.ended:
+            self.ended = True
+            self.state.end_bucket(self.is_last)
 
     def prepare(self):
         state, buffer = self.state, self.buffer
@@ -123,25 +130,27 @@ class Average:
         squares = _core.add_residual(kind, self.buffer.data_ptr(), self.left.data_ptr(), [size for size, _ in self.sizes])
         self.values, self.squares = self.left, [square for square, (_, exact) in zip(squares, self.sizes) if not exact]
 
-    def travels_in_parts(self):
-        """Several bounds in one call. Known once there are communicators."""
-        return len(self.sizes) > 1 and self.buffer.is_cpu and self.state.sends_parts and self.state.bound.kind != "rel"
-
     def agree(self):
-        """Of all ranks, on bounds."""
+        """Of all ranks, on bounds: `bounds` where several travel in one call, else `segments`."""
         state, buffer = self.state, self.buffer
         if self.exact or self.sends_16_bits():
             return
         comm = state.comm(AGREEMENTS if buffer.is_cpu else self.lane)
-        found = state.bound.of(comm, [size for size, exact in self.sizes if not exact], self.squares)
-        if self.travels_in_parts():
+        if state.failure:
+            raise state.failure
+        try:
+            found = state.bound.of(comm, [size for size, exact in self.sizes if not exact], self.squares, self.layout.mark)
+            if self.left is not None and buffer.is_cpu and state.bound.kind == "rel":
+                bounded = [values for values, exact in self.parts(self.values) if not exact]
+                found = [feedback.absolute(comm, arrays.array(values), how) for values, how in zip(bounded, found)]
+        except IncompatibleError as error:  # all ranks have it; later buckets would meet others as well
+            state.failure = error
+            raise
+        if len(self.sizes) > 1 and buffer.is_cpu and state.sends_parts and not any("rel" in how for how in found):
             self.bounds = [how.get("abs", 0.0) for how in found]
             return
         bounds = iter(found)
         self.segments = [(size, state.exact.how if exact else next(bounds)) for size, exact in self.sizes]
-        if self.left is not None and buffer.is_cpu and state.bound.kind == "rel":
-            self.segments = [(size, feedback.absolute(comm, arrays.array(values), how) if "rel" in how else how)
-                             for (size, how), (values, _) in zip(self.segments, self.parts(self.values))]
 
     def send(self):
         state, buffer, totals = self.state, self.buffer, self.state.totals
@@ -153,7 +162,7 @@ class Average:
         if self.exact:
             totals.add(comm.allreduce(buffer, out=buffer, op="mean", **state.exact.how)[1])
             return
-        if self.travels_in_parts():
+        if self.bounds is not None:
             self.send_parts(comm)
             return
         residual = {} if self.left is None or buffer.is_cpu else {"residual": self.left}
@@ -176,7 +185,7 @@ class Average:
         state, buffer, layout, bounds = self.state, self.buffer, self.layout, self.bounds
         if not all(bounds):  # parts that are zero or not finite are exact
             layout, bounds = layout.with_exact(bounds), [bound for bound in bounds if bound]
-        compared = {"check": False} if state.bound.kind == "rms" else {}  # ranks have compared their calls when they agreed on bounds
+        compared = {"check": False} if state.bound.kind == "rms" else {}  # ranks have compared their layouts when they agreed on bounds
         means = None
         if layout.exact_values:
             means = layout.exact.taken(self.values)

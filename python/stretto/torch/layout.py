@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 
 from stretto.api.core import _core
+from stretto.torch.bounds import Mark
 
 SMALL = 2000  # values: a parameter with fewer is exact where parameters have bounds of their own: a part of a call costs more than these bytes
 
@@ -17,12 +18,15 @@ class Layouts:
 
     def of(self, bucket):
         parameters, buffer = bucket.parameters(), bucket.buffer()
-        key = buffer.numel(), buffer.dtype, *map(id, parameters)
+        key = bucket.index(), buffer.numel(), buffer.dtype, *map(id, parameters)
         found = self._known.get(key)
         if found is None:
             counts = [gradient.numel() for gradient in bucket.gradients()]
             found = self._known[key] = Layout(parameters, counts, [self._is_exact(*one) for one in zip(parameters, counts)], self._per_parameter, key)
         return found
+
+    def clear(self):
+        self._known.clear()
 
     def _is_exact(self, parameter, count):
         return id(parameter) in self._exclude or (self._per_parameter and count < SMALL)
@@ -40,6 +44,8 @@ class Layout:
             else:
                 sizes.append((count, is_exact))
         self._divide(sizes)
+        index, values, dtype = key[:3]
+        self.mark = Mark.of(f"bucket {index} of {values} values", index, str(dtype), sizes)
 
     def _divide(self, sizes):
         self.sizes = sizes
@@ -54,7 +60,7 @@ class Layout:
         self.joined = [end - first for first, end in zip(firsts, firsts[1:])]
 
     def with_exact(self, bounds):
-        """The same where parts with a bound of 0 are exact too."""
+        """The parts where those with a bound of 0 are exact too."""
         bounds, found = iter(bounds), object.__new__(Layout)
         found._divide([(count, is_exact or not next(bounds)) for count, is_exact in self.sizes])
         return found

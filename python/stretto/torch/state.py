@@ -6,6 +6,7 @@ import dataclasses
 import itertools
 import logging
 import threading
+import time
 
 import numpy as np
 import torch
@@ -17,7 +18,7 @@ from stretto.errors import ArgumentError, StrettoError, UnsupportedError
 from stretto.torch.bounds import Bound, check_keywords, check_wire
 from stretto.torch.choices import Choices
 from stretto.torch.feedback import Residuals
-from stretto.torch.group import communicators, next_place, timeout_of
+from stretto.torch.group import GRACE, communicators, next_place, timeout_of
 from stretto.torch.lane import Lane
 from stretto.torch.layout import Layouts
 
@@ -138,7 +139,7 @@ class State:
         self.residuals = Residuals() if error_feedback else None
         self.choices, self.scratch = Choices(keeps_raw=scope == "contribution"), {}
         self.unkept = []  # passes that make the residuals of this step's buckets
-        self.failure = None  # of a residual that could not be kept: no call goes on without it
+        self.failure = None  # of a residual that could not be kept, or of buckets that differ among ranks: no bucket is agreed on after it
         # Known once there are communicators:
         self.sends_parts = False  # several bounds travel in one call
         self.streams = {}  # further options of calls whose streams travel between hosts
@@ -202,12 +203,19 @@ class State:
         if self.log:
             logging.getLogger("stretto").info("hook: %s", self.totals)
         for keep in self.unkept:  # not before: passes would delay the calls of ranks that share cores
-            self.passes.start([], keep)
+            try:
+                self.passes.start([], keep)
+            except RuntimeError:  # free() has not waited for this bucket
+                keep()
         self.unkept.clear()
 
     def free(self):
-        """Frees the communicators, collectively. Otherwise the program's end does."""
-        done = [lane.close(5) for lane in (self.passes, self.agreements, *self.lanes)]
+        """Frees the communicators, collectively, after what is on its way, for which it waits 5 s at most. Otherwise the program's end does."""
+        lanes, end = (self.passes, self.agreements, *self.lanes), time.monotonic() + GRACE
+        for lane in (*lanes, self.passes):  # as a bucket takes them: its end hands the residual to the first again
+            lane.drain(max(0, end - time.monotonic()))
+        done = [lane.close(max(0, end - time.monotonic())) for lane in lanes]
+        self.layouts.clear()
         for one in self._comms or ():
             if all(done):
                 one.free()

@@ -140,6 +140,27 @@ def ranks_that_differ_are_told():
         raises(words, lambda model=model: model(torch.ones(2, 40)).sum().backward())  # no rank waits in a later step
 
 
+def a_bucket_that_one_rank_cannot_prepare_is_told():
+    """The ranks' next agreements meet on different buckets of one size: no later one waits, and none is sent."""
+    state = stretto.torch.State(rms=0.01, error_feedback=True, timeout=20)
+    residuals_of, refused = state.residuals.of, []
+
+    def of(*bucket):
+        if rank == size - 1 and not refused:
+            refused.append(bucket)
+            raise ValueError("no residual for the first bucket")
+        return residuals_of(*bucket)
+
+    state.residuals.of = of
+    torch.manual_seed(0)
+    model = DistributedDataParallel(torch.nn.Sequential(*(torch.nn.Linear(40, 40, bias=False) for _ in range(4))), bucket_cap_mb=0.001, find_unused_parameters=True)
+    model.register_comm_hook(state, stretto.torch.hook)
+    words = "no residual for the first bucket" if rank == size - 1 else f"bucket 0 of 1600 values on rank {rank} meets another"
+    raises(words, lambda: model(torch.ones(2, 40)).sum().backward())
+    assert state.totals.calls == 0, state.totals
+    state.free()
+
+
 def models_in_another_order_are_told():
     """Their gradients are as many, and would be added."""
     models = []
@@ -228,6 +249,7 @@ sparse_gradients_are_refused()
 a_hook_without_a_state_is_refused()
 a_second_hook_is_refused()
 ranks_that_differ_are_told()
+a_bucket_that_one_rank_cannot_prepare_is_told()
 models_in_another_order_are_told()
 sharded_models_that_differ_are_told()
 a_state_that_one_rank_alone_made_is_no_harm()

@@ -59,7 +59,7 @@ def same_on_all_ranks(values):
     return all(torch.equal(one, values) for one in every)
 
 
-def own_bounds(calls, schedule=None, excluded=()):
+def own_bounds(calls, schedule=None, excluded=(), kind="rms", fraction=0.05):
     """Parameters of a bucket have bounds of their own, and residuals; small ones are exact, which counts as one call with others or as one more."""
     torch.manual_seed(0)
     # 4 exact values at the beginning join 65536 others, whose last group then has 4 values, which are sent as they are.
@@ -69,7 +69,7 @@ def own_bounds(calls, schedule=None, excluded=()):
         model[3].weight.mul_(100)
     alone = copy.deepcopy(model)  # gradients of this rank
     left_out = [model[at].weight for at in excluded]
-    state, seen = stretto.torch.State(rms=0.05, per_parameter=True, error_feedback=True, schedule=schedule, exclude=left_out), []
+    state, seen = stretto.torch.State(**{kind: fraction}, per_parameter=True, error_feedback=True, schedule=schedule, exclude=left_out), []
     parallel = torch.nn.parallel.DistributedDataParallel(model, find_unused_parameters=True)
     parallel.register_comm_hook(state, lambda state, bucket: seen.extend(bucket.parameters()) or stretto.torch.hook(state, bucket))
     x = torch.randn(32, 64, generator=torch.Generator().manual_seed(rank + 1))
@@ -89,7 +89,9 @@ def own_bounds(calls, schedule=None, excluded=()):
         if gradient.numel() < 2000 or any(parameter is one for one in left_out):
             assert not left.any()
             continue
-        bounds.append(0.05 * squares.sqrt().item())
+        ends = torch.stack([-gradient.min(), gradient.max()])
+        dist.all_reduce(ends, op=dist.ReduceOp.MAX)
+        bounds.append(fraction * (squares.sqrt() if kind == "rms" else ends.sum()).item())
         assert bounds[-1] / 2 < left.abs().max() <= bounds[-1] * (1 + 1e-6), (left.abs().max(), bounds)
     assert len(bounds) == 2 - len(excluded), bounds
     state.free()
@@ -112,8 +114,8 @@ if deterministic:
 if sys.argv[2:] == ["parts"]:  # between hosts several bounds travel in one call, and exact values in another
     os.environ["STRETTO_HOST"] = f"host{rank % 2}"
     bucket = 4 * (64 * 1024 + 1024 + 4 * 1024 + 4 + 4)  # bytes, which each of two ranks sends once
-    for excluded in ((), (1,)):
-        totals = own_bounds(2, excluded=excluded)
+    for excluded, *bound in (((),), ((1,),), ((), "rel", 0.01)):
+        totals = own_bounds(2, None, excluded, *bound)
         assert totals.raw_bytes == bucket if size == 2 else 0 < totals.raw_bytes <= 2 * bucket, totals
     print("fine", flush=True)
     dist.barrier()
