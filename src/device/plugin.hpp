@@ -15,7 +15,7 @@ namespace stretto::device {
 using codec::cuda::u32;
 using codec::cuda::u64;
 
-constexpr u32 kPluginVersion = 4;
+constexpr u32 kPluginVersion = 5;
 constexpr const char* kPluginSymbol = "stretto_cuda_plugin";
 
 enum class MemoryKind : u32 { host = 0, device = 1, managed = 2, pinned = 3 };

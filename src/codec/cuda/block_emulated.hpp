@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "codec/cuda/compress.hpp"
+#include "codec/cuda/dense/chunk.hpp"
 #include "codec/cuda/rows/staged.hpp"
 #include "codec/cuda/rows/sum_writer.hpp"
 #include "codec/cuda/tile.hpp"
@@ -64,6 +65,13 @@ class EmulatedBlock {
     if (sizeof(C) == 4) m.codes = reinterpret_cast<C*>(stage(w, half));
     return m;
   }
+  dense::ChunkShared& chunk() { return chunk_; }
+  dense::ChunkRoom room() {
+    chunk_room_.resize(dense::kClassBytes + dense::kWordBytes + 2 * kGroup * Warps);
+    u8* const p = chunk_room_.data();
+    return {p, reinterpret_cast<u16*>(p + dense::kClassBytes),
+            reinterpret_cast<u16*>(p + dense::kClassBytes + dense::kWordBytes)};
+  }
   u32* kept(int w, u32 half) { return rooms_[static_cast<std::size_t>(w)].kept[half]; }
 
  private:
@@ -79,6 +87,8 @@ class EmulatedBlock {
   Shared shared_{};
   StagedShared staged_{};
   SumShared sum_shared_{};
+  dense::ChunkShared chunk_{};
+  std::vector<u8> chunk_room_;
   bool early_ = false;
   std::array<Room, Warps> rooms_;
 };

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "codec/cuda/compress.hpp"
+#include "codec/cuda/dense/chunk.hpp"
 #include "codec/cuda/rows/staged.hpp"
 #include "codec/cuda/rows/sum_writer.hpp"
 #include "codec/cuda/tile.hpp"
@@ -18,7 +19,17 @@ constexpr u64 kWideBytes = 8 * kGroup, kSumBytes = 2 * kGroup;
 // staged          shared memory for whole groups
 // staged_sums     all of these, and device memory for two groups; for sums of streams
 // staged_values   equal; for sums of a stream and values
-enum class Scratch : int { none = 0, tables = 1, selection = 2, staged = 3, staged_sums = 4, staged_values = 5 };
+// chunk           shared memory for a chunk's groups and tables, and its share of device memory for classes and words
+enum class Scratch : int {
+  none = 0,
+  tables = 1,
+  selection = 2,
+  staged = 3,
+  staged_sums = 4,
+  staged_values = 5,
+  chunk = 6
+};
+constexpr int kChunkWarps = 8;
 constexpr u64 scratch_bytes(Scratch s) {
   constexpr u64 arrays = 2 * kSumBytes + 4 * kWideBytes;
   switch (s) {
@@ -26,6 +37,7 @@ constexpr u64 scratch_bytes(Scratch s) {
     case Scratch::staged: return 0;
     case Scratch::tables: return 2 * kSumBytes;
     case Scratch::selection: return arrays;
+    case Scratch::chunk: return (dense::kClassBytes + dense::kWordBytes) / kChunkWarps + kSumBytes;
     default: return arrays + 2 * 4 * kKeptWords;
   }
 }
@@ -117,6 +129,36 @@ class HardwareBlock : public HardwareWarps<Warps> {
             room_.scratch + 32 * w,
             {wide, wide + kGroup, wide + 2 * kGroup, wide + 3 * kGroup},
             {sums, sums + kGroup}};
+  }
+
+ private:
+  Room& room_;
+  u8* scratch_;
+};
+
+// A block whose warps convert a chunk together.
+class ChunkBlock : public HardwareWarps<kChunkWarps> {
+ public:
+  struct Room {
+    dense::ChunkShared chunk;
+    u32 scratch[kChunkWarps * 32];
+    Shared shared;
+  };
+
+  STRETTO_DEVICE ChunkBlock(Room& room, u8* scratch)
+      : room_(room), scratch_(scratch + blockIdx.x * kChunkWarps * scratch_bytes(Scratch::chunk)) {}
+
+  template <class F>
+  STRETTO_DEVICE void each_warp(F f) {
+    f(static_cast<int>(threadIdx.x / 32));
+    __syncthreads();
+  }
+  STRETTO_DEVICE Shared& shared() { return room_.shared; }
+  STRETTO_DEVICE dense::ChunkShared& chunk() { return room_.chunk; }
+  STRETTO_DEVICE u32* scratch(int w) { return room_.scratch + 32 * w; }
+  STRETTO_DEVICE dense::ChunkRoom room() const {
+    return {scratch_, reinterpret_cast<u16*>(scratch_ + dense::kClassBytes),
+            reinterpret_cast<u16*>(scratch_ + dense::kClassBytes + dense::kWordBytes)};
   }
 
  private:

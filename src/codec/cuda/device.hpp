@@ -78,6 +78,9 @@ STRETTO_DEVICE u32 permute_bytes(u32 low, u32 high, u32 which) {
 STRETTO_DEVICE u32 dot_bytes(u32 a, u32 b, u32 c) {
   return static_cast<u32>(__dp4a(static_cast<i32>(a), static_cast<i32>(b), static_cast<i32>(c)));
 }
+// Atomic among the device's threads, and in no order.
+STRETTO_DEVICE void or_bits(u32* p, u32 bits) { atomicOr(p, bits); }
+STRETTO_DEVICE void add_to(u32* p, u32 v) { atomicAdd(p, v); }
 #else
 inline int popcount(u32 v) { return std::popcount(v); }
 inline int bit_width(u32 v) { return std::bit_width(v); }
@@ -117,6 +120,9 @@ inline u32 dot_bytes(u32 a, u32 b, u32 c) {
     c += static_cast<u32>(i32{static_cast<std::int8_t>(a >> k)} * i32{static_cast<std::int8_t>(b >> k)});
   return c;
 }
+// Lanes and warps run one after another.
+inline void or_bits(u32* p, u32 bits) { *p |= bits; }
+inline void add_to(u32* p, u32 v) { *p += v; }
 #endif
 
 // If one is a NaN, the other.

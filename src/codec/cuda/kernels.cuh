@@ -1,12 +1,17 @@
 #pragma once
 
 #include "codec/cuda/block_hardware.hpp"
+#include "codec/cuda/dense/chunk_writer.hpp"
 
 namespace stretto::codec::cuda {
 
 // Without a helper. Codes or staged groups take 30 to 40 KB of shared memory.
 constexpr int warps_of(bool float64, Scratch s) {
-  return s == Scratch::staged ? 5 : s >= Scratch::staged_sums || float64 ? 4 : s == Scratch::selection ? 6 : 8;
+  return s == Scratch::chunk                    ? kChunkWarps
+         : s == Scratch::staged                 ? 5
+         : s >= Scratch::staged_sums || float64 ? 4
+         : s == Scratch::selection              ? 6
+                                                : 8;
 }
 template <class T, Scratch kScratch>
 constexpr int kWarpsOf = warps_of(sizeof(T) == 8, kScratch);
@@ -18,6 +23,7 @@ constexpr int blocks_per_multiprocessor(bool float64, Scratch s) {
     case Scratch::staged:
     case Scratch::staged_values: return 4;
     case Scratch::tables: return float64 ? 6 : 3;
+    case Scratch::chunk: return 3;
     default: return 2;
   }
 }
@@ -57,6 +63,17 @@ __global__ void __launch_bounds__(32 * (kWarpsOf<T, kScratch> + 1), blocks_per_m
   __syncthreads();
   Block block(room, scratch);
   SumWriter<Block, Op>(block, own, output).run();
+}
+
+template <class T, class Op>
+__global__ void __launch_bounds__(32 * kChunkWarps, blocks_per_multiprocessor(false, Scratch::chunk))
+    chunk_kernel(Op op, Output output, u8* scratch) {
+  __shared__ ChunkBlock::Room room;
+  __shared__ Op own;
+  if (threadIdx.x == 0) own = op;
+  __syncthreads();
+  ChunkBlock block(room, scratch);
+  dense::ChunkWriter<ChunkBlock, Op>(block, own, output).run();
 }
 
 struct NoBytes {

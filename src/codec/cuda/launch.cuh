@@ -20,6 +20,10 @@ template <class T>
 int launch_quantise(const Arguments& a);
 template <class T>
 int launch_range(const Arguments& a);
+template <class T>
+int launch_to_dense(const Arguments& a);
+template <class T>
+int launch_to_fixed(const Arguments& a);
 
 inline Scratch scratch_of(StreamOperation o, Type type) {
   switch (o) {
@@ -33,6 +37,8 @@ inline Scratch scratch_of(StreamOperation o, Type type) {
     case StreamOperation::add_codes: return Scratch::staged_values;
     case StreamOperation::min:
     case StreamOperation::max: return Scratch::selection;
+    case StreamOperation::to_dense:
+    case StreamOperation::to_fixed: return Scratch::chunk;
   }
   return Scratch::selection;
 }
@@ -46,7 +52,7 @@ inline int plan_room(StreamOperation operation, Type type, u64 count, Room* r) {
   if (const int e = cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device)) return e;
   const Scratch scratch = scratch_of(operation, type);
   const u64 warps = static_cast<u64>(warps_of(type == Type::f64, scratch)), groups = (count + kGroup - 1) / kGroup,
-            tiles = (groups + warps - 1) / warps,
+            of_tile = scratch == Scratch::chunk ? kChunk : warps, tiles = (groups + of_tile - 1) / of_tile,
             most = static_cast<u64>(multiprocessors) *
                    static_cast<u64>(blocks_per_multiprocessor(type == Type::f64, scratch));
   r->blocks = tiles < 1 ? 1 : tiles < most ? tiles : most;
@@ -104,6 +110,14 @@ int launch_staged_writer(const Arguments& a, const Op& op) {
   return enqueue(a, [&](unsigned blocks, Control* control, u64* descriptors, u8*, cudaStream_t stream) {
     const Output out{a.out, a.capacity, a.count, control, descriptors, a.result};
     return launch_kernel(staged_kernel<T, Op>, blocks, 32 * (kWarpsOf<float, Scratch::staged> + 1), stream, op, out);
+  });
+}
+
+template <class T, class Op>
+int launch_chunk_writer(const Arguments& a, const Op& op) {
+  return enqueue(a, [&](unsigned blocks, Control* control, u64* descriptors, u8* scratch, cudaStream_t stream) {
+    const Output out{a.out, a.capacity, a.count, control, descriptors, a.result};
+    return launch_kernel(chunk_kernel<T, Op>, blocks, 32 * kChunkWarps, stream, op, out, scratch);
   });
 }
 

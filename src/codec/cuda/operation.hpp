@@ -14,7 +14,9 @@ enum class StreamOperation : u32 {
   add_values,
   add_codes,
   quantise,
-  range
+  range,
+  to_dense,
+  to_fixed
 };
 
 // Pointers are to device memory, except host_result; unused ones may be null.

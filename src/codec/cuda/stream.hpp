@@ -21,15 +21,18 @@ struct StreamRef {
 STRETTO_DEVICE u64 load_u64(const u8* p) { return *reinterpret_cast<const u64*>(p); }
 STRETTO_DEVICE bool positive_finite(double v) { return v > 0 && (bits_of(v) >> 52 & 0x7ff) != 0x7ff; }
 
-STRETTO_DEVICE Outcome read_header(const StreamRef& s, Header* h) {
+constexpr u32 kFixedVersion = 1, kDenseVersion = 2, kShapedVersion = 3;
+
+// A stream of another version is unsupported.
+STRETTO_DEVICE Outcome read_header(const StreamRef& s, Header* h, u32 wanted = kFixedVersion) {
   if (s.room < kHeaderBytes) return Outcome::corrupt_stream;
   const u64 first = load_u64(s.base), fifth = load_u64(s.base + 32);
   const u32 type = static_cast<u32>(first >> 40 & 0xff), flags = static_cast<u32>(first >> 48 & 0xff);
   const u32 version = static_cast<u32>(first >> 32 & 0xff);
-  if (static_cast<u32>(first) != 0x54525453 || version < 1 || version > 3 || type < 1 || type > 6 || flags > 1 ||
-      first >> 56)
+  if (static_cast<u32>(first) != 0x54525453 || version < kFixedVersion || version > kShapedVersion || type < 1 ||
+      type > 6 || flags > 1 || first >> 56)
     return Outcome::corrupt_stream;
-  if (version != 1) return Outcome::unsupported;  // dense chunks, and shaped streams
+  if (version != wanted) return Outcome::unsupported;
   h->type = static_cast<Type>(type);
   h->count = load_u64(s.base + 8);
   h->eps = double_of(load_u64(s.base + 16));
@@ -47,13 +50,14 @@ STRETTO_DEVICE Outcome read_header(const StreamRef& s, Header* h) {
       !(h->width < 0x1p128 && h->width >= 0x1p-149 && static_cast<double>(static_cast<float>(h->width)) == h->width))
     return Outcome::corrupt_stream;
   const Layout l = layout_of(h->count);
-  if (h->bytes < l.body || h->bytes > s.room || (l.groups == 0 && h->bytes != l.body)) return Outcome::corrupt_stream;
+  const u64 body = wanted == kDenseVersion ? l.lengths : l.body;
+  if (h->bytes < body || h->bytes > s.room || (l.groups == 0 && h->bytes != body)) return Outcome::corrupt_stream;
   return Outcome::ok;
 }
 
-STRETTO_DEVICE void write_header(const Header& h, u8* p) {
+STRETTO_DEVICE void write_header(const Header& h, u8* p, u32 version = kFixedVersion) {
   u64* out = reinterpret_cast<u64*>(p);
-  out[0] = u64{0x54525453} | u64{1} << 32 | static_cast<u64>(h.type) << 40;
+  out[0] = u64{0x54525453} | u64{version} << 32 | static_cast<u64>(h.type) << 40;
   out[1] = h.count;
   out[2] = bits_of(h.eps);
   out[3] = bits_of(h.width);

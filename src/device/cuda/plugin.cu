@@ -149,6 +149,8 @@ int launch_as(const Arguments& a) {
     case StreamOperation::add_codes: return launch_add_values<T>(a);
     case StreamOperation::quantise: return launch_quantise<T>(a);
     case StreamOperation::range: return launch_range<T>(a);
+    case StreamOperation::to_dense: return launch_to_dense<T>(a);
+    case StreamOperation::to_fixed: return launch_to_fixed<T>(a);
   }
   return cudaErrorInvalidValue;
 }

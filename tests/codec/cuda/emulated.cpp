@@ -7,7 +7,10 @@
 #include "codec/cuda/add_values.hpp"
 #include "codec/cuda/block_emulated.hpp"
 #include "codec/cuda/decompress.hpp"
+#include "codec/cuda/dense/to_dense.hpp"
+#include "codec/cuda/dense/to_fixed.hpp"
 #include "codec/cuda/select.hpp"
+#include "codec/dense/layout.hpp"
 #include "codec/numbers/grid.hpp"
 #include "codec/stream/format.hpp"
 #include "turns.hpp"
@@ -24,6 +27,13 @@ static_assert(cuda::kGroup == kGroup && cuda::kBlock == kBlock && cuda::kChunk =
               cuda::kHeaderBytes == kHeaderBytes && cuda::kMaxGroupWords == kMaxGroupWords &&
               cuda::kMaxCount == kMaxCount && cuda::kNarrowLimit == kNarrowLimit && cuda::kCodeLimit == kCodeLimit &&
               cuda::kSingleLimit == kSingleLimit && cuda::kVerbatimWord == kVerbatimWord);
+static_assert(cuda::dense::kProbabilityBits == dense::kProbabilityBits &&
+              cuda::dense::kStateBits == dense::kStateBits && cuda::dense::kLeastState == dense::kLeastState &&
+              cuda::dense::kTwoSetsBit == dense::kTwoSetsBit &&
+              cuda::dense::kBlocksForTwoSets == dense::kBlocksForTwoSets &&
+              cuda::dense::kMaxWidth == dense::kMaxWidth && 4 * cuda::dense::kMostGroupWords == dense::kMaxGroupBytes &&
+              cuda::dense::kLongWidth == dense::kLongWidth && cuda::dense::kVerbatimWidth == dense::kVerbatimWidth &&
+              cuda::dense::kDenseBit == kDenseBit);
 static_assert(static_cast<int>(cuda::Outcome::unsupported) == static_cast<int>(Status::unsupported) &&
               static_cast<int>(cuda::Outcome::overflow) == static_cast<int>(Status::overflow) &&
               static_cast<int>(cuda::Outcome::incompatible) == static_cast<int>(Status::incompatible) &&
@@ -147,6 +157,39 @@ cuda::Outcome emulated_decompress(const Stream& a, void* y, std::size_t n, std::
   return static_cast<cuda::Outcome>(run_groups<T>(op, n, order, [](cuda::Control*) { return cuda::u64{0}; }).outcome);
 }
 
+namespace {
+
+template <class Op>
+Emulated recoded(const Stream& a, Order order, std::size_t capacity) {
+  const Info info = info_of(a);
+  Op op{};
+  op.s = ref(a);
+  op.count = info.count;
+  op.type = static_cast<cuda::Type>(info.type);
+  Emulated r;
+  r.stream.resize(capacity ? capacity : combine_bound(info.type, info.count));
+  std::vector<cuda::u64> descriptors(cuda::layout_of(info.count).chunks + 1);
+  cuda::Control control{};
+  cuda::Result result{};
+  const cuda::Output out{
+      reinterpret_cast<cuda::u8*>(r.stream.data()), r.stream.size(), info.count, &control, descriptors.data(), &result};
+  on_blocks<cuda::u32>(order, [&](auto& block) {
+    Op own = op;
+    cuda::dense::ChunkWriter<std::decay_t<decltype(block)>, Op>(block, own, out).run();
+  });
+  r.outcome = static_cast<cuda::Outcome>(result.outcome);
+  r.stream.resize(result.bytes);
+  return r;
+}
+
+}  // namespace
+
+template <class T>
+Emulated emulated_recoded(const Stream& a, bool dense, Order order, std::size_t capacity) {
+  return dense ? recoded<cuda::dense::ToDense<EmulatedWarp, T>>(a, order, capacity)
+               : recoded<cuda::dense::ToFixed<EmulatedWarp, T>>(a, order, capacity);
+}
+
 template <class T>
 std::uint64_t emulated_range(Type t, const void* x, std::size_t n, double above, double* lo, double* hi) {
   cuda::u64 found[3] = {};
@@ -178,6 +221,8 @@ template Emulated emulated_add_values<float>(const Stream&, const void*, std::si
 template Emulated emulated_add_values<double>(const Stream&, const void*, std::size_t, bool, Order, std::size_t);
 template cuda::Outcome emulated_decompress<float>(const Stream&, void*, std::size_t, std::uint32_t, Order);
 template cuda::Outcome emulated_decompress<double>(const Stream&, void*, std::size_t, std::uint32_t, Order);
+template Emulated emulated_recoded<float>(const Stream&, bool, Order, std::size_t);
+template Emulated emulated_recoded<double>(const Stream&, bool, Order, std::size_t);
 template std::uint64_t emulated_range<float>(Type, const void*, std::size_t, double, double*, double*);
 template std::uint64_t emulated_range<double>(Type, const void*, std::size_t, double, double*, double*);
 

@@ -34,6 +34,9 @@ Emulated emulated_add_values(const Stream& a, const void* x, std::size_t n, bool
                              std::size_t capacity = 0);
 template <class T>
 cuda::Outcome emulated_decompress(const Stream& a, void* y, std::size_t n, std::uint32_t divisor = 1, Order order = {});
+// The same groups as a dense stream (`dense`), or as a fixed one.
+template <class T>
+Emulated emulated_recoded(const Stream& a, bool dense, Order order = {}, std::size_t capacity = 0);
 // How many finite values reach `above`, and the range of the others.
 template <class T>
 std::uint64_t emulated_range(Type t, const void* x, std::size_t n, double above, double* lo, double* hi);

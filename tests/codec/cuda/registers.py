@@ -16,13 +16,13 @@ import re
 import sys
 
 OPERATIONS = {"Compress": "compress", "Decompress": "decompress", "AddStreams": "add", "AddValues": "add_values",
-              "Select": "select", "Quantise": "values", "Range": "values"}
+              "Select": "select", "Quantise": "values", "Range": "values", "ToDense": "dense", "ToFixed": "dense"}
 SPILLING = {"AddStreams", "AddValues"}
 ENTRY = re.compile(r"Compiling entry function '(\S+)' for 'sm_(\d+)\w*'")
 FUNCTION = re.compile(r"Function properties for (\S+)")
 STACK = re.compile(r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads")
 USED = re.compile(r"Used (\d+) registers.*?(\d+) bytes smem")
-OPERATION = re.compile(r"kernelI(?P<type>[fd])NS1?_\d+(?P<op>[A-Z][A-Za-z]+)I")
+OPERATION = re.compile(r"kernelI(?P<type>[fd])NS1?_(?:5dense)?\d+(?P<op>[A-Z][A-Za-z]+)I")
 
 
 def read(text, name):

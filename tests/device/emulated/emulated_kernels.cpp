@@ -8,6 +8,8 @@
 #include "codec/cuda/add_values.hpp"
 #include "codec/cuda/block_emulated.hpp"
 #include "codec/cuda/decompress.hpp"
+#include "codec/cuda/dense/to_dense.hpp"
+#include "codec/cuda/dense/to_fixed.hpp"
 #include "codec/cuda/select.hpp"
 
 namespace stretto::codec::cuda {
@@ -24,6 +26,19 @@ void write(const Arguments& a, const Op& op, Control* control) {
     const auto block = std::make_unique<EmulatedBlock<Code<T>, 4>>(i, 2);
     Op own = op;
     StreamWriter<EmulatedBlock<Code<T>, 4>, Op>(*block, own, out).run();
+  }
+}
+
+template <class Op>
+void recode(const Arguments& a, Control* control) {
+  const Output out{a.out, a.capacity, a.count, control, reinterpret_cast<u64*>(control + 1), a.result};
+  for (u64 i = 0; i < 2; ++i) {
+    const auto block = std::make_unique<EmulatedBlock<u32, 4>>(i, 2);
+    Op op{};
+    op.s = a.a;
+    op.count = a.count;
+    op.type = a.type;
+    dense::ChunkWriter<EmulatedBlock<u32, 4>, Op>(*block, op, out).run();
   }
 }
 
@@ -112,6 +127,8 @@ int launch_as(const Arguments& a, Control* control) {
       });
       return 0;
     }
+    case StreamOperation::to_dense: recode<dense::ToDense<W, T>>(a, control); return 0;
+    case StreamOperation::to_fixed: recode<dense::ToFixed<W, T>>(a, control); return 0;
   }
   return 1;
 }
