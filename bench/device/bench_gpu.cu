@@ -60,7 +60,7 @@ class Bench {
     codes_ = device(most);
     range_ = static_cast<double*>(device(64));
     std::size_t workspace = 0;
-    for (int op = STRETTO_CUDA_COMPRESS; op <= STRETTO_CUDA_RANGE; ++op) {
+    for (int op = STRETTO_CUDA_COMPRESS; op <= STRETTO_CUDA_TO_FIXED; ++op) {
       std::size_t bytes = 0;
       must(stretto_cuda_workspace(static_cast<stretto_cuda_operation>(op), STRETTO_F32, n, &bytes), "workspace");
       workspace = std::max(workspace, bytes);
@@ -146,6 +146,16 @@ class Bench {
         [&](double out) { return s + raw + out; });
     row(
         "min", [&] { return combine(STRETTO_CUDA_MIN); }, [&](double out) { return 2 * s + out; });
+    const auto recode = [&](stretto_coding to, const void* from, std::size_t size) {
+      return stretto_recode_on_stream(STRETTO_F32, to, from, size, n, out_, out_bytes_, &call_);
+    };
+    row(
+        "to_dense", [&] { return recode(STRETTO_CODING_DENSE, a_, room); }, [&](double out) { return s + out; });
+    const double dense = result();
+    must(cudaMemcpy(b_, out_, static_cast<std::size_t>(dense), cudaMemcpyDeviceToDevice), "copy");
+    row(
+        "to_fixed", [&] { return recode(STRETTO_CODING_FIXED, b_, static_cast<std::size_t>(dense)); },
+        [&](double out) { return dense + out; });
     row(
         "range", [&] { return stretto_value_range_on_stream(STRETTO_F32, x_, n, range_, &call_); },
         [&](double) { return raw; });

@@ -8,7 +8,7 @@ A cell: GB/s of original data / fraction of the copy bandwidth, for the bytes th
 import json
 import sys
 
-OPERATIONS = ["compress", "decompress", "mean", "add", "add_values", "quantise", "add_codes", "min", "range"]
+OPERATIONS = ["compress", "decompress", "mean", "add", "add_values", "quantise", "add_codes", "min", "to_dense", "to_fixed", "range"]
 
 
 def size(n):

@@ -82,7 +82,9 @@ typedef enum stretto_cuda_operation {
   STRETTO_CUDA_ADD_VALUES = 6,
   STRETTO_CUDA_ADD_CODES = 7,
   STRETTO_CUDA_QUANTISE = 8,
-  STRETTO_CUDA_RANGE = 9
+  STRETTO_CUDA_RANGE = 9,
+  STRETTO_CUDA_TO_DENSE = 10,
+  STRETTO_CUDA_TO_FIXED = 11
 } stretto_cuda_operation;
 
 /* Bytes of workspace for an operation on `count` values (2^48 at most), on the current device. */
@@ -116,6 +118,14 @@ STRETTO_API stretto_status stretto_quantise_on_stream(stretto_type type, const v
 STRETTO_API stretto_status stretto_add_codes_on_stream(stretto_type type, const void* a, size_t a_bytes,
                                                        const void* codes, const void* values, size_t count, void* out,
                                                        size_t capacity, const stretto_cuda_call* call);
+
+/* The groups of a stream in the other coding, the bytes of stretto_stream_slice of all its values with that flag: a dense
+ * stream of a fixed one (`coding` STRETTO_CODING_DENSE, workspace of STRETTO_CUDA_TO_DENSE), or a fixed stream of a dense
+ * one (STRETTO_CODING_FIXED, STRETTO_CUDA_TO_FIXED). Values and sums stay the same. All other functions here take fixed
+ * streams alone. A stream of the wrong coding gives UNSUPPORTED in the result. stretto_combine_bound() suffices. */
+STRETTO_API stretto_status stretto_recode_on_stream(stretto_type type, stretto_coding coding, const void* stream,
+                                                    size_t bytes, size_t count, void* out, size_t capacity,
+                                                    const stretto_cuda_call* call);
 
 /* stretto_value_range: range[0] is the smallest and range[1] the largest finite value; +inf and -inf if there is none. */
 STRETTO_API stretto_status stretto_value_range_on_stream(stretto_type type, const void* values, size_t count,

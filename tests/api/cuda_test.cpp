@@ -53,6 +53,7 @@ void every_function_is_unsupported(const std::string& because) {
   check(stretto_add_values_on_stream(STRETTO_F32, x, 4, x, 4, x, 4, &call));
   check(stretto_add_codes_on_stream(STRETTO_F32, x, 4, x, x, 4, x, 4, &call));
   check(stretto_quantise_on_stream(STRETTO_F32, x, 4, 1e-3, x, &call));
+  check(stretto_recode_on_stream(STRETTO_F32, STRETTO_CODING_DENSE, x, 4, 4, x, 4, &call));
   check(stretto_value_range_on_stream(STRETTO_F32, x, 4, range, &call));
   check(stretto_value_range_below_on_stream(STRETTO_F32, x, 4, 0, range, &call));
   int device = 0;
@@ -140,6 +141,27 @@ TEST_F(CudaEmulated, FusedAndTwoKernelSumsPassTheirArgumentsOn) {
                                         capacity(), &call),
             STRETTO_OK);
   expect_stream(out, b, written);
+}
+
+TEST_F(CudaEmulated, RecodedStreamsHaveTheHostsBytes) {
+  const std::size_t bytes = host_stream(a);
+  std::size_t dense = 0;
+  ASSERT_EQ(stretto_stream_slice(a.data(), bytes, 0, kCount, b.data(), capacity(), &dense, STRETTO_DENSE), STRETTO_OK);
+  ASSERT_LT(dense, bytes);
+  ASSERT_EQ(
+      stretto_recode_on_stream(STRETTO_F32, STRETTO_CODING_DENSE, a.data(), bytes, kCount, out.data(), dense, &call),
+      STRETTO_OK)
+      << message();
+  expect_stream(out, b, dense);
+  ASSERT_EQ(
+      stretto_recode_on_stream(STRETTO_F32, STRETTO_CODING_FIXED, b.data(), dense, kCount, out.data(), bytes, &call),
+      STRETTO_OK)
+      << message();
+  expect_stream(out, a, bytes);
+  ASSERT_EQ(
+      stretto_recode_on_stream(STRETTO_F32, STRETTO_CODING_AUTO, a.data(), bytes, kCount, out.data(), bytes, &call),
+      STRETTO_INVALID_ARGUMENT);
+  EXPECT_NE(message().find("coding is neither dense nor fixed"), std::string::npos) << message();
 }
 
 TEST_F(CudaEmulated, TheRangeLandsWhereItIsWanted) {

@@ -16,7 +16,7 @@ using call::to_c;
 using cuda::StreamOperation;
 
 static_assert(sizeof(stretto_cuda_result) == sizeof(cuda::Result));
-static_assert(int(STRETTO_CUDA_RANGE) == int(StreamOperation::range) &&
+static_assert(int(STRETTO_CUDA_TO_FIXED) == int(StreamOperation::to_fixed) &&
               int(STRETTO_CUDA_ADD_CODES) == int(StreamOperation::add_codes));
 static_assert(int(STRETTO_MEMORY_PINNED) == int(device::MemoryKind::pinned));
 
@@ -77,7 +77,8 @@ class PluginCall {
   void output(void* out, std::size_t capacity) {
     arguments_.out = static_cast<cuda::u8*>(device(out, "out", 8));
     arguments_.capacity = capacity;
-    const std::uint64_t index = cuda::layout_of(arguments_.count).body;
+    const cuda::Layout layout = cuda::layout_of(arguments_.count);
+    const std::uint64_t index = arguments_.operation == StreamOperation::to_dense ? layout.lengths : layout.body;
     if (status_ == Status::ok && capacity < index)
       status_ =
           fail(Status::buffer_too_small, "an output of {} bytes is too small for the index of {}", capacity, index);
@@ -156,7 +157,7 @@ stretto_status stretto_cuda_workspace(stretto_cuda_operation operation, stretto_
                                       size_t* bytes) {
   if (!bytes) return to_c(fail(Status::invalid_argument, "bytes is NULL"));
   *bytes = 0;
-  if (operation < STRETTO_CUDA_COMPRESS || operation > STRETTO_CUDA_RANGE)
+  if (operation < STRETTO_CUDA_COMPRESS || operation > STRETTO_CUDA_TO_FIXED)
     return to_c(fail(Status::invalid_argument, "{} is no stretto_cuda_operation", int(operation)));
   if (const Status s = check_values(type, count); s != Status::ok) return to_c(s);
   const device::Plugin* plugin = nullptr;
@@ -224,6 +225,16 @@ stretto_status stretto_add_codes_on_stream(stretto_type type, const void* a, siz
   c.arguments().a = c.stream(a, a_bytes, "a");
   c.arguments().codes = c.device(codes, "codes", type == STRETTO_F64 ? 8 : 4, count != 0);
   c.arguments().x = c.values(values);
+  c.output(out, capacity);
+  return c.launch();
+}
+
+stretto_status stretto_recode_on_stream(stretto_type type, stretto_coding coding, const void* stream, size_t bytes,
+                                        size_t count, void* out, size_t capacity, const stretto_cuda_call* call) {
+  PluginCall c(coding == STRETTO_CODING_DENSE ? StreamOperation::to_dense : StreamOperation::to_fixed, type, count,
+               call);
+  c.require(coding == STRETTO_CODING_DENSE || coding == STRETTO_CODING_FIXED, "coding is neither dense nor fixed");
+  c.arguments().a = c.stream(stream, bytes, "stream");
   c.output(out, capacity);
   return c.launch();
 }

@@ -58,7 +58,7 @@ class Checker {
     // Other threads capture graphs meanwhile, so nothing here may touch the default stream: it would wait for theirs.
     must(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "cudaStreamCreate");
     std::size_t bytes = 0;
-    for (int op = STRETTO_CUDA_COMPRESS; op <= STRETTO_CUDA_RANGE; ++op) {
+    for (int op = STRETTO_CUDA_COMPRESS; op <= STRETTO_CUDA_TO_FIXED; ++op) {
       std::size_t n = 0;
       must(stretto_cuda_workspace(static_cast<stretto_cuda_operation>(op), kType<T>, most, &n), "workspace");
       bytes = std::max(bytes, n);
@@ -111,6 +111,7 @@ class Checker {
       finished(what + ", decompress");
       if (n && std::memcmp(got.data(), expected.data(), n * sizeof(T))) stop(what + ", decompress: values differ");
     }
+    check_recoded(a, n, what);
     check_range(x, values, what);
     if (before_.size() && before_count_ == n && before_eps_ == eps) check_pairs(a, x, values, what);
     before_ = a;
@@ -134,6 +135,22 @@ class Checker {
     }
     cudaGraphExecDestroy(executable);
     cudaGraphDestroy(graph);
+  }
+  // To a dense stream and back.
+  void check_recoded(const std::vector<char>& fixed, std::size_t n, const std::string& what) {
+    std::size_t dense = 0, back = 0;
+    must(stretto_stream_slice(fixed.data(), fixed.size(), 0, n, host_.data(), host_.size(), &dense, STRETTO_DENSE),
+         what);
+    out_.poison(stream_);
+    must(stretto_recode_on_stream(kType<T>, STRETTO_CODING_DENSE, a_.p, fixed.size(), n, out_.p, out_.bytes, &call_),
+         what);
+    compare(dense, what + ", to_dense");
+    must(cudaMemcpyAsync(b_.p, host_.data(), dense, cudaMemcpyHostToDevice, stream_), "copy");
+    const std::vector<char> stream(host_.begin(), host_.begin() + static_cast<std::ptrdiff_t>(dense));
+    must(stretto_stream_slice(stream.data(), dense, 0, n, host_.data(), host_.size(), &back, STRETTO_FIXED), what);
+    out_.poison(stream_);
+    must(stretto_recode_on_stream(kType<T>, STRETTO_CODING_FIXED, b_.p, dense, n, out_.p, out_.bytes, &call_), what);
+    compare(back, what + ", to_fixed");
   }
   void check_range(const std::vector<T>& x, const T* values, const std::string& what) {
     double lo = 0, hi = 0, range[2];

@@ -55,6 +55,10 @@ class CudaLaunch : public testing::Test {
       case STRETTO_CUDA_ADD_CODES: return stretto_add_codes_on_stream(t, a, most, b, x, n, out, most, &call);
       case STRETTO_CUDA_QUANTISE: return stretto_quantise_on_stream(t, x, n, 1e-3, out, &call);
       case STRETTO_CUDA_RANGE: return stretto_value_range_on_stream(t, x, n, static_cast<double*>(out), &call);
+      case STRETTO_CUDA_TO_DENSE:
+        return stretto_recode_on_stream(t, STRETTO_CODING_DENSE, a, most, n, out, most, &call);
+      case STRETTO_CUDA_TO_FIXED:
+        return stretto_recode_on_stream(t, STRETTO_CODING_FIXED, a, most, n, out, most, &call);
     }
     return STRETTO_INTERNAL;
   }
@@ -62,13 +66,13 @@ class CudaLaunch : public testing::Test {
 };
 
 constexpr stretto_type kTypes[] = {STRETTO_F32, STRETTO_F64, STRETTO_F16, STRETTO_BF16};
-constexpr const char* kNames[] = {"Compress", "Decompress", "AddStreams", "AddStreams", "Select",
-                                  "Select",   "AddValues",  "AddValues",  "Quantise",   "Range"};
+constexpr const char* kNames[] = {"Compress",  "Decompress", "AddStreams", "AddStreams", "Select",  "Select",
+                                  "AddValues", "AddValues",  "Quantise",   "Range",      "ToDense", "ToFixed"};
 
 TEST_F(CudaLaunch, EveryCallIsMemsetKernelAndCopyOnTheCallersStream) {
   for (const std::size_t n : {std::size_t{1}, std::size_t{5000}, std::size_t{1} << 26, std::size_t{1} << 40})
     for (const stretto_type t : kTypes)
-      for (int op = STRETTO_CUDA_COMPRESS; op <= STRETTO_CUDA_RANGE; ++op) {
+      for (int op = STRETTO_CUDA_COMPRESS; op <= STRETTO_CUDA_TO_FIXED; ++op) {
         SCOPED_TRACE(std::string(kNames[op]) + ", type " + std::to_string(t) + ", " + std::to_string(n) + " values");
         ASSERT_EQ(enqueue(op, t, n), STRETTO_OK) << stretto_message();
         const auto calls = taken();
@@ -88,7 +92,7 @@ TEST_F(CudaLaunch, EveryCallIsMemsetKernelAndCopyOnTheCallersStream) {
 
 TEST_F(CudaLaunch, GridsHaveBlocksOf128ThreadsOrMoreAndDoNotGrowWithTheValues) {
   for (const stretto_type t : kTypes)
-    for (int op = STRETTO_CUDA_COMPRESS; op <= STRETTO_CUDA_RANGE; ++op) {
+    for (int op = STRETTO_CUDA_COMPRESS; op <= STRETTO_CUDA_TO_FIXED; ++op) {
       ASSERT_EQ(enqueue(op, t, std::size_t{1} << 30), STRETTO_OK);
       const auto calls = taken();
       EXPECT_GE(calls.at(1).threads, 128u);
@@ -101,7 +105,7 @@ TEST_F(CudaLaunch, GridsHaveBlocksOf128ThreadsOrMoreAndDoNotGrowWithTheValues) {
 
 TEST_F(CudaLaunch, AResultForTheHostIsCopiedOnlyIfAskedFor) {
   call.host_result = nullptr;
-  for (int op = STRETTO_CUDA_COMPRESS; op <= STRETTO_CUDA_RANGE; ++op) {
+  for (int op = STRETTO_CUDA_COMPRESS; op <= STRETTO_CUDA_TO_FIXED; ++op) {
     ASSERT_EQ(enqueue(op, STRETTO_F32, 5000), STRETTO_OK);
     EXPECT_EQ(taken().size(), 2u);
   }
@@ -118,7 +122,7 @@ TEST_F(CudaLaunch, AFailureOfCudaIsTheCallsAndEndsIt) {
 }
 
 TEST_F(CudaLaunch, AWorkspaceOneByteTooSmallIsRefusedAndNothingEnqueued) {
-  for (int op = STRETTO_CUDA_COMPRESS; op <= STRETTO_CUDA_RANGE; ++op) {
+  for (int op = STRETTO_CUDA_COMPRESS; op <= STRETTO_CUDA_TO_FIXED; ++op) {
     std::size_t bytes = 0;
     ASSERT_EQ(stretto_cuda_workspace(static_cast<stretto_cuda_operation>(op), STRETTO_F32, 5000, &bytes), STRETTO_OK);
     EXPECT_GT(bytes, 0u);
