@@ -96,7 +96,7 @@ Status Executor::failed(std::uint32_t* unit) const noexcept {
   if (failure_ == Status::unsupported)
     return fail(
         failure_,
-        "device {} met a stream of integers or of version 2 or 3 (dense, shaped); devices read version 1 of floats",
+        "device {} met a stream of integers, shaped, or of the coding that this call does not have (dense or fixed)",
         device_.number());
   return fail(failure_, "the codec ended in {} on device {}", name(failure_), device_.number());
 }
@@ -123,6 +123,31 @@ Status Executor::write(Arguments* a, std::size_t capacity, Stream* made) noexcep
   return Status::ok;
 }
 
+// Memory goes back to the pool while kernels may still use it: later work of this lane runs after them.
+Status Executor::coded(Stream fixed, std::size_t count, Stream* made) noexcept {
+  if (spec_.coding != codec::Coding::dense) {
+    *made = std::move(fixed);
+    return Status::ok;
+  }
+  Arguments a{};
+  a.operation = StreamOperation::to_dense;
+  a.count = count;
+  a.a = ref(fixed);
+  return write(&a, fixed.size, made);
+}
+
+Status Executor::fixed(const Stream& stream, std::size_t count, Stream* made) noexcept {
+  if (spec_.coding != codec::Coding::dense) {
+    *made = stream;
+    return Status::ok;
+  }
+  Arguments a{};
+  a.operation = StreamOperation::to_fixed;
+  a.count = count;
+  a.a = ref(stream);
+  return write(&a, sum_room(type_, count), made);
+}
+
 Status Executor::compress(const std::byte* x, std::size_t count, double eps, Stream* made) noexcept {
   Arguments a{};
   a.operation = StreamOperation::compress;
@@ -130,14 +155,18 @@ Status Executor::compress(const std::byte* x, std::size_t count, double eps, Str
   a.x = x;
   a.eps = eps;
   a.width = codec::grid_width(type_, eps, spec_.magnitude);
-  return write(&a, codec::compress_bound(type_, count), made);
+  Stream own;
+  if (const Status s = write(&a, codec::compress_bound(type_, count), &own); s != Status::ok) return s;
+  return coded(std::move(own), count, made);
 }
 
 Status Executor::decompress(const Stream& stream, std::byte* y, std::size_t count, std::uint32_t divisor) noexcept {
+  Stream in;
+  if (const Status s = fixed(stream, count, &in); s != Status::ok) return s;
   Arguments a{};
   a.operation = StreamOperation::decompress;
   a.count = count;
-  a.a = ref(stream);
+  a.a = ref(in);
   a.y = y;
   a.divisor = divisor;
   return launch(&a, {});
@@ -164,23 +193,31 @@ Status Executor::add_values(const Stream& s, const Buffer& codes, const std::byt
   if (apart && !found) {
     if (const Status q = quantise(x, count, &found); q != Status::ok) return q;
   }
+  Stream in, sum;
+  if (const Status f = fixed(s, count, &in); f != Status::ok) return f;
   Arguments a{};
   a.operation = apart ? StreamOperation::add_codes : StreamOperation::add_values;
   a.count = count;
-  a.a = ref(s);
+  a.a = ref(in);
   a.x = x;
   if (apart) a.codes = found.data();
-  return write(&a, sum_room(type_, count), made);
+  if (const Status w = write(&a, sum_room(type_, count), &sum); w != Status::ok) return w;
+  return coded(std::move(sum), count, made);
 }
 
 Status Executor::combine(codec::Combine op, const Stream& left, const Stream& right, std::size_t count,
                          Stream* made) noexcept {
+  Stream a_in, b_in, sum;
+  Status s = fixed(left, count, &a_in);
+  if (s == Status::ok) s = fixed(right, count, &b_in);
+  if (s != Status::ok) return s;
   Arguments a{};
   a.operation = operation_of(op);
   a.count = count;
-  a.a = ref(left);
-  a.b = ref(right);
-  return write(&a, sum_room(type_, count), made);
+  a.a = ref(a_in);
+  a.b = ref(b_in);
+  s = write(&a, sum_room(type_, count), &sum);
+  return s == Status::ok ? coded(std::move(sum), count, made) : s;
 }
 
 Values Executor::values(payload::Type type, std::size_t count) noexcept {

@@ -55,6 +55,9 @@ class Executor final : public payload::Executor, private Owner {
 
  private:
   void ended(std::uint32_t unit, Status status, std::size_t bytes) noexcept override;
+  // Kernels other than these take fixed streams; messages have those of Spec::coding.
+  Status coded(payload::Stream fixed, std::size_t count, payload::Stream* made) noexcept;
+  Status fixed(const payload::Stream& stream, std::size_t count, payload::Stream* made) noexcept;
   Status write(codec::cuda::Arguments* arguments, std::size_t capacity, payload::Stream* made) noexcept;
   Status launch(codec::cuda::Arguments* arguments, const payload::Buffer& out) noexcept;
   Values values(payload::Type type, std::size_t count) noexcept;

@@ -129,7 +129,7 @@ bool Selector::samples_again(const Call& call, std::size_t bytes, Support suppor
 void Selector::choose(const Call& call, std::size_t bytes, Streaming streaming, Support support, Decision* d) {
   // Started calls run in the node's memory in the order of the calls, but agreements end in any order.
   if (call.nonblocking && d->needs.values()) support.node = support.streams = false;
-  // Without an exchange a rank does not know that all others lack devices, which have no dense streams.
+  // Without an exchange a rank does not know that all others lack devices, whose streams are fixed unless forced.
   const bool forced = call.settings.options.coding == STRETTO_CODING_DENSE;
   if (forced && d->shrinks.dense <= 0) d->shrinks = usual_ratios;
   Shrinks ratios = d->shrinks;
@@ -218,7 +218,7 @@ Status Selector::settle(const Call& call, const Agreement& agreed, Support suppo
     if (bounded && reduces(call.collective)) d->contributions = static_cast<std::uint64_t>(terms.hosts);
   }
   d->spec.codes = codes_;
-  d->spec.coding = raw || support.device ? codec::Coding::fixed : c.coding;
+  d->spec.coding = raw ? codec::Coding::fixed : c.coding;
   if (d->spec.coding == codec::Coding::dense) d->ratio = d->shrinks.dense;
   d->spec.nodes = d->hosts;
   d->spec.raw_below = c.raw_below;

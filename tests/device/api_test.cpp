@@ -199,6 +199,28 @@ stretto_options fused() {
   return o;
 }
 
+TEST(DeviceApi, StreamsAreDenseWhereTheProgramAsksForIt) {
+  const std::size_t n = 20000;
+  for (const stretto_coding coding : {STRETTO_CODING_AUTO, STRETTO_CODING_DENSE}) {
+    stretto_options o = timed(fused());
+    o.coding = coding;
+    o.schedule = "ring";
+    const Results expected = results(What::allreduce, n, 3, o, [](int) { return Way::host; });
+    emulation().reset(1);
+    on_ranks(3, [&](stretto_comm comm, int rank, int) {
+      const DeviceVector<float> from(rank, api_test::wave(rank, n)), to(rank, n);
+      stretto_report report = STRETTO_REPORT_INIT;
+      stretto_options own = o;
+      own.report = &report;
+      ASSERT_STRETTO_OK(stretto_allreduce(from.data(), to.data(), n, STRETTO_F32, STRETTO_SUM, comm, &own));
+      EXPECT_EQ(to.read(), expected[static_cast<std::size_t>(rank)]);
+      EXPECT_EQ(report.coding, coding == STRETTO_CODING_DENSE ? STRETTO_CODING_DENSE : STRETTO_CODING_FIXED);
+    });
+    EXPECT_EQ(emulation().launches(1, STRETTO_CUDA_TO_DENSE) > 0, coding == STRETTO_CODING_DENSE);
+    EXPECT_EQ(emulation().races(), 0) << emulation().first_race();
+  }
+}
+
 TEST(DeviceApi, AStartedCollectiveTakesDeviceMemory) {
   const std::size_t n = 5000;
   const stretto_options o = timed(fused());
@@ -246,7 +268,7 @@ TEST(DeviceApi, SeveralStartedCollectivesAndAPersistentOneShareADevice) {
 long launches() {
   long all = 0;
   for (int device = 0; device < 3; ++device)
-    for (int op = STRETTO_CUDA_COMPRESS; op <= STRETTO_CUDA_RANGE; ++op) all += emulation().launches(device, op);
+    for (int op = STRETTO_CUDA_COMPRESS; op <= STRETTO_CUDA_TO_FIXED; ++op) all += emulation().launches(device, op);
   return all;
 }
 

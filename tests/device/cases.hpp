@@ -42,6 +42,7 @@ struct Case {
   bool on_stream = false;  // input and result are copied on a stream of the program, which orders the run
   std::shared_ptr<DeviceMailboxes> mailboxes{};  // messages between devices without the host
   std::shared_ptr<Between> between{};            // messages between devices that use a device
+  codec::Coding coding = codec::Coding::fixed;   // of streams in messages
   std::function<void(int rank)> ready{};         // called by each rank before its first run on a device
 };
 
@@ -89,6 +90,7 @@ inline engine::Work work_of(const Case& c, engine::Engine& engine, const float* 
   work.schedule = std::make_shared<schedule::Schedule>(schedule::find(c.collective, c.algorithm)->build(request));
   work.payload.kind = c.kind;
   work.payload.codes = c.codes;
+  work.payload.coding = c.coding;
   work.lanes = c.lanes;
   work.payload.op = c.op;
   work.payload.eps = 1e-3;

@@ -52,6 +52,22 @@ TEST(Device, EveryOperationGivesTheHostsBits) {
   expect_as_on_host({.kind = Kind::raw, .op = Op::prod, .count = 6000}, 3);
 }
 
+TEST(Device, DenseStreamsGiveTheHostsBits) {
+  using payload::Op;
+  using enum Collective;
+  constexpr auto dense = codec::Coding::dense;
+  for (const int ranks : {1, 3, 6})
+    for (const Kind kind : sums) {
+      expect_as_on_host({.kind = kind, .count = 50000, .coding = dense}, ranks, 1, 1);
+      expect_as_on_host({.algorithm = "recursive_doubling", .kind = kind, .count = 20000, .coding = dense}, ranks, 2,
+                        1);
+    }
+  for (const Op op : {Op::min, Op::max, Op::mean}) expect_as_on_host({.op = op, .coding = dense}, 3);
+  expect_as_on_host({.collective = allgather, .coding = dense}, 3);
+  expect_as_on_host({.collective = bcast, .algorithm = "binomial", .coding = dense}, 5);
+  expect_as_on_host({.codes = payload::Codes::when_met, .coding = dense}, 3);
+}
+
 TEST(Device, ResultsMayReplaceTheirInputs) {
   for (const Kind kind : sums) {
     expect_as_on_host({.kind = kind, .count = 6000, .in_place = true}, 3);

@@ -43,6 +43,13 @@ TEST(PeerEngine, CodesAheadAndSelectionsGiveTheHostsBits) {
     expect_as_on_host({.kind = kind, .op = payload::Op::max}, 3);
 }
 
+TEST(PeerEngine, DenseStreamsGiveTheHostsBits) {
+  constexpr auto dense = codec::Coding::dense;
+  for (const Kind kind : sums) expect_as_on_host({.kind = kind, .count = 30000, .coding = dense}, 3, 1, 2);
+  expect_as_on_host({.algorithm = "recursive_doubling", .one_device = true, .coding = dense}, 4);
+  expect_as_on_host({.algorithm = "hierarchical_ring", .per_node = 2, .coding = dense}, 5);
+}
+
 // Raw values inside nodes, streams between them.
 TEST(PeerEngine, NodesGiveTheHostsBits) { expect_as_on_host({.algorithm = "hierarchical_ring", .per_node = 2}, 5); }
 

@@ -138,8 +138,6 @@ Status place(stretto_comm_s& comm, Call* call) noexcept {
     Status s = find(comm, *call, &buffers);
     if (s == Status::ok && call->stream) s = check_stream(comm, *plugin, buffers, call);
     if (s != Status::ok || buffers.first() == nullptr || host_reads(buffers.where().kind)) return s;
-    if (call->settings.options.coding == STRETTO_CODING_DENSE)
-      return fail(Status::unsupported, "coding dense is not offered in memory of a device, whose streams are fixed");
     if (!call->settings.parts.empty())
       return fail(Status::unsupported, std::string_view("options.parts with memory of a device"));
     if (const std::size_t raw = call->settings.options.raw_below; raw != 0 && call->collective != Collective::barrier)

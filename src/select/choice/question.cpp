@@ -73,7 +73,9 @@ ModelQuery query_of(const Call& call, std::size_t bytes, Streaming streaming, co
   // Data that change a little ask the same: four steps a factor of two.
   const auto rounded = [](double ratio) { return model::power_of_two(2 * std::lround(4 * std::log2(ratio))); };
   q.ratio = compress ? rounded(ratios.fixed) : 1;
-  if (compress && !support.device && o.coding != STRETTO_CODING_FIXED && ratios.dense > 0) {
+  // Nothing has measured how fast a device makes dense streams: only the caller chooses them there.
+  const bool may_be_dense = support.device ? o.coding == STRETTO_CODING_DENSE : o.coding != STRETTO_CODING_FIXED;
+  if (compress && may_be_dense && ratios.dense > 0) {
     // Eight steps a factor of two: the gain decides between two codings.
     const double gain = std::max(1.0, ratios.dense / ratios.fixed);
     q.dense_ratio = q.ratio * model::power_of_two(std::lround(8 * std::log2(gain)));
