@@ -284,6 +284,22 @@ def test_streams_have_the_bytes_of_the_host(kind, dtype):
 
 
 @pytest.mark.parametrize("kind", MAKING)
+def test_dense_streams_of_a_gpu_hold_the_values_of_fixed_ones(kind):
+    gpu, t = KINDS[kind](), np.arange(70000)
+    x, y = (np.sin(0.01 * t * k).astype(np.float32) for k in (1, 3))
+    a, b = gpu.of(x, 0), gpu.of(y, 0)
+    s, dense = (stretto.compress(a, abs=1e-3, coding=coding) for coding in ("fixed", "dense"))
+    assert (s.coding, dense.coding) == ("fixed", "dense") and dense.nbytes < s.nbytes
+    assert dense.to_host().coding == "dense" and bytes(type(s).of(dense.to_host(), a)) == bytes(dense)
+    other = stretto.compress(b, abs=1e-3)
+    for found, expected in ((dense, s), (dense + other, s + other), (other - dense, other - s), (dense + b, s + b), (dense.max(other), s.max(other)),
+                            (dense.reshape(700, 100), s.reshape(700, 100))):
+        assert (found.coding, expected.coding) == ("dense", "fixed")
+        np.testing.assert_array_equal(gpu.numpy(found.decompress()), gpu.numpy(expected.decompress()))
+        np.testing.assert_array_equal(found.to_host().decompress(), expected.to_host().decompress())
+
+
+@pytest.mark.parametrize("kind", MAKING)
 def test_streams_refuse_by_name(kind):
     gpu = KINDS[kind]()
     x = np.arange(100, dtype=np.float32)
@@ -302,6 +318,8 @@ def test_streams_refuse_by_name(kind):
             (stretto.UnsupportedError, "to_host", lambda: s * 2),
             (stretto.UnsupportedError, "to_host", lambda: s[:5]),
             (stretto.UnsupportedError, "to_host", lambda: stretto.concatenate([s, s])),
+            (stretto.UnsupportedError, "coding='shaped'", lambda: stretto.compress(gpu.of(x, 0), abs=1, coding="shaped")),
+            (stretto.ArgumentError, "coding is 'thick'", lambda: stretto.compress(gpu.of(x, 0), abs=1, coding="thick")),
             (stretto.ArgumentError, "like is a ndarray", lambda: type(s).of(host, x))):
         with pytest.raises(error) as raised:
             call()

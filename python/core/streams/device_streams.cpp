@@ -134,6 +134,15 @@ std::size_t combine(const Place& place, stretto_cuda_operation operation, strett
       .result.bytes;
 }
 
+std::size_t recode(const Place& place, stretto_coding coding, stretto_type type, Address stream, std::size_t length,
+                   std::size_t count, Address out, std::size_t capacity, Address memory, std::size_t bytes) {
+  return run(place, memory, bytes,
+             [&](const stretto_cuda_call* call, double*) {
+               return stretto_recode_on_stream(type, coding, from(stream), length, count, to(out), capacity, call);
+             })
+      .result.bytes;
+}
+
 std::size_t add_values(const Place& place, stretto_type type, Address a, std::size_t a_bytes, Address values,
                        std::size_t count, Address out, std::size_t capacity, Address memory, std::size_t bytes) {
   return run(place, memory, bytes,
@@ -164,11 +173,14 @@ void add_device_streams(nb::module_& m) {
       .value("min", STRETTO_CUDA_MIN)
       .value("max", STRETTO_CUDA_MAX)
       .value("add_values", STRETTO_CUDA_ADD_VALUES)
-      .value("range", STRETTO_CUDA_RANGE);
+      .value("range", STRETTO_CUDA_RANGE)
+      .value("to_dense", STRETTO_CUDA_TO_DENSE)
+      .value("to_fixed", STRETTO_CUDA_TO_FIXED);
   m.def("device_room", &room);
   m.def("device_compress", &compress);
   m.def("device_decompress", &decompress);
   m.def("device_combine", &combine);
+  m.def("device_recode", &recode);
   m.def("device_add_values", &add_values);
   m.def("device_value_range", &value_range);
   m.def("compress_bound", [](stretto_type type, std::size_t count) { return stretto_compress_bound(type, count); });

@@ -42,12 +42,21 @@ class Work:
         return whole, kept
 
 
-def compress(x, values, kind, absolute, relative, ignore_above):
+    def recoded(self, content, coding):
+        """(OnDevice, object) of the same stream, fixed or dense, which it was not."""
+
+        def recode(place, *rest):
+            return _core.device_recode(place, getattr(_core.Coding, coding), self.kind, content.address, content.size, self.count, *rest)
+
+        return self.stream(_core.combine_bound, recode, OPERATIONS.to_dense if coding == "dense" else OPERATIONS.to_fixed)
+
+
+def compress(x, values, kind, absolute, relative, ignore_above, coding):
     """The DeviceStream of a contiguous OnDevice; arguments as of stretto.compress."""
     work = Work(x, [values], kind, values.size * arrays.type_of(values.dtype)[1])
     eps = _eps_of(work, values, absolute, relative, ignore_above)
     content, owner = work.stream(_core.compress_bound, functools.partial(_compressed, kind, values, work.count, eps), OPERATIONS.compress)
-    return DeviceStream._made(content, owner, values.shape, values.dtype, eps, 1, x)
+    return DeviceStream._written(work, content, owner, values.shape, values.dtype, eps, 1, x, "dense" if coding == "dense" else "fixed")
 
 
 def _compressed(kind, values, count, eps, place, *rest):
@@ -76,13 +85,20 @@ class DeviceStream(Stream):
     stream to the host. The bytes are those of a Stream without a checksum.
     """
 
-    __slots__ = ("_owner", "_eps", "_contributions", "_like")
+    __slots__ = ("_owner", "_eps", "_contributions", "_like", "_coding")
 
     @classmethod
-    def _made(cls, content, owner, shape, dtype, eps, contributions, like):
+    def _made(cls, content, owner, shape, dtype, eps, contributions, like, coding):
         self = cls._of(content, shape, dtype)
-        self._owner, self._eps, self._contributions, self._like = owner, eps, contributions, like
+        self._owner, self._eps, self._contributions, self._like, self._coding = owner, eps, contributions, like, coding
         return self
+
+    @classmethod
+    def _written(cls, work, content, owner, shape, dtype, eps, contributions, like, coding):
+        """Of a fixed stream that a kernel has written."""
+        if coding == "dense":
+            content, owner = work.recoded(content, "dense")
+        return cls._made(content, owner, shape, dtype, eps, contributions, like, coding)
 
     @classmethod
     def from_bytes(cls, content, shape=None, dtype=None, *, like) -> DeviceStream:
@@ -96,11 +112,13 @@ class DeviceStream(Stream):
         if not arrays.on_device(where):
             raise ArgumentError(f"like is a {type(like).__name__} in memory of the host; it takes an array of a GPU")
         kind, _, count, *_ = stream._inspected()
+        if stream.coding == "shaped":
+            raise UnsupportedError("a shaped stream is not read on a GPU; a stream there is fixed or dense")
         work = Work(like, [where], kind, count)
         content, owner = work.room(stream.nbytes)
         host = np.frombuffer(bytes(stream), BYTES)
         _core.cuda_copy(work.place, content.address, host.ctypes.data, host.size)
-        return cls._made(content, owner, stream.shape, stream.dtype, stream.eps, stream.contributions, like)
+        return cls._made(content, owner, stream.shape, stream.dtype, stream.eps, stream.contributions, like, stream.coding)
 
     def to_host(self) -> Stream:
         """A copy of the stream in memory of the host. StreamError where its bytes are no stream any more."""
@@ -130,9 +148,17 @@ class DeviceStream(Stream):
     def checksum(self) -> bool:
         return False
 
+    @property
+    def coding(self) -> str:
+        return self._coding
+
     def _work(self, *others):
         kind, parts = arrays.type_of(self._dtype)
         return Work(self._like, [self._bytes, *others], kind, self.size * parts)
+
+    def _fixed(self, work):
+        """(OnDevice, object) that kernels other than those between codings take."""
+        return (self._bytes, self._owner) if self._coding == "fixed" else work.recoded(self._bytes, "fixed")
 
     def _decoded(self, out, divisor, threads):
         if out is None:
@@ -144,9 +170,10 @@ class DeviceStream(Stream):
             if target.dtype != self._dtype or target.shape != self._shape:
                 raise ArgumentError(f"out has dtype {target.dtype} and shape {target.shape}; the stream {self._dtype} and {self._shape}")
         work = self._work(target)
+        stream, _owner = self._fixed(work)
 
         def decode(place, *rest):
-            _core.device_decompress(place, work.kind, self._bytes.address, self._bytes.size, target.address, work.count, divisor, *rest)
+            _core.device_decompress(place, work.kind, stream.address, stream.size, target.address, work.count, divisor, *rest)
 
         work.run(decode, OPERATIONS.decompress)
         return out
@@ -169,14 +196,15 @@ class DeviceStream(Stream):
         if self._eps != other._eps:
             raise IncompatibleError(f"{name} of streams of different bounds: {self._eps:g} and {other._eps:g}")
         work = self._work(other._bytes)
+        (left, _left), (right, _right) = self._fixed(work), other._fixed(work)
 
         def combine(place, *rest):
-            return _core.device_combine(place, operation, work.kind, self._bytes.address, self._bytes.size, other._bytes.address, other._bytes.size, work.count,
-                                        *rest)
+            return _core.device_combine(place, operation, work.kind, left.address, left.size, right.address, right.size, work.count, *rest)
 
         content, owner = work.stream(_core.combine_bound, combine, operation)
         contributions = self._contributions + other._contributions if operation in (OPERATIONS.add, OPERATIONS.subtract) else max(self._contributions, other._contributions)
-        return DeviceStream._made(content, owner, self._shape, self._dtype, self._eps, contributions, self._like)
+        coding = "dense" if "dense" in (self._coding, other._coding) else "fixed"
+        return DeviceStream._written(work, content, owner, self._shape, self._dtype, self._eps, contributions, self._like, coding)
 
     def __add__(self, other):
         if isinstance(other, Stream):
@@ -187,12 +215,13 @@ class DeviceStream(Stream):
         if self._shape != values.shape or self._dtype != values.dtype:
             raise IncompatibleError(f"sum of a stream of {self._dtype} {self._shape} and an array of {values.dtype} {values.shape}")
         work = self._work(values)
+        stream, _owner = self._fixed(work)
 
         def add(place, *rest):
-            return _core.device_add_values(place, work.kind, self._bytes.address, self._bytes.size, values.address, work.count, *rest)
+            return _core.device_add_values(place, work.kind, stream.address, stream.size, values.address, work.count, *rest)
 
         content, owner = work.stream(_core.combine_bound, add, OPERATIONS.add_values)
-        return DeviceStream._made(content, owner, self._shape, self._dtype, self._eps, self._contributions + 1, self._like)
+        return DeviceStream._written(work, content, owner, self._shape, self._dtype, self._eps, self._contributions + 1, self._like, self._coding)
 
     __radd__ = __add__
 
@@ -210,7 +239,7 @@ class DeviceStream(Stream):
         shape = shape_of(shape[0] if len(shape) == 1 else shape)
         if math.prod(shape) != self.size:
             raise ArgumentError(f"a stream of {self.size} elements has no shape {shape}")
-        return DeviceStream._made(self._bytes, self._owner, shape, self._dtype, self._eps, self._contributions, self._like)
+        return DeviceStream._made(self._bytes, self._owner, shape, self._dtype, self._eps, self._contributions, self._like, self._coding)
 
     def __mul__(self, factor):
         raise UnsupportedError("a stream in the memory of a GPU is not scaled; to_host() * factor is")

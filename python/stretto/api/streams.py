@@ -42,8 +42,8 @@ def compress(x, *, abs: float | None = None, rel: float | None = None, ignore_ab
     coding: "fixed" stores codes at the speed of memory; "dense" in half to five sixths of the bytes, at a third of the speed. Values and sums are the
       same. "auto" is "fixed" here. What is made of streams is dense if one of them is. "shaped" predicts along two more axes of the array where a sample
       says that this pays, and else is "dense". A shaped stream decompresses; it has no sums and no parts.
-    Of an array of a GPU (a tensor of torch, an array of CuPy) the stream is made and stays there: a DeviceStream, without a checksum. Integers, marks= and
-      threads= are for the host.
+    Of an array of a GPU (a tensor of torch, an array of CuPy) the stream is made and stays there: a DeviceStream, without a checksum. Integers, marks=,
+      threads= and coding="shaped" are for the host.
 
     Raises BoundError for a bound that is missing, given twice, or not finite and positive; UnsupportedError for integers of other
     sizes; TypeError for other dtypes.
@@ -51,17 +51,19 @@ def compress(x, *, abs: float | None = None, rel: float | None = None, ignore_ab
     values = arrays.readable(x)
     kind, _ = arrays.type_of(values.dtype)
     marks = marks_of(marks)
+    if coding not in get_args(StreamCoding):
+        raise ArgumentError(f"coding is {coding!r}; it takes {', '.join(get_args(StreamCoding))}")
     if arrays.on_device(values):
         from stretto.api import device_streams  # noqa: PLC0415  nothing of a GPU is loaded before an array of one comes
 
         if marks:
             raise UnsupportedError(f"marks={marks} of an array in {values.memory}; a stream made on a GPU has none")
-        return device_streams.compress(x, values, kind, abs, rel, ignore_above)
+        if coding == "shaped":
+            raise UnsupportedError(f"coding='shaped' of an array in {values.memory}; a stream made on a GPU is fixed or dense")
+        return device_streams.compress(x, values, kind, abs, rel, ignore_above, coding)
     eps = eps_of(values, kind, abs, rel, ignore_above, threads, marks)
     if not marks:
         tell_of_suspect(values, kind, kept_from(rel, ignore_above), "stretto.compress(..., marks=[{:.9g}])")
-    if coding not in get_args(StreamCoding):
-        raise ArgumentError(f"coding is {coding!r}; it takes {', '.join(get_args(StreamCoding))}")
     shape = extents(values.shape, arrays.type_of(values.dtype)[1]) if coding == "shaped" else []
     content = _core.compress(kind, arrays.buffer(values), eps, checksum, threads, marks, kept_from(rel, ignore_above),
                              member(_core.Coding, "dense" if coding == "shaped" else coding, "coding"), shape)
