@@ -97,8 +97,8 @@ STRETTO_API stretto_status stretto_alltoallv_on_stream(const void* sendbuf, cons
 STRETTO_API stretto_status stretto_cuda_query(stretto_comm comm, int* done);
 
 /* Memory that collectives of `comm` on vectors of up to `count` values use: of the device, and pinned. An estimate for
- * any schedule, from above, one collective at a time. A vector counts as a whole: p * count for stretto_allgather with
- * `count`. Dense streams (options.coding) use more. STRETTO_INVALID_ARGUMENT: more than 2^48 values. */
+ * any schedule of fixed streams, from above, one collective at a time. A vector counts as a whole: p * count for
+ * stretto_allgather with `count`. STRETTO_INVALID_ARGUMENT: more than 2^48 values. */
 STRETTO_API stretto_status stretto_cuda_need(stretto_comm comm, stretto_type type, size_t count, size_t* device_bytes,
                                              size_t* pinned_bytes);
 

@@ -94,10 +94,8 @@ Status Executor::failed(std::uint32_t* unit) const noexcept {
   if (failure_ == Status::ok) return Status::ok;
   *unit = failed_unit_;
   if (failure_ == Status::unsupported)
-    return fail(
-        failure_,
-        "device {} met a stream of integers, shaped, or of the coding that this call does not have (dense or fixed)",
-        device_.number());
+    return fail(failure_, "device {} met a stream of integers, a shaped one, or one that is not {} as all of this call",
+                device_.number(), spec_.coding == codec::Coding::dense ? "dense" : "fixed");
   return fail(failure_, "the codec ended in {} on device {}", name(failure_), device_.number());
 }
 
@@ -123,7 +121,6 @@ Status Executor::write(Arguments* a, std::size_t capacity, Stream* made) noexcep
   return Status::ok;
 }
 
-// Memory goes back to the pool while kernels may still use it: later work of this lane runs after them.
 Status Executor::coded(Stream fixed, std::size_t count, Stream* made) noexcept {
   if (spec_.coding != codec::Coding::dense) {
     *made = std::move(fixed);
@@ -145,7 +142,8 @@ Status Executor::fixed(const Stream& stream, std::size_t count, Stream* made) no
   a.operation = StreamOperation::to_fixed;
   a.count = count;
   a.a = ref(stream);
-  return write(&a, sum_room(type_, count), made);
+  // Exceptions take as many bytes as they do in the dense stream.
+  return write(&a, stream.size + sum_room(type_, count), made);
 }
 
 Status Executor::compress(const std::byte* x, std::size_t count, double eps, Stream* made) noexcept {

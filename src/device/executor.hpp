@@ -55,7 +55,9 @@ class Executor final : public payload::Executor, private Owner {
 
  private:
   void ended(std::uint32_t unit, Status status, std::size_t bytes) noexcept override;
-  // Kernels other than these take fixed streams; messages have those of Spec::coding.
+  // Messages have streams of Spec::coding, and kernels take fixed ones: `coded` makes a message's of a fixed stream,
+  // `fixed` the reverse. What either returns to the pool is used again by later work of the same lane alone, which runs
+  // behind the kernels that read it.
   Status coded(payload::Stream fixed, std::size_t count, payload::Stream* made) noexcept;
   Status fixed(const payload::Stream& stream, std::size_t count, payload::Stream* made) noexcept;
   Status write(codec::cuda::Arguments* arguments, std::size_t capacity, payload::Stream* made) noexcept;

@@ -171,8 +171,8 @@ Status Chooser::Impl::table(const Question& q, bool all_of_them, std::vector<Can
   const bool too_short = q.contest && q.native && longest_worthwhile(measured, precise) <= 0;
   const bool natives_alone = (q.natives || too_short) && native && !q.device && !(guessed && node_measured);
   std::vector<Option> options = natives_alone ? std::vector<Option>() : options_for(q, topology, &why);
-  // Dense streams gain nothing inside one host.
-  const bool dense = q.compress && q.dense_ratio > 0 && !q.device && (!q.fixed || topology.hosts() > 1);
+  // Beside fixed ones dense streams gain nothing inside one host; a device's cost of making them is not known.
+  const bool dense = q.compress && q.dense_ratio > 0 && (!q.fixed || (!q.device && topology.hosts() > 1));
   const std::vector<Option> dense_options = dense ? ways_of(options, true) : std::vector<Option>();
   if (!q.fixed) options = ways_of(std::move(options), false);
   // If no schedule is worthwhile, a bound of the time is enough.

@@ -138,8 +138,11 @@ void ProgramsKept::forget_if_full() {
 
 namespace {
 
+// Of dense streams on a device only the shorter messages are known.
+double ratio_of(const Question& q, bool dense) { return dense ? q.dense_ratio : q.ratio; }
+
 Machine machine_for(const Profile& profile, const Question& q, bool dense) {
-  if (q.device) return machine_on_device(profile, q.element, q.ratio, 1, q.staged, q.reaching);
+  if (q.device) return machine_on_device(profile, q.element, ratio_of(q, dense), 1, q.staged, q.reaching);
   Machine m =
       dense ? machine_of_dense(profile, q.element, q.ratio, q.dense_ratio) : machine_of(profile, q.element, q.ratio);
   if (!q.compress && q.bytes <= short_call && !profile.short_calls.empty())
@@ -153,6 +156,7 @@ Search::Search(ProgramsKept& kept, const Profile& profile, const Question& quest
     : kept_(kept),
       profile_(profile),
       question_(question),
+      ratio_(ratio_of(question, dense)),
       machine_(machine_for(profile, question, dense)),
       stepless_(machine_),
       even_cost_(break_even(machine_)) {
@@ -218,8 +222,8 @@ double Search::seconds(const Line& line, Candidate& way, double enough) const {
   if (!q.device) return predict(*line.programs, system, machine_, run).seconds;
   // Device costs depend on the number of streams.
   const double block = line.programs->blocks > 0 ? whole() / line.programs->blocks : 0;
-  way.lanes = lanes_for(profile_, q.element, q.ratio, way.payload != payload::Kind::raw, block, run.segment);
-  const Machine machine = machine_on_device(profile_, q.element, q.ratio, way.lanes, q.staged, q.reaching);
+  way.lanes = lanes_for(profile_, q.element, ratio_, way.payload != payload::Kind::raw, block, run.segment);
+  const Machine machine = machine_on_device(profile_, q.element, ratio_, way.lanes, q.staged, q.reaching);
   return predict(*line.programs, system, machine, run).seconds;
 }
 

@@ -76,6 +76,7 @@ class Search {
   ProgramsKept& kept_;
   const Profile& profile_;
   const Question& question_;
+  double ratio_;
   Machine machine_, stepless_;
   double even_cost_;
 };

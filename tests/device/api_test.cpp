@@ -201,24 +201,31 @@ stretto_options fused() {
 
 TEST(DeviceApi, StreamsAreDenseWhereTheProgramAsksForIt) {
   const std::size_t n = 20000;
-  for (const stretto_coding coding : {STRETTO_CODING_AUTO, STRETTO_CODING_DENSE}) {
-    stretto_options o = timed(fused());
-    o.coding = coding;
-    o.schedule = "ring";
-    const Results expected = results(What::allreduce, n, 3, o, [](int) { return Way::host; });
-    emulation().reset(1);
-    on_ranks(3, [&](stretto_comm comm, int rank, int) {
-      const DeviceVector<float> from(rank, api_test::wave(rank, n)), to(rank, n);
-      stretto_report report = STRETTO_REPORT_INIT;
-      stretto_options own = o;
-      own.report = &report;
-      ASSERT_STRETTO_OK(stretto_allreduce(from.data(), to.data(), n, STRETTO_F32, STRETTO_SUM, comm, &own));
-      EXPECT_EQ(to.read(), expected[static_cast<std::size_t>(rank)]);
-      EXPECT_EQ(report.coding, coding == STRETTO_CODING_DENSE ? STRETTO_CODING_DENSE : STRETTO_CODING_FIXED);
-    });
-    EXPECT_EQ(emulation().launches(1, STRETTO_CUDA_TO_DENSE) > 0, coding == STRETTO_CODING_DENSE);
-    EXPECT_EQ(emulation().races(), 0) << emulation().first_race();
-  }
+  for (const stretto_coding coding : {STRETTO_CODING_AUTO, STRETTO_CODING_DENSE})
+    for (const bool chosen : {false, true}) {  // by the model, else forced
+      SCOPED_TRACE(testing::Message() << "coding " << coding << (chosen ? ", chosen" : ", forced"));
+      stretto_options o = timed(fused());
+      o.coding = coding;
+      o.check = 1;
+      if (chosen)
+        o.payload = STRETTO_PAYLOAD_AUTO;
+      else
+        o.schedule = "ring";
+      const Results expected = results(What::allreduce, n, 3, fused(), [](int) { return Way::host; });
+      emulation().reset(1);
+      on_ranks(3, [&](stretto_comm comm, int rank, int) {
+        const DeviceVector<float> from(rank, api_test::wave(rank, n)), to(rank, n);
+        stretto_report report = STRETTO_REPORT_INIT;
+        stretto_options own = o;
+        own.report = &report;
+        ASSERT_STRETTO_OK(stretto_allreduce(from.data(), to.data(), n, STRETTO_F32, STRETTO_SUM, comm, &own));
+        if (coding == STRETTO_CODING_AUTO && std::string(report.payload) == "raw") return;
+        EXPECT_EQ(to.read(), expected[static_cast<std::size_t>(rank)]);
+        EXPECT_EQ(report.coding, coding == STRETTO_CODING_DENSE ? STRETTO_CODING_DENSE : STRETTO_CODING_FIXED);
+      });
+      EXPECT_EQ(emulation().launches(1, STRETTO_CUDA_TO_DENSE) > 0, coding == STRETTO_CODING_DENSE);
+      EXPECT_EQ(emulation().races(), 0) << emulation().first_race();
+    }
 }
 
 TEST(DeviceApi, AStartedCollectiveTakesDeviceMemory) {

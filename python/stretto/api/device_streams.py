@@ -41,14 +41,17 @@ class Work:
         del made
         return whole, kept
 
-
     def recoded(self, content, coding):
         """(OnDevice, object) of the same stream, fixed or dense, which it was not."""
 
         def recode(place, *rest):
             return _core.device_recode(place, getattr(_core.Coding, coding), self.kind, content.address, content.size, self.count, *rest)
 
-        return self.stream(_core.combine_bound, recode, OPERATIONS.to_dense if coding == "dense" else OPERATIONS.to_fixed)
+        if coding == "dense":  # never longer than the fixed stream
+            return self.stream(lambda *_: content.size, recode, OPERATIONS.to_dense)
+        # Exceptions take as many bytes as in the dense stream, and each code at most twice those of a new stream.
+        most = content.size + 2 * _core.compress_bound(self.kind, self.count) + 64 * (self.count // 1024 + 1)
+        return self.stream(lambda *of: min(most, _core.combine_bound(*of)), recode, OPERATIONS.to_fixed)
 
 
 def compress(x, values, kind, absolute, relative, ignore_above, coding):
@@ -82,7 +85,7 @@ class DeviceStream(Stream):
     """A compressed array in the memory of a GPU. It has what a Stream has, but for parts, scaling, products and concatenation.
 
     decompress() and mean() give an array of the library that made the compressed one; out= takes one of any library. bytes(s) and s.to_host() copy the
-    stream to the host. The bytes are those of a Stream without a checksum.
+    stream to the host. The bytes of a fixed stream are those of a Stream without a checksum; a dense one holds the same groups.
     """
 
     __slots__ = ("_owner", "_eps", "_contributions", "_like", "_coding")
@@ -196,7 +199,8 @@ class DeviceStream(Stream):
         if self._eps != other._eps:
             raise IncompatibleError(f"{name} of streams of different bounds: {self._eps:g} and {other._eps:g}")
         work = self._work(other._bytes)
-        (left, _left), (right, _right) = self._fixed(work), other._fixed(work)
+        left, _left = self._fixed(work)
+        right, _right = (left, None) if other is self else other._fixed(work)
 
         def combine(place, *rest):
             return _core.device_combine(place, operation, work.kind, left.address, left.size, right.address, right.size, work.count, *rest)

@@ -142,6 +142,7 @@ void alter_and_compare(std::uint64_t seed) {
       const Emulated fixed = emulated_recoded<T>(t, false);
       ASSERT_EQ(fixed.outcome == Outcome::ok, host == Status::ok) << "alteration " << k << ": " << message();
       if (host != Status::ok) continue;
+      ASSERT_TRUE(fixed.stream == recoded(t, Coding::fixed)) << k;
       ASSERT_EQ(emulated_decompress<T>(fixed.stream, got.data(), n), Outcome::ok) << k;
       ASSERT_EQ(std::memcmp(expected.data(), got.data(), n * sizeof(T)), 0) << k;
     }

@@ -111,9 +111,12 @@ class Checker {
       finished(what + ", decompress");
       if (n && std::memcmp(got.data(), expected.data(), n * sizeof(T))) stop(what + ", decompress: values differ");
     }
-    check_recoded(a, n, what);
     check_range(x, values, what);
     if (before_.size() && before_count_ == n && before_eps_ == eps) check_pairs(a, x, values, what);
+    check_recoded(a, n, what);
+    std::size_t scaled = 0;  // codes of more than 32 bits
+    if (stretto_stream_scale(a.data(), a.size(), 1 << 30, host_.data(), host_.size(), &scaled, 0) == STRETTO_OK)
+      check_recoded({host_.begin(), host_.begin() + static_cast<std::ptrdiff_t>(scaled)}, n, what + ", scaled");
     before_ = a;
     before_count_ = n;
     before_eps_ = eps;
@@ -136,9 +139,10 @@ class Checker {
     cudaGraphExecDestroy(executable);
     cudaGraphDestroy(graph);
   }
-  // To a dense stream and back.
+  // To a dense stream and back. Overwrites both operands.
   void check_recoded(const std::vector<char>& fixed, std::size_t n, const std::string& what) {
     std::size_t dense = 0, back = 0;
+    must(cudaMemcpyAsync(a_.p, fixed.data(), fixed.size(), cudaMemcpyHostToDevice, stream_), "copy");
     must(stretto_stream_slice(fixed.data(), fixed.size(), 0, n, host_.data(), host_.size(), &dense, STRETTO_DENSE),
          what);
     out_.poison(stream_);
@@ -173,6 +177,7 @@ class Checker {
   void check_pairs(const std::vector<char>& a, const std::vector<T>& x, const T* values, const std::string& what) {
     const std::size_t n = x.size();
     must(cudaMemcpyAsync(b_.p, before_.data(), before_.size(), cudaMemcpyHostToDevice, stream_), "copy");
+    std::vector<char> sum;
     const auto pair = [&](stretto_cuda_operation op, auto host_function, const char* name) {
       std::size_t bytes = 0;
       must(host_function(a.data(), a.size(), before_.data(), before_.size(), host_.data(), host_.size(), &bytes, 0),
@@ -181,6 +186,7 @@ class Checker {
       must(stretto_combine_on_stream(op, kType<T>, a_.p, a.size(), b_.p, before_.size(), n, out_.p, out_.bytes, &call_),
            what);
       compare(bytes, what + ", " + name);
+      if (op == STRETTO_CUDA_ADD) sum.assign(host_.begin(), host_.begin() + static_cast<std::ptrdiff_t>(bytes));
     };
     pair(STRETTO_CUDA_ADD, stretto_stream_add, "add");
     pair(STRETTO_CUDA_SUBTRACT, stretto_stream_subtract, "subtract");
@@ -197,6 +203,7 @@ class Checker {
     must(stretto_add_codes_on_stream(kType<T>, b_.p, before_.size(), codes_.p, values, n, out_.p, out_.bytes, &call_),
          what);
     compare(bytes, what + ", add_codes");
+    check_recoded(sum, n, what + ", sum");
   }
 
   void finished(const std::string& what) {

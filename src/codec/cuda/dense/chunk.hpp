@@ -21,8 +21,10 @@ struct GroupHead {
   const u8* at;          // the group, in a fixed stream
   const u8* exceptions;  // the section, or the values of a verbatim group
   u32 exception_words;
-  u32 words;      // of the fixed form
-  u32 head, low;  // bytes of heads, and low bits, before this group's
+  u32 words;  // of the fixed form
+  // What precedes this group in its chunk. head: bytes of heads, or words of groups where these are written. low: low
+  // bits; until all groups are known, its own.
+  u32 head, low;
   u8 predictor, wide, verbatim, widest;
 };
 
@@ -34,10 +36,11 @@ struct ChunkShared {
   u32 table_at[2][kMaxWidth];  // bits of tables before each
   u32 states[2][32];
   u64 have_widths, have_classes, start, next;
-  u32 widest, sets, low_bits, table_bits, head_bytes, words_taken, fixed_words;
-  u32 bytes;  // of the chunk as it is written
+  u32 widest, sets, low_bits, table_bits, words_taken, fixed_words;
+  u32 head_bytes;  // of all heads; where a chunk is read: from its beginning to their end
+  u32 bytes;       // of the chunk as it is written
   u32 dense;
-  u32 bad;        // set by one warp; read by all behind a barrier
+  u32 bad;        // set by one lane; read by all behind a sync, or a barrier of the block
   u32 malformed;  // set by any warp
   u64 tile, offset;
 };
@@ -198,11 +201,14 @@ STRETTO_DEVICE void put_bits(u32* out, u32 at, u32 v, int n) {
 struct BitReader {
   const u8* p;
   u64 size, at;
+  // At most 24 bits.
   STRETTO_DEVICE u32 take(int n) {
     u32 v = 0;
-    for (int i = 0; i < n; ++i, ++at)
-      if (at < size) v |= (static_cast<u32>(p[at / 8]) >> (at % 8) & 1) << i;
-    return v;
+    const u64 end = at + static_cast<u64>(n);
+    for (u64 i = at / 8, shift = 0; 8 * i < end && 8 * i < size; ++i, shift += 8) v |= static_cast<u32>(p[i]) << shift;
+    v >>= at % 8;
+    at = end;
+    return v & ((1u << n) - 1);
   }
 };
 

@@ -10,8 +10,8 @@ namespace stretto::codec::cuda::dense {
 template <class Block>
 using Found = typename Block::template PerWarp<WarpTotals>;
 
-// Op: open(); measure(block, c, found) sets chunk().bytes; write(block, c, at, o, found) writes chunk c at byte `at`.
-// kVersion: of the result. header(): the operand's. body(layout): where chunks begin.
+// Op: open(); measure(block, c, found) sets chunk().bytes; write(block, c, at, out, found) writes chunk c at byte
+// `at` of the stream `out`. kVersion: of the result. header(): the operand's. body(layout): where chunks begin.
 template <class Block, class Op>
 class ChunkWriter {
   using W = typename Block::Warp;

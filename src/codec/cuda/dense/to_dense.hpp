@@ -136,6 +136,12 @@ class ToDense {
           },
           W::lane(), g.width);
       u8* const classes = block.room().classes + kGroup * i;
+      W::each(  // for blocks of width 0, whose classes are loaded with their neighbours'
+          [=](int j) {
+            STRETTO_UNROLL
+            for (int q = 0; q < kBlocks / 4; ++q) reinterpret_cast<u32*>(classes)[32 * q + j] = 0;
+          },
+          W::lane());
       auto bits = W::splat(u32{0});
       each_coded_block(g, [&](int b, auto number) {
         u32* const row = chunk.classes + kRow * W::broadcast(g.width, b);
@@ -226,7 +232,8 @@ class ToDense {
     const u32 fixed = (2 * groups + 3) / 4 * 4 + 4 * chunk.fixed_words;
     const u32 before = 4 * (1 + (chunk.low_bits + 31) / 32) + (chunk.table_bits + 7) / 8 + chunk.head_bytes;
     u32 taken = 0, bytes = (before + 3) / 4 * 4;
-    if (chunk.dense && before < fixed && chunk.widest) {
+    const bool may_be_dense = chunk.dense;
+    if (may_be_dense && before < fixed && chunk.widest) {
       typename W::template Lane<u32> states[2] = {W::splat(kLeastState), W::splat(kLeastState)};
       for (u32 i = groups; i-- > 0;) {
         const GroupHead& h = chunk.groups[i];
@@ -261,9 +268,10 @@ class ToDense {
           W::lane(), states[0], states[1]);
       bytes = (before + 2 * taken + 3) / 4 * 4 + 4 * kStateBits * chunk.sets;
     }
+    W::sync();  // all lanes have read `dense`
     by_one_lane<W>([&] {
       chunk.words_taken = taken;
-      chunk.dense = chunk.dense && bytes < fixed;
+      chunk.dense = may_be_dense && bytes < fixed;
       chunk.bytes = chunk.dense ? bytes : fixed;
     });
   }

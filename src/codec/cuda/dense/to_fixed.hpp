@@ -30,12 +30,11 @@ class ToFixed {
     block.each_warp([&](int w) {
       if (w) return;
       by_one_lane<W>([&] { locate(c, chunk); });
-      W::sync();
-      if (chunk.bad) return;
-      if (chunk.dense) {
+      const auto [bad, dense] = verdict(chunk);
+      if (bad) return;
+      if (dense) {
         by_one_lane<W>([&] { read_heads(c, groups, chunk); });
-        W::sync();
-        if (!chunk.bad) decode(block.room(), groups, chunk);
+        if (!verdict(chunk).bad) decode(block.room(), groups, chunk);
       } else {
         place_fixed(groups, chunk);
       }
@@ -46,9 +45,9 @@ class ToFixed {
     });
     block.each_warp([&](int w) {
       if (w) return;
-      if (chunk.dense && !chunk.bad) by_one_lane<W>([&] { sum_groups(groups, chunk); });
-      W::sync();
-      if (chunk.bad) note(Outcome::corrupt_stream, &found[w]);
+      const auto [bad, dense] = verdict(chunk);
+      if (dense && !bad) by_one_lane<W>([&] { sum_groups(groups, chunk); });
+      if (verdict(chunk).bad) note(Outcome::corrupt_stream, &found[w]);
       by_one_lane<W>([&] { chunk.bytes = chunk.bad ? 0 : 4 * chunk.fixed_words; });
     });
   }
@@ -87,6 +86,17 @@ class ToFixed {
   }
 
  private:
+  struct Verdict {
+    bool bad, dense;
+  };
+  // What one lane has found, the same for all lanes of its warp: it is changed behind this alone.
+  static STRETTO_DEVICE Verdict verdict(const ChunkShared& chunk) {
+    W::sync();
+    const Verdict v{chunk.bad != 0, chunk.dense != 0};
+    W::sync();
+    return v;
+  }
+
   // All chunks together check the whole index.
   STRETTO_DEVICE void locate(u64 c, ChunkShared& chunk) const {
     const u64* const entries = reinterpret_cast<const u64*>(s.base + kHeaderBytes);
@@ -147,6 +157,8 @@ class ToFixed {
       p = read_head(p, end - states, m, sizeof(T) / 4, &base, &chunk.groups[i]);
       if (!p) return;
     }
+    // No chunk takes more words, and so all of it has 32 bits.
+    if (static_cast<u64>(end - p) - states >= 64 * u64{kMostSteps} + 4) return;
     chunk.head_bytes = static_cast<u32>(p - begin);  // to the end of the heads
     chunk.bad = 0;
   }
@@ -234,7 +246,8 @@ class ToFixed {
     plan_widths(&p);
     p.count = h.exception_words != 0;
     p.map.words = h.exception_words;
-    const bool zero = p.most == 0 && p.count == 0 && !p.wide && p.predictor == Predictor::none_unsigned;
+    // A head may name a width that no block has: such a group has a word, as on the host.
+    const bool zero = h.widest == 0 && p.count == 0 && !p.wide && p.predictor == Predictor::none_unsigned;
     p.words = h.verbatim ? 1 + h.exception_words
               : zero     ? 0
                          : head_words(p) + h.exception_words + p.planes + p.width_words;
