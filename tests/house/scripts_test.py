@@ -693,6 +693,11 @@ class Documents(unittest.TestCase):
         self.assertLessEqual(len(text.splitlines()), 75)
         self.assertLessEqual(len(text.split()), 500)
 
+    def test_the_pages_stay_few_and_short(self):
+        pages = [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]
+        self.assertLessEqual(len(pages), 22)
+        self.assertLessEqual(sum(len(page.read_text(encoding="utf-8").split()) for page in pages), 45_000)
+
     def test_users_pages_open_with_a_use_and_have_120_column_lines(self):
         for page in self.USERS:
             text = (ROOT / page).read_text(encoding="utf-8")
