@@ -32,7 +32,7 @@ inline bool asks_for_rounding(const stretto_report& out) noexcept {
   return has_rounding(out) && !(out.error_with_rounding < 0);
 }
 
-// Fills as much of options.report as its size says; null: nothing.
+// Fills as much of options.report as its size says.
 void report(const EndedCall& call) noexcept;
 
 }  // namespace stretto::api
