@@ -40,7 +40,7 @@ inline bool runs(std::int64_t target) noexcept {
   }
 }
 #elif HWY_ARCH_ARM_A64
-// Processor and system support the target. Those with a length in their name are for registers of that length alone.
+// Targets with a length in their name are for registers of that length alone.
 inline bool runs(std::int64_t target) noexcept {
   const unsigned long first = getauxval(AT_HWCAP), second = getauxval(AT_HWCAP2);
   const bool sve = (first & HWCAP_SVE) != 0, sve2 = (second & HWCAP2_SVE2) != 0 && (second & HWCAP2_SVEAES) != 0;
@@ -64,8 +64,8 @@ struct Compiled {
   Function* function;  // null: not compiled
 };
 
-// The first supported of `all` (best first), or null. `name` (hwy::TargetName) restricts the choice. The last, the
-// build's own target, is always supported.
+// The first supported of `all` (best first), or null. `name` (hwy::TargetName) restricts the choice. The last is always
+// supported.
 template <class Function, std::size_t n>
 Function* best_of(const Compiled<Function> (&all)[n], const char* name = nullptr) noexcept {
   for (const Compiled<Function>& c : all) {
