@@ -15,7 +15,7 @@ class LimitedWait {
     waiting_.resume(begin_);
   }
 
-  // Before each check but the first; false: time is over. `sleep(seconds)`: at most that long.
+  // Before each check but the first; false: time is over.
   template <class Sleep>
   bool next(const Sleep& sleep) noexcept {
     const double now = Waiting::clock();

@@ -33,15 +33,14 @@ struct Participant {
   int rank = 0, size = 1;
   std::string version;
   std::string address;
-  std::string failure;  // why this rank cannot take part, as all are told; empty: it can
+  std::string failure;  // why this rank cannot take part; empty: it can
 };
 
-// Collective. timeout: ranks were missing after `seconds`; rank 0 names them, where it can on all. incompatible: the
-// ranks differ. unsupported: a rank cannot take part. invalid_argument: rank and size are invalid, or another process
-// has this rank's number.
+// Collective. timeout: ranks were missing after `seconds`; rank 0 names them. incompatible: the ranks differ.
+// unsupported: a rank cannot take part. invalid_argument: rank or size is invalid, or another process has this number.
 Status meet_in(Store& store, const Participant& me, double seconds, Session* session) noexcept;
 
-// For rank 0, once all ranks are known to have met.
+// For rank 0, once all ranks have met.
 void clean_up(Store& store, const Session& session) noexcept;
 
 }  // namespace stretto::carrier
