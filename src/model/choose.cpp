@@ -14,7 +14,7 @@
 namespace stretto::model {
 namespace {
 
-// Per factor of two. A cell's answer is its middle's, so it does not depend on earlier questions.
+// Per factor of two. A cell's answer is its middle's, whatever was asked before.
 constexpr double cells = 8;
 constexpr std::uint64_t exact_below = 16;  // bytes that are cells of their own
 
@@ -76,8 +76,7 @@ Key key_of(const Question& q) {
           q.schedule};
 }
 
-// Dense streams keep cores busy that others may need, and their predictions depend on the codec's costs more than those
-// of fixed streams: small gains do not count.
+// Dense streams keep cores busy that others may need, and are predicted less surely: small gains do not count.
 constexpr double clear_gain = 0.95;
 
 const Candidate& taken_of(const Question& q, const std::vector<Candidate>& all) {
@@ -107,7 +106,7 @@ struct Chooser::Impl {
       : profile(std::move(from)),
         topology(on_network(profile, std::move(where))),
         programs(topology, topology.cores_per_host() > 0 ? topology.cores_per_host() : profile.cores) {
-    // Measured on one host, it tells of memory: whether a core copies both ways at once.
+    // Measured on one host, it tells whether a core copies both ways at once.
     if (topology.hosts() > 1 && profile.hosts == 1) profile.full_duplex = true;
     if (topology.hosts() > 1 && topology.ranks() > topology.hosts())
       lane = std::make_unique<Chooser>(profile, lane_of(topology));
@@ -124,8 +123,7 @@ std::vector<Option> ways_of(std::vector<Option> options, bool streams) {
   return options;
 }
 
-// Seconds of a raw sum or broadcast that a port's burst does not shorten, as calls follow one another: what streams
-// compete with.
+// Seconds of a raw sum or broadcast that a port's burst does not shorten, as calls follow one another.
 double beyond_burst(const Profile& profile, const Question& q, int hosts) {
   const bool whole = q.collective == schedule::Collective::allreduce || q.collective == schedule::Collective::reduce ||
                      q.collective == schedule::Collective::bcast;
@@ -188,8 +186,7 @@ Status Chooser::Impl::table(const Question& q, bool all_of_them, std::vector<Can
   if (all_of_them) {
     *all = search().all(options);
   } else if (!options.empty() && wanted) {
-    // An MPI has this raw path: it does not undercut the guess of the MPI, unless the MPI is known to take a slower
-    // one.
+    // An MPI has this raw path: it does not undercut the guess of the MPI, unless the MPI is known to be slower.
     const bool beyond_mpis = guessed && beside_mpi && !is_known && !search().takes_turns();
     *all = search().cheapest(options, least, beyond_mpis);
   }

@@ -1,4 +1,3 @@
-// Resources that messages share: sides of ranks, cards of hosts, uplinks of a fabric, links of a torus.
 #pragma once
 
 #include <vector>

@@ -45,8 +45,8 @@ class Overlapped {
     }
   }
 
-  // In order of their earliest start, then of rounds. Messages of one round pass together, so that rank numbers do not
-  // matter, except that communication cores take them one by one.
+  // In order of earliest start, then of rounds. Messages of one round pass together, so that rank numbers do not
+  // matter, but communication cores take them one by one.
   Prediction walk() {
     for (std::size_t r = 0; r < ranks_.size(); ++r) advance(static_cast<std::int32_t>(r));
     std::vector<Passing> together;
@@ -153,13 +153,13 @@ class Overlapped {
     return out;
   }
 
-  // Work of the core at either end of a message between hosts. Inside a host it overlaps the transfer (travel()).
+  // Work of the core at either end of a message between hosts. Inside a host it overlaps the transfer.
   double moving(const Act& a, double wire, double pieces) const noexcept {
     return a.distance == topology::Distance::network ? machine_.moving(a.distance, wire, pieces) : 0;
   }
 
-  // The rendezvous of a long message waits until the receiver's core looks for messages: between its codec's calls.
-  // Raw blocks travel in messages without a rendezvous (select::segment_for).
+  // The rendezvous of a long message waits until the receiver's core looks, between its codec's calls. Raw blocks
+  // travel without a rendezvous (select::segment_for).
   double pause(const Rank& to, const Act& a, double wire, double pieces) const noexcept {
     const double raw = to.forms.bytes(a);
     const bool waits = a.distance == topology::Distance::network && machine_.eager_limit > 0 && wire < raw &&
@@ -301,7 +301,7 @@ class Overlapped {
     }
   }
 
-  // Moving the bytes overlaps the transfer and does not extend it.
+  // Moving the bytes overlaps the transfer.
   void leave(Passing& p) {
     const Ready& m = p.message;
     Rank& s = ranks_[static_cast<std::size_t>(m.from)];
@@ -343,7 +343,7 @@ class Overlapped {
     over(d, a, made.tail);
   }
 
-  // One by one when ready and the core is idle. Core work takes at least its sum.
+  // One by one when ready and the core is idle.
   double end_of(Rank& r) {
     struct Result {
       Flow at;

@@ -55,8 +55,7 @@ class RankMessages {
   std::vector<std::uint64_t> all_;
 };
 
-// Slots are runs of blocks that no step divides. Runs end at equal blocks in all buffers, so a range has equally many
-// slots in each.
+// Slots are runs of blocks that no step divides, equal in all buffers, so a range has equally many slots in each.
 class Numbering {
  public:
   explicit Numbering(const Schedule& s) {

@@ -1,8 +1,8 @@
 // All ranks' schedules, prepared for a walk.
 //
 // Ranks that behave alike are walked once: with a period d, rank r represents all ranks r + k d. This requires equal
-// hosts of d consecutive ranks, and an algorithm that is invariant under a shift by a host or an exclusive-or of the
-// host's number. Exact for blocks of equal length.
+// hosts of d consecutive ranks, and an algorithm that is invariant under a shift by a host or an exclusive-or of its
+// number. Exact for blocks of equal length.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,7 @@ struct Act {
   bool far = false;  // between the fabric's leaves
 };
 
-// Blocks [block, block + blocks) that no step of a rank divides, so that a walk has about as many slots as steps.
+// Blocks [block, block + blocks) that no step of a rank divides: a walk has about as many slots as steps.
 struct Slot {
   schedule::Buffer buffer{};
   std::int32_t block = 0;
@@ -60,10 +60,10 @@ struct Programs {
   std::vector<Program> all;
 };
 
-// Blocks of the shortest non-empty message and the longest; 0: none.
+// Of non-empty messages; 0: none.
 std::pair<std::int32_t, std::int32_t> lengths_of(const Programs& programs) noexcept;
 
-// Steps and slots take about 200 bytes and 0.5 to 1 microseconds each: 2 GB, and seconds.
+// Each takes about 200 bytes and 0.5 to 1 microseconds: 2 GB, and seconds.
 inline constexpr std::size_t most_cells = 10'000'000;
 
 struct Folding {
