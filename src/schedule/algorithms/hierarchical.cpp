@@ -23,7 +23,6 @@ Schedule allreduce(const Request& q, std::string_view name, const Schedule& flat
   const int blocks = own.floors.largest() * width;
   Program program(q, Collective::allreduce, name, blocks, flat.keeps_order && own.floors.ordered());
   program.copy(Buffer::out, Buffer::in, 0, blocks);
-  // Partial sums use the result's memory.
   const Part inside{
       .rank = members(own.floors, own.group), .blocks = shares(own.floors, own.group, width), .tmp = Buffer::out};
   append(program, reduce_scatter_inside(own.inside()), inside);

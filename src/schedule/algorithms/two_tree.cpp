@@ -23,7 +23,7 @@ struct Node {
 
 int top_of(int m) { return static_cast<int>(std::bit_floor(static_cast<unsigned>(m))) - 1; }
 
-// In the in-order tree of m nodes; lower children replace missing nodes.
+// Of m nodes; lower children replace missing nodes.
 Node in_order(int v, int m) {
   const int x = v + 1;
   const int low = x & -x;
@@ -71,7 +71,7 @@ Node second(int v, int m) {
   return v == m - 1 ? on_top(m - 2 - top_of(m - 1)) : under(mirrored(v, m - 1), m - 1);
 }
 
-// Two trees over all ranks, or if `rooted` over all others with the root on top.
+// Over all ranks, or if `rooted` over the others with the root on top.
 class Trees {
  public:
   Trees(const Request& q, bool rooted)
@@ -110,7 +110,7 @@ class Trees {
 
 int pieces(const Request& q) { return q.blocks > 0 ? q.blocks : 8; }
 
-// Combines the children's pieces into `sum`; the parent gets the piece from `source`.
+// Into `sum`; the parent gets the piece from `source`.
 void reduce(Program& program, const Trees& trees, int rank, int piece, Buffer sum, Buffer source) {
   const Node& node = trees.of_piece(piece);
   for (int side = 0; side < 2; ++side) {

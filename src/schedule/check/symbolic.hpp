@@ -18,7 +18,7 @@ class Contributions {
   // A rank that both contain, or -1.
   std::int32_t shared(const Contributions& other) const;
 
-  // These ranks are consecutive, and directly followed by `other`.
+  // These ranks are consecutive, directly followed by `other`.
   bool precedes(const Contributions& other) const;
 
   // No shared rank.
@@ -37,7 +37,7 @@ class Contributions {
   std::vector<Run> runs_;
 };
 
-// Two sums have equal numbers exactly if they are bracketed alike, up to the order of each combination's operands.
+// Two sums have equal numbers exactly if they are bracketed alike, up to the order of operands.
 class Brackets {
  public:
   using Sum = std::uint32_t;
@@ -46,7 +46,7 @@ class Brackets {
   Sum contribution(std::int32_t rank) const { return static_cast<Sum>(rank); }
   Sum combined(Sum a, Sum b);
 
-  // "(0 + 1) + 2"; beyond `most` characters, the beginning and "...".
+  // "(0 + 1) + 2"; cut after `most` characters.
   std::string text(Sum sum, std::size_t most = 60) const;
 
  private:
