@@ -109,7 +109,6 @@ Status fill(const schedule::Schedule& s, std::size_t size, const Arguments& a, s
         const std::size_t from = b / p, to = b % p;
         if (from == rank) block.in = shifted(in != nullptr ? in : a.out, sent.first(to), size);
         if (to == rank) block.out = shifted(a.out, parts.first(from), size);
-        // Given counts do not tell the lengths of blocks between two other ranks.
         block.count = to == rank ? parts.count(from) : from == rank ? sent.count(to) : a.counts.empty() ? a.count : 0;
         break;
       }

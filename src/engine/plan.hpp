@@ -62,15 +62,14 @@ struct Place {
 class Plan {
  public:
   // `merged[b]`: in and out of block b share memory and cells. Segments are multiples of `grain` elements, or end with
-  // one of the `parts`. `travel` is equal on all ranks. Throws std::bad_alloc.
+  // one of the `parts`. `travel` is equal on all ranks.
   Status make(const schedule::Schedule& schedule, std::span<const Block> blocks, std::size_t element_bytes,
               std::size_t segment_bytes, std::size_t grain, std::span<const std::uint8_t> merged, const Travel& travel,
               std::span<const Part> parts = {});
 
-  // `unit` sends this cell's final result.
   bool is_final(const Unit& unit, std::uint32_t cell) const noexcept;
 
-  // The peer and direction with most messages, and their elements.
+  // With most messages, and their elements.
   struct Pair {
     std::int32_t peer = 0;
     bool sends = false;

@@ -90,7 +90,6 @@ Status Direct::prepare(std::uint32_t u) noexcept {
   return Status::ok;
 }
 
-// Announces a packed message.
 Status Direct::leave(Departure& d) noexcept {
   UnitState& state = run_.units[d.unit];
   Crossing& c = at(d.unit);
@@ -187,7 +186,7 @@ bool Direct::may_begin(const Crossing& c) const noexcept {
   return c.state != Crossing::State::open;
 }
 
-// Where order is free, messages begin as they become ready, except receives whose memory is in use.
+// In any order, messages begin as they become ready, except receives whose memory is in use.
 bool Direct::advance() noexcept {
   std::erase_if(returning_, [this](std::uint32_t u) { return return_loans(u); });
   if (between_.one_by_one()) return begin_in_order();
@@ -332,7 +331,7 @@ bool Direct::return_loans(std::uint32_t u) noexcept {
   return true;
 }
 
-// Ends this rank's transfers. Their memory goes to `lost`, since the device may still use it.
+// Transfers' memory goes to `lost`, since the device may still use it.
 void Direct::abort(std::vector<payload::Buffer>* lost) noexcept {
   bool moves = false;
   for (Crossing& c : crossings_) {

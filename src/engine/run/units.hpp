@@ -1,6 +1,5 @@
-// A run's units on this rank: their states, which are ready, and how many are left. A unit is ready when the units that
-// it waits for have released it, and a receive also when its message has arrived. Sends to a peer begin as they become
-// ready, but not far ahead of the schedule.
+// A run's units on this rank. A unit is ready when the units that it waits for have released it, and a receive also
+// when its message has arrived. Sends to a peer begin as they become ready, but not far ahead of the schedule.
 #pragma once
 
 #include <array>
@@ -13,8 +12,8 @@
 
 namespace stretto::engine {
 
-// Messages to a peer that may overtake an earlier one in the schedule, whose order the peer follows. Some transports
-// hold few unexpected messages (libfabric's over TCP: 64) and then stop reading.
+// Messages to a peer that may overtake an earlier one in the schedule. Some transports hold few unexpected messages
+// (libfabric's over TCP: 64) and then stop reading.
 constexpr std::uint32_t most_ahead = 32;
 
 // Receives of streams have room for compress(). Longer streams (sums of many values off the grid) follow a notice in
@@ -25,7 +24,7 @@ struct Notice {
   std::uint64_t bytes = 0;
 };
 
-// The path of a unit's message: through a buffer of the host, into its place in the blocks, through pinned memory
+// A message's path: through a buffer of the host, into its place in the blocks, through pinned memory
 // (device/staged.hpp), or between devices (device/direct.hpp).
 enum class Way : std::uint8_t { buffered, in_place, staged, direct };
 
@@ -54,27 +53,24 @@ class Units {
 
   explicit Units(const Plan& plan) noexcept : plan_(plan) {}
 
-  // Throws std::bad_alloc.
   void begin();
 
-  // Units that wait for no other become ready.
   void start() noexcept;
 
   UnitState& operator[](std::uint32_t u) noexcept { return states_[u]; }
   const UnitState& operator[](std::uint32_t u) const noexcept { return states_[u]; }
   std::uint32_t count() const noexcept { return static_cast<std::uint32_t>(states_.size()); }
 
-  // The next ready unit of these lanes, or none. Results are delivered when nothing else is ready.
+  // Of these lanes, or none. Results are delivered when nothing else is ready.
   std::uint32_t take(Lanes lanes) noexcept;
 
   // A receive's message has arrived.
   void arrived(std::uint32_t u) noexcept;
 
-  // Units that wait for this one need not any longer.
   void release(std::uint32_t u) noexcept;
   void finish(std::uint32_t u) noexcept;
 
-  // A device's work outlasts the units, so its end counts as one more.
+  // A device's work outlasts the units: its end counts as one more.
   void add_end() noexcept { ++left_; }
   void end_all() noexcept { left_ = 0; }
   std::size_t left() const noexcept { return left_; }
