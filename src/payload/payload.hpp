@@ -36,7 +36,7 @@ namespace stretto::payload {
 bool find(const char* text, Kind* kind) noexcept;
 
 // Fused sums on a device find codes of local values in the pass that adds them to a stream, by an own kernel when the
-// stream is met, or all before the first message (HomComp). Streams have equal bytes. The host has only the first.
+// stream is met, or before the first message (HomComp). Streams have equal bytes. The host has only the first.
 enum class Codes : std::uint8_t { in_passing, when_met, ahead };
 
 struct Spec {
@@ -50,7 +50,7 @@ struct Spec {
   double magnitude = 0;  // largest |value| of a contribution, if known (codec::Options)
 
   // Raw messages beside streams: on links inside so many nodes, whose contributions the schedule sums first (0: none),
-  // and those with fewer bytes of values.
+  // and those of fewer bytes.
   int nodes = 0;
   std::size_t raw_below = 0;
   codec::Coding coding = codec::Coding::fixed;  // in messages; memory has fixed streams
@@ -58,7 +58,6 @@ struct Spec {
 
 inline bool mixes(const Spec& s) noexcept { return is_compressed(s.kind) && (s.nodes > 0 || s.raw_below > 0); }
 
-// Of a value of Form::halves.
 inline constexpr std::size_t half_bytes = 2;
 
 // The operation suits the type (when `reduces`), and the bound is finite and positive, where the payload keeps one.

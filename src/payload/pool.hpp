@@ -1,4 +1,3 @@
-// Memory for streams and scratch values, from the heap or another Memory; in a steady state nothing is allocated.
 #pragma once
 
 #include <array>
@@ -32,7 +31,7 @@ struct Store {
 };
 }  // namespace detail
 
-// Counted reference, usually to a pool's memory, which the last one returns. Not shared between threads.
+// Counted reference, whose last one returns the memory to its pool. Not shared between threads.
 class Buffer {
  public:
   Buffer() noexcept = default;
@@ -53,7 +52,7 @@ class Buffer {
   std::byte* data() const noexcept { return store_ != nullptr ? store_->data : nullptr; }
   std::size_t capacity() const noexcept { return store_ != nullptr ? store_->capacity : 0; }
 
-  // Bytes of a stream that a device writes there, as its owner knows (Executor).
+  // Of a stream that a device writes there, as its owner knows (Executor).
   static constexpr std::size_t unknown = ~std::size_t{0};
   std::size_t content() const noexcept { return store_->content; }
   void set_content(std::size_t bytes) const noexcept { store_->content = bytes; }
@@ -64,7 +63,8 @@ class Buffer {
   detail::Store* store_ = nullptr;
 };
 
-// By size class (four per octave), 64-byte aligned, most recently used first. The pool outlives its buffers.
+// Memory for streams and scratch values, by size class (four per octave), 64-byte aligned, most recently used first; in
+// a steady state nothing is allocated. The pool outlives its buffers.
 class Pool {
  public:
   explicit Pool(Memory* memory = nullptr) noexcept : memory_(memory) {}  // borrowed; null: the heap
