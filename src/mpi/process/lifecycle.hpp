@@ -1,4 +1,4 @@
-// MPI functions that are not collectives. Functions that take a result return it.
+// MPI functions that are not collectives.
 #pragma once
 
 #include <mpi.h>
@@ -28,7 +28,7 @@ class InheritedBound {
   MPI_Comm parent_ = MPI_COMM_NULL;
 };
 
-// True: *at (a void*) is memory that peers can map; else the MPI serves.
+// True: *at (a void*) is memory that peers can map.
 bool lend(MPI_Aint bytes, MPI_Info info, void* at) noexcept;
 
 // False: the memory is the MPI's.

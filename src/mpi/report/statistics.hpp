@@ -80,7 +80,7 @@ class Statistics {
 
  private:
   using Length = std::pair<std::string, int>;
-  // The median of the latest calls ignores delays by a busy machine or late ranks.
+  // The median of the latest calls ignores delays.
   class LatestTimes {
    public:
     void add(double seconds) noexcept { kept_[calls_++ % kept_.size()] = static_cast<float>(seconds); }

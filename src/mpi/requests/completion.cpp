@@ -12,7 +12,7 @@
 namespace stretto::mpi {
 namespace {
 
-// The program's requests, with running persistent ones replaced by their runs.
+// Running persistent requests are replaced by their runs.
 class PassedRequests {
  public:
   PassedRequests(int n, MPI_Request* given) : given_(given), at_(given) {

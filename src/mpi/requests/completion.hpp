@@ -1,4 +1,4 @@
-// Waits poll while stretto's collectives are in flight, so that the MPI's own requests progress.
+// Waits poll while stretto's collectives are in flight: the MPI's own requests progress.
 #pragma once
 
 #include <mpi.h>
