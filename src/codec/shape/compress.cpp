@@ -31,7 +31,6 @@ Status check_shape(const Shape& shape, std::uint64_t* count) noexcept {
   return Status::ok;
 }
 
-// The options that streams of integers take.
 Options options_of_codes(const Options& options) noexcept {
   Options o;
   o.isa = options.isa;
@@ -47,7 +46,7 @@ double largest_kept_by_grid(Type t, const void* x, std::uint64_t count, const Op
   return ranges.below.empty() ? 0 : std::max(std::fabs(ranges.below.lo), std::fabs(ranges.below.hi));
 }
 
-// Numbers of one array after the other, and the streams written of them.
+// Of one array after the other.
 class Writer {
  public:
   Writer(Type t, const void* x, const Shape& shape, std::uint64_t count, double eps, const Options& options) noexcept

@@ -43,7 +43,6 @@ Status read_map(const View& v, std::int32_t* map, const Options& options) noexce
   return Status::ok;
 }
 
-// The values of n codes.
 template <class T>
 void put_codes(const Info& info, const std::int32_t* __restrict q, std::size_t n, std::uint32_t divisor,
                T* __restrict y) noexcept {
@@ -122,7 +121,6 @@ Status decode(const View& v, std::uint64_t first, std::size_t n, void* y, const 
   return Status::ok;
 }
 
-// The options that the streams inside take.
 Options options_inside(const Options& options) noexcept {
   Options o;
   o.isa = options.isa;
