@@ -1,5 +1,5 @@
-// Two blocks of up to 16 planes at a time, as codes.hpp decodes narrow ones: a branch on widths would be mispredicted
-// where they vary. Residuals are words, so a sum of four takes two dot products.
+// Two blocks of up to 16 planes at a time, as codes.hpp decodes narrow ones: a branch on widths would be mispredicted.
+// Residuals are words, so a sum of four takes two dot products.
 #pragma once
 
 #include "codec/avx512/codes.hpp"

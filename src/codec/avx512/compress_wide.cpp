@@ -1,4 +1,4 @@
-// Groups with wide codes or exceptions. Checks every code; declines codes beyond 32 bits.
+// Other groups. Checks every code; declines codes beyond 32 bits.
 #include <algorithm>
 #include <cstring>
 

@@ -29,7 +29,7 @@ inline constexpr FillTables kFillTables{};
 
 STRETTO_AVX512_BEGIN
 
-// Places of a group's missing values, which all have the bits of `value`.
+// All have the bits of `value`.
 template <class T>
 struct MissingPlaces {
   Lanes lanes;
@@ -41,7 +41,7 @@ struct MissingPlaces {
 STRETTO_INLINE __m512i all_of(float v) noexcept { return _mm512_castps_si512(_mm512_set1_ps(v)); }
 STRETTO_INLINE __m512i all_of(double v) noexcept { return _mm512_castpd_si512(_mm512_set1_pd(v)); }
 
-// Finds a value in eight blocks whose sum exceeds 2^34 (2^54), which has no code.
+// In eight blocks whose sum exceeds 2^34 (2^54), which has no code.
 STRETTO_INLINE bool find_missing(const float* x, const Grid<float>& g, float* value) noexcept {
   const __m512 r = _mm512_set1_ps(g.r), magic = _mm512_set1_ps(0x1.8p23f);
   const __m512i finite = _mm512_set1_epi32(0x7fffffff), hopeless = _mm512_set1_epi32(0x50800000 - 1);
@@ -77,7 +77,7 @@ STRETTO_INLINE bool find_missing(const double* x, const Grid<double>& g, double*
   return some != 0;
 }
 
-// Codes of a block but for the places whose values have the bits of `missing`; returns these places.
+// Returns the places whose values have the bits of `missing`, and codes the others.
 STRETTO_INLINE std::uint32_t quantise_filled_block16(const float* x, const Grid<float>& g, __m512i missing,
                                                      SumRange<float>& range, std::int16_t* q) noexcept {
   const __m512 r = _mm512_set1_ps(g.r), magic = _mm512_set1_ps(0x1.8p23f);
@@ -125,8 +125,8 @@ STRETTO_INLINE Quantised quantise_filled16(const T* x, const Grid<T>& g, const B
   return missing->all != ~0u ? range.all(static_cast<std::uint32_t>(g.safe_code32)) : Quantised{true, 0, 0};
 }
 
-// Missing places take the code before them; those at the front, the first code. At least one place is not missing. The
-// word before q is overwritten.
+// Missing places take the code before them; those at the front, the first code. Some place is not missing. Overwrites
+// the word before q.
 template <class T>
 STRETTO_INLINE void fill16(const MissingPlaces<T>& missing, std::int16_t* q) noexcept {
   const auto first = static_cast<int>(_tzcnt_u32(~missing.all));
@@ -174,7 +174,7 @@ STRETTO_INLINE bool equal_places(const Lanes a, const Lanes b) noexcept {
 
 STRETTO_INLINE AlikeValue value_of(const GroupView& g) noexcept { return {g.values, g.values_bytes, g.sums}; }
 
-// Flags of a NaN, and of an exact sum without words; else 0.
+// Of a NaN, and of an exact sum without words; else 0.
 template <class T>
 STRETTO_INLINE std::uint32_t flags_alone(const AlikeValue& v) noexcept {
   if (!v.is_sum) return std::isnan(load<T>(v.at)) ? kNanBit : 0;

@@ -1,4 +1,4 @@
-// Length of a fixed stream's groups in dense chunks, from the entropy of their classes.
+// From the entropy of the groups' classes.
 #include <bit>
 #include <cmath>
 
@@ -15,7 +15,7 @@ constexpr int kWidths = 33;
 constexpr double kHeadBytes = 3;
 constexpr double kSharedBytes = 4.5;  // a group's share of its chunk's tables and states
 
-// Counts of classes by their block's width, and of widths by their group's largest.
+// Of classes by their block's width, and of widths by their group's largest.
 class Classes {
  public:
   void add(const dense::Parts& parts) noexcept {

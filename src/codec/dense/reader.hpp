@@ -1,4 +1,3 @@
-// Restores the groups of dense chunks, in order.
 #pragma once
 
 #include "codec/dense/head.hpp"
@@ -14,8 +13,7 @@ class Reader {
   // At least a header precedes [begin, end). False if the chunk is malformed.
   bool open(const std::uint8_t* begin, const std::uint8_t* end, int groups, Type type,
             const DenseKernels* kernels) noexcept;
-  // Group of m values; its content stays until the next call but one. False if it is malformed, or the last and more
-  // follows.
+  // Of m values; stays until the next call but one. False if it is malformed, or the last and more follows.
   bool next(int m) noexcept;
   const std::uint8_t* group() const noexcept { return buffer_[turn_]; }
   std::size_t words() const noexcept { return words_; }

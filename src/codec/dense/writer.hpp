@@ -1,4 +1,4 @@
-// Writes groups in fixed form as a chunk, in the shorter of both forms.
+// Writes groups in fixed form as a chunk, in the shorter form.
 #pragma once
 
 #include "codec/dense/head.hpp"
