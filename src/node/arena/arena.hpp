@@ -1,8 +1,8 @@
 // The process' arena: memory for large allocations in one memfd, which a peer maps once to see all of them. Made on
 // first use. If libstretto_arena.so is preloaded, it serves all large allocations of the program, else only buffers
-// that a program asks for. allocate() fails when the arena is full, and the caller turns to the system. The file has no
-// name, so a killed process leaves nothing behind. Before fork() returns in the parent, the child gets a copy of all
-// allocations, and an arena that allocates nothing new. (vfork and posix_spawn copy nothing.)
+// that a program asks for. The file has no name, so a killed process leaves nothing behind. Before fork() returns in
+// the parent, the child gets a copy of all allocations, and an arena that allocates nothing new. (vfork and posix_spawn
+// copy nothing.)
 #pragma once
 
 #include <cstddef>
@@ -33,10 +33,10 @@ struct Statistics {
 
 View view() noexcept;
 File file() noexcept;
-const char* remark() noexcept;  // reason why there is no arena, or an error in a setting; "" if neither
+const char* remark() noexcept;  // why there is no arena, or an error in a setting; "" if neither
 
-// `alignment` is a power of two. Null if there is no room. *zeroed: a lower bound of the bytes at the allocation's end
-// that were never used and are zero.
+// `alignment` is a power of two. Null: no room. *zeroed: a lower bound of the bytes at the allocation's end that were
+// never used and are zero.
 void* allocate(std::size_t bytes, std::size_t alignment, std::size_t* zeroed = nullptr) noexcept;
 bool owns(const void* at) noexcept;
 void release(void* at) noexcept;

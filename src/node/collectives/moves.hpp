@@ -5,7 +5,7 @@
 
 namespace stretto::node {
 
-// A pending pull has outstanding chunks. A refused one is repeated in a second pass.
+// A refused pull is repeated in a second pass.
 enum class PullState : char { pending, done, refused };
 
 struct Pull {

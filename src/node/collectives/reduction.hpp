@@ -64,7 +64,7 @@ class Reduction {
     std::uint32_t reserved = 0;
   };
   static_assert(sizeof(Published) <= kInline);
-  // A contiguous run of a source: its first element's address, and its end's position.
+  // A contiguous run of a source: its address, and its end's position.
   struct Piece {
     const std::byte* at;
     std::size_t end;
@@ -97,7 +97,7 @@ class Reduction {
   void deliver(std::size_t in_vector, std::size_t in_part, std::size_t bytes, const std::byte* sum,
                std::byte* body) noexcept;
   Status copy_out(std::uint64_t k) noexcept;
-  // Results are written back into the peer's slots. Equal on both ranks: all use one kind of stores.
+  // Results are written back into the peer's slots. Equal on both ranks.
   bool lends() const noexcept { return ranks_ == 2 && levels_ == 1 && stores_ == Stores::plain; }
   void find_lent(std::uint64_t round) noexcept;
 
@@ -118,7 +118,7 @@ class Reduction {
   Published told_;
   std::vector<int>& readers_;
   Destination destination_ = Destination::slot;
-  // Two ranks: place of this rank's part of the chunk in the peer's slot; else null.
+  // Two ranks: this rank's part of the chunk in the peer's slot; else null.
   std::byte* lent_ = nullptr;
   std::vector<std::byte*>& outputs_;
 

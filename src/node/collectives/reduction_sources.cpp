@@ -76,7 +76,7 @@ Status Reduction::gather_sources(int level, std::uint64_t k, const Range& mine) 
 
 // Also finds if later chunks have their sources at equal relative addresses.
 void Reduction::find_destination(bool outputs_mapped) noexcept {
-  // An in-place result would overwrite chunks that other ranks still copy.
+  // It would overwrite chunks that other ranks still copy.
   const bool scattered = t_.kind == Collective::reduce_scatter && t_.in != t_.out;
   const bool stored = outputs_mapped || scattered || (t_.kind == Collective::reduce && me_ == t_.root);
   const bool read = large_ && levels_ == 1 &&

@@ -30,12 +30,12 @@ class Bell {
 
   // Before the last check for the store. Returns the argument of sleep().
   std::uint32_t arm() noexcept;
-  // Until wake(), at most `seconds`. Returns at once if wake() was called since that arm().
+  // At most `seconds`. Returns at once if wake() was called since that arm().
   void sleep(double seconds, std::uint32_t armed) noexcept;
 
   // By the bell's own rank alone.
   void note_core() noexcept { core_.store(sched_getcpu() + 1, std::memory_order_relaxed); }
-  // The bell's rank was last seen on the caller's core. Takes about 10 ns.
+  // Its rank was last seen there. Takes about 10 ns.
   bool on_this_core() const noexcept {
     const int core = core_.load(std::memory_order_relaxed);
     return core > 0 && core == sched_getcpu() + 1;

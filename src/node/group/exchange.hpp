@@ -1,4 +1,3 @@
-// The bootstrap of a node's ranks: an allgather of a few bytes, before the shared segment exists.
 #pragma once
 
 #include <cstddef>
@@ -11,13 +10,13 @@
 
 namespace stretto::node {
 
-// Calls are collective and ordered alike on every rank. Used only while a group is made.
+// An allgather of a few bytes before the shared segment exists. Calls are collective and ordered alike on every rank.
 class Exchange {
  public:
   virtual ~Exchange() = default;
   virtual int rank() const noexcept = 0;
   virtual int size() const noexcept = 0;
-  // all[r * bytes ..] = the bytes of rank r; `bytes` is equal on every rank.
+  // all[r * bytes ..] = rank r's; `bytes` is equal on every rank.
   virtual Status allgather(const void* mine, std::size_t bytes, void* all) noexcept = 0;
 
   template <class T>

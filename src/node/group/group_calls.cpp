@@ -40,7 +40,7 @@ std::uint64_t Group::signature_of(int rank, std::uint64_t call) const noexcept {
   return kept() ? signature : 0;
 }
 
-// Compares the last call that both have entered, if both records still exist.
+// The last call that both have entered, if both records still exist.
 Status Group::compare(int peer) noexcept {
   const std::uint64_t last = std::min(calls_, state(peer).calls.load(std::memory_order_acquire));
   const std::uint64_t mine = signature_of(rank_, last), theirs = signature_of(peer, last);

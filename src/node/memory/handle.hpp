@@ -18,7 +18,7 @@ class Descriptor {
  public:
   Descriptor() = default;
   explicit Descriptor(int fd) noexcept : fd_(fd) {}
-  // Under a number that does not disturb the program: never that of a standard stream, which may be closed.
+  // Under a number that does not disturb the program.
   static Descriptor aside(int fd) noexcept;
   Descriptor(Descriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
   Descriptor& operator=(Descriptor&& other) noexcept {
@@ -42,11 +42,11 @@ enum class Passing : std::uint8_t { proc_then_socket, socket_only };
 Status pass_descriptors(Exchange& exchange, int offered, const std::vector<char>& skip, Passing passing,
                         std::vector<Descriptor>* all) noexcept;
 
-// The process at the other end of a socket belongs to this user, or to a user without a number here (another user
-// namespace), whom the token alone identifies.
+// The process at the other end belongs to this user, or to a user without a number here (another user namespace), whom
+// the token alone identifies.
 bool of_this_user(int connection) noexcept;
 
-// Collective. The status of the first rank that failed; other ranks' messages name it.
+// Collective. The first failed rank's status; other ranks' messages name it.
 Status agree(Exchange& exchange, Status mine) noexcept;
 
 // unsupported: the kernel gives none (seccomp, Linux before 3.17).

@@ -12,7 +12,7 @@
 namespace stretto::node {
 namespace {
 
-// Identity of a memory: the owning process and the file, whose inode is unique while it is mapped.
+// The owning process and the file, whose inode is unique while it is mapped.
 struct Origin {
   Token process{};
   std::uint64_t device = 0, inode = 0;
@@ -28,7 +28,7 @@ using Arenas = Shared<Origin, Mapping>;
 
 constexpr std::size_t open_step = std::size_t{64} << 20;
 
-// Inaccessible until reached: mlockall() would otherwise populate all peers' arenas.
+// Inaccessible until reached: mlockall() would populate all peers' arenas.
 std::shared_ptr<Mapping> reserve(int fd, std::size_t bytes) noexcept {
   void* at = mmap(nullptr, bytes, PROT_NONE, MAP_SHARED | MAP_NORESERVE, fd, 0);
   if (at == MAP_FAILED) return nullptr;
@@ -50,7 +50,7 @@ const char* missing() noexcept {
   return *why != '\0' ? why : "a process has no arena";
 }
 
-// Peers' arenas take a quarter of a limited address space at most; the program needs the rest.
+// A quarter of a limited address space at most; the program needs the rest.
 bool room_for(std::uint64_t bytes) noexcept {
   rlimit limit{};
   if (getrlimit(RLIMIT_AS, &limit) != 0) return false;

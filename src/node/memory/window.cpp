@@ -29,7 +29,7 @@ Status Window::tell(const void* word, std::size_t bytes) noexcept {
   return Status::ok;
 }
 
-// The ranks announce their buffers, and then whether they can read all of their peers'.
+// The ranks announce their buffers, and then whether they can read all peers'.
 Status Window::meet(Buffer input, Buffer results, bool* visible) noexcept {
   const auto exposed = [this](Buffer b) { return b.empty() ? Exposure{} : memory_.expose(b.data(), b.size(), true); };
   const Published own{exposed(input), exposed(results), input.size(), results.size()};
