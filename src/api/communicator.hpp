@@ -99,7 +99,6 @@ struct stretto_comm_s {
   }
   bool idle() const noexcept { return !in_flight.load(std::memory_order_acquire); }
 
-  // In a forked child.
   bool inherited() const noexcept { return !stretto::is_of_generation(born); }
 
   std::unique_ptr<stretto::backend::Transport> transport;  // null: of threads; freed last
@@ -116,7 +115,7 @@ struct stretto_comm_s {
   std::vector<stretto::api::Operation*> live;  // not complete, in the order of their calls
   std::atomic<bool> in_flight{false};
   std::atomic<unsigned> serves_in{stretto::fork_generation()};  // `born` until it is broken, then none
-  std::uint64_t unchecked = 0;                                  // calls that began without an agreement
+  std::uint64_t unchecked = 0;
   int rank = 0;
 
   const unsigned born = serves_in.load(std::memory_order_relaxed);
@@ -142,7 +141,7 @@ inline Status PreparedCalls::Line::run(stretto_comm_s& comm, const void* send, v
                                        double timeout) const noexcept {
   ++comm.unchecked;
   const Status s = call->run(send, recv, timeout);
-  if (s != Status::ok) comm.give_up(s, message());  // the state of the other ranks is uncertain
+  if (s != Status::ok) comm.give_up(s, message());
   return s;
 }
 

@@ -9,7 +9,6 @@ struct stretto_comm_s;
 
 namespace stretto::api {
 
-// A call that succeeded.
 struct EndedCall {
   stretto_comm_s& comm;
   call::Shape shape;

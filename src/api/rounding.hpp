@@ -1,4 +1,3 @@
-// Rounding beyond the error that a call promises.
 #pragma once
 
 #include <cstddef>

@@ -1,11 +1,6 @@
-// The ranks of a call first compare a word, a hash of their arguments, with which short values travel. If all words are
-// equal, every rank gets the combined values. Otherwise no rank does, and every rank learns it.
-//
-// In each group of close ranks words go up a binomial tree to its first rank. These ranks use recursive doubling, and
-// the outcome goes down the trees. A message holds its length, so its receive fits whatever the sender calls; its tag
-// has the number of the run alone. So ranks whose calls differ exchange the same messages as others.
-//
-// Nothing here blocks: each completion starts the next step (Engine::start).
+// The ranks of a call first compare a word, a hash of their arguments, with which short values travel
+// (docs/architecture.md, "Words by messages"). If all words are equal, every rank gets the combined values. Otherwise
+// no rank does, and every rank learns it. Nothing here blocks: each completion starts the next step (Engine::start).
 #pragma once
 
 #include <array>

@@ -24,11 +24,9 @@ inline constexpr double longest_unbeaten = 20e-6;  // not known
 //
 //   Open MPI 4 and 5 (coll/libnbc)   iallreduce of fewer than 4 ranks: a binomial tree up and down; ireduce_scatter: a
 //                                    binomial reduce, and a scatter that is left out
-//   MPICH 4 and 5                    allreduce of more than 8 bytes, and a value a rank: Rabenseifner's, in twice the
-//   (coll/mpir/generic.json)         rounds of recursive doubling
-//   Open MPI 4.1 and 5 (coll/tuned)  likewise, with one rank a host: from 8 KiB on 4 to 15 ranks, 4 KiB on 16 to 31,
-//                                    128 bytes on 32 to 63, and 256 KiB on 64 to 127, 2 and 3; on these two a ring from
-//                                    4 to 8 and from 16 to 64 KiB
+//   MPICH 4 and 5                    allreduce of more than 8 bytes, and a value a rank: Rabenseifner's
+//   (coll/mpir/generic.json)
+//   Open MPI 4.1 and 5 (coll/tuned)  with one rank a host: tuned_sum()
 const schedule::Algorithm* known_of_mpi(std::string_view mpi, const Question& question, int ranks, int hosts);
 
 // Interpolates logarithmically between points of these ranks and hosts; proportional beyond the last, constant below

@@ -64,13 +64,13 @@ inline constexpr std::size_t half_bytes = 2;
 Status check(const Spec& spec, bool reduces) noexcept;
 
 // |result - exact result| <= error_factor * eps, in exact arithmetic but for the final rounding (and, under recompress
-// and cprp2p, that of each raw sum). 0 for raw, integers and bfloat16, whose error is relative (docs/semantics.md). With
-// `nodes` sums have as many terms as nodes (mean: of p contributions still), beside the rounding of raw sums.
+// and cprp2p, that of each raw sum). 0 for raw, integers and bfloat16, whose error is relative (docs/semantics.md).
+// With `nodes` sums have as many terms as nodes (mean: of p contributions still).
+//
 //   data movement                   1
 //   homomorphic, fused: sum         p;  mean 1;  min, max 1
-//     with raw_below: sum           p + 1 (a raw sum is compressed again);  mean (p + 1)/p;
-//                                   and raw sums' rounding, so only for exact operations
-//   recompress, cprp2p: sum         2p - 1 (two operands of each of p - 1 meetings, and the result);  mean (2p - 1)/p
+//     with raw_below: sum           p + 1;  mean (p + 1)/p; and raw sums' rounding, so only for exact operations
+//   recompress, cprp2p: sum         2p - 1 (p - 1 meetings of two operands, and the result);  mean (2p - 1)/p
 double error_factor(const Spec& spec, bool reduces, int ranks) noexcept;
 
 }  // namespace stretto::payload

@@ -24,8 +24,8 @@ struct Terms {
 constexpr double roundings(double k) noexcept { return k * (k + 1) / 2 - 1; }
 
 // Quantisation error of the result in units of eps; under a statistical scope, with its probability. Sums in code
-// space: K. Sums that recompress: K + p - 1, as K inputs and p - 1 combinations are compressed once each. Raw sums
-// inside hosts are such inputs. With short messages raw: K + 1, since a raw sum is compressed again.
+// space: K. Sums that recompress: K + p - 1. Raw sums inside hosts are such inputs. With short messages raw: K + 1,
+// since a raw sum is compressed again.
 double error_factor(const Call& call, const Terms& terms) noexcept;
 
 // In units of the data; 0: a fraction of an empty range; may be infinite.

@@ -38,15 +38,9 @@ class Ratios {
   std::uint64_t changes_ = 0;
 };
 
-// Autotuner for the coding of streams between hosts, on calls for which the model takes dense streams: other work on
-// the cores makes these slower than predicted, and hardly delays fixed ones.
-//
-// The first call warms memory up; it takes dense streams only for a large predicted gain, since they touch more memory.
-// The next four take fixed and dense streams in turns. Dense ones stay if each trial was clearly faster than the fixed
-// one before it; the first that was not ends the trials. So a delayed fixed call decides nothing alone. Trials are
-// repeated after some calls, since other work comes and goes.
-//
-// A call's time is that of its slowest rank, on which the next call's agreement agrees, so ranks keep equal trials.
+// Autotuner for the coding of streams between hosts (docs/model.md, "Trials of codings"). A dense trial is compared
+// with the fixed one before it, so that a delayed fixed call decides nothing alone. A call's time is that of its
+// slowest rank, on which the next call's agreement agrees: ranks keep equal trials, and none waits for a late one.
 class CodingTrials {
  public:
   static constexpr std::uint32_t warm_up = 1, trials = 4, calls_until_again = 256;

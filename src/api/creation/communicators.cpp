@@ -1,4 +1,3 @@
-// Also creates communicators over threads.
 #include "api/comm_cores.hpp"
 #include "api/communicator.hpp"
 

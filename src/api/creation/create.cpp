@@ -87,7 +87,7 @@ Status create(std::unique_ptr<backend::Transport> transport, model::Carrier carr
   if (s != Status::ok) return s;
   std::unique_ptr<stretto_comm_s>& made = parts.comm;
   std::function<std::string()> ended;
-  static_cast<void>(attempt([&] {  // diagnoses do without it
+  static_cast<void>(attempt([&] {
     if (made->backends.node) ended = made->backends.node->ended();
     if (made->backends.nodes) ended = made->backends.nodes->ended();
   }));

@@ -1,4 +1,3 @@
-// For ranks that meet in a store (include/stretto/stretto_store.h).
 #pragma once
 
 #include <memory>

@@ -50,12 +50,12 @@ struct Here {
   std::int32_t codec_threads = 1;  // that this process asks for, and has CPUs for
   NetworkSpeed network;            // as this process probed it before
   model::CodecProbe codec, dense;  // as this process measured its core before
-  bool messages = false;           // whether it has any to probe it with
-  bool probed = false;             // whether it measured its core
+  bool messages = false;
+  bool probed = false;
   Introduction introduction;
   // Hashes of profiles: earlier communicators', and on rank 0 the one to take now. 0: none.
   std::uint64_t profile = 0, taken = 0;
-  bool named = false;  // the user named the profile
+  bool named = false;
   MessageFacts facts;
 };
 
@@ -110,7 +110,7 @@ Here look() {
 // The part of its cores that a host has for itself: containers of one machine may count the same cores.
 double core_part(const std::vector<Here>& all) {
   struct Machine {
-    std::map<std::string_view, int> hosts;  // with their cores
+    std::map<std::string_view, int> hosts;
     int cores = 0;
   };
   std::map<std::string_view, Machine> machines;
@@ -344,7 +344,6 @@ Status read_profile(const std::string& text, const std::vector<Here>& all, model
     if (const Status s = model::parse_cached(text, profile); s != Status::ok) return s;
     *profile = model::over(carrier, std::move(*profile), of_messages);
     if (const Status s = topology_of(all, topology); s != Status::ok) return s;
-    // A profile that the user names says what hosts are.
     if (!all.front().named) topology->share_cores(core_part(all));
     return Status::ok;
   });
@@ -404,7 +403,7 @@ Status find_machine(backend::Transport& transport, model::Carrier carrier, carri
     if (between && profile.name == model::built_in().name && !first.named) s = take_codec(transport, all, s, &profile);
     if (s != Status::ok) return s;
     profile.codec_threads = codec_threads_of(all, topology);
-    profile.mpi = transport.name();  // of this communicator, whoever measured
+    profile.mpi = transport.name();
     profile.eager_limit = static_cast<std::size_t>(facts.eager_limit);
     const std::string key = key_of(text, carrier, all, profile, topology);
     *chooser = Choosers::here().of(key, std::move(profile), std::move(topology), std::move(of_messages));

@@ -1,4 +1,3 @@
-// Collects the model's facts about the machine below a transport.
 #pragma once
 
 #include <cstdint>

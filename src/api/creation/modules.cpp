@@ -95,7 +95,7 @@ void* find_library() {
   Dl_info file;
   if (!function || dladdr(function, &file) == 0) return function ? dlopen(nullptr, RTLD_NOW) : nullptr;
   void* const library = dlopen(file.dli_fname, RTLD_NOW | RTLD_NOLOAD | RTLD_GLOBAL);
-  return library ? library : dlopen(nullptr, RTLD_NOW);  // in the program itself
+  return library ? library : dlopen(nullptr, RTLD_NOW);
 }
 
 stretto_mpi abi_of(void* library, std::string_view version) {

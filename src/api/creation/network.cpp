@@ -28,7 +28,7 @@ constexpr std::size_t core_bytes = std::size_t{128} << 10;  // of messages whose
 struct KnownSpeed {
   std::atomic<double> latency, byte, short_byte, core_message, core_byte;
 };
-std::array<KnownSpeed, 2> known;  // of this process, by carrier
+std::array<KnownSpeed, 2> known;
 
 // About 20 microseconds.
 void work() noexcept {

@@ -26,7 +26,6 @@ struct NetworkSpeed {
   bool has_bursts() const noexcept { return 2 * short_byte < byte; }
 };
 
-// From this process' latest probe over `carrier`, if any.
 NetworkSpeed known_speed(model::Carrier carrier) noexcept;
 
 // The first rank of each host sends to that of the next host, and receives from that of the previous host at the same

@@ -58,7 +58,6 @@ std::string objection(const std::vector<Introduction>& all, const topology::Topo
   return {};
 }
 
-// The ranks of this rank's host.
 topology::Topology host_of(const topology::Topology& topology, int rank) {
   std::vector<topology::Place> places;
   for (const std::int32_t r : topology.ranks_of(topology.host_of(rank))) places.push_back(topology.place(r));
@@ -146,7 +145,7 @@ backend::MakeHost later_node(backend::Transport& transport, const std::vector<In
              node::Exchange& among, std::unique_ptr<node::Collectives>* made) {
     node::Options own = options;
     own.group.numbers = numbers;
-    if (void* first = node::arena::allocate(1, node::kLine)) node::arena::release(first);  // as in meet()
+    if (void* first = node::arena::allocate(1, node::kLine)) node::arena::release(first);
     return node::Collectives::create(among, own, made);
   };
 }

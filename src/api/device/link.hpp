@@ -1,4 +1,3 @@
-// For calls whose ranks all have their buffers on devices.
 #pragma once
 
 #include <memory>

@@ -19,7 +19,6 @@ bool agrees_by_messages(const stretto_comm_s& comm) noexcept;
 // The values of `call`, whose arguments are right, travel with its word. A rank for which they do not has another word.
 bool travels_with_word(const stretto_comm_s& comm, const call::Call& call, const select::Decision& decision) noexcept;
 
-// `send` and `recv` are the buffers of the Call.
 engine::Load load_of(const call::Shape& shape, const void* send, void* recv) noexcept;
 
 // Merges the signatures of all ranks into *merged. Both are borrowed.

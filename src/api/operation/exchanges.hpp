@@ -21,8 +21,8 @@ struct Exchanges {
   Signature own, merged;
   bool is_signed = false;
   std::uint64_t unchecked = 0;                  // calls without an agreement before this one
-  bool asked = false;                           // words by messages are under way
-  bool carried = false;                         // with the call's values
+  bool asked = false;
+  bool carried = false;
   bool same = false;                            // the words
   std::uint64_t number = engine::Engine::next;  // of the words
   // Signatures must follow under this number, for which other ranks wait.

@@ -70,7 +70,6 @@ void Operation::start(Call&& call, select::Decision&& decision, Status own, bool
   } else {
     state_ = State::signing;
   }
-  // If a communication core drives it, the caller returns to its work.
   if (!done() && !(call_.nonblocking && driven)) comm_.progress();
 }
 

@@ -1,10 +1,5 @@
-// Blocking (on the caller's stack) or nonblocking (inside a request).
-//
-//   comparing -> signing -> agreeing -> agreed -> counting -> agreed -> queued -> running -> done
-//   meeting -> signing, or, with the data moved -> done
-//
-// Each state but signing and agreed waits for one thing. Its exit, leave_STATE(), chooses the next state; any may lead
-// to done. A call skips the states that it does not need.
+// Blocking (on the caller's stack) or nonblocking (inside a request). Each state but signing and agreed waits for one
+// thing (docs/architecture.md, "The states of an operation"). Its exit, leave_STATE(), chooses the next state.
 #pragma once
 
 #include <array>

@@ -48,7 +48,7 @@ struct AtOnce {
   select::Provider provider;
   select::Rationale why;
   std::uint64_t digest;
-  bool carried = false;  // with the word
+  bool carried = false;
 };
 
 Status compare_by_messages(stretto_comm_s& comm, const AtOnce& c, const void* send, void* recv, bool* same,
@@ -84,7 +84,7 @@ Status compare_by_messages(stretto_comm_s& comm, const AtOnce& c, const void* se
   const double agree_seconds = o.report && c.digest != 0 && !c.carried ? seconds_since(begun) : 0;
   const bool moves = c.digest == 0 || c.shape.collective != Collective::barrier || o.schedule != nullptr;
   if (s == Status::ok && moves && !c.carried) s = call->run(send, recv, o.timeout);
-  if (s != Status::ok) comm.give_up(s, message());  // the state of the other ranks is uncertain
+  if (s != Status::ok) comm.give_up(s, message());
   if (s == Status::ok && o.report) {
     select::Decision d;
     d.choice.provider = c.provider;

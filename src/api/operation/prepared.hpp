@@ -61,14 +61,13 @@ class PreparedCalls {
     select::Provider provider{};
     std::uint64_t digest = 0;  // the word that the ranks compare first; 0: none
     std::uint64_t ratios = 0;
-    bool carried = false;  // values travel with the ranks' words
+    bool carried = false;
     select::Rationale why;
 
     // Requires a communicator that is_free(), and buffers of this kind.
     Status run(stretto_comm_s& comm, const void* send, void* recv, double timeout) const noexcept;
   };
 
-  // Null: not kept.
   const Line* find(const PreparedKey& key) const noexcept {
     if (!lines_) return nullptr;
     const std::size_t at = key.hash();
@@ -98,7 +97,7 @@ class PreparedCalls {
  private:
   static constexpr std::size_t lines = 64;  // in pairs: each key has two places
 
-  std::unique_ptr<std::array<Line, lines>> lines_;  // made on demand
+  std::unique_ptr<std::array<Line, lines>> lines_;
   bool asks_for_devices_ = false;
 };
 

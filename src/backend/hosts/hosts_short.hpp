@@ -1,6 +1,5 @@
-// Short calls of exact values on several hosts. One rank stands for each host: the root, else the first. The ranks of a
-// host combine or gather their operands there by lines; these ranks exchange messages, without a plan; and the result
-// goes round by lines.
+// Short calls of exact values on several hosts (docs/node.md). One rank stands for each host: the root, else the first.
+// Between these:
 //
 //   allreduce, barrier   recursive doubling: log2(hosts) rounds, and two more unless hosts are a power of two
 //   reduce               binomial tree to the root's host

@@ -1,19 +1,11 @@
-// Collectives of several hosts, through the memory that the ranks of each host share.
-//
-// A vector is cut into pieces, and a piece into one block a lane. Lane i has the ranks with number i on their hosts;
-// there are as many lanes as the smallest host has ranks. Short calls and broadcasts have one lane, which passes the
-// root. Between the hosts the schedule of a piece runs in each lane, while other pieces are worked on in memory. Before
-// and after it, on a host:
+// Collectives of several hosts, through the memory that the ranks of each host share (docs/node.md, "Several hosts").
+// Lane i has the ranks with number i on their hosts. Before and after the schedule of a piece, on a host:
 //
 //   allreduce        its ranks sum block i into the result of lane i's rank    all copy all blocks
 //   reduce           likewise                                                  the root copies all blocks
 //   reduce_scatter   likewise, of every rank's block (hosts_reduce_scatter)    ranks without a lane copy their results
 //   bcast            -                                                         all copy the piece
 //   barrier          its ranks wait for one another                            and again
-//
-// In reduce_scatters, and in long allreduces and broadcasts, the ranks of a host read one another's operands and
-// results where they are, and a rank is up to two pieces ahead of its peers (node/memory/window.hpp). Memory that peers
-// do not see goes through slots.
 //
 // Sums inside a host are in the order of its ranks; streams carry these sums, so the error is that of one contribution
 // a host.

@@ -1,12 +1,6 @@
-// libstretto_arena.so: preloaded into a program, it serves large allocations from the arena (arena.hpp), so that ranks
-// see each other's buffers. Other allocations, and those that do not fit, use the C library. C++ new comes through
-// malloc.
-//
-//   STRETTO_ARENA_SIZE    size of the arena in bytes (K, M, G, T); default: half of the memory; 0 disables it
-//   STRETTO_ARENA_MIN     smallest allocation that it serves; default: 64K; at least a page (4K)
-//   STRETTO_ARENA_REPORT  1: prints its statistics to standard error when the process ends
-//
-// A malformed number is reported once, and the default is used.
+// libstretto_arena.so: preloaded into a program, it serves large allocations from the arena (arena.hpp). Other
+// allocations, and those that do not fit, use the C library. C++ new comes through malloc. docs/node.md ("The arena")
+// has the variables; a malformed number is reported once, and the default is used.
 #include <dlfcn.h>
 #include <errno.h>
 #include <stdio.h>

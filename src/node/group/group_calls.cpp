@@ -1,10 +1,7 @@
-// Detection of ranks that call different collectives. A rank compares its signature (CallRecord::signature) with
-// - the signature in each line that it reads;
-// - the signature in each peer's progress (Done), before it refills its lines, so that a rank that only sends compares
-//   too;
-// - the signature of every peer, now and then during a wait, for ranks that all wait for each other.
-// A collective's lines connect all its ranks. So some rank exchanges data with a differing peer, and detects it within
-// one turn of its ring of lines.
+// Detection of ranks that call different collectives (docs/node.md, "Waiting"). A rank compares its signature with that
+// in each line that it reads, in each peer's progress (Done) before it refills its lines, and of every peer, now and
+// then during a wait. A collective's lines connect all its ranks: some rank exchanges data with a differing peer, and
+// detects it within one turn of its ring of lines.
 #include <algorithm>
 #include <bit>
 

@@ -1,10 +1,6 @@
-// Every wait of the node floor is a call of wait().
-//
-// A rank first polls with pauses, which is fastest if its peer runs on another core. If ranks outnumber cores, or the
-// peer is on this core, it yields between checks instead. Then it sleeps on the awaited rank's bell, each time for a
-// fiftieth of its waiting time (base/waiting.hpp). Between sleeps it lets the MPI progress, so that it never blocks
-// another rank's send. A wait ends when ready() is true, when the watch finds a peer that died or gave up, or after the
-// limit.
+// Every wait of the node floor is a call of wait(). A rank polls, yields, then sleeps on the awaited rank's bell
+// (docs/node.md, "Waiting"). Between sleeps it lets the MPI progress, so that it never blocks another rank's send. A
+// wait ends when ready() is true, when the watch finds a peer that died or gave up, or after the limit.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,6 @@
-// Passing of shared-memory descriptors between processes, without names that others could open. /proc/PID/fd opens
-// another process' descriptor, if this process may trace the owner (same user, same user namespace; Yama does not
-// matter). SCM_RIGHTS: each rank listens on an abstract socket of a random name, and passes its descriptor to callers
-// of its own user that present the token, which only the ranks know.
+// Passes shared-memory descriptors between processes, without names that others could open: by /proc/PID/fd, if this
+// process may trace the owner (same user and user namespace; Yama does not matter), else by SCM_RIGHTS, over an
+// abstract socket of a random name, to callers of its own user that present a token.
 #pragma once
 
 #include <array>

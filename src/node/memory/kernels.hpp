@@ -1,7 +1,5 @@
-// Copies with plain or streaming stores (which bypass the caches). The better choice depends on the reader's place: a
-// line that another core holds dirty is fetched slowly, unless the reader shares that cache; memory written by
-// streaming stores, several times faster. This changes during a run on virtual machines, so the choice is measured
-// (tune.cpp).
+// Copies with plain or streaming stores (which bypass the caches). The better choice depends on the reader's place,
+// which changes during a run on virtual machines, so it is measured (tune.cpp).
 #pragma once
 
 #include <cstddef>

@@ -1,11 +1,12 @@
-// Memory that is visible to peers. A range of one rank's memory, and the peers that read it, get one of three answers:
+// Memory that is visible to peers (docs/node.md). A range of one rank's memory, and the peers that read it, get one of
+// three answers:
 //
 //   mapped     peers load and store in place
 //   copyable   the kernel copies for the peers (process_vm_readv)
 //   staged     the owner copies through the slots of the segment
 //
 // The owner decides (expose) and announces the answer in a line; a peer follows it (reach or read). At creation each
-// access is tried between all ranks: one pair that fails excludes it for the group.
+// access is tried between all ranks.
 #pragma once
 
 #include <sys/types.h>

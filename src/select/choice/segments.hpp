@@ -26,7 +26,7 @@ std::size_t segment_for(const Call& call, const Choice& choice, std::size_t byte
 Status fit_segment(const Call& call, std::size_t bytes, std::size_t grain, std::uint32_t messages,
                    std::size_t* segment) noexcept;
 
-// No schedule sends one rank more times its data.
+// No schedule sends one rank more than this many times its data.
 inline constexpr std::size_t most_passes = 4;
 
 // Replaces a choice made for equal blocks if counts differ much.
