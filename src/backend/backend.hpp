@@ -54,14 +54,13 @@ class Backend {
  public:
   virtual ~Backend() = default;
 
-  // In reports, and as a forced schedule. Null: reports name the schedule. Static.
+  // Null: reports name the schedule. Static.
   virtual const char* name() const noexcept = 0;
 
   // With raw values. Depends only on arguments that are equal on all ranks, once all know the counts of gatherv and
   // scatterv.
   virtual bool serves(const Call& call) const noexcept = 0;
 
-  // False: run() blocks until the end.
   virtual bool starts(const Call& call) const noexcept = 0;
 
   // A started call must wait for earlier calls of other backends, and for its own that hold up later calls.
@@ -87,7 +86,6 @@ inline Status Backend::start(const Call& call, const Decision&, std::unique_ptr<
 
 class Meeting : public Pending {
  public:
-  // After success: all ranks gave one word.
   virtual bool same() const noexcept = 0;
 };
 
@@ -126,7 +124,6 @@ class NodeBackend : public Backend {
   virtual bool look_again() noexcept = 0;
 };
 
-// Memory that the ranks of each host share, and schedules between the hosts.
 class NodesBackend : public Backend {
  public:
   // Raw sums inside hosts and streams between them serve `call`, too, within its bound.
@@ -145,7 +142,7 @@ struct Backends {
   std::unique_ptr<Backend> schedules;
   std::unique_ptr<Backend> mpi;
   std::unique_ptr<NodeBackend> node;
-  std::unique_ptr<NodesBackend> nodes;  // for ranks on several hosts
+  std::unique_ptr<NodesBackend> nodes;
   std::string no_node;
   std::unique_ptr<Backend> device;
 

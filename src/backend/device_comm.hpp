@@ -17,7 +17,7 @@ struct DevicePlace {
   const device::Plugin* plugin = nullptr;
   int device = 0;
   int rank = 0, size = 1;
-  double limit = 0;  // seconds until all ranks must have come; <= 0: no limit
+  double limit = 0;  // seconds; <= 0: no limit
 };
 
 // For one thread at a time, with its device current.

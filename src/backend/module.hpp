@@ -22,7 +22,7 @@ struct Place {
 struct Module {
   const char* version;
   const char* build;
-  const char* serves;  // the software that it was built for: "Open MPI 5.0.11"
+  const char* serves;  // "Open MPI 5.0.11"
   // The software at run time, or why it cannot be used. Null: the MPI alone.
   Status (*finds)(std::string* found) noexcept;
   // Over the MPI_Comm at `comm`. Null for modules of no MPI.

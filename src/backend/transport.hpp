@@ -22,7 +22,7 @@ class Transport : public node::Exchange {
   // As in profiles: "Open MPI 5.0.11".
   virtual std::string name() const = 0;
 
-  // Rank 0's bytes on every rank. Collective.
+  // Rank 0's bytes. Collective.
   virtual Status broadcast(void* data, std::size_t bytes) noexcept = 0;
 
   // Its messages meet no others. Collective.

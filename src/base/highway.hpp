@@ -26,7 +26,6 @@ inline bool runs_avx2() noexcept {
          __builtin_cpu_supports("fma") && __builtin_cpu_supports("avx2");
 }
 
-// Processor and system support the target.
 inline bool runs(std::int64_t target) noexcept {
   switch (target) {
     case HWY_AVX3:

@@ -142,7 +142,6 @@ bool core_is_wanted() noexcept {
   return demand.until > 0 && Waiting::clock() < demand.until;
 }
 
-// Ranks that share cores take them from each other.
 void Waiting::begin(double now) noexcept {
   began_ = yielded_ = now;
   if (wait_mode() != WaitMode::automatic) return;

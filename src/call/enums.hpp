@@ -42,7 +42,7 @@ inline bool adds_codes(stretto_payload p) noexcept {
 bool find_payload(std::string_view text, stretto_payload* p) noexcept;
 std::string payload_names();
 
-const char* type_name(stretto_type t) noexcept;  // "f32", or "?"
+const char* type_name(stretto_type t) noexcept;
 const char* op_name(stretto_op op) noexcept;
 const char* bound_name(stretto_bound b) noexcept;
 const char* scope_name(stretto_scope s) noexcept;

@@ -11,7 +11,7 @@
 namespace stretto::call {
 namespace {
 
-constexpr std::size_t group = 1024;  // values that the codec encodes together
+constexpr std::size_t group = 1024;
 constexpr std::size_t samples = 4, most_samples = 16;
 constexpr std::size_t sampled_part = 4;                // groups of a short input for each one that is sampled
 constexpr std::size_t apart = std::size_t{256} << 10;  // values between samples of a long input

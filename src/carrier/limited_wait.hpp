@@ -1,4 +1,3 @@
-// Yields, and after a while sleeps between checks (base/waiting.hpp).
 #pragma once
 
 #include <algorithm>

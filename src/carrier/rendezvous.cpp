@@ -109,8 +109,6 @@ class Rendezvous {
     return fail(Status::invalid_argument, std::string_view(text));
   }
 
-  // --- rank 0
-
   Status gather(bool* complete) {
     reply_.hellos.resize(static_cast<std::size_t>(me_.size));
     *complete = true;
@@ -234,8 +232,6 @@ class Rendezvous {
     if (const Status t = store_.set(of_session("go", reply_.id), value); t != Status::ok) return t;
     return s == Status::ok ? s : fail(s, std::string_view(why));
   }
-
-  // --- all others
 
   Status follow() {
     std::string joined;

@@ -36,7 +36,7 @@ class Watchdog {
   friend class Watchdogs;
   void join() noexcept;
   void look(double elapsed) noexcept;  // seconds since the last look
-  bool is_late() const noexcept;       // until reported
+  bool is_late() const noexcept;
 
   std::atomic<std::uint64_t> number_{0};  // odd during a call
   std::atomic<const char*> call_{nullptr};

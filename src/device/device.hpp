@@ -120,7 +120,7 @@ class Device {
   // Notifies owners of operations that are over.
   Status poll() noexcept;
   bool passed(const LanePositions& moment) const noexcept;
-  bool idle() const noexcept;  // as far as poll() knows
+  bool idle() const noexcept;
 
   // Keeps memory that a lane still uses until `until` has passed.
   Status keep(payload::Buffer buffer, const LanePositions& until) noexcept;
@@ -147,7 +147,7 @@ class Device {
     LanePositions until;
     payload::Buffer buffer;
   };
-  static constexpr std::size_t events = 16;  // per lane
+  static constexpr std::size_t events = 16;
   struct Lane {
     void* stream = nullptr;
     std::array<void*, events> event{};

@@ -47,7 +47,7 @@ struct Plugin {
 
   int (*device_count)(int* count);
   int (*current_device)(int* device);
-  int (*use_device)(int device);  // of this thread
+  int (*use_device)(int device);
   int (*locate)(const void* p, Location* where);
 
   // On the current device, or pinned; at a multiple of 256 bytes.
@@ -67,7 +67,7 @@ struct Plugin {
   int (*wait)(void* stream, void* event);  // orders later work on the stream after the event
   int (*is_over)(void* event, int* over);
 
-  // Enqueued. Host memory must be pinned.
+  // Host memory must be pinned.
   int (*copy)(void* to, const void* from, u64 bytes, void* stream);
   int (*clear)(void* to, u64 bytes, void* stream);
 

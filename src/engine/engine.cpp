@@ -53,7 +53,6 @@ void leave_for_ever(std::vector<payload::Buffer> buffers) noexcept {
   retain(std::move(left));
 }
 
-// A copy of message(), which later failures replace.
 class Cause {
  public:
   Cause() noexcept { copy_message(text_); }
@@ -63,7 +62,6 @@ class Cause {
   std::array<char, sizeof(carrier::Alarm::text)> text_{};
 };
 
-// A short round under way, as a run.
 struct Round {
   const ShortRounds& rounds;
   const ShortRun& run;
@@ -169,7 +167,7 @@ struct Engine::Impl {
   Status compare(const ShortRun& run) noexcept;
 
   ShortRounds rounds{carrier, tags};
-  const ShortRun* round = nullptr;  // under way
+  const ShortRun* round = nullptr;
 };
 
 Status Engine::Impl::start(const Work& call, std::uint64_t number, Run** started) noexcept {
@@ -564,7 +562,7 @@ Status Engine::Impl::wait(Run& run, Report* report) noexcept {
 
 Status Engine::Impl::wait(WordRun& run, Report* report) noexcept {
   double longest = others != nullptr ? first_beside : look_every;
-  bool fetched = false, moves_runs = false;  // other runs move meanwhile
+  bool fetched = false, moves_runs = false;
   while (!run.ended()) {
     const double most = moves_runs ? 0 : longest;
     if (fetch(run.timeout() > 0 ? std::min(most, run.timeout()) : most) > 0) {
@@ -590,7 +588,7 @@ Status Engine::Impl::exchange(const ShortRun& run, std::span<const ShortMessage>
   round = &run;
   const Clock::time_point begun = Clock::now();
   double longest = others != nullptr ? first_beside : look_every;
-  bool fetched = false, moves_runs = false;  // started runs move meanwhile
+  bool fetched = false, moves_runs = false;
   const auto goes_on = [&] { return s == Status::ok && run.number < end && rounds.open() && !rounds.failed(); };
   while (goes_on()) {
     const double most = moves_runs ? 0 : longest;

@@ -24,7 +24,7 @@ constexpr bool receives(Task task) noexcept { return task == Task::receive_repla
 struct Unit {
   Task task{};
   bool incoming_first = false;
-  bool raw = true;  // message of raw values; false: of streams
+  bool raw = true;  // false: streams
   schedule::Lane lane = schedule::Lane::beside;
   std::uint16_t level = 0;
   std::int32_t peer = -1;
@@ -45,8 +45,8 @@ struct Edge {
 };
 
 struct Travel {
-  bool streams = false;       // false: all are raw
-  bool raw_inside = false;    // raw inside a node
+  bool streams = false;
+  bool raw_inside = false;
   std::size_t raw_below = 0;  // raw messages of fewer elements
 };
 
@@ -87,7 +87,7 @@ class Plan {
   std::vector<Unit> units;
   std::vector<Edge> edges;
   std::vector<Place> places;
-  std::size_t segments = 0;  // cells per buffer
+  std::size_t segments = 0;
   std::uint32_t most_messages = 0;
 
  private:

@@ -78,7 +78,7 @@ class WordRun {
 
   void go() noexcept;
   bool going() const noexcept { return going_; }
-  void waits_for_others() noexcept { moved_ = Clock::now(); }  // as Run's
+  void waits_for_others() noexcept { moved_ = Clock::now(); }
 
   // `id`: lower half of the completion's id.
   void complete(std::uint32_t id, const carrier::Completion& done) noexcept;
@@ -97,7 +97,7 @@ class WordRun {
 
   double timeout() const noexcept { return words_.timeout; }
   bool overdue(Clock::time_point now) const noexcept;
-  void pause(Clock::duration time) noexcept;  // as Run::pause
+  void pause(Clock::duration time) noexcept;
   std::string what_runs() const;
   std::string diagnosis() const;
   int missing() const noexcept;  // a rank of the diagnosis, whose message if possible; -1: none
@@ -142,12 +142,12 @@ class WordRun {
   std::uint32_t slot_ = 0;
   std::uint64_t sequence_ = 0;
   bool active_ = false, going_ = false, stranded_ = false;
-  std::size_t at_ = 0;         // the current step
+  std::size_t at_ = 0;
   std::vector<char> open_of_;  // transfers under way: a step's receive, then its send
   std::size_t open_ = 0;
   std::unique_ptr<Rooms> rooms_;
   std::size_t own_ = 0;
-  std::uint64_t bytes_sent_ = 0, messages_sent_ = 0;  // of values
+  std::uint64_t bytes_sent_ = 0, messages_sent_ = 0;
   Clock::time_point begun_{}, moved_{};
   Status status_ = Status::ok;
   std::array<char, 512> text_{};

@@ -31,7 +31,7 @@ struct SplitTree {
 
   int levels(int ranks) const noexcept;  // ceil(log2 ranks); level 1 is at the leaves
   int transfers(int ranks, int level) const noexcept;
-  double work(int ranks) const noexcept;  // cores / ranks * ceil(log2 cores)
+  double work(int ranks) const noexcept;
   double blocking(int ranks) const noexcept;
   // With `split` levels before the work.
   double overlapped(int ranks, int split) const noexcept;

@@ -43,8 +43,8 @@ struct Spec {
   Kind kind = Kind::raw;
   Type type = Type::f32;
   Op op = Op::sum;
-  double eps = 0;         // absolute, per contribution; raw and integers are lossless
-  UserFunction user{};    // op == user
+  double eps = 0;  // absolute, per contribution; raw and integers are lossless
+  UserFunction user{};
   bool checksum = false;  // streams carry and verify a CRC-32C
   Codes codes = Codes::in_passing;
   double magnitude = 0;  // largest |value| of a contribution, if known (codec::Options)

@@ -11,7 +11,6 @@ namespace stretto::payload {
 
 class Pool;
 
-// Pinned memory, or a device's.
 class Memory {
  public:
   virtual ~Memory() = default;
@@ -21,8 +20,8 @@ class Memory {
 
 namespace detail {
 struct Store {
-  Pool* pool = nullptr;   // null: foreign
-  Store* next = nullptr;  // in a free list
+  Pool* pool = nullptr;  // null: foreign
+  Store* next = nullptr;
   std::byte* data = nullptr;
   std::size_t capacity = 0;
   std::uint32_t references = 0;
@@ -67,7 +66,7 @@ class Buffer {
 // a steady state nothing is allocated. The pool outlives its buffers.
 class Pool {
  public:
-  explicit Pool(Memory* memory = nullptr) noexcept : memory_(memory) {}  // borrowed; null: the heap
+  explicit Pool(Memory* memory = nullptr) noexcept : memory_(memory) {}  // null: the heap
   ~Pool() { trim(); }
   Pool(const Pool&) = delete;
   Pool& operator=(const Pool&) = delete;

@@ -17,9 +17,9 @@ namespace stretto::payload {
 struct Cell {
   Value value;
   std::size_t count = 0;
-  double eps = 0;  // of its streams
+  double eps = 0;
   std::byte* home = nullptr;
-  const Lane* lane = nullptr;  // of the executor
+  const Lane* lane = nullptr;
 };
 
 class Worker {

@@ -9,7 +9,6 @@
 
 namespace stretto::schedule {
 
-// Rank of the whole, by rank of the part.
 using Ranks = std::function<int(int rank)>;
 Ranks members(const Floors& floors, int group);
 Ranks leaders(const Floors& floors);

@@ -38,7 +38,7 @@ struct Traits {
 
 struct Algorithm : Traits {
   Collective collective{};
-  std::string_view name;  // "ring"; unique within a collective
+  std::string_view name;
 
   // Tests evaluate this expression: rounds, and bytes that the busiest rank sends ("sent", or "inside" and "between"
   // groups), receives and combines. "at most": it depends on more than these symbols:
@@ -65,7 +65,7 @@ const std::vector<Algorithm>& algorithms();
 
 std::vector<Schedule> build_all(const Algorithm& algorithm, Request request);
 
-// Null if unknown. The empty name finds the default.
+// The empty name finds the default.
 const Algorithm* find(Collective collective, std::string_view name);
 
 // Serves any size, best for large vectors; with `keeps_order` any operation, with `rank_by_rank` reductions.

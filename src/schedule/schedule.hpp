@@ -91,7 +91,7 @@ struct Step {
 
 struct Schedule {
   Collective collective{};
-  std::string algorithm;  // "ring", "binomial", ...
+  std::string algorithm;
   std::int32_t ranks = 1;
   std::int32_t rank = 0;
   std::int32_t root = 0;

@@ -80,7 +80,7 @@ struct Needs {
   bool counts = false;
   bool range = false;
   bool sample = false;
-  bool check = false;  // comparison of all ranks' calls
+  bool check = false;
   bool values() const noexcept { return counts || range || sample; }
   bool any() const noexcept { return values() || check; }
 };

@@ -28,7 +28,6 @@ struct Room {
   Room* next = nullptr;
 };
 
-// Messages of short calls (hosts_short.hpp).
 struct ShortRoom {
   static constexpr std::size_t rooms = 3;
   alignas(64) std::array<std::array<std::byte, schedule::longest_short_call>, rooms> bytes;
@@ -93,7 +92,7 @@ struct Hosts {
     std::shared_ptr<const schedule::Schedule> schedule;
   };
   std::vector<Kept> kept_;
-  std::array<std::unique_ptr<Room>, 2> rooms_;  // by use
+  std::array<std::unique_ptr<Room>, 2> rooms_;
 };
 
 // Each piece passes begin(), end() and leave(), in one order on all ranks of a host.
@@ -135,7 +134,7 @@ class PieceByPiece {
   node::Collectives* const host_;  // null: this rank is alone
   const Collective kind_;
   const payload::Type type_;
-  const std::size_t size_;  // of an element
+  const std::size_t size_;
   node::Combination inside_;
   engine::Work work_;
   std::unique_ptr<node::Window> window_;

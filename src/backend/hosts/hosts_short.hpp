@@ -48,14 +48,14 @@ class ShortCall : public PreparedCall {
   const Collective kind_;
   const std::size_t bytes_;          // of an operand, or a block
   std::vector<std::int32_t> peers_;  // the rank that stands for each host
-  const std::size_t here_;           // this rank's host
+  const std::size_t here_;
   std::size_t root_host_ = 0;
   int stands_ = 0;  // number of the rank that stands for this host, among its ranks
   bool is_peer_ = false, at_root_ = false;
 
  private:
   const std::uint64_t signature_;
-  engine::ShortRun run_;  // the current one
+  engine::ShortRun run_;
   engine::Report* ran_ = nullptr;
 };
 

@@ -155,7 +155,7 @@ class Nodes final : public NodesBackend {
   engine::Engine& engine_;
   Transport& transport_;
   Hosts hosts_;
-  bool made_ = false;  // meet() has returned
+  bool made_ = false;
   std::shared_ptr<Watched> watched_;
 };
 

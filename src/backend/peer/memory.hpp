@@ -32,7 +32,7 @@ class PeerMemory {
 
  private:
   device::Device& device_;
-  std::map<std::byte*, device::MemoryHandle> lent_;  // by the allocation's beginning
+  std::map<std::byte*, device::MemoryHandle> lent_;
   std::map<std::string, void*> opened_;
 };
 

@@ -1,4 +1,3 @@
-// A function on its own stack that suspends and resumes, on any thread.
 #pragma once
 
 #include <ucontext.h>

@@ -1,4 +1,3 @@
-// Each kernel is instantiated in one .cu file.
 #pragma once
 
 #include "codec/cuda/kernels.cuh"

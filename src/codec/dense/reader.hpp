@@ -10,7 +10,7 @@ namespace stretto::codec::dense {
 
 class Reader {
  public:
-  // At least a header precedes [begin, end). False if the chunk is malformed.
+  // At least a header precedes [begin, end).
   bool open(const std::uint8_t* begin, const std::uint8_t* end, int groups, Type type,
             const DenseKernels* kernels) noexcept;
   // Of m values; stays until the next call but one. False if it is malformed, or the last and more follows.

@@ -172,7 +172,7 @@ class Writer {
   std::unique_ptr<std::int32_t[]> q_;
   std::unique_ptr<std::uint32_t[]> lanes_;
   Axes axes_ = 0;
-  double dense_bytes_ = 0;  // estimated
+  double dense_bytes_ = 0;
 };
 
 }  // namespace

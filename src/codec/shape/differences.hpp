@@ -8,9 +8,9 @@
 
 namespace stretto::codec::shaped {
 
-using Axes = std::uint8_t;  // bit k: along axis k
+using Axes = std::uint8_t;
 
-inline constexpr int kMostDifferences = 2;  // axes with differences
+inline constexpr int kMostDifferences = 2;
 
 // Places from one index of an axis to the next.
 std::uint64_t stride(const Shape& shape, int axis) noexcept;

@@ -20,7 +20,7 @@ constexpr bool is_exception_kind(std::uint8_t kind) noexcept {
   return kind <= 15 && (!(kind & kQuietNanBit) || (kind & (kUniformBit | kSumsBit)) == kUniformBit);
 }
 
-// Bytes read; 0 if malformed.
+// 0 if malformed.
 std::size_t parse_exception_map(const std::uint8_t* p, std::size_t left, int m, std::uint8_t* kind,
                                 Lanes lanes) noexcept;
 

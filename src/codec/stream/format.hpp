@@ -99,7 +99,6 @@ struct StreamView {
     return layout.coding == Coding::dense ? entry(c) & ~kDenseBit : entry(c);
   }
   const std::uint8_t* end() const noexcept { return base + info.bytes; }
-  // chunk(chunks) is the end.
   const std::uint8_t* chunk(std::uint64_t c) const noexcept {
     return c < layout.chunks ? base + chunk_offset(c) : end();
   }

@@ -42,7 +42,6 @@ std::size_t parse_exceptions(const std::uint8_t* p, std::size_t left, Type type,
 std::size_t parse_exception_values(const std::uint8_t* p, std::size_t left, std::size_t map, Type type,
                                    GroupView* g) noexcept;
 
-// Sign extended, modulo 2^32 or 2^64.
 void read_residuals(const GroupView& g, Codes e) noexcept;
 
 // Exceptions have their fill; places beyond m have 0.

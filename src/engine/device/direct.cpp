@@ -153,7 +153,6 @@ Status Direct::read_announcement(std::uint32_t u) noexcept {
       c.drops = true;
     }
   }
-  // Later positions of the same lanes.
   return longer ? executor_.mark(lanes_of(unit), &c.free) : Status::ok;
 }
 
@@ -294,7 +293,6 @@ Status Direct::take_parts(std::uint32_t u, const payload::Buffer& hold) noexcept
   return Status::ok;
 }
 
-// An empty block takes the message over.
 Status Direct::borrow(std::uint32_t cell, Part* part) noexcept {
   auto* const data = static_cast<std::byte*>(const_cast<void*>(part->loan.data));
   if (const Status s = run_.values.load(cell); s != Status::ok) return s;
@@ -304,7 +302,6 @@ Status Direct::borrow(std::uint32_t cell, Part* part) noexcept {
   return executor_.copy(part->keeps.data(), data, part->bytes);
 }
 
-// Loans are returned after the unit, even without use.
 void Direct::return_later(std::uint32_t u) noexcept {
   Crossing& c = at(u);
   if (std::all_of(c.parts.begin(), c.parts.end(), [](const Part& p) { return p.loan.data == nullptr; })) {

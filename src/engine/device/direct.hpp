@@ -71,7 +71,7 @@ class Direct final : public Staged {
   std::vector<Crossing> crossings_;
   std::vector<std::uint32_t> of_unit_;
   std::size_t next_ = 0;
-  std::vector<std::uint32_t> ready_;     // where any order is allowed
+  std::vector<std::uint32_t> ready_;
   std::vector<std::uint8_t> exchanges_;  // by unit: waits for a send of its own level
   std::vector<std::uint32_t> returning_;
   std::vector<carrier::DeviceTransfer> group_;

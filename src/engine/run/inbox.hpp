@@ -43,7 +43,7 @@ class Inbox {
   Status parse(const Unit& unit, std::uint32_t i, codec::Bytes rest, std::size_t* bytes) const noexcept;
 
   RunState& run_;
-  std::vector<Queue> queues_;  // by peer
+  std::vector<Queue> queues_;
   std::vector<std::uint32_t> receives_;
 };
 

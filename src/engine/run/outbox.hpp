@@ -20,7 +20,6 @@ class Outbox {
   Status send_bytes(std::uint32_t u, const void* data, std::size_t bytes, bool early) noexcept;
   Status send_mark(std::uint32_t u) noexcept;
 
-  // A message did not begin: others would wait in vain.
   void strand(std::uint32_t u, Status status) noexcept;
 
   // The last transfer or part ends the unit.

@@ -34,10 +34,10 @@ struct RunState {
   Failure failure{plan, values};
   Channel channel{plan, values};
   Traffic* traffic = nullptr;
-  payload::Pool* pool = nullptr;  // memory for the carrier's messages
+  payload::Pool* pool = nullptr;
   Options options;
 
-  std::uint64_t raw_bytes = 0;  // of messages that were sent
+  std::uint64_t raw_bytes = 0;
   std::uint64_t bytes_sent = 0;
   std::uint64_t messages = 0;
 };

@@ -39,7 +39,7 @@ struct UnitState {
   int transfers = 0;            // at the carrier
   int parts = 0;                // between devices, or borrowed
   payload::Buffer hold;         // memory of its transfers
-  std::size_t bytes = 0;        // arrived
+  std::size_t bytes = 0;
   Notice notice;
 
   bool is_under_way() const noexcept {
@@ -64,7 +64,6 @@ class Units {
   // Of these lanes, or none. Results are delivered when nothing else is ready.
   std::uint32_t take(Lanes lanes) noexcept;
 
-  // A receive's message has arrived.
   void arrived(std::uint32_t u) noexcept;
 
   void release(std::uint32_t u) noexcept;
@@ -89,7 +88,7 @@ class Units {
     bool some() const noexcept { return next < units.size(); }
   };
 
-  struct Sends {  // to one peer
+  struct Sends {
     std::uint32_t first = 0;
     std::uint32_t ahead = 0;
     std::vector<std::uint32_t> held;  // ready, but too far ahead: a min-heap

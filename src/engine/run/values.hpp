@@ -15,7 +15,6 @@ namespace stretto::engine {
 // In place of a stream: an absent contribution.
 constexpr std::byte absent_mark{0};
 
-// One cell of a message.
 struct Piece {
   const std::byte* data = nullptr;  // null: an absent contribution, of one byte
   std::size_t bytes = 0;
@@ -71,7 +70,6 @@ class Values {
   Status take_in(const Unit& unit, std::uint32_t i, payload::Stream arrived) noexcept;
   void landed(const Unit& unit) noexcept;
 
-  // A copy, combination or delivery.
   Status execute(const Unit& unit) noexcept;
 
   // Codes of contributions, for payloads that ask for it.
@@ -93,7 +91,7 @@ class Values {
   std::vector<const std::byte*> parts_;
   std::vector<std::uint8_t> merged_;
   std::vector<payload::Cell> cells_;
-  std::vector<std::uint8_t> unloaded_;  // contributions that load() is to compute
+  std::vector<std::uint8_t> unloaded_;
 };
 
 }  // namespace stretto::engine

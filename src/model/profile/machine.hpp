@@ -32,8 +32,8 @@ struct Machine {
   double value_bits = 32;
   double growth = 0;
   double step = 0;
-  double eager_limit = 0;                 // Profile::eager_limit
-  int codec_threads = 1;                  // Profile::codec_threads
+  double eager_limit = 0;
+  int codec_threads = 1;
   Rate combine, copy;                     // raw + raw
   Rate compress, decompress, add, fused;  // stream + stream; raw + stream
   Rate quantise, add_codes;               // values to codes; codes + stream
@@ -43,7 +43,7 @@ struct Machine {
   const Span& span(topology::Distance d, double bytes) const noexcept;
   // Of a core at either end, for so many messages of `bytes` in all.
   double moving(topology::Distance d, double bytes, double messages) const noexcept;
-  double ratio_of(double contributions) const noexcept;  // at least 1
+  double ratio_of(double contributions) const noexcept;
   // Seconds of the codec at one of its rates. A thread takes whole chunks of each call.
   static constexpr double codec_chunk = 65536;  // values
   double codec(const Rate& rate, double bytes, double calls) const noexcept;

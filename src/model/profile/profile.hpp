@@ -106,7 +106,7 @@ struct Messages {
 };
 
 struct UcxMessages : Messages {
-  std::string library;  // "UCX 1.13.1"
+  std::string library;
 };
 
 // Message figures belong to the named MPI, or to any carrier.

@@ -44,7 +44,6 @@ class Forms {
   Forms(const Programs& programs, const Program& program, const System& system, const Machine& machine,
         const Extents& extents, const Cut& cut);
 
-  // Seconds of work; forms change.
   double up_front();
   double pack(const Act& act, Parcel* parcel);
   double take(const Act& act, double contributions);

@@ -80,8 +80,8 @@ class Overlapped {
  private:
   struct SlotState {
     Flow at;
-    double reading = 0;                     // must not be written until then
-    std::int32_t writers = 0, readers = 0;  // incomplete messages
+    double reading = 0;  // must not be written until then
+    std::int32_t writers = 0, readers = 0;
   };
   struct Posted {
     bool there = false;
@@ -110,11 +110,11 @@ class Overlapped {
     std::int32_t open_here = 0;  // of these, on `level`
     std::uint32_t level = 0;
     std::int32_t left_before = 0;  // incomplete acts before the work
-    double before = 0;             // end of the complete ones
-    double core = 0;               // end of its queue
-    double last = 0;               // end of all acts so far
-    double others = 0;             // end of all acts on levels before `level`
-    double load = 0;               // time of the core, without results
+    double before = 0;
+    double core = 0;
+    double last = 0;    // end of all acts so far
+    double others = 0;  // end of all acts on levels before `level`
+    double load = 0;    // time of the core, without results
     double wire = 0, work = 0;
     std::int32_t index = 0;
   };
@@ -291,7 +291,7 @@ class Overlapped {
     }
     p.there = network_.pass(sent(m), m.from, m.to, out.parcel.wire, pieces, out.ready, posted, &p.busy,
                             pause(d, got(m), out.parcel.wire, pieces));
-    if (sent(m).distance == topology::Distance::network) p.busy = 0;  // moving()
+    if (sent(m).distance == topology::Distance::network) p.busy = 0;
     if (p.busy <= 0) return;
     const double begun = p.there.head;
     for (Rank* r : {&s, &d}) {

@@ -68,9 +68,9 @@ inline constexpr std::size_t most_cells = 10'000'000;
 
 struct Folding {
   bool allowed = true;
-  int hosts_per_leaf = 0;         // leaves are walked whole (machine.hpp)
-  int cores = 0;                  // per host; 0: as many as ranks
-  std::size_t most = most_cells;  // steps and slots
+  int hosts_per_leaf = 0;  // leaves are walked whole (machine.hpp)
+  int cores = 0;           // per host; 0: as many as ranks
+  std::size_t most = most_cells;
 };
 
 // Ignores request.rank; makes null groups if needed. unsupported: more than `folding.most` steps and slots; internal:

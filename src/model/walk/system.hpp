@@ -29,7 +29,7 @@ struct System {
   int sums_after = 0;       // sums of streams before the last decoding
   bool raw_inside = false;
   double raw_below = 0;  // bytes: shorter messages are raw
-  bool halves = false;   // with_halves() of the machine
+  bool halves = false;
 };
 
 constexpr System system_of(payload::Kind kind, bool raw_inside = false, double raw_below = 0) noexcept {

@@ -22,7 +22,7 @@ class MpiAlarms {
 
   void raise(const carrier::Alarm& alarm) noexcept;
   bool hear(carrier::Alarm* alarm) noexcept;
-  bool quiet() const noexcept { return raised_ == 0 && !heard_; }  // none raised or heard
+  bool quiet() const noexcept { return raised_ == 0 && !heard_; }
 
  private:
   bool sent() noexcept;

@@ -201,7 +201,6 @@ void UcxWorker::forget_held() noexcept {
 
 UcxWorker::~UcxWorker() {
   forget_held();
-  // Flushed and closed together.
   for (Peer& p : peers_) close(p);
   if (connections_ > 1) begin_spread();
   const auto end = Clock::now() + longest_close;

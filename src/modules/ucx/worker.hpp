@@ -72,9 +72,7 @@ class UcxWorker {
   static constexpr std::uint64_t mask_sender = ((std::uint64_t{1} << rank_bits) - 1) << rank_shift;
   static constexpr std::uint64_t mask_secret = ~((std::uint64_t{1} << (rank_shift + rank_bits + channel_bits)) - 1);
 
-  // To the rank that has the most, after join().
   unsigned connections() const noexcept { return connections_; }
-  // After join().
   unsigned connections_to(int rank) const noexcept { return peers_[static_cast<std::size_t>(rank)].connections; }
   // Sends use further connections meanwhile. These advance whenever nothing else does, else seldom: UCX may hold bytes
   // of a send that has ended, and each costs a system call.
@@ -153,7 +151,7 @@ class UcxWorker {
   struct Held {
     int rank;
     unsigned connection;
-    ucs_status_ptr_t request;  // of a marker that may wait
+    ucs_status_ptr_t request;
   };
   std::vector<Held> held_;
   Clock::time_point unsure_since_;       // held bytes did not leave at once; zero: they did

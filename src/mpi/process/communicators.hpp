@@ -17,8 +17,8 @@ namespace stretto::mpi {
 
 enum class Memory : int {
   host,
-  device,  // usable by stretto
-  other    // other devices' or managed memory, which the driver may have moved
+  device,
+  other  // other devices' or managed memory, which the driver may have moved
 };
 
 struct Communicator {
@@ -43,8 +43,8 @@ struct Communicator {
   EarlyTime early;
   std::chrono::steady_clock::time_point made_at{};
   std::chrono::steady_clock::duration reserving{};
-  const char* made_by = nullptr;  // MPI function; null: unknown
-  unsigned told = 0;              // failures, a bit per status
+  const char* made_by = nullptr;
+  unsigned told = 0;  // failures, a bit per status
   bool told_end = false;
   Communicator* kept_before = nullptr;
 };

@@ -16,7 +16,6 @@ int informed(int code, MPI_Comm comm, MPI_Info info) noexcept;
 
 int constructed(int code, MPI_Comm comm, const char* by, MPI_Info info) noexcept;
 
-// While a duplicate of `parent` starts with this info.
 class InheritedBound {
  public:
   InheritedBound(MPI_Comm parent, MPI_Info info) noexcept;

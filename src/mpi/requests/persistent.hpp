@@ -11,7 +11,6 @@
 
 namespace stretto::mpi {
 
-// After `call` made `request`.
 void prepared(const WrappedCall& call, MPI_Request request) noexcept;
 
 bool follows_starts() noexcept;
@@ -31,7 +30,6 @@ bool is_persistent_of_ours(MPI_Request request) noexcept;
 // Empty: unchanged.
 std::vector<MPI_Request> passed_of(std::span<const MPI_Request> requests);
 
-// The program has seen its completion.
 void run_ended(MPI_Request request) noexcept;
 
 }  // namespace stretto::mpi

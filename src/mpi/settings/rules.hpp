@@ -40,7 +40,7 @@ struct Action {
     bounded  // or with a payload that keeps no bound: then of kind NONE
   };
   Kind kind = Kind::usual;
-  int line = 0;  // from 1
+  int line = 0;
   Bound bound;
   std::string schedule;
   stretto_payload payload = STRETTO_PAYLOAD_AUTO;  // if bounded

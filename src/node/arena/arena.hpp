@@ -25,7 +25,7 @@ struct File {
 
 struct Statistics {
   std::uint64_t allocations = 0;
-  std::uint64_t refused = 0;  // the arena was full or does not exist
+  std::uint64_t refused = 0;
   std::uint64_t used = 0;
   std::uint64_t peak = 0;
   std::uint64_t bound = 0;
@@ -40,7 +40,7 @@ const char* remark() noexcept;  // why there is no arena, or an error in a setti
 void* allocate(std::size_t bytes, std::size_t alignment, std::size_t* zeroed = nullptr) noexcept;
 bool owns(const void* at) noexcept;
 void release(void* at) noexcept;
-std::size_t usable(const void* at) noexcept;        // bytes of the allocation that starts at `at`
+std::size_t usable(const void* at) noexcept;
 bool resize(void* at, std::size_t bytes) noexcept;  // in place; false if the allocation must move
 Statistics statistics() noexcept;
 

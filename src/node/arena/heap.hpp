@@ -21,7 +21,6 @@ class Heap {
   // At a multiple of `alignment` units (a power of two), or kNone.
   std::uint32_t allocate(std::uint32_t units, std::uint32_t alignment) noexcept;
 
-  // The merged free run that contains the freed one.
   struct Run {
     std::uint32_t first, length;
   };

@@ -50,8 +50,8 @@ class BoundedReduction {
   bool scatters_;
   std::uint32_t divisor_;
   std::size_t owners_ = 0;
-  std::size_t piece_ = 0;  // elements of a whole part
-  std::size_t room_ = 0;   // bytes of a slot's region
+  std::size_t piece_ = 0;
+  std::size_t room_ = 0;
   std::uint64_t pieces_ = 0, chunks_ = 0, first_ = 0;
   std::vector<int> others_;  // in ring order from the next rank
   std::vector<codec::Bytes> streams_;

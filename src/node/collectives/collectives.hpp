@@ -210,8 +210,8 @@ class Collectives {
   std::vector<std::byte> scratch_;
   std::size_t carried_ = 0;  // room_of_slots(): bytes of all calls so far over kCallPerNewRoom
   std::size_t most_room_ = std::size_t(-1);
-  Moves moves_;                 // of the current call
-  Operands operands_;           // of the current reduction
+  Moves moves_;
+  Operands operands_;
   std::vector<int> offspring_;  // children in the last broadcast's tree
   int offspring_root_ = -1, offspring_levels_ = 0;
   std::array<Stores, kUses> stores_{};

@@ -30,10 +30,10 @@ class Exchange {
 // Allocated before the first exchange: a rank out of memory keeps no other waiting.
 class GatherBuffer {
  public:
-  static constexpr std::size_t kMost = 1152;  // bytes of a contribution
+  static constexpr std::size_t kMost = 1152;
   void reserve(int ranks) { room_.resize(static_cast<std::size_t>(ranks) * kMost); }
 
-  // (*all)[r]: the contribution of rank r, valid until the next call.
+  // Valid until the next call.
   template <class T>
   Status operator()(Exchange& exchange, const T& mine, std::span<const T>* all) noexcept {
     static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= kMost);

@@ -58,7 +58,7 @@ class Group final : private Watch {
   bool same_process(int peer) const noexcept { return members_[static_cast<std::size_t>(peer)].same_process; }
   std::int32_t process(int peer) const noexcept { return members_[static_cast<std::size_t>(peer)].pid; }
   Patience& patience() noexcept { return patience_; }
-  std::vector<Peer> peers() const;  // that can be watched
+  std::vector<Peer> peers() const;
 
   // After a failure on any rank, enter() returns it. enter_here() is inlined, for small functions; in large ones it
   // costs registers.

@@ -64,7 +64,6 @@ struct Done {
   }
 };
 
-// A rank's announcements to its peers.
 struct State {
   // May lag (Group::done_later).
   alignas(kLine) std::atomic<std::uint64_t> done;
@@ -87,7 +86,6 @@ struct State {
 };
 static_assert(sizeof(State) % kLine == 0);
 
-// At the start of the segment; all zero at first.
 struct alignas(kLine) Head {
   std::atomic<std::uint32_t> broken;  // 0: no; 1: a rank is writing the reason; 2: `text` is valid
   std::uint32_t status;

@@ -87,7 +87,6 @@ bool readable(int fd, int timeout_ms) noexcept {
   return false;
 }
 
-// One byte, with room for one descriptor.
 struct DescriptorMessage {
   DescriptorMessage() noexcept {
     header.msg_iov = &data;
@@ -137,7 +136,7 @@ Status serve(int listener, int fd, const Token& token, int expected) noexcept {
       return fail(Status::internal, "a rank asked for shared memory and did not take it within {} ms", patience_ms);
     if (!readable(listener, 100)) continue;
     Descriptor connection = Descriptor::aside(accept4(listener, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-    if (!connection && errno != EAGAIN && errno != ECONNABORTED) return refuse();  // e.g. no descriptor is left
+    if (!connection && errno != EAGAIN && errno != ECONNABORTED) return refuse();
     if (!connection || !of_this_user(connection.get())) continue;
     // A rank writes its token before it reports its connection: one without is a stranger's.
     Token shown{};

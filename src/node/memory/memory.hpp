@@ -85,7 +85,7 @@ class Memory {
     pid_t pid = 0;
     std::byte* arena = nullptr;
     std::size_t arena_bytes = 0;
-    std::size_t opened = 0;            // bytes of the arena known to be accessible
+    std::size_t opened = 0;
     std::shared_ptr<Mapping> mapping;  // shared by all memories of this process
   };
   struct Setup;

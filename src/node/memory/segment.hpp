@@ -25,7 +25,7 @@ class Mapping {
  private:
   std::byte* at_;
   std::size_t bytes_;
-  unsigned generation_;  // of the owning process
+  unsigned generation_;
 };
 
 // Collective. `bytes` zero bytes, page aligned, on every rank.

@@ -13,9 +13,9 @@ class Contributions {
  public:
   Contributions() = default;
   explicit Contributions(std::int32_t rank) : runs_{{rank, rank}} {}
-  static Contributions of_first(std::int32_t ranks);  // ranks 0 to ranks - 1
+  static Contributions of_first(std::int32_t ranks);
 
-  // A rank that both contain, or -1.
+  // -1: none
   std::int32_t shared(const Contributions& other) const;
 
   // These ranks are consecutive, directly followed by `other`.
@@ -24,7 +24,7 @@ class Contributions {
   // No shared rank.
   void add(const Contributions& other);
 
-  std::string text() const;  // "0-3, 7"; "none"
+  std::string text() const;
 
   friend bool operator==(const Contributions&, const Contributions&) = default;
 

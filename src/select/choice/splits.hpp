@@ -17,7 +17,6 @@ class Splits {
  public:
   explicit Splits(std::shared_ptr<SharedChooser> shared) : shared_(std::move(shared)) {}
 
-  // In every tree; empty: by the model.
   void force(std::optional<int> levels) noexcept { forced_ = levels; }
 
   // By the model (model::best_split), for `bytes` of the whole vector and `comm_cores` of the host. 0 for other
