@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Tests of tests/house/check_floors.py, scripts/test, scripts/tests/fuzz, scripts/demo, scripts/bench, scripts/lib/prefix.sh, what skips a benchmark, and bench/table.py, each run as people run it; and of the documents."""
 
+import collections
 import os
 import pathlib
 import platform
@@ -680,6 +681,20 @@ no device
             log.flush()
             shown = subprocess.run(["bash", "-c", f"{function} outputs {log.name}"], capture_output=True, text=True, check=True).stdout
         self.assertEqual(shown.splitlines(), [" 2/3 Test  #2: b ....***Failed    0.01 sec", "the reason", "66% tests passed, 1 tests failed out of 3"])
+
+
+class Folders(unittest.TestCase):
+    CATALOGUES = {"src/schedule/algorithms", "src/codec/avx512"}  # a file each
+    SOURCES = {".c", ".cpp", ".cu", ".cuh", ".f90", ".h", ".hpp", ".py", ".sh"}
+
+    def test_a_folder_holds_at_most_twenty_sources(self):
+        count = collections.Counter()
+        for top in ("apps", "bench", "examples", "filters", "include", "python", "scripts", "src", "tests"):
+            for path in (ROOT / top).rglob("*"):
+                if path.is_file() and (path.suffix in self.SOURCES or top == "scripts"):
+                    count[str(path.parent.relative_to(ROOT))] += 1
+        self.assertGreater(len(count), 80)
+        self.assertEqual({folder: n for folder, n in count.items() if n > 20 and folder not in self.CATALOGUES}, {})
 
 
 class Documents(unittest.TestCase):
