@@ -754,6 +754,25 @@ class Documents(unittest.TestCase):
         self.assertEqual(len(told[0]), 5)
         self.assertEqual(*told)
 
+    def test_the_walks_name_functions_that_exist_and_are_as_few_as_they_say(self):
+        page = (ROOT / "docs/architecture.md").read_text(encoding="utf-8")
+        rows = re.findall(r"^\| ([^|]+) \| ([^|]+) \| (\d+) \|$", page[page.index("### Five walks"):page.index("## The walk of one block")], re.MULTILINE)
+        files = [path for top in ("src", "include", "python") for path in (ROOT / top).rglob("*") if path.suffix in (".cpp", ".hpp", ".h", ".py")]
+        known = {name for path in files for name in re.findall(r"(\w+)\(", path.read_text(encoding="utf-8"))}
+        most = {"blocking, between hosts": 16, "started, between hosts": 16, "preloaded, its first time": 18, "on a device": 24, "of Python, to the C interface": 12}
+        length, seen = {}, set()
+        for walk, functions, number in rows:
+            names = re.findall(r"`([^`]+)`", functions)
+            for name in names:
+                last = re.split(r"::|\.", name)[-1]
+                self.assertTrue(last in known or last.startswith("MPI_"), name)
+            # The walk on a device names where it leaves the blocking one: `run`, `form`, `Operation::start`, `leave_agreed`.
+            length[walk] = len(names) if walk != "on a device" else length["blocking, between hosts"] + len(names) - 5
+            self.assertEqual(length[walk], int(number), walk)
+            self.assertLessEqual(length[walk], most.get(walk, 18), walk)
+            seen.add(walk)
+        self.assertLessEqual(set(most), seen)
+
     def test_the_table_of_floors_is_that_of_the_includes(self):
         uses = runpy.run_path(ROOT / "tests/house/check_floors.py")["USES"]
         table = {}
