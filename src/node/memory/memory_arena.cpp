@@ -45,6 +45,14 @@ ArenaOffer offer_of(const arena::View& view, const arena::File& file) noexcept {
   return offer;
 }
 
+// Null: no address space.
+std::shared_ptr<Mapping> mapping_of(const ArenaOffer& offer, int fd) noexcept {
+  std::shared_ptr<Mapping> found;
+  static_cast<void>(attempt(
+      [&] { found = Arenas::mine().get(offer.origin, [&](std::size_t) { return reserve(fd, offer.bytes); }); }));
+  return found;
+}
+
 const char* missing() noexcept {
   const char* why = arena::remark();
   return *why != '\0' ? why : "a process has no arena";
@@ -96,11 +104,7 @@ Status Memory::build_arenas(Setup& setup, const MemoryOptions& options) noexcept
       fmt::format_to_n(why, sizeof why - 1, "the program of rank {} closed the descriptor of its arena", r);
       break;
     }
-    static_cast<void>(attempt([&] {
-      if (!peer.mapping)
-        peer.mapping = Arenas::mine().get(
-            offers[r].origin, [&](std::size_t) { return reserve(setup.passed[r].get(), peer.arena_bytes); });
-    }));
+    if (!peer.mapping) peer.mapping = mapping_of(offers[r], setup.passed[r].get());
     can = peer.mapping != nullptr;
     if (can)
       peer.arena = peer.mapping->data();
