@@ -39,8 +39,8 @@ bool peers_used_cores(const PeersTime& before, const PeersTime& after) noexcept;
 
 class PeersWatch {
  public:
-  // Whether peers had a core that was taken. False where they left a part unused, twice in succession over 4 ms or
-  // more, or `now` has no cores. More than 2 s say nothing.
+  // Peers had the core that was taken. False where they left a part unused, twice in succession over 4 ms or more, or
+  // `now` has no cores. More than 2 s say nothing.
   bool had_cores(const PeersTime& now) noexcept;
 
  private:

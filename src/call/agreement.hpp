@@ -46,7 +46,7 @@ struct Span {
   std::uint32_t lo_rank = 0, hi_rank = 0;
 };
 
-// Of fixed and dense streams. 0: unknown.
+// Ratios of fixed and dense streams. 0: unknown.
 struct Shrinks {
   double fixed = 0, dense = 0;
   friend bool operator==(const Shrinks&, const Shrinks&) = default;
@@ -79,7 +79,7 @@ struct Signature {
 inline constexpr std::size_t signature_words = sizeof(Signature) / sizeof(std::uint64_t);
 static_assert(sizeof(Signature) == 664);  // whole words; docs/architecture.md
 
-// Of the arguments, but for Field::unchecked. Never 0.
+// Hash of the arguments, but for Field::unchecked. Never 0.
 std::uint64_t digest(const Signature& s) noexcept;
 
 void merge(const Signature& from, Signature& into) noexcept;

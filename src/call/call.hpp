@@ -96,7 +96,7 @@ bool needs_order(const Call& call) noexcept;
 // Borrows `call`, which has a user's operation.
 payload::UserFunction user_function(const Call& call) noexcept;
 
-// Of this or another version; NULL gives defaults.
+// Accepts another version of the struct; NULL gives defaults.
 Status read_options(const stretto_options* given, Settings* settings);
 
 // A reproducible floating reduction within a bound becomes FUSED: a free choice could differ between runs.

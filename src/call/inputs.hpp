@@ -32,7 +32,7 @@ std::size_t vector_bytes(const Call& call, int ranks) noexcept;
 // and below. For counts_at_root() only the root needs counts.
 Status input_values(const Call& call, int rank, int ranks, codec::Ranges* values) noexcept;
 
-// Of a relative bound; else infinite.
+// Threshold of a relative bound; else infinite.
 double ignore_above(const stretto_options& o) noexcept;
 
 // Within `eps`, of a few groups spread over this rank's input. 0: unknown.

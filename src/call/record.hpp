@@ -55,8 +55,8 @@ constexpr void* recv_of(const stretto_call& c, int rank) noexcept {
 // collective.
 Status interpret(const stretto_call& record, int rank, int ranks, Call* call);
 
-// Of this or another version. invalid_argument: NULL, or an impossible size; unsupported: fields of a later version are
-// set.
+// Accepts another version of the struct. invalid_argument: NULL, or an impossible size; unsupported: fields of a later
+// version are set.
 Status read_record(const stretto_call* given, stretto_call* record) noexcept;
 
 inline stretto_call record_of(stretto_collective what, const void* send, void* recv, std::size_t count,

@@ -111,7 +111,7 @@ struct Interval {
   }
 };
 
-// Of finite elements but marks. Without any: an empty interval, so that ranks can merge theirs.
+// Interval of the finite elements but marks. Without any it is empty, so that ranks can merge theirs.
 Status value_range(Type t, const void* x, std::size_t count, double* lo, double* hi, const Options& = {}) noexcept;
 
 // Values of 1e15 and more are often fill values (1e20, 9.97e36).

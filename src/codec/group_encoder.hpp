@@ -1,4 +1,4 @@
-// By kernels where they serve, and with kept values.
+// Encodes values to groups, by kernels where they serve, and with kept values.
 #pragma once
 
 #include <cmath>

@@ -35,7 +35,7 @@ inline bool codes_of(const double* v, std::int32_t* q) noexcept {
   return true;
 }
 
-// Of a full group of `words` > 0 words. False if the group has exceptions or wide codes, or the kernel declines.
+// Decodes a full group of `words` > 0 words. False if it has exceptions or wide codes, or the kernel declines.
 // kReadSlack bytes after the words are readable.
 template <class T>
 bool decode_codes(const FloatKernels<T>& kernels, const std::uint8_t* p, std::size_t words, std::int32_t* q) noexcept {

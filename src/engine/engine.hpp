@@ -65,8 +65,8 @@ struct Work {
   std::vector<Block> blocks;  // schedule->blocks many (binding.hpp)
   Options options;
 
-  // Of an allreduce with streams: consecutive parts of the vector, with which `blocks` are cut (Arguments::parts).
-  // None: payload.eps is that of all.
+  // Consecutive parts of the vector of an allreduce with streams, with which `blocks` are cut (Arguments::parts). None:
+  // payload.eps is that of all.
   std::vector<Part> parts;
 
   // With `several` this rank contributes the combination (sum, mean, min, max) of `inputs`, each a whole vector,
@@ -175,7 +175,7 @@ class Engine {
   // Close ranks; equal on all ranks.
   void route_words(const schedule::Groups& groups);
 
-  // Of the run that was started last.
+  // Number of the run that was started last.
   std::uint64_t latest() const noexcept;
 
   Status progress() noexcept;
@@ -202,7 +202,7 @@ class Engine {
   // No further run starts, as far as this rank knows.
   bool broken() const noexcept;
 
-  // Of a run elsewhere; every rank asks at the same place among its runs.
+  // Number for a run elsewhere; every rank asks at the same place among its runs.
   std::uint64_t pass() noexcept;
 
   // Why run `number` and later ones do not end: a given-up wait, or another rank's alarm, polled now and then.

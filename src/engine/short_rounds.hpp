@@ -27,7 +27,7 @@ class ShortRounds {
   bool open() const noexcept { return open_ > 0; }
   bool failed() const noexcept { return status_ != Status::ok; }
 
-  // Of the first message that failed, with its text set.
+  // Status of the first message that failed, with its text set.
   Status status() const noexcept;
 
   // incompatible: a message under the run's number came from a rank that calls differently. Asks the carrier.

@@ -49,7 +49,7 @@ class Tags {
     return told << rest | signature >> (64 - signature_bits) << number_bits | number;
   }
 
-  // Of words (words.hpp): no message of agreements has this number.
+  // Number of words (words.hpp): no message of agreements has it.
   static constexpr std::uint32_t word_number = signed_messages - 1;
   std::uint64_t word(std::uint64_t run) const noexcept { return tag(run, word_number, mix(word_number, run)); }
 

@@ -84,7 +84,7 @@ class Chooser {
 
   bool by_lines(const Question& question, Candidate* found) const;
 
-  // Of the MPI's own collective, or NCCL's; 0: none.
+  // Time of the MPI's own collective, or NCCL's; 0: none.
   static double mpi_seconds(const std::vector<Candidate>& all) noexcept;
 
   const Profile& profile() const noexcept;

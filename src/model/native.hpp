@@ -11,7 +11,7 @@
 namespace stretto::model {
 
 // A schedule replaces a native collective below this time: a fraction, and a minimum gain, since predictions are rough.
-// Not positive: never. Both are smaller where the MPI's schedule is known, or is_measured_well().
+// Not positive: never. The margins are smaller where the MPI's schedule is known, or is_measured_well().
 double longest_worthwhile(double native, bool known = false) noexcept;
 
 // An exact blocking call between hosts, long enough for bandwidth to decide, whose time was measured on these ranks.

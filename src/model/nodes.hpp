@@ -19,7 +19,7 @@ std::uint64_t least_in_memory(schedule::Collective collective) noexcept;
 
 bool gains_by_lines(schedule::Collective collective, std::uint64_t bytes) noexcept;
 
-// Whatever the predictions: these are rough for calls of microseconds.
+// Lines serve whatever is predicted, since predictions are rough for calls of microseconds.
 bool go_by_lines(const Question& question) noexcept;
 
 // One rank of each host, by the lines' schedule.

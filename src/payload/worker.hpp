@@ -30,7 +30,7 @@ class Worker {
   const Spec& spec() const noexcept { return spec_; }
   const Seconds& seconds() const noexcept { return executor_->seconds; }
   bool compressed() const noexcept { return is_compressed(spec_.kind); }
-  // Of compressed blocks. Without one a block may have any bytes, and its length follows from its count.
+  // Compressed blocks have a header. Without one a block may have any bytes, and its length follows from its count.
   bool has_header() const noexcept { return traits().form == Form::streams; }
   std::size_t raw_bytes(std::size_t count) const noexcept { return count * size_; }
 

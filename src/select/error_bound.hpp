@@ -28,7 +28,6 @@ constexpr double roundings(double k) noexcept { return k * (k + 1) / 2 - 1; }
 // since a raw sum is compressed again.
 double error_factor(const Call& call, const Terms& terms) noexcept;
 
-// In units of the data; 0: a fraction of an empty range; may be infinite.
 double absolute_bound(const Call& call, const Agreement& agreed) noexcept;
 
 // Sets the other figures of a bound whose `absolute` is known. `magnitude`: the ranks agreed on it.

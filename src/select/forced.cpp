@@ -8,7 +8,6 @@ namespace {
 
 using namespace call;
 
-// gatherv, scatterv and alltoallv are checked again with counts.
 Status check_provider(const Call& call, Provider provider, const Providers& all) {
   const stretto_options& o = call.settings.options;
   const bool node = provider == Provider::node;

@@ -11,7 +11,7 @@
 
 namespace stretto::select {
 
-// Of shape, type and bound. Never 0.
+// Key of shape, type and bound. Never 0.
 std::uint64_t key_of(const call::Call& call, std::size_t bytes) noexcept;
 
 // Agreed in blocking calls, by collective, type, bound and length: equal on every rank.

@@ -40,7 +40,6 @@ struct MessageFacts {
   bool known = false;
 };
 
-// One rank's entry: its host, and its place there.
 struct Here {
   std::array<char, 64> host{};
   std::int32_t socket = -1, cache = -1, core = -1, numa = -1, cores = 0;

@@ -19,7 +19,7 @@ struct NetworkSpeed {
   double latency = 0;     // seconds
   double byte = 0;        // seconds
   double short_byte = 0;  // seconds, in messages of a few KiB: less where a shaped port passes these in its burst
-  // Of a core at either end: the kernel's work, and interrupts.
+  // Time of a core at either end: the kernel's work, and interrupts.
   double core_message = 0, core_byte = 0;  // seconds
 
   bool known() const noexcept { return byte > 0; }

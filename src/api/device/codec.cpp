@@ -1,4 +1,3 @@
-// Arguments are checked here, the plugin does the rest.
 #include "stretto/stretto_cuda.h"
 
 #include <cmath>

@@ -97,7 +97,6 @@ void Operation::meet() noexcept {
   if (s != Status::ok) lose(s);
 }
 
-// Ranks agree if all words are equal and nothing more is needed.
 void Operation::leave_comparing() noexcept {
   bool same = false;
   const Status s = comm_.backends.node->agree(exchanges_.word(decision_.needs), call_.settings.options.timeout, &same);

@@ -1,4 +1,4 @@
-// Other groups. Checks every code; declines codes beyond 32 bits.
+// Groups with wide codes or exceptions. Checks every code; declines codes beyond 32 bits.
 #include <algorithm>
 #include <cstring>
 

@@ -14,7 +14,7 @@ inline constexpr int kMostSymbol = 31;
 
 STRETTO_AVX512_BEGIN
 
-// For loads of 8 bytes: one of the upper half waits for a store of 64 bytes, but not for two of 32.
+// Words of a vector for loads of 8 bytes: one of the upper half waits for a store of 64 bytes, but not for two of 32.
 template <int kWords>
 struct Words {
   alignas(64) std::uint8_t bytes[64];

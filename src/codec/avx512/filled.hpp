@@ -41,7 +41,7 @@ struct MissingPlaces {
 STRETTO_INLINE __m512i all_of(float v) noexcept { return _mm512_castps_si512(_mm512_set1_ps(v)); }
 STRETTO_INLINE __m512i all_of(double v) noexcept { return _mm512_castpd_si512(_mm512_set1_pd(v)); }
 
-// In eight blocks whose sum exceeds 2^34 (2^54), which has no code.
+// Finds a value in eight blocks whose sum exceeds 2^34 (2^54), which has no code.
 STRETTO_INLINE bool find_missing(const float* x, const Grid<float>& g, float* value) noexcept {
   const __m512 r = _mm512_set1_ps(g.r), magic = _mm512_set1_ps(0x1.8p23f);
   const __m512i finite = _mm512_set1_epi32(0x7fffffff), hopeless = _mm512_set1_epi32(0x50800000 - 1);
@@ -151,7 +151,6 @@ STRETTO_INLINE void fill16(const MissingPlaces<T>& missing, std::int16_t* q) noe
   }
 }
 
-// The section of one value for all missing places.
 template <class T>
 STRETTO_INLINE std::uint8_t* write_alike(const MissingPlaces<T>& missing, std::uint8_t* p) noexcept {
   std::uint8_t* const kind = p;
@@ -174,7 +173,7 @@ STRETTO_INLINE bool equal_places(const Lanes a, const Lanes b) noexcept {
 
 STRETTO_INLINE AlikeValue value_of(const GroupView& g) noexcept { return {g.values, g.values_bytes, g.sums}; }
 
-// Of a NaN, and of an exact sum without words; else 0.
+// Flags of a NaN, and of an exact sum without words; else 0.
 template <class T>
 STRETTO_INLINE std::uint32_t flags_alone(const AlikeValue& v) noexcept {
   if (!v.is_sum) return std::isnan(load<T>(v.at)) ? kNanBit : 0;
@@ -190,7 +189,6 @@ void add_to(ExactSum<T>& sum, const AlikeValue& v, bool negate) noexcept {
     sum.add(load<T>(v.at), negate);
 }
 
-// Writes the exact sum of two values; returns its bytes.
 template <class T>
 STRETTO_INLINE std::size_t write_sum(const AlikeValue& a, const AlikeValue& b, bool negate_b,
                                      std::uint8_t* out) noexcept {

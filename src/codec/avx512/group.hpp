@@ -88,7 +88,6 @@ STRETTO_INLINE bool read_group_to(const std::uint8_t* p, std::size_t words, Narr
 STRETTO_INLINE bool read_group(const std::uint8_t* p, std::size_t words, NarrowGroup* g) noexcept {
   return read_group_to(p, words, g, NoExceptions());
 }
-// With exceptions.
 static inline bool read_filled(const std::uint8_t* p, std::size_t words, Type type, NarrowGroup* g, GroupView* view,
                                const GroupView* like = nullptr) noexcept {
   view->m = kGroup;

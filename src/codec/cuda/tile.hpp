@@ -133,7 +133,6 @@ class StreamWriter {
     const u64 bound = W::read(&o_.control->bound);
     if constexpr (Op::kMayWiden) {
       block_.each_warp([&](int w) {
-        // Narrow groups may need more room than wide ones.
         const auto o = static_cast<Outcome>(outcome);
         const bool fits = o == Outcome::ok || o == Outcome::buffer_too_small || o == Outcome::overflow;
         if (w == 0) by_one_lane<W>([&] { block_.shared().again = fits && op_.widen(bound); });

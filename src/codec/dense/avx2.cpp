@@ -182,7 +182,6 @@ inline std::uint8_t* put(const Table& t, int last, const std::uint8_t* symbols, 
   return out;
 }
 
-// Halves, as in States: lanes 0 to 15, and 16 to 31.
 struct Set {
   __m256i low[2], high[2];
 };

@@ -1,4 +1,4 @@
-// From the entropy of the groups' classes.
+// Estimates a chunk's length from the entropy of its classes.
 #include <bit>
 #include <cmath>
 
@@ -15,7 +15,7 @@ constexpr int kWidths = 33;
 constexpr double kHeadBytes = 3;
 constexpr double kSharedBytes = 4.5;  // a group's share of its chunk's tables and states
 
-// Of classes by their block's width, and of widths by their group's largest.
+// Counts of classes by their block's width, and of widths by their group's largest.
 class Classes {
  public:
   void add(const dense::Parts& parts) noexcept {

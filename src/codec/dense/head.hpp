@@ -17,7 +17,6 @@ struct Parts {
   const std::uint8_t* planes = nullptr;
   Widths widths{};
 };
-// False if the words are no group of m values.
 bool take_apart(const std::uint8_t* p, std::size_t words, int m, Type type, Parts* parts) noexcept;
 
 std::uint8_t* write_head(const Parts& parts, std::int64_t* base, std::uint8_t* out) noexcept;

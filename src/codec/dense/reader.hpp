@@ -13,7 +13,8 @@ class Reader {
   // At least a header precedes [begin, end).
   bool open(const std::uint8_t* begin, const std::uint8_t* end, int groups, Type type,
             const DenseKernels* kernels) noexcept;
-  // Of m values; stays until the next call but one. False if it is malformed, or the last and more follows.
+  // Reads a group of m values, which stays until the next call but one. False if it is malformed, or the last and more
+  // follows.
   bool next(int m) noexcept;
   const std::uint8_t* group() const noexcept { return buffer_[turn_]; }
   std::size_t words() const noexcept { return words_; }

@@ -1,11 +1,11 @@
-// Frequencies from counts, to bits and back; in integers, so that every encoder gets equal tables.
+// Tables are made of counts in integers, so that every encoder gets equal ones.
 #pragma once
 
 #include "codec/dense/layout.hpp"
 
 namespace stretto::codec::dense {
 
-// Of symbols 0..n, kOne together. Symbols beyond have frequency 0 and start at kOne.
+// Frequencies of symbols 0..n, kOne together. Symbols beyond have frequency 0 and start at kOne.
 struct Table {
   alignas(64) std::uint16_t frequency[96];
   alignas(64) std::uint16_t start[96];  // sum of the frequencies before

@@ -1,4 +1,4 @@
-// Writes groups in fixed form as a chunk, in the shorter form.
+// Takes groups in fixed form; writes the chunk's shorter form.
 #pragma once
 
 #include "codec/dense/head.hpp"

@@ -1,5 +1,5 @@
-// In Google Highway, for instruction sets with a fused multiply-add (AVX2, AVX-512, NEON, SVE, ...), of which the
-// processor's best is chosen.
+// Kernels in Google Highway, for instruction sets with a fused multiply-add (AVX2, AVX-512, NEON, SVE, ...), of which
+// the processor's best is chosen.
 #pragma once
 
 #include "codec/kernels.hpp"

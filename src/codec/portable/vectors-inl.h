@@ -54,7 +54,7 @@ struct Row {
   T* at() noexcept { return memory + kBefore; }
 };
 
-// Of at most 8 lanes. GCC 12 may spill a mask's 8 bits and read 32 back, where calls come between (as under
+// Bits of a mask of at most 8 lanes. GCC 12 may spill these and read 32 back, where calls come between (as under
 // ThreadSanitizer).
 template <class D, class Mask>
 HWY_INLINE std::uint32_t MaskBits(D d, Mask mask) {

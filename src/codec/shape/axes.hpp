@@ -15,7 +15,7 @@ class Sample {
 
   // Estimated bytes of the array in dense chunks, with these differences.
   double integers(const Shape& shape, Axes axes, const std::int32_t* q, const Options& options) noexcept;
-  // Likewise of values, without a shape.
+  // Estimated bytes of values, without a shape.
   double values(Type t, const void* x, double eps, const Options& options) noexcept;
 
   // The axes that predict best, and their estimated bytes.

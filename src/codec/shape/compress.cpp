@@ -46,7 +46,7 @@ double largest_kept_by_grid(Type t, const void* x, std::uint64_t count, const Op
   return ranges.below.empty() ? 0 : std::max(std::fabs(ranges.below.lo), std::fabs(ranges.below.hi));
 }
 
-// Of one array after the other.
+// Writes streams of one array after the other.
 class Writer {
  public:
   Writer(Type t, const void* x, const Shape& shape, std::uint64_t count, double eps, const Options& options) noexcept
@@ -75,7 +75,6 @@ class Writer {
     return bytes + more < kWorthIt * dense_bytes_;
   }
 
-  // Of the stream that has been written.
   bool gains_clearly() const noexcept { return static_cast<double>(info_.bytes) < kClearGain * dense_bytes_; }
 
   Status write(MutableBytes out, std::size_t* written) noexcept {

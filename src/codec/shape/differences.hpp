@@ -18,7 +18,7 @@ std::uint64_t stride(const Shape& shape, int axis) noexcept;
 void take_differences(const Shape& shape, Axes axes, std::int32_t* q, const Parallel* parallel) noexcept;
 void sum_differences(const Shape& shape, Axes axes, std::int32_t* q, const Parallel* parallel) noexcept;
 
-// Of the n places from `first` on.
+// Differences of the n places from `first` on.
 void differences_at(const Shape& shape, Axes axes, const std::int32_t* q, std::uint64_t first, int n,
                     std::int32_t* d) noexcept;
 

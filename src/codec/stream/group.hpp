@@ -34,11 +34,11 @@ struct GroupView {
 bool parse_group(const std::uint8_t* p, std::size_t words, int m, Type type, GroupView* g,
                  const GroupView* like = nullptr) noexcept;
 
-// Of at most `left` bytes, into g, whose m is set. Bytes read; 0 if malformed.
+// Reads a section of at most `left` bytes into g, whose m is set. Bytes read; 0 if malformed.
 std::size_t parse_exceptions(const std::uint8_t* p, std::size_t left, Type type, GroupView* g,
                              const GroupView* like = nullptr) noexcept;
 
-// What follows the map of `map` bytes, whose places g has. Bytes of the section; 0 if malformed.
+// Reads the section behind its map of `map` bytes, whose places g has. Bytes of the section; 0 if malformed.
 std::size_t parse_exception_values(const std::uint8_t* p, std::size_t left, std::size_t map, Type type,
                                    GroupView* g) noexcept;
 
@@ -63,7 +63,7 @@ constexpr SampledRuns sampled_runs(Coding coding) noexcept {
   return coding == Coding::dense ? SampledRuns{64, 128, 32} : SampledRuns{112, 160, 16};
 }
 
-// As `coding`, fixed or dense, prescribes.
+// The order that `coding`, fixed or dense, prescribes.
 int choose_order(const Codes q, int m, bool wide, Coding coding) noexcept;
 Predictor choose_predictor(const Codes q, int m, bool wide, Coding coding) noexcept;
 

@@ -61,7 +61,7 @@ class Units {
   const UnitState& operator[](std::uint32_t u) const noexcept { return states_[u]; }
   std::uint32_t count() const noexcept { return static_cast<std::uint32_t>(states_.size()); }
 
-  // Of these lanes, or none. Results are delivered when nothing else is ready.
+  // A ready unit of these lanes, or none. Results are delivered when nothing else is ready.
   std::uint32_t take(Lanes lanes) noexcept;
 
   void arrived(std::uint32_t u) noexcept;

@@ -41,7 +41,7 @@ struct Machine {
   double hop = 0;
 
   const Span& span(topology::Distance d, double bytes) const noexcept;
-  // Of a core at either end, for so many messages of `bytes` in all.
+  // Core time at either end for so many messages of `bytes` in all.
   double moving(topology::Distance d, double bytes, double messages) const noexcept;
   double ratio_of(double contributions) const noexcept;
   // Seconds of the codec at one of its rates. A thread takes whole chunks of each call.
@@ -52,7 +52,7 @@ struct Machine {
 // In bytes, a power of two: longer streams between hosts save more than their codec work. 0: always; infinite: never.
 double break_even(const Machine& machine) noexcept;
 
-// Of independent contributions: a sum's spread grows with the root of their number.
+// Growth for independent contributions: a sum's spread grows with the root of their number.
 inline constexpr double kIndependentGrowth = 0.5;
 
 // Interpolates codec costs in 1/ratio. Unmeasured distances take the nearest measured. Sums cost as at one

@@ -127,9 +127,9 @@ struct Profile : Messages {
   std::optional<UcxMessages> ucx;
   std::vector<std::string> doubts;
   std::string network_of;  // source of the network's times (`over`); empty: this profile
-  // Transport::eager_limit. Longer messages that two ranks exchange take turns. Of a communicator, in no file.
+  // Transport::eager_limit. Longer messages that two ranks exchange take turns. A communicator's, in no file.
   std::size_t eager_limit = 0;
-  int codec_threads = 1;  // of a rank, each with a core. Of a communicator, in no file
+  int codec_threads = 1;  // of a rank, each with a core. A communicator's, in no file
 
   const Switches* switches_of(int of_ranks) const noexcept {
     const auto found =

@@ -233,7 +233,7 @@ std::string savings(const std::vector<Row>& rows) {
       least, most, compared, calls);
 }
 
-// Of a row despite a bound, after "the reductions of most bytes (N calls)".
+// Why a row stayed exact despite a bound, after "the reductions of most bytes (N calls)".
 std::string why_exact(const Row& r) {
   const std::string& why = r.key.why;
   if (r.key.size == 0 && why.find("rule") == std::string::npos) return "have up to 1 KiB, and stay exact";
@@ -241,7 +241,7 @@ std::string why_exact(const Row& r) {
   return "have the reason '" + path_and_why(r) + "'";
 }
 
-// Despite a bound, or "". Only reductions have a bound.
+// Why nothing was compressed despite a bound, or "". Only reductions have a bound.
 std::string uncompressed(const std::vector<Row>& rows) {
   struct Exact {
     std::uint64_t calls = 0;

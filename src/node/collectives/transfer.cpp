@@ -58,7 +58,6 @@ Status Transfer::run() noexcept {
   if (const Status s = pass(); s != Status::ok) return s;
   const bool direct = exposure_.access != Access::staged;
   if (!direct && !refused_) return Status::ok;
-  // Memory that peers read in place stays unchanged until they are done.
   if (const Status s = g.await_done(m_.readers, first_ + chunks_); s != Status::ok) return s;
   std::erase_if(m_.readers, [&g](int r) { return !g.was_refused(r); });
   return m_.readers.empty() && !refused_ ? Status::ok : second_pass();

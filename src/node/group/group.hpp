@@ -149,7 +149,6 @@ class Group final : private Watch {
   // peer with a higher count gets `incompatible` if the peer does not come.
   void began() noexcept { mine_->began.store(++began_, std::memory_order_release); }
 
-  // A call is known to have failed on any rank.
   bool failed() const noexcept { return head().broken.load(std::memory_order_acquire) != 0; }
   bool differed() const noexcept {
     return differed_ || (head().broken.load(std::memory_order_acquire) == 2 && head().differed != 0);

@@ -44,7 +44,6 @@ Status Group::compare(int peer) noexcept {
   return mine == theirs || mine == 0 || theirs == 0 ? Status::ok : differs(peer);
 }
 
-// compare() decides if this rank has no record of that call.
 Status Group::compare_told(int peer) noexcept {
   const std::uint32_t told = member(peer).told;
   const std::uint64_t at = told & Done::kCallBits;

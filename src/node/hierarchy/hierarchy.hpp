@@ -44,7 +44,7 @@ class Hierarchy {
     return children_[l][static_cast<std::size_t>(group_of_[l][static_cast<std::size_t>(rank)])];
   }
 
-  // Of a broadcast; the root's is -1. The root leads every group that contains it, the lowest rank any other.
+  // Parent in a broadcast; the root's is -1. The root leads every group that contains it, the lowest rank any other.
   int parent(int rank, int root) const noexcept;
   std::vector<int> offspring(int rank, int root) const;
 

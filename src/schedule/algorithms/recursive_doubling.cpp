@@ -84,7 +84,7 @@ Schedule recursive_doubling_barrier(const Request& q) {
 
 namespace {
 
-// Of `out`, from `level` on.
+// A scan of `out`, from `level` on.
 void scan_upwards(const Request& q, int first, int level, Program* program) {
   for (int distance = 1; distance < q.ranks - first; distance *= 2, ++level) {
     const bool sends = q.rank >= first && q.rank + distance < q.ranks, receives = q.rank - distance >= first;

@@ -23,7 +23,7 @@ struct Node {
 
 int top_of(int m) { return static_cast<int>(std::bit_floor(static_cast<unsigned>(m))) - 1; }
 
-// Of m nodes; lower children replace missing nodes.
+// In the tree of m nodes lower children replace missing nodes.
 Node in_order(int v, int m) {
   const int x = v + 1;
   const int low = x & -x;

@@ -25,7 +25,7 @@ class Dependencies {
   std::vector<std::int32_t> edges_;
 };
 
-// A combining step also reads what it writes. count 0: none.
+// A combining step also reads its result's blocks. count 0: none.
 Range read_by(const Step& step) noexcept;
 Range written_by(const Step& step) noexcept;
 

@@ -22,7 +22,7 @@ std::string describe(std::span<const Schedule> all, Place place);
 
 class Replay {
  public:
-  // Of ranks 0 to p-1, with legal peers and kinds; borrowed.
+  // Schedules of ranks 0 to p-1, with legal peers and kinds; borrowed.
   explicit Replay(std::span<const Schedule> all);
 
   // Pairs the k-th send of a to b with the k-th receive at b from a. Fails if one is missing, or if blocks or levels

@@ -12,7 +12,6 @@
 
 namespace stretto::select {
 
-// Ranks need not agree: others see nothing of it.
 class Splits {
  public:
   explicit Splits(std::shared_ptr<SharedChooser> shared) : shared_(std::move(shared)) {}

@@ -94,7 +94,7 @@ STRETTO_DEVICE auto bytes_of_planes(typename W::template Lane<u32> v) {
       W::lane(), v, W::shuffle_xor(v, 1));
 }
 
-// Of four residuals, signed bytes or numbers: the sum; the sum weighted 4, 3, 2, 1; codes after a code and a
+// For four residuals, signed bytes or numbers: the sum; the sum weighted 4, 3, 2, 1; codes after a code and a
 // difference. Modulo 2^32.
 STRETTO_DEVICE u32 sum_of(u32 bytes) { return dot_bytes(bytes, 0x01010101, 0); }
 STRETTO_DEVICE u32 ramp_of(u32 bytes) { return dot_bytes(bytes, 0x01020304, 0); }

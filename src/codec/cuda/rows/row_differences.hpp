@@ -32,7 +32,7 @@ STRETTO_DEVICE u32 sample_cost(u32 all) {
   return width > 1 ? width : 0;
 }
 
-// Of sixteen places from kFrom on: order 0 in bits 0-7 (in 8-15 if no code is negative), orders 1 and 2 above.
+// Costs of sixteen places from kFrom on: order 0 in bits 0-7 (in 8-15 if no code is negative), orders 1 and 2 above.
 template <int kFrom>
 STRETTO_DEVICE u32 sample_row(const Row& row, int n, bool* negative) {
   u32 zeroth = 0, first = 0, second = 0, sign = 0;
@@ -155,8 +155,8 @@ STRETTO_DEVICE auto widths_of_bits(typename W::template Lane<u32> bits, Predicto
       bits);
 }
 
-// To the end of a group's memory, as the length of the words before is unknown. Null without planes, or if a verbatim
-// group is no longer.
+// Planes and widths go to the end of a group's memory, as the length of the words before is unknown. Null without
+// planes, or if a verbatim group is no longer.
 template <class W>
 STRETTO_DEVICE u32* place_body(Plan<W>* p, u32* memory) {
   plan_widths(p);

@@ -10,7 +10,7 @@
 
 namespace stretto::modules {
 
-// Of an exscan. It may be null on rank 0, which MPICH refuses.
+// The buffer of an exscan may be null on rank 0, which MPICH refuses.
 inline void* exscan_result(void* given) noexcept {
   static std::byte none;
   return given != nullptr ? given : &none;
