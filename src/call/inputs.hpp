@@ -35,7 +35,7 @@ Status input_values(const Call& call, int rank, int ranks, codec::Ranges* values
 // Threshold of a relative bound; else infinite.
 double ignore_above(const stretto_options& o) noexcept;
 
-// Within `eps`, of a few groups spread over this rank's input. 0: unknown.
+// Ratios within `eps` of a few groups spread over this rank's input. 0: unknown.
 Shrinks sampled_ratios(const Call& call, int rank, int ranks, double eps) noexcept;
 
 }  // namespace stretto::call

@@ -114,7 +114,7 @@ class Device {
 
   Status make_lanes(std::size_t lanes) noexcept;
 
-  // After all work so far on the lanes in the mask `which`.
+  // The place after all work so far on the lanes in the mask `which`.
   Status mark(std::uint32_t which, LanePositions* moment) noexcept;
 
   // Notifies owners of operations that are over.

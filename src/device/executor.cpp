@@ -12,7 +12,8 @@ using payload::Stream;
 
 namespace {
 
-// For sums of streams without exceptions, however their codes widen. Many exceptions may end in buffer_too_small.
+// The room suffices for sums of streams without exceptions, however their codes widen. Many exceptions may end in
+// buffer_too_small.
 std::size_t sum_room(codec::Type type, std::size_t count) noexcept {
   constexpr std::size_t slack_of_group = 64;
   return 2 * codec::compress_bound(type, count) + (count / codec::cuda::kGroup + 1) * slack_of_group;

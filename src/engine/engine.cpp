@@ -234,7 +234,7 @@ void Engine::Impl::end_from(std::uint64_t from, Status status, const char* text)
   }
 }
 
-// With an alarm. The second ends all runs in flight, so no third is needed.
+// Raises an alarm. The second ends all runs in flight, so no third is needed.
 void Engine::Impl::tell(std::uint64_t from, Status status, const char* text) noexcept {
   static_assert(carrier::most_alarms == 2);
   const bool news = from < told;

@@ -68,7 +68,7 @@ class WordRun {
  public:
   using Clock = std::chrono::steady_clock;
 
-  // In the upper half of a transfer's id; engines' runs have lower slots.
+  // Slot in the upper half of a transfer's id; engines' runs have lower ones.
   static constexpr std::uint32_t first_slot = 0x80000000u;
   static constexpr std::uint32_t most_slots = 0x40000000u;
 

@@ -33,7 +33,7 @@ struct SplitTree {
   int transfers(int ranks, int level) const noexcept;
   double work(int ranks) const noexcept;
   double blocking(int ranks) const noexcept;
-  // With `split` levels before the work.
+  // Time with `split` levels before the work.
   double overlapped(int ranks, int split) const noexcept;
   // 0 to `most`; the smallest of equal ones.
   int best(int ranks, int most) const noexcept;

@@ -15,7 +15,7 @@ const char* name(Lane l) noexcept;
 // A family by name, also "broadcast".
 std::optional<Collective> find_collective(std::string_view name) noexcept;
 
-// At the start, or expects it at the end.
+// A rank's caller holds the block at the start, or expects it at the end.
 bool holds(Collective c, int ranks, int root, int rank, int block) noexcept;
 bool expects(Collective c, int ranks, int root, int rank, int block) noexcept;
 

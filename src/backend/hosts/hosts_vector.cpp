@@ -127,7 +127,7 @@ class VectorCall final : public PieceByPiece {
     return reduces(kind_) ? sum(piece) : Status::ok;
   }
 
-  // In the order and bits of reduce_scatter's. In place a rank alone reads its operand of its own lane.
+  // The sum has the order and bits of reduce_scatter's. In place a rank alone reads its operand of its own lane.
   Status sum_lane(const Piece& piece) {
     const std::size_t at = at_of(piece, lane_);
     return sum_in_window(at, count_of(piece, lane_), input(0) + at, in_ == nullptr, piece.block);

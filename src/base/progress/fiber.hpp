@@ -16,7 +16,7 @@ class Fiber {
   Fiber(const Fiber&) = delete;
   Fiber& operator=(const Fiber&) = delete;
 
-  // In the caller's floating-point environment. The fiber has ended or never begun.
+  // The body runs in the caller's floating-point environment. The fiber has ended or never begun.
   void begin(Body body, void* argument) noexcept;
 
   // Runs until the fiber suspends or ends; true: ended. By one thread at a time, with its signal mask.

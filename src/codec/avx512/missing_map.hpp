@@ -31,7 +31,7 @@ STRETTO_INLINE std::uint32_t bits_of(Mask mask) noexcept {
   return bits;
 }
 
-// For loads that follow soon: they wait long for the upper half of a store of 64 bytes.
+// Stores in halves: loads wait long for the upper half of a store of 64 bytes.
 STRETTO_INLINE void store_halves(void* p, __m512i v0, __m512i v1) noexcept {
   auto* const at = static_cast<__m256i*>(p);
   _mm256_storeu_si256(at, _mm512_castsi512_si256(v0));

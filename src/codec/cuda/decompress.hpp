@@ -267,7 +267,7 @@ STRETTO_DEVICE u64 ordered(double v) {
 }
 STRETTO_DEVICE double unordered(u64 v) { return double_of(v >> 63 ? v & ~(u64{1} << 63) : ~v); }
 
-// As maxima of ordered integers.
+// Smallest and largest value are found as maxima of ordered integers.
 template <class W, class T>
 struct Range {
   using C = Code<T>;

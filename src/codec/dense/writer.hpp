@@ -12,7 +12,7 @@ namespace stretto::codec::dense {
 class Writer {
  public:
   void open(Type type, const DenseKernels* kernels) noexcept;
-  // With room for any group.
+  // Room for any group.
   std::uint8_t* at() noexcept { return fixed_ + kLengths + fixed_bytes_; }
   std::size_t room() const noexcept { return kFixedRoom - fixed_bytes_; }
   void put(std::size_t words, int m) noexcept;

@@ -19,12 +19,12 @@ struct View {
   const std::uint8_t* values = nullptr;
 };
 
-// By the header alone.
+// Checks the header alone.
 bool is_shaped(Bytes in) noexcept;
 
 Status open(Bytes in, View* view) noexcept;
 
-// As in codec.hpp, for shaped streams.
+// Contracts: codec.hpp.
 Status decompress_slice(Bytes in, std::uint64_t first, std::size_t n, void* y, const Options& options,
                         std::uint32_t divisor) noexcept;
 Status validate(Bytes in) noexcept;

@@ -31,7 +31,7 @@ class Values {
 
   Status make_plan(const Options& options, Plan* plan) const;
 
-  // To the caller's memory, or to scratch.
+  // Cells lie in the caller's memory, or in scratch.
   Status bind();
 
   // Memory goes to the pools, unless taken before.

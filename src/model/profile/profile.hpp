@@ -143,7 +143,7 @@ struct Profile : Messages {
 // source.
 Profile over(Carrier carrier, Profile profile, std::string* messages = nullptr);
 
-// To a core with these probes. Unchanged where one is unknown.
+// Costs become those of a core with these probes. Unchanged where one is unknown.
 void scale_codec(const CodecProbe& fixed, const CodecProbe& dense, Profile* profile);
 
 // Unchanged unless the numbers of hosts agree.

@@ -42,7 +42,7 @@ class UcxWorker {
 
   bool takes_device_memory() const noexcept;
 
-  // For other ranks.
+  // Address for other ranks.
   Status address(std::string* address);
   // Once the ranks have met.
   void join(const carrier::Session& session, int rank);

@@ -13,7 +13,7 @@ void complain(Settings& s, fmt::format_string<Args...> f, Args&&... args) {
   s.complaints.push_back(fmt::format(f, std::forward<Args>(args)...) + "; it counts as not set");
 }
 
-// In the order of complaints and of Settings::common.
+// Variables are read in the order of complaints and of Settings::common.
 class Reader {
  public:
   Reader(const Environment& environment, const ScheduleNames* schedules, Settings* settings)

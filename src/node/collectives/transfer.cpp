@@ -22,7 +22,7 @@ Transfer::Transfer(Collectives& c, Moves& moves) noexcept : c_(c), m_(moves) {
   const std::size_t blocks = std::max<std::size_t>(m_.indices, 1);
   const std::size_t room = std::max(c.room_of_slots(blocks * m_.bytes) / blocks / kLine * kLine, kLine);
   step_ = std::min(room, m_.bytes < 2 * long_step ? pipeline_step : long_step);
-  // By lengths alone, so ranks agree.
+  // Lengths alone decide, so ranks agree.
   if (m_.bytes <= room && m_.bytes * m_.indices <= pipeline_step) step_ = std::max<std::size_t>(m_.bytes, 1);
   chunks_ = (m_.bytes + step_ - 1) / step_;
   inlined_ = m_.bytes * m_.indices <= kInline;

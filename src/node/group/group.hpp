@@ -91,7 +91,7 @@ class Group final : private Watch {
     if ((mapped_[round % kSlots] & wanted) != wanted) [[unlikely]]
       map_slot(round, wanted);
   }
-  // Inside the line if `bytes` fit.
+  // The place is inside the line if `bytes` fit.
   std::byte* place(std::uint64_t round, Room room, std::size_t bytes) noexcept {
     return room == Room::slot ? slot(round) : within(places_[round % kLines], bytes);
   }
@@ -119,7 +119,7 @@ class Group final : private Watch {
   const std::byte* slot(int peer, std::uint64_t round) noexcept {
     return member(peer).slots + round % kSlots * layout_.stride();
   }
-  // For writing back until this rank's next line.
+  // The peer's slot may be written until this rank's next line.
   std::byte* lent_slot(int peer, std::uint64_t round) noexcept {
     return member(peer).slots + round % kSlots * layout_.stride();
   }

@@ -25,7 +25,7 @@ std::shared_ptr<Mapping> map_shared(int fd, std::size_t bytes) noexcept {
   return at == MAP_FAILED ? nullptr : Mapping::own(at, bytes);
 }
 
-// By rank 0's address.
+// Threads share the mapping at rank 0's address.
 Status share_in_process(Exchange& exchange, GatherBuffer& gathering, std::size_t bytes,
                         std::shared_ptr<Mapping>* segment) noexcept {
   if (exchange.rank() == 0) *segment = map_shared(-1, bytes);

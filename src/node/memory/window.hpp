@@ -28,12 +28,12 @@ class Window {
   // anything.
   Status open(const CallRecord& call, Buffer input, Buffer results, std::uint64_t steps, bool* visible);
 
-  // In place, or copied to `room`.
+  // A peer's input is in place, or copied to `room`.
   Status input(int peer, std::size_t at, std::size_t bytes, std::byte* room, const std::byte** found) noexcept;
 
   Status publish() noexcept;
 
-  // Once complete.
+  // Copies a peer's results of a complete step.
   Status fetch(int peer, std::uint64_t step, std::size_t at, std::size_t bytes, std::byte* to) noexcept;
 
   // Waits until a peer reads no results of `step` and earlier ones any more.

@@ -110,7 +110,7 @@ class Trees {
 
 int pieces(const Request& q) { return q.blocks > 0 ? q.blocks : 8; }
 
-// Into `sum`; the parent gets the piece from `source`.
+// Combines the children's pieces into `sum`; the parent gets the piece from `source`.
 void reduce(Program& program, const Trees& trees, int rank, int piece, Buffer sum, Buffer source) {
   const Node& node = trees.of_piece(piece);
   for (int side = 0; side < 2; ++side) {
