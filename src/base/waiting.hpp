@@ -59,8 +59,7 @@ void wait_in_background(bool is) noexcept;
 // In seconds, unless every event wakes the sleep.
 constexpr double longest_sleep = 5e-3;
 
-// A sleep that may miss an event takes a fiftieth of the time waited so far, at least 50 µs. Sleeps begin after 2.5 ms
-// if nothing wakes the rank, else after 0.3 ms.
+// A sleep that may miss an event takes a fiftieth of the time waited so far, at least 50 µs (docs/node.md, "Waiting").
 class Waiting {
  public:
   // `shares`: ranks may outnumber cores, so each check yields.

@@ -4,9 +4,8 @@
 //   others                         1 | run | number
 //
 // The number comes last so that carriers spread messages over connections. The signature covers arguments that are
-// equal on all ranks, and the message's length: different calls do not match. Signatures have the bits that the
-// carrier's tags leave: 16 of 31. Receives of the second kind are posted after the first message from their peer
-// (Plan).
+// equal on all ranks, and the message's length: different calls do not match (docs/architecture.md). Receives of the
+// second kind are posted after the first message from their peer (Plan).
 #pragma once
 
 #include <algorithm>

@@ -48,8 +48,7 @@ constexpr double unmeasured_node(int ranks) noexcept { return ranks == 1 || rank
 constexpr bool scattered(int ranks, int cores, double bytes) noexcept { return ranks > cores && bytes <= 1024; }
 
 // Streams in shared memory (src/node/collectives/bounded.hpp): `raw` seconds, and codec work on each rank's n bytes, in
-// turns if ranks share cores. In allreduce and reduce (p-1)/p n are compressed, n/p fused, (p-2)/p n added and n
-// decoded. Infinite: there is none.
+// turns if ranks share cores. Infinite: there is none.
 double streamed_node(const Machine& machine, schedule::Collective collective, int ranks, int cores, double bytes,
                      double raw) noexcept;
 

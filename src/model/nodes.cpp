@@ -52,7 +52,7 @@ topology::Topology lane_of(const topology::Topology& topology) {
 }
 
 // Blocks of 64 KiB to 1 MiB were best between 4 hosts of 2 ranks at 1 Gb/s; of a broadcast, which has one lane, 256 to
-// 512 KiB, and shorter pieces met lost packets.
+// 512 KiB.
 std::uint64_t piece_of(schedule::Collective collective, std::uint64_t bytes,
                        const topology::Topology& topology) noexcept {
   if (collective == schedule::Collective::bcast) return piece_of_broadcast;

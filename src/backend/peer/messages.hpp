@@ -1,9 +1,6 @@
-// Messages between devices of one host that reach each other's memory: one copy, by the receiver's device from the
-// sender's memory, or none if the receive borrows the message there.
-//
-// Threads of a process use addresses as they are. Processes open memory of the communicator's pools by its handle (CUDA
-// IPC), once per allocation. The lifetime of the program's memory is unknown, so the sender copies such values into the
-// receiver's pool.
+// Messages between devices of one host that reach each other's memory (docs/gpu.md, "Peer access"): one copy, by the
+// receiver's device from the sender's memory, or none if the receive borrows the message there. The lifetime of the
+// program's memory is unknown, so between processes the sender copies such values into the receiver's pool.
 //
 // A note (peer_notes.hpp) offers a message. The transfer lasts until the receiver reports that it has copied it, or
 // read it for the last time.

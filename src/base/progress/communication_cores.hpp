@@ -1,5 +1,5 @@
 // Reserved cores on which a thread drives started work while the program computes. It exists while work is attached,
-// and sleeps while none is in flight. Without it, threads that test or wait drive the work.
+// and sleeps while none is in flight.
 #pragma once
 
 #include <atomic>

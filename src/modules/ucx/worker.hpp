@@ -1,5 +1,4 @@
-// Endpoints connect on first use; over TCP each is a connection. Long messages take them in turns, longer ones all
-// (pieces.hpp).
+// Endpoints connect on first use; over TCP each is a connection.
 //
 // One worker has all receives and the first connection to each peer. Each further connection has a worker that only
 // sends: UCX (1.13 to 1.22) prints errors if ranks open several connections between two workers at once.

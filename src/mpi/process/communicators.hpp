@@ -53,9 +53,7 @@ inline constexpr const char* outside_reason = "processes outside MPI_COMM_WORLD"
 
 inline constexpr const char* bound_key = "stretto_bound";
 
-// Making a stretto_comm takes as long as hundreds of short calls: it waits for 64 calls below 1 KiB or 3 long ones, and
-// longer in programs that free communicators early. A bound makes it at once. A communicator that spans hosts waits,
-// too, until its calls have taken many times as long.
+// Making a stretto_comm takes as long as hundreds of short calls (docs/mpi.md, "What becomes of a call").
 inline constexpr int use_before_making = 64;
 
 // Kept as an attribute; null if the MPI does not know it. Valid until the program frees the communicator.

@@ -22,8 +22,7 @@ class EarlyTime {
       short_ += every * took;
   }
 
-  // Short calls gain little between hosts: making takes a fiftieth of the time that they have taken. Long exact calls
-  // gain more than a fifth.
+  // Short calls gain little between hosts, long exact ones more than a fifth.
   Duration affordable() const noexcept { return short_ / 50 + long_ / 5; }
 
   static constexpr std::int64_t longest_short = 4096;  // bytes

@@ -1,8 +1,7 @@
-// The process' arena: memory for large allocations in one memfd, which a peer maps once to see all of them. Made on
-// first use. If libstretto_arena.so is preloaded, it serves all large allocations of the program, else only buffers
-// that a program asks for. The file has no name, so a killed process leaves nothing behind. Before fork() returns in
-// the parent, the child gets a copy of all allocations, and an arena that allocates nothing new. (vfork and posix_spawn
-// copy nothing.)
+// The process' arena (docs/node.md): memory for large allocations in one memfd, which a peer maps once. Made on first
+// use. If libstretto_arena.so is preloaded, it serves all large allocations of the program, else only buffers that a
+// program asks for. Before fork() returns in the parent, the child gets a copy of all allocations, and an arena that
+// allocates nothing new.
 #pragma once
 
 #include <cstddef>

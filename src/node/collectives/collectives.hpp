@@ -33,9 +33,9 @@
 
 namespace stretto::node {
 
-// Bytes of a slot for `ranks` ranks with processes of their own. Chunks of a long reduction fill slots, and each costs
-// two waits: two ranks whose cores other programs use take two thirds of the time with 1 MiB that they take with 128
-// KiB. More ranks have smaller slots, so that a round's data stay in the caches.
+// Bytes of a slot for `ranks` ranks with processes of their own (docs/node.md, "What makes copies fast"). Chunks of a
+// long reduction fill slots, and each costs two waits. More ranks have smaller slots, so that a round's data stay in
+// the caches.
 constexpr std::size_t slot_for(int ranks) noexcept {
   constexpr std::size_t least = 128 * 1024, most = 1024 * 1024;
   return std::clamp(2 * most / static_cast<std::size_t>(std::max(ranks, 1)) / kLine * kLine, least, most);
@@ -52,8 +52,7 @@ struct Options {
   // KiB. Oversubscribed: 16 KiB, and 64 KiB for reduce, since waiting for a rank means waiting for a core.
   std::optional<std::size_t> eager, eager_reduce;
   std::size_t direct = 16 * 1024;  // bytes of a block from which visible buffers are used in place
-  // Block length from which the kernel copies private buffers in allgather, gather, scatter and alltoall. Others are
-  // faster through slots, where copying in and out overlap.
+  // Block length from which the kernel copies private buffers in allgather, gather, scatter and alltoall.
   std::size_t kernel = 256 * 1024;
 };
 

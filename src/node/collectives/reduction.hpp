@@ -5,8 +5,8 @@
 // copy the top level's results out. So a chunk takes levels + 2 steps, and a round does one step of each of as many
 // successive chunks. On one level a chunk has a piece of each rank's block of the vector.
 //
-// Two ranks: the result for a peer whose input came through its slot is written back over the operand. The peer's core
-// holds the slot's lines after reading, so a line changes cores three times instead of four.
+// Two ranks: the result for a peer whose input came through its slot is written back over the operand, whose lines its
+// core still holds.
 //
 // Inputs visible to peers are not copied in. On one level, if all ranks can see the outputs (reduce: the root's), each
 // rank stores its part of the result straight into all outputs. A rank that sees all sources and destinations processes

@@ -1,9 +1,9 @@
 // A futex on which ranks sleep until another rank stores its next line.
 //
-// A rank rings its own bell after each store that others wait for: without sleepers, one load of an owned cache line,
-// without a fence. The sleeper pays instead: it arms the bell, makes the processors of all ranks pass a barrier
-// (membarrier), and checks once more. So either the sleeper sees the store, or the other rank sees the armed bell.
-// Without that barrier a ring may be missed, which costs the rest of a sleep; every sleep has a limit.
+// A rank rings its own bell after each store that others wait for: without sleepers, one load, without a fence. The
+// sleeper pays instead: it arms the bell, makes the processors of all ranks pass a barrier (membarrier), and checks
+// once more. So either it sees the store, or the other rank sees the armed bell. Without that barrier a ring may be
+// missed, which costs the rest of a sleep.
 #pragma once
 
 #include <sched.h>

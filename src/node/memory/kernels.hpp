@@ -10,9 +10,8 @@ namespace stretto::node {
 enum class Stores : std::uint8_t { plain, streaming };
 const char* name(Stores s) noexcept;
 
-// Lengths from which results in the caller's memory use streaming stores, which do not read old contents beyond a
-// core's caches. memcpy never streams on processors that share hundreds of megabytes of cache. Reductions alternate
-// stores with other accesses, so only longer results gain (docs/node.md).
+// Lengths from which results in the caller's memory use streaming stores (docs/node.md). memcpy never streams on
+// processors that share hundreds of megabytes of cache.
 constexpr std::size_t kMoved = std::size_t{8} << 20;  // blocks copied from a peer's memory
 // blocks copied from a peer's slots, and a rank's own block
 constexpr std::size_t kMovedByCaches = std::size_t{32} << 20;

@@ -1,10 +1,10 @@
 // Two buffers of each rank of a group, inputs and results, that all peers read in place during one call. A rank tells
 // how many steps of its results are complete, and waits for nothing but steps of peers: ranks may be any number of
-// steps apart, and no slots are used.
+// steps apart.
 //
 // All ranks open a window with equal calls and numbers of steps; lengths of buffers may differ. Memory that one peer
-// cannot read leaves the call without a window on all ranks. Both ends of each buffer are tried, so a kernel copy that
-// is refused later is a failure. A rank's input and results stay as its peers may read them until close() returns.
+// cannot read leaves the call without a window on all ranks. A kernel copy that is refused later is a failure. A rank's
+// input and results stay as its peers may read them until close() returns.
 #pragma once
 
 #include <cstddef>

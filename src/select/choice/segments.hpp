@@ -16,7 +16,7 @@ struct CarrierLimits {
 };
 
 // For a vector of `bytes`. Raw values between hosts travel within the eager limit: another segment costs less than a
-// rendezvous. Keeps a requested segment, and that of vectors of more than 2^12 segments.
+// rendezvous. Keeps a requested segment.
 std::size_t segment_for(const Call& call, const Choice& choice, std::size_t bytes, std::size_t ranks,
                         std::size_t eager_limit) noexcept;
 
