@@ -1,9 +1,7 @@
 // A flat record of words, merged over all ranks in one small allreduce before a collective; merging is associative and
-// commutative. It holds:
-//
-// - arguments on which ranks must agree: smallest and largest value, each with a rank that gave it;
-// - the first failure that a rank found in its own arguments;
-// - the range of values, the number of contributions, and sampled compression ratios.
+// commutative. It holds arguments on which ranks must agree, with the ranks that gave the smallest and largest value;
+// the first failure that a rank found in its own; and the range of values, the number of contributions, and sampled
+// ratios.
 #pragma once
 
 #include <array>

@@ -36,7 +36,7 @@ namespace stretto::payload {
 bool find(const char* text, Kind* kind) noexcept;
 
 // Fused sums on a device find codes of local values in the pass that adds them to a stream, by an own kernel when the
-// stream is met, or before the first message (HomComp). Streams have equal bytes. The host has only the first.
+// stream is met, or before the first message (HomComp).
 enum class Codes : std::uint8_t { in_passing, when_met, ahead };
 
 struct Spec {

@@ -41,11 +41,7 @@ struct Algorithm : Traits {
   std::string_view name;
 
   // Tests evaluate this expression: rounds, and bytes that the busiest rank sends ("sent", or "inside" and "between"
-  // groups), receives and combines. "at most": it depends on more than these symbols:
-  //
-  //   p ranks, n bytes of the vector, B pieces, q the largest power of two <= p, L = ceil(log2 p),
-  //   t = floor(log2 p) + 1, K = (k-1) ceil(log_k p) with radix k; H groups of D ranks,
-  //   Q the largest power of two <= H, l = ceil(log2 D), h = ceil(log2 H). (+x) is added where p > q or H > Q.
+  // groups), receives and combines, in the symbols of docs/algorithms.md ("Costs").
   std::string_view cost;
 
   // Builds request.rank's schedule; ignores request.collective. Never fails for 1 <= ranks <= most_ranks(collective)

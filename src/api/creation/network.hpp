@@ -29,9 +29,9 @@ struct NetworkSpeed {
 NetworkSpeed known_speed(model::Carrier carrier) noexcept;
 
 // The first rank of each host sends to that of the next host, and receives from that of the previous host at the same
-// time: 1.8 MiB a host, up to three times as much if disturbed. *speed, equal on all ranks, is the slowest host's, with
-// the mean core times. Collective; all ranks get the same status. timeout: a message took longer than a minute. After a
-// failure `messages` has no further use. Precondition: several hosts.
+// time. *speed, equal on all ranks, is the slowest host's, with the mean core times. Collective; all ranks get the same
+// status. timeout: a message took longer than a minute. After a failure `messages` has no further use. Precondition:
+// several hosts.
 Status probe_network(backend::Transport& transport, const topology::Topology& topology, model::Carrier over,
                      carrier::Carrier& messages, NetworkSpeed* speed) noexcept;
 

@@ -60,16 +60,14 @@ inline constexpr double kIndependentGrowth = 0.5;
 Machine machine_of(const Profile& profile, std::uint32_t element, double ratio);
 
 // Dense streams shrink values by `dense_ratio` where fixed ones shrink them by `ratio`. Without measured costs the
-// entropy stage adds those of one processor, scaled for slower profiles.
+// entropy stage adds estimated ones.
 Machine machine_of_dense(const Profile& profile, std::uint32_t element, double ratio, double dense_ratio);
 
 // Streams have half of their values' bytes (float32 as bfloat16), and a conversion counts as a copy, on one thread.
 Machine with_halves(Machine machine);
 
-// For device memory, with segments on `lanes` streams, so that as many kernels run concurrently. Staged messages pass
-// pinned memory at both ends. Unmeasured costs are estimated. `reaching` > 0: devices reach each other's memory, with
-// that many ranks per device. A message then takes two host messages beside a copy, and its bytes as many times as
-// long.
+// For device memory, with segments on `lanes` streams, so that as many kernels run concurrently. Unmeasured costs are
+// estimated. `reaching` > 0: devices reach each other's memory, with that many ranks per device (docs/model.md).
 Machine machine_on_device(const Profile& profile, std::uint32_t element, double ratio, int lanes, bool staged,
                           int reaching = 0);
 

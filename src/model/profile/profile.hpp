@@ -45,8 +45,7 @@ struct CodecProbe {
   bool known() const noexcept { return compress > 0 && decompress > 0 && add > 0 && fused > 0; }
 };
 
-// By the most bytes that one rank holds: the operand of allreduce, reduce and broadcast, all blocks of allgather,
-// reduce_scatter, gather and scatter, a rank's sent blocks in alltoall, 0 in a barrier.
+// Points by bytes of the whole vector (docs/command.md, "natives, node").
 struct Native {
   schedule::Collective collective{};
   int ranks = 0, hosts = 0;
@@ -54,8 +53,7 @@ struct Native {
   Provider provider = Provider::mpi;              // or node
 };
 
-// Bytes at which a node's collectives of `ranks` ranks change protocol (node::Options): reductions above `eager` (a
-// reduce: `eager_reduce`) are pipelined; the kernel copies private blocks of at least `kernel`. Empty: the default.
+// Bytes at which a node's collectives of `ranks` ranks change protocol (node::Options). Empty: the default.
 struct Switches {
   int ranks = 0;
   std::optional<std::size_t> eager, eager_reduce, kernel;
@@ -138,9 +136,8 @@ struct Profile : Messages {
   }
 };
 
-// With `carrier`'s message figures, and without natives if the carrier has no collectives. Missing figures, even of the
-// network alone (`network_of`), come from the built-in profile, never from another carrier. *messages (optional): their
-// source.
+// With `carrier`'s message figures, and without natives if the carrier has no collectives. Missing figures come from
+// the built-in profile, never from another carrier. *messages (optional): their source.
 Profile over(Carrier carrier, Profile profile, std::string* messages = nullptr);
 
 // Costs become those of a core with these probes. Unchanged where one is unknown.
@@ -155,8 +152,8 @@ std::string to_json(const Profile& profile);
 
 Status load(const std::string& path, Profile* profile) noexcept;
 
-// STRETTO_PROFILE (a file, or a shipped name); else the file for this host and library in $XDG_CONFIG_HOME/stretto or
-// ~/.config/stretto, unless it has doubts; else the built-in. Fails only if a named profile is unreadable.
+// STRETTO_PROFILE, the file of this host and library, or the built-in (docs/command.md, "Which one is used"). Fails
+// only if a named profile is unreadable.
 Status find(const std::string& host, const std::string& library, Profile* profile) noexcept;
 
 // Without a running MPI: the host's most recent file of any MPI that is readable, without doubts and measured over

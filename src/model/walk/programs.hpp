@@ -1,8 +1,8 @@
 // All ranks' schedules, prepared for a walk.
 //
-// Ranks that behave alike are walked once: with a period d, rank r represents all ranks r + k d. This requires equal
-// hosts of d consecutive ranks, and an algorithm that is invariant under a shift by a host or an exclusive-or of its
-// number. Exact for blocks of equal length.
+// Ranks that behave alike are walked once (docs/model.md, "Many ranks"): with a period d, rank r represents all ranks r
+// + k d. This requires equal hosts of d consecutive ranks, and an algorithm that is invariant under a shift by a host
+// or an exclusive-or of its number.
 #pragma once
 
 #include <cstdint>
