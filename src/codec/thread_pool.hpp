@@ -1,5 +1,5 @@
 // Threads that share the codec's long calls (Parallel), and sleep between them. Calls on streams start their own
-// (threads()), since they may come from many threads and seldom.
+// (threads()).
 #pragma once
 
 #include <atomic>

@@ -229,8 +229,7 @@ double Search::mpi_seconds(const Line& line, const Candidate& way, double enough
 }
 
 // Walks a middle segment of each line, then other segments of promising lines; other numbers of pieces only after a
-// promising moderate one, homomorphic only after promising fused. Stops at a candidate of at most `enough` seconds. The
-// way of a line that is walked first, to see whether the others are worth their walks.
+// promising moderate one, homomorphic only after promising fused. Stops at a candidate of at most `enough` seconds.
 std::size_t Search::middle_of(const std::vector<Candidate>& ways, bool pieces) const noexcept {
   // Short segments make a pipeline of few pieces.
   if (pieces) return std::min<std::size_t>(1, ways.size() - 1);

@@ -23,8 +23,8 @@
 // bits of the operation must not depend on brackets: integers, minimum, maximum, sums of codes.
 //
 // Lanes assign steps of a split collective to the application's core or to communication cores. A step's dependencies,
-// and the step at the other end of its message, are in its own lane or an earlier one. A tree's split (Request::split)
-// of S levels from the leaves runs before the work in reductions and gathers, and after it in broadcasts and scatters.
+// and the step at the other end of its message, are in its own lane or an earlier one. docs/overlap.md has the lanes of
+// split trees.
 #pragma once
 
 #include <cstdint>

@@ -170,8 +170,7 @@ class Collectives {
   std::byte* scratch(std::size_t bytes);
   // Bytes of each slot that a call of `bytes` bytes may use, equal on every rank. A new page costs ten times the copy
   // of its data, so the first calls use few, and none uses more than lengthens its rounds to advantage. Ranks that
-  // share cores get kSharedRoom at once, since a round costs them more than a page does, and no more: they gain nothing
-  // by longer rounds.
+  // share cores get kSharedRoom at once and no more: a round costs them more than a page does.
   std::size_t room_of_slots(std::size_t bytes) noexcept {
     const bool shared = group_->oversubscribed();
     const std::size_t enough = shared ? kSharedRoom : std::max(kEnoughRoom, bytes / kCallPerRoom);

@@ -3,8 +3,6 @@
 // shares (floors.hpp). An allreduce is a reduce-scatter inside groups, D independent allreduces between the owners of a
 // piece, and an allgather inside (hierarchical mixed, or ArGM). Values may travel raw inside (Link::node) and
 // compressed between groups (Link::network), with an error of H eps instead of p eps.
-//
-// Sums keep rank order if groups are consecutive ranks and the algorithm between groups keeps order; a ring does not.
 #include <vector>
 
 #include "schedule/algorithms/builders.hpp"

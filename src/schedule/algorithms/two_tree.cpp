@@ -4,8 +4,7 @@
 //
 // The first tree is in order: rank x - 1 for x in 1 ... m stands as high as x has trailing zero bits. The second is its
 // mirror image; for odd m it mirrors the first m - 1 ranks, below the last one. In a reduction or broadcast the root
-// stands above trees of the other ranks, numbered from the root on; rank order breaks where the numbers wrap. The
-// authors' edge colors assume ranks in lockstep, and are left out.
+// stands above trees of the other ranks, numbered from the root on; rank order breaks where the numbers wrap.
 #include <bit>
 
 #include "schedule/algorithms/builders.hpp"
