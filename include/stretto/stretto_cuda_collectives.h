@@ -13,11 +13,11 @@
  * made, and the result is ready when it ends.
  *
  * Rules for every ..._on_stream function:
- *  - The call comes after what was enqueued on the stream, and before what is enqueued there once it has returned.
- *  - It returns when its last message has moved, and does not wait for what the device then still has to do. Messages go
+ *  - The call comes after earlier work on the stream, and before work that is enqueued once it has returned.
+ *  - It returns when its last message has moved, and does not wait for the device's remaining work. Messages go
  *    from device to device, or through pinned memory of the host (docs/gpu.md; report.device_carrier).
- *  - The returned status is that of the arguments and of all messages. What goes wrong in the last step on the device is
- *    told by stretto_cuda_query().
+ *  - The returned status is that of the arguments and of all messages. stretto_cuda_query() tells failures of
+ *    the last step on the device.
  *  - A stream that is captured in a graph takes NCCL's own collectives (options.schedule "native", or none, without a
  *    bound), if it is captured on all ranks and an earlier call has found NCCL. Else it gives STRETTO_UNSUPPORTED.
  *  - Types and operations: those of numbers. Within a bound: F32, F64, F16 and BF16.

@@ -17,7 +17,7 @@ typedef enum stretto_bound {
   STRETTO_BOUND_RELATIVE = 2
 } stretto_bound;
 
-/* What `bound` holds for in a reduction of K contributions, up to half a unit in the last place of the result. F16 and
+/* The scope of `bound` in a reduction of K contributions, up to half a unit in the last place of the result. F16 and
  * BF16 are rounded by way of F32, and means of F32 by way of F64: up to 0.5001 units.
  *
  * CONTRIBUTION: eps = bound. Quantisation moves a sum by K*eps at most, guaranteed. With FUSED and HOMOMORPHIC nothing
@@ -103,8 +103,8 @@ typedef struct stretto_options {
    *  - STRETTO_UNSUPPORTED: RECOMPRESS, CPRP2P, MIXED and BFLOAT16; "native", "node" and schedules that group ranks;
    *    reductions with reproducible; stretto_allreduce_multi; memory of a device. */
   size_t raw_below;
-  /* Of streams in messages. AUTO: the coding that the model expects to be faster. Streams in a host's shared memory, in
-   * memory of a device, and beside it are fixed; DENSE gives STRETTO_UNSUPPORTED for memory of a device. No result
+  /* Coding of streams in messages. AUTO: the one that the model expects to be faster. Streams in a host's shared memory,
+   * in memory of a device, and beside it are fixed; DENSE gives STRETTO_UNSUPPORTED for memory of a device. No result
    * depends on the coding. */
   stretto_coding coding;
   /* NULL, or no parts: `bound` holds for the whole vector. Otherwise `part_count` parts of it, one after another, each

@@ -754,7 +754,7 @@ class Documents(unittest.TestCase):
         self.assertEqual(len(told[0]), 5)
         self.assertEqual(*told)
 
-    def test_the_walks_name_functions_that_exist_and_are_as_few_as_they_say(self):
+    def test_the_walks_name_known_functions_and_are_short(self):
         page = (ROOT / "docs/architecture.md").read_text(encoding="utf-8")
         rows = re.findall(r"^\| ([^|]+) \| ([^|]+) \| (\d+) \|$", page[page.index("### Five walks"):page.index("## The walk of one block")], re.MULTILINE)
         files = [path for top in ("src", "include", "python") for path in (ROOT / top).rglob("*") if path.suffix in (".cpp", ".hpp", ".h", ".py")]
