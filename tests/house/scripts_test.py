@@ -503,7 +503,7 @@ class Checkout(unittest.TestCase):
                                          (1, 1, (77, "skipped: no mounts are permitted here, which a chroot needs\n"))):
             self.assertEqual(self.in_checkout(f"{self.scratch}/checkout", f"export MOUNTS={mounts} SETUP={result}; {script}"), expected)
 
-    def test_without_a_right_to_install_a_chroot_alone_has_a_status_of_its_own(self):
+    def test_a_chroot_without_a_right_to_install_has_a_status(self):
         (bin_ := pathlib.Path(self.scratch, "bin")).mkdir()
         for name, words in (("sudo", 'for last; do :; done; [ "$SUDO_STATUS" = 0 ] && [ "$last" = true ]'), ("id", "echo 1000"), ("apt-get", "exit 0")):
             (bin_ / name).write_text(f"#!/bin/sh\n{words}\n", encoding="utf-8")
@@ -556,7 +556,7 @@ exit $PIP
         done = subprocess.run([str(self.root / "scripts" / "setup"), "wheel"], env=environment, capture_output=True, text=True, timeout=30, check=False)
         return done.returncode, done.stdout + done.stderr, len(asked.read_text(encoding="utf-8").splitlines())
 
-    def test_the_other_mpi_comes_once_and_again_where_the_environment_is_made_anew(self):
+    def test_the_other_mpi_comes_once_per_environment(self):
         mpich = self.root / ".venv" / "mpi-mpich"
         status, text, asked = self.set_up()
         self.assertEqual((status, asked), (0, 1), text)
