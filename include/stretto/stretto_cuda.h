@@ -117,13 +117,13 @@ STRETTO_API stretto_status stretto_add_codes_on_stream(stretto_type type, const 
                                                        const void* codes, const void* values, size_t count, void* out,
                                                        size_t capacity, const stretto_cuda_call* call);
 
-/* stretto_value_range: range[0] is the smallest and range[1] the largest finite value; +inf and -inf if there is none. */
+/* stretto_value_range: range[0] is the smallest and range[1] the largest finite value; +inf and -inf if none is. */
 STRETTO_API stretto_status stretto_value_range_on_stream(stretto_type type, const void* values, size_t count,
                                                          double* range, const stretto_cuda_call* call);
 
-/* stretto_value_range_below: the range of the finite values whose magnitude is below ignore_above (0: 1e15), without fill
- * values (1e20). result->bytes says how many finite values are left out. One pass. ignore_above of NaN or below 0 gives
- * STRETTO_INVALID_ARGUMENT. */
+/* stretto_value_range_below: the range of the finite values whose magnitude is below ignore_above (0: 1e15), without
+ * fill values (1e20). result->bytes says how many finite values are left out. One pass. ignore_above of NaN or below 0
+ * gives STRETTO_INVALID_ARGUMENT. */
 STRETTO_API stretto_status stretto_value_range_below_on_stream(stretto_type type, const void* values, size_t count,
                                                                double ignore_above, double* range,
                                                                const stretto_cuda_call* call);

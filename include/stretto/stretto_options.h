@@ -103,17 +103,17 @@ typedef struct stretto_options {
    *  - STRETTO_UNSUPPORTED: RECOMPRESS, CPRP2P, MIXED and BFLOAT16; "native", "node" and schedules that group ranks;
    *    reductions with reproducible; stretto_allreduce_multi; memory of a device. */
   size_t raw_below;
-  /* Coding of streams in messages. AUTO: the one that the model expects to be faster. Streams in a host's shared memory,
-   * in memory of a device, and beside it are fixed; DENSE gives STRETTO_UNSUPPORTED for memory of a device. No result
-   * depends on the coding. */
+  /* Coding of streams in messages. AUTO: the one that the model expects to be faster. Streams in a host's shared
+   * memory, in memory of a device, and beside it are fixed; DENSE gives STRETTO_UNSUPPORTED for memory of a device. No
+   * result depends on the coding. */
   stretto_coding coding;
   /* NULL, or no parts: `bound` holds for the whole vector. Otherwise `part_count` parts of it, one after another, each
    * with an absolute bound of its own; copied. All parts travel in one call. bound_kind is ABSOLUTE, and `bound` the
    * largest of the parts' bounds, else STRETTO_INVALID_BOUND. Counts have the sum `count`, else
    * STRETTO_INVALID_ARGUMENT.
    *  - report.eps and report.promised_error are those of `bound`. A part with a smaller bound b has
-   *    eps = (report.eps / bound) * b * (1 - 2^-50), or where that is subnormal the next smaller number. A b that leaves
-   *    nothing for eps gives STRETTO_INVALID_BOUND before anything moves.
+   *    eps = (report.eps / bound) * b * (1 - 2^-50), or where that is subnormal the next smaller number. A b that
+   *    leaves nothing for eps gives STRETTO_INVALID_BOUND before anything moves.
    *  - Taken by ALLREDUCE of floating types with FUSED and HOMOMORPHIC, and with AUTO where reproducible is set.
    *  - STRETTO_UNSUPPORTED: other calls, "native", "node", raw_below, and memory of a device. */
   const stretto_part* parts;
@@ -168,8 +168,8 @@ typedef struct stretto_options {
  *  - No bound is kept: report.promised_error and error_with_rounding are infinite, eps is 0. docs/semantics.md has the
  *    relative error of each schedule. Magnitudes of 2^128 - 2^119 and more become infinite; NaN stays NaN.
  *  - bound_kind other than NONE gives STRETTO_INVALID_ARGUMENT.
- *  - STRETTO_UNSUPPORTED: other types and operations, SCAN, EXSCAN and stretto_allreduce_multi, reproducible reductions,
- *    "native", "node", raw_below, parts, a coding other than AUTO, and memory of a device. */
+ *  - STRETTO_UNSUPPORTED: other types and operations, SCAN, EXSCAN and stretto_allreduce_multi, reproducible
+ *    reductions, "native", "node", raw_below, parts, a coding other than AUTO, and memory of a device. */
 
 #ifdef __cplusplus
 }

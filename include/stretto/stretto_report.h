@@ -58,9 +58,9 @@ typedef struct stretto_report {
   /* |result - exact| <= error_with_rounding for every finite value of this rank's result, with all rounding: that of
    * promised_error, of additions in the values' own type, and of the result to its type. A check by hand finds it kept.
    * 0 where nothing rounds. Infinite where nobody looked at the values: floating reductions without a bound (but
-   * minimum and maximum), and what docs/semantics.md lists. Costs a pass over the result of a reduction with a bound, which
-   * is left out where `size` ends before this field, or where the caller has set it to a negative number: then it is
-   * infinite. */
+   * minimum and maximum), and what docs/semantics.md lists. Costs a pass over the result of a reduction with a bound,
+   * which is left out where `size` ends before this field, or where the caller has set it to a negative number: then it
+   * is infinite. */
   double error_with_rounding;
   /* Levels next to the leaves that the caller's core did of a started tree that communication cores drive (S in
    * docs/overlap.md); 0: the cores drove all of it, or there were none. */
@@ -69,7 +69,8 @@ typedef struct stretto_report {
    * time is codec_seconds. Schedules alone have it; else 0. */
   double wait_seconds;
   /* The carrier of messages where a rank's buffers were in memory of a device: "peer", "peer (CUDA IPC)", NCCL and its
-   * version, "MPI with device pointers", "UCX with device memory"; "host": through pinned memory. "": no such call, or one rank. */
+   * version, "MPI with device pointers", "UCX with device memory"; "host": through pinned memory. "": no such call, or
+   * one rank. */
   char device_carrier[STRETTO_NAME_MAX];
   stretto_coding coding; /* of the streams in this rank's messages; AUTO: there were none */
 } stretto_report;

@@ -35,8 +35,8 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 #if STRETTO_PORTABLE_TARGET
 
-// STRETTO_PORTABLE_NARROW tests 16-byte vectors on other machines. SVE_256 has vectors of 32 bytes alone: Highway 1.0.3's
-// ConcatEven and ConcatOdd lose lanes of shorter ones there.
+// STRETTO_PORTABLE_NARROW tests 16-byte vectors on other machines. SVE_256 has vectors of 32 bytes alone:
+// Highway 1.0.3's ConcatEven and ConcatOdd lose lanes of shorter ones there.
 #if (HWY_HAVE_SCALABLE && HWY_TARGET != HWY_SVE_256) || HWY_MAX_BYTES < 32 || defined(STRETTO_PORTABLE_NARROW)
 inline constexpr std::size_t kBytes = 16;
 #else
